@@ -39,9 +39,11 @@ const fuzz = async ({ adapter, examples, seed }: Options): Promise<void> => {
 };
 
 const program = new Command('fuzz')
-  .description('Sends generated requests to the service on each adapter, and checks every answer against its document.')
+  .description(
+    'Sends generated requests to the service on each adapter, and checks every response against the OpenAPI document.',
+  )
   .addOption(new Option('--adapter <name>', 'one adapter').choices([...ADAPTERS]))
-  .option('--examples <n>', 'cases at most for each operation and phase', positive, 500)
+  .option('--examples <n>', 'maximum number of test cases per operation and phase', positive, 500)
   .option('--seed <n>', 'repeats a run', positive, randomInt(1, 2 ** 31))
   .action(fuzz);
 

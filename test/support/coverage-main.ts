@@ -31,16 +31,16 @@ const spans = (lines: readonly number[]): string => {
 };
 
 const report = (files: readonly FileCoverage[]): void => {
-  const say = (line: string) => process.stdout.write(`${line}\n`);
-  for (const { file, missed } of files) if (missed.length > 0) say(`${file}: ${spans(missed)}`);
+  const print = (line: string) => process.stdout.write(`${line}\n`);
+  for (const { file, missed } of files) if (missed.length > 0) print(`${file}: ${spans(missed)}`);
   for (const folder of new Set(files.map(({ file }) => dirname(file)))) {
     const of = files.filter(({ file }) => dirname(file) === folder);
-    say(`${percent(of).toFixed(1).padStart(5)}% of ${folder}`);
+    print(`${percent(of).toFixed(1).padStart(5)}% of ${folder}`);
   }
   for (const folder of FOLDERS) {
     const covered = percent(files.filter(({ file }) => file.startsWith(`${folder}/`)));
     const enough = covered >= THRESHOLD;
-    say(`${covered.toFixed(1)}% of the lines of ${folder}/${enough ? '' : `, which is less than ${THRESHOLD}%`}`);
+    print(`${covered.toFixed(1)}% of the lines of ${folder}/${enough ? '' : `, which is less than ${THRESHOLD}%`}`);
     if (!enough) process.exitCode = 1;
   }
 };
@@ -54,7 +54,7 @@ const runTests = (folder: string): void => {
     env,
     stdio: 'inherit',
   });
-  if (status !== 0) throw new Error('What tests that fail have run is not counted.');
+  if (status !== 0) throw new Error('There is no coverage report, because tests failed.');
 };
 
 const folder = await mkdtemp(join(tmpdir(), 'metro-forecast-coverage-'));

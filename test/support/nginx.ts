@@ -9,7 +9,7 @@ import { type Server, startServer } from './server-process.js';
 const shipped = join(packageRoot, 'config/deploy/nginx.conf');
 
 const replaceAll = (text: string, from: string, to: string): string => {
-  if (!text.includes(from)) throw new Error(`${shipped} does not say "${from}".`);
+  if (!text.includes(from)) throw new Error(`${shipped} does not contain "${from}".`);
   return text.replaceAll(from, to);
 };
 

@@ -9,5 +9,5 @@ export const operatorFailure = async (work: Promise<unknown>): Promise<string> =
     expect(error).to.be.instanceOf(OperatorError);
     return (error as Error).message;
   }
-  throw new Error('It has not failed.');
+  throw new Error('The work did not fail.');
 };

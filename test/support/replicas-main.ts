@@ -25,6 +25,6 @@ For the command line in another terminal:
 
 ${variables.map(([name, value]) => `  export ${name}='${value}'`).join('\n')}
 
-All of it runs until Ctrl-C, and keeps nothing.
+Everything runs until Ctrl-C. All data is then deleted.
 `);
 setInterval(() => undefined, 2 ** 30);

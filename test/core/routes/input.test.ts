@@ -5,7 +5,7 @@ import { ApiError, errors } from '../../../core/errors.js';
 import { compileInput } from '../../../core/routes/input.js';
 
 const parameter = (schema: Parameter['schema'], more: Partial<Parameter> = {}): Parameter => ({
-  description: 'What it is.',
+  description: 'The identifier.',
   schema,
   ...more,
 });
@@ -110,7 +110,7 @@ describe('compileInput(route)', () => {
     assert.deepEqual(rejection({ x: parameter({ type: 'string' }, { required: true }) }, []), {
       code: 'missing_parameter',
       status: 400,
-      message: 'The query parameter "x" is required: What it is.',
+      message: 'The query parameter "x" is required: The identifier.',
       details: [{ in: 'query', name: 'x', issue: 'is required' }],
     });
   });

@@ -26,7 +26,7 @@ export default {
     let [closed, publishing] = [false, false];
     const assertUsable = (/** @type {AbortSignal | undefined} */ signal = undefined) => {
       if (closed) throw new StorageError('closed', 'The adapter has been closed.');
-      if (signal?.aborted) throw new StorageError('aborted', 'The caller no longer wants it.');
+      if (signal?.aborted) throw new StorageError('aborted', 'The caller aborted the operation.');
     };
     const end = (/** @type {Version} */ version) => open.delete(version) && version.db.close();
     /** Opens the current file if it was replaced, by this process or another one. */
@@ -92,7 +92,7 @@ export default {
         look();
         const [{ manifest }, previous, draft] = [dataset, current, `${file}.${randomUUID()}`];
         if (publishing || previous?.manifest.version === manifest.version)
-          throw new StorageError('conflict', 'The version is there already, or another is being published.');
+          throw new StorageError('conflict', 'The version exists already, or another version is being published.');
         publishing = true;
         const db = new sqlite.Database(draft);
         try {
