@@ -1,87 +1,73 @@
-/** What the parts of a run share: its settings, its keys, its data and its Redis. */
-import { execFileSync } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+/** What all sections of a run share: settings, API keys, dataset and answers. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createKey } from '../core/keys/key.js';
-import { metroService } from '../plugins/metro/service.js';
-import { type Server, startRedis } from '../test/support/services.js';
-import { marketCodes, writeDataset } from './dataset.js';
-import { bindToCore, LOAD_CORE } from './pinned-process.js';
-import type { Settings } from './settings.js';
+import type { KeyRecord } from '../core/contracts/keys.js';
+import { newKey } from '../test/support/key-record.js';
+import { marketCodes, seriesIds, writeDataset } from './dataset.js';
+import { HUGE_LIMIT } from './service.js';
 
-/** So high that no turn is refused; the limiter does all its work nevertheless. */
-export const HUGE_LIMIT = 100_000_000;
-/** Requests a minute of a usual key: the service's default. */
+export interface Settings {
+  readonly mode: 'full' | 'quick';
+  /** Turns of each contender. The tables show their median. */
+  readonly rounds: number;
+  /** Length of a turn. */
+  readonly seconds: number;
+}
+
+export const FULL: Settings = { mode: 'full', rounds: 9, seconds: 2 };
+
+/** Shows that everything works. The figures are too few to quote. */
+export const QUICK: Settings = { mode: 'quick', rounds: 1, seconds: 1 };
+
+/** Requests per minute: the default limit of a key. */
 export const USUAL_LIMIT = 600;
-/** At 600 a minute each, for 50,000 requests/s. */
-const USUAL_KEYS = 5000;
+export const FEW_KEYS = 5000;
+export const MANY_KEYS = 50_000;
+
+/** The markets and series of the dataset. */
+export const catalogue = { cbsas: marketCodes(), series: seriesIds() };
 
 export interface Bench {
   readonly settings: Settings;
-  /** Temporary; gone when the run has ended. */
+  /** Folder of another checkout, installed and built. */
+  readonly against: string | undefined;
+  /** Temporary. */
   readonly folder: string;
   readonly dataset: string;
-  /** The market that is asked for. */
-  readonly cbsa: string;
-  /** Of a limit that nobody has, `HUGE_LIMIT`. */
-  readonly key: string;
-  /** May ask once a minute. */
-  readonly refusedKey: string;
-  /** Of the usual limit, and so many that together they are never refused. */
-  readonly usualKeys: readonly string[];
-  /** The URL of a Redis. */
-  readonly redis: string;
-  say(line: string): void;
+  /** Has the limit `HUGE_LIMIT`. */
+  readonly hugeKey: string;
+  /** 5,000 keys with the usual limit: enough for 50,000 requests per second. */
+  readonly fewKeys: readonly string[];
+  /** 50,000 other keys with the usual limit. */
+  readonly manyKeys: readonly string[];
+  readonly records: readonly KeyRecord[];
+  /** A JSON file of SHA-256 hashes of keys and their limits. */
+  readonly limits: string;
 }
 
-/**
- * Binds a Redis or MongoDB to the core that has the load, and gives it real-time priority there, as if it had a core of
- * its own: a load generator that never sleeps would otherwise keep it waiting for whole time slices, and those waits
- * would count as the server's. Only root may give the priority.
- */
-export const toLoadCore = (pid: number): void => {
-  bindToCore(LOAD_CORE, pid);
-  try {
-    execFileSync('chrt', ['--all-tasks', '--fifo', '--pid', '1', String(pid)], { stdio: 'ignore' });
-  } catch {
-    process.stderr.write(
-      'Without root, Redis and MongoDB wait for the load generator: high percentiles are too high.\n',
-    );
-  }
-};
+export const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
-/** A Redis on the core of the load. */
-export const startBenchRedis = async (): Promise<Server> => {
-  const redis = await startRedis();
-  toLoadCore(redis.pid);
-  return redis;
-};
-
-/** As versions before this one know them too. */
-const makeKey = (): string => createKey(undefined, metroService.keyPrefix!).key;
-
-export const makeKeys = (count: number): string[] => Array.from({ length: count }, makeKey);
-
-export const withBench = async <T>(settings: Settings, use: (bench: Bench) => Promise<T>): Promise<T> => {
+export const withBench = async (
+  settings: Settings,
+  against: string | undefined,
+  use: (bench: Bench) => Promise<void>,
+): Promise<void> => {
   const folder = await mkdtemp(join(tmpdir(), 'metro-forecast-bench-'));
-  const redis = await startBenchRedis();
   try {
-    const dataset = join(folder, 'dataset-1');
-    await writeDataset(dataset, 1);
-    return await use({
-      settings,
-      folder,
-      dataset,
-      cbsa: marketCodes(1)[200]!,
-      key: makeKey(),
-      refusedKey: makeKey(),
-      usualKeys: makeKeys(USUAL_KEYS),
-      redis: redis.url,
-      say: (line) => void process.stderr.write(`${line}\n`),
-    });
+    const dataset = join(folder, 'dataset');
+    await writeDataset(dataset);
+    const made = Array.from({ length: 1 + FEW_KEYS + MANY_KEYS }, (_, i) =>
+      newKey({ id: `bench-${i}`, limit_per_minute: i === 0 ? HUGE_LIMIT : USUAL_LIMIT }),
+    );
+    const [hugeKey = '', ...keys] = made.map(({ key }) => key);
+    const records = made.map(({ record }) => record);
+    const limits = join(folder, 'limits.json');
+    const entries = records.map(({ hash, limit_per_minute }) => [hash, limit_per_minute]);
+    await writeFile(limits, JSON.stringify(Object.fromEntries(entries)));
+    const [fewKeys, manyKeys] = [keys.slice(0, FEW_KEYS), keys.slice(FEW_KEYS)];
+    await use({ settings, against, folder, dataset, hugeKey, fewKeys, manyKeys, records, limits });
   } finally {
-    await redis.stop();
     await rm(folder, { recursive: true, force: true });
   }
 };

@@ -1,68 +1,77 @@
-/** A bar chart as SVG, without a library: a panel for each table, a bar for each row. */
-import { escapeText, svg } from './svg.js';
+/** A bar chart as SVG: a panel for each table, a bar for each row. */
 import { formatCell, type Table } from './table.js';
 
 const NAMES_WIDTH = 150;
 const PANEL_WIDTH = 240;
-/** Room for the figure beside the longest bar. */
+/** Space for the figure after the longest bar. */
 const FIGURE_WIDTH = 62;
 const ROW_HEIGHT = 24;
 const BAR_HEIGHT = 14;
 const TOP = 62;
-const NOTE_HEIGHT = 18;
 
-const STYLE = {
-  light: `
-  .figure { fill: #59636e; }
+const STYLE = `<style>
+  text { font: 12px system-ui, -apple-system, "Segoe UI", sans-serif; fill: #1f2328; }
+  .title, .panel, .first { font-weight: 600; }
+  .title { font-size: 14px; }
+  .note, .figure { fill: #59636e; }
+  .axis { stroke: #d1d9e0; fill: none; }
   .bar { fill: #aeb8c2; }
   .ours { fill: #0a7d5a; }
-  .name.first { font-weight: 600; }`,
-  dark: `
-    .figure { fill: #9198a1; }
+  @media (prefers-color-scheme: dark) {
+    text { fill: #f0f6fc; }
+    .note, .figure { fill: #9198a1; }
+    .axis { stroke: #3d444d; }
     .bar { fill: #5c6670; }
-    .ours { fill: #2fbf8f; }`,
-};
+    .ours { fill: #2fbf8f; }
+  }
+</style>`;
 
-const amount = (row: Table['rows'][number] | undefined): number => Number(row?.[1] ?? 0);
+const escapeText = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
+
+const textAt = (type: string, x: number, y: number, text: string, more = ''): string =>
+  `<text class="${type}" x="${x}" y="${y}"${more}>${escapeText(text)}</text>`;
 
 export interface ChartOptions {
   readonly title: string;
-  /** Lines below the panels. */
-  readonly notes: readonly string[];
-  /** First column: names, the same and in the same order in each table; second: what the bars show. */
+  /** A line below the panels. */
+  readonly note: string;
+  /** Tables with the same names in the first column. The second column has the values. */
   readonly panels: readonly Table[];
-  /** The name that stands out. */
+  /** The name whose bars have another colour. */
   readonly highlight: string;
 }
 
-export const barChart = ({ title, notes, panels, highlight }: ChartOptions): string => {
+export const barChart = ({ title, note, panels, highlight }: ChartOptions): string => {
   const names = panels[0]?.rows.map(([name]) => String(name)) ?? [];
   const width = NAMES_WIDTH + panels.length * PANEL_WIDTH;
   const bottom = TOP + names.length * ROW_HEIGHT;
-  const lines = notes.map(
-    (note, i) => `<text class="note" x="0" y="${bottom + 26 + i * NOTE_HEIGHT}">${escapeText(note)}</text>`,
-  );
+  const height = bottom + 36;
+  const lines = [textAt('title', 0, 16, title), textAt('note', 0, bottom + 26, note)];
   for (const [row, name] of names.entries()) {
     const y = TOP + row * ROW_HEIGHT + BAR_HEIGHT - 2;
-    const type = name === highlight ? 'name first' : 'name';
-    lines.push(`<text class="${type}" x="${NAMES_WIDTH - 10}" y="${y}" text-anchor="end">${escapeText(name)}</text>`);
+    lines.push(textAt(name === highlight ? 'name first' : 'name', NAMES_WIDTH - 10, y, name, ' text-anchor="end"'));
   }
   for (const [column, panel] of panels.entries()) {
     const left = NAMES_WIDTH + column * PANEL_WIDTH;
-    const most = Math.max(...panel.rows.map(amount));
+    const values = panel.rows.map(([, value]) => Number(value));
     lines.push(
-      `<text class="panel" x="${left}" y="${TOP - 14}">${escapeText(panel.title)}</text>`,
+      textAt('panel', left, TOP - 14, panel.title),
       `<line class="axis" x1="${left}" x2="${left}" y1="${TOP - 4}" y2="${bottom}"/>`,
     );
-    for (const [row, name] of names.entries()) {
-      const value = amount(panel.rows[row]);
-      const length = Math.max(1, Math.round((value / most) * (PANEL_WIDTH - FIGURE_WIDTH)));
+    for (const [row, value] of values.entries()) {
+      const length = Math.max(1, Math.round((value / Math.max(...values)) * (PANEL_WIDTH - FIGURE_WIDTH)));
       const y = TOP + row * ROW_HEIGHT;
+      const type = names[row] === highlight ? 'bar ours' : 'bar';
       lines.push(
-        `<rect class="bar${name === highlight ? ' ours' : ''}" x="${left}" y="${y}" width="${length}" height="${BAR_HEIGHT}"/>`,
-        `<text class="figure" x="${left + length + 6}" y="${y + BAR_HEIGHT - 2}">${formatCell(value)}</text>`,
+        `<rect class="${type}" x="${left}" y="${y}" width="${length}" height="${BAR_HEIGHT}"/>`,
+        textAt('figure', left + length + 6, y + BAR_HEIGHT - 2, formatCell(value)),
       );
     }
   }
-  return svg({ title, width, height: bottom + 36 + (notes.length - 1) * NOTE_HEIGHT, style: STYLE, lines });
+  const frame = `viewBox="0 0 ${width} ${height}" width="${width}" height="${height}"`;
+  return `<svg xmlns="http://www.w3.org/2000/svg" ${frame} role="img" aria-label="${escapeText(title)}">
+${STYLE}
+${lines.join('\n')}
+</svg>
+`;
 };

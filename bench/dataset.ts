@@ -1,7 +1,7 @@
-/** Makes up a dataset of FHFA's size (410 metros, 204 quarters), or a multiple of it. */
+/** Writes a synthetic dataset of FHFA's size: 410 metros, 204 quarters. */
 import type { Document, Manifest } from '../core/contracts/dataset.js';
 import { writeDirectory } from '../core/data/write-directory.js';
-import { type Random, randomFrom } from '../plugins/metro/sample/random.js';
+import { randomFrom } from '../plugins/metro/sample/random.js';
 
 const MARKETS = 410;
 const QUARTERS = 204;
@@ -11,83 +11,36 @@ const SERIES = 12;
 const OBSERVATIONS = 400;
 const BATCH = 2000;
 
-const CODES = { from: 10_000, to: 100_000 };
+const list = <T>(length: number, make: (index: number) => T): T[] => Array.from({ length }, (_, i) => make(i));
 
-/** The codes of the markets, in order, spread evenly over those of five digits. */
-export const marketCodes = (scale: number): string[] => {
-  const step = Math.floor((CODES.to - CODES.from) / (MARKETS * scale));
-  return Array.from({ length: MARKETS * scale }, (_, i) => String(CODES.from + i * step));
-};
+/** The codes of the markets, in order, evenly spread over the five-digit codes. */
+export const marketCodes = (): string[] => list(MARKETS, (i) => String(10_000 + i * Math.floor(90_000 / MARKETS)));
 
-const figure = (random: Random, from: number, to: number, digits = 4): number =>
-  Number((from + random.uniform() * (to - from)).toFixed(digits));
-
-const oneOf = <T>(index: number, values: readonly T[]): T => values[index % values.length] as T;
+export const seriesIds = (): string[] => list(SERIES, (i) => `SERIES${String(i).padStart(2, '0')}`);
 
 const month = (index: number): string =>
   `${FIRST_YEAR + Math.floor(index / 12)}-${String((index % 12) + 1).padStart(2, '0')}-01`;
-
 const quarter = (index: number): string => month(index * 3);
 
-const seriesId = (index: number): string => `SERIES${String(index).padStart(2, '0')}`;
+const random = randomFrom('dataset');
+const figure = (from: number, to: number, digits = 4): number =>
+  Number((from + random.uniform() * (to - from)).toFixed(digits));
+const rating = (index: number) => ({
+  signal: ['expand', 'hold', 'contract', 'hold', null][index % 5],
+  risk_score: ['A', 'B', 'C', 'D', 'F', null][index % 6],
+});
 
-/** The identifiers of the series. */
-export const seriesIds = (): string[] => Array.from({ length: SERIES }, (_, i) => seriesId(i));
+const market = (cbsa: string, i: number): Document => ({
+  ...{ id: Number(cbsa), cbsa, name: `Metro ${cbsa}-Benchmark-Somewhere, ST`, ...rating(i) },
+  yoy_price: figure(-8, 14),
+  forecast_12m: i % 10 === 0 ? null : figure(-8, 14),
+});
 
-const signals = ['expand', 'hold', 'contract', 'hold', null] as const;
-const grades = ['A', 'B', 'C', 'D', 'F', null] as const;
-
-function* markets(codes: readonly string[]): Iterable<Document> {
-  const random = randomFrom('markets');
-  for (const [i, cbsa] of codes.entries()) {
-    yield {
-      id: Number(cbsa),
-      cbsa,
-      name: `Metro ${cbsa}-Benchmark-Somewhere, ST`,
-      signal: oneOf(i, signals),
-      risk_score: oneOf(i, grades),
-      yoy_price: figure(random, -8, 14),
-      forecast_12m: i % 10 === 0 ? null : figure(random, -8, 14),
-    };
-  }
-}
-
-function* hpi(codes: readonly string[]): Iterable<Document> {
-  const random = randomFrom('hpi');
-  for (const cbsa of codes) {
-    for (let q = 0; q < QUARTERS; q++) {
-      yield { cbsa, period_start: quarter(q), value: figure(random, 20 + q, 22 + q, 2) };
-    }
-  }
-}
-
-function* series(): Iterable<Document> {
-  for (let i = 0; i < SERIES; i++) {
-    yield {
-      series_id: seriesId(i),
-      title: `Series ${i}`,
-      kind: 'macro',
-      geography: 'United States',
-      cadence: 'monthly',
-      source: 'Benchmark',
-      units: 'Index',
-      seasonal_adjustment: 'SA',
-      observation_start: month(0),
-      observation_end: month(OBSERVATIONS - 1),
-      last_updated: null,
-      notes: null,
-    };
-  }
-}
-
-function* observations(): Iterable<Document> {
-  const random = randomFrom('observations');
-  for (let i = 0; i < SERIES; i++) {
-    for (let m = 0; m < OBSERVATIONS; m++) {
-      yield { series_id: seriesId(i), period_start: month(m), value: figure(random, 0, 100, 3) };
-    }
-  }
-}
+const series = (series_id: string): Document => ({
+  ...{ series_id, title: `Title of ${series_id}`, kind: 'macro', geography: 'United States', cadence: 'monthly' },
+  ...{ source: 'Benchmark', units: 'Index', seasonal_adjustment: 'SA', last_updated: null, notes: null },
+  ...{ observation_start: month(0), observation_end: month(OBSERVATIONS - 1) },
+});
 
 const run = (index: number) => ({
   run_id: index + 1,
@@ -96,63 +49,37 @@ const run = (index: number) => ({
   horizon_months: 12,
 });
 
-function* forecastRuns(): Iterable<Document> {
-  for (let i = 0; i < RUNS; i++) {
-    const { run_id, ...rest } = run(i);
-    yield { id: run_id, status: 'completed', ...rest, features: null, notes: null };
-  }
-}
+const forecastRun = (index: number): Document => {
+  const { run_id, ...rest } = run(index);
+  return { id: run_id, status: 'completed', ...rest, features: null, notes: null };
+};
 
-function* forecasts(codes: readonly string[]): Iterable<Document> {
-  const random = randomFrom('forecasts');
-  for (let r = 0; r < RUNS; r++) {
-    for (const [i, cbsa] of codes.entries()) {
-      const point = figure(random, -8, 14);
-      yield {
-        cbsa,
-        ...run(r),
-        target_period: quarter(QUARTERS - RUNS + r),
-        point,
-        lower_80: point - 5,
-        upper_80: point + 5,
-        signal: oneOf(i, signals),
-        risk_score: oneOf(i, grades),
-        realized: null,
-        realized_as_of: null,
-      };
-    }
-  }
-}
+const forecast = (cbsa: string, i: number, runIndex: number): Document => {
+  const point = figure(-8, 14);
+  return {
+    ...{ cbsa, ...run(runIndex), target_period: quarter(QUARTERS - RUNS + runIndex), ...rating(i) },
+    ...{ point, lower_80: point - 5, upper_80: point + 5, realized: null, realized_as_of: null },
+  };
+};
 
-function* inBatches(rows: Iterable<Document>): Iterable<Document[]> {
-  let batch: Document[] = [];
-  for (const row of rows) {
-    if (batch.push(row) < BATCH) continue;
-    yield batch;
-    batch = [];
-  }
-  if (batch.length > 0) yield batch;
-}
+const batches = (rows: readonly Document[]): Document[][] =>
+  list(Math.ceil(rows.length / BATCH), (i) => rows.slice(i * BATCH, (i + 1) * BATCH));
 
-const manifest = (scale: number): Manifest => ({
-  format: 1,
-  version: `bench-${scale}x`,
-  created: '2026-01-01T00:00:00Z',
-  vintage: '2025-12-31',
-  synthetic: true,
-  sources: [],
-});
-
-/** Writes a dataset directory. @param scale how many times 410 markets, up to 219 */
-export const writeDataset = async (directory: string, scale: number): Promise<void> => {
-  const codes = marketCodes(scale);
-  await writeDirectory(directory, manifest(scale), {
-    markets: inBatches(markets(codes)),
-    hpi: inBatches(hpi(codes)),
-    series: inBatches(series()),
-    observations: inBatches(observations()),
-    forecast_runs: inBatches(forecastRuns()),
-    forecasts: inBatches(forecasts(codes)),
+export const writeDataset = async (directory: string): Promise<void> => {
+  const codes = marketCodes();
+  const dates = { created: '2026-01-01T00:00:00Z', vintage: '2025-12-31' };
+  const manifest: Manifest = { format: 1, version: 'bench', ...dates, synthetic: true, sources: [] };
+  const hpi = (cbsa: string) =>
+    list(QUARTERS, (q) => ({ cbsa, period_start: quarter(q), value: figure(20 + q, 22 + q, 2) }));
+  const observations = (series_id: string) =>
+    list(OBSERVATIONS, (m) => ({ series_id, period_start: month(m), value: figure(0, 100, 3) }));
+  await writeDirectory(directory, manifest, {
+    markets: batches(codes.map(market)),
+    hpi: batches(codes.flatMap(hpi)),
+    series: batches(seriesIds().map(series)),
+    observations: batches(seriesIds().flatMap(observations)),
+    forecast_runs: batches(list(RUNS, forecastRun)),
+    forecasts: batches(list(RUNS, (r) => codes.map((cbsa, i) => forecast(cbsa, i, r))).flat()),
     backtests: [],
   });
 };

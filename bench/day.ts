@@ -1,20 +1,20 @@
 /**
- * A user's day as requests: many callers who ask each for little, and for different things. What is popular is asked for
- * far more often than the rest (Zipf's law: the n-th of a list 1/n times as often as the first).
+ * A user's day: requests of many callers, each with few requests for different resources. Popularity follows Zipf's law: the
+ * n-th resource of a list is requested 1/n times as often as the first.
  */
 import { type Random, randomFrom } from '../plugins/metro/sample/random.js';
 
-/** What a caller says in Accept-Encoding; undefined: nothing. */
+/** Accept-Encoding. */
 export type Accepted = 'gzip, deflate, br' | 'gzip, deflate' | undefined;
 
 export interface DayRequest {
-  /** Below the API's own path, with its query. */
+  /** Relative to the base path of the API, with the query. */
   readonly path: string;
   readonly key: string;
   readonly accepts: Accepted;
-  /** Whether it has `If-None-Match` of the current version. */
+  /** Whether `If-None-Match` has the current ETag. */
   readonly conditional: boolean;
-  /** Whether the caller closes the connection afterwards. */
+  /** Whether the connection is closed after the response. */
   readonly closes: boolean;
 }
 
@@ -23,7 +23,7 @@ const CONDITIONAL = 1 / 3;
 const BR = 0.5;
 const GZIP = 0.2;
 const CLOSES = 0.05;
-/** Years from which on observations are asked for. */
+/** First years of `since`. */
 const SINCE = { first: 1998, count: 10 };
 
 const LISTS = ['/markets', '/signals', '/forecasts', '/movers?limit=5', '/forecast-runs', '/forecast-backtest'];
@@ -31,17 +31,13 @@ const NOT_FOUND = ['/markets/99999', '/markets/99998/history', '/observations?se
 const INVALID = ['/markets/houston', '/movers?limit=51', '/observations?series_id=SERIES00&since=today'];
 
 const ofMarket = (cbsa: string): string[] => [
-  `/markets/${cbsa}`,
-  `/markets/${cbsa}/history`,
-  `/markets/${cbsa}/forecast-track`,
+  ...['', '/history', '/forecast-track'].map((view) => `/markets/${cbsa}${view}`),
   `/forecasts/${cbsa}/history`,
 ];
-
-const ofSeries = (id: string): string[] => [
-  `/observations?series_id=${id}`,
-  ...Array.from({ length: SINCE.count }, (_, i) => `/observations?series_id=${id}&since=${SINCE.first + i}-01-01`),
-];
-
+const ofSeries = (id: string): string[] => {
+  const since = Array.from({ length: SINCE.count }, (_, i) => `&since=${SINCE.first + i}-01-01`);
+  return ['', ...since].map((condition) => `/observations?series_id=${id}${condition}`);
+};
 const indexOf = (cbsa: string): string => `/observations?series_id=metro_hpi&cbsa=${cbsa}`;
 
 export interface DayOptions {
@@ -49,14 +45,15 @@ export interface DayOptions {
   readonly series: readonly string[];
 }
 
-/** All paths that may be asked for. */
-export const dayPaths = ({ cbsas, series }: DayOptions): string[] => [
+export const validPaths = ({ cbsas, series }: DayOptions): string[] => [
   ...cbsas.flatMap((cbsa) => [...ofMarket(cbsa), indexOf(cbsa)]),
-  ...series.flatMap(ofSeries),
-  ...['/series', ...LISTS, ...NOT_FOUND, ...INVALID],
+  ...[...series.flatMap(ofSeries), '/series', ...LISTS],
 ];
 
-/** Draws from a list by Zipf's law with exponent 1. */
+/** All paths that a day may contain. */
+export const dayPaths = (options: DayOptions): string[] => [...validPaths(options), ...NOT_FOUND, ...INVALID];
+
+/** Draws from a list by Zipf's law, exponent 1. */
 const zipf = <T>(random: Random, values: readonly T[]): (() => T) => {
   const sums: number[] = [];
   for (const rank of values.keys()) sums.push((sums.at(-1) ?? 0) + 1 / (rank + 1));
@@ -84,15 +81,15 @@ export const drawDay = (
   const observations = zipf(random, [() => macro()(), () => indexOf(cbsa()), () => '/series']);
   const uniform = <T>(values: readonly T[]): T => values[Math.floor(random.uniform() * values.length)]!;
 
-  const good = (): string => {
+  const valid = (): string => {
     const kind = random.uniform();
     if (kind < SHARES.market) return market()();
     return kind < SHARES.market + SHARES.lists ? list() : observations()();
   };
   const path = (): string => {
-    const fault = random.uniform();
-    if (fault < SHARES.notFound) return uniform(NOT_FOUND);
-    return fault < SHARES.notFound + SHARES.invalid ? uniform(INVALID) : good();
+    const kind = random.uniform();
+    if (kind < SHARES.notFound) return uniform(NOT_FOUND);
+    return kind < SHARES.notFound + SHARES.invalid ? uniform(INVALID) : valid();
   };
   const accepts = (): Accepted => {
     const choice = random.uniform();

@@ -1,64 +1,144 @@
-/** Starts contenders beside each other and makes sure that all answer alike before any is measured. */
+/** Starts the contenders of a section, and checks that all of them respond alike before any is measured. */
+import { existsSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { Server } from '../test/support/services.js';
-import { type Answers, readAnswers, writeAnswers } from './answers.js';
-import { type Bench, startBenchRedis } from './bench.js';
-import { type Contender, pathOf, ROUTES, type Route } from './contenders.js';
+import { type Bench, catalogue, say } from './bench.js';
+import { answersFile, commandOf, SERVICE } from './contenders.js';
+import { type DayRequest, dayPaths } from './day.js';
+import { startBoundRedis } from './process.js';
+import { type RequestList, writeRequests } from './requests.js';
 import { type RunningServer, startServer } from './server.js';
+import { BASE, bearer } from './service.js';
 
 export interface Entrant {
-  readonly contender: Contender;
+  readonly name: string;
   readonly server: RunningServer;
-  /** The URL of its own Redis: what one contender leaves behind is not measured with another. */
-  readonly redis: string;
-  url(route: Route): string;
+  /** Its own Redis. */
+  readonly redis: Server;
 }
 
-const bodyOf = async ({ contender, url }: Entrant, route: Route, key: string): Promise<unknown> => {
-  const response = await fetch(url(route), { headers: { Authorization: `Bearer ${key}`, Accept: 'application/json' } });
-  if (!response.ok) throw new Error(`${contender.name} answers ${response.status} at ${url(route)}`);
-  return contender.normalise(route, await response.json());
-};
+export type Answers = Readonly<Record<string, { readonly status: number; readonly body: unknown }>>;
 
-/** @throws where the bodies differ */
-export const assertAlike = (who: string, where: string, actual: unknown, expected: unknown): void => {
-  if (isDeepStrictEqual(actual, expected)) return;
-  const excerpt = (data: unknown) => JSON.stringify(data)?.slice(0, 300);
-  throw new Error(`${who} answers otherwise than it should at ${where}:\n  ${excerpt(actual)}\n  ${excerpt(expected)}`);
-};
-
-const assertAllAlike = async (entrants: readonly Entrant[], answers: Answers, { key, cbsa }: Bench): Promise<void> => {
-  for (const route of ROUTES) {
-    for (const entrant of entrants) {
-      const expected = answers.get(pathOf(route, cbsa))?.body;
-      assertAlike(entrant.contender.name, entrant.url(route), await bodyOf(entrant, route, key), expected);
-    }
-  }
-};
-
-/** Runs `use` with every contender that can run here, each with a Redis of its own, and ends them all. */
-export const withLineup = async <T>(
+const withEntrants = async <T>(
   bench: Bench,
-  contenders: readonly Contender[],
+  names: readonly string[],
   use: (entrants: readonly Entrant[]) => Promise<T>,
 ): Promise<T> => {
-  await writeAnswers(bench);
   const stores: Server[] = [];
   const entrants: Entrant[] = [];
   try {
-    for (const contender of contenders) {
-      const redis = await startBenchRedis();
+    for (const name of names) {
+      const redis = await startBoundRedis();
       stores.push(redis);
-      const command = await contender.command({ ...bench, redis: redis.url });
-      if (!command) continue;
-      const server = await startServer(command);
-      const url = (route: Route): string => server.origin + contender.path(route, bench.cbsa);
-      entrants.push({ contender, server, redis: redis.url, url });
+      entrants.push({ name, redis, server: await startServer(await commandOf(name, bench, redis.url)) });
     }
-    await assertAllAlike(entrants, await readAnswers(bench), bench);
     return await use(entrants);
   } finally {
-    await Promise.all(entrants.map(({ server }) => server.stop()));
+    // Other frameworks exit on SIGTERM with a code other than 0.
+    await Promise.allSettled(entrants.map(({ server }) => server.stop()));
     await Promise.all(stores.map((redis) => redis.stop()));
   }
+};
+
+/** Fetches every path of the day from the service, which takes place once in a run. */
+const writeAnswers = (bench: Bench): Promise<void> =>
+  withEntrants(bench, [SERVICE], async ([entrant]) => {
+    const ask = async (path: string) => {
+      const headers = { Authorization: bearer(bench.hugeKey) };
+      const response = await fetch(entrant!.server.origin + path, { headers });
+      return { status: response.status, body: await response.json() };
+    };
+    const responses: Record<string, Answers[string]> = {};
+    for (const path of dayPaths(catalogue)) responses[BASE + path] = await ask(BASE + path);
+    const { body: openapi } = await ask(`${BASE}/openapi.json`);
+    await writeFile(answersFile(bench), JSON.stringify({ openapi, responses }));
+  });
+
+/** Starts each contender with a Redis of its own, and stops all of them after `use`. */
+export const withLineup = async <T>(
+  bench: Bench,
+  names: readonly string[],
+  use: (entrants: readonly Entrant[], answers: Answers) => Promise<T>,
+): Promise<T> => {
+  if (!existsSync(answersFile(bench))) await writeAnswers(bench);
+  const { responses } = JSON.parse(await readFile(answersFile(bench), 'utf8')) as { responses: Answers };
+  return withEntrants(bench, names, (entrants) => use(entrants, responses));
+};
+
+/** @throws if the values differ */
+const assertEqual = (what: string, actual: unknown, expected: unknown): void => {
+  if (isDeepStrictEqual(actual, expected)) return;
+  const excerpt = (value: unknown) => JSON.stringify(value)?.slice(0, 300);
+  throw new Error(`${what}: expected ${excerpt(expected)}, got ${excerpt(actual)}`);
+};
+
+type Representation = Pick<DayRequest, 'path' | 'accepts'>;
+
+const idOf = ({ path, accepts }: Representation): string => `${accepts} ${path}`;
+
+export const representationsOf = (requests: readonly DayRequest[]): readonly Representation[] => [
+  ...new Map(requests.map((request) => [idOf(request), request])).values(),
+];
+
+/** Requests at a time during the check. */
+const CHECKS = 8;
+
+/**
+ * Fetches each representation once, compares it with the service's, and revalidates it.
+ * @returns the ETags
+ * @throws if a status or a body differs, or if an ETag does not get a 304
+ */
+const check = async (
+  { name, server }: Entrant,
+  representations: readonly Representation[],
+  answers: Answers,
+  keys: readonly string[],
+): Promise<ReadonlyMap<string, string>> => {
+  const etags = new Map<string, string>();
+  let asked = 0;
+  const checkOne = async (representation: Representation): Promise<void> => {
+    const { path, accepts = 'identity' } = representation;
+    const expected = answers[BASE + path]!;
+    const headers = { Authorization: bearer(keys[asked++ % keys.length]!), 'Accept-Encoding': accepts };
+    const response = await fetch(server.origin + BASE + path, { headers });
+    const body = await response.text();
+    assertEqual(`${name}: status of ${path}`, response.status, expected.status);
+    if (expected.status !== 200) return;
+    assertEqual(`${name}: ${path}`, JSON.parse(body), expected.body);
+    const etag = response.headers.get('ETag') ?? 'none';
+    // Without a Cache-Control of its own, fetch adds no-cache to a conditional request.
+    const condition = { ...headers, 'If-None-Match': etag, 'Cache-Control': 'max-age=0' };
+    const again = await fetch(server.origin + BASE + path, { headers: condition });
+    await again.arrayBuffer();
+    assertEqual(`${name}: status of ${path} with If-None-Match: ${etag}`, again.status, 304);
+    etags.set(idOf(representation), etag);
+  };
+  const queue = representations.values();
+  const work = async (): Promise<void> => {
+    for (const representation of queue) await checkOne(representation);
+  };
+  await Promise.all(Array.from({ length: CHECKS }, work));
+  return etags;
+};
+
+/**
+ * Writes the requests for one contender, with its own ETags, after checking its responses to them.
+ * @returns a list for each scenario
+ */
+export const prepare = async (
+  bench: Bench,
+  entrant: Entrant,
+  answers: Answers,
+  scenarios: readonly (readonly DayRequest[])[],
+): Promise<readonly RequestList[]> => {
+  const representations = representationsOf(scenarios.flat());
+  say(`Checking ${representations.length} representations of ${entrant.name}`);
+  const etags = await check(entrant, representations, answers, bench.fewKeys);
+  const planned = ({ path, key, accepts, conditional, closes }: DayRequest) => {
+    const etag = conditional ? etags.get(idOf({ path, accepts })) : undefined;
+    const headers = { ...(accepts && { 'Accept-Encoding': accepts }), ...(etag && { 'If-None-Match': etag }) };
+    return { path: BASE + path, key, closes, headers, fails: answers[BASE + path]!.status >= 400 };
+  };
+  return Promise.all(scenarios.map((requests) => writeRequests(bench.folder, requests.map(planned))));
 };

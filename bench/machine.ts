@@ -1,36 +1,40 @@
-/** Describes the machine that figures were measured on. */
-import { execFileSync } from 'node:child_process';
+/** The machine of a run: what it must have, and how it is described. */
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { cpus, release, totalmem, type } from 'node:os';
+import { join } from 'node:path';
+import { OperatorError } from '../core/errors.js';
+import { packageRoot } from '../core/util/package.js';
+import { onPath } from '../test/support/binaries.js';
 
-const firstLine = (program: string, ...args: string[]): string => {
-  try {
-    return execFileSync(program, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).split('\n')[0] ?? '';
-  } catch (error) {
-    // wrk answers `-v` and exits with 1.
-    return String((error as { stdout?: string }).stdout ?? '').split('\n')[0] ?? '';
-  }
+/** @throws OperatorError with everything that is missing */
+export const checkMachine = (): void => {
+  const missing: string[] = [];
+  if (process.platform !== 'linux') missing.push('Linux: processes are bound to cores and measured through /proc');
+  if (cpus().length < 2) missing.push('two cores: one for the server, one for the load');
+  if (!onPath('taskset')) missing.push('taskset: apt-get install util-linux');
+  if (!onPath('wrk')) missing.push('wrk: apt-get install wrk');
+  if (missing.length > 0) throw new OperatorError('The benchmark needs', missing);
 };
 
-export interface Machine {
-  readonly cpu: string;
-  readonly cores: number;
-  readonly memoryGiB: number;
-  readonly system: string;
-  readonly node: string;
-  readonly wrk: string;
-  /** Whether idle cores were kept awake (see `idle-cores.ts`). */
-  readonly awake: boolean;
-}
+/** Installs the packages of the contenders on the first run. */
+export const installContenders = (): void => {
+  const folder = join(packageRoot, 'bench');
+  if (existsSync(join(folder, 'node_modules/fastify'))) return;
+  process.stderr.write(`Installing the packages of the contenders into ${folder} ...\n`);
+  execFileSync('npm', ['ci', '--no-audit', '--no-fund'], { cwd: folder, stdio: ['ignore', 2, 2] });
+};
 
-export const describeMachine = (awake = false): Machine => ({
+export const describeMachine = () => ({
   cpu: cpus()[0]?.model.trim() ?? 'unknown',
   cores: cpus().length,
   memoryGiB: Math.round(totalmem() / 2 ** 30),
   system: `${type()} ${release()}`,
   node: process.version,
-  wrk: firstLine('wrk', '-v').replace(/ Copyright.*/, ''),
-  awake,
+  wrk: (spawnSync('wrk', ['-v'], { encoding: 'utf8' }).stdout ?? '').split('\n')[0]!.replace(/ Copyright.*/, ''),
 });
 
-export const machineLine = ({ cpu, cores, memoryGiB, system, node, wrk, awake }: Machine): string =>
-  `${cores} cores of ${cpu}, ${awake ? 'kept awake' : 'asleep when idle'}, ${memoryGiB} GiB, ${system}, Node ${node}, ${wrk}`;
+export type Machine = ReturnType<typeof describeMachine>;
+
+export const machineLine = ({ cpu, cores, memoryGiB, system, node, wrk }: Machine): string =>
+  `${cores} cores of ${cpu}, ${memoryGiB} GiB, ${system}, Node ${node}, ${wrk}`;

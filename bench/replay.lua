@@ -1,5 +1,4 @@
--- Sends the requests of a file, one after the other and then from the start: all of them are made beforehand, so that
--- one that differs costs wrk no more than one that does not.
+-- Sends the requests of a file in order, and repeats them. They are prepared in advance, so that each costs wrk the same.
 local requests, count, next = {}, 0, 0
 
 init = function(args)

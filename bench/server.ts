@@ -1,79 +1,87 @@
-/** A server under test: started on its core, awaited until it answers, ended. */
+/** Starts a server on its core, waits until it responds, and stops it. */
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
-import { SERVER_CORE, spawnPinned, stopProcess } from './pinned-process.js';
+import { SERVER_CORE, spawnBound } from './process.js';
 
 export interface ServerCommand {
+  /** The program prints its URL to standard output. */
   readonly command: readonly string[];
-  /** Where it will listen; absent: it says so in the first line that it prints. */
-  readonly origin?: string;
-  /** A path that answers 200 once the data is there. */
+  /** A path that responds with 200 when the data is loaded. */
   readonly probe: string;
   readonly key: string;
-  readonly cores?: string;
+  /** Opens a channel for messages, and reads standard error. Otherwise the log goes to /dev/null. */
+  readonly watched?: boolean;
 }
 
 export interface RunningServer {
   readonly origin: string;
+  readonly port: number;
+  readonly process: ChildProcess;
   readonly pid: number;
-  /** From the start of the process to its first answer. */
-  readonly startMs: number;
+  /** Rejects with the end of standard error when the server exits. */
+  readonly exited: Promise<never>;
+  /** Rejects if the server does not shut down with exit code 0. */
   stop(): Promise<void>;
 }
 
-const START_TIMEOUT_MS = 300_000;
+const START_TIMEOUT_MS = 60_000;
+const STOP_TIMEOUT_MS = 10_000;
+const ERROR_LENGTH = 2000;
 
-const announcedOrigin = async (child: ChildProcess): Promise<string> => {
+const printedOrigin = async (child: ChildProcess): Promise<string> => {
   for await (const line of createInterface({ input: child.stdout! })) {
     const url = /https?:\/\/\S+/.exec(line)?.[0];
     if (url) return new URL(url).origin;
   }
-  throw new Error('It ended before it listened.');
+  throw new Error('it exited before it listened');
 };
 
-/** @throws with the command, to be tried by hand, when it does not answer */
-export const startServer = async (options: ServerCommand): Promise<RunningServer> => {
-  const { command, probe, key, cores = SERVER_CORE } = options;
-  const began = performance.now();
-  const child = spawnPinned(cores, command, 'ignore');
-  const gone = once(child, 'exit').then(([code]) => {
-    throw new Error(`It ended with ${code}.`);
-  });
-  gone.catch(() => undefined);
-  const answer = async (): Promise<string> => {
-    const origin = options.origin ?? (await announcedOrigin(child));
-    child.stdout?.resume();
-    for (;;) {
-      const response = await fetch(`${origin}${probe}`, { headers: { Authorization: `Bearer ${key}` } }).catch(
-        () => null,
-      );
-      await response?.arrayBuffer();
-      if (response?.ok) return origin;
-      if (performance.now() - began > START_TIMEOUT_MS) throw new Error(`It answers ${response?.status ?? 'nothing'}.`);
-      await delay(5);
-    }
-  };
-  try {
-    const origin = await Promise.race([answer(), gone]);
-    return { origin, pid: child.pid!, startMs: performance.now() - began, stop: () => stopProcess(child) };
-  } catch (cause) {
-    await stopProcess(child);
-    throw new Error(`${command.join(' ')} did not start: ${await lastWords(cores, command)}`, { cause });
+const waitUntilReady = async (child: ChildProcess, { probe, key }: ServerCommand): Promise<string> => {
+  const until = performance.now() + START_TIMEOUT_MS;
+  const origin = await printedOrigin(child);
+  child.stdout?.resume();
+  for (;;) {
+    const headers = { Authorization: `Bearer ${key}` };
+    const response = await fetch(origin + probe, { headers }).catch(() => undefined);
+    await response?.arrayBuffer();
+    if (response?.ok) return origin;
+    if (performance.now() > until) throw new Error(`${probe} responds with ${response?.status ?? 'nothing'}`);
+    await delay(5);
   }
 };
 
-const LAST_WORDS_MS = 20_000;
-
-/** What a server that did not start says on standard error, which is not kept while it is measured: it is tried again. */
-const lastWords = async (cores: string, command: readonly string[]): Promise<string> => {
-  const child = spawnPinned(cores, command, 'pipe');
-  const words: Buffer[] = [];
-  child.stderr?.on('data', (chunk: Buffer) => words.push(chunk));
-  child.stdout?.resume();
-  const timer = setTimeout(() => child.kill('SIGKILL'), LAST_WORDS_MS);
-  await once(child, 'close');
-  clearTimeout(timer);
-  return Buffer.concat(words).toString().trim().slice(-2000) || 'it says nothing.';
+export const startServer = async (options: ServerCommand): Promise<RunningServer> => {
+  const { command, watched = false } = options;
+  const child = spawnBound(SERVER_CORE, command, watched ? 'pipe' : 'ignore', watched);
+  let errors = '';
+  child.stderr?.on('data', (chunk) => {
+    errors = `${errors}${chunk}`.slice(-ERROR_LENGTH);
+  });
+  const exited = once(child, 'exit').then(([code, signal]) => {
+    throw new Error(`The server exited with ${code ?? signal}. ${errors}`);
+  });
+  exited.catch(() => undefined);
+  try {
+    const origin = await Promise.race([waitUntilReady(child, options), exited]);
+    return {
+      origin,
+      port: Number(new URL(origin).port),
+      process: child,
+      pid: child.pid!,
+      exited,
+      async stop() {
+        const timer = setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT_MS);
+        child.kill('SIGTERM');
+        const hasExited = child.exitCode !== null || child.signalCode !== null;
+        const [code] = hasExited ? [child.exitCode] : await once(child, 'exit');
+        clearTimeout(timer);
+        if (code !== 0) throw new Error(`The server exited with ${code ?? 'a signal'} instead of 0. ${errors}`);
+      },
+    };
+  } catch (cause) {
+    child.kill('SIGKILL');
+    throw new Error(`${command.join(' ')} did not start. ${errors}`, { cause });
+  }
 };

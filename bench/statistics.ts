@@ -2,7 +2,7 @@
 
 const sorted = (samples: Iterable<number>): number[] => [...samples].sort((a, b) => a - b);
 
-/** The value below which the fraction lies (nearest rank). @param fraction from 0 to 1 */
+/** Nearest rank. @param fraction from 0 to 1 */
 export const percentile = (samples: Iterable<number>, fraction: number): number => {
   const ranks = sorted(samples);
   return ranks[Math.max(0, Math.ceil(fraction * ranks.length) - 1)] ?? Number.NaN;
@@ -14,10 +14,10 @@ export const median = (samples: Iterable<number>): number => {
   return ranks.length % 2 === 1 ? ranks[middle]! : (ranks[middle - 1]! + ranks[middle]!) / 2;
 };
 
-/** Of one figure of several runs. */
+/** The median of one figure over several runs. */
 export const medianOf = <Name extends string>(runs: readonly Readonly<Record<Name, number>>[], name: Name): number =>
   median(runs.map((run) => run[name]));
 
-/** The distance between the least and the greatest, as a fraction of the median. */
+/** (maximum - minimum) / median. */
 export const spread = (samples: readonly number[]): number =>
   (Math.max(...samples) - Math.min(...samples)) / median(samples);

@@ -1,4 +1,4 @@
-/** What a section hands over: tables of figures, and what a reader has to know about them. */
+/** Tables of figures, as data and as Markdown. */
 
 export type Cell = string | number | null;
 
@@ -6,11 +6,6 @@ export interface Table {
   readonly title: string;
   readonly columns: readonly string[];
   readonly rows: readonly (readonly Cell[])[];
-}
-
-export interface SectionReport {
-  readonly tables: readonly Table[];
-  readonly notes: readonly string[];
 }
 
 const whole = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
@@ -22,13 +17,15 @@ export const formatCell = (cell: Cell): string => {
   return (Math.abs(cell) >= 100 ? whole : precise).format(cell);
 };
 
-/** As Markdown, its columns aligned for reading in a terminal too: figures to the right, words to the left. */
-export const formatRows = (columns: readonly string[], rows: Table['rows']): string => {
+export const percent = (fraction: number): string => `${(fraction * 100).toFixed(1)}%`;
+
+/** Markdown with aligned columns: numbers to the right, words to the left. */
+const formatRows = ({ columns, rows }: Table): string => {
   const cells = [columns, ...rows.map((row) => row.map(formatCell))];
   const formats = columns.map((_, column) => {
     const width = Math.max(3, ...cells.map((row) => row[column]?.length ?? 0));
-    const words = column === 0 || rows.every((row) => typeof row[column] === 'string' && !/^[\d-]/.test(row[column]));
-    return words
+    const isText = column === 0 || rows.every((row) => typeof row[column] === 'string' && !/^[\d-]/.test(row[column]));
+    return isText
       ? { rule: '-'.repeat(width), pad: (cell: string) => cell.padEnd(width) }
       : { rule: `${'-'.repeat(width - 1)}:`, pad: (cell: string) => cell.padStart(width) };
   });
@@ -37,6 +34,4 @@ export const formatRows = (columns: readonly string[], rows: Table['rows']): str
   return [line(cells[0]!), rule, ...cells.slice(1).map(line)].join('\n');
 };
 
-export const formatTable = ({ title, columns, rows }: Table): string => `### ${title}\n\n${formatRows(columns, rows)}`;
-
-export const percent = (fraction: number): string => `${(fraction * 100).toFixed(1)}%`;
+export const formatTable = (table: Table): string => `### ${table.title}\n\n${formatRows(table)}`;

@@ -1,21 +1,19 @@
-/** What the service does with every request beside keys, limits and compression, for contenders that do it as well. */
+/** Features of the service for every contender: log, metrics, request ids, CORS and security headers. */
 import { randomBytes } from 'node:crypto';
 import { pino } from 'pino';
 import prometheus from 'prom-client';
 
-const STDERR = 2;
-
-/** A log whose lines are written together. */
-export const log = pino({ level: 'info' }, pino.destination({ dest: STDERR, minLength: 4096, sync: true }));
+/** Written to standard error in blocks of 4 KB. */
+export const log = pino({ level: 'info' }, pino.destination({ dest: 2, minLength: 4096, sync: true }));
 
 const prefix = randomBytes(8).toString('hex');
 let count = 0;
-/** Ids without randomness for each. */
+/** Unique request ids, without random numbers for each. */
 export const newId = () => `${prefix}-${(++count).toString(36)}`;
 
 const lastModified = new Date().toUTCString();
 
-/** @param {string} id of the request */
+/** @param {string} id the request id */
 export const headersOf = (id) => ({
   'X-Request-Id': id,
   'Cache-Control': 'private, no-cache',
@@ -28,33 +26,30 @@ export const corsOptions = {
   exposedHeaders: ['Age', 'ETag', 'Last-Modified', 'RateLimit', 'Retry-After', 'Snapshot-Version', 'X-Request-Id'],
 };
 
-/** The service's security headers: Helmet without those that only pages need. */
+const UNUSED = [
+  ...['crossOriginOpenerPolicy', 'originAgentCluster', 'strictTransportSecurity', 'xDnsPrefetchControl'],
+  ...['xDownloadOptions', 'xFrameOptions', 'xPermittedCrossDomainPolicies', 'xXssProtection'],
+];
+const directives = { 'default-src': ["'none'"], 'frame-ancestors': ["'none'"] };
+/** Helmet with the security headers that the service sends. */
 export const helmetOptions = {
-  contentSecurityPolicy: {
-    useDefaults: false,
-    directives: { 'default-src': ["'none'"], 'frame-ancestors': ["'none'"] },
-  },
+  contentSecurityPolicy: { useDefaults: false, directives },
   crossOriginResourcePolicy: { policy: 'cross-origin' },
-  ...Object.fromEntries(
-    [
-      ...['crossOriginOpenerPolicy', 'originAgentCluster', 'strictTransportSecurity', 'xDnsPrefetchControl'],
-      ...['xDownloadOptions', 'xFrameOptions', 'xPermittedCrossDomainPolicies', 'xXssProtection'],
-    ].map((header) => [header, false]),
-  ),
+  ...Object.fromEntries(UNUSED.map((header) => [header, false])),
 };
 
-/** As the service compresses: nothing shorter, and br before gzip. */
+/** Minimum size in bytes, as in the service. */
 export const COMPRESSION_THRESHOLD = 1024;
 
 const duration = new prometheus.Histogram({
   name: 'http_request_duration_seconds',
-  help: 'By route and status.',
+  help: 'Duration of requests in seconds.',
   labelNames: ['route', 'status'],
   buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
 });
 
 /**
- * One request in the metrics and in the log.
+ * Adds a request to metrics and log.
  * @param {{ id: string, method: string, route: string, status: number, ms: number }} request
  */
 export const record = ({ id, method, route, status, ms }) => {

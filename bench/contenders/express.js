@@ -1,4 +1,4 @@
-/** Express with its usual packages: all that the service does with every request, but for schemas. */
+/** Express with its usual packages and all features of the service, except validation by schemas. */
 import compression from 'compression';
 import cors from 'cors';
 import express from 'express';
@@ -7,7 +7,7 @@ import helmet from 'helmet';
 import { Redis } from 'ioredis';
 import { RedisStore } from 'rate-limit-redis';
 import { COMPRESSION_THRESHOLD, corsOptions, headersOf, helmetOptions, newId, record } from './everything.js';
-import { answers, BASE, endpoints, limitOf, orders, ready } from './support.js';
+import { answers, BASE, endpoints, limitOf, options, ready } from './support.js';
 
 const app = express();
 app.set('etag', 'strong');
@@ -33,7 +33,7 @@ app.use((request, response, next) => {
   else response.status(401).json({ error: 'The API key is missing or invalid.', code: 'invalid_api_key' });
 });
 
-const redis = new Redis(orders.redis);
+const redis = new Redis(options.redis);
 app.use(
   rateLimit({
     windowMs: 60_000,

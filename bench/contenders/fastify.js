@@ -1,7 +1,4 @@
-/**
- * Fastify as its documentation has it: schemas for input and output, a key, and a limit for each key; and, where all
- * features are ordered, what else the service does with every request, by the plugins that Fastify has for it.
- */
+/** Fastify with its plugins: all features of the service, with schemas for input and output. */
 import compress from '@fastify/compress';
 import cors from '@fastify/cors';
 import etag from '@fastify/etag';
@@ -10,33 +7,29 @@ import rateLimit from '@fastify/rate-limit';
 import Fastify from 'fastify';
 import { Redis } from 'ioredis';
 import { COMPRESSION_THRESHOLD, corsOptions, headersOf, helmetOptions, log, newId, record } from './everything.js';
-import { answers, BASE, endpoints, limitOf, openapi, orders, ready } from './support.js';
+import { answers, BASE, endpoints, limitOf, openapi, options, ready } from './support.js';
 
-/** Ids, and a log with one line a request, written below, instead of two. */
-const options = {
+const app = Fastify({
   genReqId: newId,
   requestIdHeader: 'x-request-id',
   loggerInstance: log,
+  // One line for each request, written below, instead of two.
   disableRequestLogging: true,
-};
-const app = Fastify(orders.everything ? options : {});
+});
 
-const addEverything = async () => {
-  await app.register(cors, corsOptions);
-  await app.register(helmet, helmetOptions);
-  // Before compression, which makes streams of bodies that no ETag could be made of.
-  await app.register(etag);
-  await app.register(compress, { threshold: COMPRESSION_THRESHOLD, encodings: ['br', 'gzip', 'identity'] });
-  app.addHook('onRequest', async (request, reply) => {
-    reply.headers(headersOf(request.id));
-  });
-  app.addHook('onResponse', async (request, reply) => {
-    const { id, method, routeOptions } = request;
-    const { statusCode: status, elapsedTime: ms } = reply;
-    record({ id, method, route: routeOptions.url ?? 'none', status, ms });
-  });
-};
-if (orders.everything) await addEverything();
+await app.register(cors, corsOptions);
+await app.register(helmet, helmetOptions);
+// Before compression, which turns bodies into streams without ETag.
+await app.register(etag);
+await app.register(compress, { threshold: COMPRESSION_THRESHOLD, encodings: ['br', 'gzip', 'identity'] });
+app.addHook('onRequest', async (request, reply) => {
+  reply.headers(headersOf(request.id));
+});
+app.addHook('onResponse', async (request, reply) => {
+  const { id, method, routeOptions } = request;
+  const { statusCode: status, elapsedTime: ms } = reply;
+  record({ id, method, route: routeOptions.url ?? 'none', status, ms });
+});
 
 app.decorateRequest('limit', 0);
 app.addHook('onRequest', async (request, reply) => {
@@ -49,11 +42,11 @@ app.addHook('onRequest', async (request, reply) => {
 await app.register(rateLimit, {
   max: (request) => request.limit,
   timeWindow: '1 minute',
-  redis: new Redis(orders.redis),
+  redis: new Redis(options.redis),
   keyGenerator: (request) => request.headers.authorization,
 });
 
-/** A schema of OpenAPI's, with references as Fastify has them. @param {object} schema */
+/** Rewrites references from OpenAPI to Fastify. @param {object} schema */
 const ownSchema = (schema) =>
   JSON.parse(JSON.stringify(schema).replaceAll(/"#\/components\/schemas\/(\w+)"/g, '"$1#"'));
 
@@ -61,7 +54,7 @@ for (const [name, schema] of Object.entries(openapi.components.schemas)) {
   app.addSchema({ ...ownSchema(schema), $id: name });
 }
 
-/** The parameters of one place, path or query, as one schema. @param {{ parameters?: object[] }} operation @param {string} place */
+/** One schema for all path or query parameters. @param {{ parameters?: object[] }} operation @param {string} place */
 const parametersIn = ({ parameters = [] }, place) => {
   const here = parameters.filter((parameter) => parameter.in === place);
   return {
@@ -71,7 +64,7 @@ const parametersIn = ({ parameters = [] }, place) => {
   };
 };
 
-/** Routes are declared inside the plugin that comes after the limiter, which only then sees them. */
+// Routes are declared in a plugin after the limiter, so that the limiter applies to them.
 await app.register(
   async (api) => {
     for (const { path, operation } of endpoints) {

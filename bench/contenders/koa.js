@@ -1,4 +1,4 @@
-/** Koa with its usual packages: all that the service does with every request, but for schemas. */
+/** Koa with its usual packages and all features of the service, except validation by schemas. */
 import cors from '@koa/cors';
 import Router from '@koa/router';
 import { Redis } from 'ioredis';
@@ -9,7 +9,7 @@ import etag from 'koa-etag';
 import helmet from 'koa-helmet';
 import rateLimit from 'koa-ratelimit';
 import { COMPRESSION_THRESHOLD, corsOptions, headersOf, helmetOptions, newId, record } from './everything.js';
-import { answers, BASE, endpoints, limitOf, orders, ready } from './support.js';
+import { answers, BASE, endpoints, limitOf, options, ready } from './support.js';
 
 const app = new Koa();
 
@@ -34,8 +34,8 @@ app.use((ctx, next) => {
   ctx.body = { error: 'The API key is missing or invalid.', code: 'invalid_api_key' };
 });
 
-const redis = new Redis(orders.redis);
-/** koa-ratelimit has one limit each: one of them for every limit that keys have. */
+const redis = new Redis(options.redis);
+/** koa-ratelimit has a fixed limit: one instance for each limit. */
 const limiters = new Map();
 app.use((ctx, next) => {
   const { limit: max } = ctx.state;

@@ -1,19 +1,16 @@
-/**
- * Loaded into the process of the server before the service (`node --expose-gc --import`). Collects garbage and counts
- * memory and handles when its parent asks.
- */
+/** Loaded into the server's process (`node --expose-gc --import`). Replies to each message with what the process holds. */
 import { readdirSync } from 'node:fs';
 
-/** Memory and handles after a full garbage collection. Sizes in bytes. */
+/** Counted after a full garbage collection. Sizes in bytes. */
 export interface Holdings {
   readonly rss: number;
   readonly heapUsed: number;
-  /** Memory outside the heap, such as buffers. */
+  /** Buffers outside the heap. */
   readonly external: number;
   readonly fds: number;
-  /** Handles and requests that keep the event loop alive, timers included. */
+  /** Active handles, requests and timers. */
   readonly resources: number;
-  /** Of the process and its standard streams. */
+  /** Listeners of the process and its standard streams. */
   readonly listeners: number;
   /** Warnings of Node, such as MaxListenersExceededWarning. */
   readonly warnings: readonly string[];
@@ -24,26 +21,22 @@ process.on('warning', ({ name, message }) => warnings.push(`${name}: ${message}`
 
 const collectGarbage = (globalThis as { gc?: () => void }).gc;
 
-const emitters = (): readonly NodeJS.EventEmitter[] => [process, process.stdin, process.stdout, process.stderr];
+const listenersOf = (emitter: NodeJS.EventEmitter): number =>
+  emitter.eventNames().reduce((count, name) => count + emitter.listenerCount(name), 0);
 
 const holdings = (): Holdings => {
   const { rss, heapUsed, external } = process.memoryUsage();
+  const emitters: readonly NodeJS.EventEmitter[] = [process, process.stdin, process.stdout, process.stderr];
   return {
-    rss,
-    heapUsed,
-    external,
+    ...{ rss, heapUsed, external, warnings },
     fds: readdirSync('/proc/self/fd').length,
     resources: process.getActiveResourcesInfo().length,
-    listeners: emitters().reduce(
-      (sum, emitter) => sum + emitter.eventNames().reduce((count, name) => count + emitter.listenerCount(name), 0),
-      0,
-    ),
-    warnings,
+    listeners: emitters.reduce((sum, emitter) => sum + listenersOf(emitter), 0),
   };
 };
 
 process.on('message', () => {
-  // What the first one finalises is free for the second.
+  // The second collection frees what finalizers of the first released.
   collectGarbage?.();
   setImmediate(() => {
     collectGarbage?.();
@@ -51,5 +44,5 @@ process.on('message', () => {
   });
 });
 process.on('disconnect', () => process.exit(1));
-// It must not keep a server alive that is done.
+// The channel must not keep the process alive during a shutdown.
 process.channel?.unref();

@@ -1,148 +1,166 @@
-/** One soak: load on a server during publications, with samples of its memory and handles. */
-import { cp, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+/** `npm run soak`: mixed requests and repeated publications. Fails if memory, descriptors or listeners grow. */
+import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { openDirectory } from '../../core/data/directory.js';
 import { packageRoot } from '../../core/util/package.js';
 import { newKey } from '../../test/support/key-record.js';
-import { startMongo, startRedis } from '../../test/support/services.js';
-import { json } from '../service.js';
-import { Load, type Tally } from './load.js';
+import { type Server, startMongo } from '../../test/support/services.js';
+import { bindStore, stayOnLoadCore } from '../process.js';
+import { HUGE_LIMIT, json } from '../service.js';
+import { formatCell, type Table } from '../table.js';
+import { Load } from './load.js';
 import type { Holdings } from './probe.js';
-import { Publisher } from './publisher.js';
-import { manyAddresses, requestMix } from './requests.js';
-import { type SoakedServer, startSoakedServer, writeSoakConfig } from './server.js';
+import { openPublisher, type Publisher } from './publisher.js';
+import { type MixOptions, requestMix } from './requests.js';
+import { conclude, growthOf } from './verdict.js';
+import { type WatchedServer, withWatched } from './watched.js';
 
-export const ADAPTERS = ['json', 'mongo'] as const;
-export type AdapterName = (typeof ADAPTERS)[number];
+const ADAPTERS = ['json', 'mongo'] as const;
+type AdapterName = (typeof ADAPTERS)[number];
 
-export interface SoakOptions {
+interface Options {
+  readonly adapter?: AdapterName;
   readonly seconds: number;
-  readonly clients: number;
-  /** Seconds between publications. */
   readonly publishEvery: number;
-  readonly seed: string;
 }
 
-export interface SoakSample extends Omit<Holdings, 'warnings'> {
-  /** Seconds since the load started. */
-  readonly at: number;
-  readonly requests: number;
+interface Sample extends Holdings {
   readonly published: number;
-  /** Bytes of cached responses. */
-  readonly cache: number;
 }
 
-export interface SoakResult {
-  readonly adapter: AdapterName;
-  readonly samples: readonly SoakSample[];
-  readonly tally: Tally;
-  readonly warnings: readonly string[];
-}
-
-const SAMPLES = 120;
+const MIB = 2 ** 20;
+const MAX_SAMPLES = 120;
 const SHORTEST_INTERVAL = 2;
-/** High enough that no request is rejected. The limiter still counts all of them. */
-const NEVER_REFUSED = 100_000_000;
 const SMALL_LIMIT = 60;
-/** All connections are opened at the start, since later ones would look like leaking handles. */
+const CLIENTS = 32;
+/** All connections of the pool from the start: connections opened later would look like leaked descriptors. */
 const POOL = { poolMin: 20, poolMax: 20 };
-/** Requests before the first sample, enough to fill the memo of URLs. */
-const FILLING = 30_000;
+const SOURCE = join(packageRoot, 'plugins/metro/dataset');
+const PLUGINS = ['markets', 'forecasts', 'observations', 'signals', 'status', 'docs', 'explore'];
 
-const codesOf = async (directory: string, collection: string, field: string): Promise<string[]> => {
-  const codes: string[] = [];
-  const { dataset } = await openDirectory(directory);
-  for await (const rows of dataset.read(collection)) codes.push(...rows.map((row) => String(row[field])));
-  return codes;
-};
-
-interface Parts {
-  readonly server: SoakedServer;
-  readonly load: Load;
-  readonly publisher: Publisher;
+interface Quantity {
+  readonly title: string;
+  read(sample: Sample): number;
+  /** Allowed growth: a share of the mean, or a number. */
+  readonly allowed: { readonly share: number } | { readonly number: number };
 }
 
-/** Samples the server at regular intervals, while the load is paused: requests in flight would count as memory. */
+const QUANTITIES: readonly Quantity[] = [
+  { title: 'RSS, MiB', read: ({ rss }) => rss / MIB, allowed: { share: 0.05 } },
+  { title: 'heap, MiB', read: ({ heapUsed }) => heapUsed / MIB, allowed: { share: 0.05 } },
+  { title: 'external, MiB', read: ({ external }) => external / MIB, allowed: { share: 0.1 } },
+  { title: 'descriptors', read: ({ fds }) => fds, allowed: { number: 4 } },
+  { title: 'handles', read: ({ resources }) => resources, allowed: { number: 4 } },
+  { title: 'listeners', read: ({ listeners }) => listeners, allowed: { number: 0 } },
+];
+
+const valuesOf = async (collection: string, field: string): Promise<string[]> => {
+  const values: string[] = [];
+  const { dataset } = await openDirectory(SOURCE);
+  for await (const rows of dataset.read(collection)) values.push(...rows.map((row) => String(row[field])));
+  return values;
+};
+
+/** Publishes and samples the server at regular intervals. No request is outstanding while a sample is taken. */
 const sampleAll = async (
-  { server, load, publisher }: Parts,
-  seconds: number,
-  say: (sample: SoakSample) => void,
-): Promise<Pick<SoakResult, 'samples' | 'warnings'>> => {
-  const since = performance.now();
-  const interval = Math.max(SHORTEST_INTERVAL, seconds / SAMPLES);
-  const samples: SoakSample[] = [];
-  let warnings: readonly string[] = [];
-  for (let next = interval; next <= seconds; next += interval) {
-    await delay(Math.max(0, since + next * 1000 - performance.now()));
-    await load.pause();
-    const held = await server.holdings();
-    const cache = Number(/^response_cache_bytes (\d+)/m.exec(await server.scrape())?.[1] ?? 0);
-    load.resume();
-    warnings = held.warnings;
-    const at = (performance.now() - since) / 1000;
-    const { rss, heapUsed, external, fds, resources, listeners } = held;
-    const done = { at, requests: load.tally.answered, published: publisher.published, cache };
-    samples.push({ ...done, rss, heapUsed, external, fds, resources, listeners });
-    say(samples.at(-1)!);
-  }
-  return { samples, warnings };
+  { server, load, publisher }: { server: WatchedServer; load: Load; publisher: Publisher },
+  mix: MixOptions,
+  { seconds, publishEvery }: Options,
+): Promise<readonly Sample[]> => {
+  const started = performance.now();
+  const elapsed = (): number => (performance.now() - started) / 1000;
+  const next = requestMix(mix);
+  const interval = Math.max(SHORTEST_INTERVAL, seconds / MAX_SAMPLES);
+  const samples: Sample[] = [];
+  const sampling = async (): Promise<void> => {
+    while (elapsed() < seconds) {
+      const until = elapsed() + interval;
+      await load.run(next, () => elapsed() >= until);
+      const sample = { published: publisher.published, ...(await server.holdings()) };
+      samples.push(sample);
+      const figures = QUANTITIES.map(({ title, read }) => `${title} ${formatCell(read(sample))}`);
+      process.stderr.write(`${elapsed().toFixed(0)} s: ${load.responses} responses; ${figures.join('; ')}\n`);
+    }
+  };
+  const publishing = publisher.repeat(publishEvery, () => elapsed() >= seconds);
+  await Promise.race([Promise.all([sampling(), publishing]), server.exited]);
+  return samples;
 };
 
-export const soak = async (
-  adapter: AdapterName,
-  options: SoakOptions,
-  say: (sample: SoakSample) => void,
-): Promise<SoakResult> => {
-  const folder = await mkdtemp(join(tmpdir(), 'metro-forecast-soak-'));
-  const source = join(packageRoot, 'plugins/metro/dataset');
-  const ends: (() => unknown)[] = [() => rm(folder, { recursive: true, force: true })];
+const judge = (adapter: AdapterName, samples: readonly Sample[], load: Load): readonly [Table, readonly string[]] => {
+  const last = samples.at(-1)!;
+  const failures = last.warnings.map((warning) => `Node warned: ${warning}`);
+  const { length } = load.unexpected;
+  if (length > 0) failures.push(`${length} unexpected responses, such as ${load.unexpected.slice(0, 5).join('; ')}`);
+  const rows = QUANTITIES.map(({ title, read, allowed }) => {
+    const { mean, growth } = growthOf(samples.map(read));
+    const most = 'share' in allowed ? allowed.share * mean : allowed.number;
+    if (growth > most) failures.push(`${title} grew by ${formatCell(growth)}, more than ${formatCell(most)}`);
+    return [title, mean, growth, most];
+  });
+  const statuses = [...load.statuses].sort(([a], [b]) => a - b).map(([status, count]) => `${status}: ${count}`);
+  const title = `${adapter}: ${last.published} publications; responses ${statuses.join(', ')}`;
+  const columns = ['', 'mean', 'growth, middle to last third', 'allowed'];
+  return [{ title, columns, rows }, failures.map((failure) => `${adapter}: ${failure}`)];
+};
+
+const soak = async (adapter: AdapterName, options: Options): Promise<readonly [Table, readonly string[]]> => {
+  const [trusted, limited] = [newKey({ limit_per_minute: HUGE_LIMIT }), newKey({ limit_per_minute: SMALL_LIMIT })];
+  let mongo: Server | undefined;
+  const setUp = async (folder: string) => {
+    if (adapter === 'json') {
+      await cp(SOURCE, join(folder, 'dataset'), { recursive: true });
+      return json(join(folder, 'dataset'));
+    }
+    mongo = await startMongo();
+    bindStore(mongo.pid);
+    return { use: 'mongo', options: { uri: mongo.url, database: 'soak', ...POOL } };
+  };
+  const settings = { keys: [trusted.record, limited.record], more: { plugins: PLUGINS } };
   try {
-    const redis = await startRedis();
-    ends.push(() => redis.stop());
-    const database = adapter === 'mongo' ? await startMongo() : undefined;
-    if (database) ends.push(() => database.stop());
-    const served = join(folder, 'dataset');
-    await cp(source, served, { recursive: true });
-    const trusted = newKey({ limit_per_minute: NEVER_REFUSED });
-    const limited = newKey({ limit_per_minute: SMALL_LIMIT });
-    const settings = {
-      folder,
-      adapter: database ? { use: 'mongo', options: { uri: database.url, database: 'soak', ...POOL } } : json(served),
-      redis: redis.url,
-      keys: [trusted.record, limited.record],
-    };
-    const publisher = await Publisher.open(await writeSoakConfig({ ...settings, level: 'warn' }), source);
-    ends.push(() => publisher.close());
-    await publisher.publish();
-    const server = await startSoakedServer(await writeSoakConfig({ ...settings, level: 'info' }));
-    ends.push(() => server.kill());
-
-    const load = new Load(server.port);
-    ends.push(() => load.close());
-    const mix = {
-      seed: options.seed,
-      cbsas: await codesOf(source, 'markets', 'cbsa'),
-      series: (await codesOf(source, 'series', 'series_id')).filter((id) => id !== 'metro_hpi'),
-      key: trusted.key,
-      limitedKey: limited.key,
-      versions: adapter === 'mongo',
-      etags: load.etags,
-    };
-    load.turnTo(manyAddresses(mix));
-    load.start(options.clients);
-    while (load.tally.answered < FILLING) await delay(50);
-    load.turnTo(requestMix(mix));
-    const publishing = publisher.run(options.publishEvery);
-    const sampled = await Promise.race([sampleAll({ server, load, publisher }, options.seconds, say), publishing]);
-    if (!sampled) throw new Error('The publisher ended before its time.');
-    await load.pause();
-    load.close();
-    await publisher.close();
-    await server.stop();
-    return { adapter, tally: load.tally, ...sampled };
+    return await withWatched(settings, setUp, async (config, start) => {
+      const publisher = await openPublisher(config, SOURCE);
+      await publisher.publish();
+      const server = await start();
+      const load = new Load(server.port, CLIENTS);
+      const mix: MixOptions = {
+        ...{ key: trusted.key, limitedKey: limited.key },
+        ...{ versions: adapter === 'mongo', etags: load.etags },
+        cbsas: await valuesOf('markets', 'cbsa'),
+        series: (await valuesOf('series', 'series_id')).filter((id) => id !== 'metro_hpi'),
+      };
+      const samples = await sampleAll({ server, load, publisher }, mix, options);
+      await publisher.close();
+      return judge(adapter, samples, load);
+    });
   } finally {
-    for (const end of ends.reverse()) await end();
+    await mongo?.stop();
   }
 };
+
+const run = async (options: Options): Promise<void> => {
+  stayOnLoadCore();
+  const results: (readonly [Table, readonly string[]])[] = [];
+  for (const adapter of options.adapter ? [options.adapter] : ADAPTERS) results.push(await soak(adapter, options));
+  conclude(
+    results.map(([table]) => table),
+    results.flatMap(([, failures]) => failures),
+  );
+};
+
+const atLeast = (least: number) => (text: string) => {
+  const number = Number(text);
+  if (!(number >= least)) throw new InvalidArgumentError(`It must be a number from ${least}.`);
+  return number;
+};
+
+await new Command('soak')
+  .description(
+    'Loads a server for a long time while data is published. Fails if memory, descriptors or listeners grow.',
+  )
+  .addOption(new Option('--adapter <name>', 'test one adapter').choices([...ADAPTERS]))
+  .option('--seconds <n>', 'length of the load on each adapter', atLeast(30), 3600)
+  .option('--publish-every <seconds>', 'pause between publications', atLeast(0.1), 3)
+  .action(run)
+  .parseAsync();

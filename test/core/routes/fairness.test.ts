@@ -19,7 +19,7 @@ describe('fairness between callers, on a dataset of 410 metros and 204 quarters'
 
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'fairness-'));
-    await writeDataset(join(folder, 'dataset'), 1);
+    await writeDataset(join(folder, 'dataset'));
     service = await start();
     for (const path of CACHED) await service.get(path);
   });
@@ -37,7 +37,7 @@ describe('fairness between callers, on a dataset of 410 metros and 204 quarters'
       },
     });
 
-  const codes = marketCodes(1);
+  const codes = marketCodes();
   const CACHED = ['/markets', `/markets/${codes[0]}`, `/markets/${codes[7]}/history`, '/series'];
 
   const toolCall = (id: number, args: object) =>

@@ -1,0 +1,82 @@
+/** Child processes bound to cores: starting, stopping, and their CPU time. */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
+import { yieldToEventLoop } from '../cli/engine.js';
+import { type Server, startRedis } from '../test/support/services.js';
+
+/** The measured server has the first core. The load generator, Redis and MongoDB share the second. */
+export const SERVER_CORE = '0';
+export const LOAD_CORE = '1';
+
+const bindToCore = (core: string, pid: number): void => {
+  execFileSync('taskset', ['-a', '-c', '-p', core, String(pid)], { stdio: 'ignore' });
+};
+
+/** Binds this process to the load core, and gives its garbage collector less priority than the load. */
+export const stayOnLoadCore = (): void => {
+  bindToCore(LOAD_CORE, process.pid);
+  yieldToEventLoop(0);
+};
+
+/** Binds a Redis or MongoDB to the load core with real-time priority, or it would wait for the load generator. */
+export const bindStore = (pid: number): void => {
+  bindToCore(LOAD_CORE, pid);
+  try {
+    execFileSync('chrt', ['--all-tasks', '--fifo', '--pid', '1', String(pid)], { stdio: 'ignore' });
+  } catch {
+    process.stderr.write('Run as root for accurate high percentiles: Redis waits for the load generator.\n');
+  }
+};
+
+export const startBoundRedis = async (): Promise<Server> => {
+  const redis = await startRedis();
+  bindStore(redis.pid);
+  return redis;
+};
+
+/** Only these variables: the caller's environment must not configure the measured server. */
+const environment = { PATH: process.env['PATH'], HOME: process.env['HOME'], NODE_ENV: 'production' };
+
+const running = new Set<ChildProcess>();
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});
+
+/** @param ipc whether to open a channel for messages */
+export const spawnBound = (
+  core: string,
+  command: readonly string[],
+  stderr: 'ignore' | 'pipe',
+  ipc = false,
+): ChildProcess => {
+  const stdio = ['ignore', 'pipe', stderr, ...(ipc ? (['ipc'] as const) : [])] as const;
+  const child = spawn('taskset', ['-c', core, ...command], { stdio: [...stdio], env: environment });
+  running.add(child);
+  child.once('exit', () => running.delete(child));
+  return child;
+};
+
+/** Runs a program on the load core until it exits. @returns its output */
+export const runLoad = async (command: readonly string[]): Promise<string> => {
+  const child = spawnBound(LOAD_CORE, command, 'pipe');
+  let [output, errors] = ['', ''];
+  child.stdout!.on('data', (chunk) => (output += chunk));
+  child.stderr!.on('data', (chunk) => (errors += chunk));
+  const [code] = (await once(child, 'close')) as [number | null];
+  if (code !== 0) throw new Error(`${command.slice(0, 3).join(' ')} exited with ${code}:\n${errors.trim()}`);
+  return output;
+};
+
+/** CPU time of all threads of a process, in seconds. */
+export const cpuSeconds = (pid: number): number =>
+  readdirSync(`/proc/${pid}/task`)
+    .map((thread) => Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ')[0]) / 1e9)
+    .reduce((sum, seconds) => sum + seconds);
+
+/** CPU time of all child processes that have exited, in seconds. */
+export const exitedCpuSeconds = (): number => {
+  // The name of the program may contain spaces. The clock ticks are the 14th and 15th field after it.
+  const fields = readFileSync('/proc/self/stat', 'utf8').split(') ')[1]!.split(' ');
+  return (Number(fields[13]) + Number(fields[14])) / 100;
+};
