@@ -5,16 +5,8 @@ import type { JsonSchema } from '../contracts/json-schema.js';
 import type { Parameter, Plugin, Route } from '../contracts/plugin.js';
 import type { InterfaceChange, ServiceInfo } from '../contracts/service.js';
 import type { RegisteredRoute, Registry } from '../registry/register-plugins.js';
-import {
-  declaredHeaders,
-  isLimited,
-  isShared,
-  listColumns,
-  needsKey,
-  parquetColumns,
-} from '../registry/route-defaults.js';
-import { csvFormat, ndjsonFormat } from '../response/formats.js';
-import { PARQUET_TYPE, parquetTypeName } from '../response/parquet-format.js';
+import { declaredHeaders, isLimited, isShared, listColumns, needsKey } from '../registry/route-defaults.js';
+import { routeFormats } from '../response/route-formats.js';
 import { errorResponses, errorSchema, type HeaderName, headerComponents, headerReferences } from './responses.js';
 
 const SECURITY_SCHEME = 'ApiKey';
@@ -130,35 +122,25 @@ const securityOf = (route: Route, { name }: Plugin, anonymous: Tier | undefined)
   return anonymous && includes(anonymous, [name, route.path]) ? { security: [{ [SECURITY_SCHEME]: [] }, {}] } : {};
 };
 
-/** The other formats of a list. */
+/** The formats of a list other than JSON. */
 const listContent = (route: Route) => {
   const columns = listColumns(route);
   if (!columns || route.kind !== 'data') return {};
   const { example } = route.response;
   const [row = {}] = (example as { readonly data: readonly object[] }).data;
-  const typed = parquetColumns(route);
-  const some = route.columns ? 'among' : 'the';
-  return {
-    'text/csv': {
-      schema: { type: 'string', description: `RFC 4180, with ${some} columns ${columns.join(', ')}.` },
-      example: csvFormat(columns, true).write(
-        example,
-        route.columns && columns.filter((name) => Object.hasOwn(row, name)),
-      ),
-    },
-    'application/x-ndjson': {
-      schema: { type: 'string', description: 'One JSON object per line.' },
-      example: ndjsonFormat.write(example),
-    },
-    ...(typed && {
-      // JSON Schema cannot describe bytes.
-      [PARQUET_TYPE]: {
-        schema: {
-          description: `Apache Parquet, compressed with Snappy, with ${some} columns ${typed.map(parquetTypeName).join(', ')}.`,
-        },
-      },
+  const chosen = route.columns && columns.filter((name) => Object.hasOwn(row, name));
+  return Object.fromEntries(
+    routeFormats(route, true).flatMap(({ format, schema }) => {
+      if (!schema) return [];
+      const isText = !format.isCompressed;
+      return [
+        [
+          format.mediaType.split(';')[0],
+          { schema, ...(isText && { example: format.write(example, format.name === 'csv' ? chosen : undefined) }) },
+        ],
+      ];
     }),
-  };
+  );
 };
 
 const parameter = (place: 'path' | 'query', name: string, { description, schema, required, example }: Parameter) => ({

@@ -56,15 +56,36 @@ const propertiesOf = (schema: unknown): Readonly<Record<string, JsonSchema>> | u
 export const declaredHeaders = (route: Route): Readonly<Record<string, ResponseHeader>> =>
   (route.kind === 'data' && route.response?.headers) || {};
 
-/** JSON is every route's first, and the only one of routes without rows. */
-export const FORMATS = ['json', 'csv', 'ndjson', 'parquet'] as const;
+const isList = (route: Route): boolean => listColumns(route) !== undefined;
+
+/**
+ * The formats of responses. The first one is the default. `core/response/route-formats.ts` has their writers and
+ * descriptions.
+ */
+export const FORMATS = {
+  json: { mediaType: 'application/json; charset=utf-8', isAvailable: () => true },
+  csv: { mediaType: 'text/csv; charset=utf-8; header=present', isAvailable: isList },
+  ndjson: { mediaType: 'application/x-ndjson; charset=utf-8', isAvailable: isList },
+  parquet: {
+    mediaType: 'application/vnd.apache.parquet',
+    isAvailable: (route: Route) => parquetColumns(route) !== undefined,
+  },
+} as const satisfies Readonly<
+  Record<string, { readonly mediaType: string; readonly isAvailable: (route: Route) => boolean }>
+>;
+
+export type FormatName = keyof typeof FORMATS;
+
+/** The formats of a route, in the order of the table. */
+export const formatNames = (route: Route): readonly FormatName[] =>
+  (Object.keys(FORMATS) as FormatName[]).filter((name) => FORMATS[name].isAvailable(route));
 
 export const FORMAT = 'format';
 export const AS_OF = 'as_of';
 
 const format = (route: Route): Parameter => ({
   description: 'The format of the response. It overrides the header `Accept`. Default: JSON.',
-  schema: { type: 'string', enum: parquetColumns(route) ? FORMATS : FORMATS.filter((name) => name !== 'parquet') },
+  schema: { type: 'string', enum: formatNames(route) },
   example: 'json',
 });
 

@@ -1,9 +1,9 @@
 /** Formats of responses: JSON, and for lists NDJSON and CSV. */
-import type { FORMATS } from '../registry/route-defaults.js';
+import { FORMATS, type FormatName } from '../registry/route-defaults.js';
 import { nonFinitePath } from '../validation/json.js';
 import { valueAt } from '../validation/path.js';
 
-export const JSON_TYPE = 'application/json; charset=utf-8';
+export const JSON_TYPE = FORMATS.json.mediaType;
 
 /** A response of a route that is not allowed. Clients get a 500, and the log contains the reason. */
 export class ResponseError extends Error {
@@ -31,7 +31,7 @@ export const jsonOf = (response: unknown, at = ''): string => {
 
 export interface Format<Piece extends string | Buffer = string | Buffer> {
   /** As in the query parameter `format`. */
-  readonly name: (typeof FORMATS)[number];
+  readonly name: FormatName;
   /** The value of `Content-Type`. */
   readonly mediaType: string;
   /** Whether the format is compressed, so that responses get no `Content-Encoding`. */
@@ -96,7 +96,7 @@ export const jsonFormat: Format<string> = {
 /** Lists as JSON, one row per line. */
 export const ndjsonFormat: Format<string> = textListFormat({
   name: 'ndjson',
-  mediaType: 'application/x-ndjson; charset=utf-8',
+  mediaType: FORMATS.ndjson.mediaType,
   list: (columns) => ({
     before: '',
     rows: (batch) => batch.reduce((text: string, row) => `${text}${jsonOf(narrowed(row, columns))}\n`, ''),
@@ -129,7 +129,7 @@ export const csvFormat = (columns: readonly string[], formulaGuard: boolean): Fo
   const record = (cells: readonly string[]): string => `${cells.join(',') || '""'}\r\n`;
   return textListFormat({
     name: 'csv',
-    mediaType: 'text/csv; charset=utf-8; header=present',
+    mediaType: FORMATS.csv.mediaType,
     list(chosen = columns) {
       const recordOf = (row: Row): string =>
         record(chosen.map((column) => cell(column, Object.hasOwn(row, column) ? row[column] : undefined)));

@@ -1,9 +1,7 @@
 /** Lists as Apache Parquet, a file of typed columns. */
 import { ByteWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer';
-import type { TypedColumn } from '../registry/route-defaults.js';
+import { FORMATS, type TypedColumn } from '../registry/route-defaults.js';
 import { type Format, type ListWriter, ResponseError } from './formats.js';
-
-export const PARQUET_TYPE = 'application/vnd.apache.parquet';
 
 /**
  * Values that are encoded at once, as one row group: in 4 to 6 ms, as long as 1,000 rows of CSV with as many columns.
@@ -140,7 +138,7 @@ export const parquetFormat = (all: readonly TypedColumn[]): Format<Buffer> => {
     parquetList(names ? names.flatMap((name) => all.find((column) => column.name === name) ?? []) : all);
   return {
     name: 'parquet',
-    mediaType: PARQUET_TYPE,
+    mediaType: FORMATS.parquet.mediaType,
     isCompressed: true,
     list,
     write(answer, names) {

@@ -6,10 +6,10 @@ import type { Mount, Route } from '../contracts/plugin.js';
 import { ApiError, errors } from '../errors.js';
 import type { Endpoint, Match, RequestState, ServiceContext, ServiceMiddleware } from '../pipeline/state.js';
 import type { RegisteredMount, RegisteredRoute } from '../registry/register-plugins.js';
-import { isLimited, isShared, listColumns, needsKey, parquetColumns } from '../registry/route-defaults.js';
-import { csvFormat, type Format, jsonFormat, ndjsonFormat } from '../response/formats.js';
-import { parquetFormat } from '../response/parquet-format.js';
+import { isLimited, isShared, needsKey } from '../registry/route-defaults.js';
+import type { Format } from '../response/formats.js';
 import { mediaTypeChooser } from '../response/representation.js';
+import { routeFormats } from '../response/route-formats.js';
 import { LruMap } from '../util/lru-map.js';
 import { cacheKeyOf, compileInput, decodePercent, type Input, parseTarget } from './input.js';
 
@@ -158,13 +158,7 @@ const servedRoute = (
   { route, plugin, middleware }: RegisteredRoute,
   { basePath, unknownParameters, csvFormulaGuard, handleRoute }: RouteTableOptions,
 ): ServedRoute => {
-  const columns = listColumns(route);
-  const typed = parquetColumns(route);
-  const formats: readonly Format[] = [
-    jsonFormat,
-    ...(columns ? [csvFormat(columns, csvFormulaGuard), ndjsonFormat] : []),
-    ...(typed ? [parquetFormat(typed)] : []),
-  ];
+  const formats = routeFormats(route, csvFormulaGuard).map(({ format }) => format);
   return {
     route,
     pattern: `${basePath}${route.path}`,

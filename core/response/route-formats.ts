@@ -1,0 +1,43 @@
+/** The formats of a route: how each is written and documented. */
+import type { JsonSchema } from '../contracts/json-schema.js';
+import type { Route } from '../contracts/plugin.js';
+import { type FormatName, formatNames, listColumns, parquetColumns } from '../registry/route-defaults.js';
+import { csvFormat, type Format, jsonFormat, ndjsonFormat } from './formats.js';
+import { parquetFormat, parquetTypeName } from './parquet-format.js';
+
+interface RouteFormat {
+  readonly format: Format;
+  /** For the OpenAPI document. Absent for JSON, whose schema is the route's. */
+  readonly schema?: JsonSchema;
+}
+
+/** Called only for routes that have the format. */
+const BUILDERS: Readonly<Record<FormatName, (route: Route, csvFormulaGuard: boolean) => RouteFormat>> = {
+  json: () => ({ format: jsonFormat }),
+  csv(route, csvFormulaGuard) {
+    const columns = listColumns(route)!;
+    return {
+      format: csvFormat(columns, csvFormulaGuard),
+      schema: { type: 'string', description: `RFC 4180, with ${some(route)} columns ${columns.join(', ')}.` },
+    };
+  },
+  ndjson: () => ({
+    format: ndjsonFormat,
+    schema: { type: 'string', description: 'One JSON object per line.' },
+  }),
+  parquet(route) {
+    const columns = parquetColumns(route)!;
+    const names = columns.map(parquetTypeName).join(', ');
+    return {
+      format: parquetFormat(columns),
+      // JSON Schema cannot describe bytes.
+      schema: { description: `Apache Parquet, compressed with Snappy, with ${some(route)} columns ${names}.` },
+    };
+  },
+};
+
+const some = (route: Route): string => (route.kind === 'data' && route.columns ? 'among' : 'the');
+
+/** In the order of the table; the first one is the default. */
+export const routeFormats = (route: Route, csvFormulaGuard: boolean): readonly RouteFormat[] =>
+  formatNames(route).map((name) => BUILDERS[name](route, csvFormulaGuard));
