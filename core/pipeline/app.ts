@@ -34,18 +34,18 @@ interface KoaDependencies extends ServiceKoaOptions {
 }
 
 export const createKoa = (deps: KoaDependencies): ServiceKoa => {
-  const { logger, headers, routes, observers, serviceMiddleware, realm } = deps;
+  const { logger, headers, observers, serviceMiddleware, realm } = deps;
   const app = new ServiceKoa(deps);
 
   app.use(observe(observers)); // reports the response to the log, the metrics and plugins
   app.use(respond(deps)); // sets request id, security and CORS headers; at last writes the response, or a 304
   app.use(app.around(catchErrors(logger), serviceMiddleware)); // middleware of plugins around every request
   app.use(catchErrors(logger)); // makes errors responses, which keep the headers set above
-  app.use(findEndpoint(routes)); // the route or mount of the URL, and its parameters
+  app.use(findEndpoint(deps)); // the route or mount of the URL, its parameters and the format
   app.use(identify(deps)); // the caller: the owner of a valid key, otherwise the client's address
   app.use(limit(deps)); // counts the request; 429 past the caller's limit
   app.use(authorize(realm)); // 401 or 403, if the endpoint needs a key
-  app.use(checkRequest(headers)); // 400, 404, 405 or 406
+  app.use(checkRequest(headers)); // 400, 404, 405, 406 or 414
   app.use(handle); // the middleware of the endpoint's plugin, then the route or mount
 
   return app.complete(); // from now on `app.use` adds middleware behind `serviceMiddleware`

@@ -1,15 +1,16 @@
 /** Rejects invalid requests, and responds to OPTIONS. Reads no data. */
 import type { IncomingMessage } from 'node:http';
 import { ApiError, errors } from '../errors.js';
+import type { Format } from '../response/formats.js';
 import { allowOf, type CommonHeaders } from '../response/headers.js';
 import { Prepared } from '../response/representation.js';
-import type { ServiceContext, ServiceMiddleware } from './state.js';
+import type { Match, ServiceMiddleware } from './state.js';
 
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 const BODY_REFUSED = 'This API takes no request bodies: send the request without one.';
 const BODY_DETAILS = { details: [{ in: 'body', name: '', issue: 'must be absent' }] } as const;
 
-/** Responds with 400, 404, 405, 406 or 414 where `findEndpoint` found an error or the endpoint lacks what is asked. */
+/** Throws the error that `findEndpoint` has found: 400, 404, 405, 406 or 414. */
 export const checkRequest =
   (headers: CommonHeaders): ServiceMiddleware =>
   (ctx, next) => {
@@ -19,8 +20,7 @@ export const checkRequest =
     const isBodyRead = endpoint?.mount && endpoint.methods.includes(method) && !READS.has(method);
     // Node would take an unread body for the next request, so the connection closes.
     if (!isBodyRead && hasBody(req)) res.shouldKeepAlive = false;
-    const error = errorOf(ctx, headers);
-    if (error) throw error;
+    if (state.error) throw state.error;
     if (endpoint && method === 'OPTIONS') {
       ctx.body = new Prepared(204, headers.options(endpoint.methods, endpoint.mount?.requestHeaders));
       return undefined;
@@ -28,9 +28,13 @@ export const checkRequest =
     return next();
   };
 
-/** The error of a request, regardless of its caller. Without one, sets `state.format`. */
-export const errorOf = ({ req, state }: ServiceContext, headers: CommonHeaders): ApiError | undefined => {
-  const { endpoint, error, format } = state.match!;
+/** The error of a request, regardless of its caller. */
+export const requestError = (
+  req: IncomingMessage,
+  { endpoint, error }: Match,
+  format: Format | undefined,
+  headers: CommonHeaders,
+): ApiError | undefined => {
   const method = req.method ?? '';
   if (endpoint && method === 'OPTIONS') return undefined;
   if (endpoint && !endpoint.methods.includes(method)) {
@@ -41,9 +45,7 @@ export const errorOf = ({ req, state }: ServiceContext, headers: CommonHeaders):
     return new ApiError(errors.invalid_parameter, BODY_REFUSED, BODY_DETAILS);
   }
   if (error) return error;
-  if (!endpoint?.chooseFormat) return undefined;
-  state.format = format ?? endpoint.chooseFormat(req.headers.accept);
-  return state.format ? undefined : new ApiError(errors.not_acceptable);
+  return endpoint?.chooseFormat && !format ? new ApiError(errors.not_acceptable) : undefined;
 };
 
 const hasBody = ({ headers }: IncomingMessage): boolean =>

@@ -5,20 +5,18 @@ import type { Logger } from '../contracts/runtime.js';
 import { ApiError, errors } from '../errors.js';
 import { checkedTake } from '../limiter/check-decision.js';
 import { errorResponse } from '../response/error-response.js';
-import { type CommonHeaders, limitLines } from '../response/headers.js';
+import { limitLines } from '../response/headers.js';
 import { Prepared } from '../response/representation.js';
 import { addLines } from '../response/writer.js';
-import { errorOf } from './check-request.js';
 import type { RequestState, ServiceContext, ServiceMiddleware } from './state.js';
 
 interface LimitOptions {
   readonly limiter: Limiter;
   readonly logger: Logger;
-  readonly headers: CommonHeaders;
 }
 
 /** Responds with 429 past the limit or a quota. */
-export const limit = ({ limiter, logger, headers }: LimitOptions): ServiceMiddleware => {
+export const limit = ({ limiter, logger }: LimitOptions): ServiceMiddleware => {
   const take = checkedTake(limiter);
   const refusal = errorResponse(new ApiError(errors.rate_limited), logger, '');
   const quotaRefusal = errorResponse(new ApiError(errors.quota_exceeded), logger, '');
@@ -39,9 +37,9 @@ export const limit = ({ limiter, logger, headers }: LimitOptions): ServiceMiddle
     return undefined;
   };
   return (ctx, next) => {
-    const { caller, isInner, match } = ctx.state;
+    const { caller, error, isInner, match } = ctx.state;
     // An invalid request counts also at an endpoint without a limit, since its error costs more than the response.
-    if (isInner || (match?.endpoint?.limited === false && !errorOf(ctx, headers))) return next();
+    if (isInner || (match?.endpoint?.limited === false && !error)) return next();
     const { id, limit, tier } = caller!;
     const decision = asksForUsage(ctx.state, ctx.method)
       ? take(`${id}${USAGE_PATH}`, limit)

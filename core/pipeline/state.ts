@@ -21,8 +21,10 @@ export class RequestState {
   /** Whether credentials were sent that are not valid. */
   invalidKey = false;
   decision: Decision | undefined;
-  /** The format of the representation. */
+  /** The format of the representation. Undefined for a mount, and where the client accepts none. */
   format: Format | undefined;
+  /** The error of the request, regardless of its caller. `checkRequest` throws it. */
+  error: ApiError | undefined;
   /** Whether the representation was cached. */
   cacheHit = false;
   snapshotVersion: string | undefined;
