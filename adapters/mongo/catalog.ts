@@ -55,8 +55,8 @@ export class Catalog {
   }
 
   /** A change stream of the catalog. @param waitMs how long a `getMore` waits for a change */
-  watch(waitMs: number): ChangeStream {
-    return this.#connection.db.collection('catalog').watch([], { maxAwaitTimeMS: waitMs });
+  watch(waitMs: number): Promise<ChangeStream> {
+    return this.#connection.watch('catalog', waitMs);
   }
 
   /** The versions among `ids` that can still be read. */

@@ -1,6 +1,7 @@
 /** A connection to one MongoDB database. Every operation is bounded in time, since MongoDB may be unreachable. */
 import { files, OperatorError, StorageError } from 'metro-forecast-api/adapter';
 import {
+  type ChangeStream,
   type Collection,
   type Db,
   type Document,
@@ -169,6 +170,15 @@ export class Connection {
   /** Runs one bounded operation. Rejects with a `StorageError`. @param what completes "MongoDB could not" in messages */
   run<T>(what: string, work: (db: Db) => Promise<T>, signal?: AbortSignal): Promise<T> {
     return bounded(what, this.#operationMs, signal, () => work(this.db));
+  }
+
+  /**
+   * Opens a change stream. It connects first, since the driver would otherwise connect on its own, without our checks.
+   * @param waitMs how long a `getMore` waits for a change
+   */
+  async watch(collection: string, waitMs: number): Promise<ChangeStream> {
+    await this.connect();
+    return this.db.collection(collection).watch([], { maxAwaitTimeMS: waitMs });
   }
 
   /** Resolves with the first matching document, or null. One bounded operation. @param collection from `readDb` */

@@ -64,7 +64,7 @@ export class MongoKeyStore implements KeyStore {
 
   async open(): Promise<void> {
     this.#watch ??= watchChanges(
-      () => this.#connection.db.collection(COLLECTION).watch([], { maxAwaitTimeMS: this.#options.operationMs / 2 }),
+      () => this.#connection.watch(COLLECTION, this.#options.operationMs / 2),
       {
         change: (change) => {
           if ('documentKey' in change) this.#dirty.add(String(change.documentKey._id));

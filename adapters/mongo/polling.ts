@@ -62,7 +62,7 @@ const UNSUPPORTED = new Set([40573, 40324]);
  * @param retryMs pause before a failed stream is opened again, in milliseconds
  */
 export const watchChanges = (
-  open: () => ChangeStream,
+  open: () => Promise<ChangeStream>,
   on: { change(change: ChangeStreamDocument): void; open?(): void },
   retryMs: number,
   logger: Logger,
@@ -71,7 +71,7 @@ export const watchChanges = (
   let stream: ChangeStream | undefined;
 
   const follow = async (): Promise<void> => {
-    stream = open();
+    stream = await open();
     for (let opened = false; !stopping.signal.aborted; opened = true) {
       const change = await stream.tryNext();
       if (!opened) on.open?.();

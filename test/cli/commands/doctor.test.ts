@@ -1,4 +1,5 @@
 /** `metro-forecast doctor`. */
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer as createHttpServer } from 'node:http';
@@ -10,6 +11,7 @@ import { register } from '../../../cli/commands/doctor.js';
 import { register as registerKeys } from '../../../cli/commands/keys.js';
 import { checkNode } from '../../../cli/doctor/checks.js';
 import { packageRoot } from '../../../core/util/package.js';
+import { startProcess } from '../../support/command-process.js';
 import { runCommand } from '../../support/run-command.js';
 import { freePort } from '../../support/server-process.js';
 import { redisForTests } from '../../support/services.js';
@@ -259,6 +261,29 @@ describe('metro-forecast doctor', () => {
       await app.close();
     }
   });
+
+  it('reports a pipe that the connection string of MongoDB names, and ends', async () => {
+    const pipe = join(folder, 'ca.pem');
+    execFileSync('mkfifo', [pipe]);
+    const options = { uri: `mongodb://127.0.0.1:1/?tls=true&tlsCAFile=${pipe}` };
+    await configure({
+      adapter: { use: 'mongo', options },
+      plugins: ['markets'],
+      auth: { keys: { use: 'mongo', options } },
+    });
+    const child = startProcess(['--config', config, 'doctor'], {}, 'pipe');
+    const timeout = setTimeout(() => child.kill('SIGKILL'), 30_000);
+    let output = '';
+    child.stdout!.on('data', (chunk) => {
+      output += chunk;
+    });
+    const [code, signal] = await once(child, 'close');
+    clearTimeout(timeout);
+    expect([code, signal]).to.deep.equal([1, null]);
+    for (const check of ['storage', 'keys']) {
+      expect(output).to.match(new RegExp(`^FAILED +${check} .*cannot read ${pipe}: it is a pipe`, 'm'));
+    }
+  }).timeout(60_000);
 
   it('accepts supported versions of Node only', () => {
     for (const [version, state] of [
