@@ -156,8 +156,8 @@ describe('fairness between callers, on a dataset of 410 metros and 204 quarters'
       }),
     ],
   ] as const) {
-    it(`${what} of clients that have left are not computed`, async () => {
-      // The cache has room for all of them, since the test counts the computed responses in it.
+    it(`${what} of disconnected clients are not computed`, async () => {
+      // The cache fits all responses, because the test counts them there.
       const crowded = await start({ cacheBytes: 2 ** 30 });
       try {
         const [work, snapshots] = [resolve(crowded.app.container, 'work'), resolve(crowded.app.container, 'snapshots')];
@@ -178,7 +178,7 @@ describe('fairness between callers, on a dataset of 410 metros and 204 quarters'
         for (const socket of sockets) socket.destroy();
         while (work.size > 0) await delay(1);
         await delay(50);
-        // Two run when the connections close, and two more may start before the service learns of it.
+        // Two run when the connections close, and two more may start before the service notices.
         expect(responses() - before).to.be.at.most(4);
         expect(work.size).to.equal(0);
       } finally {

@@ -92,7 +92,7 @@ describe('WorkQueue', () => {
     expect([...outcomes.keys()]).to.have.members(['a5', 'a4', 'c5']);
   });
 
-  it('drops the waiting requests of a connection that closes, and keeps those of other connections', async () => {
+  it('drops the waiting requests of a connection that closes, and keeps requests of other connections', async () => {
     const { queue, started, outcomes, add, addFrom, end, settled } = controlled();
     const [left, kept] = [new Socket(), new Socket()];
     addFrom(left, 'a', ...numbered('left', 20));
