@@ -5,7 +5,7 @@
 import { execFile } from 'node:child_process';
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { packageRoot } from '../../../core/util/package.js';
@@ -32,9 +32,8 @@ describe('an external adapter package that installs the tarball', () => {
     await cp(OUTSIDER, folder, { recursive: true });
     await cp(join(packageRoot, 'test/packages/typescript-service'), join(folder, 'service'), { recursive: true });
     await mkdir(join(folder, 'pages'));
-    for (const page of ['README.md', 'docs/tutorials/first-plugin.md']) {
-      const { code } = snippetsOf(page).find((each) => each.language === 'js' && each.code.includes('definePlugin('))!;
-      await writeFile(join(folder, 'pages', `${basename(page, '.md')}.js`), code);
+    for (const { info, code } of snippetsOf('docs/tutorials/first-plugin.md')) {
+      if (code.includes('definePlugin(')) await writeFile(join(folder, 'pages', info), code);
     }
     await installPacked(folder, ['@types/mocha', 'fast-check', 'mocha', 'node-sqlite3-wasm', 'pure-rand']);
     const tsc = join(packageRoot, 'node_modules/typescript/bin/tsc');
@@ -76,7 +75,7 @@ describe('an external adapter package that installs the tarball', () => {
     const legacy = join(folder, 'legacy');
     await mkdir(legacy);
     await writeFile(join(legacy, 'package.json'), '{"type": "commonjs"}');
-    for (const name of ['count.js', 'count.mjs']) await cp(join(folder, 'pages/README.js'), join(legacy, name));
+    for (const name of ['count.js', 'count.mjs']) await cp(join(folder, 'pages/grades.js'), join(legacy, name));
     const config = { adapter: 'memory', plugins: ['markets', './count.mjs'], auth: { keys: 'memory' } };
     await writeFile(join(legacy, 'right.json'), JSON.stringify(config));
     await writeFile(join(legacy, 'wrong.json'), JSON.stringify({ ...config, plugins: ['markets', './count.js'] }));
