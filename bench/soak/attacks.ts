@@ -2,6 +2,7 @@
  * Attacks the service. A program with four arguments: the attack, the port, keys separated by commas, and the seconds. Prints
  * the number of responses with each status; status 0 is a connection that was closed without a response.
  */
+import { setTimeout as delay } from 'node:timers/promises';
 import { createKey } from '../../core/keys/key.js';
 import { exchange, formatRequest, type Message, repeat, send as sendOne } from '../client.js';
 import { seriesIds } from '../dataset.js';
@@ -15,6 +16,8 @@ interface Attack {
   readonly perSecond: number;
   readonly task: Task;
 }
+
+const GRACE_SECONDS = 5;
 
 const [name = '', portText = '', keyList = '', seconds = ''] = process.argv.slice(2);
 const port = Number(portText);
@@ -108,8 +111,10 @@ const statuses: Record<number, number> = {};
 const run = async (task: Task): Promise<void> => {
   for (const status of await task()) statuses[status] = (statuses[status] ?? 0) + 1;
 };
-await Promise.all(
-  attacks[name as AttackName]().map(({ perSecond, task }) => repeat(perSecond, Number(seconds), () => run(task))),
+const running = attacks[name as AttackName]().map(({ perSecond, task }) =>
+  repeat(perSecond, Number(seconds), () => run(task)),
 );
+// A slow server must not prolong the run: the exit closes connections that still wait.
+await Promise.race([Promise.all(running), delay((Number(seconds) + GRACE_SECONDS) * 1000)]);
 const counts = Object.entries(statuses).map(([status, count]) => `${status}: ${count}`);
 process.stdout.write(counts.join(', '), () => process.exit());
