@@ -3,7 +3,7 @@
  * delay its own requests and not the requests of other callers.
  */
 import type { Socket } from 'node:net';
-import { ApiError, type ErrorKind, errors } from '../errors.js';
+import { ApiError, type ErrorKind, errors, StorageError } from '../errors.js';
 import { longWork, type Pauses } from '../util/event-loop.js';
 
 /** How many requests of one caller are computed at once: two, so that one can wait for a store while one computes. */
@@ -24,7 +24,7 @@ const CLIENT_CLOSED: ErrorKind = {
 interface Waiting {
   readonly connection: Socket | undefined;
   start(): void;
-  reject(error: ApiError): void;
+  reject(error: ApiError | StorageError): void;
 }
 
 interface CallerQueue {
@@ -59,6 +59,7 @@ export class WorkQueue {
    * @param work awaits `pauses` between its pieces, so that cached responses are sent in between
    * @param connection if it closes before the turn, `work` does not run
    * @throws ApiError `service_unavailable` if too many requests wait
+   * @throws StorageError `unavailable` if a request of the same caller fails with it before the turn
    */
   async run<Result>(caller: string, work: (pauses: Pauses) => Promise<Result>, connection?: Socket): Promise<Result> {
     if (connection?.destroyed) throw new ApiError(CLIENT_CLOSED);
@@ -69,6 +70,10 @@ export class WorkQueue {
       const pauses = longWork.join(caller);
       await pauses.pause();
       return await work(pauses);
+    } catch (error) {
+      // The waiting requests of the caller have waited for the same storage. One after another, each would time out.
+      if (error instanceof StorageError && error.code === 'unavailable') this.#remove(queue, [...queue.waiting], error);
+      throw error;
     } finally {
       this.#end(queue);
     }
@@ -129,7 +134,7 @@ export class WorkQueue {
     });
   }
 
-  #remove(queue: CallerQueue, removed: readonly Waiting[], error: ApiError): void {
+  #remove(queue: CallerQueue, removed: readonly Waiting[], error: ApiError | StorageError): void {
     for (const waiting of removed) {
       queue.waiting.splice(queue.waiting.lastIndexOf(waiting), 1);
       this.#waiting--;

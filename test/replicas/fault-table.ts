@@ -18,11 +18,12 @@ const OUTAGE_MS = { redis: 1000, mongo: 2000, replica: 1000 };
 /** Replicas recover within two seconds; the rest is for the stores. */
 const RECOVERY_MS = 5000;
 
-/** A path that was never requested before. */
-let day = Date.parse('1500-01-01');
+/** Returns a path that was not requested before. Its response needs a read: no other request is equivalent. */
+let paths = 0;
 const unread = (): string => {
-  day += 86_400_000;
-  return `/observations?series_id=metro_hpi&since=${new Date(day).toISOString().slice(0, 10)}`;
+  const sorts = ['name', '-name', 'cbsa', '-cbsa', 'id', '-id'];
+  const n = paths++;
+  return `/markets?sort=${sorts[Math.floor(n / 1000) % sorts.length]}&limit=${1 + (n % 1000)}`;
 };
 
 export interface Fault {

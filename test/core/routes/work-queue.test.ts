@@ -2,7 +2,7 @@
 import { Socket } from 'node:net';
 import { setImmediate as laterTurn } from 'node:timers/promises';
 import { expect } from 'chai';
-import { ApiError } from '../../../core/errors.js';
+import { ApiError, StorageError } from '../../../core/errors.js';
 import { WorkQueue } from '../../../core/routes/work-queue.js';
 
 /** A queue whose requests end when the test ends them. */
@@ -112,6 +112,28 @@ describe('WorkQueue', () => {
     expect(started).to.deep.equal(['left0', 'left1', 'kept', 'a0']);
     expect(outcomes.get('late')).to.equal(499);
     await end('kept', 'a0');
+    expect(queue.size).to.equal(0);
+  });
+
+  it('rejects the waiting requests of a caller when storage is unavailable for one of its requests', async () => {
+    const { queue, started, add, end, settled } = controlled();
+    let fail: (error: Error) => void = () => undefined;
+    const failing = queue.run(
+      'a',
+      () =>
+        new Promise<void>((_resolve, reject) => {
+          fail = reject;
+        }),
+    );
+    add('a', 'a0');
+    await settled();
+    const waiting = Array.from({ length: 60 }, () => queue.run('a', async () => started.push('late')));
+    const outcomes = Promise.allSettled([failing, ...waiting]);
+    const unavailable = new StorageError('unavailable', 'The store timed out.');
+    fail(unavailable);
+    for (const outcome of await outcomes) expect(outcome).to.deep.equal({ status: 'rejected', reason: unavailable });
+    expect([started, queue.size]).to.deep.equal([['a0'], 1]);
+    await end('a0');
     expect(queue.size).to.equal(0);
   });
 
