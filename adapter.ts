@@ -1,6 +1,6 @@
 /**
- * For authors of storage adapters, key stores, limiters and caches, and of programs that write datasets. The built-in
- * adapters import from here too.
+ * Types and helpers for authors of storage adapters, key stores, limiters and caches, and of programs that write
+ * datasets. The built-in adapters import only from here.
  */
 export type { AuditEntry, AuditVerification, DataAudit, DataAuditEntry } from './core/contracts/audit.js';
 export type { Cached, SharedCache } from './core/contracts/cache.js';

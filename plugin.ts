@@ -1,4 +1,4 @@
-/** For authors of plugins: everything that a plugin imports. The built-in plugins import from here too. */
+/** All types and helpers for authors of plugins. The built-in plugins import only from here. */
 export type { Cadence, Collection, Document, Manifest, Source } from './core/contracts/dataset.js';
 export type { FromSchema, JsonSchema } from './core/contracts/json-schema.js';
 export type { FinishedRequest, ObserverContext, RequestObserver, TraceParent } from './core/contracts/observer.js';

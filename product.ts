@@ -1,4 +1,4 @@
-/** Metro Forecast: the framework with its adapters, key stores and plugins, and the names of its configuration. */
+/** Metro Forecast: the framework with its adapters, key stores and plugins, and its environment variables. */
 import { join } from 'node:path';
 import { createFramework } from './core/app/create-app.js';
 import type { NamedVariable } from './core/config/overrides.js';
@@ -9,7 +9,7 @@ import type { Builtins } from './core/registry/load-module.js';
 import { packageRoot } from './core/util/package.js';
 import frontPage from './plugins/pages/front-page.js';
 
-// The cast is safe: options are checked against the module's own schema before `create` gets them.
+// The cast is safe: options are checked against the module's schema before `create` receives them.
 type Loader<T> = () => Promise<{ default: T }>;
 const withOptions = <T>(load: () => Promise<{ default: unknown }>): Loader<T> => load as Loader<T>;
 
@@ -40,7 +40,7 @@ export const plugins: Builtins<Plugin> = {
   opentelemetry: withOptions(() => import('./plugins/opentelemetry/index.js')),
 };
 
-/** Settings that have an environment variable with a well-known name. */
+/** Settings with well-known environment variables. */
 export const namedVariables: readonly NamedVariable[] = [
   { variable: 'HOST', path: ['server', 'host'] },
   { variable: 'PORT', path: ['server', 'port'] },

@@ -1,4 +1,4 @@
-/** The memory adapter: everything the storage contract asks for in the fewest lines. The one to copy. */
+/** The memory adapter: the whole storage contract in the fewest lines. Copy it to write another adapter. */
 import {
   type AdapterContext,
   type AdapterModule,
@@ -22,7 +22,7 @@ import {
 } from 'metro-forecast-api/adapter';
 
 interface MemoryOptions {
-  /** A dataset directory that is published when the adapter opens. */
+  /** A dataset directory to publish when the adapter opens. */
   readonly path?: string;
 }
 
@@ -31,7 +31,7 @@ interface Stored extends IndexedDataset {
   holds: number;
 }
 
-/** From `since` on, `version` was the current one. */
+/** When a version became the current one. */
 interface Move {
   readonly since: Date;
   readonly version: string;
@@ -43,9 +43,9 @@ class MemoryAdapter implements StorageAdapter {
   #opening: Promise<void> | undefined;
   #closed = false;
   #publishing = false;
-  /** By version, the oldest publication first. */
+  /** By version, oldest publication first. */
   readonly #stored = new Map<string, Stored>();
-  /** Every move of the pointer, oldest first. */
+  /** Changes of the current version, oldest first. */
   readonly #moves: Move[] = [];
 
   constructor({ path }: MemoryOptions, context: AdapterContext) {
@@ -79,8 +79,8 @@ class MemoryAdapter implements StorageAdapter {
     const { manifest } = dataset;
     const { version } = manifest;
     this.#assertUsable(signal);
-    if (this.#publishing) throw new StorageError('conflict', 'Another publication is under way.');
-    if (this.#stored.has(version)) throw new StorageError('conflict', `The version "${version}" is there already.`);
+    if (this.#publishing) throw new StorageError('conflict', 'Another publication is in progress.');
+    if (this.#stored.has(version)) throw new StorageError('conflict', `The version "${version}" exists already.`);
     this.#publishing = true;
     try {
       const collections = new Map<string, IndexedCollection>();
@@ -115,7 +115,8 @@ class MemoryAdapter implements StorageAdapter {
     },
     activate: async (version) => {
       this.#assertUsable();
-      if (!this.#stored.has(version)) throw new StorageError('unknown_version', `There is no version "${version}".`);
+      if (!this.#stored.has(version))
+        throw new StorageError('unknown_version', `The version "${version}" does not exist.`);
       this.#moveTo({ since: momentAfter(this.#moves.at(-1)!.since, this.#context.clock), version });
     },
     prune: async (keep) => {
@@ -154,7 +155,7 @@ class MemoryAdapter implements StorageAdapter {
     if (signal?.aborted) throw new StorageError('aborted', 'The caller has aborted the read.');
   }
 
-  /** Undefined for a version that has been pruned. */
+  /** Returns undefined for a version that was pruned. */
   #hold({ since, version }: Move): Snapshot | undefined {
     const stored = this.#stored.get(version);
     if (!stored) return undefined;

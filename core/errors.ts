@@ -1,22 +1,22 @@
-/** The one table of errors that clients may see, and the errors that cross the inner boundaries. */
+/** The table of errors that clients may see, and the errors that plugins, adapters and stores throw. */
 
-/** A kind of error: what a client sees, and when. */
+/** A kind of error that clients may see. */
 export interface ErrorKind {
   readonly code: string;
   readonly status: number;
-  /** The default sentence; it says what to do next. */
+  /** The default message. It also says what to do. */
   readonly sentence: string;
   /** When the error occurs, for the documentation. */
   readonly when: string;
 }
 
-/** Gives each kind of error the code that it is listed by. */
+/** Adds to each kind of error its code, the name in the table. */
 const withCodes = <Code extends string>(kinds: Readonly<Record<Code, Omit<ErrorKind, 'code'>>>) =>
   Object.fromEntries(
     Object.entries<Omit<ErrorKind, 'code'>>(kinds).map(([code, kind]) => [code, { code, ...kind }]),
   ) as { readonly [C in Code]: ErrorKind & { readonly code: C } };
 
-/** The framework's own errors. Plugins add theirs with `defineError`. */
+/** The errors of the framework. Plugins add theirs with `defineError`. */
 export const errors = withCodes({
   missing_parameter: {
     status: 400,
@@ -26,7 +26,7 @@ export const errors = withCodes({
   invalid_parameter: {
     status: 400,
     sentence: 'A part of the request is not valid.',
-    when: 'A parameter has the wrong type, range, pattern or calendar date, or is given twice; or the request itself is malformed.',
+    when: 'A parameter has the wrong type, range, pattern or calendar date, or appears twice; or the request itself is malformed.',
   },
   unknown_parameter: {
     status: 400,
@@ -36,7 +36,7 @@ export const errors = withCodes({
   missing_api_key: {
     status: 401,
     sentence: 'Send an API key in the header "Authorization: Bearer <API_KEY>".',
-    when: 'The request carries no credentials.',
+    when: 'The request has no credentials.',
   },
   invalid_api_key: {
     status: 401,
@@ -57,12 +57,12 @@ export const errors = withCodes({
   snapshot_not_found: {
     status: 404,
     sentence: 'There is no snapshot of this date. Leave "as_of" out for the current one.',
-    when: 'The store keeps no snapshot that was current at the date `as_of`, or keeps the current snapshot only.',
+    when: 'The store has no snapshot that was current at the date `as_of`, or has only the current snapshot.',
   },
   method_not_allowed: {
     status: 405,
     sentence: 'This API is read-only: use GET, HEAD or OPTIONS.',
-    when: 'Any method but GET, HEAD and OPTIONS.',
+    when: 'Any method except GET, HEAD and OPTIONS.',
   },
   not_acceptable: {
     status: 406,
@@ -93,7 +93,7 @@ export const errors = withCodes({
   internal_error: {
     status: 500,
     sentence: 'Something went wrong on our side. Report it with the X-Request-Id of this response.',
-    when: 'An unexpected fault; its cause is in the log under the request id.',
+    when: 'An unexpected error. The log contains its cause, with the request id.',
   },
   service_unavailable: {
     status: 503,
@@ -102,10 +102,10 @@ export const errors = withCodes({
   },
 });
 
-/** Declares an error of a plugin. Statuses are 4xx. */
+/** Declares an error of a plugin. Its status must be 4xx. */
 export const defineError = (definition: ErrorKind): ErrorKind => definition;
 
-/** One fault of a request, for the `details` of a 400. */
+/** One error of a request, for the `details` of a 400. */
 export interface ErrorDetail {
   readonly in: 'path' | 'query' | 'header' | 'body';
   readonly name: string;
@@ -113,12 +113,12 @@ export interface ErrorDetail {
 }
 
 /**
- * Errors that plugins and adapters throw across the boundary. They are recognised by name, so that errors of a package
- * with its own copy of this one count too.
+ * The base of errors that plugins and adapters throw. They are recognised by name, since a package may have its own
+ * copy of this file.
  */
 class BoundaryError extends Error {
   static override [Symbol.hasInstance](value: unknown): boolean {
-    // biome-ignore lint/complexity/noThisInStatic: the class that is asked for, not this one
+    // biome-ignore lint/complexity/noThisInStatic: `this` is the subclass
     return value instanceof Error && value.name === this.name;
   }
 
@@ -128,16 +128,16 @@ class BoundaryError extends Error {
   }
 }
 
-/** An error meant for the client. Everything else that is thrown, http-errors excepted, becomes `internal_error`. */
+/** An error whose message the client sees. Other errors, except those of http-errors, become `internal_error`. */
 export class ApiError extends BoundaryError {
-  /** Also a property of http-errors, by which other middleware tell errors. */
+  /** The HTTP status. http-errors uses the same name. */
   readonly status: number;
   readonly statusCode: number;
   readonly expose = true;
 
   constructor(
     readonly kind: ErrorKind,
-    /** The sentence shown to the client; the kind's own by default. */
+    /** The message for the client. Default: the message of the kind. */
     sentence: string = kind.sentence,
     readonly options: {
       readonly details?: readonly ErrorDetail[];
@@ -152,8 +152,8 @@ export class ApiError extends BoundaryError {
 }
 
 /**
- * The 400 of a parameter with a wrong value.
- * @param issue what is wrong, and what would be right, as it follows the parameter's name: `must be an integer`
+ * A 400 for an invalid parameter.
+ * @param issue the error, as a phrase that follows the parameter's name: `must be an integer`
  */
 export const invalidParameter = (place: 'path' | 'query', name: string, issue: string): ApiError =>
   new ApiError(errors.invalid_parameter, `The ${place} parameter "${name}" ${issue}${issue.endsWith('?') ? '' : '.'}`, {
@@ -161,7 +161,7 @@ export const invalidParameter = (place: 'path' | 'query', name: string, issue: s
   });
 
 export type StorageErrorCode =
-  /** The backend cannot be reached or has not responded in time; it may recover by itself. */
+  /** The backend is unreachable or did not respond in time. It may recover on its own. */
   | 'unavailable'
   /** The caller's signal was aborted. */
   | 'aborted'
@@ -169,16 +169,16 @@ export type StorageErrorCode =
   | 'closed'
   /** The collection was not declared. */
   | 'unknown_collection'
-  /** The query asks for something that its collection does not declare. */
+  /** The query uses something that its collection does not declare. */
   | 'invalid_query'
-  /** The dataset breaks a rule, or could not be read whole. */
+  /** The dataset breaks a rule, or could not be read completely. */
   | 'invalid_dataset'
-  /** Another publication is under way, or a version of this name exists. */
+  /** Another publication is in progress, or a version with this name and other content exists. */
   | 'conflict'
-  /** There is no such version. */
+  /** The version does not exist. */
   | 'unknown_version';
 
-/** What a storage adapter rejects with. The message is for the log, never for clients. */
+/** The error of a storage adapter. Its message is written to the log and never sent to clients. */
 export class StorageError extends BoundaryError {
   constructor(
     readonly code: StorageErrorCode,
@@ -189,11 +189,12 @@ export class StorageError extends BoundaryError {
   }
 }
 
-/** Rejection of a limiter with the policy `closed` while its store is away. */
+/** The error of a limiter with the policy `closed` while its store is unreachable. */
 export class LimiterUnavailable extends BoundaryError {}
 
 /**
- * What a key store rejects with: it is away (`unavailable`), the id is unknown (`unknown_key`) or exists (`conflict`).
+ * The error of a key store: it is unreachable (`unavailable`), or the id is unknown (`unknown_key`) or exists already
+ * (`conflict`).
  */
 export class KeyStoreError extends BoundaryError {
   constructor(
@@ -205,11 +206,14 @@ export class KeyStoreError extends BoundaryError {
   }
 }
 
-/** The first lines, and how many more there are. */
+/** Returns the first `most` lines, followed by the number of omitted ones. */
 export const firstLines = (lines: readonly string[], most: number): readonly string[] =>
   lines.length <= most ? lines : [...lines.slice(0, most), `and ${lines.length - most} more`];
 
-/** A mistake of the operator: shown without a stack trace, one line a fault. */
+/**
+ * An error that the operator can correct, such as an invalid configuration. Printed without a stack trace, one line per
+ * error.
+ */
 export class OperatorError extends Error {
   constructor(
     readonly heading: string,

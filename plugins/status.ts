@@ -95,7 +95,7 @@ const storage: CheckedComponent = {
 
 type CheckedComponent = StatusComponent & Required<Pick<StatusComponent, 'check'>>;
 
-/** The components of the framework, or what replaces them, and then those of plugins. */
+/** The components of the framework or their replacements, followed by the components of plugins. */
 const componentsOf = (declared: readonly StatusComponent[]): readonly CheckedComponent[] => [
   ...[api, storage].map((own) => ({ ...own, ...declared.find(({ replaces }) => replaces === own.id) })),
   ...declared.filter((component): component is CheckedComponent => component.replaces === undefined),
@@ -177,7 +177,7 @@ const statusRoute = ({ components: declared }: PluginContext): Route => {
     path: '/status',
     operationId: 'getStatus',
     summary: 'Health of the platform, its components and its sources',
-    description: 'Built once a minute for all callers together; needs no API key.',
+    description: 'Built once a minute for all callers; needs no API key.',
     key: false,
     sharedSeconds: 60,
     response: {
@@ -222,7 +222,7 @@ const readyRoute = serviceRoute({
   operationId: 'getReady',
   summary: 'Whether this replica may get requests',
   description:
-    'For load balancers: it has a dataset and is not shutting down. A store that is away does not change it, since the replica then serves what it has cached; needs no API key and has no rate limit for valid requests.',
+    'For load balancers: it has a dataset and is not shutting down. It stays ready while storage is unreachable, since it serves cached responses. Needs no API key and has no rate limit for valid requests.',
   key: false,
   limited: false,
   response: {
@@ -241,7 +241,7 @@ const healthRoute = serviceRoute({
   operationId: 'getHealth',
   summary: 'Whether this replica and its storage can respond',
   description:
-    'For monitors: as `/ready`, and its storage can be read. It needs no API key and has no rate limit for valid requests. Platform health is in `/status`.',
+    'For monitors: like `/ready`, and its storage can be read. Needs no API key and has no rate limit for valid requests. Platform health is in `/status`.',
   key: false,
   limited: false,
   response: {

@@ -95,7 +95,7 @@ class JsonAdapter implements StorageAdapter {
   /** Writes the dataset into the directory. Every process that serves it detects the change. */
   async publish(dataset: Dataset, options: PublishOptions = {}): Promise<void> {
     this.#assertOpen();
-    if (this.#publishing) throw new StorageError('conflict', 'Another publication is under way.');
+    if (this.#publishing) throw new StorageError('conflict', 'Another publication is in progress.');
     this.#publishing = true;
     try {
       const signal = options.signal ? AbortSignal.any([options.signal, this.#closing.signal]) : this.#closing.signal;

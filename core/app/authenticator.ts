@@ -1,4 +1,4 @@
-/** Creates the authenticator, and warns of keys that cannot be used. */
+/** Creates the authenticator, and warns about unusable keys. */
 import type { AuthConfig } from '../config/schema.js';
 import { tierNames } from '../config/tiers.js';
 import type { KeyStore } from '../contracts/keys.js';
@@ -17,7 +17,7 @@ export interface OpenAuthenticator {
   readonly authenticator: Authenticator;
   /** Warns if no key is active or a pepper is missing. Reads the keys, so the store must be open. */
   open(): Promise<void>;
-  /** To be called before the store is closed: it writes when keys were last used. */
+  /** Writes when keys were last used. Must be called before the store is closed. */
   close(): Promise<void>;
 }
 
@@ -41,8 +41,8 @@ export const createAuthenticator = ({
 };
 
 /**
- * Warns once, when the keys can first be read, of mistakes that make requests fail with 401: no key is active, although
- * callers need one; or a key needs a pepper that is not configured.
+ * Warns once, after the first successful read of the keys, about mistakes that cause 401 responses: no key is active
+ * although endpoints need one, or a key needs a pepper that is not configured.
  */
 const keyReporter = (
   { auth, keyStore, clock, logger }: AuthenticatorDependencies,

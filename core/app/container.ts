@@ -1,6 +1,6 @@
 /**
- * The container of an application's services (services.ts). Each service is made once, when it is first resolved. They
- * are opened after the services they need, and closed in the reverse order of their making.
+ * The container of an application's services (services.ts). Each service is created once, when it is first resolved.
+ * Services are opened after their dependencies, and closed in the reverse order of creation.
  */
 import 'reflect-metadata';
 import { container, type DependencyContainer, instanceCachingFactory } from 'tsyringe';
@@ -20,8 +20,8 @@ export const resolve = <Name extends ServiceName>(from: DependencyContainer, nam
   from.resolve<Services[Name]>(tokens[name]);
 
 /**
- * Services to use instead of those that the configuration asks for. They are opened and closed as the others are. Null
- * switches off a service that may be absent.
+ * Services that replace the configured ones. They are opened and closed like other services. Null disables an optional
+ * service.
  */
 export type Overrides = Partial<Omit<Services, 'config' | 'modules'>>;
 
@@ -58,7 +58,7 @@ const dependencies = (from: DependencyContainer, { needs }: Definition<unknown>)
 
 const MAY_BE_NULL: readonly string[] = ['redis', 'admission', 'metrics', 'observers'] satisfies ServiceName[];
 
-/** What replacements of the contracts must have. */
+/** The members that replacements must have. */
 const MEMBERS: { readonly [Name in ServiceName]?: Members } = {
   clock: { now: 'function', monotonic: 'function' },
   logger: {
@@ -102,10 +102,10 @@ const overrideErrors = (name: string, value: unknown): readonly string[] => {
   return memberErrors(value as Readonly<Record<string, unknown>>, MEMBERS[name as ServiceName] ?? {});
 };
 
-/** Opens the services that were made. Rejects with the first failure; the caller closes. */
+/** Opens the created services. Rejects with the first failure; the caller closes. */
 export const open = (from: DependencyContainer): Promise<void> => from.resolve<Lifecycle>(LIFECYCLE).open();
 
-/** Closes the services that were made, even if one of them fails. Rejects with the first failure. */
+/** Closes the created services, even if one of them fails. Rejects with the first failure. */
 export const close = (from: DependencyContainer): Promise<void> => from.resolve<Lifecycle>(LIFECYCLE).close();
 
 interface Made {
@@ -115,7 +115,7 @@ interface Made {
 }
 
 class Lifecycle {
-  /** In the order of making. Services that are null are left out: there is nothing to open or close. */
+  /** In the order of creation, without services that are null. */
   readonly #made = new Map<ServiceName, Made>();
   #closed: Promise<void> | undefined;
 

@@ -1,6 +1,6 @@
 /**
- * The start of an application, in four steps: read the configuration, load the modules that it names, make the services
- * (container.ts, services.ts) and open them. `listen` then opens the ports.
+ * Starts an application in four steps: read the configuration, load its modules, create the services (container.ts,
+ * services.ts) and open them. `listen` then opens the ports.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type Koa from 'koa';
@@ -17,12 +17,12 @@ import { type BuiltinModules, loadModules, type Modules, moduleErrors } from './
 
 /** What a product adds to the framework. */
 export interface Product extends BuiltinModules {
-  /** How its configuration file and environment variables are named. */
+  /** The names of its configuration file and environment variables. */
   readonly configuration: ConfigNames;
 }
 
 export interface AppOverrides extends Overrides {
-  /** Plugins of the embedding program, registered after those of the configuration. */
+  /** Plugins of the embedding program, registered after the plugins of the configuration. */
   readonly plugins?: readonly { readonly plugin: Plugin; readonly options?: unknown }[];
 }
 
@@ -38,7 +38,7 @@ export interface App {
   /** Calls the service without a socket. */
   inject(request: InjectOptions | string): Promise<InjectedResponse>;
   /**
-   * Listens on the ports of the API and of the metrics. Rejects when one is taken.
+   * Listens on the ports of the API and of the metrics. Rejects if a port is in use.
    * @param options.metrics false: another process serves the metrics of all workers
    */
   listen(options?: {
@@ -46,7 +46,7 @@ export interface App {
   }): Promise<{ host: string; port: number; url: string; metricsUrl: string | null }>;
   /** Applies the settings that can change at runtime. The log lists what changed and what needs a restart. */
   reload(config: LoadedConfig): void;
-  /** From now on `/ready` and `/health` fail, and connections close after their response. */
+  /** Makes `/ready` and `/health` fail, and closes each connection after its response. */
   drain(): void;
   /** Completes running requests, then closes the stores. Can be called again. */
   close(): Promise<void>;
@@ -60,7 +60,7 @@ export const createFramework = (product: Product) => {
 
   /**
    * @param extra plugins of an embedding program
-   * @throws OperatorError with all errors of the configuration and, if there are any, those of its modules
+   * @throws OperatorError with all errors of the configuration and of its modules
    */
   const loadConfig = (
     options: Omit<LoadOptions, 'moduleErrors'>,
@@ -82,10 +82,10 @@ export const createFramework = (product: Product) => {
     loadModules: (loaded: LoadedConfig) => loadModules(product, loaded),
 
     /**
-     * Makes and opens a service. MongoDB and Redis may be unreachable: the service reconnects to them.
-     * @param config a configuration as in a file, a loaded one, or the path of a file. Environment variables override
-     *   the values of a file only. Relative paths of a configuration in code start at the working directory
-     * @param overrides services that replace those of the configuration; null switches off one that may be absent
+     * Creates and opens a service. MongoDB and Redis may be unreachable: the service reconnects to them.
+     * @param config the configuration as an object, a loaded one, or the path of a file. Environment variables override
+     * only the values of a file. Relative paths in an object are relative to the working directory
+     * @param overrides services that replace the configured ones; null disables an optional service
      * @throws OperatorError with all errors of the configuration, its modules and the overrides
      */
     createApp: async (config: ConfigInput, { plugins = [], ...overrides }: AppOverrides = {}): Promise<App> => {
@@ -102,7 +102,7 @@ export const createFramework = (product: Product) => {
 const isLoaded = (config: GivenConfig | LoadedConfig): config is LoadedConfig =>
   'config' in config && 'folder' in config;
 
-/** Makes and opens the services. If one fails, those that were made are closed. */
+/** Creates and opens the services. If one fails, closes the others. */
 export const startApp = async (config: LoadedConfig, modules: Modules, overrides: Overrides): Promise<App> => {
   const container = createContainer({ config, modules }, overrides);
   try {

@@ -75,7 +75,7 @@ export const moduleErrors = async (
   return (await examine(builtins, { draft: { ...draft, service }, ...where }, unnamed)).errors;
 };
 
-/** @param document makes the OpenAPI document, once all plugins are registered */
+/** @param document creates the OpenAPI document, after all plugins are registered */
 const frameworkPlugins = ({ always }: BuiltinModules, auth: unknown, document: () => object): readonly LoadedPlugin[] =>
   [openApiPlugin(document), ...(countsUsage(auth) ? [usagePlugin] : []), ...always].map((plugin) => ({
     plugin,
@@ -90,8 +90,8 @@ interface Examined extends Partial<Modules> {
 }
 
 /**
- * Loads every module that can be loaded, and finds the errors that do not depend on those that cannot.
- * @param names its `service` is valid
+ * Loads as many modules as possible, and collects all errors that do not depend on missing modules.
+ * @param names its `service` must be valid
  * @param unnamed plugins that the configuration does not name
  */
 const examine = async (
@@ -127,7 +127,7 @@ const examine = async (
   return { ...(adapter && { adapter }), ...(keyStore && { keyStore }), registry, errors };
 };
 
-/** @throws Error if it is no plugin */
+/** @throws Error if it is not a plugin */
 const checkedPlugin = (loaded: LoadedPlugin): { plugin: LoadedPlugin; errors: string[] } => {
   const { plugin, at } = loaded;
   checkModule('plugin', plugin?.name ?? at, plugin);
@@ -193,7 +193,7 @@ const optionErrors = (
   );
 };
 
-/** Makes paths of options absolute: relative ones start at the configuration's folder. */
+/** Makes paths of options absolute, relative to the configuration's folder. */
 export const pathResolver =
   (folder: string) =>
   (path: string): string =>

@@ -33,7 +33,7 @@ export const createLogger = ({ level, format }: Config['log']): Logger => {
   return Object.assign(logger, { infoJson, setLevel });
 };
 
-/** As pino describes errors, but without repeating causes that the message quotes already. */
+/** Describes errors like pino, without causes that the message already quotes. */
 const describeError = (error: unknown): unknown =>
   error instanceof Error ? { ...pino.stdSerializers.err(error), message: messageOf(error) } : error;
 

@@ -7,7 +7,7 @@ import { isObject } from '../validation/json.js';
 import { formatPath, type Path } from '../validation/path.js';
 import { type Modules, pathResolver } from './load-modules.js';
 
-/** The places at which two values of the same shape differ. */
+/** The paths at which two values of the same shape differ. */
 const differences = (value: unknown, other: unknown, path: Path = []): Path[] => {
   if (!isObject(value) || !isObject(other)) return value === other ? [] : [path];
   return Object.entries(value).flatMap(([name, each]) =>
@@ -15,7 +15,7 @@ const differences = (value: unknown, other: unknown, path: Path = []): Path[] =>
   );
 };
 
-/** Whether the file itself has a secret in it. Secrets from the environment are not in the file. */
+/** Whether the file contains a secret. Secrets from the environment are not in the file. */
 const hasSecret = ({ config, overrides }: LoadedConfig, modules: Modules): boolean => {
   const masked = maskSecrets(config, {
     adapter: modules.adapter.options,
@@ -27,9 +27,7 @@ const hasSecret = ({ config, overrides }: LoadedConfig, modules: Modules): boole
     .some((path) => !overrides.some((override) => path.startsWith(override.path)));
 };
 
-/**
- * @returns a sentence for each file that other users can read or change, with the command that helps
- */
+/** @returns a message for each file that other users can read or change, with the command that corrects it */
 export const looseFiles = async (
   loaded: LoadedConfig,
   modules: Modules,
@@ -39,7 +37,7 @@ export const looseFiles = async (
   const files: [path: string, isSecret: boolean][] = [];
   if (!embedded) files.push([path, hasSecret(loaded, modules)]);
   for (const { variable } of overrides) {
-    // A variable of a module's option may have such a name, too: its value is not a file with a secret.
+    // The variable of a module's option may have such a name too. Its value is not a file with a secret.
     const file = variable.endsWith('_FILE') && !variable.includes('__OPTIONS__') ? env[variable] : undefined;
     if (file) files.push([file, true]);
   }

@@ -38,7 +38,7 @@ export const openKeyStore = async (loaded: Loaded, logger: Logger): Promise<Open
     service: loaded.modules.registry.service,
     async usage(caller) {
       if (!countsUsage(auth)) throw new OperatorError('This configuration counts no usage.', NOT_COUNTED);
-      if (!redis) throw new OperatorError('This configuration keeps no usage in Redis.', NOT_SHARED);
+      if (!redis) throw new OperatorError('This configuration stores no usage in Redis.', NOT_SHARED);
       await resolve(container, 'redis')?.opened;
       limiter ??= resolve(container, 'limiter');
       return (await limiter.usage?.(caller)) ?? [];
@@ -56,7 +56,7 @@ export interface OpenedStorage {
   readonly adapter: StorageAdapter;
   readonly module: AdapterModule;
   readonly collections: ReadonlyMap<string, Collection>;
-  /** The dataset directory that the built-in adapter `json` serves; undefined with any other one. */
+  /** The dataset directory of the built-in adapter `json`; undefined with other adapters. */
   readonly directory: string | undefined;
   close(): Promise<void>;
 }

@@ -19,7 +19,7 @@ const RELOADABLE = new RegExp(
   `^(${RELOADED.map((path) => path.replaceAll('.', '\\.').replace('TIER', '[^.]+')).join('|')})$`,
 );
 
-/** The tiers as they were at the start, with the limits of the new configuration. */
+/** The tiers of the start, with the limits of the new configuration. */
 const withLimitsOf = (started: AuthConfig['tiers'], now: AuthConfig['tiers']): AuthConfig['tiers'] => {
   if (Array.isArray(started) || Array.isArray(now)) return started;
   const terms = now as Readonly<Record<string, TierConfig>>;
@@ -53,7 +53,7 @@ export class RunningSettings {
     this.#logger = logger;
   }
 
-  /** Applies the settings that can change. Logs them, and those that need a restart. */
+  /** Applies the settings that can change. Logs the changes, and the settings that need a restart. */
   apply({ config }: LoadedConfig): void {
     const changed = differences(this.#config, config).filter((path) => RELOADABLE.test(path));
     const afterRestart = differences(this.#started, config).filter((path) => !RELOADABLE.test(path));

@@ -30,7 +30,7 @@ export class RunningState {
     });
   }
 
-  /** From now on `/health` fails. */
+  /** Makes `/health` fail. */
   drain(): void {
     this.#isDraining = true;
   }

@@ -1,4 +1,4 @@
-/** The services of an application: how each is made, the services it needs for that, how it is opened and closed. */
+/** The services of an application: how each is created, opened and closed, and its dependencies. */
 import { EventEmitter } from 'node:events';
 import type { LoadedConfig } from '../config/load.js';
 import { countsUsage } from '../config/tiers.js';
@@ -42,7 +42,7 @@ const realmOf = ({ title }: ServiceInfo): string => (/^[ !#-[\]-~]+$/.test(title
 /** What the adapter reports to the other services. */
 class StorageEvents extends EventEmitter<{ changed: []; problem: [sentence: string | undefined] }> {}
 
-/** The type of each service by its name. Null: the configuration switches it off. */
+/** The type of each service by its name. Null: the configuration disables it. */
 export interface Services {
   readonly config: LoadedConfig;
   /** The adapter, the key store and the plugins with their routes. */
@@ -66,15 +66,15 @@ export interface Services {
   readonly authenticator: OpenAuthenticator;
   /** What routes about the service itself read. */
   readonly state: RunningState;
-  /** Refuses requests beyond the capacity of the service. */
+  /** Rejects requests beyond the capacity of the service. */
   readonly admission: Admission | null;
   readonly metrics: Metrics | null;
   /** Plugins that observe requests. */
   readonly observers: RequestObservers | null;
   readonly headers: CommonHeaders;
-  /** Runs requests that are not cached, in turns between callers. */
+  /** Runs uncached requests, in turns between callers. */
   readonly work: WorkQueue;
-  /** Finds or makes the representation that a route responds with. */
+  /** Finds or computes the representation of a route's response. */
   readonly represent: Represent;
   readonly routes: RouteTable;
   /** The middleware, in order. */
@@ -95,7 +95,7 @@ export interface Definition<Value> {
   close?(value: NonNullable<Value>): unknown;
 }
 
-/** @param needs the services that `make` gets */
+/** @param needs the services that `make` receives */
 const service = <const Needs extends readonly ServiceName[], Value>(
   needs: Needs,
   make: (dependencies: Pick<Services, Needs[number]>) => Value,

@@ -8,7 +8,7 @@ import { type Ask, type Grant, WorkerLimiter } from '../limiter/worker-limiter.j
 /** All workers run the configuration that the primary process read, even if the file has changed since. */
 export interface Assignment {
   readonly loaded: LoadedConfig;
-  /** The record of the demo key, which has only its hash. */
+  /** The record of the demo key, which has only the key's hash. */
   readonly demo: KeyRecord | null;
 }
 
@@ -27,7 +27,7 @@ export interface Listening {
 }
 
 export type ToPrimary =
-  /** Asks for the assignment: the worker misses messages that were sent before it listens for them. */
+  /** Requests the assignment: the worker misses messages that were sent before it listens. */
   | { readonly kind: 'ready' }
   | { readonly kind: 'listening'; readonly listening: Listening }
   | { readonly kind: 'metrics'; readonly scrape: number; readonly page: string }
@@ -39,7 +39,7 @@ export interface PrimaryLink {
   readonly assignment: Promise<Assignment>;
   /** Resolves when the primary process ends the worker, with the delay before the listener closes. */
   readonly stopped: Promise<number>;
-  /** Replies to each scrape with the metrics of this moment. */
+  /** Replies to each scrape with the current metrics. */
   onMeasure(read: () => string): void;
   /** Called with each configuration that the primary process has read again. */
   onReload(listener: (loaded: LoadedConfig) => void): void;

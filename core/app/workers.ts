@@ -10,7 +10,9 @@ import { mergePages } from '../observe/metric.js';
 import { WORKER_VARIABLE } from './is-worker.js';
 import type { Assignment, Listening, ToPrimary, ToWorker } from './worker-link.js';
 
-/** A worker that ends sooner doubles the pause before the next one, which may fail for the same reason. */
+/**
+ * If a worker ends sooner, the pause before the next start doubles, since the next worker may fail for the same reason.
+ */
 const STEADY_MS = 10_000;
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 10_000;
@@ -56,7 +58,7 @@ export class Workers {
 
   constructor(count: number, assignment: Assignment, logger: Logger) {
     if (!cluster.isPrimary) {
-      throw new OperatorError('This process is a worker of a process manager already: set server.workers to 1.');
+      throw new OperatorError('This process is already a worker of a process manager: set server.workers to 1.');
     }
     this.#count = count;
     this.#assignment = { ...assignment, loaded: asShare(assignment.loaded, count) };
@@ -67,8 +69,8 @@ export class Workers {
   }
 
   /**
-   * Starts the first worker, and the others when it listens: so the reason of a failed start is logged once.
-   * @returns where they listen; undefined if the first worker has logged why it cannot
+   * Starts the first worker, and the others when it listens, so that the reason of a failed start is logged once.
+   * @returns the URLs; undefined if the first worker failed and logged the reason
    * @throws OperatorError if a signal ended the first worker
    */
   async start(): Promise<Listening | undefined> {
@@ -90,7 +92,7 @@ export class Workers {
     for (const worker of this.#running.keys()) this.#send(worker, { kind: 'reload', loaded: shared });
   }
 
-  /** One page with the metrics of all workers that reply in time. */
+  /** Returns one page with the metrics of all workers that reply in time. */
   async metrics(): Promise<string> {
     const scrape = ++this.#scrape;
     const pages = new Map<number, string>();

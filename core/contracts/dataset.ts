@@ -1,4 +1,4 @@
-/** What a dataset is made of: collections of documents, and a manifest that describes the whole. */
+/** Datasets: collections of documents, and a manifest that describes the whole. */
 import type { JsonSchema } from './json-schema.js';
 
 /** One row: a plain JSON object. */
@@ -17,7 +17,8 @@ export interface Collection<T extends object = any> {
   /** Fields that must equal the key of a document of another collection. */
   readonly references?: readonly { readonly fields: readonly (keyof T & string)[]; readonly to: string }[];
   /**
-   * Checks one document for what a schema cannot express; `created` is the dataset's. Returns the fault, or undefined.
+   * Checks a document for errors that a schema cannot express. `created` is the time of the dataset. Returns the field
+   * and the error, or undefined.
    */
   check?(document: T, dataset: Pick<Manifest, 'created'>): { field: string; rule: string } | undefined;
 }
@@ -36,14 +37,14 @@ export interface Source {
   /** Age, counted from the end of `latest_period`, from which the source is late, and from which it is stale. */
   readonly late_after_seconds: number;
   readonly stale_after_seconds: number;
-  /** The line that its publisher asks users to show. */
+  /** The attribution that the publisher asks users to show. */
   readonly attribution?: string | null;
 }
 
-/** The description of one version of a dataset. */
+/** The description of a version of a dataset. */
 export interface Manifest {
   readonly format: 1;
-  /** Names the content: the same version never has other rows. */
+  /** Identifies the content: two datasets with the same version have the same rows. */
   readonly version: string;
   /** RFC 3339, UTC. Becomes the snapshot's publication time. */
   readonly created: string;

@@ -1,18 +1,18 @@
 /** JSON Schema 2020-12 as plain data, and the types of the values that a schema describes. */
 import type { XStatic } from 'typebox/schema';
 
-/** No properties. */
+/** An object without properties. */
 export type Empty = Record<never, never>;
 
 export type JsonSchema = { readonly [keyword: string]: unknown };
 
 /**
- * The values that a schema describes, read-only in depth. What is not literal in its type, such as a schema declared as
- * `JsonSchema`, is `unknown`.
+ * The type of the values that a schema describes, deeply read-only. Parts whose type is not literal, such as a schema
+ * declared as `JsonSchema`, are `unknown`.
  */
 export type FromSchema<S> = Immutable<XStatic<Simplified<S>>>;
 
-/** The same with each property that has a default: values that have been checked have them all. */
+/** The same after defaults are filled in: each property with a default is present. */
 export type WithDefaults<S> = FromSchema<Defaulted<S>>;
 
 type Immutable<T> = T extends object ? { readonly [K in keyof T]: Immutable<T[K]> } : T;
@@ -27,8 +27,8 @@ type RequiredOf<S> = S extends { readonly required: readonly (infer K)[] } ? K &
 type DefaultedKey<P> = { [K in keyof P]: P[K] extends { readonly default: unknown } ? K : never }[keyof P] & string;
 
 /**
- * A schema as the inference takes it. Null among several types becomes an alternative of its own, since the inference
- * loses it beside `properties` and `items`; keywords that do not decide the type are left out.
+ * Prepares a schema for type inference. Null among several types becomes an alternative, since the inference drops it
+ * when `properties` or `items` follow. Keywords that do not affect the type are removed.
  */
 type Simplified<S> = string extends keyof S
   ? Empty
@@ -47,7 +47,7 @@ type KeywordName<K, V> = K extends 'enum'
     : K extends 'const' | 'properties' | 'items'
       ? K
       : never;
-/** Not literal: `string`, `boolean`, `string[]`, a list of schemas that is no tuple. */
+/** Whether a type is not literal: `string`, `boolean`, `string[]`, or a list of schemas that is not a tuple. */
 type IsWide<V> = string extends V
   ? true
   : boolean extends V
@@ -61,7 +61,7 @@ type IsWide<V> = string extends V
             ? true
             : false
       : false;
-/** Lists of names and values as the union of them, which a list that is no tuple has too. */
+/** Maps lists and objects of schemas, and leaves other keywords as they are. */
 type Keyword<K, V> = K extends 'properties' | 'anyOf' | 'oneOf' | 'allOf'
   ? { -readonly [I in keyof V]: Simplified<V[I]> }
   : K extends 'items' | 'additionalProperties'

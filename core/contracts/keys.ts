@@ -27,20 +27,20 @@ export type KeyChange = Partial<Pick<KeyRecord, 'name' | 'tier' | 'limit_per_min
 /** The audit's entry for one change of a key. It has neither the key nor its hash, which are secret. */
 export interface KeyAuditEntry extends AuditEntry {
   /**
-   * `rotate`: made as another key's successor. `change`: of several fields, or of one without an action of its own.
-   * `edit` and `remove`: by hand, found by the process that `by` and `host` name; who did it is not known.
+   * `rotate`: created as the successor of another key. `change`: of several fields, or of one without its own action.
+   * `edit` and `remove`: made directly in the store; `by` and `host` name the process that found the change.
    */
   readonly action: 'create' | 'rotate' | 'revoke' | 'limit' | 'tier' | 'expire' | 'change' | 'edit' | 'remove';
-  /** The key's id. */
+  /** The id of the key. */
   readonly key: string;
-  /** Of a new key, or one whose hash was edited: a digest of its hash, which shows whether that was changed since. */
+  /** For a new key, or one whose hash was edited: a digest of its hash, which shows later edits. */
   readonly fingerprint?: string;
-  /** What each changed field was and became. Of a new key: all fields that are not null. */
+  /** The previous and the new value of each changed field. For a new key: all fields that are not null. */
   readonly changes: Readonly<Record<string, { readonly from: unknown; readonly to: unknown }>>;
 }
 
 export interface KeyStore {
-  /** Resolves even if the backend is unreachable, provided that it can come back without a restart of the service. */
+  /** Resolves even if the backend is unreachable, if the store can reconnect without a restart of the service. */
   open(): Promise<void>;
   close(): Promise<void>;
   /** The record with this `KeyRecord.hash`, from memory. Changes by other processes are seen within 5 seconds. */
@@ -53,21 +53,22 @@ export interface KeyStore {
   /** Resolves with the changed record; rejects with a `KeyStoreError` if there is no such id. */
   update(id: string, change: KeyChange): Promise<KeyRecord>;
   /**
-   * Every change by `insert` and `update`, the oldest first. An entry is written before its change is made, so that
-   * every change has one; if the store fails in between, there is an entry of a change that was not made.
+   * Every change by `insert` and `update`, oldest first. An entry is written before its change, so that every change
+   * has one. If the store fails in between, the entry describes a change that was not made.
    */
   audit?(): Promise<readonly KeyAuditEntry[]>;
   /**
-   * Whether the audit is complete and unchanged, and agrees with every key's present record.
-   * @param expected the hash of an entry that must be there
+   * Checks that the audit is complete and unchanged, and agrees with the current record of every key.
+   * @param expected the hash of an entry that must be present
    */
   verifyAudit?(expected?: string): Promise<AuditVerification>;
   /**
-   * Stores when keys were used last, by id, in milliseconds since 1970; the later time of each wins. All replicas call
-   * it every few minutes, so it is no change for `onChange`. It may reject if the store is read-only.
+   * Stores when keys were last used: milliseconds since 1970 by key id. The later time of each key is kept. All
+   * replicas call it every few minutes. It does not call the listeners of `onChange`. It may reject if the store is
+   * read-only.
    */
   noteUse?(times: ReadonlyMap<string, number>): Promise<void>;
-  /** When keys were used last, by id, in milliseconds since 1970. Keys that were never noted are absent. */
+  /** When keys were last used: milliseconds since 1970 by key id. Unused keys are absent. */
   lastUsed?(): Promise<ReadonlyMap<string, number>>;
 }
 
@@ -82,7 +83,8 @@ export interface KeyStoreModule<Options = unknown> {
   readonly name: string;
   readonly options: JsonSchema;
   /**
-   * As an adapter's: what is wrong with options that fit the schema, by the option's name.
+   * Checks options for errors that their schema cannot express. Returns messages by option name, like
+   * `AdapterModule.check`.
    */
   check?(options: Options): Readonly<Record<string, string>>;
   create(options: Options, context: KeyStoreContext): KeyStore;

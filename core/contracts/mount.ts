@@ -39,14 +39,14 @@ export interface Mount {
   /** Whether a request needs an API key. Default false. */
   readonly key?: boolean;
   /**
-   * Request headers that web pages of other origins may send, in addition to those of the API. `Content-Type` is always
-   * allowed where `methods` has one with a body.
+   * Request headers that web pages of other origins may send, in addition to the request headers of the API.
+   * `Content-Type` is always allowed if one of `methods` has a body.
    */
   readonly requestHeaders?: readonly string[];
-  /** Response headers that web pages of other origins may read, in addition to those of the API. */
+  /** Response headers that web pages of other origins may read, in addition to the response headers of the API. */
   readonly exposedHeaders?: readonly string[];
   /** Default: the policy of the API, under which a page can load nothing. */
   readonly contentSecurityPolicy?: string;
-  /** Responds by Koa's context, as any Koa middleware does, or writes to `ctx.res`. */
+  /** Responds through Koa's context, like any Koa middleware, or writes to `ctx.res`. */
   handler(ctx: Context, mount: MountContext): unknown;
 }

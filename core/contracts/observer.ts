@@ -28,7 +28,7 @@ export interface FinishedRequest {
   readonly status: number;
   /** Milliseconds since 1970. */
   readonly startedAt: number;
-  /** From the end of the request's head until the response is written. */
+  /** Milliseconds from the end of the request head until the response is written. */
   readonly durationMs: number;
   /** The id of the key. Null without a valid key. */
   readonly key: string | null;

@@ -25,7 +25,7 @@ export interface PluginContext {
   readonly collections: ReadonlyMap<string, Collection>;
 }
 
-/** Its function is declared as a method, so that plugins with different options fit into one list. */
+/** Declared as a method, so that plugins with different options fit into one list. */
 interface CollectionsByOptions<Options> {
   declare(options: Options, context: { resolvePath(path: string): string }): readonly Collection[];
 }
@@ -45,7 +45,7 @@ export interface Plugin<Options = unknown> {
    * relative to the folder of the configuration file.
    */
   readonly collections?: readonly Collection[] | CollectionsByOptions<Options>['declare'];
-  /** Names and texts of the service. The configuration overrides them. Only one plugin of a service may have this. */
+  /** Names and texts of the service. The configuration overrides them. Only one plugin may define them. */
   readonly info?: Partial<ServiceInfo>;
   /** Further components of `/status`. */
   readonly components?: readonly StatusComponent[];

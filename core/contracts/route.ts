@@ -82,8 +82,8 @@ export interface DataRoute<Input = Record<string, never>> extends RouteBase<Inpu
    */
   readonly normalize?: (input: Input) => Input;
   /**
-   * As `normalize`, for requests that are equivalent in this snapshot only, such as with a date before its first value.
-   * Runs before the handler, not for cached responses.
+   * Like `normalize`, for requests that are equivalent only in this snapshot, such as a date before its first value.
+   * Not called for cached responses.
    */
   readonly normalizeIn?: (input: Input, snapshot: SnapshotReader) => Promise<Input>;
   /** Whether the list can be sent as Parquet. Each property of a row must have one scalar type. Default: false. */

@@ -1,4 +1,4 @@
-/** The dataset as handlers of routes read it. */
+/** How route handlers read the dataset. */
 import type { Collection, Manifest } from './dataset.js';
 import type { Scalar } from './storage.js';
 
@@ -19,8 +19,8 @@ export interface QueryOf<T> {
   }[ScalarField<T>];
   readonly descending?: boolean;
   /**
-   * Skips all documents up to this place: values of the fields of `order` that `equal` does not name, in the same
-   * order.
+   * A position in the order: values of the fields of `order` that `equal` does not name, in the same order. The result
+   * starts behind it.
    */
   readonly after?: readonly Scalar[];
   readonly limit?: number;

@@ -1,4 +1,4 @@
-/** What a service is doing now, and what `/status` reports. */
+/** The state of a running service, and the components of `/status`. */
 import type { DayUsage } from './limiter.js';
 import type { Health } from './runtime.js';
 import type { PublishedVersion, SnapshotReader } from './snapshot-reader.js';
@@ -43,6 +43,6 @@ export interface StatusComponent {
   readonly id: string;
   /** The framework's component that this one replaces. */
   readonly replaces?: OwnComponent;
-  /** Absent: the check of the component that it replaces. */
+  /** Default: the check of the replaced component. */
   check?(state: ServiceState): ComponentState | Promise<ComponentState>;
 }

@@ -1,93 +1,92 @@
-/** The storage contract: everything the framework asks of a store. It names no dataset. */
+/** The storage contract: all that the framework requires of a store. It is independent of any dataset. */
 import type { DataAudit } from './audit.js';
 import type { Collection, Document, Manifest } from './dataset.js';
 import type { JsonSchema } from './json-schema.js';
 import type { Clock, Logger } from './runtime.js';
 
 /**
- * Values that keys and ordered fields may have. Strings are compared by Unicode code point alone, with no collation,
- * case, normal form or trimming; numbers by value, as doubles, -0 being 0. The empty string and 0 are values as any
- * other.
+ * Values of keys and ordered fields. Strings are compared by Unicode code point: no collation, case folding, normal
+ * form or trimming. Numbers are compared by value, as doubles; -0 equals 0. The empty string and 0 are ordinary values.
  */
 export type Scalar = string | number;
 
-/** One read of many documents. Core has checked it: an adapter may trust every field. */
+/** A query for many documents. Core has checked it, so adapters may trust every field. */
 export interface Query {
-  /** The order of the documents: by the collection's key, or by one of its declared `orders`. */
+  /** The key of the collection, or one of its declared `orders`. */
   readonly order: readonly string[];
-  /** Equality on the leading fields of `order`, in its sequence. */
+  /** Values of leading fields of `order`, in the same order. */
   readonly equal?: Readonly<Record<string, Scalar>>;
   /** Inclusive bounds on one further field of `order`, not always the next one. A `from` above `to` matches nothing. */
   readonly range?: { readonly field: string; readonly from?: Scalar; readonly to?: Scalar };
   /** The exact reverse of `order`, ties included. */
   readonly descending?: boolean;
   /**
-   * Skips all documents up to this place, by `order` and `descending`: values of the fields of `order` that `equal`
-   * does not name, in the sequence of `order`. No document need have these values.
+   * A position: values of the fields of `order` that `equal` does not name, in the same order. The result has only
+   * documents behind it, by `order` and `descending`. No document needs to have these values.
    */
   readonly after?: readonly Scalar[];
-  /** At most this many documents, the first ones behind `after`, counted over all batches; 0 is none. */
+  /** The maximum number of documents, over all batches. 0 returns none. */
   readonly limit?: number;
 }
 
 /**
- * A published version of the dataset: readable and unchanged from `snapshot()` to `release()`.
+ * A published version of the dataset, readable and unchanged from `snapshot()` to `release()`.
  *
- * A document comes back as it was published: no field more or less, null not absent, each string and number to the last
- * bit (a -0 may come back as 0). It is a copy, or frozen in depth, so that no caller can change another one's
- * documents.
+ * A document is returned as it was published: the same fields, null not absent, every string and number to the last bit
+ * (-0 may become 0). It is a copy or deeply frozen, so that callers cannot affect each other.
  */
 export interface Snapshot {
   readonly version: string;
-  /** When it became the current one, to the millisecond. */
+  /** When the version became current, in milliseconds. */
   readonly publishedAt: Date;
-  /** As it was published; `created` with the same text. */
+  /** The manifest as it was published, with the same text in `created`. */
   readonly manifest: Manifest;
-  /** The document whose key fields have these values, in the key's sequence. */
+  /**
+   * Resolves with the document whose key fields have these values, in the order of the key, or with undefined.
+   * @param signal aborts the read with `aborted`
+   */
   get(collection: string, key: readonly Scalar[], signal?: AbortSignal): Promise<Document | undefined>;
-  /** The matching documents, in order, in batches of any size. A batch does not change after it was yielded. */
+  /** Yields the matching documents, in order, in batches of any size. A batch does not change after it was yielded. */
   find(collection: string, query: Query, signal?: AbortSignal): AsyncIterable<readonly Document[]>;
-  /** Ends this lock on the version, and no other lock on it. A second call does nothing. */
+  /** Releases one lock on the version. A second call does nothing. */
   release(): void;
 }
 
-/** A store. Methods reject with a `StorageError` (see `core/errors.ts`) and with nothing else. */
+/** A store. Methods reject with a `StorageError` (see `core/errors.ts`) and nothing else. */
 export interface StorageAdapter {
-  /** Resolves even if the backend is unreachable, provided that it can come back without a restart of the service. */
+  /** Resolves even if the backend is unreachable, if the adapter can reconnect without a restart of the service. */
   open(): Promise<void>;
-  /** Safe to call at any time, and twice. */
+  /** May be called at any time, and twice. */
   close(): Promise<void>;
   /** Rejects with code `unavailable` while the backend cannot be read. */
   ping(signal?: AbortSignal): Promise<void>;
-  /** The current snapshot, locked until its `release()`. Throws `unavailable` while there is none. */
+  /** Returns the current snapshot, locked until its `release()`. Throws `unavailable` while there is none. */
   snapshot(): Snapshot;
   /**
-   * With the capability `publish`: the whole dataset becomes the current snapshot, or nothing changes. Once the promise
-   * has settled, the adapter no longer uses the documents, and the publisher may change them. Also after `open` has
-   * rejected with `invalid_dataset`: what cannot be served is replaced.
+   * With the capability `publish`: makes the whole dataset the current snapshot, or changes nothing. After the promise
+   * has settled, the adapter no longer uses the documents, and the publisher may change them. After `open` has rejected
+   * with `invalid_dataset`, `publish` replaces the invalid dataset.
    */
   publish?(dataset: Dataset, options?: PublishOptions): Promise<void>;
-  /** With the capability `versions`: lists what has been published, and goes back to it. */
+  /** With the capability `versions`. */
   readonly versions?: Versions;
-  /** With the capability `audit`: who published, activated and deleted what. */
+  /** With the capability `audit`. */
   readonly audit?: DataAudit;
 }
 
-/** What an adapter can do, as data: users read it and the conformance suite obeys it. */
+/** What an adapter supports. The conformance suite skips tests of missing capabilities. */
 export interface Capabilities {
   readonly publish: boolean;
   readonly versions: boolean;
-  /**
-   * Whether another adapter over the same store, in this process or another, finds what was published. Default: true.
-   */
+  /** Whether another adapter over the same store, in any process, finds what was published. Default: true. */
   readonly durable?: boolean;
-  /** Whether an open adapter notices within seconds what another one publishes or activates. Default: true. */
+  /** Whether an open adapter notices publications and activations of other adapters within 5 seconds. Default: true. */
   readonly follows?: boolean;
-  /** Whether it keeps an audit. Default: false. */
+  /** Whether the adapter keeps an audit. Default: false. */
   readonly audit?: boolean;
 }
 
-/** A whole dataset on its way into a store: its manifest, and each collection in key order. */
+/** A dataset to publish: its manifest, and the documents of each collection in key order. */
 export interface Dataset {
   readonly manifest: Manifest;
   read(collection: string): AsyncIterable<readonly Document[]>;
@@ -96,50 +95,55 @@ export interface Dataset {
 export interface PublishOptions {
   readonly onProgress?: (progress: { collection: string; written: number; total: number | undefined }) => void;
   readonly signal?: AbortSignal;
-  /** Called once, with a sentence, if the publication has to wait for something. */
+  /** Called once with a message if the publication has to wait. */
   readonly onWait?: (sentence: string) => void;
-  /** Called once, after the publication, with why what was there before could not be served, if that is so. */
+  /** Called once, after the publication, if it replaced a dataset that could not be served. Receives the reason. */
   readonly onRepair?: (reason: string) => void;
 }
 
 export interface Versions {
-  /** By publication, newest first; `publishedAt` is when a version was published. */
+  /** All versions, last publication first. `publishedAt` is the time of publication. */
   list(): Promise<readonly { version: string; publishedAt: Date; current: boolean; held: boolean }[]>;
   activate(version: string): Promise<void>;
   /**
-   * Deletes all versions but the newest `keep` (from 0), the current one and locked ones. Resolves with those deleted.
+   * Deletes all versions except the `keep` newest (0 or more), the current one and locked ones. Resolves with the
+   * deleted versions.
    */
   prune(keep: number): Promise<readonly string[]>;
-  /** The snapshot that was current at `time`, locked until its `release()`; undefined before the first publication. */
+  /**
+   * Resolves with the snapshot that was current at `time`, locked until its `release()`. Undefined before the first
+   * publication and if that version was deleted.
+   */
   asOf(time: Date): Promise<Snapshot | undefined>;
 }
 
-/** What an adapter is given in addition to its options. */
+/** The second argument of `create`. */
 export interface AdapterContext {
   readonly collections: ReadonlyMap<string, Collection>;
   readonly logger: Logger;
   readonly clock: Clock;
-  /** Makes a path of the options absolute; relative ones start at the config file's folder. */
+  /** Makes a path in the options absolute, relative to the folder of the configuration file. */
   resolvePath(path: string): string;
-  /** The adapter calls it after `snapshot()` has begun to return another version, and only then. */
+  /** The adapter calls it after `snapshot()` returns another version, and only then. */
   changed(): void;
   /**
-   * The adapter calls it with a sentence fit for `/status` when something is wrong, and without one when that is over.
+   * The adapter calls it with a message for `/status` when it has a problem, and without one when the problem is over.
    */
   problem(sentence?: string): void;
 }
 
-/** What an adapter's package exports as `default`. */
+/** The default export of an adapter's package. */
 export interface AdapterModule<Options = unknown> {
   readonly kind: 'adapter';
   readonly name: string;
   readonly version: string;
   readonly capabilities: Capabilities;
-  /** JSON Schema of the adapter's options in the config. */
+  /** JSON Schema of the adapter's options. */
   readonly options: JsonSchema;
   /**
-   * What is wrong with options that fit the schema, by the option's name: a sentence that follows the name and shows no
-   * secret. Called at the start, before anything is created, so that its faults are told with all others.
+   * Checks options for errors that their schema cannot express. Returns messages by option name. A message follows the
+   * name, as in `must be a directory`, and shows no secrets. Called at the start, before anything is created, so that
+   * all configuration errors are reported together. It must not connect to anything.
    */
   check?(options: Options): Readonly<Record<string, string>>;
   create(options: Options, context: AdapterContext): StorageAdapter;

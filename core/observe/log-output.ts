@@ -1,19 +1,21 @@
-/** Writes log lines to a file descriptor without blocking the event loop, whatever happens to their reader. */
+/** Writes log lines to a file descriptor without blocking the event loop, even if their reader is slow or has ended. */
 import cluster from 'node:cluster';
 import { constants, fstatSync, openSync, write, writeSync } from 'node:fs';
 import { isatty } from 'node:tty';
 
 interface LogOutputOptions {
-  /** Characters that may wait for the reader. Further lines are dropped and counted. */
+  /** The maximum number of characters that wait for the reader. Further lines are dropped and counted. */
   readonly maxWaiting?: number;
-  /** Characters that are written together. */
+  /** The number of characters that are written together. */
   readonly chunk?: number;
 }
 
 const MAX_WAITING = 4 * 1024 * 1024;
 const CHUNK = 32 * 1024;
 const WRITE_AFTER_MS = 250;
-/** A full pipe is tried again after this time, a failed write (full disk, closed terminal) after RETRY_FAILED_MS. */
+/**
+ * Delay before another attempt on a full pipe. After a failed write (full disk, closed terminal) it is RETRY_FAILED_MS.
+ */
 const RETRY_FULL_MS = 10;
 const RETRY_FAILED_MS = 1000;
 
@@ -78,8 +80,8 @@ export class LogOutput {
   }
 
   /**
-   * Writes all lines in this turn, for the end of the process. What cannot be written within `deadlineMs` is lost, and
-   * at once if the reason is another than a full pipe.
+   * Writes all lines synchronously, for the end of the process. Lines that cannot be written within `deadlineMs` are
+   * lost. They are lost at once if the reason is not a full pipe.
    */
   flushSync(deadlineMs: number): void {
     clearTimeout(this.#gatherTimer);
@@ -151,9 +153,9 @@ export class LogOutput {
   }
 }
 
-/** Workers share one pipe. It takes up to this many bytes without mixing them with those of another process. */
+/** Workers share a pipe. The system does not mix writes of up to this size with writes of other processes. */
 const WORKER_CHUNK = 4096;
-/** How long the end of a process waits for the reader of the log. */
+/** How long the end of a process waits for the reader of the log, in milliseconds. */
 const FLUSH_MS = 500;
 
 let shared: LogOutput | undefined;
@@ -174,8 +176,8 @@ export const flushLog = async (): Promise<void> => shared?.flush(FLUSH_MS);
 export const droppedLogLines = (): number => shared?.dropped ?? 0;
 
 /**
- * A descriptor of standard error whose writes never block. Whether a pipe or terminal blocks is a property that all
- * processes with the same descriptor share, and each Node process resets it when it exits: so it is opened again.
+ * Opens standard error again as a descriptor whose writes never block. The blocking mode of a pipe or terminal is
+ * shared by all processes with the same descriptor, and each Node process resets it when it exits.
  */
 const nonBlockingStderr = (): number => {
   // For a socket, and where there is no /proc, `process.stderr` is non-blocking as soon as it is used.

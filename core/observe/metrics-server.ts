@@ -15,7 +15,7 @@ export interface MetricsServer {
 const TIMEOUT_MS = 10_000;
 const MAX_CONNECTIONS = 100;
 
-/** Rejects when the port is taken. @param read returns the whole page */
+/** Rejects if the port is in use. @param read returns the whole page */
 export const serveMetrics = async (
   { host, port }: { readonly host: string; readonly port: number },
   read: () => string | Promise<string>,
@@ -49,7 +49,7 @@ const respond = async (
     try {
       response.setHeader('Content-Type', CONTENT_TYPE).end(await read());
     } catch {
-      // Without a response Prometheus records that the scrape has failed.
+      // Without a response, Prometheus records a failed scrape.
       response.destroy();
     }
   }

@@ -16,14 +16,14 @@ import { RequestMetrics } from './request-metrics.js';
 export interface Metrics {
   observeRequest(ctx: ServiceContext): void;
   observeEdge(event: EdgeEvent): void;
-  /** All metrics in the text format of Prometheus, as `/metrics` has them. */
+  /** Returns all metrics in the text format of Prometheus, for `/metrics`. */
   read(): string;
-  /** @returns where they are served; rejects when the port is taken */
+  /** @returns the URL; rejects if the port is in use */
   listen(): Promise<string>;
   close(): Promise<void>;
 }
 
-/** Null if the configuration switches metrics off. Then nothing is counted. */
+/** Null if the configuration disables metrics. Then nothing is counted. */
 export const createMetrics = (config: Config['metrics'], service: ServiceMetricsOptions): Metrics | null => {
   if (!config) return null;
   const requests = new RequestMetrics();
@@ -51,17 +51,17 @@ interface ServiceMetricsOptions {
   readonly state: () => Pick<ServiceState, 'now' | 'health' | 'snapshot' | 'draining'>;
   /** Of the current snapshot. */
   readonly responses: () => Pick<ResponseCache, 'bytes' | 'size'> | undefined;
-  /** Null if the configuration refuses nothing for overload. */
+  /** Null if admission control is disabled. */
   readonly admission: Admission | null;
   readonly work: Pick<WorkQueue, 'size' | 'rejected'>;
 }
 
-/** The series of a service without admission, which sums of several series need too. */
+/** The series of a service without admission control, since sums over several series need them. */
 const NONE_REFUSED: Admission['refused'] = { in_flight: 0, event_loop_delay: 0 };
 
 const serviceMetrics = ({ state, responses, admission, work }: ServiceMetricsOptions): readonly Metric[] => {
   const gauge = (name: string, help: string, read: Reader['read']) => new Reader('gauge', name, help, read);
-  /** Of the served snapshot's sources, which are few. */
+  /** One series for each source of the served snapshot. */
   const ofSources = (name: string, help: string, read: (source: Source, now: Date) => number | null) =>
     gauge(name, help, () => {
       const { snapshot, now } = state();
@@ -77,20 +77,28 @@ const serviceMetrics = ({ state, responses, admission, work }: ServiceMetricsOpt
       const { snapshot } = state();
       return snapshot ? [[{ version: snapshot.version }, 1] as const] : [];
     }),
-    gauge('snapshot_age_seconds', 'Since the served snapshot was published.', () => {
+    gauge('snapshot_age_seconds', 'Seconds since the served snapshot was published.', () => {
       const { snapshot, now } = state();
       return snapshot && (now.getTime() - snapshot.publishedAt.getTime()) / 1000;
     }),
-    ofSources('source_age_seconds', "Since the end of the source's newest period.", (source, now) =>
+    ofSources('source_age_seconds', "Seconds since the end of the source's newest period.", (source, now) =>
       ageOf(source, now),
     ),
-    ofSources('source_late_after_seconds', 'Age from which the source is late.', (source) => source.late_after_seconds),
-    ofSources('source_stale_after_seconds', 'Age from which it is stale.', (source) => source.stale_after_seconds),
+    ofSources(
+      'source_late_after_seconds',
+      'Age in seconds from which the source is late.',
+      (source) => source.late_after_seconds,
+    ),
+    ofSources(
+      'source_stale_after_seconds',
+      'Age in seconds from which the source is stale.',
+      (source) => source.stale_after_seconds,
+    ),
     gauge('response_cache_bytes', 'Size of the cached representations.', () => responses()?.bytes),
     gauge('response_cache_entries', 'Cached representations.', () => responses()?.size),
     gauge('http_requests_in_flight', 'Requests in flight.', () => admission?.inFlight),
     gauge('http_requests_queued', 'Requests in flight whose responses are not cached.', () => work.size),
-    new Reader('counter', 'overload_refused_requests_total', 'Requests refused with 503, by what was exceeded.', () =>
+    new Reader('counter', 'overload_refused_requests_total', 'Requests rejected with 503, by the exceeded limit.', () =>
       Object.entries({ ...(admission?.refused ?? NONE_REFUSED), queue_full: work.rejected }).map(
         ([overload, count]) => [{ overload }, count] as const,
       ),
@@ -111,7 +119,7 @@ const EDGE_EVENTS: readonly EdgeEvent[] = [
 const edgeMetrics = (): { readonly metric: Metric; observe(event: EdgeEvent): void } => {
   const metric = new Counter(
     'http_edge_refusals_total',
-    'Requests and connections refused before any route, by reason.',
+    'Requests and connections rejected before any route, by reason.',
   );
   // All series exist from the start: a rate needs the zero before the first event.
   const counts = new Map(EDGE_EVENTS.map((reason) => [reason, metric.of({ reason })]));

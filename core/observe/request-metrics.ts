@@ -1,4 +1,4 @@
-/** Metrics of requests. Series are found by reference, since this runs for every request. */
+/** Metrics of requests. Series are kept by reference, since this code runs for every request. */
 import type { ServiceContext } from '../pipeline/state.js';
 import { Counter, type Distribution, Histogram, type Metric } from './metric.js';
 
@@ -19,7 +19,7 @@ export class RequestMetrics {
     'response_cache_requests_total',
     'Responses whose representation was cached, or was not.',
   );
-  readonly #limiter = new Counter('limiter_decisions_total', 'Requests that the limiter let pass, or refused.');
+  readonly #limiter = new Counter('limiter_decisions_total', 'Requests that the limiter allowed or rejected.');
   readonly #credentials = new Counter('authentications_total', 'Requests with a valid key, an invalid one, or none.');
   readonly #hits = this.#cache.of({ result: 'hit' });
   readonly #misses = this.#cache.of({ result: 'miss' });
@@ -30,7 +30,7 @@ export class RequestMetrics {
   readonly #none = this.#credentials.of({ result: 'none' });
   readonly #errors = new Counter(
     'http_server_errors_total',
-    'Responses of status 500 and 503, but for those of endpoints without a limit, such as /health.',
+    'Responses of status 500 and 503, without endpoints that have no limit, such as /health.',
   );
   readonly #failed = this.#errors.of({ status: '500' });
   readonly #turnedAway = this.#errors.of({ status: '503' });
@@ -38,7 +38,7 @@ export class RequestMetrics {
   readonly metrics: readonly Metric[] = [this.#duration, this.#errors, this.#cache, this.#limiter, this.#credentials];
 
   constructor() {
-    // An alert cannot compare with a series that does not exist yet.
+    // Alerts cannot compare with a series that does not exist yet.
     this.#distribution(undefined, 404);
   }
 

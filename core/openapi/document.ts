@@ -71,7 +71,7 @@ const infoOf = (
   ...(changes.length > 0 && { 'x-changes': changes.flatMap((change) => servedChange(change, served)) }),
 });
 
-/** The change with the operations that this service has. Empty if it has none of them. */
+/** The change with the operations that this service has. Empty if the service has none of them. */
 const servedChange = ({ operations, ...change }: InterfaceChange, served: ReadonlySet<string>): InterfaceChange[] => {
   if (!operations) return [change];
   const known = operations.filter((operation) => served.has(operation));
@@ -175,10 +175,10 @@ const successHeaders = (route: Route): HeaderName[] => [
 
 /** Keywords whose values are data. A "title" in them is not the title of a schema. */
 const DATA: ReadonlySet<string> = new Set(['const', 'default', 'enum', 'example', 'examples']);
-/** Keywords whose values are schemas by name. The author may name one like a keyword. */
+/** Keywords whose values map names to schemas. A name may equal a keyword. */
 const NAMED: ReadonlySet<string> = new Set(['properties', 'patternProperties', 'dependentSchemas', '$defs']);
 
-/** Makes named components of schemas with a title, so that generated clients have named types. */
+/** Turns schemas with a title into named components, so that generated clients have named types. */
 class ComponentSchemas {
   readonly #components = new Map<string, { schema: JsonSchema; resolved: unknown }>();
 

@@ -1,8 +1,8 @@
-/** Checks that an object has the members of a contract, of the right kinds, and no misspelt ones. */
+/** Checks that an object has the members of a contract, with the right types and no others. */
 import { isJsonObject } from '../validation/json.js';
 import { nearest } from '../validation/nearest.js';
 
-/** With a question mark: the member may be absent. */
+/** The member may be absent if the kind ends with a question mark. */
 type MemberKind = 'string' | 'function' | 'object' | 'list' | 'boolean' | 'number';
 export type Members = Readonly<Record<string, MemberKind | `${MemberKind}?` | 'list|function?'>>;
 
@@ -13,7 +13,7 @@ const isOf = (kind: string, value: unknown): boolean => {
 
 const article = (kind: string): string => (kind === 'object' ? 'an object' : `a ${kind}`);
 
-/** One line for each fault, which names the member. */
+/** One message per error, with the name of the member. */
 export const memberErrors = (given: Readonly<Record<string, unknown>>, members: Members): string[] => [
   ...Object.entries(members).flatMap(([name, kind]) => {
     const isOptional = kind.endsWith('?');
@@ -30,15 +30,15 @@ export const memberErrors = (given: Readonly<Record<string, unknown>>, members: 
 ];
 
 /**
- * The list that a plugin's function has returned; undefined counts as an empty list.
- * @throws Error that says what it is instead
+ * Checks the list that a plugin's function returned. Undefined counts as an empty list.
+ * @throws Error that names the returned type
  */
 export const listFrom = <T>(name: string, returned: readonly T[] | undefined): readonly T[] => {
   if (returned === undefined || Array.isArray(returned)) return returned ?? [];
   const isPromise = typeof (returned as Partial<Promise<unknown>>).then === 'function';
   throw new Error(
     isPromise
-      ? `${name} must return a list, and has returned a promise: it must not be async`
-      : `${name} must return a list, and has returned ${typeof returned === 'object' ? 'an object' : String(returned)}`,
+      ? `${name} must return a list, not a promise: it must not be async`
+      : `${name} must return a list, not ${typeof returned === 'object' ? 'an object' : String(returned)}`,
   );
 };

@@ -1,4 +1,4 @@
-/** Checks a route's declaration, and its links to other routes, against the contract. */
+/** Checks the declaration of a route, and its links to other routes. */
 import type { Parameter, Route } from '../contracts/plugin.js';
 import { compileSchema } from '../validation/compile-schema.js';
 import { isObject } from '../validation/json.js';
@@ -6,7 +6,7 @@ import { pointerPath, valueAt } from '../validation/path.js';
 import { type Members, memberErrors } from './check-members.js';
 import { declaredHeaders, frameworkParameters, listColumns, parquetColumns } from './route-defaults.js';
 
-/** Every fault of `foundIn`, each a sentence that names the route. Operations that the service lacks are no fault. */
+/** The errors of `foundIn`. Each message names the route. Operations that the service does not have are ignored. */
 export const linkErrors = (route: Route, routes: readonly Route[]): string[] =>
   Object.entries({ ...route.parameters?.path, ...route.parameters?.query }).flatMap(([name, parameter]) =>
     Object.entries(parameter.foundIn ?? {}).flatMap(([operationId, pointer]) => {
@@ -17,7 +17,7 @@ export const linkErrors = (route: Route, routes: readonly Route[]): string[] =>
   );
 
 const pointerFault = (pointer: string, { schema }: Parameter, { response }: Route): string | undefined => {
-  if (!pointer.startsWith('/')) return `"${pointer}" must be a JSON Pointer, as in /data/0/id`;
+  if (!pointer.startsWith('/')) return `"${pointer}" must be a JSON Pointer, such as /data/0/id`;
   const value = valueAt(response?.example, pointerPath(pointer, response?.example));
   if (value === undefined) return `the example of its response has nothing at ${pointer}`;
   if (!compileSchema(schema)(value))
@@ -54,7 +54,7 @@ const ERROR: Members = { code: 'string', status: 'number', sentence: 'string', w
 const RESPONSE: Members = { description: 'string', schema: 'object', headers: 'object?' };
 const HEADER: Members = { description: 'string', example: 'string' };
 
-/** Headers that a route's handler cannot set: of the framework, of the connection, and of one caller alone. */
+/** Headers of the framework, of the connection or of a single caller, which handlers cannot set. */
 const OWN_HEADERS =
   /^(access-control-.*|age|allow|cache-control|connection|content-.*|cross-origin-.*|date|etag|keep-alive|last-modified|ratelimit.*|referrer-policy|retry-after|set-cookie|snapshot-version|trailer|transfer-encoding|upgrade|vary|www-authenticate|x-content-type-options|x-request-id)$/i;
 
@@ -64,7 +64,7 @@ const templateParameters = (path: string): string[] => [...path.matchAll(/\{([^}
 /** Reduces templates that match the same paths to the same text. */
 export const templateShape = (path: string): string => path.replace(/\{[^}]+\}/g, '{}');
 
-/** Every fault of a route's declaration, each a sentence that names the route. */
+/** The errors of a route's declaration. Each message names the route. */
 export const routeErrors = (route: Route): string[] => {
   const faults: string[] = [];
   const fault = (text: string) => faults.push(`route ${String(route.path)}: ${text}`);
@@ -108,10 +108,10 @@ export const routeErrors = (route: Route): string[] => {
     members(header ?? {}, HEADER, `${at}: `);
   }
   if (route.kind === 'data' && route.columns && !listColumns(route)) {
-    fault('columns are of a list: the response must be {data: [...]} of objects, and nothing beside');
+    fault('columns needs a list: the response must be {data: [...]} of objects, with no other property');
   }
   if (route.kind === 'data' && route.parquet && !listColumns(route)) {
-    fault('parquet is of a list: the response must be {data: [...]} of objects, and nothing beside');
+    fault('parquet needs a list: the response must be {data: [...]} of objects, with no other property');
   }
   const typed = parquetColumns(route);
   for (const column of (typed && listColumns(route)) ?? []) {
@@ -156,8 +156,8 @@ const SCHEMAS = ['prefixItems', 'anyOf', 'oneOf', 'allOf'];
 const NAMED_SCHEMAS = ['properties', 'patternProperties', '$defs', 'dependentSchemas'];
 
 /**
- * Why a value does not fit a schema, or undefined.
- * @param schema one that compiles
+ * Returns why a value does not fit a schema, or undefined.
+ * @param schema a schema that compiles
  */
 const misfit = (schema: object, value: unknown): string | undefined => {
   const validate = compileSchema(schema);
@@ -169,7 +169,7 @@ const misfit = (schema: object, value: unknown): string | undefined => {
   return `${shown.length > 80 ? `${shown.slice(0, 80)}…` : shown} does not fit the schema: ${error!.instancePath ? `${error!.instancePath} ` : ''}${message}`;
 };
 
-/** The faults of every `default`, `example` and `examples` in a schema, each with the path of the schema around it. */
+/** The errors of every `default`, `example` and `examples` in a schema, each with the path of the schema. */
 export const sampleErrors = (schema: unknown, at: string): string[] => {
   if (!isObject(schema)) return [];
   const samples = [

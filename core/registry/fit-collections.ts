@@ -1,4 +1,4 @@
-/** Passes over the collections of all plugins. */
+/** Checks and collects the collections of all plugins. */
 import type { Collection } from '../contracts/dataset.js';
 import type { Plugin } from '../contracts/plugin.js';
 import { checkCollection, referenceErrors } from '../data/check-collection.js';
@@ -48,6 +48,6 @@ export const fitCollections = (
   return { own, byName };
 };
 
-/** Two packages may each have a copy of one declaration. */
+/** Whether two declarations are equal: two packages may each have a copy. */
 const isSameDeclaration = (a: Collection, b: Collection): boolean =>
   a === b || JSON.stringify([a.schema, a.key, a.orders ?? []]) === JSON.stringify([b.schema, b.key, b.orders ?? []]);

@@ -1,4 +1,4 @@
-/** Passes over the routes and mounts of all plugins. */
+/** Checks and collects the routes and mounts of all plugins. */
 import { METHODS } from 'node:http';
 import type { Middleware } from 'koa';
 import type { Mount, Plugin, PluginContext, Route } from '../contracts/plugin.js';
@@ -26,7 +26,7 @@ export interface RegisteredMount extends Registered {
 
 type MiddlewareOf = (plugin: Plugin) => readonly Middleware[];
 
-/** Collects the mounts, without those of default plugins whose path another plugin mounts. */
+/** Collects the mounts. A mount of a default plugin is omitted if another plugin mounts the same path. */
 export const fitMounts = (
   entries: readonly LoadedPlugin[],
   middlewareOf: MiddlewareOf,
@@ -73,7 +73,7 @@ const mountErrors = (mount: Mount): string[] => {
     ...(['requestHeaders', 'exposedHeaders'] as const).flatMap((member) =>
       (mount[member] ?? [])
         .filter((name) => !HEADER_NAME.test(name))
-        .map((name) => `${member}: "${name}" is not a name of a header`),
+        .map((name) => `${member}: "${name}" is not a header name`),
     ),
   ];
 };
@@ -101,7 +101,7 @@ export const fitRoutes = (
 
 const isFit = (route: Route, plugin: Plugin, registration: Registration): boolean => {
   if (!isObject(route)) {
-    registration.reportLack(plugin, ['routes: each must be made by dataRoute or serviceRoute']);
+    registration.reportLack(plugin, ['routes: each must be created by dataRoute or serviceRoute']);
     return false;
   }
   const found = routeErrors(route);

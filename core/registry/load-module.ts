@@ -10,7 +10,7 @@ import { type Members, memberErrors } from './check-members.js';
 
 export type ModuleKind = 'adapter' | 'key-store' | 'plugin';
 
-/** What a module of each kind exports. */
+/** The members that a module of each kind exports. */
 const MEMBERS: Readonly<Record<ModuleKind, Members>> = {
   adapter: {
     name: 'string',
@@ -38,13 +38,13 @@ const MEMBERS: Readonly<Record<ModuleKind, Members>> = {
   },
 };
 
-/** Modules that come with the product: by name, each loaded when it is used. */
+/** Built-in modules by name, loaded on first use. */
 export type Builtins<T> = Readonly<Record<string, () => Promise<{ default: T }>>>;
 
 /**
- * @param use a built-in name, a path that begins with `./` or `../`, an absolute path, or a package's name
- * @param folder where relative paths and the look-up of packages begin
- * @throws Error with a sentence that names the module and what is wrong with it
+ * @param use a built-in name, a path that starts with `./` or `../`, an absolute path, or a package name
+ * @param folder the base of relative paths and of package resolution
+ * @throws Error that names the module and the problem
  */
 export const loadModule = async <T>(
   kind: ModuleKind,
@@ -63,7 +63,7 @@ export const loadModule = async <T>(
   return loaded.default as T;
 };
 
-/** @throws Error with a sentence that names the module and what is wrong with it */
+/** @throws Error that names the module and the problem */
 export const checkModule = (kind: ModuleKind, use: string, module: unknown): void => {
   const faults = isObject(module)
     ? [
@@ -99,11 +99,13 @@ const locate = (use: string, folder: string, builtins: readonly string[]): strin
   if (found) return found;
   const guess = nearest(use, builtins);
   throw new Error(
-    `there is no built-in of that name (${builtins.join(', ')}) and no such package is installed${guess ? `; did you mean "${guess}"?` : ''}`,
+    `there is no built-in with this name (${builtins.join(', ')}) and no such package is installed${guess ? `; did you mean "${guess}"?` : ''}`,
   );
 };
 
-/** As Node resolves an import from `folder`; `createRequire` alone does not see packages for `import` only. */
+/**
+ * Resolves a package as an import from `folder` does. `createRequire` alone misses packages that only export `import`.
+ */
 const resolvePackage = (name: string, folder: string): string | undefined => {
   try {
     return createRequire(join(folder, 'config.json')).resolve(name);

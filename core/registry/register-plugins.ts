@@ -25,11 +25,11 @@ export interface RegisteredObserver {
 
 export interface Registry {
   readonly plugins: readonly Plugin[];
-  /** Who the service is: by the configuration, else by a plugin, else the framework's default. */
+  /** The names and texts of the service: from the configuration, else a plugin, else the defaults. */
   readonly service: ServiceInfo;
   readonly routes: readonly RegisteredRoute[];
   readonly mounts: readonly RegisteredMount[];
-  /** Around the whole service, in the sequence of the plugins. */
+  /** Middleware around the whole service, in the order of the plugins. */
   readonly serviceMiddleware: readonly Middleware[];
   readonly observers: readonly RegisteredObserver[];
   readonly collections: ReadonlyMap<string, Collection>;
@@ -38,16 +38,16 @@ export interface Registry {
 
 interface Fitted {
   readonly registry: Registry;
-  /** A sentence each, which names all plugins concerned. */
+  /** One message per error. Each names the plugins involved. */
   readonly faults: readonly string[];
   /** False: the registry may lack endpoints of plugins with errors. */
   readonly isComplete: boolean;
 }
 
 /**
- * @param configured the service's info in the configuration
- * @param resolvePath for paths in options
- * @param missing plugins that could not be loaded: what they might declare is not reported as missing
+ * @param configured `info` in the configuration
+ * @param resolvePath resolves paths in options
+ * @param missing plugins that could not be loaded: references to them are not reported
  */
 export const fitPlugins = (
   loaded: readonly LoadedPlugin[],
@@ -88,13 +88,13 @@ export const fitPlugins = (
   return { registry, faults: registration.errors, isComplete: registration.isComplete };
 };
 
-/** The plugins, each name once. */
+/** Removes plugins with the same name as an earlier one. */
 const fitNames = (loaded: readonly LoadedPlugin[], registration: Registration): readonly LoadedPlugin[] => {
   const byName = new Map<string, LoadedPlugin>();
   for (const entry of loaded) {
     const { plugin, at } = entry;
     const other = byName.get(plugin.name);
-    if (other) registration.errors.push(`${at}: ${label(plugin)} is loaded already, by ${other.at}`);
+    if (other) registration.errors.push(`${at}: ${label(plugin)} is already loaded by ${other.at}`);
     else byName.set(plugin.name, entry);
   }
   return [...byName.values()];
@@ -118,13 +118,15 @@ const componentErrors = ({ id, replaces, check }: StatusComponent): string[] => 
   const isTaken = own.includes(id);
   const isUnknown = replaces !== undefined && !own.includes(replaces);
   return [
-    ...(isTaken ? ["the framework has a component of this id; give it another, and the framework's as replaces"] : []),
-    ...(isUnknown ? [`replaces "${replaces}", but there are ${names} only`] : []),
+    ...(isTaken
+      ? ["the framework has a component with this id; use another id, and name the framework's in replaces"]
+      : []),
+    ...(isUnknown ? [`replaces "${replaces}", but there are only ${names}`] : []),
     ...(check === undefined && replaces === undefined ? ['check is missing'] : []),
   ];
 };
 
-/** The configuration wins over a plugin, and a plugin over the default. */
+/** The configuration overrides a plugin, and a plugin overrides the defaults. */
 const fitService = (
   entries: readonly LoadedPlugin[],
   configured: Partial<ServiceInfo>,
@@ -133,7 +135,7 @@ const fitService = (
   let declared: Partial<ServiceInfo> = {};
   for (const { plugin } of entries) {
     if (!plugin.info) continue;
-    registration.claim(plugin, 'who the service is');
+    registration.claim(plugin, 'info');
     registration.report(plugin, checkOptions('info', serviceSchema, plugin.info));
     declared = plugin.info;
   }
@@ -147,7 +149,7 @@ const checkNeeds = (entries: readonly LoadedPlugin[], missing: readonly string[]
       if (names.includes(need) || nearest(need, missing) !== undefined) continue;
       const guess = nearest(need, names);
       registration.errors.push(
-        `${at}: ${label(plugin)} needs plugin "${need}", which the config does not load${guess ? ` (it loads "${guess}")` : ''}`,
+        `${at}: ${label(plugin)} needs plugin "${need}", which the configuration does not load${guess ? ` (it loads "${guess}")` : ''}`,
       );
     }
   }
@@ -165,7 +167,7 @@ const fitMiddleware = (entries: readonly LoadedPlugin[], registration: Registrat
     const functions = registration.listOf(entry, name, () => plugin[name]?.(options));
     for (const [index, each] of functions.entries()) {
       if (typeof each === 'function') continue;
-      registration.errors.push(`${label(plugin)}: ${name}[${index}] must be a function, as Koa's middleware are`);
+      registration.errors.push(`${label(plugin)}: ${name}[${index}] must be a function, such as a Koa middleware`);
     }
     return functions;
   };

@@ -1,4 +1,4 @@
-/** What all passes over the plugins share: the errors found, and which plugin has declared what. */
+/** State of the checks of plugins: the errors, and which plugin declared what. */
 import type { Plugin } from '../contracts/plugin.js';
 import { OperatorError } from '../errors.js';
 import { listFrom } from './check-members.js';
@@ -8,7 +8,7 @@ export interface LoadedPlugin {
   readonly plugin: Plugin;
   readonly options: unknown;
   readonly at: string;
-  /** Its mounts give way to mounts of the same path by other plugins. */
+  /** Mounts of other plugins replace its mounts of the same path. */
   readonly isDefault?: boolean;
 }
 
@@ -28,7 +28,7 @@ export class Registration {
     this.errors.push(...errors.map((error) => `${label(plugin)}: ${about}${error}`));
   }
 
-  /** Reports an endpoint that the registry then lacks. */
+  /** Reports errors of an endpoint that the registry will lack. */
   reportLack(plugin: Plugin, errors: readonly string[], about?: string): void {
     this.report(plugin, errors, about);
     this.isComplete = false;
@@ -44,7 +44,7 @@ export class Registration {
     else this.#owners.set(what, plugin);
   }
 
-  /** Calls a function of a plugin that returns a list. If it throws, that is reported and the list is empty. */
+  /** Calls a function of a plugin that returns a list. Reports an error that it throws, and returns an empty list. */
   listOf<T>({ plugin, at }: LoadedPlugin, name: string, declare: () => readonly T[] | undefined): readonly T[] {
     try {
       return listFrom(name, declare());

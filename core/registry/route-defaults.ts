@@ -1,4 +1,4 @@
-/** What the framework adds to a route: defaults, columns of lists, and query parameters that handlers never see. */
+/** What the framework adds to routes: defaults, columns of lists, and query parameters that handlers never see. */
 import type { JsonSchema } from '../contracts/json-schema.js';
 import type { Parameter, ResponseHeader, Route } from '../contracts/plugin.js';
 
@@ -10,7 +10,10 @@ export const isLimited = (route: Route): boolean => route.kind === 'data' || (ro
 /** Whether shared caches may store its response. */
 export const isShared = (route: Route): boolean => route.kind === 'service' && route.sharedSeconds !== undefined;
 
-/** The columns of a data route whose response is declared as `{data: [...]}` of objects, and nothing beside. */
+/**
+ * The columns of a data route whose response is `{data: [...]}` with objects and no other property. Undefined for other
+ * routes.
+ */
 export const listColumns = (route: Route): readonly string[] | undefined => {
   const columns = Object.keys(propertiesOf(rowSchema(route)) ?? {});
   return columns.length > 0 ? columns : undefined;
@@ -29,11 +32,11 @@ const COLUMN_TYPES = ['string', 'date', 'date-time', 'integer', 'number', 'boole
 export interface TypedColumn {
   readonly name: string;
   readonly type: (typeof COLUMN_TYPES)[number];
-  /** Whether a row may lack it, or have null. */
+  /** Whether a row may omit it or have null. */
   readonly optional: boolean;
 }
 
-/** The columns of a route that has the format Parquet, without those of several types; undefined for other routes. */
+/** The columns of a route that supports Parquet, without columns of several types. Undefined for other routes. */
 export const parquetColumns = (route: Route): readonly TypedColumn[] | undefined => {
   if (route.kind !== 'data' || !route.parquet) return undefined;
   const row = rowSchema(route) as { readonly required?: readonly string[] } | undefined;
@@ -52,7 +55,7 @@ const propertiesOf = (schema: unknown): Readonly<Record<string, JsonSchema>> | u
   return type === 'object' ? (properties as Readonly<Record<string, JsonSchema>> | undefined) : undefined;
 };
 
-/** The headers that a route may send beside those of the framework. */
+/** The headers that a route declares. */
 export const declaredHeaders = (route: Route): Readonly<Record<string, ResponseHeader>> =>
   (route.kind === 'data' && route.response?.headers) || {};
 

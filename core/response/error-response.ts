@@ -21,8 +21,8 @@ interface ErrorContext {
 const RETRY_AFTER_SECONDS = '2';
 
 /**
- * The error of the table for a status, where several have that status. `not_in_tier` is left out, since its sentence
- * names a cause: any other 403 is `forbidden`.
+ * The error of the table for a status that several errors share. `not_in_tier` is excluded, since its message names a
+ * cause: any other 403 is `forbidden`.
  */
 const KINDS_BY_STATUS: ReadonlyMap<number, ErrorKind> = new Map(
   [...Object.values(errors).toReversed(), errors.invalid_parameter, errors.invalid_api_key, errors.route_not_found]
@@ -30,13 +30,13 @@ const KINDS_BY_STATUS: ReadonlyMap<number, ErrorKind> = new Map(
     .map((kind) => [kind.status, kind]),
 );
 
-/** The error for a status. Its code is the reason phrase where the table has none: 410 is `gone`. */
+/** The error for a status. If the table has none, its code is the reason phrase: 410 is `gone`. */
 const kindOf = (status: number): ErrorKind => {
   const known = KINDS_BY_STATUS.get(status);
   if (known) return known;
   const reason = STATUS_CODES[status]!;
   const code = reason.toLowerCase().replace(/[^a-z0-9]+/g, '_');
-  const sentence = status >= 500 ? errors.internal_error.sentence : `The request was refused: ${reason}.`;
+  const sentence = status >= 500 ? errors.internal_error.sentence : `The request was rejected: ${reason}.`;
   return { code, status, sentence, when: reason };
 };
 
@@ -83,7 +83,7 @@ export const errorBody = (error: ApiError): Buffer => {
     code: error.kind.code,
     ...(error.kind.status === 400 && error.options.details ? { details: error.options.details } : {}),
   });
-  // The sentence may quote a key that was sent in the wrong place, and users paste errors into tickets.
+  // The message may quote a key that was sent in the wrong place, and users paste errors into tickets.
   return Buffer.from(maskKeys(text));
 };
 

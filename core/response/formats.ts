@@ -36,7 +36,7 @@ export interface Format<Piece extends string | Buffer = string | Buffer> {
   readonly mediaType: string;
   /** Whether the format is compressed, so that responses get no `Content-Encoding`. */
   readonly isCompressed?: boolean;
-  /** Writes a whole response. @param columns properties of the rows to send; default: all that are declared */
+  /** Writes a whole response. @param columns properties of the rows to send; default: all declared ones */
   write(data: unknown, columns?: readonly string[]): Piece;
   /** Writes a list in pieces. */
   list(columns?: readonly string[]): ListWriter<Piece>;

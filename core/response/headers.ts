@@ -7,7 +7,7 @@ import { type Decision, type QuotaState, WINDOW_MS } from '../contracts/limiter.
 const LAST_THREE = Array.from({ length: 1000 }, (_, i) => String(i).padStart(3, '0'));
 
 /**
- * A whole number as text, without V8's cache of number strings: the cached strings take half the time of each collection
+ * A whole number as text. It avoids V8's cache of number strings, whose entries take half the time of each collection
  * of the young generation.
  */
 export const digits = (count: number): string =>
@@ -80,7 +80,7 @@ const FIXED = {
 
 /** Headers that do not depend on the representation. Strings are header lines. */
 export interface CommonHeaders {
-  /** For every response. @param id of the request, which needs no escaping (see `requestId`) */
+  /** For every response. @param id of the request, without characters that need escaping (see `requestId`) */
   always(id: string, origin: string | undefined): string;
   /** `Date` and `Connection`, which Node would add, for responses of the fast writer. */
   connectionLines(isKept: boolean): string;
@@ -93,7 +93,7 @@ export interface CommonHeaders {
 interface CommonHeadersOptions {
   /** Names of response headers that routes and mounts declare. */
   readonly declared?: readonly string[];
-  /** null: pages of other origins may not read responses. */
+  /** null: pages of other origins cannot read responses. */
   readonly cors: Config['http']['cors'];
   readonly keepAliveTimeoutMs: number;
 }
@@ -174,7 +174,7 @@ const windowSeconds = WINDOW_MS / 1000;
 
 /**
  * `RateLimit-Policy` and `RateLimit`, structured fields (RFC 9651) of the IETF draft on rate limit headers. The first
- * names every policy, the second the one with the least left.
+ * lists every policy, the second has the policy with the fewest remaining requests.
  */
 export const limitLines = ({ quotas, ...decision }: Decision): string =>
   quotas === undefined || quotas.length === 0 ? windowLines(decision) : quotaLines(decision, quotas);

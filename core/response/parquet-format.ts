@@ -13,7 +13,7 @@ const DAY_MS = 24 * 3600 * 1000;
 
 interface ColumnType {
   readonly element: Pick<SchemaElement, 'type' | 'converted_type' | 'logical_type'>;
-  /** As the library takes it; undefined where the value is not of the type. */
+  /** The value as the library expects it, or undefined if it has another type. */
   readonly valueOf: (value: unknown) => string | number | bigint | boolean | undefined;
 }
 
@@ -46,7 +46,7 @@ const TYPES: Readonly<Record<TypedColumn['type'], ColumnType>> = {
   },
   number: {
     element: { type: 'DOUBLE' },
-    // JSON has no negative zero: its sum with zero is the other one.
+    // JSON has no negative zero. Adding zero turns -0 into 0.
     valueOf: (value) => (Number.isFinite(value) ? (value as number) + 0 : undefined),
   },
   boolean: {
@@ -55,7 +55,7 @@ const TYPES: Readonly<Record<TypedColumn['type'], ColumnType>> = {
   },
 };
 
-/** For people: `value DOUBLE`. */
+/** A column as text: `value DOUBLE`. */
 export const parquetTypeName = ({ name, type }: TypedColumn): string => {
   const { logical_type, type: physical } = TYPES[type].element;
   return `${name} ${logical_type?.type ?? physical}`;
@@ -64,7 +64,7 @@ export const parquetTypeName = ({ name, type }: TypedColumn): string => {
 type Row = Readonly<Record<string, unknown>>;
 type Value = ReturnType<ColumnType['valueOf']>;
 
-/** Throws a `ResponseError` for a value that is not as the column's schema says. */
+/** Throws a `ResponseError` for a value that does not match the column's schema. */
 const valueIn = ({ name, type, optional }: TypedColumn, row: Row): Value => {
   const given = Object.hasOwn(row, name) ? row[name] : undefined;
   if (optional && (given === undefined || given === null)) return undefined;
@@ -76,7 +76,7 @@ const valueIn = ({ name, type, optional }: TypedColumn, row: Row): Value => {
   return value;
 };
 
-/** A writer whose bytes are taken as soon as they are written. */
+/** A writer whose bytes are removed as soon as they are written. */
 class TakenBytes extends ByteWriter {
   take(): Buffer {
     const taken = Buffer.from(this.getBytes());
@@ -86,14 +86,14 @@ class TakenBytes extends ByteWriter {
 }
 
 /**
- * Row groups have the same rows however a list is cut into batches, so that the same list has the same bytes. Texts are
- * never changed, since nothing runs them as a formula.
+ * Row groups have the same rows however a list is split into batches, so that equal lists have equal bytes. Text is
+ * never changed, since nothing runs it as a formula.
  */
 const parquetList = (columns: readonly TypedColumn[]): ListWriter<Buffer> => {
   const bytes = new TakenBytes();
   const file = new ParquetWriter({
     writer: bytes,
-    // They let readers skip parts of files that they fetch in parts, which this service does not serve.
+    // Statistics help readers that fetch parts of a file, which this service does not support.
     statistics: false,
     schema: [
       { name: 'row', num_children: columns.length },

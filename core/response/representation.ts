@@ -24,7 +24,7 @@ export const payloadOf = (body: Buffer): Payload =>
 export class Prepared {
   /**
    * @param head the header lines that describe the body
-   * @param payload undefined where the status has no body
+   * @param payload undefined if the status has no body
    */
   constructor(
     readonly status: number,
@@ -35,13 +35,13 @@ export class Prepared {
 
 /**
  * Longer `Accept` and `Accept-Encoding` headers are ignored, as RFC 9110 (12.5.1, 12.5.3) allows. Parsing them would
- * cost more than the response, and browsers send at most 200 characters.
+ * cost more than the response. Browsers send at most 200 characters.
  */
 const LONGEST_JUDGED = 512;
 
 export type Encoding = 'br' | 'gzip' | 'identity';
 
-// The published types of negotiator 0.6 do not know the second argument that version 1 takes.
+// The published types of negotiator 0.6 lack the second argument of version 1.
 type ChooseEncodings = (available: readonly string[], options: { preferred: readonly string[] }) => string[];
 
 const judgeEncoding = memoize((value): Encoding => {
@@ -83,14 +83,14 @@ const LONGEST_DATE = 64;
 
 /** One encoding of the body, ready to be sent as a 200. */
 export class Encoded extends Prepared {
-  /** The response where the client's copy is current. */
+  /** The 304 response. */
   readonly notModified: Prepared;
 
   constructor(
     readonly body: Buffer,
     readonly encoding: Encoding,
     readonly etag: string,
-    /** Header lines of this encoding alone. */
+    /** Header lines of this encoding only. */
     ownHead: string,
     /** Header lines of every encoding and of the 304. */
     head: string,
@@ -103,11 +103,9 @@ export class Encoded extends Prepared {
 
 interface RepresentationOptions {
   readonly lastModified: Date;
-  /** Further header lines that every encoding carries, such as `Cache-Control`. */
+  /** Further header lines of every encoding, such as `Cache-Control`. */
   readonly head: string;
-  /**
-   * Whether the format itself is compressed, as Parquet is, so that the body gets no `Content-Encoding`. Default false.
-   */
+  /** Whether the format is compressed, like Parquet, so that the body gets no `Content-Encoding`. Default false. */
   readonly isCompressed?: boolean;
   /** The body's SHA-256 in base64url, if it is known. */
   readonly sha256?: string;
@@ -127,7 +125,7 @@ export class Representation {
   readonly #contentType: string;
   readonly #digest: string;
   readonly #isCompressible: boolean;
-  /** The lines of all encodings. */
+  /** Header lines of all encodings. */
   readonly #head: string;
   readonly #encodings = new Map<Encoding, Encoded | Promise<Encoded>>();
 
@@ -141,7 +139,7 @@ export class Representation {
     this.identity = this.#encoded(body, 'identity');
   }
 
-  /** Bytes of the bodies of all encodings. */
+  /** The size of the bodies of all encodings in bytes. */
   get size(): number {
     let size = this.identity.body.length;
     for (const encoded of this.#encodings.values()) if (!(encoded instanceof Promise)) size += encoded.body.length;

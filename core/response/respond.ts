@@ -1,8 +1,8 @@
 /**
- * How a response is written: `ctx.body` accepts prepared bodies, and `respond` writes what middleware have left there.
+ * How responses are written. `ctx.body` accepts prepared bodies, and `respond` writes the final body.
  *
- * A prepared body is sent by the fast writer, compressed or as a 304 where the request allows it. When middleware read
- * `ctx.body` they see an ordinary one: an object for JSON, a text, or bytes. Koa writes every other body.
+ * The fast writer sends a prepared body, compressed or as a 304 if the request allows it. Middleware that read
+ * `ctx.body` see an ordinary body: an object for JSON, text, or bytes. Koa writes every other body.
  */
 import Koa, { type Context, type Middleware } from 'koa';
 import type { CommonHeaders } from './headers.js';
@@ -13,9 +13,9 @@ import { addLines, FastResponse, send, setHead } from './writer.js';
 interface PreparedBody {
   /** The prepared body that was set; undefined for an ordinary body. */
   prepared?: Prepared | Representation | undefined;
-  /** The ordinary body that middleware have read in its place. */
+  /** The ordinary body that middleware read. */
   shown?: unknown;
-  /** The representation of which the present body is an encoding, when middleware have compressed it. */
+  /** The representation whose encoding is the current body, if middleware compressed it. */
   encoded?: Representation | undefined;
 }
 
@@ -28,7 +28,7 @@ export const isPrepared = (response: Koa.Response): boolean => (response as Resp
 export const sendPrepared = ({ res, response }: Context, { connectionLines }: CommonHeaders): void =>
   send(res, identityOf((response as Response).prepared!), connectionLines);
 
-/** Adds the headers that every response has, and writes the response when the middleware below have run. */
+/** Adds the headers of every response, and writes the response after the later middleware have run. */
 export const respond = ({
   compression,
   headers: { always, connectionLines },
@@ -74,12 +74,12 @@ export const respond = ({
   };
 };
 
-/** Whether middleware have neither read nor changed a header. */
+/** Whether no middleware has read or changed a header. */
 const isUntouched = (res: Context['res']): boolean => res instanceof FastResponse && !res.isOrdinary;
 
 /**
- * Whether middleware have left the representation's status, ETag and encoding unchanged, so that an encoding or a 304
- * may still be chosen.
+ * Whether middleware left the status, ETag and encoding of the representation unchanged, so that an encoding or a 304
+ * can still be chosen.
  */
 const isNegotiable = ({ res }: Context, { identity }: Representation): boolean =>
   res.statusCode === identity.status &&
@@ -186,7 +186,7 @@ const replace = (response: Response, prepared: Prepared | Representation, body: 
   }
 };
 
-/** Whether middleware have changed the object that they read. */
+/** Whether middleware changed the object that they read. */
 const wasChanged = ({ prepared, shown }: PreparedBody): boolean => {
   if (prepared === undefined || typeof shown !== 'object' || shown === null || Buffer.isBuffer(shown)) return false;
   return JSON.stringify(shown) !== String(identityOf(prepared).payload);

@@ -9,8 +9,8 @@ const CHECK_MS = 1000;
 let check: Promise<boolean> | undefined;
 
 /**
- * Writes responses once over a connection in memory: whether Node takes a fast one as ended, goes on to the
- * connection's next request, and closes the connection where it should. Until this has succeeded, Node writes all
+ * Writes responses over a connection in memory. Checks that Node treats a fast response as ended, continues with the
+ * next request of the connection, and closes the connection if required. Until this has succeeded, Node writes all
  * responses.
  */
 export const tryFastWrites = (): Promise<boolean> => {

@@ -1,10 +1,10 @@
 /**
  * Writes prepared responses: status, header lines and body in one system call, without Node's checks and stages.
  *
- * A caller of this file uses `addLines`, `setHead` and `send`. They work on any response of Node; the fast way is only
- * taken on a `FastResponse`. Header lines stay text until something reads or changes a header. Then Node gets all of
- * them and the response is an ordinary one. Both ways write the same bytes. Only this file relies on Node's internals,
- * and only after `tryFastWrites` has checked that they work as expected.
+ * Callers use `addLines`, `setHead` and `send`, which work with any response of Node. Only a `FastResponse` is written
+ * the fast way. Header lines stay text until something reads or changes a header. Then Node gets all of them and the
+ * response becomes an ordinary one. Both ways write the same bytes. Only this file relies on Node's internals, and only
+ * after `tryFastWrites` has checked them.
  */
 import { type IncomingMessage, OutgoingMessage, ServerResponse, STATUS_CODES } from 'node:http';
 import { endInPieces, PIECE_BYTES } from './large-bodies.js';
@@ -13,7 +13,7 @@ import { type Payload, type Prepared, WRITTEN_AS_TEXT_BYTES } from './representa
 /** Returns the `Date` and `Connection` lines. @param isKept whether the connection stays open */
 type ConnectionLines = (isKept: boolean) => string;
 
-/** Adds lines that every response has. */
+/** Adds the header lines of every response. */
 export const addLines = (response: ServerResponse, lines: string): void => {
   if (response instanceof FastResponse) response.addLines(lines);
   else setLines(response, lines);
@@ -26,9 +26,9 @@ export const setHead = (response: ServerResponse, head: string): void => {
 };
 
 /**
- * Sends a prepared body. Its own lines are not sent where Node has the headers already, because middleware have read or
- * changed them or the status, or have sent the head.
- * @param caller large bodies are sent in turns between callers
+ * Sends a prepared body. Omits its header lines if Node has the headers already, because middleware read or changed
+ * them or the status, or sent the head.
+ * @param caller large bodies of different callers are sent in turns
  */
 export const send = (
   response: ServerResponse,
@@ -43,19 +43,19 @@ export const send = (
 type FastState = 'no' | 'sent' | 'finished';
 
 export class FastResponse<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {
-  /** The header lines of every response, and of the prepared body. */
+  /** The header lines of every response, and those about the prepared body. */
   #common = '';
   #head = '';
   #isOrdinary = false;
   #isSending = false;
   #sent: FastState = 'no';
 
-  /** Whether Node has the headers, because something has read or changed one. */
+  /** Whether Node has the headers, because something read or changed one. */
   get isOrdinary(): boolean {
     return this.#isOrdinary;
   }
 
-  /** Whether the response was written the fast way, and whether the system has taken it. */
+  /** Whether the response was written the fast way, and whether the operating system has accepted it. */
   get fastState(): FastState {
     return this.#sent;
   }
@@ -132,8 +132,8 @@ export class FastResponse<Request extends IncomingMessage = IncomingMessage> ext
     }
   }
 
-  /** From Node 24 on, Node would never call a callback that is given after `#writeFast`. */
-  // biome-ignore lint/suspicious/noExplicitAny: Node's overloads, passed on as they come
+  /** From Node 24 on, Node would not call a callback that is passed after `#writeFast`. */
+  // biome-ignore lint/suspicious/noExplicitAny: passes on all overloads of Node
   override end(...given: any[]): this {
     if (this.#sent === 'no') return super.end(...given);
     const callback: unknown = given.findLast((each) => typeof each === 'function');
@@ -151,15 +151,18 @@ export class FastResponse<Request extends IncomingMessage = IncomingMessage> ext
     setLines(this, this.#common + this.#head);
   }
 
-  /** Node calls it as well, before the first write. */
-  // biome-ignore lint/suspicious/noExplicitAny: Node's overloads, passed on as they come
+  /** Node also calls it before the first write. */
+  // biome-ignore lint/suspicious/noExplicitAny: passes on all overloads of Node
   override writeHead(...given: any[]): this {
     this.giveLinesToNode();
     if (!this.#isSending) this.#removeLinesOfBody();
     return super.writeHead(...(given as Parameters<ServerResponse['writeHead']>));
   }
 
-  /** Middleware send the head: the length and ETag of the prepared body may not apply to the bytes that follow. */
+  /**
+   * Called when middleware send the head. The length and ETag of the prepared body may not apply to the bytes that
+   * follow.
+   */
   #removeLinesOfBody(): void {
     const pairs = pairsOf(this.#head);
     for (let i = 0; i < pairs.length; i += 2) {
@@ -195,7 +198,7 @@ for (const name of USES_OF_HEADERS) {
   });
 }
 
-/** Node's accessors, which see nothing of `#writeFast`. */
+/** Node's accessors, which do not know about `#writeFast`. */
 const byNode = (name: string) => Object.getOwnPropertyDescriptor(OutgoingMessage.prototype, name)?.get;
 const [headersSentByNode, writableFinishedByNode] = [byNode('headersSent'), byNode('writableFinished')];
 Object.defineProperties(FastResponse.prototype, {
@@ -239,7 +242,7 @@ const releaseRequest = (request: IncomingMessage): void => {
   if (parser?.incoming === request) parser.incoming = null;
 };
 
-/** Names and values in turn, as Node takes them. */
+/** Names and values in turn, as Node expects them. */
 const pairsOf = (lines: string): string[] =>
   lines
     .split('\r\n')
@@ -251,7 +254,7 @@ const pairsOf = (lines: string): string[] =>
 
 /** Sets header lines on any response. A line replaces an earlier one of its name; values of `Vary` are combined. */
 const setLines = (response: ServerResponse, lines: string): void => {
-  // As Koa does, ignores headers that come too late.
+  // Like Koa, ignores headers after the head was sent.
   if (response.headersSent) return;
   const pairs = pairsOf(lines);
   for (let i = 0; i < pairs.length; i += 2) {

@@ -58,7 +58,7 @@ export const handleMount = (mount: Mount, dependencies: MountDependencies): read
   (ctx) => mount.handler(ctx as Context, mountContext(ctx.app as ServiceKoa, dependencies, ctx)),
 ];
 
-/** @param outer the request that the mount handles; undefined for requests of this process itself */
+/** @param outer the request that the mount handles; undefined for requests of this process */
 export const mountContext = (
   koa: ServiceKoa,
   { routes, mounts, info, basePath, compression }: MountDependencies,
@@ -106,7 +106,7 @@ export const representer = (dependencies: RepresentDependencies): Represent => {
   const askService = serviceAsker(dependencies);
   const currentSnapshot = () => {
     const served = snapshots.get();
-    if (!served) throw new StorageError('unavailable', 'No snapshot has been published yet');
+    if (!served) throw new StorageError('unavailable', 'No snapshot has been published yet.');
     return served;
   };
   const compute = async (request: DataRequest, pauses: Pauses): Promise<Represented> => {
@@ -214,7 +214,7 @@ const passedOn = (headers: IncomingHttpHeaders): IncomingHttpHeaders =>
 /**
  * Sends a request through the middleware without a socket.
  * @param url path and query
- * @param outer the request that the mount handles; undefined for a request of this process itself
+ * @param outer the request that the mount handles; undefined for a request of this process
  */
 export const requestWithin = async (
   koa: ServiceKoa,

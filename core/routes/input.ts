@@ -9,7 +9,7 @@ import type { Format } from '../response/formats.js';
 import { compileSchema, type ValidateFunction } from '../validation/compile-schema.js';
 import { nearest } from '../validation/nearest.js';
 
-/** No endpoint has this many parameters. Parsing costs time for each one, known or not. */
+/** The maximum number of parameters. Parsing costs time for each one, known or not. */
 const MOST_PARAMETERS = 100;
 
 interface Target {
@@ -27,7 +27,7 @@ export const decodePercent = (text: string, place: 'path' | 'query', name: strin
   } catch (cause) {
     throw new ApiError(
       errors.invalid_parameter,
-      `The ${place} has malformed percent-encoding: each % must begin the UTF-8 bytes of a character, as in %20.`,
+      `The ${place} has malformed percent-encoding: each % must start the UTF-8 bytes of a character, such as %20.`,
       { details: [{ in: place, name: excerpt(name), issue: 'malformed percent-encoding' }], cause },
     );
   }
@@ -71,7 +71,7 @@ interface CompiledParameter {
   readonly validate: ValidateFunction;
 }
 
-/** The most details of one response, so that its size does not grow with the request. */
+/** The maximum number of details in a response, so that its size does not grow with the request. */
 const MOST_DETAILS = 20;
 
 /** The response has the first of these codes that applies. Its `details` list all problems. */
@@ -107,7 +107,7 @@ export const compileInput = (route: Route, unknownParameters: 'reject' | 'ignore
       if (!queryNames.includes(name)) {
         if (unknownParameters === 'reject' && problems.length < MOST_DETAILS)
           problems.push(unknownParameter(name, queryNames));
-      } else if (given.has(name)) problems.push(invalidParameter('query', name, 'must be given once only'));
+      } else if (given.has(name)) problems.push(invalidParameter('query', name, 'must be given only once'));
       else given.set(name, value);
     }
     // Without a prototype, since a parameter may be called "constructor".
@@ -172,7 +172,7 @@ const article = (type: string): string =>
 const describe = (keyword: string, schema: unknown, message = 'is not valid'): string => {
   if (keyword === 'enum') return `must be one of ${(schema as unknown[]).join(', ')}`;
   if (keyword === 'minLength') return 'must not be empty';
-  if (keyword === 'format' && schema === 'date') return 'must be a date of the calendar, as in 2024-01-31';
+  if (keyword === 'format' && schema === 'date') return 'must be a calendar date, such as 2024-01-31';
   return message;
 };
 
@@ -182,7 +182,7 @@ const unknownParameter = (name: string, known: readonly string[]): ApiError => {
     ? `Did you mean "${guess}"?`
     : known.length > 0
       ? `It has: ${known.join(', ')}.`
-      : 'It takes no query parameters.';
+      : 'It has no query parameters.';
   const issue = guess ? `is not known; did you mean "${guess}"?` : 'is not known';
   return new ApiError(errors.unknown_parameter, `This endpoint has no query parameter "${excerpt(name)}". ${advice}`, {
     details: [{ in: 'query', name: excerpt(name), issue }],

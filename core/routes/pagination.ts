@@ -29,7 +29,7 @@ export const pageParameters = {
 
 export const pageHeaders: Readonly<Record<'Link', ResponseHeader>> = {
   Link: {
-    description: 'The next page, relative to the address of this one. Absent from the last page.',
+    description: 'The next page, relative to the URL of this one. Absent from the last page.',
     example: '<?limit=100&format=json&after=WyJjYnNhIiwiMTIwNjAiXQ>; rel="next"',
   },
 };
@@ -40,7 +40,7 @@ type Place = readonly (Scalar | null)[];
 const tokenOf = (order: string, place: Place): string =>
   Buffer.from(JSON.stringify([order, ...place])).toString('base64url');
 
-/** @throws ApiError with status 400 unless the token is of this order */
+/** @throws ApiError with status 400 if the token belongs to another order */
 const placeIn = (token: string, order: string, isPlace: (place: Place) => boolean): Place => {
   let parts: unknown;
   try {
@@ -51,7 +51,7 @@ const placeIn = (token: string, order: string, isPlace: (place: Place) => boolea
   const [named, ...place] = Array.isArray(parts) ? (parts as [unknown, ...(Scalar | null)[]]) : [undefined];
   if (typeof named === 'string' && named !== order) {
     const advice = 'send it with the same parameters, or leave it out to start from the first page';
-    throw invalidParameter('query', 'after', `is of a list in another order: ${advice}`);
+    throw invalidParameter('query', 'after', `is from a list in another order: ${advice}`);
   }
   if (named !== order || !isPlace(place) || tokenOf(order, place) !== token) {
     throw invalidParameter('query', 'after', 'must be copied from the "next" link of the previous page');

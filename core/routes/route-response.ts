@@ -18,7 +18,7 @@ export interface DataRequest {
   readonly route: DataRoute;
   readonly input: Input;
   readonly format: Format;
-  /** The value of `as_of`. */
+  /** The requested date, from `as_of`. */
   readonly asOf?: string;
 }
 
@@ -30,7 +30,7 @@ export const dataRequest = (route: DataRoute, input: Input, format: Format, cach
   format,
 });
 
-/** The request that this one is equivalent to in the snapshot: see `normalizeIn` of a route. */
+/** Returns the equivalent request in the snapshot. See `normalizeIn` of a route. */
 export const normalizedIn = async (request: DataRequest, snapshot: SnapshotReader): Promise<DataRequest> => {
   const { route, input, format } = request;
   if (!route.normalizeIn) return request;
@@ -64,7 +64,7 @@ const contextOf = (request: DataRequest, snapshot: SnapshotReader, headers: Reco
 });
 
 /**
- * Rejects with what the handler throws.
+ * Rejects with the handler's error.
  * @param pauses awaited between the batches of a list
  */
 export const representData = (

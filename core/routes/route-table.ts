@@ -16,7 +16,7 @@ import { cacheKeyOf, compileInput, decodePercent, type Input, parseTarget } from
 export interface ServedRoute extends Endpoint {
   readonly route: Route;
   readonly mount?: undefined;
-  /** Of the path, in its sequence. */
+  /** Names of the path parameters, in order. */
   readonly parameterNames: readonly string[];
   readonly parseInput: ReturnType<typeof compileInput>;
   /** The first is used when the client has no preference. */
@@ -39,7 +39,7 @@ export interface RouteMatch extends Match {
   readonly format: Format | undefined;
   /** The date of the requested snapshot; undefined for the current one. */
   readonly asOf: string | undefined;
-  /** The path's parameters, decoded. */
+  /** The decoded path parameters. */
   readonly params: Readonly<Record<string, string>>;
   readonly error?: undefined;
 }
@@ -86,7 +86,7 @@ export class RouteTable {
       .sort((a, b) => b.pattern.length - a.pattern.length);
   }
 
-  /** Sets `state.match`. A URL without an endpoint, or with an error in it, gets a match with that error. */
+  /** Sets `state.match`. For an unknown URL or one with an error, the match has the error. */
   readonly find: ServiceMiddleware = (ctx, next) => {
     const { state } = ctx;
     const url = ctx.req.url ?? '/';
@@ -129,7 +129,7 @@ export class RouteTable {
     }
   }
 
-  /** The match of a URL that is no route's. */
+  /** The match of a URL that belongs to no route. */
   #unrouted(url: string, path: string): Match {
     try {
       if (url.length > this.#maxUrlBytes) throw new ApiError(errors.uri_too_long);

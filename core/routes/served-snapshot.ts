@@ -36,7 +36,7 @@ class ServedSnapshot {
     return this.#snapshot.publishedAt;
   }
 
-  /** The cached representation, or a new one, computed once for concurrent requests. */
+  /** Returns the cached representation, or computes it once for concurrent requests. */
   answer(request: DataRequest, pauses: Pauses): Promise<Representation> {
     const read = this.#timedRead(pauses);
     return this.#whileOpen(async () => {
@@ -95,13 +95,13 @@ interface CurrentSnapshotOptions {
   readonly adapter: StorageAdapter;
   readonly collections: ReadonlyMap<string, Collection>;
   readonly cacheBytes: number;
-  /** How long all reads for one representation may take together. */
+  /** The time limit for all reads of one representation, in milliseconds. */
   readonly answerMs: number;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** How many representations are computed for a new snapshot before it is served, and for how long at most. */
+/** How many representations are computed for a new snapshot before it is served, and the time limit. */
 const WARMED_ANSWERS = 1000;
 const WARMING_MS = 60_000;
 
@@ -175,7 +175,7 @@ export class CurrentSnapshot {
       } catch (error) {
         // The new snapshot may lack a document: its request gets a 404 later. An unavailable store ends the warming.
         if (error instanceof StorageError) {
-          logger.warn({ err: error }, 'warming the new snapshot was cut short');
+          logger.warn({ err: error }, 'warming the new snapshot was interrupted');
           return;
         }
       }
@@ -206,8 +206,8 @@ export class ResponseCache {
   readonly #dropped: (cacheKey: string) => void;
 
   /**
-   * @param budget bytes, compressed encodings included
-   * @param dropped called with each cache key that is dropped
+   * @param budget in bytes, including compressed encodings
+   * @param dropped called with each dropped cache key
    */
   constructor(budget: number, dropped: (cacheKey: string) => void = () => undefined) {
     this.#budget = budget;

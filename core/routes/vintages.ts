@@ -14,7 +14,7 @@ interface VintagesOptions {
   readonly collections: ReadonlyMap<string, Collection>;
   /** The cache budget of the current snapshot. Earlier snapshots together have an eighth of it in addition. */
   readonly cacheBytes: number;
-  /** How long all reads for one representation may take together. */
+  /** The time limit for all reads of one representation, in milliseconds. */
   readonly answerMs: number;
 }
 
@@ -60,9 +60,9 @@ export const createVintages = ({ adapter, collections, cacheBytes, answerMs }: V
 };
 
 const snapshotOf = async ({ versions }: StorageAdapter, date: string): Promise<Snapshot> => {
-  if (!versions) throw notFound(date, 'this store keeps no earlier versions');
+  if (!versions) throw notFound(date, 'this store has no earlier versions');
   const snapshot = await versions.asOf(endOf(date));
-  if (!snapshot) throw notFound(date, 'nothing had been published by then, or it has been removed since');
+  if (!snapshot) throw notFound(date, 'nothing was published before its end, or that version has been deleted');
   return snapshot;
 };
 

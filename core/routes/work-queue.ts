@@ -6,11 +6,14 @@ import type { Socket } from 'node:net';
 import { ApiError, type ErrorKind, errors, StorageError } from '../errors.js';
 import { longWork, type Pauses } from '../util/event-loop.js';
 
-/** How many requests of one caller are computed at once: two, so that one can wait for a store while one computes. */
+/**
+ * How many requests of one caller are computed at once. With two, one can wait for a store while the other one
+ * computes.
+ */
 const RUNNING_PER_CALLER = 2;
-/** How many are computed at once in all. This bounds the memory for unfinished responses. */
+/** How many requests are computed at once. This bounds the memory for unfinished responses. */
 const RUNNING = 16;
-/** The share of the waiting requests that may be of one caller. Further ones are rejected with 503. */
+/** The maximum share of one caller in the waiting requests. Further requests are rejected with 503. */
 const SHARE_OF_CALLER = 0.5;
 
 /** The outcome in the log and the metrics where the client has closed the connection, as in nginx. No client sees it. */
@@ -34,7 +37,7 @@ interface CallerQueue {
 }
 
 export class WorkQueue {
-  /** How many requests were rejected. */
+  /** The number of rejected requests. */
   rejected = 0;
   readonly #maxWaiting: number;
   /** Callers with running or waiting requests. The first one whose request can start is the next. */
@@ -44,12 +47,12 @@ export class WorkQueue {
   #running = 0;
   #waiting = 0;
 
-  /** @param maxWaiting how many requests of all callers may wait; default: any number */
+  /** @param maxWaiting the maximum number of waiting requests of all callers; default: no maximum */
   constructor(maxWaiting = Number.POSITIVE_INFINITY) {
     this.#maxWaiting = maxWaiting;
   }
 
-  /** Requests that wait or are computed. */
+  /** The number of requests that wait or are computed. */
   get size(): number {
     return this.#running + this.#waiting;
   }
@@ -111,7 +114,7 @@ export class WorkQueue {
     });
   }
 
-  /** Rejects the newest request of the longest queue, which may be the one that is about to wait. */
+  /** Rejects the newest request of the longest queue, which may be the request that is about to wait. */
   #makeRoom(own: CallerQueue): void {
     let longest = own;
     for (const queue of this.#callers.values()) if (queue.waiting.length > longest.waiting.length) longest = queue;

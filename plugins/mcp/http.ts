@@ -1,6 +1,4 @@
-/**
- * MCP's streamable HTTP transport within Koa: each POST has one message and gets one response, and no state remains.
- */
+/** MCP's streamable HTTP transport in Koa. Each POST has one message and gets one response. No state remains. */
 import type { Context } from 'koa';
 import { excerpt, type MountContext } from 'metro-forecast-api/plugin';
 import { createMcpHandler, ProtocolErrorCode } from './sdk.js';
@@ -37,7 +35,7 @@ export const respond = async (ctx: Context, tools: Tools, mount: MountContext): 
   const response = await handler.fetch(new Request(`http://localhost${ctx.path}`, { method: ctx.method, headers }), {
     parsedBody: message,
   });
-  // Every response ends by itself, also a stream of events.
+  // Every response ends on its own, event streams too.
   const body = withShortErrors(await response.text());
   ctx.status = response.status;
   if (body !== '') ctx.body = body;
@@ -48,13 +46,16 @@ export const respond = async (ctx: Context, tools: Tools, mount: MountContext): 
 const MAX_BODY_BYTES = 64 * 1024;
 /** Arguments of tools are plain values, so that a call has three levels. */
 const MAX_DEPTH = 32;
-/** No tool has as many arguments. The SDK validates every value, and a fault takes it a thousand times as long as parsing. */
+/**
+ * More than the arguments of any tool. The SDK validates every value, and each invalid one takes a thousand times as
+ * long as parsing.
+ */
 const MAX_VALUES = 250;
 /** Every response repeats the id. */
 const MAX_ID_LENGTH = 128;
 
 const BATCH =
-  'Batches are not taken: send each message in a POST of its own, which counts as one request. The protocol has none since 2025-06-18.';
+  'Batches are not supported: send each message in its own POST, which counts as one request. The protocol has no batches since 2025-06-18.';
 const TOO_DEEP = `The message nests more than ${MAX_DEPTH} levels of arrays and objects.`;
 const TOO_MANY = `The message has more than ${MAX_VALUES} values in its arrays and objects.`;
 const LONG_ID = `The id of the message has more than ${MAX_ID_LENGTH} characters.`;
@@ -63,14 +64,14 @@ const LONG_ID = `The id of the message has more than ${MAX_ID_LENGTH} characters
 const readBody = async (ctx: Context): Promise<string> => {
   const chunks: Buffer[] = [];
   let size = 0;
-  // An ordinary `for await` would destroy the request with its socket when the 413 leaves the loop; the response and
-  // the log still need it.
+  // A plain `for await` would destroy the request with its socket when the 413 leaves the loop. The response and the
+  // log still need it.
   for await (const chunk of ctx.req.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     size += chunk.length;
     if (size > MAX_BODY_BYTES) {
-      // The rest of the body stays unread, and would be taken for the next request.
+      // The rest of the body stays unread, and would be parsed as the next request.
       ctx.res.shouldKeepAlive = false;
-      ctx.throw(413, `A message has ${MAX_BODY_BYTES} bytes at most.`);
+      ctx.throw(413, `A message can have at most ${MAX_BODY_BYTES} bytes.`);
     }
     chunks.push(chunk);
   }
@@ -83,7 +84,7 @@ interface RpcError {
   readonly data?: unknown;
 }
 
-/** Parses a body: its message, or the error for a message that the SDK must not process. */
+/** Parses a body. Returns its message, or the error for a message that the SDK must not process. */
 const parsed = (body: string): { readonly message?: unknown; readonly error?: RpcError } => {
   let message: unknown;
   try {
@@ -96,8 +97,8 @@ const parsed = (body: string): { readonly message?: unknown; readonly error?: Rp
 };
 
 /**
- * What is wrong with a message: a batch would be many requests that count as one, deep nesting exhausts the stack, many
- * values take long to validate.
+ * Returns why a message is rejected, or undefined. A batch would be many requests that count as one, deep nesting
+ * exhausts the stack, and many values take long to validate.
  */
 const messageFault = (message: unknown): string | undefined => {
   if (Array.isArray(message)) return BATCH;
@@ -105,7 +106,7 @@ const messageFault = (message: unknown): string | undefined => {
   const { id } = message as { readonly id?: unknown };
   if (typeof id === 'string' && id.length > MAX_ID_LENGTH) return LONG_ID;
   let values = 0;
-  // A level at a time, so that the search stops early however wide or deep the message is.
+  // One level at a time, so that the search stops early for wide and deep messages.
   let level: object[] = [message];
   for (let depth = 1; level.length > 0; depth++) {
     if (depth > MAX_DEPTH) return TOO_DEEP;
@@ -123,19 +124,19 @@ const messageFault = (message: unknown): string | undefined => {
 };
 
 /**
- * The longest text and data of an error, in characters: the SDK's errors name every fault and repeat the caller's
- * values.
+ * The maximum length of the message and data of an error, in characters. The SDK's errors name every invalid value and
+ * repeat it.
  */
 const LONGEST_ERROR = 500;
 
-/** @param body of the SDK's response: JSON, or events with JSON, each in a line of its own */
+/** @param body of the SDK's response: JSON, or events with one line of JSON each */
 const withShortErrors = (body: string): string =>
   body.replace(
     /^((?:data: )?)(\{(?!"result":).*\})$/gm,
     (_, before: string, json: string) => before + shortError(json),
   );
 
-/** The message with a short sentence and no long data, if it is an error. */
+/** Shortens the message of an error and removes long data. Other messages stay as they are. */
 const shortError = (json: string): string => {
   const { id, error } = JSON.parse(json) as { readonly id: unknown; readonly error?: RpcError };
   if (error === undefined) return json;
@@ -146,9 +147,9 @@ const shortError = (json: string): string => {
 };
 
 export interface BrowserOptions {
-  /** Origins of pages that may call, as browsers send them. */
+  /** Origins of web pages that may call the tools, as browsers send them. */
   readonly allowedOrigins: readonly string[];
-  /** Names that the service may be called by, without port; null: any. */
+  /** Allowed host names without ports; null: any. */
   readonly allowedHosts: readonly string[] | null;
 }
 
@@ -158,16 +159,16 @@ const LOCAL = /^https?:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?$/;
 const withoutPort = (host: string): string => host.replace(/:\d*$/, '').toLowerCase();
 
 /**
- * Refuses web pages of other sites, and pages whose name was made to resolve to this machine (DNS rebinding).
- * @throws an http-error 403, as the protocol has it
+ * Rejects web pages of other sites, and pages whose host name resolves to this machine (DNS rebinding).
+ * @throws an http-error 403, as the protocol requires
  */
 export const checkBrowser = (ctx: Context, { allowedOrigins, allowedHosts }: BrowserOptions): void => {
   const { origin, host = '' } = ctx.req.headers;
   // Only browsers send an Origin, with every POST.
   if (origin !== undefined && !LOCAL.test(origin) && !allowedOrigins.includes(origin)) {
-    ctx.throw(403, 'Pages of this origin may not call the tools. The operator can allow it by "allowedOrigins".');
+    ctx.throw(403, 'Web pages of this origin cannot call the tools. The operator can allow it with "allowedOrigins".');
   }
   if (allowedHosts && !allowedHosts.includes(withoutPort(host))) {
-    ctx.throw(403, 'The tools are not served under this host name. The operator can allow it by "allowedHosts".');
+    ctx.throw(403, 'The tools are not available under this host name. The operator can allow it with "allowedHosts".');
   }
 };

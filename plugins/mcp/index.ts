@@ -23,20 +23,20 @@ export default definePlugin({
       },
       maxAnswerBytes: {
         type: 'integer',
-        description: 'Longest result of a tool in bytes; longer ones become errors that ask for a narrower call.',
+        description: 'Maximum size of a result in bytes. Larger results become errors that ask for a narrower call.',
         minimum: 100,
         default: MAX_ANSWER_BYTES,
       },
       allowedOrigins: {
         type: 'array',
         description:
-          'Origins of the web pages that may call the tools, besides those of this machine. Programs send no Origin and are not concerned.',
+          'Origins of web pages that may call the tools, in addition to pages of this machine. Programs send no Origin and are always allowed.',
         items: { type: 'string', pattern: '^[a-z][a-z0-9+.-]*://[^/\\s]+$', examples: ['https://assistant.example'] },
         default: [],
       },
       allowedHosts: {
         type: ['array', 'null'],
-        description: 'Names in the Host header under which the tools are served, without ports; null: any.',
+        description: 'Host names under which the tools are available, without ports; null: any.',
         items: { type: 'string', pattern: '^[^/\\sA-Z]+$', examples: ['api.example.com'] },
         minItems: 1,
         default: null,

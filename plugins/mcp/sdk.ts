@@ -1,4 +1,4 @@
-/** The official SDK, an optional package: no other module imports it. */
+/** The official SDK, an optional package. Only this module imports it. */
 export { createMcpHandler, ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server';
 
 /** Loads the transport over standard input and output. */

@@ -18,8 +18,8 @@ export const mcpServer = (tools: Tools, { info, request }: Pick<MountContext, 'i
 };
 
 /**
- * Serves the tools over standard input and output, for an assistant that starts the process itself, until `close`.
- * Standard output belongs to the protocol from now on.
+ * Serves the tools over standard input and output until `close`, for an assistant that starts the process. After this,
+ * only the protocol may write to standard output.
  */
 export const serveOverStdio = async (context: MountContext): Promise<{ close(): Promise<void> }> => {
   const { serveStdio } = await loadStdio();

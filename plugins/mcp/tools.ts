@@ -1,4 +1,4 @@
-/** The routes of a service as read-only tools: a call makes a GET request, and an error says what to change. */
+/** The routes of a service as read-only tools. A call makes a GET request. Errors say what to change. */
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server';
 import {
   type ErrorDetail,
@@ -94,7 +94,7 @@ class RouteTool {
     };
   }
 
-  /** Errors of arguments that no request can be made with. All other values are checked by the route itself. */
+  /** Errors of arguments that prevent a request. The route checks all other values. */
   argumentFaults(given: Arguments): string[] {
     const values = this.#valuesOf(given);
     const unfit = [...values].flatMap(([argument, value]) => {
@@ -129,7 +129,7 @@ class RouteTool {
     return `The result has ${bytes} bytes, more than the ${maxBytes} that are sent to models. ${advice}`;
   }
 
-  /** The values as text. Models send null or an empty text for arguments that they leave out. */
+  /** The values as text. Models send null or an empty text for omitted arguments. */
   #valuesOf(given: Arguments): Map<string, string> {
     const sent = Object.entries(given).filter(([, value]) => value !== undefined && value !== null && value !== '');
     return new Map(
@@ -156,13 +156,13 @@ const missingArgument = (argument: string, { description, example }: Parameter):
   `The argument "${argument}" is required: ${description}${example === undefined ? '' : ` Example: "${example}".`}`;
 
 /**
- * A value as one segment of a path. Its first character is always percent-encoded: the value can then neither be taken
- * for a dot segment nor match the literal path of another route.
+ * A value as one segment of a path. Its first character is always percent-encoded, so that the value is never a dot
+ * segment and never matches the literal path of another route.
  */
 const segment = (value: string): string =>
   encodeURIComponent(value).replace(/^[^%]/, (first) => `%${first.charCodeAt(0).toString(16)}`);
 
-/** The API's error as text. With a single fault the sentence says everything, so faults are listed from two on. */
+/** The API's error as text. A single error is described by the message, so details are listed only for several. */
 const errorText = (body: string): string => {
   const { error, code, details = [] } = JSON.parse(body) as { error: string; code: string; details?: ErrorDetail[] };
   const faults = details.length > 1 ? details.map(({ name, issue }) => `- ${name}: ${issue}`) : [];

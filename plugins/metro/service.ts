@@ -129,6 +129,6 @@ ${caching}`,
   changes,
   license: { name: 'MIT', identifier: 'MIT' },
   instructions: `Returns, changes and interval bounds are in percent; names that end in _pp are differences of percentages; rates are
-fractions from 0 to 1. Nulls are values that are not known. Look codes up in a list before asking for a single item.`,
+fractions from 0 to 1. Null is an unknown value. Look up codes in a list before you request a single item.`,
   keyPrefix: 'mfk_',
 };

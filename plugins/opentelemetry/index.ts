@@ -1,4 +1,4 @@
-/** A span of every request for a tracing back end: OpenTelemetry, over OTLP/HTTP with JSON. */
+/** Exports a span of every request to a tracing back end (OpenTelemetry, OTLP/HTTP with JSON). */
 import { definePlugin, version } from 'metro-forecast-api/plugin';
 import { traceObserver } from './trace-observer.js';
 
@@ -13,32 +13,32 @@ export default definePlugin({
       url: {
         type: 'string',
         description:
-          'Where spans are sent. Absent: as OTEL_EXPORTER_OTLP_ENDPOINT says, or http://localhost:4318/v1/traces.',
+          'Where spans are sent. Default: the variable OTEL_EXPORTER_OTLP_ENDPOINT, or http://localhost:4318/v1/traces.',
         pattern: '^https?://[^\\s/]+/',
         examples: ['http://collector:4318/v1/traces'],
       },
       headers: {
         type: 'object',
-        description: 'Sent along, such as the credentials of a receiver.',
+        description: 'Request headers for the receiver, such as credentials.',
         additionalProperties: { type: 'string', 'x-secret': true },
         default: {},
       },
       serviceName: {
         type: 'string',
         description:
-          'The name of this service in traces; absent: service.name. OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES win over it.',
+          'The name of this service in traces. Default: service.name. OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES override it.',
         minLength: 1,
       },
       sampleRatio: {
         type: 'number',
-        description: 'Share of the requests that are recorded. Where a caller sends traceparent, it has decided.',
+        description: 'Share of the requests that are recorded. If a caller sends traceparent, its choice is followed.',
         minimum: 0,
         maximum: 1,
         default: 1,
       },
       maxQueuedSpans: {
         type: 'integer',
-        description: 'Spans that may wait for their batch; further ones are dropped.',
+        description: 'Maximum number of spans that wait for a batch; further ones are dropped.',
         minimum: 1,
         maximum: 1_000_000,
         default: 2048,

@@ -1,4 +1,4 @@
-/** Makes a span of each finished request, and hands them over in batches. */
+/** Creates a span of each finished request, and exports spans in batches. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import {
@@ -38,10 +38,10 @@ interface TraceOptions {
 
 const BATCH = 512;
 
-/** A path or a host may be as long as the largest head of a request. */
+/** A path or a host may be as long as the largest request head. */
 const MAX_VALUE_LENGTH = 1024;
 
-/** Less than the stores have to close, so that a receiver that hangs does not delay the end of the service. */
+/** Shorter than the time for closing stores, so that a slow receiver does not delay the end of the service. */
 const FLUSH_MS = 1500;
 
 export const traceObserver = (options: TraceOptions, { logger, info }: ObserverContext): RequestObserver => {
@@ -88,7 +88,7 @@ export const traceObserver = (options: TraceOptions, { logger, info }: ObserverC
 /** The code of success in an `ExportResult`; the package that names it is not a dependency of ours. */
 const SUCCESS = 0;
 
-/** Tells the log when spans do not arrive: once a spell, however many batches it lasts. */
+/** Logs when spans cannot be delivered: once per outage, however many batches it lasts. */
 const reportingExporter = (exporter: SpanExporter, logger: Logger): SpanExporter => {
   let lost = 0;
   return {
@@ -123,13 +123,13 @@ const KNOWN_METHODS: ReadonlySet<string> = new Set(
 /** `host[:port]`, the host of IPv6 in brackets. */
 const HOST = /^\[?(.*?)\]?(?::(\d+))?$/;
 
-/** Whether the server failed; a request that it refused is no failure. */
+/** Whether the server failed. A rejected request is not a failure. */
 const isFailure = ({ status }: FinishedRequest): boolean => status >= 500;
 
 const spanName = ({ method, route }: FinishedRequest): string =>
   [KNOWN_METHODS.has(method) ? method : 'HTTP', route].filter(Boolean).join(' ');
 
-/** The query, the caller's address and its user agent are left out, as they are from the log. */
+/** The query, the caller's address and its user agent are omitted, as in the log. */
 const attributesOf = (request: FinishedRequest): Attributes => {
   const { id, method, route, path, host, httpVersion, status, key, snapshot, cached } = request;
   const known = KNOWN_METHODS.has(method);

@@ -103,7 +103,7 @@ describe('json.publish()', () => {
   it('rejects with conflict while another publication is running', async () => {
     const first = instance.adapter.publish!(datasetOf('v2', rows));
     const { code, message } = await rejection(datasetOf('v3', rows));
-    expect([code, message]).to.deep.equal(['conflict', 'Another publication is under way.']);
+    expect([code, message]).to.deep.equal(['conflict', 'Another publication is in progress.']);
     await first;
     expect(instance.adapter.snapshot().version).to.equal('v2');
   });

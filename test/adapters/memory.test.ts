@@ -78,8 +78,8 @@ describe('versions of the memory adapter', () => {
     const adapter = await openWith('v1');
     const dataset = { manifest: adapter.snapshot().manifest, async *read() {} };
     const message = (call: Promise<unknown>) => call.then(String, ({ message }: Error) => message);
-    expect(await message(adapter.publish!(dataset))).to.equal('The version "v1" is there already.');
-    expect(await message(adapter.versions!.activate('v9'))).to.equal('There is no version "v9".');
+    expect(await message(adapter.publish!(dataset))).to.equal('The version "v1" exists already.');
+    expect(await message(adapter.versions!.activate('v9'))).to.equal('The version "v9" does not exist.');
   });
 });
 

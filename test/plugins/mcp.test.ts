@@ -197,7 +197,7 @@ describe('the plugin mcp', () => {
     for (const batch of [new Array(100).fill(LIST_MARKETS), [LIST_MARKETS], ' \n[]', [[]]]) {
       const { status, json, text } = await post(app, app.key, batch);
       expect([status, json.error.code, json.id]).to.deep.equal([400, -32600, null]);
-      expect(json.error.message).to.match(/^Batches are not taken: send each message in a POST of its own/);
+      expect(json.error.message).to.match(/^Batches are not supported: send each message in its own POST/);
       expect(text.length).to.be.below(300);
     }
   });

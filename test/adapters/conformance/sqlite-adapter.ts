@@ -198,7 +198,7 @@ class SqliteAdapter implements StorageAdapter {
       this.#look();
       const { versions, moves } = this.#catalog;
       if (!versions.some((each) => each.version === version)) {
-        throw new StorageError('unknown_version', `There is no version "${version}".`);
+        throw new StorageError('unknown_version', `The version "${version}" does not exist.`);
       }
       const last = moves.at(-1)!;
       const since = momentAfter(new Date(last.since), this.#context.clock).toISOString();

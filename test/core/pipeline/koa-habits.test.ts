@@ -76,7 +76,7 @@ describe('Koa behaviour', () => {
         });
         expect(errorOf(await service.get(newThing()))).to.deep.equal([
           409,
-          'The request was refused: Conflict.',
+          'The request was rejected: Conflict.',
           'conflict',
         ]);
       });
@@ -344,7 +344,7 @@ describe('Koa behaviour', () => {
         });
         expect(errorOf(await service.get(newThing()))).to.deep.equal([
           403,
-          'The request was refused: Forbidden.',
+          'The request was rejected: Forbidden.',
           'forbidden',
         ]);
         run(place, (ctx) => {

@@ -83,7 +83,7 @@ describe('registerPlugins', () => {
 
   it('rejects two plugins that declare service info, naming both', () => {
     const errors = errorsOf(plugin('a', { info: { title: 'A' } }), plugin('b', { info: { title: 'B' } }));
-    expect(errors).to.deep.equal(['plugin "b" 1.0.0 and plugin "a" 1.0.0 both declare who the service is']);
+    expect(errors).to.deep.equal(['plugin "b" 1.0.0 and plugin "a" 1.0.0 both declare info']);
   });
 
   it('validates the service info of a plugin with the configuration schema', () => {
@@ -112,10 +112,10 @@ describe('registerPlugins', () => {
         plugin('c', { components: [{ id: 'z', replaces: 'strage' as 'storage', check }] }),
       ),
     ).to.deep.equal([
-      'plugin "a" 1.0.0: component "api": the framework has a component of this id; give it another, and the framework\'s as replaces',
+      'plugin "a" 1.0.0: component "api": the framework has a component with this id; use another id, and name the framework\'s in replaces',
       'plugin "b" 1.0.0 and plugin "a" 1.0.0 both declare component "disk"',
       'plugin "b" 1.0.0 and plugin "a" 1.0.0 both declare what replaces component "storage"',
-      'plugin "c" 1.0.0: component "z": replaces "strage", but there are "api" and "storage" only',
+      'plugin "c" 1.0.0: component "z": replaces "strage", but there are only "api" and "storage"',
     ]);
   });
 
@@ -146,7 +146,7 @@ describe('registerPlugins', () => {
       error("3 at /data/0/size does not fit the parameter's schema"),
     ]);
     expect(linked({ listThings: 'data/0/id' })).to.deep.equal([
-      error('"data/0/id" must be a JSON Pointer, as in /data/0/id'),
+      error('"data/0/id" must be a JSON Pointer, such as /data/0/id'),
     ]);
   });
 

@@ -91,7 +91,7 @@ describe('a preflight', () => {
       async (app) => void (await app.close()),
       (reason: Error) => reason,
     );
-    expect(String(error)).to.contain('requestHeaders: "X Y" is not a name of a header');
+    expect(String(error)).to.contain('requestHeaders: "X Y" is not a header name');
   });
 
   describe('in a browser', () => {

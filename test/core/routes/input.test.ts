@@ -89,7 +89,7 @@ describe('compileInput(route)', () => {
   for (const [schema, value, issue] of [
     [{ type: 'string', enum: ['a', 'b'] }, 'c', 'must be one of a, b'],
     [{ type: 'string', minLength: 1 }, '', 'must not be empty'],
-    [{ type: 'string', format: 'date' }, '2026-02-30', 'must be a date of the calendar, as in 2024-01-31'],
+    [{ type: 'string', format: 'date' }, '2026-02-30', 'must be a calendar date, such as 2024-01-31'],
     [{ type: 'integer', maximum: 100 }, '101', 'must be <= 100'],
     [{ type: 'string', pattern: '^x', minLength: 1 }, '', 'must not be empty and must match pattern "^x"'],
   ] as const) {
@@ -122,7 +122,7 @@ describe('compileInput(route)', () => {
     ];
     const { code, message } = rejection({ x: parameter({ type: 'string' }) }, twice);
     assert.equal(code, 'invalid_parameter');
-    assert.equal(message, 'The query parameter "x" must be given once only.');
+    assert.equal(message, 'The query parameter "x" must be given only once.');
   });
 
   it('suggests the nearest name for an unknown parameter', () => {
@@ -144,7 +144,7 @@ describe('compileInput(route)', () => {
   it('says that the endpoint takes no query parameters', () => {
     assert.equal(
       rejection({}, [['x', '']]).message,
-      'This endpoint has no query parameter "x". It takes no query parameters.',
+      'This endpoint has no query parameter "x". It has no query parameters.',
     );
   });
 

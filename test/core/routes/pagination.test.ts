@@ -114,7 +114,7 @@ describe('findPage(context, collection, query, { limit, after })', function () {
   });
 
   for (const [what, target, advice] of [
-    ['of another order', `/paged?after=${place('cbsa,run_at,run_id', '1', '2', 3)}`, 'of a list in another order'],
+    ['of another order', `/paged?after=${place('cbsa,run_at,run_id', '1', '2', 3)}`, 'from a list in another order'],
     [
       'in the other direction',
       `/paged/newest-first?after=${place('cbsa,run_at,run_id', '1', '2', 3)}`,

@@ -70,7 +70,7 @@ describe('createClient()', () => {
     expect(error).to.include({ status: 400, code: 'invalid_parameter' });
     expect(error.message).to.contain('"since"');
     expect(error.details).to.deep.equal([
-      { in: 'query', name: 'since', issue: 'must be a date of the calendar, as in 2024-01-31' },
+      { in: 'query', name: 'since', issue: 'must be a calendar date, such as 2024-01-31' },
     ]);
     expect(error.requestId).to.match(/\S/);
   });

@@ -103,9 +103,9 @@ describe('parameters of lists', function () {
     [
       `/markets?after=${place('-name,cbsa', 'Tampa', '45300')}`,
       'after',
-      'of a list in another order: send it with the same',
+      'from a list in another order: send it with the same',
     ],
-    [`/movers?after=${place('cbsa', '26420')}`, 'after', 'of a list in another order'],
+    [`/movers?after=${place('cbsa', '26420')}`, 'after', 'from a list in another order'],
   ] as const) {
     it(`GET ${target} is a 400 with advice`, async () => {
       const { status, json } = await service.get(target);

@@ -166,7 +166,7 @@ describe('GET /observations of several series, markets and units', function () {
     ['series_id=metro_hpi&cbsa=12060,', 400, 'cbsa', 'must match'],
     ['series_id=metro_hpi&cbsa=12060,99999', 404, undefined, '99999'],
     ['series_id=UNRATE,EMPTY&cbsa=12060', 400, 'cbsa', 'is allowed with series_id=metro_hpi only'],
-    ['series_id=UNRATE&series_id=EMPTY', 400, 'series_id', 'must be given once only'],
+    ['series_id=UNRATE&series_id=EMPTY', 400, 'series_id', 'must be given only once'],
   ] as const) {
     it(`GET /observations?${query} is a ${status} with advice`, async () => {
       const response = await small.get(`/observations?${query}`);
