@@ -13,7 +13,7 @@ import { usagePlugin } from '../keys/usage-plugin.js';
 import { openApiDocument } from '../openapi/document.js';
 import { openApiPlugin } from '../openapi/plugin.js';
 import { type Builtins, checkModule, loadModule, type ModuleKind } from '../registry/load-module.js';
-import { fitPlugins, type LoadedPlugin, type Registry } from '../registry/register-plugins.js';
+import { type LoadedPlugin, type Registry, registerPlugins } from '../registry/register-plugins.js';
 import { needsKey } from '../registry/route-defaults.js';
 import { compileSchema } from '../validation/compile-schema.js';
 import { checkOptions, type Override, placeOf } from '../validation/describe-errors.js';
@@ -121,9 +121,9 @@ const examine = async (
       missing.push(each.plugin?.name ?? each.at);
     }
   }
-  const fitted = fitPlugins(loaded, service as Partial<ServiceInfo>, pathResolver(folder), missing);
-  const { registry, isComplete } = fitted;
-  errors.push(...fitted.faults, ...tierFaults(auth, namesWithKey(registry), isComplete));
+  const registered = registerPlugins(loaded, service as Partial<ServiceInfo>, pathResolver(folder), missing);
+  const { registry, isComplete } = registered;
+  errors.push(...registered.faults, ...tierFaults(auth, namesWithKey(registry), isComplete));
   return { ...(adapter && { adapter }), ...(keyStore && { keyStore }), registry, errors };
 };
 

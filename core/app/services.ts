@@ -24,7 +24,7 @@ import { MemoryCache } from '../redis/memory-cache.js';
 import { RedisCache } from '../redis/redis-cache.js';
 import { declaredHeaders } from '../registry/route-defaults.js';
 import { type CommonHeaders, commonHeaders } from '../response/headers.js';
-import { handleMount, handleRoute, mountContext, type Represent, representer } from '../routes/handle-endpoint.js';
+import { handleMount, handleRoute, mountContext, responseBuilder } from '../routes/handle-endpoint.js';
 import { checkedRoute } from '../routes/route-response.js';
 import { RouteTable } from '../routes/route-table.js';
 import { CurrentSnapshot } from '../routes/served-snapshot.js';
@@ -75,7 +75,7 @@ export interface Services {
   /** Runs uncached requests, in turns between callers. */
   readonly work: WorkQueue;
   /** Finds or computes the representation of a route's response. */
-  readonly represent: Represent;
+  readonly buildResponse: ReturnType<typeof responseBuilder>;
   readonly routes: RouteTable;
   /** The middleware, in order. */
   readonly koa: ServiceKoa;
@@ -229,11 +229,11 @@ export const services: { readonly [Name in ServiceName]: Definition<Services[Nam
     }),
   ),
   work: service(['config'], ({ config: { config } }) => new WorkQueue(config.server.overload?.maxInFlight)),
-  represent: service(
+  buildResponse: service(
     ['config', 'snapshots', 'vintages', 'cache', 'clock', 'state', 'work'],
-    ({ config: { config }, ...dependencies }) => representer({ ...dependencies, compression: config.http.compression }),
+    ({ config: { config }, ...others }) => responseBuilder({ ...others, compression: config.http.compression }),
   ),
-  routes: service(['config', 'modules', 'represent', 'logger'], ({ config, modules, represent, logger }) => {
+  routes: service(['config', 'modules', 'buildResponse', 'logger'], ({ config, modules, buildResponse, logger }) => {
     const { server, http } = config.config;
     const ofMounts = mountDependencies({ config, modules });
     const checks = logger.child({ part: 'responses' });
@@ -246,7 +246,7 @@ export const services: { readonly [Name in ServiceName]: Definition<Services[Nam
       unknownParameters: http.unknownParameters,
       maxUrlBytes: server.maxUrlBytes,
       csvFormulaGuard: http.csvFormulaGuard,
-      handleRoute: handleRoute(represent),
+      handleRoute: handleRoute(buildResponse),
       handleMount: (mount) => handleMount(mount, ofMounts),
     });
   }),

@@ -33,7 +33,7 @@ export class RequestMetrics {
     'Responses of status 500 and 503, without endpoints that have no limit, such as /health.',
   );
   readonly #failed = this.#errors.of({ status: '500' });
-  readonly #turnedAway = this.#errors.of({ status: '503' });
+  readonly #rejected = this.#errors.of({ status: '503' });
 
   readonly metrics: readonly Metric[] = [this.#duration, this.#errors, this.#cache, this.#limiter, this.#credentials];
 
@@ -47,7 +47,7 @@ export class RequestMetrics {
     this.#distribution(match?.endpoint, res.statusCode).observe(durationMs / 1000);
     if (res.statusCode >= 500 && match?.endpoint?.limited !== false) {
       if (res.statusCode === 500) this.#failed.add();
-      else if (res.statusCode === 503) this.#turnedAway.add();
+      else if (res.statusCode === 503) this.#rejected.add();
     }
     if (decision) (decision.allowed ? this.#allowed : this.#refused).add();
     (caller?.key ? this.#valid : state.invalidKey ? this.#invalid : this.#none).add();

@@ -10,11 +10,17 @@ import type { ErrorKind } from '../errors.js';
 import { checkOptions } from '../validation/describe-errors.js';
 import { nearest } from '../validation/nearest.js';
 import { sampleErrors } from './check-route.js';
-import { fitCollections } from './fit-collections.js';
-import { fitErrors, fitMounts, fitRoutes, type RegisteredMount, type RegisteredRoute } from './fit-endpoints.js';
+import { collectCollections } from './collect-collections.js';
+import {
+  collectErrors,
+  collectMounts,
+  collectRoutes,
+  type RegisteredMount,
+  type RegisteredRoute,
+} from './collect-endpoints.js';
 import { type LoadedPlugin, label, Registration } from './registration.js';
 
-export type { RegisteredMount, RegisteredRoute } from './fit-endpoints.js';
+export type { RegisteredMount, RegisteredRoute } from './collect-endpoints.js';
 export type { LoadedPlugin } from './registration.js';
 
 export interface RegisteredObserver {
@@ -36,7 +42,7 @@ export interface Registry {
   readonly errors: ReadonlyMap<string, ErrorKind>;
 }
 
-interface Fitted {
+interface Registered {
   readonly registry: Registry;
   /** One message per error. Each names the plugins involved. */
   readonly faults: readonly string[];
@@ -49,22 +55,22 @@ interface Fitted {
  * @param resolvePath resolves paths in options
  * @param missing plugins that could not be loaded: references to them are not reported
  */
-export const fitPlugins = (
+export const registerPlugins = (
   loaded: readonly LoadedPlugin[],
   configured: Partial<ServiceInfo> = {},
   resolvePath: (path: string) => string = (path) => resolve(path),
   missing: readonly string[] = [],
-): Fitted => {
+): Registered => {
   const registration = new Registration(missing.length === 0);
-  const entries = fitNames(loaded, registration);
-  const components = fitComponents(entries, registration);
-  const service = fitService(entries, configured, registration);
-  const collections = fitCollections(entries, resolvePath, registration, missing);
+  const entries = uniquePlugins(loaded, registration);
+  const components = collectComponents(entries, registration);
+  const service = mergeService(entries, configured, registration);
+  const collections = collectCollections(entries, resolvePath, registration, missing);
   checkNeeds(entries, missing, registration);
   checkOptionSamples(entries, registration);
-  const { middlewareOf, serviceMiddleware } = fitMiddleware(entries, registration);
-  const mounts = fitMounts(entries, middlewareOf, registration);
-  const routes = fitRoutes(
+  const { middlewareOf, serviceMiddleware } = collectMiddleware(entries, registration);
+  const mounts = collectMounts(entries, middlewareOf, registration);
+  const routes = collectRoutes(
     entries,
     middlewareOf,
     (plugin) => ({
@@ -81,15 +87,15 @@ export const fitPlugins = (
     routes,
     mounts,
     serviceMiddleware,
-    observers: fitObservers(entries),
+    observers: collectObservers(entries),
     collections: collections.byName,
-    errors: fitErrors(routes, registration),
+    errors: collectErrors(routes, registration),
   };
   return { registry, faults: registration.errors, isComplete: registration.isComplete };
 };
 
 /** Removes plugins with the same name as an earlier one. */
-const fitNames = (loaded: readonly LoadedPlugin[], registration: Registration): readonly LoadedPlugin[] => {
+const uniquePlugins = (loaded: readonly LoadedPlugin[], registration: Registration): readonly LoadedPlugin[] => {
   const byName = new Map<string, LoadedPlugin>();
   for (const entry of loaded) {
     const { plugin, at } = entry;
@@ -100,7 +106,7 @@ const fitNames = (loaded: readonly LoadedPlugin[], registration: Registration): 
   return [...byName.values()];
 };
 
-const fitComponents = (entries: readonly LoadedPlugin[], registration: Registration): readonly StatusComponent[] =>
+const collectComponents = (entries: readonly LoadedPlugin[], registration: Registration): readonly StatusComponent[] =>
   entries.flatMap(({ plugin }) => {
     const components = plugin.components ?? [];
     for (const component of components) {
@@ -127,7 +133,7 @@ const componentErrors = ({ id, replaces, check }: StatusComponent): string[] => 
 };
 
 /** The configuration overrides a plugin, and a plugin overrides the defaults. */
-const fitService = (
+const mergeService = (
   entries: readonly LoadedPlugin[],
   configured: Partial<ServiceInfo>,
   registration: Registration,
@@ -161,7 +167,7 @@ const checkOptionSamples = (entries: readonly LoadedPlugin[], registration: Regi
   }
 };
 
-const fitMiddleware = (entries: readonly LoadedPlugin[], registration: Registration) => {
+const collectMiddleware = (entries: readonly LoadedPlugin[], registration: Registration) => {
   const functionsOf = (entry: LoadedPlugin, name: 'middleware' | 'serviceMiddleware'): readonly Middleware[] => {
     const { plugin, options } = entry;
     const functions = registration.listOf(entry, name, () => plugin[name]?.(options));
@@ -178,7 +184,7 @@ const fitMiddleware = (entries: readonly LoadedPlugin[], registration: Registrat
   };
 };
 
-const fitObservers = (entries: readonly LoadedPlugin[]): readonly RegisteredObserver[] =>
+const collectObservers = (entries: readonly LoadedPlugin[]): readonly RegisteredObserver[] =>
   entries.flatMap(({ plugin, options }) => {
     if (!plugin.observer) return [];
     return [{ plugin: plugin.name, open: (context: ObserverContext) => plugin.observer!(options, context) }];

@@ -37,14 +37,14 @@ export class Prepared {
  * Longer `Accept` and `Accept-Encoding` headers are ignored, as RFC 9110 (12.5.1, 12.5.3) allows. Parsing them would
  * cost more than the response. Browsers send at most 200 characters.
  */
-const LONGEST_JUDGED = 512;
+const MAX_NEGOTIATED_LENGTH = 512;
 
 export type Encoding = 'br' | 'gzip' | 'identity';
 
 // The published types of negotiator 0.6 lack the second argument of version 1.
 type ChooseEncodings = (available: readonly string[], options: { preferred: readonly string[] }) => string[];
 
-const judgeEncoding = memoize((value): Encoding => {
+const negotiateEncoding = memoize((value): Encoding => {
   const negotiator = new Negotiator({ headers: { 'accept-encoding': value } });
   const encodings = negotiator.encodings.bind(negotiator) as ChooseEncodings;
   const [best] = encodings(['br', 'gzip', 'identity'], { preferred: ['br', 'gzip'] });
@@ -53,7 +53,9 @@ const judgeEncoding = memoize((value): Encoding => {
 
 /** The best encoding that the client accepts, or identity if it accepts none, as RFC 9110 (12.5.3) allows. */
 export const chooseEncoding = (acceptEncoding: string | undefined): Encoding =>
-  acceptEncoding === undefined || acceptEncoding.length > LONGEST_JUDGED ? 'identity' : judgeEncoding(acceptEncoding);
+  acceptEncoding === undefined || acceptEncoding.length > MAX_NEGOTIATED_LENGTH
+    ? 'identity'
+    : negotiateEncoding(acceptEncoding);
 
 /** Chooses the best offer of an endpoint for an `Accept` header; undefined if the header excludes all. */
 export const mediaTypeChooser = <Offer extends { readonly mediaType: string }>(offers: readonly Offer[]) => {
@@ -63,7 +65,7 @@ export const mediaTypeChooser = <Offer extends { readonly mediaType: string }>(o
     return offers.find(({ mediaType }) => mediaType === best) ?? null;
   });
   return (accept: string | undefined): Offer | undefined =>
-    accept === undefined || accept.length > LONGEST_JUDGED ? offers[0] : (judge(accept) ?? undefined);
+    accept === undefined || accept.length > MAX_NEGOTIATED_LENGTH ? offers[0] : (judge(accept) ?? undefined);
 };
 
 const gzipAsync = promisify(gzip);

@@ -24,15 +24,15 @@ import type { Vintages } from './vintages.js';
 import type { WorkQueue } from './work-queue.js';
 
 /** Sets `ctx.body` to the route's representation; the last middleware of every route. */
-export const handleRoute = (represent: Represent): ServiceMiddleware => {
-  const settle = (ctx: ServiceContext, { representation, snapshotVersion, isCached }: Represented): void => {
+export const handleRoute = (buildResponse: BuildResponse): ServiceMiddleware => {
+  const settle = (ctx: ServiceContext, { representation, snapshotVersion, isCached }: BuiltResponse): void => {
     ctx.state.snapshotVersion = snapshotVersion;
     ctx.state.cacheHit = isCached;
     ctx.body = representation;
   };
   return (ctx) => {
-    const represented = represent(ctx);
-    return represented instanceof Promise ? represented.then((found) => settle(ctx, found)) : settle(ctx, represented);
+    const built = buildResponse(ctx);
+    return built instanceof Promise ? built.then((found) => settle(ctx, found)) : settle(ctx, built);
   };
 };
 
@@ -75,7 +75,7 @@ export const mountContext = (
     request: (target: string) => requestWithin(koa, `${basePath}${target}`, outer),
   });
 
-interface RepresentDependencies {
+interface ResponseDependencies {
   readonly snapshots: CurrentSnapshot;
   readonly vintages: Vintages;
   readonly cache: SharedCache;
@@ -85,7 +85,7 @@ interface RepresentDependencies {
   readonly state: { readonly read: () => ServiceState };
 }
 
-interface Represented {
+interface BuiltResponse {
   readonly representation: Representation;
   readonly isCached: boolean;
   /** The version of the snapshot that a data route has read. */
@@ -96,12 +96,12 @@ interface Represented {
  * Finds or computes the representation of a route's response, compressed as the client accepts it. Only a cached
  * representation of the current snapshot is returned without a promise.
  */
-export type Represent = (ctx: ServiceContext) => Represented | Promise<Represented>;
+export type BuildResponse = (ctx: ServiceContext) => BuiltResponse | Promise<BuiltResponse>;
 
 /** The caller of requests that this process makes itself. */
 const LOCAL = 'local';
 
-export const representer = (dependencies: RepresentDependencies): Represent => {
+export const responseBuilder = (dependencies: ResponseDependencies): BuildResponse => {
   const { snapshots, vintages, work, compression } = dependencies;
   const askService = serviceAsker(dependencies);
   const currentSnapshot = () => {
@@ -109,16 +109,16 @@ export const representer = (dependencies: RepresentDependencies): Represent => {
     if (!served) throw new StorageError('unavailable', 'No snapshot has been published yet.');
     return served;
   };
-  const compute = async (request: DataRequest, pauses: Pauses): Promise<Represented> => {
+  const compute = async (request: DataRequest, pauses: Pauses): Promise<BuiltResponse> => {
     const served = currentSnapshot();
     const representation = await served.answer(request, pauses);
     return { representation, isCached: false, snapshotVersion: served.version };
   };
-  const isReady = ({ representation }: Represented, ctx: ServiceContext) => representation.has(encodingFor(ctx));
+  const isReady = ({ representation }: BuiltResponse, ctx: ServiceContext) => representation.has(encodingFor(ctx));
   const encodingFor = ({ req }: ServiceContext): Encoding =>
     compression ? chooseEncoding(req.headers['accept-encoding'] as string | undefined) : 'identity';
   /** Computes and compresses a response when it is the caller's turn. */
-  const inTurn = (ctx: ServiceContext, find: (pauses: Pauses) => Represented | Promise<Represented>) =>
+  const inTurn = (ctx: ServiceContext, find: (pauses: Pauses) => BuiltResponse | Promise<BuiltResponse>) =>
     work.run(
       ctx.state.caller?.id ?? LOCAL,
       async (pauses) => {
@@ -154,12 +154,16 @@ export const representer = (dependencies: RepresentDependencies): Represent => {
 
 const UNSHARED = linesOf({ 'Cache-Control': 'private, no-cache' });
 
-const serviceAsker = ({ state, clock }: RepresentDependencies) => {
+const serviceAsker = ({ state, clock }: ResponseDependencies) => {
   // Some handlers always return the same object, such as a document that is built once.
   const known = new WeakMap<object, Representation>();
   /** The ETag of each route's last response, and when it last changed, for `Last-Modified`. */
   const last = new WeakMap<ServiceRoute, { readonly etag: string; readonly since: Date }>();
-  const represent = async (route: ServiceRoute, input: object, request: ServiceRequest): Promise<Representation> => {
+  const buildRepresentation = async (
+    route: ServiceRoute,
+    input: object,
+    request: ServiceRequest,
+  ): Promise<Representation> => {
     const read = state.read();
     const data = (await route.handler(input as never, { state: read, ...request })) as object;
     const before = known.get(data);
@@ -174,7 +178,7 @@ const serviceAsker = ({ state, clock }: RepresentDependencies) => {
     return representation;
   };
   return (route: ServiceRoute, input: object, request: ServiceRequest): Promise<Representation> =>
-    ofRoute(route, () => represent(route, input, request));
+    ofRoute(route, () => buildRepresentation(route, input, request));
 };
 
 /** The request that a handler gets if all callers share its response. */
@@ -182,7 +186,7 @@ const SHARED_REQUEST: ServiceRequest = { caller: null, account: null, headers: {
 
 /** Returns a representation that all replicas and shared caches use for `sharedSeconds`. */
 const askReplicas = async (
-  { cache, clock, state }: RepresentDependencies,
+  { cache, clock, state }: ResponseDependencies,
   { pattern }: ServedRoute,
   route: ServiceRoute,
   input: object,
@@ -205,11 +209,11 @@ interface InnerResponse {
 }
 
 /** Headers about the body, the connection or the response format of the outer request. */
-const OF_THE_OUTER_ONE =
+const OUTER_REQUEST_HEADERS =
   /^(accept|accept-encoding|connection|content-.*|expect|if-.*|keep-alive|mcp-.*|range|te|trailer|transfer-encoding|upgrade)$/;
 
 const passedOn = (headers: IncomingHttpHeaders): IncomingHttpHeaders =>
-  Object.fromEntries(Object.entries(headers).filter(([name]) => !OF_THE_OUTER_ONE.test(name)));
+  Object.fromEntries(Object.entries(headers).filter(([name]) => !OUTER_REQUEST_HEADERS.test(name)));
 
 /**
  * Sends a request through the middleware without a socket.

@@ -67,13 +67,13 @@ const contextOf = (request: DataRequest, snapshot: SnapshotReader, headers: Reco
  * Rejects with the handler's error.
  * @param pauses awaited between the batches of a list
  */
-export const representData = (
+export const buildRepresentation = (
   request: DataRequest,
   snapshot: SnapshotReader,
   pauses: Pauses,
-): Promise<Representation> => ofRoute(request.route, () => represent(request, snapshot, pauses));
+): Promise<Representation> => ofRoute(request.route, () => build(request, snapshot, pauses));
 
-const represent = async (request: DataRequest, snapshot: SnapshotReader, pauses: Pauses): Promise<Representation> => {
+const build = async (request: DataRequest, snapshot: SnapshotReader, pauses: Pauses): Promise<Representation> => {
   const { route, input, format } = request;
   const headers: Record<string, string> = {};
   const response = await route.handler(input as never, contextOf(request, snapshot, headers));

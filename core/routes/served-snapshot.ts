@@ -4,10 +4,10 @@ import type { SnapshotReader } from '../contracts/plugin.js';
 import type { Clock, Logger } from '../contracts/runtime.js';
 import type { Snapshot, StorageAdapter } from '../contracts/storage.js';
 import { checkedSnapshot, sharedReader, type TimedRead, timedReader } from '../data/checked-snapshot.js';
-import { StorageError } from '../errors.js';
+import { ApiError, StorageError } from '../errors.js';
 import type { Representation } from '../response/representation.js';
 import { BackgroundPacing, type Pauses } from '../util/event-loop.js';
-import { type DataRequest, normalizedIn, representData } from './route-response.js';
+import { buildRepresentation, type DataRequest, normalizedIn } from './route-response.js';
 
 class ServedSnapshot {
   readonly responses: ResponseCache;
@@ -65,7 +65,7 @@ class ServedSnapshot {
   #compute(request: DataRequest, read: TimedRead, pauses: Pauses): Promise<Representation> {
     return this.responses.getOrCompute(request.cacheKey, () =>
       this.#whileOpen(async () => {
-        const representation = await read((reader) => representData(request, reader, pauses));
+        const representation = await read((reader) => buildRepresentation(request, reader, pauses));
         this.#requests.set(request.cacheKey, request);
         return representation;
       }),
@@ -173,11 +173,14 @@ export class CurrentSnapshot {
       try {
         await warm(request);
       } catch (error) {
-        // The new snapshot may lack a document: its request gets a 404 later. An unavailable store ends the warming.
+        // An unavailable store ends the warming.
         if (error instanceof StorageError) {
           logger.warn({ err: error }, 'warming the new snapshot was interrupted');
           return;
         }
+        // The new snapshot may lack a document, whose request then gets a 404.
+        if (!(error instanceof ApiError))
+          logger.warn({ err: error }, 'a response could not be built for the new snapshot');
       }
     }
   }

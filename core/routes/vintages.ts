@@ -6,7 +6,7 @@ import { ApiError, errors } from '../errors.js';
 import { AS_OF } from '../registry/route-defaults.js';
 import type { Representation } from '../response/representation.js';
 import type { Pauses } from '../util/event-loop.js';
-import { type DataRequest, normalizedIn, representData } from './route-response.js';
+import { buildRepresentation, type DataRequest, normalizedIn } from './route-response.js';
 import { ResponseCache } from './served-snapshot.js';
 
 interface VintagesOptions {
@@ -50,7 +50,7 @@ export const createVintages = ({ adapter, collections, cacheBytes, answerMs }: V
         const cacheKey = `${named}${snapshotVersion} ${publishedAt.getTime()} ${normalized.cacheKey}`;
         const cached = responses.get(cacheKey);
         if (cached) return { representation: cached, isCached: true, snapshotVersion };
-        const compute = () => read((reader) => representData({ ...normalized, asOf: date }, reader, pauses));
+        const compute = () => read((reader) => buildRepresentation({ ...normalized, asOf: date }, reader, pauses));
         return { representation: await responses.getOrCompute(cacheKey, compute), isCached: false, snapshotVersion };
       } finally {
         snapshot.release();

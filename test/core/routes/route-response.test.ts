@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { type DataRoute, dataRoute, type SnapshotReader } from '../../../core/contracts/plugin.js';
 import { csvFormat, type Format, jsonFormat } from '../../../core/response/formats.js';
 import { parquetFormat } from '../../../core/response/parquet-format.js';
-import { representData } from '../../../core/routes/route-response.js';
+import { buildRepresentation } from '../../../core/routes/route-response.js';
 import { BackgroundPacing, longWork, type Pauses } from '../../../core/util/event-loop.js';
 
 const snapshot = { version: 'v1', publishedAt: new Date(0) } as SnapshotReader;
@@ -19,7 +19,7 @@ const represent = (data: unknown, format: Format = jsonFormat, pauses: Pauses = 
     response: { description: 'Things.', schema: {}, example: {} },
     handler: async () => ({ data }),
   }) as DataRoute;
-  return representData({ cacheKey: '', route, input: {}, format }, snapshot, pauses);
+  return buildRepresentation({ cacheKey: '', route, input: {}, format }, snapshot, pauses);
 };
 
 class CountedPace extends BackgroundPacing {
@@ -34,7 +34,7 @@ async function* inBatches<T>(batches: readonly T[]): AsyncGenerator<T> {
   yield* batches;
 }
 
-describe('representData() of a list in batches', () => {
+describe('buildRepresentation() of a list in batches', () => {
   const rows = fc.array(fc.record({ a: fc.jsonValue(), b: fc.string({ unit: 'grapheme' }) }), { maxLength: 5 });
 
   for (const [name, format] of [

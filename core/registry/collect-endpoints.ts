@@ -27,7 +27,7 @@ export interface RegisteredMount extends Registered {
 type MiddlewareOf = (plugin: Plugin) => readonly Middleware[];
 
 /** Collects the mounts. A mount of a default plugin is omitted if another plugin mounts the same path. */
-export const fitMounts = (
+export const collectMounts = (
   entries: readonly LoadedPlugin[],
   middlewareOf: MiddlewareOf,
   registration: Registration,
@@ -79,7 +79,7 @@ const mountErrors = (mount: Mount): string[] => {
 };
 
 /** Collects the routes that have no errors. */
-export const fitRoutes = (
+export const collectRoutes = (
   entries: readonly LoadedPlugin[],
   middlewareOf: MiddlewareOf,
   contextOf: (plugin: Plugin) => PluginContext,
@@ -112,7 +112,7 @@ const isFit = (route: Route, plugin: Plugin, registration: Registration): boolea
 };
 
 /** The error kinds of the framework and of all routes, by code. */
-export const fitErrors = (
+export const collectErrors = (
   routes: readonly RegisteredRoute[],
   registration: Registration,
 ): ReadonlyMap<string, ErrorKind> => {

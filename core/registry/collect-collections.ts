@@ -12,7 +12,7 @@ interface FittedCollections {
 }
 
 /** Collects the collections. Two plugins may declare the same one. */
-export const fitCollections = (
+export const collectCollections = (
   entries: readonly LoadedPlugin[],
   resolvePath: (path: string) => string,
   registration: Registration,
