@@ -6,6 +6,7 @@ import type { Parameter, Plugin, Route } from '../contracts/plugin.js';
 import type { InterfaceChange, ServiceInfo } from '../contracts/service.js';
 import type { RegisteredRoute, Registry } from '../registry/register-plugins.js';
 import { declaredHeaders, isLimited, isShared, listColumns, needsKey } from '../registry/route-defaults.js';
+import { READ_METHODS } from '../response/headers.js';
 import { routeFormats } from '../response/route-formats.js';
 import { errorResponses, errorSchema, type HeaderName, headerComponents, headerReferences } from './responses.js';
 
@@ -36,7 +37,7 @@ export const openApiDocument = (
     tags: plugins.filter(({ name }) => used.has(name)).map(({ name, description }) => ({ name, description })),
     paths,
     // Pages and other protocols, which OpenAPI cannot describe. Their paths have no base path.
-    'x-mounts': mounts.map(({ mount: { path, summary, methods = ['GET', 'HEAD'], key = false } }) => ({
+    'x-mounts': mounts.map(({ mount: { path, summary, methods = READ_METHODS, key = false } }) => ({
       path,
       summary,
       methods,

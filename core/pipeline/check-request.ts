@@ -2,11 +2,10 @@
 import type { IncomingMessage } from 'node:http';
 import { ApiError, errors } from '../errors.js';
 import type { Format } from '../response/formats.js';
-import { allowOf, type CommonHeaders } from '../response/headers.js';
+import { allowOf, type CommonHeaders, READ_METHODS } from '../response/headers.js';
 import { Prepared } from '../response/representation.js';
 import type { Match, ServiceMiddleware } from './state.js';
 
-const READS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 const BODY_REFUSED = 'This API takes no request bodies: send the request without one.';
 const BODY_DETAILS = { details: [{ in: 'body', name: '', issue: 'must be absent' }] } as const;
 
@@ -17,7 +16,7 @@ export const checkRequest =
     const { req, res, state } = ctx;
     const { endpoint } = state.match!;
     const method = req.method ?? '';
-    const isBodyRead = endpoint?.mount && endpoint.methods.includes(method) && !READS.has(method);
+    const isBodyRead = endpoint?.mount && endpoint.methods.includes(method) && !READ_METHODS.includes(method);
     // Node would take an unread body for the next request, so the connection closes.
     if (!isBodyRead && hasBody(req)) res.shouldKeepAlive = false;
     if (state.error) throw state.error;
@@ -41,7 +40,7 @@ export const requestError = (
     const sentence = endpoint.mount && `This endpoint takes ${allowOf(endpoint.methods)}.`;
     return new ApiError(errors.method_not_allowed, sentence, { headers: headers.allow(endpoint.methods) });
   }
-  if (hasBody(req) && (!endpoint || READS.has(method))) {
+  if (hasBody(req) && (!endpoint || READ_METHODS.includes(method))) {
     return new ApiError(errors.invalid_parameter, BODY_REFUSED, BODY_DETAILS);
   }
   if (error) return error;

@@ -5,7 +5,7 @@ import type { Logger } from '../contracts/runtime.js';
 import { ApiError, type ErrorKind, errors, KeyStoreError, LimiterUnavailable, StorageError } from '../errors.js';
 import { maskKeys } from '../keys/key.js';
 import { JSON_TYPE } from './formats.js';
-import { allowOf, type CommonHeaders, linesOf, newRequestId } from './headers.js';
+import { allowOf, type CommonHeaders, linesOf, newRequestId, READ_METHODS } from './headers.js';
 import { Prepared, payloadOf } from './representation.js';
 import { FastResponse, send, setHead } from './writer.js';
 
@@ -196,5 +196,5 @@ export const refusal = (
 export const socketRefusals = (headers: CommonHeaders) => ({
   malformed: refusal(new ApiError(errors.invalid_parameter, 'The request is not valid HTTP/1.1.'), headers),
   headersTooLarge: refusal(new ApiError(errors.headers_too_large), headers),
-  connect: refusal(new ApiError(errors.method_not_allowed), headers, { more: { Allow: allowOf(['GET', 'HEAD']) } }),
+  connect: refusal(new ApiError(errors.method_not_allowed), headers, { more: { Allow: allowOf(READ_METHODS) } }),
 });

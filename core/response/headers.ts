@@ -68,8 +68,8 @@ const ACCEPTED: readonly string[] = [
   'X-Request-Id',
 ];
 
-/** Methods whose requests have no body. */
-const READS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
+/** The methods of routes, and of mounts by default. Their requests have no body. */
+export const READ_METHODS: readonly string[] = ['GET', 'HEAD'];
 
 /** On every response: no browser may render JSON, frame it, or guess another type. A mount can set its own policy. */
 const FIXED = {
@@ -109,7 +109,7 @@ export const commonHeaders = ({ cors, keepAliveTimeoutMs, declared = [] }: Commo
         'Access-Control-Allow-Methods': allowOf(methods),
         'Access-Control-Allow-Headers': [
           ...ACCEPTED,
-          ...(methods.every((method) => READS.has(method)) ? [] : ['Content-Type']),
+          ...(methods.every((method) => READ_METHODS.includes(method)) ? [] : ['Content-Type']),
           ...requestHeaders,
         ].join(', '),
         'Access-Control-Max-Age': String(cors.maxAgeSeconds),
