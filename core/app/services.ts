@@ -30,7 +30,7 @@ import { RouteTable } from '../routes/route-table.js';
 import { CurrentSnapshot } from '../routes/served-snapshot.js';
 import { createVintages, type Vintages } from '../routes/vintages.js';
 import { WorkQueue } from '../routes/work-queue.js';
-import { createAuthenticator, type OpenAuthenticator } from './authenticator.js';
+import { createAuthenticator, type OpenAuthenticator } from './create-authenticator.js';
 import { type Modules, pathResolver } from './load-modules.js';
 import { createLogger } from './logger.js';
 import { RunningSettings } from './running-settings.js';

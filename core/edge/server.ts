@@ -176,7 +176,7 @@ export class HttpServer {
 
   /** @throws OperatorError once `close` has been called */
   #assertOpen(): void {
-    if (this.#closed) throw new OperatorError('The application has been closed. Make another one to listen again.');
+    if (this.#closed) throw new OperatorError('The application is closed. Create another one to listen again.');
   }
 
   /** From now on every response closes its connection. */

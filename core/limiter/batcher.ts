@@ -1,7 +1,7 @@
 /** Collects the requests of one turn of the event loop, asks Redis for their permits in one call, and settles them. */
 import type { Decision, Quotas } from '../contracts/limiter.js';
 import type { Clock } from '../contracts/runtime.js';
-import { Caller, type Settle } from './caller.js';
+import { CallerState, type Settle } from './caller.js';
 import { CallsInFlight, type Sent } from './calls.js';
 import { Decisions, type Entry } from './decisions.js';
 import { prefetchCount, returnPrefetched } from './prefetch.js';
@@ -21,7 +21,7 @@ export interface BatcherOptions {
   readonly isUnreachable: () => boolean;
   readonly onFailure: (batcher: Batcher, error: unknown) => void;
   readonly onDataLoss: () => void;
-  readonly decideLocally: (caller: Caller) => Decision | Promise<never>;
+  readonly decideLocally: (caller: CallerState) => Decision | Promise<never>;
 }
 
 /** Callers per call. This bounds the time for which one call blocks Redis. */
@@ -40,10 +40,10 @@ export class Batcher {
   readonly #calls: CallsInFlight<Batch>;
   readonly sync: PartitionSync;
   readonly decisions: Decisions;
-  #queue: Caller[] = [];
+  #queue: CallerState[] = [];
   #isScheduled = false;
   /** Callers that may have expired permits or unreported rejections. The timer reports them. */
-  readonly #unreported = new Set<Caller>();
+  readonly #unreported = new Set<CallerState>();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: BatcherOptions) {
@@ -71,8 +71,8 @@ export class Batcher {
     return this.sync.inFlight > 0 || this.#queue.length > 0;
   }
 
-  createCaller(name: string): Caller {
-    return new Caller(this, name, new SlidingWindow(this.#bucketMs), this.sync.epoch);
+  createCaller(name: string): CallerState {
+    return new CallerState(this, name, new SlidingWindow(this.#bucketMs), this.sync.epoch);
   }
 
   /** Sends a call without callers if none was sent for `idleMs`. Its reply shows whether Redis lost data. */
@@ -81,7 +81,7 @@ export class Batcher {
   }
 
   /** Forgets the last reply and returns prefetched permits, since both belong to the previous limit. */
-  changeLimit(caller: Caller, limit: number, quotas: Quotas | undefined): void {
+  changeLimit(caller: CallerState, limit: number, quotas: Quotas | undefined): void {
     caller.limit = limit;
     caller.quotas = quotas;
     caller.remaining = 0;
@@ -90,7 +90,7 @@ export class Batcher {
   }
 
   /** Decides by a prefetched permit, or with the next call. */
-  take(caller: Caller, now: number): Decision | Promise<Decision> {
+  take(caller: CallerState, now: number): Decision | Promise<Decision> {
     const { prefetched } = caller;
     if (prefetched) {
       if (now < prefetched.expiresAt) return this.decisions.allow(caller, prefetched, now);
@@ -104,13 +104,13 @@ export class Batcher {
   }
 
   /** Rejects a request without a call. */
-  reject(caller: Caller, now: number): Decision {
+  reject(caller: CallerState, now: number): Decision {
     if (caller.usage) this.#reportLater(caller);
     return this.decisions.reject(caller, now);
   }
 
   /** Sends a call for this caller if Redis has to learn something about it. */
-  report(caller: Caller): void {
+  report(caller: CallerState): void {
     if (caller.waiting || this.sync.needsCall(caller)) this.enqueue(caller);
   }
 
@@ -129,7 +129,7 @@ export class Batcher {
     for (const caller of this.#unreported) returnPrefetched(caller);
   }
 
-  enqueue(caller: Caller): void {
+  enqueue(caller: CallerState): void {
     if (caller.waiting) return;
     caller.waiting = NONE;
     this.#queue.push(caller);
@@ -159,7 +159,7 @@ export class Batcher {
     }
   }
 
-  #dequeue(caller: Caller, now: number): Entry {
+  #dequeue(caller: CallerState, now: number): Entry {
     const { limit, quotas, waiting = NONE } = caller;
     caller.waiting = undefined;
     const permits = waiting.length + prefetchCount(caller, waiting.length, now, this.#bucketMs);
@@ -196,7 +196,7 @@ export class Batcher {
     }
   }
 
-  #reportLater(caller: Caller): void {
+  #reportLater(caller: CallerState): void {
     this.#unreported.add(caller);
     this.#timer ??= setTimeout(this.#reportUnreported, this.#bucketMs).unref();
   }

@@ -38,7 +38,7 @@ export class SyncedCaller {
   ) {}
 }
 
-export class Caller extends SyncedCaller {
+export class CallerState extends SyncedCaller {
   limit = 0;
   quotas: Quotas | undefined = undefined;
   /** Requests for the next call. undefined: the caller is not queued. */

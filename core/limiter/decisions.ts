@@ -1,7 +1,7 @@
 /** Turns the grants of Redis into decisions, and stores what a reply says about a caller's next requests. */
 import type { Decision } from '../contracts/limiter.js';
 import type { Clock } from '../contracts/runtime.js';
-import type { Caller, PrefetchedPermits, Settle } from './caller.js';
+import type { CallerState, PrefetchedPermits, Settle } from './caller.js';
 import { addPrefetched, mayPrefetch, returnPrefetched, usePrefetched } from './prefetch.js';
 import { dayOf, quotaLeft, quotaStates, withQuotas } from './quotas.js';
 import type { Demand, PartitionSync } from './resync.js';
@@ -9,7 +9,7 @@ import { type AppliedReply, dayOfBucket, type Grant } from './script.js';
 
 /** A caller in a batch, and the requests that wait for its permits. */
 export interface Entry extends Demand {
-  readonly caller: Caller;
+  readonly caller: CallerState;
   readonly waiting: readonly Settle[];
 }
 
@@ -36,7 +36,7 @@ export class Decisions {
   }
 
   /** The state of a caller's quotas. @param time of Redis's clock */
-  quotas({ usage, prefetched, quotas }: Caller, time: number): Decision['quotas'] {
+  quotas({ usage, prefetched, quotas }: CallerState, time: number): Decision['quotas'] {
     if (!usage || !quotas) return undefined;
     const { day, month } = usage.used(dayOf(time));
     const unused = prefetched?.count ?? 0;
@@ -44,7 +44,7 @@ export class Decisions {
   }
 
   /** Allows a request by a prefetched permit, which must not have expired. */
-  allow(caller: Caller, prefetched: PrefetchedPermits, now: number): Decision {
+  allow(caller: CallerState, prefetched: PrefetchedPermits, now: number): Decision {
     const { limit, resetAt, usage } = caller;
     usePrefetched(caller, prefetched);
     caller.window.add(now, 1, limit, this.windowMs);
@@ -55,7 +55,7 @@ export class Decisions {
   }
 
   /** Rejects a request that Redis would reject. */
-  reject(caller: Caller, now: number): Decision {
+  reject(caller: CallerState, now: number): Decision {
     const { usage, limit, resetAt } = caller;
     const time = this.redisTime(now);
     usage?.addRejected(dayOf(time), 1);
@@ -113,7 +113,7 @@ export class Decisions {
   }
 
   /** Requests that arrived during the call use prefetched permits. */
-  #serveWaiting(caller: Caller, now: number): void {
+  #serveWaiting(caller: CallerState, now: number): void {
     const { prefetched, waiting } = caller;
     if (!prefetched || !waiting || waiting.length === 0 || now >= prefetched.expiresAt) return;
     for (const settle of waiting.splice(0, prefetched.count)) settle(this.allow(caller, prefetched, now));

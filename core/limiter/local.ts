@@ -1,7 +1,7 @@
 /** Decisions without Redis. */
 import type { Decision } from '../contracts/limiter.js';
 import { LimiterUnavailable } from '../errors.js';
-import type { Caller } from './caller.js';
+import type { CallerState } from './caller.js';
 import { dayOf, withQuotas } from './quotas.js';
 
 /** What happens to requests while Redis is unreachable. */
@@ -35,7 +35,7 @@ export class LocalLimits {
   }
 
   /** What this replica allows, Redis has to learn: the caller needs a resync. */
-  decide(caller: Caller, now: number): Decision | Promise<never> {
+  decide(caller: CallerState, now: number): Decision | Promise<never> {
     const { policy } = this.#options;
     if (policy === 'closed') return Promise.reject(new LimiterUnavailable(OUTAGE_MESSAGES.closed));
     const { limit, usage, batcher } = caller;
@@ -52,7 +52,7 @@ export class LocalLimits {
     return withQuotas(decision, batcher.decisions.quotas(caller, time));
   }
 
-  #decideByShare({ limit, quotas, usage, window }: Caller, now: number, today: number): Decision {
+  #decideByShare({ limit, quotas, usage, window }: CallerState, now: number, today: number): Decision {
     const { windowMs, replicas } = this.#options;
     const share = this.#share(limit, now);
     const hasQuota = !usage || !quotas || usage.hasLocalShare(quotas, today, replicas);

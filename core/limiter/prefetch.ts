@@ -1,5 +1,5 @@
 /** Prefetched permits: a busy caller gets permits before it needs them, so that most of its requests need no call. */
-import type { Caller, PrefetchedPermits, SyncedCaller } from './caller.js';
+import type { CallerState, PrefetchedPermits, SyncedCaller } from './caller.js';
 
 /**
  * A call prefetches the requests of this many buckets. Half of the current bucket is left on average. With three times
@@ -20,7 +20,7 @@ export const mayPrefetch = (limit: number): boolean => limit * MOST_OF_REMAINING
  * bucket says nothing about the demand to come.
  */
 export const prefetchCount = (
-  { window, remaining }: Caller,
+  { window, remaining }: CallerState,
   waiting: number,
   now: number,
   bucketMs: number,

@@ -8,7 +8,7 @@ import { CircuitBreaker } from '../redis/breaker.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { withTimeout } from '../util/with-timeout.js';
 import { Batcher } from './batcher.js';
-import type { Caller } from './caller.js';
+import type { CallerState } from './caller.js';
 import { Callers, MOST_ADDRESSES } from './callers.js';
 import { LocalLimits, OUTAGE_MESSAGES, type OutagePolicy } from './local.js';
 import { partitionKeys, partitionOf } from './partition.js';
@@ -51,7 +51,7 @@ export class RedisLimiter implements Limiter {
   readonly #policy: OutagePolicy;
   readonly #clock: Clock;
   readonly #batchers: readonly Batcher[];
-  readonly #callers: Callers<Caller>;
+  readonly #callers: Callers<CallerState>;
   readonly #local: LocalLimits;
   readonly #breaker: CircuitBreaker;
   /** Where the last call failed. The breaker probes this partition. */
