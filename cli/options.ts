@@ -7,7 +7,9 @@ export class UsageError extends OperatorError {}
 
 const parseTime = (text: string): Date => {
   const time = new Date(text);
-  if (!/^\d{4}-\d\d-\d\dT.*Z$/.test(text) || Number.isNaN(time.getTime()))
+  // `Date` reads 31 February as 3 March.
+  const isCalendarDay = !Number.isNaN(time.getTime()) && time.toISOString().startsWith(text.slice(0, 10));
+  if (!/^\d{4}-\d\d-\d\dT.*Z$/.test(text) || !isCalendarDay)
     throw new InvalidArgumentError('It must be a time in UTC such as 2026-03-01T12:00:00Z.');
   return time;
 };

@@ -6,6 +6,7 @@ import type { Command } from 'commander';
 import { OperatorError } from '../../core/errors.js';
 import { fileErrorReason } from '../../core/util/error-reason.js';
 import { packageRoot, packageVersion } from '../../core/util/package.js';
+import { makeFolder } from '../../core/util/write-atomic.js';
 import { adapters, plugins } from '../../product.js';
 import { UsageError } from '../options.js';
 import { print, toJson } from '../output.js';
@@ -66,7 +67,7 @@ export const writeTemplate = async (kind: TemplateKind, name: string, to: string
   const values = valuesOf(name);
   const fill = (text: string): string => text.replace(/\{\{(\w+)\}\}/g, (_, key: string) => values[key] ?? '');
   try {
-    await mkdir(to, { recursive: true });
+    await makeFolder(to);
     // Fails if the folder exists, so that no file is overwritten.
     await mkdir(folder);
     const entries = await readdir(template, { recursive: true, withFileTypes: true });

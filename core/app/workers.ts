@@ -16,6 +16,8 @@ import type { Assignment, Listening, ToPrimary, ToWorker } from './worker-link.j
 const STEADY_MS = 10_000;
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 10_000;
+/** How long workers may take to close their stores at shutdown, after the drain. */
+const CLOSE_MS = 2000;
 /** A scrape omits workers that have not replied after this time. */
 const SCRAPE_MS = 2000;
 
@@ -66,6 +68,10 @@ export class Workers {
     // Workers accept connections themselves. If this process distributed them, a connection that every worker refuses
     // because of `server.maxConnections` would be passed around for as long as it is open.
     cluster.schedulingPolicy = cluster.SCHED_NONE;
+    // A worker that exits resets O_NONBLOCK of a shared standard output, so that a full pipe would block this process.
+    cluster.setupPrimary({ stdio: ['ignore', 2, 2, 'ipc'] });
+    // A worker that does not react to messages must not outlive this process.
+    process.once('exit', () => this.#kill());
   }
 
   /**
@@ -119,12 +125,29 @@ export class Workers {
     for (let number = 1; ; number++) if (!taken.has(number)) return number;
   }
 
-  /** Ends all workers; rejects if one of them did not end cleanly. */
+  #kill(): void {
+    for (const worker of this.#running.keys()) worker.process.kill('SIGKILL');
+  }
+
+  /**
+   * Ends all workers. Kills those that have not ended `server.drainMs` and 2 seconds after the delay.
+   * @throws Error if a worker did not end cleanly
+   */
   async stop(delayMs: number): Promise<void> {
     this.#stopping = true;
     const ends = [...this.#running.keys()].map((worker) => new Promise((resolve) => worker.once('exit', resolve)));
     for (const worker of this.#running.keys()) this.#send(worker, { kind: 'stop', delayMs });
+    const { drainMs } = this.#assignment.loaded.config.server;
+    const deadline = setTimeout(
+      () => {
+        const workerPids = [...this.#running.keys()].map((worker) => worker.process.pid);
+        this.#logger.error({ workerPids }, 'workers did not end in time and are killed');
+        this.#kill();
+      },
+      delayMs + drainMs + CLOSE_MS,
+    );
     await Promise.all(ends);
+    clearTimeout(deadline);
     if (this.#failed) throw new Error('A worker did not end cleanly.');
   }
 

@@ -59,17 +59,37 @@ const applyOwnership = async (file: FileHandle, { uid, gid, mode }: Ownership): 
 export const ownNewFile = async (path: string, file: FileHandle, options: NewFile = {}): Promise<void> =>
   applyOwnership(file, await ownershipOfNew(path, options));
 
+/** As a recursive `mkdir`, which on Linux never ends for a path below /proc. */
+const makeMissing = async (path: string): Promise<string | undefined> => {
+  const missing: string[] = [];
+  for (let at = path; !(await exists(at)); at = dirname(at)) missing.unshift(at);
+  for (const folder of missing) {
+    await mkdir(folder).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error;
+    });
+  }
+  return missing[0];
+};
+
+const exists = (path: string): Promise<boolean> =>
+  stat(path).then(
+    () => true,
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return false;
+      throw error;
+    },
+  );
+
 /**
  * Makes a folder and those above it. As root they get the owner and group of the folder that they are made in.
  * @returns the first folder that was made; undefined if all exist
  */
 export const makeFolder = async (path: string): Promise<string | undefined> => {
-  const first = await mkdir(path, { recursive: true });
-  if (first === undefined || process.getuid?.() !== 0) return first;
-  const top = resolve(first);
+  const top = await makeMissing(resolve(path));
+  if (top === undefined || process.getuid?.() !== 0) return top;
   const { uid, gid } = await stat(dirname(top));
   for (let folder = resolve(path); folder.startsWith(top); folder = dirname(folder)) await chown(folder, uid, gid);
-  return first;
+  return top;
 };
 
 /** Makes the directory entry durable, where the system allows it. */

@@ -127,6 +127,19 @@ describe('workers', () => {
     taken.close();
   });
 
+  it('are killed if they do not end within server.drainMs and 2 seconds', async () => {
+    const service = await started({ METRO__SERVER__DRAIN_MS: '200', METRO__SERVER__DRAIN_DELAY_MS: '0' });
+    const [stuck] = await until(() => {
+      const pids = pidsThatSaid(service, 'listening');
+      return pids.length === 2 ? pids : undefined;
+    });
+    process.kill(stuck!, 'SIGSTOP');
+    service.process.kill('SIGTERM');
+    expect(await service.exited).to.deep.equal([1, null]);
+    expect(service.output.stderr).to.contain('workers did not end in time');
+    expect(() => process.kill(stuck!, 0)).to.throw('ESRCH');
+  });
+
   it('exit at once at the second signal', async () => {
     const service = await started({ METRO__SERVER__DRAIN_DELAY_MS: '600000' });
     service.process.kill('SIGTERM');

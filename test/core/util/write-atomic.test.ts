@@ -122,3 +122,10 @@ describe('writeFileAtomic(path, content)', () => {
     });
   });
 });
+
+describe('makeFolder(path)', () => {
+  it('rejects a path in which no folder can be made, such as one below /proc', async () => {
+    const error = await makeFolder('/proc/none/below').catch((reason: NodeJS.ErrnoException) => reason);
+    expect((error as NodeJS.ErrnoException).code).to.equal('ENOENT');
+  });
+});
