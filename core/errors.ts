@@ -128,7 +128,7 @@ class BoundaryError extends Error {
   }
 }
 
-/** An error whose message the client sees. Other errors, except those of http-errors, become `internal_error`. */
+/** An error whose message the client sees. Other errors, except http-errors, become `internal_error`. */
 export class ApiError extends BoundaryError {
   /** The HTTP status. http-errors uses the same name. */
   readonly status: number;

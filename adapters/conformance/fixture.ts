@@ -100,7 +100,7 @@ export const records: Collection = {
 const byName = (list: readonly Collection[]): ReadonlyMap<string, Collection> =>
   new Map(list.map((collection) => [collection.name, collection]));
 
-/** The collections for all tests except those of reading. */
+/** The collections for all tests except reading. */
 export const collections = byName([items, readings, twins, nothing, crowd]);
 
 /** The same with the collections of tricky values. */

@@ -1,3 +1,4 @@
+/** Rules of `prune()`: which versions it deletes, and what locks keep. */
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { failsWith, isEmpty, sameItems, sameList } from './expect.js';
 import {

@@ -130,7 +130,7 @@ export class Workers {
   }
 
   /**
-   * Ends all workers. Kills those that have not ended `server.drainMs` and 2 seconds after the delay.
+   * Ends all workers. Kills workers that run longer than the delay, `server.drainMs` and 2 seconds.
    * @throws Error if a worker did not end cleanly
    */
   async stop(delayMs: number): Promise<void> {

@@ -79,7 +79,7 @@ const module = (description: string, more: JsonSchema = {}): JsonSchema => ({
 
 const url = (description: string): JsonSchema => ({ type: 'string', description, pattern: '^https?://[^\\s]+$' });
 
-/** It has no defaults, since these settings override those of plugins. */
+/** It has no defaults, since these settings override plugins. */
 export const serviceSchema = {
   type: 'object',
   description:

@@ -1,4 +1,4 @@
-/** The audit of what a store publishes: its entries, and whether they tell of the store as it is. */
+/** The audit of what a store publishes: its entries, and whether they agree with the store. */
 import { createHash } from 'node:crypto';
 import type { AuditVerification, DataAuditEntry } from '../contracts/audit.js';
 import { actor } from '../keys/chain.js';
@@ -116,7 +116,7 @@ const faultsOfVersions = (
 };
 
 /**
- * A verification of the chain, and what the entries do not tell of the store as it is.
+ * Verifies the chain, and compares the entries with the store.
  * @param entries of changes that were made, the oldest first
  */
 export const withPublished = (

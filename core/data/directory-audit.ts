@@ -126,7 +126,7 @@ const verify = async (
       ? [`version ${newest === null ? 'unknown' : `"${newest}"`}: ${manifest.damage}`]
       : manifest && (await editsIn(directory, manifest, publicationOf(entries, manifest.version, current)?.content));
     const verified = await file.verify(expected);
-    // Somebody has published meanwhile: the manifest may be of another time than the entries.
+    // Another publication came in between: manifest and entries may not belong together.
     if (endOf(all) !== verified.head) continue;
     const found = withPublished(verified, entries, { current });
     return { ...found, notes: [...found.notes, ...(notes ?? [])] };

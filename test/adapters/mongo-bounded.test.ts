@@ -26,7 +26,7 @@ describe('bounded() of the MongoDB adapter', () => {
   });
 
   it('passes on errors of the storage contract unchanged', async () => {
-    const error = new StorageError('conflict', 'Somebody else was first.');
+    const error = new StorageError('conflict', 'Another publisher was first.');
     expect(toStorageError(error, 'count')).to.equal(error);
     expect(await failsWith('conflict', () => bounded('count', 1000, undefined, () => Promise.reject(error)))).to.equal(
       error,

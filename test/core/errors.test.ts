@@ -19,7 +19,7 @@ describe('the table of errors', () => {
     });
   }
 
-  it('tells who can do something about it by the status', () => {
+  it('uses 4xx for errors that callers can fix, 5xx for others', () => {
     const statuses = new Map<number, string[]>();
     for (const { status, code } of Object.values(errors)) statuses.set(status, [...(statuses.get(status) ?? []), code]);
     expect(Object.fromEntries(statuses)).to.deep.equal({

@@ -66,7 +66,7 @@ export const targetOf = (name: string, breakage: Breakage = {}): AdapterUnderTes
 
 type Change = (snapshot: Snapshot) => Partial<Snapshot>;
 
-/** A fault in snapshots, except those of `asOf()`. It can keep state for each adapter. */
+/** A fault in snapshots, except in the result of `asOf()`. It can keep state for each adapter. */
 export const inSnapshots =
   (start: (adapter: StorageAdapter) => Change): Fault =>
   (adapter) => {

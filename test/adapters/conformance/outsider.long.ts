@@ -71,7 +71,7 @@ describe('an external adapter package that installs the tarball', () => {
     expect(JSON.parse(stdout).paths).to.include.keys('/permits/{city}', '/permits-caller');
   });
 
-  it('is told to rename an ES module plugin in a CommonJS package to .mjs', async () => {
+  it('gets the advice to rename an ES module plugin in a CommonJS package to .mjs', async () => {
     const legacy = join(folder, 'legacy');
     await mkdir(legacy);
     await writeFile(join(legacy, 'package.json'), '{"type": "commonjs"}');
