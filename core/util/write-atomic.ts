@@ -63,6 +63,8 @@ export const ownNewFile = async (path: string, file: FileHandle, options: NewFil
 const makeMissing = async (path: string): Promise<string | undefined> => {
   const missing: string[] = [];
   for (let at = path; !(await exists(at)); at = dirname(at)) missing.unshift(at);
+  // Rejects a file with this name.
+  if (missing.length === 0) await mkdir(path, { recursive: true });
   for (const folder of missing) {
     await mkdir(folder).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EEXIST') throw error;
