@@ -41,7 +41,7 @@ const withEntrants = async <T>(
   }
 };
 
-/** Fetches every path of the day from the service, which takes place once in a run. */
+/** Fetches every path of the day from the service, once per run. */
 const writeAnswers = (bench: Bench): Promise<void> =>
   withEntrants(bench, [SERVICE], async ([entrant]) => {
     const ask = async (path: string) => {

@@ -79,7 +79,7 @@ export const withSpeedText = (readme: string, text: string): string => {
   return `${readme.slice(0, begin + MARKS.begin.length)}\n\n${text}\n\n${readme.slice(end)}`;
 };
 
-/** Writes the sentence unless it comes from a quick run. */
+/** Writes the sentence into the README, unless the figures come from a quick run. */
 export const writeSpeedText = async (readme: string, results: Results): Promise<void> => {
   const text = speedText(results);
   if (!text || results.day?.settings.mode === 'quick') return;

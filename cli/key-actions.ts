@@ -212,8 +212,8 @@ export interface KeyUsage extends Pick<KeyRecord, 'id' | 'name' | 'tier'> {
 }
 
 /**
- * The usage of all keys, or of one. Keys that share usage are listed once, so that sums are right: under the newest active
- * key, or the newest key if none is active.
+ * The usage of all keys, or of one. Keys that share usage are listed once, under the newest active key (the newest key if
+ * none is active), so that sums are right.
  */
 export const usageOf = async (
   store: KeyStore,

@@ -10,7 +10,7 @@ export interface ErrorKind {
   readonly when: string;
 }
 
-/** Adds to each kind of error its code, the name in the table. */
+/** Adds a code to each kind of error: its name in the table. */
 const withCodes = <Code extends string>(kinds: Readonly<Record<Code, Omit<ErrorKind, 'code'>>>) =>
   Object.fromEntries(
     Object.entries<Omit<ErrorKind, 'code'>>(kinds).map(([code, kind]) => [code, { code, ...kind }]),
@@ -173,7 +173,7 @@ export type StorageErrorCode =
   | 'invalid_query'
   /** The dataset breaks a rule, or could not be read completely. */
   | 'invalid_dataset'
-  /** Another publication is in progress, or a version with this name and other content exists. */
+  /** Another publication is in progress, or a version with this name but different content exists. */
   | 'conflict'
   /** The version does not exist. */
   | 'unknown_version';

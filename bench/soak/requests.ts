@@ -8,7 +8,7 @@ import { BASE, bearer } from '../service.js';
 /** A request without headers gets a valid key. */
 interface Draft extends Message {
   readonly expected: readonly number[];
-  /** Sent on a connection of its own, which the server closes after the response, or the client before it. */
+  /** Sent on its own connection: `close` lets the server close it after the response, `abort` closes it before. */
   readonly raw?: 'close' | 'abort';
 }
 

@@ -20,7 +20,7 @@ export interface QueryOf<T> {
   readonly descending?: boolean;
   /**
    * A position in the order: values of the fields of `order` that `equal` does not name, in the same order. The result
-   * starts behind it.
+   * starts after it.
    */
   readonly after?: readonly Scalar[];
   readonly limit?: number;

@@ -49,7 +49,7 @@ export const cutUnreadResponses = (
   stallMs: number,
   observe: () => void,
 ): void => {
-  // The first step stops reading from the client, the next two compare.
+  // The first step stops reading from the client. The next two compare the unsent bytes.
   const step = Math.ceil(stallMs / 3);
   const sweep = setInterval(() => {
     for (const socket of sockets) {

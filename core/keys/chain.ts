@@ -25,7 +25,7 @@ export const actor = (): { readonly by: string; readonly host: string } => {
   };
 };
 
-/** An entry and its position, which messages name: `line 7`. */
+/** An entry and its position as messages show it: `line 7`. */
 export interface Placed<E extends AuditEntry> {
   readonly entry: E;
   readonly place: string;

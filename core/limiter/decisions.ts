@@ -72,7 +72,7 @@ export class Decisions {
     }
   }
 
-  /** Settles the requests of one caller. Permits beyond them are prefetched ones. */
+  /** Settles the requests of one caller. Further permits of the grant are prefetched. */
   #settleEntry(entry: Entry, grant: Grant, { bucketEnd, bucketMs }: AppliedReply, times: CallTimes): void {
     const { caller, limit, waiting } = entry;
     const { usage } = caller;

@@ -72,7 +72,7 @@ const infoOf = (
   ...(changes.length > 0 && { 'x-changes': changes.flatMap((change) => servedChange(change, served)) }),
 });
 
-/** The change with the operations that this service has. Empty if the service has none of them. */
+/** The change, limited to operations of this service. Empty if the service has none of them. */
 const servedChange = ({ operations, ...change }: InterfaceChange, served: ReadonlySet<string>): InterfaceChange[] => {
   if (!operations) return [change];
   const known = operations.filter((operation) => served.has(operation));

@@ -6,7 +6,7 @@ import { TurnQueue } from '../util/event-loop.js';
 export const PIECE_BYTES = 256 * 1024;
 const largeBodies = new TurnQueue(0.5);
 
-/** Sends a body in turn with the large bodies of other callers, as fast as the client reads it. */
+/** Sends a body as fast as the client reads it, taking turns with the large bodies of other callers. */
 export const endInPieces = async (response: ServerResponse, body: Buffer, caller?: string): Promise<void> => {
   const pauses = largeBodies.join(caller);
   for (let at = 0; at < body.length; at += PIECE_BYTES) {

@@ -160,7 +160,7 @@ const contentOf = ({ type }: Response, { payload }: Prepared): unknown => {
   return type.startsWith('text/') ? String(payload) : payload;
 };
 
-/** Whether a text or bytes equal the prepared body. */
+/** Whether a string or buffer equals the prepared body. */
 const isSame = (prepared: Prepared | Representation, body: unknown): boolean => {
   if (typeof body !== 'string' && !Buffer.isBuffer(body)) return false;
   const { payload = '' } = identityOf(prepared);

@@ -5,7 +5,7 @@ import { closest, distance } from 'fastest-levenshtein';
 export const nearest = (name: string, candidates: readonly string[]): string | undefined => {
   if (candidates.length === 0) return undefined;
   const byLower = new Map(candidates.map((candidate) => [candidate.toLowerCase(), candidate]));
-  // Comparing long names takes long, and they are not near to any candidate.
+  // Comparing long names is slow, and a much longer name is no typing error.
   const longest = candidates.reduce((most, { length }) => Math.max(most, length), 0);
   if (name.length > longest + Math.max(2, longest / 3)) return undefined;
   const found = closest(name.toLowerCase(), [...byLower.keys()]);

@@ -15,7 +15,7 @@ export interface MetroArea {
   readonly parent: string | null;
   /** Divisions of a metropolitan area, by code. */
   readonly divisions: readonly string[];
-  /** Centre in degrees; a division has its parent's. */
+  /** Latitude and longitude of the centre, in degrees. A division has the centre of its parent. */
   readonly latitude: number;
   readonly longitude: number;
 }

@@ -67,7 +67,7 @@ export const runRules = record({
 export const coefficients = {
   type: 'array',
   items: record({ name: text, value: { type: 'number' } }),
-  description: 'Coefficients of the fit at the run.',
+  description: 'Coefficients that the run estimated.',
 } as const;
 
 export type RunRules = FromSchema<typeof runRules>;
@@ -235,7 +235,7 @@ export const backtests = collection({
         description: 'Share of realized values above 0: the hit rate of a constant forecast of "up".',
       },
       declines: { ...tally, description: 'Scored forecasts whose realized value is below 0.' },
-      declines_called: { ...tally, description: 'Declines with a point forecast below 0.' },
+      declines_called: { ...tally, description: 'Number of declines whose point forecast was below 0.' },
     },
   ),
 });

@@ -20,8 +20,8 @@ export const readAll = async <T>(rows: Rows, onRead: (count: number) => void = (
 };
 
 /**
- * Returns a version such as `2025-12-31-1f0c2a9b7d3e`: the vintage for people, and a hash that depends on the content only.
- * @param collections every collection; read once each, in the map's order
+ * Returns a version such as `2025-12-31-1f0c2a9b7d3e`: the vintage for readers, and a hash of the content.
+ * @param collections every collection, read once in the order of the map
  */
 export const contentVersion = async (
   vintage: string,

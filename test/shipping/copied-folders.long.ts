@@ -48,7 +48,7 @@ describe('a package with copies of built-in folders, and this package from its t
   let compilerErrors: string;
   const main = () => join(folder, 'node_modules/metro-forecast-api/cli/metro-forecast.js');
 
-  /** The responses of a service to all its routes and mounts, by URL. */
+  /** The responses from all routes and mounts of a service, by URL. */
   const responsesOf = async (name: string, config: object): Promise<Record<string, [status: number, body: string]>> => {
     const path = join(folder, `${name}.json`);
     await writeFile(path, JSON.stringify({ auth: { keys: 'memory' }, log: { level: 'error' }, ...config }));

@@ -9,7 +9,7 @@ const NUMBERS = 256;
 const LENGTH = 1_000_000;
 
 export interface Bucket {
-  /** The time of Redis, in microseconds. */
+  /** Time by Redis's clock, in microseconds. */
   readonly end: number;
   readonly replica: number;
   readonly count: number;

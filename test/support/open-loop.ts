@@ -31,7 +31,7 @@ export class OpenLoop {
   /** Scheduled times of requests that wait for a connection. */
   readonly #waiting: number[] = [];
 
-  /** @param path and `key`: functions return the value for each request, in order */
+  /** @param path or a function that is called for each request; `key` as well */
   constructor(port: number, path: string | (() => string), key: string | (() => string), localAddress = '127.0.0.1') {
     this.#port = port;
     this.#localAddress = localAddress;

@@ -3,7 +3,7 @@ import { once, setMaxListeners } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** A fault of all current and new connections. An absent property has no effect. */
+/** A fault that applies to all current and new connections. An absent property has no effect. */
 export interface TcpFault {
   /** Delay in each direction. */
   readonly latencyMs?: number;

@@ -120,7 +120,7 @@ export type Backtest = {
   readonly base_rate_up?: number;
   /** Scored forecasts whose realized value is below 0. */
   readonly declines?: number;
-  /** Declines with a point forecast below 0. */
+  /** Number of declines whose point forecast was below 0. */
   readonly declines_called?: number;
 };
 
@@ -222,7 +222,7 @@ export type ForecastRun = {
     /** Probabilities of a decline below which the grade is A, B, C and D; F from the last value on. */
     readonly grades: readonly number[];
   } | null;
-  /** Coefficients of the fit at the run. Empty if it published none. */
+  /** Coefficients that the run estimated. Empty if it published none. */
   readonly coefficients: readonly {
     readonly name: string;
     readonly value: number;

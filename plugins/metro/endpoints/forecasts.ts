@@ -99,7 +99,7 @@ const runProperties = {
   ...originProperties,
   published_at: { ...nullable(dateTime), description: runOrigin.published_at.description },
   rules: { anyOf: [runRules, { type: 'null' }], description: 'The rules of signals and grades at the run.' },
-  coefficients: { ...coefficients, description: 'Coefficients of the fit at the run. Empty if it published none.' },
+  coefficients: { ...coefficients, description: 'Coefficients that the run estimated. Empty if it published none.' },
 };
 
 const asHistory = (

@@ -45,7 +45,7 @@ const readRow = ({ cells }: Row, cadence: Cadence | undefined): { rule: string }
  * cadence is that of the catalog, or inferred from the dates. The order of rows does not matter. Rows that break a
  * rule are added to the errors and left out.
  *
- * @returns undefined if an error of the whole file leaves no series
+ * @returns undefined if the whole file is unusable
  */
 export const readFred = async (
   rows: AsyncIterable<readonly Row[]>,

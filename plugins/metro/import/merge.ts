@@ -87,7 +87,7 @@ async function* mergeObservations(old: Rows, imported: readonly MacroSeries[]): 
 }
 
 /**
- * Replaces data by imported data.
+ * Replaces existing data with imported data.
  *
  * - FHFA's index replaces `markets`, `hpi`, the series `metro_hpi` and its source. Published runs and their forecasts
  *   are kept as a record. Everything else that was computed from the replaced index (reconstructed runs, their

@@ -49,7 +49,7 @@ export const showGuide = async (figures = () => h('div')) => {
   }
   main.replaceChildren(...elements);
   listParts(elements);
-  // The browser looked for the part in the address before the text was there.
+  // The browser resolved the fragment of the URL before the text was loaded.
   if (location.hash.length > 1) document.getElementById(decodeURIComponent(location.hash.slice(1)))?.scrollIntoView();
   return elements;
 };

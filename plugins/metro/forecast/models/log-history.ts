@@ -10,7 +10,7 @@ export interface LogHistory {
   readonly counts: Int32Array;
   /** Takes the levels of the next quarter, `NaN` where there is none. A value after a gap fills it, linearly in logs. */
   push(levels: Float64Array): void;
-  /** 100 x the log of the index, by market, at the quarter of this number; `NaN` outside a market's series. */
+  /** 100 x the log of the index, by market, in the quarter with this index; `NaN` outside a market's series. */
   at(quarter: number): Float64Array;
 }
 

@@ -38,8 +38,8 @@ interface Pending {
 }
 
 /**
- * Log growth of sales over the last 2 and 4 quarters in percent, 0 where it is not known: of the mean over a calendar
- * quarter's months. The quarter before the origin's counts where the origin's is not published yet.
+ * Log growth of quarterly mean sales over the last 2 and 4 quarters, in percent; 0 where it is unknown. If the quarter of
+ * the origin is not published yet, the previous quarter is used.
  */
 const salesGrowth = (macro: MacroSeriesValues, origin: number): readonly [half: number, year: number] => {
   const sums = new Map<number, { total: number; months: number }>();

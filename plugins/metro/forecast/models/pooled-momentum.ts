@@ -81,7 +81,7 @@ interface GroupGrowth {
   readonly nation: number;
 }
 
-/** Means over states and the nation. Read again at each fit, since a gap that closes changes earlier means. */
+/** Means over states and the nation. Computed again for each fit, since filling a gap changes the means of earlier quarters. */
 const createGroupMeans = (markets: readonly PanelMarket[]) => {
   const states = [...new Set(markets.map(({ state }) => state))];
   const group = Int32Array.from(markets, ({ state }) => states.indexOf(state));

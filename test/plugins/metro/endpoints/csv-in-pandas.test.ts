@@ -1,4 +1,4 @@
-/** pandas reads every CSV list with the types of its schema and the values of its JSON. */
+/** pandas reads every CSV list with the right types and the same values as the JSON response. */
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { packageRoot } from '../../../../core/util/package.js';

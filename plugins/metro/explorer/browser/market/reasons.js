@@ -36,7 +36,7 @@ const gradeReason = ({ risk_score, decline_probability }, rules) => {
 
 /**
  * @param {Track} forecast @param {Rules | null} rules
- * @param {readonly import('../grades.js').Record[]} records how often past forecasts of each grade declined
+ * @param {readonly import('../grades.js').Record[]} records for each grade, the share of past forecasts that were followed by a decline
  */
 export const reasonsOf = (forecast, rules, records) =>
   rules
