@@ -99,7 +99,7 @@ for (const [name, adapter] of Object.entries(adapters)) {
     it('as_of before the first snapshot is a 404', async () => {
       const { status, json } = await service.get(at('/signals', '2026-03-09'));
       expect([status, json.code]).to.deep.equal([404, 'snapshot_not_found']);
-      expect(json.error).to.contain('no snapshot as of 2026-03-09: nothing had been published');
+      expect(json.error).to.contain('no snapshot as of 2026-03-09: nothing was published before the end of that day');
     });
 
     for (const value of ['', 'yesterday', '2026-02-30', '2026-03-10T00:00:00Z']) {
