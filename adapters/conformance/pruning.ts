@@ -93,7 +93,7 @@ export const describePruning = (target: AdapterUnderTest): void => {
       },
     );
 
-    test('release() releases one lock, however often it is called, and keeps the locks of others', async (instance) => {
+    test('release() releases one lock: further calls do nothing, and other locks stay', async (instance) => {
       const [mine, theirs] = [instance.adapter.snapshot(), instance.adapter.snapshot()];
       const third = await instance.adapter.versions!.asOf(new Date(FIRST_CREATED));
       await instance.adapter.publish!(anotherDataset());

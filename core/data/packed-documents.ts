@@ -39,8 +39,8 @@ const jsonOf = ({ bytes, ends }: Page, from: number, to: number): string =>
  * A list of documents in buffers, outside the heap.
  *
  * Parsed documents need more memory than their JSON, and the garbage collector marks and moves each of them while
- * requests wait. Parsing one takes less than a microsecond, and responses are cached, so few documents are parsed
- * twice.
+ * requests wait. Parsing one takes less than a microsecond. Responses are cached, so most documents are parsed
+ * once.
  */
 export class PackedDocuments implements DocumentList {
   readonly #pages: Page[] = [];

@@ -83,7 +83,7 @@ const exists = (path: string): Promise<boolean> =>
   );
 
 /**
- * Makes a folder and those above it. As root they get the owner and group of the folder that they are made in.
+ * Makes a folder and its missing parents. For root, new folders get the owner and group of the existing parent folder.
  * @returns the first folder that was made; undefined if all exist
  */
 export const makeFolder = async (path: string): Promise<string | undefined> => {

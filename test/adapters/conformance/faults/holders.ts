@@ -4,7 +4,7 @@ import type { Snapshot } from '../../../../core/contracts/storage.js';
 import { inSnapshot, inSnapshots } from '../breakable.js';
 import { type BrokenAdapter, finding, getting, publishing, versioning } from './breaking.js';
 
-const RELEASE = 'versions release() releases one lock, however often it is called, and keeps the locks of others';
+const RELEASE = 'versions release() releases one lock: further calls do nothing, and other locks stay';
 
 const find = async (snapshot: Snapshot, ...given: Parameters<Snapshot['find']>): Promise<Document[]> => {
   const found: Document[] = [];
