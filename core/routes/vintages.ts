@@ -62,7 +62,8 @@ export const createVintages = ({ adapter, collections, cacheBytes, answerMs }: V
 const snapshotOf = async ({ versions }: StorageAdapter, date: string): Promise<Snapshot> => {
   if (!versions) throw notFound(date, 'this store has no earlier versions');
   const snapshot = await versions.asOf(endOf(date));
-  if (!snapshot) throw notFound(date, 'nothing was published before the end of that day, or that version has been deleted');
+  if (!snapshot)
+    throw notFound(date, 'nothing was published before the end of that day, or that version has been deleted');
   return snapshot;
 };
 
