@@ -63,8 +63,9 @@ export const register = (program: Command): void => {
       'after',
       `
 Each run uses only the data up to its quarter, from the dataset's vintage. The run of the newest quarter is
-"published" and is kept when later vintages are imported. Runs of earlier quarters are "reconstructed". Outcomes that
-were published since are stored with the forecasts and scored in the backtest. The command changes runs, forecasts,
+"published" if FHFA has not released the next quarter yet, by the clock and by --created. It is kept when later
+vintages are imported. All other runs are "reconstructed". Outcomes that were published since are stored with the
+forecasts and scored in the backtest. The command changes runs, forecasts,
 backtests and the markets' figures only. A command that fails changes nothing.
 
 Models:
@@ -84,7 +85,7 @@ Exit codes: 0 forecast, 1 failure (nothing changed), 2 wrong usage.`,
         forecastDirectory(directory, {
           ...input,
           recompute,
-          time: created,
+          created,
           onRead: (rows) => progress.update('reading hpi', rows),
         }),
       );

@@ -23,7 +23,11 @@ export interface Collection<T extends object = any> {
   check?(document: T, dataset: Pick<Manifest, 'created'>): { field: string; rule: string } | undefined;
 }
 
-export const CADENCES = ['daily', 'weekly', 'monthly', 'quarterly', 'annual'] as const;
+export const CADENCES = [
+  ...(['daily', 'weekly', 'biweekly', 'monthly', 'quarterly', 'semiannual', 'annual', 'five-year'] as const),
+  // Values on any days, such as the dates of decisions.
+  'irregular',
+] as const;
 export type Cadence = (typeof CADENCES)[number];
 
 /** Where part of a dataset came from, and when its next data is due. */
@@ -48,7 +52,7 @@ export interface Manifest {
   readonly version: string;
   /** RFC 3339, UTC. Becomes the snapshot's publication time. */
   readonly created: string;
-  /** The date up to which the data was known, `YYYY-MM-DD`. */
+  /** A day on which the data was available, `YYYY-MM-DD`. */
   readonly vintage: string;
   /** Whether the numbers are synthetic, not real data. */
   readonly synthetic: boolean;

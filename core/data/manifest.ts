@@ -42,7 +42,7 @@ export const manifestSchema = {
       description: 'Identifies the content: other rows need a new version.',
     },
     created: { ...dateTime, description: 'When this version was made. Its snapshot has this publication time.' },
-    vintage: { ...date, description: 'Last day whose data is included.' },
+    vintage: { ...date, description: 'A day on which the data was available.' },
     synthetic: { type: 'boolean', description: 'Whether the numbers are synthetic, not real data.' },
     sources: {
       type: 'array',

@@ -1,14 +1,21 @@
 /** Calendar arithmetic for periods of a cadence. Days are `YYYY-MM-DD`. */
 import type { Cadence, Source } from '../contracts/dataset.js';
 
-const MONTHS: Readonly<Partial<Record<Cadence, number>>> = { monthly: 1, quarterly: 3, annual: 12 };
+const MONTHS: Readonly<Partial<Record<Cadence, number>>> = {
+  monthly: 1,
+  quarterly: 3,
+  semiannual: 6,
+  annual: 12,
+  'five-year': 60,
+};
+const DAYS: Readonly<Partial<Record<Cadence, number>>> = { weekly: 7, biweekly: 14 };
 
-/** The first day of the next period. @param start first day of a period */
+/** The first day of the next period. Daily and irregular values have periods of one day. @param start first day of a period */
 export const nextPeriod = (start: string, cadence: Cadence): string => {
   const next = new Date(`${start}T00:00:00Z`);
   const months = MONTHS[cadence];
   if (months !== undefined) next.setUTCMonth(next.getUTCMonth() + months);
-  else next.setUTCDate(next.getUTCDate() + (cadence === 'weekly' ? 7 : 1));
+  else next.setUTCDate(next.getUTCDate() + (DAYS[cadence] ?? 1));
   return next.toISOString().slice(0, 10);
 };
 

@@ -38,15 +38,22 @@ export const forecast12m = { ...percent, description: forecastMeaning } as const
 export const lower80 = { ...percent, description: lowerMeaning } as const;
 export const upper80 = { ...percent, description: 'Upper bound of the 80% interval, in percent.' } as const;
 
+export const runAt = {
+  ...dateTime,
+  description: 'Time that the run represents: when the index of its quarter became known. Runs are ordered by it.',
+} as const;
+
 /** The origin of a run. */
 export const runOrigin = {
   basis: {
     type: 'string',
     enum: BASES,
     description:
-      '`published`: as published at the time of the run. `reconstructed`: computed later, from data of `vintage` up to the quarter of the run.',
+      '`published`: computed and served before the index of the next quarter was released. `reconstructed`: computed later, from data of `vintage` up to the quarter of the run.',
   },
-  vintage: { ...date, description: 'Date up to which the data of the run was available.' },
+  vintage: { ...date, description: 'A day on which the data of the run was available.' },
+  data_through: { ...date, description: 'First day of the last quarter of the index that the run uses.' },
+  computed_at: { ...dateTime, description: 'Time at which the run was computed.' },
   published_at: { ...dateTime, description: 'Time of the first publication.' },
 } as const;
 
@@ -151,7 +158,7 @@ export const forecastRuns = collection({
       id: { type: 'integer' },
       status: { type: 'string', enum: ['completed', 'running', 'failed'] },
       model_version: text,
-      run_at: dateTime,
+      run_at: runAt,
       horizon_months: { type: 'integer', minimum: 1 },
       features: { type: ['array', 'null'], items: text },
       notes: nullable({ type: 'string' }),

@@ -38,35 +38,75 @@ export const quarterStart = (index: number): string => {
 export const quarterOf = (day: string): number =>
   quarterIndex(Number(day.slice(0, 4)), Math.floor((Number(day.slice(5, 7)) - 1) / 3) + 1);
 
+export const addDays = (day: string, days: number): string => toDay((dayNumber(day) + days) * DAY_MS);
+
 /** The last day of the period that begins at `start`. */
-export const periodEnd = (start: string, cadence: Cadence): string =>
-  toDay((dayNumber(nextPeriod(start, cadence)) - 1) * DAY_MS);
+export const periodEnd = (start: string, cadence: Cadence): string => addDays(nextPeriod(start, cadence), -1);
+
+/** Months in a period that begins with a month. Undefined for shorter and irregular periods. */
+const MONTHS: ReadonlyMap<Cadence, number> = new Map([
+  ['monthly', 1],
+  ['quarterly', 3],
+  ['semiannual', 6],
+  ['annual', 12],
+  ['five-year', 60],
+]);
+
+export const monthsIn = (cadence: Cadence): number | undefined => MONTHS.get(cadence);
 
 /**
  * The last day of the period of a value, before which it cannot be known. Values of days and weeks have the date of the
  * last day, values of longer periods the date of the first.
  */
-export const lastDay = (day: string, cadence: Cadence): string =>
-  cadence === 'daily' || cadence === 'weekly' ? day : periodEnd(day, cadence);
+export const lastDay = (day: string, cadence: Cadence): string => (MONTHS.has(cadence) ? periodEnd(day, cadence) : day);
 
 /** Describes a period that ended after its dataset was created. Undefined otherwise. @param created RFC 3339, UTC */
 export const lookAhead = (day: string, cadence: Cadence, created: string): string | undefined => {
-  // No period is longer than a year, so the period of most values need not be computed.
-  if (Number(day.slice(0, 4)) < Number(created.slice(0, 4)) - 1) return undefined;
+  // No period is longer than five years, so the period of most values need not be computed.
+  if (Number(day.slice(0, 4)) < Number(created.slice(0, 4)) - 5) return undefined;
   const last = lastDay(day, cadence);
   return last > created.slice(0, 10)
     ? `ends on ${last}, after the dataset was made (${created.slice(0, 10)})`
     : undefined;
 };
 
-/** Infers the cadence of a series from the median distance of its days. Undefined for fewer than two days. */
-export const inferCadence = (days: readonly string[]): Cadence | undefined => {
-  const numbers = days.map(dayNumber).sort((a, b) => a - b);
-  const gaps = numbers.slice(1).map((day, i) => day - (numbers[i] as number));
-  const median = gaps.sort((a, b) => a - b)[Math.floor(gaps.length / 2)];
-  if (median === undefined) return undefined;
-  if (median < 5) return 'daily';
-  if (median < 20) return 'weekly';
-  if (median < 60) return 'monthly';
-  return median < 200 ? 'quarterly' : 'annual';
+/** Days that an observation of a weekly or biweekly series may be off, for weeks with a holiday. */
+const SHIFTS: ReadonlyMap<Cadence, number> = new Map([
+  ['weekly', 3],
+  ['biweekly', 3],
+]);
+
+/** Whether `next` is the period after `day`. For daily and irregular series, every later observation is. */
+export const isNextPeriod = (day: string, next: string, cadence: Cadence): boolean => {
+  if (MONTHS.has(cadence)) return nextPeriod(day, cadence) === next;
+  const shift = SHIFTS.get(cadence);
+  return shift === undefined || Math.abs(dayNumber(nextPeriod(day, cadence)) - dayNumber(next)) <= shift;
+};
+
+const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] as number;
+
+/** Whether all distances are multiples of the step, up to a shift. */
+const fits = (gaps: readonly number[], step: number, shift = 0): boolean =>
+  gaps.every((gap) => gap >= step - shift && Math.abs(gap - Math.round(gap / step) * step) <= shift);
+
+/**
+ * Infers the cadence of a series from its ascending days. Missing observations do not change it, since distances may be
+ * multiples of the usual one. `irregular` if the days fit no cadence, or are fewer than two.
+ */
+export const inferCadence = (days: readonly string[]): Cadence => {
+  if (days.length < 2) return 'irregular';
+  const gapsOf = (numbers: readonly number[]) => numbers.slice(1).map((number, i) => number - (numbers[i] as number));
+  if (days.every((day) => day.endsWith('-01'))) {
+    const gaps = gapsOf(days.map((day) => Number(day.slice(0, 4)) * 12 + Number(day.slice(5, 7))));
+    const step = median(gaps);
+    const cadence = [...MONTHS].find(([, months]) => months === step)?.[0];
+    return cadence !== undefined && fits(gaps, step) ? cadence : 'irregular';
+  }
+  const gaps = gapsOf(days.map(dayNumber));
+  if (median(gaps) === 1) return 'daily';
+  const weekly = [...SHIFTS].find(([cadence, shift]) => {
+    const step = dayNumber(nextPeriod('1970-01-01', cadence));
+    return Math.abs(median(gaps) - step) <= shift && fits(gaps, step, shift);
+  });
+  return weekly?.[0] ?? 'irregular';
 };

@@ -37,9 +37,9 @@ export type AreaForecastHistory = {
   readonly lower_80: number | null;
   /** Upper bound of the 80% interval, in percent. */
   readonly upper_80: number | null;
-  /** `published`: as published at the time of the run. `reconstructed`: computed later, from data of `vintage` up to the quarter of the run. */
+  /** `published`: computed and served before the index of the next quarter was released. `reconstructed`: computed later, from data of `vintage` up to the quarter of the run. */
   readonly basis: 'published' | 'reconstructed';
-  /** Date up to which the data of the run was available. */
+  /** A day on which the data of the run was available. */
   readonly vintage: string | null;
 };
 
@@ -60,9 +60,9 @@ export type AreaForecastTrack = {
   readonly lower_80: number | null;
   /** Upper bound of the 80% interval, in percent. */
   readonly upper_80: number | null;
-  /** `published`: as published at the time of the run. `reconstructed`: computed later, from data of `vintage` up to the quarter of the run. */
+  /** `published`: computed and served before the index of the next quarter was released. `reconstructed`: computed later, from data of `vintage` up to the quarter of the run. */
   readonly basis: 'published' | 'reconstructed';
-  /** Date up to which the data of the run was available. */
+  /** A day on which the data of the run was available. */
   readonly vintage: string | null;
   readonly run_id: number;
   /** `expand`: a point forecast of 4% or more, with a lower bound above 0%. `contract`: a point forecast below 0%. `hold`: everything else. A run may have other thresholds: see its `rules` in `/forecast-runs`. */
@@ -191,9 +191,9 @@ export type ForecastHistory = {
   readonly lower_80: number | null;
   /** Upper bound of the 80% interval, in percent. */
   readonly upper_80: number | null;
-  /** `published`: as published at the time of the run. `reconstructed`: computed later, from data of `vintage` up to the quarter of the run. */
+  /** `published`: computed and served before the index of the next quarter was released. `reconstructed`: computed later, from data of `vintage` up to the quarter of the run. */
   readonly basis: 'published' | 'reconstructed';
-  /** Date up to which the data of the run was available. */
+  /** A day on which the data of the run was available. */
   readonly vintage: string | null;
 };
 
@@ -205,9 +205,9 @@ export type ForecastRun = {
   readonly features: readonly string[] | null;
   readonly notes: string | null;
   readonly horizon_months: number;
-  /** `published`: as published at the time of the run. `reconstructed`: computed later, from data of `vintage` up to the quarter of the run. */
+  /** `published`: computed and served before the index of the next quarter was released. `reconstructed`: computed later, from data of `vintage` up to the quarter of the run. */
   readonly basis: 'published' | 'reconstructed';
-  /** Date up to which the data of the run was available. */
+  /** A day on which the data of the run was available. */
   readonly vintage: string | null;
   /** Time of the first publication. */
   readonly published_at: string | null;
@@ -244,9 +244,9 @@ export type ForecastTrack = {
   readonly lower_80: number | null;
   /** Upper bound of the 80% interval, in percent. */
   readonly upper_80: number | null;
-  /** `published`: as published at the time of the run. `reconstructed`: computed later, from data of `vintage` up to the quarter of the run. */
+  /** `published`: computed and served before the index of the next quarter was released. `reconstructed`: computed later, from data of `vintage` up to the quarter of the run. */
   readonly basis: 'published' | 'reconstructed';
-  /** Date up to which the data of the run was available. */
+  /** A day on which the data of the run was available. */
   readonly vintage: string | null;
   readonly run_id: number;
   /** `expand`: a point forecast of 4% or more, with a lower bound above 0%. `contract`: a point forecast below 0%. `hold`: everything else. A run may have other thresholds: see its `rules` in `/forecast-runs`. */
@@ -353,7 +353,7 @@ export type Series = {
   readonly title: string;
   readonly kind: 'macro' | 'metro';
   readonly geography: string;
-  readonly cadence: 'daily' | 'weekly' | 'monthly' | 'quarterly' | 'annual';
+  readonly cadence: 'daily' | 'weekly' | 'biweekly' | 'monthly' | 'quarterly' | 'semiannual' | 'annual' | 'five-year' | 'irregular';
   readonly source: string;
   readonly units: string;
   readonly seasonal_adjustment: 'SA' | 'NSA' | 'SAAR' | null;
@@ -381,7 +381,7 @@ export type Status = {
   }[];
   readonly sources: readonly {
     readonly id: string;
-    readonly cadence: 'daily' | 'weekly' | 'monthly' | 'quarterly' | 'annual';
+    readonly cadence: 'daily' | 'weekly' | 'biweekly' | 'monthly' | 'quarterly' | 'semiannual' | 'annual' | 'five-year' | 'irregular';
     readonly state: 'fresh' | 'late' | 'stale' | 'unknown';
     /** First day of the newest period. */
     readonly latest_period: string | null;

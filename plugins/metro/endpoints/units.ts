@@ -1,14 +1,12 @@
 /** The units of observations, such as changes in percent, computed from levels. */
 import { type Cadence, nextPeriod } from 'metro-forecast-api/plugin';
+import { monthsIn } from '../periods.js';
 
 export const UNITS = ['level', 'change', 'log', 'yoy', 'real'] as const;
 export type Units = (typeof UNITS)[number];
 
 /** The consumer price index that `real` divides by: 1982-84 = 100. */
 export const DEFLATOR = 'CPIAUCSL';
-
-/** Days and weeks are deflated by their month, quarters and years by the mean of their months. */
-const MONTHS_OF: Readonly<Record<Cadence, number>> = { daily: 1, weekly: 1, monthly: 1, quarterly: 3, annual: 12 };
 
 const SCALE = 1e8;
 
@@ -27,7 +25,7 @@ const rounded = (value: number): number => {
 const priceIn = (prices: ReadonlyMap<string, number>, start: string, cadence: Cadence): number | undefined => {
   const published: number[] = [];
   let month = `${start.slice(0, 7)}-01`;
-  for (let count = 0; count < MONTHS_OF[cadence]; count++) {
+  for (let count = 0; count < (monthsIn(cadence) ?? 1); count++) {
     const price = prices.get(month);
     if (price !== undefined) published.push(price);
     month = nextPeriod(month, 'monthly');

@@ -4,9 +4,11 @@ import { type Document, OperatorError } from 'metro-forecast-api/plugin';
 import { contentVersion, inOneBatch, type Rows } from '../rows.js';
 import { type ForecastDataset, type ForecastInput, forecastDataset } from './forecast-dataset.js';
 
-export interface ForecastDirectoryOptions extends Omit<ForecastInput, 'created'> {
-  /** The time of the forecast. Default: now. */
+export interface ForecastDirectoryOptions extends Omit<ForecastInput, 'created' | 'computed'> {
+  /** The clock. Default: now. */
   readonly time?: Date | undefined;
+  /** The time of the dataset. Default: `time`. */
+  readonly created?: Date | undefined;
   /** Called with the number of index rows read so far. */
   readonly onRead?: (rows: number) => void;
 }
@@ -33,11 +35,15 @@ export interface ForecastReport extends Pick<ForecastDataset, 'made' | 'replaced
  */
 export const forecastDirectory = async (
   directory: string,
-  { time = new Date(), onRead, ...input }: ForecastDirectoryOptions,
+  { time = new Date(), created = time, onRead, ...input }: ForecastDirectoryOptions,
 ): Promise<ForecastReport> =>
   readable(directory, async () => {
     const { dataset, manifest: old } = await openDirectory(directory);
-    const { made, replacedRuns, replaced } = await forecastDataset(dataset, { ...input, created: time }, onRead);
+    const { made, replacedRuns, replaced } = await forecastDataset(
+      dataset,
+      { ...input, created, computed: time },
+      onRead,
+    );
 
     const collections = new Map<string, () => Rows>();
     for (const name of Object.keys(old.collections)) collections.set(name, () => dataset.read(name));
@@ -45,6 +51,6 @@ export const forecastDirectory = async (
     const version = await contentVersion(old.vintage, old.sources, collections);
 
     const batches = Object.entries(replaced).map(([name, rows]) => [name, [rows as readonly Document[]]] as const);
-    await writeDirectory(directory, { ...old, version, created: time.toISOString() }, Object.fromEntries(batches));
+    await writeDirectory(directory, { ...old, version, created: created.toISOString() }, Object.fromEntries(batches));
     return { version, made, replacedRuns };
   });

@@ -4,6 +4,7 @@ import { compareScalars } from 'metro-forecast-api/adapter';
 import { OperatorError } from 'metro-forecast-api/plugin';
 import type { Backtest, Forecast, ForecastRun, Market } from '../collections.js';
 import { periodEnd, quarterIndex, quarterName, quarterStart } from '../periods.js';
+import { basisOf } from '../release-calendar.js';
 import { rounded } from '../rounding.js';
 import { backtestOf } from './backtest.js';
 import { createDeclineCalibration } from './decline-calibration.js';
@@ -34,6 +35,8 @@ export interface RunsInput {
   readonly vintage: string;
   /** When the runs are published. */
   readonly created: Date;
+  /** When the runs are computed. Default: `created`. */
+  readonly computed?: Date | undefined;
   /** Runs to keep, and their forecasts. Their quarters get no new run. */
   readonly kept?: Pick<Runs, 'runs' | 'forecasts'> | undefined;
 }
@@ -56,13 +59,15 @@ export interface Runs {
 /** The id of a run is derived from its quarter, and does not depend on the span: 20054 for 2005Q4. */
 const runId = (quarter: number): number => Math.floor(quarter / 4) * 10 + (quarter % 4) + 1;
 
+const toTimestamp = (time: Date): string => time.toISOString().replace('.000Z', 'Z');
+
 /**
  * The day on which the index of a quarter is known: the first day of the third month after it. FHFA publishes it in the
  * last week of the second month. Never after the publication of the run.
  */
 const runAt = (quarter: number, created: Date): string => {
   const known = Date.parse(`${periodEnd(quarterStart(quarter + 1), 'quarterly').slice(0, 7)}-01T00:00:00Z`);
-  return new Date(Math.min(known, created.getTime())).toISOString().replace('.000Z', 'Z');
+  return toTimestamp(new Date(Math.min(known, created.getTime())));
 };
 
 /** Null instead of `NaN`. */
@@ -162,9 +167,10 @@ const macroNote = ({ panel, chosen }: Making, quarter: number): string =>
     .join('');
 
 const runOf = ({ quarter, coefficients }: Origin, markets: number, input: Making): ForecastRun => {
-  const { panel, chosen, rules, vintage, created } = input;
-  const published = quarter === panel.firstQuarter + panel.quarters.length - 1;
-  const index = published
+  const { panel, chosen, rules, vintage, created, computed = created } = input;
+  const isNewest = quarter === panel.firstQuarter + panel.quarters.length - 1;
+  const basis = isNewest ? basisOf(quarter, created, computed) : 'reconstructed';
+  const index = isNewest
     ? `Uses the index up to ${quarterName(quarter)}, in its vintage of ${vintage}.`
     : `Reconstructed, pseudo-out-of-sample: uses the index up to ${quarterName(quarter)} only, but as the vintage of ` +
       `${vintage} has it, with the revisions made since.`;
@@ -177,9 +183,11 @@ const runOf = ({ quarter, coefficients }: Origin, markets: number, input: Making
     horizon_months: HORIZON_MONTHS,
     features: chosen.model.features,
     notes: `${index}${macroNote(input, quarter)} ${markets} of ${panel.markets.length} markets forecast.${substitution}`,
-    basis: published ? 'published' : 'reconstructed',
+    basis,
     vintage,
-    published_at: created.toISOString().replace('.000Z', 'Z'),
+    data_through: quarterStart(quarter),
+    computed_at: toTimestamp(computed),
+    published_at: toTimestamp(created),
     rules: toRunRules(rules),
     ...(coefficients && {
       coefficients: Object.entries(coefficients).map(([name, value]) => ({
@@ -206,9 +214,9 @@ const withRealized = (forecasts: readonly Forecast[], { panel, vintage }: RunsIn
 /**
  * Runs the model over the whole panel. Adds a run for each quarter of the span that has forecasts and no run yet.
  *
- * The run at the newest quarter of the index is `published`. Runs at earlier quarters are `reconstructed`, which makes
- * them pseudo-out-of-sample: they use only quarters up to their own, but in this vintage, with later revisions. Numbers
- * are rounded before the rules use them, so that the served numbers lead to the served signal and grade.
+ * The run at the newest quarter of the index is `published` if it is in time. All other runs are `reconstructed`, which
+ * makes them pseudo-out-of-sample: they use only quarters up to their own, but in this vintage, with later revisions.
+ * Numbers are rounded before the rules use them, so that the served numbers lead to the served signal and grade.
  * @throws OperatorError if no quarter of the span has a forecast, or the panel lacks an input of the model
  */
 export const makeRuns = (input: RunsInput): Runs => {

@@ -2,10 +2,10 @@
 import type { Source } from 'metro-forecast-api/plugin';
 import { type Hpi, type Market, METRO_HPI, type Observation, type Series } from '../collections.js';
 import { quarterStart } from '../periods.js';
+import { freshness } from '../release-calendar.js';
 import { rounded } from '../rounding.js';
 import { FHFA_CADENCE, type MetroIndex } from './fhfa.js';
 import { FRED_CATALOG, type MacroSeries } from './fred.js';
-import { freshness } from './freshness.js';
 
 export const FHFA_ATTRIBUTION = 'This product uses FHFA data but is neither endorsed nor certified by FHFA';
 

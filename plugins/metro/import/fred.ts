@@ -72,11 +72,7 @@ export const readFred = async (
     errors.addFile(file, `the series must be named by the second column or the file, and "${id ?? ''}" is no name`);
     return undefined;
   }
-  const cadence = FRED_CATALOG.get(id)?.cadence ?? inferCadence([...observations.keys()]);
-  if (cadence === undefined) {
-    errors.addFile(file, `the cadence of ${id} is unknown: the file has fewer than two dates`);
-    return undefined;
-  }
+  const cadence = FRED_CATALOG.get(id)?.cadence ?? inferCadence([...observations.keys()].sort());
   const days = [...observations.keys()].filter((day) => observations.get(day) !== undefined).sort();
   return { id, cadence, days, values: days.map((day) => observations.get(day) as number) };
 };

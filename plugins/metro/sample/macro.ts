@@ -25,7 +25,7 @@ interface Definition {
 }
 
 /** The vintage of the sample. */
-const TO = '2026-09-30';
+const TO = '2026-08-31';
 const DAILY = {
   cadence: 'daily',
   seasonal_adjustment: 'NSA',
@@ -34,7 +34,7 @@ const DAILY = {
   decimals: 2,
   missing: ['2024-11-28', '2024-12-25', '2025-01-01', '2025-07-04', '2025-11-27', '2025-12-25', '2026-01-01'],
 } as const;
-const MONTHLY = { cadence: 'monthly', from: '1996-07-01', to: '2026-08-01' } as const;
+const MONTHLY = { cadence: 'monthly', from: '1996-07-01', to: '2026-07-01' } as const;
 
 const DEFINITIONS: readonly Definition[] = [
   {

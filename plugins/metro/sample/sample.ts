@@ -18,10 +18,10 @@ export const writeSample = async (directory: string): Promise<void> => {
   await writeDirectory(directory, manifest, Object.fromEntries(batches));
 };
 
-const VERSION = 'sample-2';
+const VERSION = 'sample-3';
 const CREATED = '2026-10-15T00:00:00Z';
-const VINTAGE = '2026-09-30';
-const LOADED = '2026-09-30T12:00:00Z';
+const VINTAGE = '2026-09-01';
+const LOADED = '2026-09-01T12:00:00Z';
 /** Number of runs: one for each of the newest quarters. */
 const RUNS = 20;
 const NOTES = 'Synthetic sample: made up by a seeded generator, not observed.';

@@ -47,14 +47,30 @@ describe('metro/periods', () => {
     expect(periodEnd('2025-12-01', 'monthly')).to.equal('2025-12-31');
     expect(periodEnd('2025-10-01', 'quarterly')).to.equal('2025-12-31');
     expect(periodEnd('2024-01-01', 'annual')).to.equal('2024-12-31');
+    expect(periodEnd('2025-12-29', 'biweekly')).to.equal('2026-01-11');
+    expect(periodEnd('2024-07-01', 'semiannual')).to.equal('2024-12-31');
+    expect(periodEnd('2022-01-01', 'five-year')).to.equal('2026-12-31');
+    expect(periodEnd('2024-03-20', 'irregular')).to.equal('2024-03-20');
   });
 
-  it('inferCadence uses the median distance, in any order and with gaps', () => {
-    expect(inferCadence(['2025-01-06', '2025-01-03', '2025-01-02', '2025-01-07'])).to.equal('daily');
+  it('inferCadence finds the cadences of FRED, with gaps and holidays, and calls other days irregular', () => {
+    expect(inferCadence(['2025-01-02', '2025-01-03', '2025-01-06', '2025-01-07'])).to.equal('daily');
+    expect(inferCadence(['2020-01-01', '2020-01-15', '2020-01-29', '2020-02-12'])).to.equal('biweekly');
+    expect(inferCadence(['2020-01-01', '2020-07-01', '2021-01-01', '2022-01-01'])).to.equal('semiannual');
+    expect(inferCadence(['2007-01-01', '2012-01-01', '2017-01-01'])).to.equal('five-year');
+    // Mortgage rates are dated Thursday, but Wednesday in the week of Thanksgiving.
+    expect(inferCadence(['2023-11-09', '2023-11-16', '2023-11-22', '2023-11-30'])).to.equal('weekly');
+    for (const days of [
+      ['2025-01-01'],
+      ['2020-01-01', '2020-03-01', '2020-05-01'],
+      ['2020-01-01', '2020-02-01', '2020-04-01', '2020-07-01', '2020-10-01', '2021-01-01'],
+      ['2022-03-17', '2022-05-05', '2022-06-16', '2022-07-28'],
+      ['2020-01-31', '2020-02-29', '2020-03-31'],
+    ])
+      expect(inferCadence(days), days.join()).to.equal('irregular');
     expect(inferCadence(['2025-01-03', '2025-01-10', '2025-01-17'])).to.equal('weekly');
     expect(inferCadence(['2025-01-01', '2025-02-01', '2025-03-01', '2025-08-01'])).to.equal('monthly');
     expect(inferCadence(['2025-01-01', '2025-04-01', '2025-07-01'])).to.equal('quarterly');
     expect(inferCadence(['2022-01-01', '2023-01-01', '2024-01-01'])).to.equal('annual');
-    expect(inferCadence(['2025-01-01'])).to.equal(undefined);
   });
 });

@@ -27,7 +27,7 @@ const input: RunsInput = {
   rules: defaultRules,
   span: { last: 20 },
   vintage: '2015-03-31',
-  created: new Date('2015-05-26T14:00:00Z'),
+  created: new Date('2015-05-25T14:00:00Z'),
 };
 const made = makeRuns(input);
 const rowsOf = (cbsa: string) => made.forecasts.filter((row) => row.cbsa === cbsa);
@@ -49,7 +49,9 @@ describe('makeRuns(input)', () => {
       notes: 'Uses the index up to 2014Q4, in its vintage of 2015-03-31. 6 of 6 markets forecast.',
       basis: 'published',
       vintage: '2015-03-31',
-      published_at: '2015-05-26T14:00:00Z',
+      data_through: '2014-10-01',
+      computed_at: '2015-05-25T14:00:00Z',
+      published_at: '2015-05-25T14:00:00Z',
       rules: { expand_point: 4, expand_lower: 0, contract_point: 0, grades: [0.1, 0.2, 0.35, 0.5] },
     });
   });
@@ -60,6 +62,14 @@ describe('makeRuns(input)', () => {
       'Reconstructed, pseudo-out-of-sample: uses the index up to 2010Q1 only, but as the vintage of 2015-03-31 has it, ' +
         'with the revisions made since. 6 of 6 markets forecast.',
     );
+  });
+
+  it('marks the newest run as reconstructed if the next quarter was released before it was computed or published', () => {
+    const basisAt = (created: string, computed: string) =>
+      makeRuns({ ...input, created: new Date(created), computed: new Date(computed) }).runs.at(-1)?.basis;
+    expect(basisAt('2015-05-25T23:59:59Z', '2015-05-25T23:59:59Z')).to.equal('published');
+    expect(basisAt('2015-05-26T00:00:00Z', '2015-05-25T00:00:00Z')).to.equal('reconstructed');
+    expect(basisAt('2015-02-24T14:00:00Z', '2026-11-26T00:00:00Z')).to.equal('reconstructed');
   });
 
   it('dates no run after the publication that contains it', () => {

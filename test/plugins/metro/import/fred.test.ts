@@ -75,12 +75,9 @@ describe('plugins/metro/import/fred', () => {
     });
   }
 
-  it('rejects a file whose series has no name or no known cadence', async () => {
+  it('rejects a file whose series has no name', async () => {
     const unnamed = await read('DATE,\n2025-01-01,1\n');
     expect(unnamed.series).to.equal(undefined);
     expect(unnamed.message).to.match(/must be named by the second column or the file/);
-    const single = await read('DATE,EXOTIC1\n2025-01-01,1\n');
-    expect(single.series).to.equal(undefined);
-    expect(single.message).to.match(/cadence of EXOTIC1 is unknown/);
   });
 });

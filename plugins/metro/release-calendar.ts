@@ -1,0 +1,49 @@
+/** When publishers release their data, by the end of its period. */
+import type { Cadence } from 'metro-forecast-api/plugin';
+import type { Basis } from './collections.js';
+import { addDays, lastDay, periodEnd, quarterStart } from './periods.js';
+
+/** Days between two values, and the usual delay of a value after the end of its period. */
+const SCHEDULES: Readonly<Record<Cadence, { readonly period: number; readonly delay: number }>> = {
+  // Published on the next business day. A holiday weekend and one missed day are not late.
+  daily: { period: 6, delay: 1 },
+  weekly: { period: 7, delay: 10 },
+  biweekly: { period: 14, delay: 10 },
+  // New home sales come last, after 25 days.
+  monthly: { period: 31, delay: 30 },
+  // FHFA takes up to 63 days, and GDP 30.
+  quarterly: { period: 92, delay: 63 },
+  semiannual: { period: 184, delay: 120 },
+  annual: { period: 366, delay: 274 },
+  'five-year': { period: 1827, delay: 730 },
+  // Nothing is known about the next value. Ten years without one are certainly late.
+  irregular: { period: 3653, delay: 0 },
+};
+
+const DAY_SECONDS = 86_400;
+
+/** Ages of a source: late when its next value is overdue, stale when the one after that is overdue too. */
+export const freshness = (cadence: Cadence): { late_after_seconds: number; stale_after_seconds: number } => {
+  const { period, delay } = SCHEDULES[cadence];
+  return {
+    late_after_seconds: (period + delay) * DAY_SECONDS,
+    stale_after_seconds: (2 * period + delay) * DAY_SECONDS,
+  };
+};
+
+const TUESDAY = 2;
+
+/** The day on which FHFA releases the index of a quarter: the last Tuesday of the second month after the quarter. */
+export const indexReleaseOf = (quarter: number): string => {
+  const last = addDays(`${periodEnd(quarterStart(quarter + 1), 'quarterly').slice(0, 7)}-01`, -1);
+  const sinceTuesday = (new Date(last).getUTCDay() - TUESDAY + 7) % 7;
+  return addDays(last, -sinceTuesday);
+};
+
+/** The day by which a macro series usually has its value of a period. */
+export const releaseOf = (day: string, cadence: Cadence): string =>
+  addDays(lastDay(day, cadence), SCHEDULES[cadence].delay);
+
+/** The run of a quarter is published if it was computed and served before the index of the next quarter was released. */
+export const basisOf = (quarter: number, ...times: readonly Date[]): Basis =>
+  times.every((time) => time.toISOString() < indexReleaseOf(quarter + 1)) ? 'published' : 'reconstructed';
