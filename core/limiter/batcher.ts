@@ -1,13 +1,11 @@
 /** Collects the requests of one turn of the event loop, asks Redis for their permits in one call, and settles them. */
 import type { Decision, Quotas } from '../contracts/limiter.js';
 import type { Clock } from '../contracts/runtime.js';
-import { CallerState, type Settle } from './caller.js';
-import { CallsInFlight, type Sent } from './calls.js';
-import { Decisions, type Entry } from './decisions.js';
-import { prefetchCount, returnPrefetched } from './prefetch.js';
+import { CallerState, type Settle } from './callers.js';
+import { Decisions, type Entry, prefetchCount, returnPrefetched } from './decisions.js';
 import { DAY_MS } from './quotas.js';
 import { PartitionSync } from './resync.js';
-import { BUCKETS, type Reply, type Target } from './script.js';
+import { BUCKETS, CallsInFlight, type Reply, type Sent, type Target } from './script.js';
 import { SlidingWindow } from './window.js';
 
 type Batch = readonly Entry[];
@@ -89,13 +87,8 @@ export class Batcher {
     returnPrefetched(caller);
   }
 
-  /** Decides by a prefetched permit, or with the next call. */
-  take(caller: CallerState, now: number): Decision | Promise<Decision> {
-    const { prefetched } = caller;
-    if (prefetched) {
-      if (now < prefetched.expiresAt) return this.decisions.allow(caller, prefetched, now);
-      returnPrefetched(caller);
-    }
+  /** Asks for a permit with the next call. */
+  ask(caller: CallerState): Promise<Decision> {
     return new Promise((settle) => {
       this.enqueue(caller);
       if (caller.waiting === NONE) caller.waiting = [settle as Settle];
@@ -119,7 +112,7 @@ export class Batcher {
     for (const caller of this.#queue) {
       const { waiting = NONE } = caller;
       caller.waiting = NONE;
-      for (const settle of waiting) settle(this.#options.decideLocally(caller));
+      this.#settleLocally(caller, waiting);
     }
   }
 
@@ -154,7 +147,7 @@ export class Batcher {
         // Prefetched permits may have served all its requests meanwhile.
         if (entry.waiting.length > 0 || this.sync.needsCall(caller)) batch.push(entry);
       }
-      if (this.#options.isUnreachable()) this.#settleLocally(batch);
+      if (this.#options.isUnreachable()) this.#settleAllLocally(batch);
       else if (batch.length > 0) this.#send(batch);
     }
   }
@@ -178,7 +171,7 @@ export class Batcher {
       for (const { caller } of batch) if (caller.prefetched || caller.usage?.hasRejections) this.#reportLater(caller);
     } else {
       this.#options.onDataLoss();
-      this.#settleLocally(batch);
+      this.#settleAllLocally(batch);
     }
     this.#sendBatches();
   }
@@ -186,14 +179,16 @@ export class Batcher {
   #fail({ batch }: Sent<Batch>, error: unknown): void {
     this.sync.lose(batch);
     if (batch.length > 0) this.#options.onFailure(this, error);
-    this.#settleLocally(batch);
+    this.#settleAllLocally(batch);
     this.#sendBatches();
   }
 
-  #settleLocally(batch: Batch): void {
-    for (const { caller, waiting } of batch) {
-      for (const settle of waiting) settle(this.#options.decideLocally(caller));
-    }
+  #settleAllLocally(batch: Batch): void {
+    for (const { caller, waiting } of batch) this.#settleLocally(caller, waiting);
+  }
+
+  #settleLocally(caller: CallerState, waiting: readonly Settle[]): void {
+    for (const settle of waiting) settle(this.#options.decideLocally(caller));
   }
 
   #reportLater(caller: CallerState): void {

@@ -1,46 +1,64 @@
-/** Maps from callers to their state, which drop idle callers and bound the number of addresses. */
+/** The callers of a replica: their state in memory, and the Redis hashes that contain their windows. */
+import type { Decision, Quotas } from '../contracts/limiter.js';
+import { LruMap } from '../util/lru-map.js';
+import type { Batcher } from './batcher.js';
+import type { Returned } from './script.js';
+import type { UsageCounter } from './usage.js';
+import type { SlidingWindow } from './window.js';
 
-/**
- * Drops a value one to two spans after its last use, and earlier if there are more than `most` keys. It keeps the
- * `most` keys that were used last. There are two maps: `get` moves a value to the young one, and the old one is dropped
- * as a whole.
- */
-class ExpiringMap<Value> {
-  #young = new Map<string, Value>();
-  #old = new Map<string, Value>();
-  #turnAt = Number.NEGATIVE_INFINITY;
+export type Settle = (decision: Decision | Promise<never>) => void;
+
+/** Prefetched permits of one bucket. Redis has counted them. */
+export interface PrefetchedPermits {
+  count: number;
+  /** End of the bucket, in microseconds of Redis's clock. */
+  readonly bucketEnd: number;
+  /** The same moment or an earlier one, in milliseconds of the monotonic clock. */
+  readonly expiresAt: number;
+}
+
+/** One array for all callers, most of which have nothing to return. */
+export const NOTHING_RETURNED: readonly Returned[] = [];
+
+/** The part of the state that the protocol with Redis needs. */
+export class SyncedCaller {
+  /** Set once the caller has quotas. */
+  usage: UsageCounter | undefined = undefined;
+  prefetched: PrefetchedPermits | undefined = undefined;
+  /** Unused permits that the next call returns. */
+  returned = NOTHING_RETURNED;
+
+  /**
+   * @param window what this replica admitted
+   * @param epoch the epoch in which Redis had the right count for this caller (`PartitionSync`)
+   */
+  constructor(
+    readonly name: string,
+    readonly window: SlidingWindow,
+    public epoch: number,
+  ) {}
+}
+
+/** A replica's state of one caller. One object, because with thousands of callers each object is a cache miss. */
+export class CallerState extends SyncedCaller {
+  limit = 0;
+  quotas: Quotas | undefined = undefined;
+  /** Requests for the next call. undefined: the caller is not queued. */
+  waiting: Settle[] | undefined = undefined;
+  /** How many permits Redis had left in its last reply. */
+  remaining = 0;
+  /** When another permit is free at the latest. Monotonic milliseconds, as all times here. */
+  resetAt = 0;
+  /** Until then requests are rejected without a call. */
+  rejectUntil = 0;
 
   constructor(
-    readonly spanMs: number,
-    readonly create: (key: string) => Value,
-    readonly most = Number.POSITIVE_INFINITY,
-  ) {}
-
-  /** Creates the value if there is none. */
-  get(key: string, now: number): Value {
-    if (now >= this.#turnAt) this.#turn(now);
-    let value = this.#young.get(key);
-    if (value === undefined) {
-      if (this.#young.size >= this.most) this.#turn(now);
-      value = this.#old.get(key) ?? this.create(key);
-      this.#old.delete(key);
-      this.#young.set(key, value);
-    }
-    return value;
-  }
-
-  values(): Value[] {
-    return [...this.#old.values(), ...this.#young.values()];
-  }
-
-  get size(): number {
-    return this.#old.size + this.#young.size;
-  }
-
-  #turn(now: number): void {
-    this.#old = this.#young;
-    this.#young = new Map();
-    this.#turnAt = now + this.spanMs;
+    readonly batcher: Batcher,
+    name: string,
+    window: SlidingWindow,
+    epoch: number,
+  ) {
+    super(name, window, epoch);
   }
 }
 
@@ -52,18 +70,32 @@ export const MOST_ADDRESSES = 10_000;
 
 export const isAddress = (caller: string): boolean => caller.startsWith('ip:');
 
-/** The state of each caller. The number of addresses is bounded; the operator decides how many keys there are. */
+/**
+ * The state of each caller. Idle callers are dropped. The number of addresses is bounded; the operator decides how many
+ * keys there are.
+ */
 export class Callers<State> {
-  readonly #keys: ExpiringMap<State>;
-  readonly #addresses: ExpiringMap<State>;
+  readonly #keys: LruMap<string, State>;
+  readonly #addresses: LruMap<string, State>;
 
-  constructor(spanMs: number, create: (caller: string) => State, mostAddresses = MOST_ADDRESSES) {
-    this.#keys = new ExpiringMap(spanMs, create);
-    this.#addresses = new ExpiringMap(spanMs, create, mostAddresses);
+  constructor(
+    spanMs: number,
+    readonly create: (caller: string) => State,
+    mostAddresses = MOST_ADDRESSES,
+  ) {
+    this.#keys = new LruMap(Number.POSITIVE_INFINITY, spanMs);
+    this.#addresses = new LruMap(mostAddresses, spanMs);
   }
 
+  /** Creates the state if there is none. */
   get(caller: string, now: number): State {
-    return (isAddress(caller) ? this.#addresses : this.#keys).get(caller, now);
+    const states = isAddress(caller) ? this.#addresses : this.#keys;
+    let state = states.get(caller, now);
+    if (state === undefined) {
+      state = this.create(caller);
+      states.set(caller, state, now);
+    }
+    return state;
   }
 
   values(): State[] {
@@ -74,3 +106,27 @@ export class Callers<State> {
     return this.#keys.size + this.#addresses.size;
   }
 }
+
+/**
+ * Partitions: the Redis hashes that contain the windows. One server has one partition, because a call has one key and
+ * fewer calls cost less. A cluster has 32, so that its nodes share the work.
+ */
+const CLUSTER_PARTITIONS = 32;
+
+/** The number comes first in the hash tag: cluster slots of such tags are spread more evenly. */
+export const partitionKeys = (prefix: string, isCluster: boolean): string[] =>
+  Array.from({ length: isCluster ? CLUSTER_PARTITIONS : 1 }, (_, i) => `${prefix}limits:{${i}-partition}`);
+
+/** The index of a caller's partition. All replicas compute the same one (FNV-1a). */
+export const partitionOf = (caller: string, partitions: number): number => {
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < caller.length; i++) hash = Math.imul(hash ^ caller.charCodeAt(i), 0x01000193);
+  return (hash >>> 0) % partitions;
+};
+
+/** The hashes of a partition: keys, recent addresses, and earlier addresses. */
+export const hashesOf = (key: string): readonly string[] => [key, `${key}:addresses`, `${key}:addresses-before`];
+
+/** The hashes that a call needs. A cluster rejects calls with several keys while it moves them, so most calls have one. */
+export const hashesFor = (key: string, callers: readonly { readonly caller: string }[]): readonly string[] =>
+  callers.some(({ caller }) => isAddress(caller)) ? hashesOf(key) : [key];

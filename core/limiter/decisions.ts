@@ -1,9 +1,11 @@
-/** Turns the grants of Redis into decisions, and stores what a reply says about a caller's next requests. */
+/**
+ * Turns the grants of Redis into decisions, and stores what a reply says about a caller's next requests. An active caller
+ * gets permits before it needs them, so that most of its requests need no call.
+ */
 import type { Decision } from '../contracts/limiter.js';
 import type { Clock } from '../contracts/runtime.js';
-import type { CallerState, PrefetchedPermits, Settle } from './caller.js';
-import { addPrefetched, mayPrefetch, returnPrefetched, usePrefetched } from './prefetch.js';
-import { dayOf, quotaLeft, quotaStates, withQuotas } from './quotas.js';
+import type { CallerState, PrefetchedPermits, Settle, SyncedCaller } from './callers.js';
+import { dayOf, quotaLeft, quotaStates } from './quotas.js';
 import type { Demand, PartitionSync } from './resync.js';
 import { type AppliedReply, dayOfBucket, type Grant } from './script.js';
 
@@ -43,8 +45,16 @@ export class Decisions {
     return quotaStates(quotas, { day: day - unused, month: month - unused }, time);
   }
 
-  /** Allows a request by a prefetched permit, which must not have expired. */
-  allow(caller: CallerState, prefetched: PrefetchedPermits, now: number): Decision {
+  /** Allows a request by a prefetched permit. Undefined if there is none; expired permits are returned. */
+  allowPrefetched(caller: CallerState, now: number): Decision | undefined {
+    const { prefetched } = caller;
+    if (!prefetched) return undefined;
+    if (now < prefetched.expiresAt) return this.#allow(caller, prefetched, now);
+    returnPrefetched(caller);
+    return undefined;
+  }
+
+  #allow(caller: CallerState, prefetched: PrefetchedPermits, now: number): Decision {
     const { limit, resetAt, usage } = caller;
     usePrefetched(caller, prefetched);
     caller.window.add(now, 1, limit, this.windowMs);
@@ -116,6 +126,66 @@ export class Decisions {
   #serveWaiting(caller: CallerState, now: number): void {
     const { prefetched, waiting } = caller;
     if (!prefetched || !waiting || waiting.length === 0 || now >= prefetched.expiresAt) return;
-    for (const settle of waiting.splice(0, prefetched.count)) settle(this.allow(caller, prefetched, now));
+    for (const settle of waiting.splice(0, prefetched.count)) settle(this.#allow(caller, prefetched, now));
   }
 }
+
+/** Adds the state of the quotas to a decision, if the caller has any. */
+export const withQuotas = (decision: Decision, quotas: Decision['quotas']): Decision =>
+  quotas ? { ...decision, quotas } : decision;
+
+/**
+ * A call prefetches the requests of this many buckets. Half of the current bucket is left on average. With three times
+ * as many permits most callers need one call per bucket, and returning the rest costs no extra call.
+ */
+const PREFETCHED_BUCKETS = 3 / 2;
+/** A single permit is seldom used before it expires, and returning it costs more than it saves. */
+const FEWEST = 2;
+/** At most this part of the remaining permits is prefetched. Other replicas may miss as many until they are returned. */
+const MOST_OF_REMAINING = 1 / 64;
+
+/** Whether callers with this limit prefetch. Then other replicas may return permits at any time. */
+export const mayPrefetch = (limit: number): boolean => limit * MOST_OF_REMAINING >= FEWEST;
+
+/**
+ * How many permits to prefetch with a call for `waiting` requests. The demand is that of the previous bucket; for a
+ * single request also that of the current one. Several requests at once may be a burst that is over, so the current
+ * bucket says nothing about the demand to come.
+ */
+export const prefetchCount = (
+  { window, remaining }: CallerState,
+  waiting: number,
+  now: number,
+  bucketMs: number,
+): number => {
+  const most = Math.floor(remaining * MOST_OF_REMAINING);
+  if (waiting === 0 || most < FEWEST) return 0;
+  const previous = window.countAt(now - bucketMs);
+  const demand = waiting === 1 ? Math.max(previous, window.countAt(now)) : previous;
+  const count = Math.min(Math.floor(demand * PREFETCHED_BUCKETS), most);
+  return count >= FEWEST ? count : 0;
+};
+
+/** The next call returns the permits that are left. */
+export const returnPrefetched = (caller: SyncedCaller): void => {
+  if (caller.prefetched) caller.returned = [...caller.returned, caller.prefetched];
+  caller.prefetched = undefined;
+};
+
+/** Adds permits of a reply. Permits of the same bucket are combined; permits of an earlier bucket are returned. */
+export const addPrefetched = (caller: SyncedCaller, added: PrefetchedPermits): void => {
+  const { prefetched } = caller;
+  if (prefetched?.bucketEnd === added.bucketEnd) {
+    const expiresAt = Math.min(prefetched.expiresAt, added.expiresAt);
+    caller.prefetched = { ...added, count: prefetched.count + added.count, expiresAt };
+  } else {
+    returnPrefetched(caller);
+    caller.prefetched = added;
+  }
+};
+
+/** Uses one of the caller's permits, which must not have expired. */
+export const usePrefetched = (caller: SyncedCaller, prefetched: PrefetchedPermits): void => {
+  prefetched.count--;
+  if (prefetched.count === 0) caller.prefetched = undefined;
+};

@@ -1,8 +1,9 @@
 /** Decisions without Redis. */
 import type { Decision } from '../contracts/limiter.js';
 import { LimiterUnavailable } from '../errors.js';
-import type { CallerState } from './caller.js';
-import { dayOf, withQuotas } from './quotas.js';
+import type { CallerState } from './callers.js';
+import { withQuotas } from './decisions.js';
+import { dayOf } from './quotas.js';
 
 /** What happens to requests while Redis is unreachable. */
 export type OutagePolicy =

@@ -1,5 +1,5 @@
 /** Usage by UTC day, and the quotas of a day and a month. */
-import type { DayUsage, Decision, QuotaState, Quotas } from '../contracts/limiter.js';
+import type { DayUsage, QuotaState, Quotas } from '../contracts/limiter.js';
 
 export const DAY_MS = 86_400_000;
 
@@ -118,7 +118,3 @@ export const quotaStates = ({ perDay, perMonth }: Quotas, used: Used, now: numbe
     ...(perMonth === null ? [] : [state('month', perMonth, used.month, now, [monthStart(day), monthStart(day, 1)])]),
   ];
 };
-
-/** Adds the state of the quotas to a decision, if the caller has any. */
-export const withQuotas = (decision: Decision, quotas: Decision['quotas']): Decision =>
-  quotas ? { ...decision, quotas } : decision;

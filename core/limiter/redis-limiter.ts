@@ -4,17 +4,15 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type DayUsage, type Decision, type Limiter, type Quotas, WINDOW_MS } from '../contracts/limiter.js';
 import { type Clock, type Health, type Logger, systemClock } from '../contracts/runtime.js';
 import { LimiterUnavailable } from '../errors.js';
-import { CircuitBreaker } from '../redis/breaker.js';
+import { CircuitBreaker } from '../redis/calls.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { withTimeout } from '../util/with-timeout.js';
 import { Batcher } from './batcher.js';
-import type { CallerState } from './caller.js';
-import { Callers, MOST_ADDRESSES } from './callers.js';
+import { type CallerState, Callers, MOST_ADDRESSES, partitionKeys, partitionOf } from './callers.js';
 import { LocalLimits, OUTAGE_MESSAGES, type OutagePolicy } from './local.js';
-import { partitionKeys, partitionOf } from './partition.js';
 import { DAY_MS } from './quotas.js';
-import { decideScript, readUsage } from './script.js';
-import { UsageCounter } from './usage.js';
+import { decideScript } from './script.js';
+import { readUsage, UsageCounter } from './usage.js';
 
 export interface RedisLimiterOptions {
   readonly redis: RedisConnection;
@@ -120,7 +118,8 @@ export class RedisLimiter implements Limiter {
     if (limit !== caller.limit || quotas !== caller.quotas) batcher.changeLimit(caller, limit, quotas);
     if (quotas) caller.usage ??= new UsageCounter(randomId());
     if (now < caller.rejectUntil && !caller.prefetched) return batcher.reject(caller, now);
-    return this.#isLocal(now) ? this.#local.decide(caller, now) : batcher.take(caller, now);
+    if (this.#isLocal(now)) return this.#local.decide(caller, now);
+    return batcher.decisions.allowPrefetched(caller, now) ?? batcher.ask(caller);
   }
 
   async usage(name: string): Promise<readonly DayUsage[]> {

@@ -1,6 +1,6 @@
 /** One replica's side of the protocol with a partition: numbers of calls, and what has to be resynced. No I/O, no clock. */
 import type { Quotas } from '../contracts/limiter.js';
-import { NOTHING_RETURNED, type SyncedCaller } from './caller.js';
+import { NOTHING_RETURNED, type SyncedCaller } from './callers.js';
 import { type Ask, BUCKETS, type Call, type Reply } from './script.js';
 import type { Admitted } from './window.js';
 

@@ -1,9 +1,10 @@
-/** Runs `decide.lua` in Redis 5.0 or later: its constants, its arguments and its reply. */
-import type { DayUsage, Quotas } from '../contracts/limiter.js';
-import { type RedisClient, RedisScript, readScript } from '../redis/connection.js';
-import { isAddress } from './callers.js';
-import { hashesFor, hashesOf } from './partition.js';
-import { DAY_MS, type DayCount, KEPT_DAYS, type Used, usageReport } from './quotas.js';
+/** Runs `decide.lua` in Redis 5.0 or later: its constants, its arguments, its reply, and the calls in flight. */
+import type { Quotas } from '../contracts/limiter.js';
+import type { Clock } from '../contracts/runtime.js';
+import { RedisScript, readScript } from '../redis/calls.js';
+import type { RedisClient } from '../redis/connection.js';
+import { hashesFor } from './callers.js';
+import { DAY_MS, KEPT_DAYS, type Used } from './quotas.js';
 import type { Admitted } from './window.js';
 
 /** A window has this many buckets. A permit becomes free at most one bucket late. */
@@ -190,35 +191,60 @@ export const decide = async ({ redis, key, replica, windowMs, script }: Target, 
 /** The UTC day of a bucket, which includes its end. @param end microseconds */
 export const dayOfBucket = (end: number): number => Math.floor((end - 1) / (DAY_MS * 1000));
 
-const HEAD_BYTES = 11;
-const DAY_BYTES = 14;
-const COUNTER_BYTES = 18;
+/** A call that was sent with the batch that it asks for. */
+export interface Sent<Batch> {
+  readonly batch: Batch;
+  readonly call: Call;
+  /** Monotonic milliseconds. */
+  readonly sentAt: number;
+}
 
-/** Reads the days of a usage field, as `quotas.lua` writes it. */
-export const unpackDays = (packed: Buffer): DayCount[] => {
-  const end = packed.length - packed.readUInt32BE(7) * COUNTER_BYTES;
-  const days: DayCount[] = [];
-  for (let at = HEAD_BYTES; at < end; at += DAY_BYTES) {
-    days.push({
-      day: packed.readUInt16BE(at),
-      requests: packed.readUIntBE(at + 2, 6),
-      refused: packed.readUIntBE(at + 8, 6),
+interface CallsOptions<Batch> {
+  readonly target: Target;
+  readonly timeoutMs: number;
+  readonly clock: Clock;
+  readonly onReply: (sent: Sent<Batch>, reply: Reply) => void;
+  /** The call failed or timed out. A later reply is ignored. */
+  readonly onFailure: (sent: Sent<Batch>, error: unknown) => void;
+}
+
+/** One timer serves all calls in flight: a timer for each would cost as much as the rest of the call. */
+export class CallsInFlight<Batch> {
+  readonly #options: CallsOptions<Batch>;
+  /** Oldest first. */
+  readonly #calls = new Set<Sent<Batch>>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: CallsOptions<Batch>) {
+    this.#options = options;
+  }
+
+  send(sent: Sent<Batch>): void {
+    const { target, timeoutMs, onReply } = this.#options;
+    this.#calls.add(sent);
+    this.#timer ??= setTimeout(this.#checkTimeouts, timeoutMs);
+    decide(target, sent.call).then(
+      (reply) => {
+        if (this.#calls.delete(sent)) onReply(sent, reply);
+      },
+      (error: unknown) => this.#fail(sent, error),
+    );
+  }
+
+  #fail(sent: Sent<Batch>, error: unknown): void {
+    if (this.#calls.delete(sent)) this.#options.onFailure(sent, error);
+  }
+
+  readonly #checkTimeouts = (): void => {
+    const { clock, timeoutMs } = this.#options;
+    const now = clock.monotonic();
+    const late = [...this.#calls].filter(({ sentAt }) => now - sentAt >= timeoutMs);
+    // After a long turn of the event loop, timers run before I/O that has arrived: read the replies first.
+    setImmediate(() => {
+      for (const sent of late) this.#fail(sent, new Error(`There was no response within ${timeoutMs} ms.`));
+      const [oldest] = this.#calls;
+      const left = oldest && timeoutMs - (clock.monotonic() - oldest.sentAt);
+      this.#timer = left === undefined ? undefined : setTimeout(this.#checkTimeouts, Math.max(0, left));
     });
-  }
-  return days;
-};
-
-/** A caller's usage. @param key of its partition @param now milliseconds since 1970 */
-export const readUsage = async (
-  redis: RedisClient,
-  key: string,
-  caller: string,
-  now: number,
-): Promise<readonly DayUsage[]> => {
-  const [keys, ...addresses] = hashesOf(key);
-  for (const hash of isAddress(caller) ? addresses : [keys as string]) {
-    const packed = await redis.hgetBuffer(hash, `usage:${caller}`);
-    if (packed) return usageReport(unpackDays(packed), now);
-  }
-  return [];
-};
+  };
+}

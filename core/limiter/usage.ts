@@ -1,6 +1,8 @@
-/** One replica's usage counter for one caller. No I/O and no clock. */
-import type { Quotas } from '../contracts/limiter.js';
-import { carryOver, quotaLeft, UsageByDay, type Used } from './quotas.js';
+/** The usage of a caller: one replica's counter, and what Redis has counted. */
+import type { DayUsage, Quotas } from '../contracts/limiter.js';
+import type { RedisClient } from '../redis/connection.js';
+import { hashesOf, isAddress } from './callers.js';
+import { carryOver, type DayCount, quotaLeft, UsageByDay, type Used, usageReport } from './quotas.js';
 import type { UsageReport } from './script.js';
 
 /** A resync reports yesterday and today. */
@@ -88,3 +90,36 @@ export class UsageCounter {
     return this.#local.day === day ? this.#local.onDay : 0;
   }
 }
+
+const HEAD_BYTES = 11;
+const DAY_BYTES = 14;
+const COUNTER_BYTES = 18;
+
+/** Reads the days of a usage field, as `quotas.lua` writes it. */
+export const unpackDays = (packed: Buffer): DayCount[] => {
+  const end = packed.length - packed.readUInt32BE(7) * COUNTER_BYTES;
+  const days: DayCount[] = [];
+  for (let at = HEAD_BYTES; at < end; at += DAY_BYTES) {
+    days.push({
+      day: packed.readUInt16BE(at),
+      requests: packed.readUIntBE(at + 2, 6),
+      refused: packed.readUIntBE(at + 8, 6),
+    });
+  }
+  return days;
+};
+
+/** A caller's usage. @param key of its partition @param now milliseconds since 1970 */
+export const readUsage = async (
+  redis: RedisClient,
+  key: string,
+  caller: string,
+  now: number,
+): Promise<readonly DayUsage[]> => {
+  const [keys, ...addresses] = hashesOf(key);
+  for (const hash of isAddress(caller) ? addresses : [keys as string]) {
+    const packed = await redis.hgetBuffer(hash, `usage:${caller}`);
+    if (packed) return usageReport(unpackDays(packed), now);
+  }
+  return [];
+};

@@ -1,10 +1,7 @@
-/** Connects to Redis (one server, Sentinel or Cluster), and runs Lua scripts. */
-import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+/** Connects to Redis: one server, Sentinel or Cluster. */
 import type { Cluster, Redis, RedisOptions } from 'ioredis';
 import type { Logger } from '../contracts/runtime.js';
-import { loadPackage, packageRoot } from '../util/package.js';
+import { loadPackage } from '../util/package.js';
 import { withTimeout } from '../util/with-timeout.js';
 import type { RedisConfig } from './config.js';
 
@@ -138,28 +135,3 @@ export const connectRedis = (config: RedisConfig, logger: Logger): RedisConnecti
     },
   };
 };
-
-/** Reads a Lua file. @param file relative to the root of the package */
-export const readScript = (file: string): string => readFileSync(join(packageRoot, file), 'utf8');
-
-/** A Lua script. It is called by its SHA-1, and sent only to a server that does not have it. */
-export class RedisScript {
-  readonly #digest: string;
-
-  constructor(readonly source: string) {
-    this.#digest = createHash('sha1').update(source).digest('hex');
-  }
-
-  /**
-   * Runs the script. A NOSCRIPT error means that the server did not run it, so the retry is safe.
-   * @param keys in one hash slot
-   * @returns the reply, with strings as buffers
-   */
-  run<Reply>(redis: RedisClient, keys: readonly string[], args: readonly (string | number | Buffer)[]): Promise<Reply> {
-    const rest = [keys.length, ...keys, ...args];
-    return (redis.callBuffer('evalsha', this.#digest, ...rest) as Promise<Reply>).catch((error: unknown) => {
-      if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error;
-      return redis.callBuffer('eval', this.source, ...rest) as Promise<Reply>;
-    });
-  }
-}

@@ -4,8 +4,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Cached, SharedCache } from '../contracts/cache.js';
 import { type Clock, type Health, type Logger, systemClock } from '../contracts/runtime.js';
 import { withTimeout } from '../util/with-timeout.js';
-import { CircuitBreaker } from './breaker.js';
-import { type RedisConnection, RedisScript, readScript } from './connection.js';
+import { CircuitBreaker, RedisScript, readScript } from './calls.js';
+import type { RedisConnection } from './connection.js';
 import { type Loaded, MemoryCache } from './memory-cache.js';
 
 const claimScript = new RedisScript(readScript('core/redis/claim.lua'));

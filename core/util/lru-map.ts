@@ -19,31 +19,48 @@ export const memoize = <T>(compute: (text: string) => T, most = 500): ((text: st
   };
 };
 
-/** Two generations of at most `capacity` entries each. A hit in the young one changes nothing, so it is fast. */
+/**
+ * Two generations of at most `capacity` entries each. A hit in the young one changes nothing, so it is fast. A full
+ * young generation becomes the old one.
+ */
 export class LruMap<K, V> {
   #young = new Map<K, V>();
   #old = new Map<K, V>();
+  #turnAt = Number.NEGATIVE_INFINITY;
 
-  constructor(readonly capacity: number) {}
+  /** @param spanMs drops an entry one to two spans after its last use; every call must then pass the time */
+  constructor(
+    readonly capacity: number,
+    readonly spanMs = Number.POSITIVE_INFINITY,
+  ) {}
 
-  get(key: K): V | undefined {
+  get(key: K, now = 0): V | undefined {
+    if (now >= this.#turnAt) this.#turn(now);
     const value = this.#young.get(key);
     if (value !== undefined) return value;
     const aged = this.#old.get(key);
-    if (aged !== undefined) this.set(key, aged);
+    if (aged === undefined) return undefined;
+    this.#old.delete(key);
+    this.set(key, aged, now);
     return aged;
   }
 
-  set(key: K, value: V): void {
-    if (this.#young.size >= this.capacity) {
-      this.#old = this.#young;
-      this.#young = new Map();
-    }
+  set(key: K, value: V, now = 0): void {
+    if (this.#young.size >= this.capacity) this.#turn(now);
     this.#young.set(key, value);
   }
 
-  clear(): void {
-    this.#young.clear();
-    this.#old.clear();
+  values(): V[] {
+    return [...this.#old.values(), ...this.#young.values()];
+  }
+
+  get size(): number {
+    return this.#old.size + this.#young.size;
+  }
+
+  #turn(now: number): void {
+    this.#old = this.#young;
+    this.#young = new Map();
+    this.#turnAt = now + this.spanMs;
   }
 }

@@ -1,6 +1,6 @@
 /** Reads and writes windows in Redis in the format of `core/limiter/window.lua`. */
 import type { Cluster, Redis } from 'ioredis';
-import { partitionKeys, partitionOf } from '../../core/limiter/partition.js';
+import { partitionKeys, partitionOf } from '../../core/limiter/callers.js';
 
 const BUCKET = 9;
 const TAIL = 11;

@@ -1,6 +1,6 @@
 /** The protocol between two replicas and Redis as a model: the possible events, and the invariants. */
-import { type PrefetchedPermits, SyncedCaller } from '../../../core/limiter/caller.js';
-import { addPrefetched, returnPrefetched, usePrefetched } from '../../../core/limiter/prefetch.js';
+import { type PrefetchedPermits, SyncedCaller } from '../../../core/limiter/callers.js';
+import { addPrefetched, returnPrefetched, usePrefetched } from '../../../core/limiter/decisions.js';
 import { type Demand, PartitionSync } from '../../../core/limiter/resync.js';
 import { type Call, dayOfBucket, type Reply } from '../../../core/limiter/script.js';
 import { UsageCounter } from '../../../core/limiter/usage.js';

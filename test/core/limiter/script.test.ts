@@ -2,10 +2,11 @@
 import { assert } from 'chai';
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
-import { hashesOf } from '../../../core/limiter/partition.js';
+import { hashesOf } from '../../../core/limiter/callers.js';
 import { KEPT_DAYS } from '../../../core/limiter/quotas.js';
-import { decide, decideScript, unpackDays } from '../../../core/limiter/script.js';
-import { RedisScript } from '../../../core/redis/connection.js';
+import { decide, decideScript } from '../../../core/limiter/script.js';
+import { unpackDays } from '../../../core/limiter/usage.js';
+import { RedisScript } from '../../../core/redis/calls.js';
 import { type Bucket, bucketsOf, fieldOf } from '../../support/limiter-window.js';
 import { redisForTests, uniqueName } from '../../support/services.js';
 import { ModelRedis } from './decide-model.js';

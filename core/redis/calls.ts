@@ -1,7 +1,37 @@
-/** A circuit breaker: opens after one failed call, and closes when a probe succeeds in time. */
+/** Calls of Redis: Lua scripts, and the circuit breaker that stops calls while Redis is unreachable. */
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '../contracts/runtime.js';
+import { packageRoot } from '../util/package.js';
 import { withTimeout } from '../util/with-timeout.js';
+import type { RedisClient } from './connection.js';
+
+/** Reads a Lua file. @param file relative to the root of the package */
+export const readScript = (file: string): string => readFileSync(join(packageRoot, file), 'utf8');
+
+/** A Lua script. It is called by its SHA-1, and sent only to a server that does not have it. */
+export class RedisScript {
+  readonly #digest: string;
+
+  constructor(readonly source: string) {
+    this.#digest = createHash('sha1').update(source).digest('hex');
+  }
+
+  /**
+   * Runs the script. A NOSCRIPT error means that the server did not run it, so the retry is safe.
+   * @param keys in one hash slot
+   * @returns the reply, with strings as buffers
+   */
+  run<Reply>(redis: RedisClient, keys: readonly string[], args: readonly (string | number | Buffer)[]): Promise<Reply> {
+    const rest = [keys.length, ...keys, ...args];
+    return (redis.callBuffer('evalsha', this.#digest, ...rest) as Promise<Reply>).catch((error: unknown) => {
+      if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error;
+      return redis.callBuffer('eval', this.source, ...rest) as Promise<Reply>;
+    });
+  }
+}
 
 const PROBE_EVERY_MS = 200;
 /** A dead connection must not stop the probing. */
@@ -18,7 +48,10 @@ interface BreakerOptions {
   readonly logger: Logger;
 }
 
-/** While it is open, its owner sends no calls to Redis, so no request waits for a timeout. */
+/**
+ * Opens after one failed call, and closes when a probe succeeds in time. While it is open, its owner sends no calls to
+ * Redis, so no request waits for a timeout.
+ */
 export class CircuitBreaker {
   readonly #options: BreakerOptions;
   readonly #stop = new AbortController();
