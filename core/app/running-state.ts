@@ -42,7 +42,7 @@ export class RunningState {
       startedAt: this.#startedAt,
       draining: this.#isDraining,
       health: { storage: this.#storage, limiter: limiter.health(), cache: cache.health(), keys: keyStore.health() },
-      snapshot: snapshots.get()?.reader,
+      snapshot: snapshots.served?.reader,
       pingStorage: () => (this.#ping ??= this.#pingAdapter(adapter)),
       versions: () => this.#versions(),
       usage: async (caller) => (await limiter.usage?.(caller)) ?? [],
@@ -70,7 +70,7 @@ export class RunningState {
         return this.#published({ version, publishedAt, current }, open);
       });
     }
-    const served = snapshots.get();
+    const served = snapshots.served;
     if (!served) throw new StorageError('unavailable', 'No snapshot has been published yet');
     const { version, publishedAt } = served;
     return [this.#published({ version, publishedAt, current: true }, async () => adapter.snapshot())];

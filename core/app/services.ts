@@ -9,11 +9,13 @@ import type { MountContext } from '../contracts/plugin.js';
 import { type Clock, type Logger, systemClock } from '../contracts/runtime.js';
 import type { ServiceInfo } from '../contracts/service.js';
 import type { StorageAdapter } from '../contracts/storage.js';
+import type { Handle } from '../edge/accept.js';
 import { Admission, admitting } from '../edge/admission.js';
 import { callerAddress, trustedProxies } from '../edge/caller-address.js';
-import { type Handle, HttpServer } from '../edge/server.js';
+import { HttpServer } from '../edge/server.js';
 import { MemoryLimiter } from '../limiter/memory-limiter.js';
 import { RedisLimiter } from '../limiter/redis-limiter.js';
+import { createLogger } from '../observe/logger.js';
 import { createMetrics, type Metrics } from '../observe/metrics.js';
 import { openObservers, type RequestObservers } from '../observe/request-observers.js';
 import { createKoa } from '../pipeline/app.js';
@@ -32,7 +34,6 @@ import { createVintages, type Vintages } from '../routes/vintages.js';
 import { WorkQueue } from '../routes/work-queue.js';
 import { createAuthenticator, type OpenAuthenticator } from './create-authenticator.js';
 import { type Modules, pathResolver } from './load-modules.js';
-import { createLogger } from './logger.js';
 import { RunningSettings } from './running-settings.js';
 import { RunningState } from './running-state.js';
 
@@ -206,7 +207,7 @@ export const services: { readonly [Name in ServiceName]: Definition<Services[Nam
     ({ config: { config }, state, snapshots, admission, work }) =>
       createMetrics(config.metrics, {
         state: state.read,
-        responses: () => snapshots.get()?.responses,
+        responses: () => snapshots.served?.responses,
         admission,
         work,
       }),

@@ -78,10 +78,6 @@ export class Tiers {
   }
 }
 
-/** @param names the names of an endpoint: its plugin and its path */
-export const includes = ({ endpoints }: Tier, names: readonly string[]): boolean =>
-  endpoints === null || names.some((name) => endpoints.has(name));
-
 /**
  * Finds endpoints of tiers that do not exist.
  * @param auth may be invalid

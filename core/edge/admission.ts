@@ -19,7 +19,7 @@ import { ApiError, errors } from '../errors.js';
 import { refusal } from '../response/error-response.js';
 import type { CommonHeaders } from '../response/headers.js';
 import { type EventLoop, nodeEventLoop, SpareTime } from '../util/event-loop.js';
-import type { Handle } from './server.js';
+import type { Handle } from './accept.js';
 
 interface AdmissionOptions extends NonNullable<Config['server']['overload']> {
   readonly clock: Pick<Clock, 'monotonic'>;

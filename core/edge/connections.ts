@@ -1,8 +1,44 @@
-/** Limits on connections: how many an address may keep open, and how long a response may stay unread. */
+/**
+ * The connections of an HTTP server: the open sockets, how many an address may keep open, and how long a response may
+ * stay unread.
+ *
+ * Node removes its own listeners from a socket that it hands over (`connect`, `upgrade`), and no longer counts or closes
+ * it. An `error` without a listener ends the process, so each socket has one from its first moment.
+ */
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
+import { dropFinishedResponse, lastResponse } from './accept.js';
 import { socketAddress } from './caller-address.js';
-import { dropFinishedResponse, lastResponse } from './sockets.js';
+
+/** Time in milliseconds for a client to read the last bytes and close its end. */
+const CLOSING_MS = 1000;
+
+const ignore = (): void => undefined;
+
+/** Sockets that have not closed yet, handed-over ones included. */
+export const openSockets = (server: Server): ReadonlySet<Socket> => {
+  const sockets = new Set<Socket>();
+  // A connection could not be accepted, for example without a free file descriptor. Later ones can succeed.
+  server.on('error', ignore);
+  server.prependListener('connection', (socket: Socket) => {
+    socket.on('error', ignore);
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  return sockets;
+};
+
+export const destroyAll = (sockets: Iterable<Socket>): void => {
+  for (const socket of sockets) socket.destroy();
+};
+
+/** Destroys a socket after `CLOSING_MS`, unless the client closes it first. */
+export const closeSoon = (socket: Socket): void => {
+  // A socket that Node has handed over is paused, and a paused socket does not notice that the client has closed it.
+  socket.resume();
+  const deadline = setTimeout(() => socket.destroy(), CLOSING_MS).unref();
+  socket.once('close', () => clearTimeout(deadline));
+};
 
 /**
  * Closes connections past the limit when they are accepted, without a response.

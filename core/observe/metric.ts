@@ -1,4 +1,4 @@
-/** Counters, gauges and histograms in the Prometheus text format (version 0.0.4), and the merging of pages of workers. */
+/** Metrics in the Prometheus text format (version 0.0.4), and the merging of pages of workers. */
 
 type Labels = Readonly<Record<string, string>>;
 
@@ -13,48 +13,17 @@ export interface Metric {
 
 const escapeValue = (text: string): string => text.replace(/[\\"\n]/g, (c) => (c === '\n' ? '\\n' : `\\${c}`));
 
-const inBraces = (labels: Labels, more = ''): string => {
+export const inBraces = (labels: Labels, more = ''): string => {
   const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escapeValue(value)}"`);
   const all = more === '' ? pairs : [...pairs, more];
   return all.length > 0 ? `{${all.join(',')}}` : '';
 };
 
-const numeral = (value: number): string =>
+export const numeral = (value: number): string =>
   value === Number.POSITIVE_INFINITY ? '+Inf' : value === Number.NEGATIVE_INFINITY ? '-Inf' : String(value);
 
-/** One series of a counter. */
-class Count {
-  value = 0;
-
-  add(count = 1): void {
-    this.value += count;
-  }
-}
-
-/** One series of a histogram. */
-export class Distribution {
-  sum = 0;
-  count = 0;
-  /** Per bucket, not cumulative; the last has no bound. */
-  readonly counts: Float64Array;
-  readonly #bounds: readonly number[];
-
-  constructor(bounds: readonly number[]) {
-    this.#bounds = bounds;
-    this.counts = new Float64Array(bounds.length + 1);
-  }
-
-  observe(value: number): void {
-    let bucket = 0;
-    while (bucket < this.#bounds.length && value > this.#bounds[bucket]!) bucket++;
-    this.counts[bucket]!++;
-    this.sum += value;
-    this.count++;
-  }
-}
-
 /** The series of a metric by their labels. `of` is slow: callers keep the series that it returns. */
-class Family<Series> {
+export class Family<Series> {
   readonly #series = new Map<string, { readonly labels: Labels; readonly series: Series }>();
 
   constructor(
@@ -78,38 +47,15 @@ class Family<Series> {
   }
 }
 
-export class Counter extends Family<Count> implements Metric {
+export class Counter extends Family<{ value: number }> implements Metric {
   readonly type = 'counter';
 
   constructor(name: string, help: string) {
-    super(name, help, () => new Count());
+    super(name, help, () => ({ value: 0 }));
   }
 
   *lines(): Generator<string> {
     for (const { labels, series } of this.entries()) yield `${this.name}${inBraces(labels)} ${numeral(series.value)}`;
-  }
-}
-
-export class Histogram extends Family<Distribution> implements Metric {
-  readonly type = 'histogram';
-  readonly #bounds: readonly number[];
-
-  /** @param bounds upper bounds of the buckets, ascending; the last bucket has none */
-  constructor(name: string, help: string, bounds: readonly number[]) {
-    super(name, help, () => new Distribution(bounds));
-    this.#bounds = bounds;
-  }
-
-  *lines(): Generator<string> {
-    for (const { labels, series } of this.entries()) {
-      let below = 0;
-      for (const [i, bound] of [...this.#bounds, Number.POSITIVE_INFINITY].entries()) {
-        below += series.counts[i]!;
-        yield `${this.name}_bucket${inBraces(labels, `le="${numeral(bound)}"`)} ${below}`;
-      }
-      yield `${this.name}_sum${inBraces(labels)} ${numeral(series.sum)}`;
-      yield `${this.name}_count${inBraces(labels)} ${series.count}`;
-    }
   }
 }
 

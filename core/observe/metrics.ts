@@ -5,8 +5,8 @@ import type { ServiceState } from '../contracts/plugin.js';
 import { ageOf } from '../data/period.js';
 import type { Admission } from '../edge/admission.js';
 import type { EdgeEvent } from '../edge/server.js';
-import type { ServiceContext } from '../pipeline/state.js';
-import type { ResponseCache } from '../routes/served-snapshot.js';
+import type { ServiceContext } from '../pipeline/service-koa.js';
+import type { ResponseCache } from '../routes/response-cache.js';
 import type { WorkQueue } from '../routes/work-queue.js';
 import { Counter, exposition, type Metric, Reader } from './metric.js';
 import { type MetricsServer, serveMetrics } from './metrics-server.js';
@@ -123,5 +123,10 @@ const edgeMetrics = (): { readonly metric: Metric; observe(event: EdgeEvent): vo
   );
   // All series exist from the start: a rate needs the zero before the first event.
   const counts = new Map(EDGE_EVENTS.map((reason) => [reason, metric.of({ reason })]));
-  return { metric, observe: (event) => counts.get(event)?.add() };
+  return {
+    metric,
+    observe(event) {
+      counts.get(event)!.value++;
+    },
+  };
 };

@@ -1,7 +1,7 @@
 /** Metrics of the process: processor time, memory, open files, log lines and the delay of its event loop. */
 import { readdirSync } from 'node:fs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { droppedLogLines } from './log-output.js';
+import { droppedLogLines } from './logger.js';
 import { type Metric, Reader } from './metric.js';
 
 const NANOSECONDS = 1e9;

@@ -1,6 +1,51 @@
 /** Metrics of requests. Series are kept by reference, since this code runs for every request. */
-import type { ServiceContext } from '../pipeline/state.js';
-import { Counter, type Distribution, Histogram, type Metric } from './metric.js';
+import type { ServiceContext } from '../pipeline/service-koa.js';
+import { Counter, Family, inBraces, type Metric, numeral } from './metric.js';
+
+/** One series of a histogram. */
+class Distribution {
+  sum = 0;
+  count = 0;
+  /** Per bucket, not cumulative; the last has no bound. */
+  readonly counts: Float64Array;
+  readonly #bounds: readonly number[];
+
+  constructor(bounds: readonly number[]) {
+    this.#bounds = bounds;
+    this.counts = new Float64Array(bounds.length + 1);
+  }
+
+  observe(value: number): void {
+    let bucket = 0;
+    while (bucket < this.#bounds.length && value > this.#bounds[bucket]!) bucket++;
+    this.counts[bucket]!++;
+    this.sum += value;
+    this.count++;
+  }
+}
+
+export class Histogram extends Family<Distribution> implements Metric {
+  readonly type = 'histogram';
+  readonly #bounds: readonly number[];
+
+  /** @param bounds upper bounds of the buckets, ascending; the last bucket has none */
+  constructor(name: string, help: string, bounds: readonly number[]) {
+    super(name, help, () => new Distribution(bounds));
+    this.#bounds = bounds;
+  }
+
+  *lines(): Generator<string> {
+    for (const { labels, series } of this.entries()) {
+      let below = 0;
+      for (const [i, bound] of [...this.#bounds, Number.POSITIVE_INFINITY].entries()) {
+        below += series.counts[i]!;
+        yield `${this.name}_bucket${inBraces(labels, `le="${numeral(bound)}"`)} ${below}`;
+      }
+      yield `${this.name}_sum${inBraces(labels)} ${numeral(series.sum)}`;
+      yield `${this.name}_count${inBraces(labels)} ${series.count}`;
+    }
+  }
+}
 
 /** In seconds: from cached responses, far below a millisecond, to timeouts of stores. */
 const LATENCY_BOUNDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10] as const;
@@ -46,12 +91,12 @@ export class RequestMetrics {
     const { match, decision, caller, cacheHit, snapshotVersion, durationMs } = state;
     this.#distribution(match?.endpoint, res.statusCode).observe(durationMs / 1000);
     if (res.statusCode >= 500 && match?.endpoint?.limited !== false) {
-      if (res.statusCode === 500) this.#failed.add();
-      else if (res.statusCode === 503) this.#rejected.add();
+      if (res.statusCode === 500) this.#failed.value++;
+      else if (res.statusCode === 503) this.#rejected.value++;
     }
-    if (decision) (decision.allowed ? this.#allowed : this.#refused).add();
-    (caller?.key ? this.#valid : state.invalidKey ? this.#invalid : this.#none).add();
-    if (snapshotVersion !== undefined) (cacheHit ? this.#hits : this.#misses).add();
+    if (decision) (decision.allowed ? this.#allowed : this.#refused).value++;
+    (caller?.key ? this.#valid : state.invalidKey ? this.#invalid : this.#none).value++;
+    if (snapshotVersion !== undefined) (cacheHit ? this.#hits : this.#misses).value++;
   };
 
   #distribution(endpoint: { readonly pattern: string } | undefined, status: number): Distribution {

@@ -5,7 +5,7 @@ import type { ServiceInfo } from '../contracts/service.js';
 import { OperatorError } from '../errors.js';
 import { maskKeys } from '../keys/key.js';
 import { traceParent } from '../pipeline/observe.js';
-import type { ServiceContext } from '../pipeline/state.js';
+import type { ServiceContext } from '../pipeline/service-koa.js';
 import type { RegisteredObserver } from '../registry/register-plugins.js';
 
 export interface RequestObservers {

@@ -1,9 +1,10 @@
 /** Builds the OpenAPI 3.1 document from the registered routes. */
 
-import { includes, type Tier, type Tiers } from '../config/tiers.js';
+import type { Tier, Tiers } from '../config/tiers.js';
 import type { JsonSchema } from '../contracts/json-schema.js';
 import type { Parameter, Plugin, Route } from '../contracts/plugin.js';
 import type { InterfaceChange, ServiceInfo } from '../contracts/service.js';
+import { includes } from '../pipeline/authorize.js';
 import type { RegisteredRoute, Registry } from '../registry/register-plugins.js';
 import { declaredHeaders, isLimited, isShared, listColumns, needsKey } from '../registry/route-defaults.js';
 import { READ_METHODS } from '../response/headers.js';

@@ -12,13 +12,12 @@ import type { Authenticator } from '../keys/authenticator.js';
 import { respond } from '../response/respond.js';
 import { authorize } from './authorize.js';
 import { catchErrors } from './catch-errors.js';
-import { checkRequest } from './check-request.js';
-import { findEndpoint, handle } from './endpoint.js';
+import { checkRequest, findEndpoint, handle } from './endpoint.js';
 import { identify } from './identify.js';
 import { limit } from './limit.js';
 import { observe } from './observe.js';
+import type { ServiceContext, ServiceMiddleware } from './service-koa.js';
 import { ServiceKoa, type ServiceKoaOptions } from './service-koa.js';
-import type { ServiceContext, ServiceMiddleware } from './state.js';
 
 interface KoaDependencies extends ServiceKoaOptions {
   readonly routes: { readonly find: ServiceMiddleware };

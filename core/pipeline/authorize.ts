@@ -1,7 +1,7 @@
 /** Checks whether the caller may use the endpoint. */
-import { includes, type Tier } from '../config/tiers.js';
+import type { Tier } from '../config/tiers.js';
 import { ApiError, errors } from '../errors.js';
-import type { ServiceMiddleware } from './state.js';
+import type { ServiceMiddleware } from './service-koa.js';
 
 /**
  * For endpoints that need a key: 401 without a valid key, unless the tier of callers without a key includes the
@@ -33,3 +33,7 @@ const forbidden = ({ name, endpoints }: Tier): ApiError => {
     `The tier "${name}" does not include this endpoint. It includes ${included}.`,
   );
 };
+
+/** Whether callers of the tier may use an endpoint. @param names its plugin and its path */
+export const includes = ({ endpoints }: Tier, names: readonly string[]): boolean =>
+  endpoints === null || names.some((name) => endpoints.has(name));

@@ -2,7 +2,7 @@
 import type { Logger } from '../contracts/runtime.js';
 import { setError, statusResponse } from '../response/error-response.js';
 import { isPrepared } from '../response/respond.js';
-import type { ServiceContext, ServiceMiddleware } from './state.js';
+import type { ServiceContext, ServiceMiddleware } from './service-koa.js';
 
 /**
  * Also gives an error status without a body the error body of the API. A thrown error removes the headers that describe

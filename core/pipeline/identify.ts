@@ -4,7 +4,7 @@ import type { Tiers } from '../config/tiers.js';
 import type { CallerAccount, CallerKey, ServiceRequest } from '../contracts/plugin.js';
 import type { Authenticator, Caller, KeyIdentity } from '../keys/authenticator.js';
 import { familyOf } from '../keys/key.js';
-import type { RequestState, ServiceMiddleware } from './state.js';
+import type { RequestState, ServiceMiddleware } from './service-koa.js';
 
 interface IdentifyOptions {
   readonly keys: Authenticator;

@@ -8,7 +8,7 @@ import { errorResponse } from '../response/error-response.js';
 import { limitLines } from '../response/headers.js';
 import { Prepared } from '../response/representation.js';
 import { addLines } from '../response/writer.js';
-import type { RequestState, ServiceContext, ServiceMiddleware } from './state.js';
+import type { RequestState, ServiceContext, ServiceMiddleware } from './service-koa.js';
 
 interface LimitOptions {
   readonly limiter: Limiter;

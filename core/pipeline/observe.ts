@@ -5,7 +5,7 @@ import type { TraceParent } from '../contracts/observer.js';
 import type { Logger } from '../contracts/runtime.js';
 import { threeDecimals } from '../response/headers.js';
 import { memoize } from '../util/lru-map.js';
-import type { ServiceContext, ServiceMiddleware } from './state.js';
+import type { ServiceContext, ServiceMiddleware } from './service-koa.js';
 
 /** Calls the observers once Node has the response. Inner requests are not observed. */
 export const observe =

@@ -12,12 +12,13 @@ import type { ServiceInfo } from '../contracts/service.js';
 import { StorageError } from '../errors.js';
 import { serviceRequest } from '../pipeline/identify.js';
 import type { ServiceKoa } from '../pipeline/service-koa.js';
-import { RequestState, type ServiceContext, type ServiceMiddleware } from '../pipeline/state.js';
+import { RequestState, type ServiceContext, type ServiceMiddleware } from '../pipeline/service-koa.js';
 import { JSON_TYPE, jsonOf } from '../response/formats.js';
 import { linesOf } from '../response/headers.js';
 import { chooseEncoding, type Encoding, jsonRepresentation, Representation } from '../response/representation.js';
 import type { Pauses } from '../util/event-loop.js';
-import { type DataRequest, dataRequest, ofRoute } from './route-response.js';
+import { type DataRequest, dataRequest } from './response-cache.js';
+import { ofRoute } from './route-response.js';
 import type { RouteMatch, ServedRoute } from './route-table.js';
 import type { CurrentSnapshot } from './served-snapshot.js';
 import type { Vintages } from './vintages.js';
@@ -105,7 +106,7 @@ export const responseBuilder = (dependencies: ResponseDependencies): BuildRespon
   const { snapshots, vintages, work, compression } = dependencies;
   const askService = serviceAsker(dependencies);
   const currentSnapshot = () => {
-    const served = snapshots.get();
+    const served = snapshots.served;
     if (!served) throw new StorageError('unavailable', 'No snapshot has been published yet.');
     return served;
   };

@@ -4,31 +4,14 @@ import type { Config } from '../config/schema.js';
 import type { DataContext, DataRoute, Route, ServiceRoute, SnapshotReader, StreamedList } from '../contracts/plugin.js';
 import type { Logger } from '../contracts/runtime.js';
 import { AS_OF, declaredHeaders, FORMAT, listColumns } from '../registry/route-defaults.js';
-import { type Format, jsonFormat, jsonOf, type ListWriter, ResponseError } from '../response/formats.js';
+import { jsonOf, type ListWriter, ResponseError } from '../response/formats.js';
 import { linesOf } from '../response/headers.js';
 import { Representation } from '../response/representation.js';
 import type { Pauses } from '../util/event-loop.js';
 import { memoize } from '../util/lru-map.js';
 import { compileSchema, type ErrorObject, type ValidateFunction } from '../validation/compile-schema.js';
-import { cacheKeyOf, type Input } from './input.js';
-
-/** A request to a data route. Requests with the same cache key have the same body in a snapshot. */
-export interface DataRequest {
-  readonly cacheKey: string;
-  readonly route: DataRoute;
-  readonly input: Input;
-  readonly format: Format;
-  /** The requested date, from `as_of`. */
-  readonly asOf?: string;
-}
-
-/** @param input of the same route */
-export const dataRequest = (route: DataRoute, input: Input, format: Format, cacheKey = cacheKeyOf(route, input)) => ({
-  cacheKey: format === jsonFormat ? cacheKey : `${format.name} ${cacheKey}`,
-  route,
-  input,
-  format,
-});
+import type { Input } from './input.js';
+import { type DataRequest, dataRequest } from './response-cache.js';
 
 /** Returns the equivalent request in the snapshot. See `normalizeIn` of a route. */
 export const normalizedIn = async (request: DataRequest, snapshot: SnapshotReader): Promise<DataRequest> => {

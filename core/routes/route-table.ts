@@ -4,7 +4,7 @@ import type { Middleware } from 'koa';
 import compose from 'koa-compose';
 import type { Mount, Route } from '../contracts/plugin.js';
 import { ApiError, errors } from '../errors.js';
-import type { Endpoint, Match, RequestState, ServiceContext, ServiceMiddleware } from '../pipeline/state.js';
+import type { Endpoint, Match, RequestState, ServiceContext, ServiceMiddleware } from '../pipeline/service-koa.js';
 import type { RegisteredMount, RegisteredRoute } from '../registry/register-plugins.js';
 import { isLimited, isShared, needsKey } from '../registry/route-defaults.js';
 import type { Format } from '../response/formats.js';

@@ -7,9 +7,12 @@ import { checkedSnapshot, sharedReader, type TimedRead, timedReader } from '../d
 import { ApiError, StorageError } from '../errors.js';
 import type { Representation } from '../response/representation.js';
 import { BackgroundPacing, type Pauses } from '../util/event-loop.js';
-import { buildRepresentation, type DataRequest, normalizedIn } from './route-response.js';
+import { type DataRequest, ResponseCache } from './response-cache.js';
+import { buildRepresentation, normalizedIn } from './route-response.js';
 
 class ServedSnapshot {
+  readonly version: string;
+  readonly publishedAt: Date;
   readonly responses: ResponseCache;
   readonly reader: SnapshotReader;
   readonly #snapshot: Snapshot;
@@ -21,19 +24,13 @@ class ServedSnapshot {
   #retired = false;
 
   constructor(snapshot: Snapshot, options: Pick<CurrentSnapshotOptions, 'collections' | 'cacheBytes' | 'answerMs'>) {
+    this.version = snapshot.version;
+    this.publishedAt = snapshot.publishedAt;
     this.#snapshot = snapshot;
     this.#collections = options.collections;
     this.#timedRead = sharedReader(snapshot, options.collections, options.answerMs);
     this.reader = checkedSnapshot(snapshot, options.collections);
     this.responses = new ResponseCache(options.cacheBytes, (cacheKey) => this.#requests.delete(cacheKey));
-  }
-
-  get version(): string {
-    return this.#snapshot.version;
-  }
-
-  get publishedAt(): Date {
-    return this.#snapshot.publishedAt;
   }
 
   /** Returns the cached representation, or computes it once for concurrent requests. */
@@ -108,17 +105,13 @@ const WARMING_MS = 60_000;
 /** The current snapshot of the adapter. The most used representations of a new one are computed before it is served. */
 export class CurrentSnapshot {
   readonly #options: CurrentSnapshotOptions;
-  #served: ServedSnapshot | undefined;
+  /** Undefined while storage has no snapshot. A request keeps the snapshot that it started with. */
+  served: ServedSnapshot | undefined;
   #refreshing: Promise<void> | undefined;
   #again = false;
 
   constructor(options: CurrentSnapshotOptions) {
     this.#options = options;
-  }
-
-  /** Undefined while storage has no snapshot. A request keeps the snapshot that it started with. */
-  get(): ServedSnapshot | undefined {
-    return this.#served;
   }
 
   /** Serves the adapter's newest snapshot. Never rejects. */
@@ -134,8 +127,8 @@ export class CurrentSnapshot {
   }
 
   close(): void {
-    this.#served?.retire();
-    this.#served = undefined;
+    this.served?.retire();
+    this.served = undefined;
   }
 
   async #refresh(): Promise<void> {
@@ -149,14 +142,14 @@ export class CurrentSnapshot {
         logger.warn({ err: error }, 'no snapshot can be served yet');
         continue;
       }
-      const previous = this.#served;
+      const previous = this.served;
       if (previous?.version === snapshot.version && +previous.publishedAt === +snapshot.publishedAt) {
         snapshot.release();
         continue;
       }
       const next = new ServedSnapshot(snapshot, this.#options);
       if (previous) await this.#warm(next, previous);
-      this.#served = next;
+      this.served = next;
       previous?.retire();
       logger.info({ snapshot: next.version, publishedAt: next.publishedAt }, 'serving snapshot');
     } while (this.#again);
@@ -181,104 +174,6 @@ export class CurrentSnapshot {
         // The new snapshot may lack a document, whose request then gets a 404.
         if (!(error instanceof ApiError))
           logger.warn({ err: error }, 'a response could not be built for the new snapshot');
-      }
-    }
-  }
-}
-
-interface Entry {
-  readonly representation: Representation;
-  /** Halved by each sweep. An entry without uses is dropped. */
-  uses: number;
-  /** The size as last counted. */
-  bytes: number;
-}
-
-/** Overhead of an entry in bytes, measured: 1930 for headers, request and map entry. */
-export const ENTRY_OVERHEAD = 2048;
-
-const bytesOf = (cacheKey: string, { size }: Representation): number => size + cacheKey.length + ENTRY_OVERHEAD;
-
-/** The cached representations of one snapshot. Beyond the budget of bytes, the least used are dropped. */
-export class ResponseCache {
-  readonly #entries = new Map<string, Entry>();
-  readonly #pending = new Map<string, Promise<Representation>>();
-  readonly #budget: number;
-  #bytes = 0;
-
-  readonly #dropped: (cacheKey: string) => void;
-
-  /**
-   * @param budget in bytes, including compressed encodings
-   * @param dropped called with each dropped cache key
-   */
-  constructor(budget: number, dropped: (cacheKey: string) => void = () => undefined) {
-    this.#budget = budget;
-    this.#dropped = dropped;
-  }
-
-  get bytes(): number {
-    return this.#bytes;
-  }
-
-  get size(): number {
-    return this.#entries.size;
-  }
-
-  get(cacheKey: string): Representation | undefined {
-    const entry = this.#entries.get(cacheKey);
-    if (entry === undefined) return undefined;
-    entry.uses++;
-    return entry.representation;
-  }
-
-  /** The computed representation. Concurrent requests share one computation. */
-  getOrCompute(cacheKey: string, compute: () => Promise<Representation>): Promise<Representation> {
-    const pending = this.#pending.get(cacheKey);
-    if (pending) return pending;
-    const promise = compute()
-      .then((representation) => {
-        this.set(cacheKey, representation);
-        return representation;
-      })
-      .finally(() => this.#pending.delete(cacheKey));
-    this.#pending.set(cacheKey, promise);
-    return promise;
-  }
-
-  set(cacheKey: string, representation: Representation): void {
-    const bytes = bytesOf(cacheKey, representation);
-    this.#entries.set(cacheKey, { representation, uses: 1, bytes });
-    this.#bytes += bytes;
-    this.#sweep();
-  }
-
-  /** The most used cache keys, most used first. */
-  hottest(count: number): string[] {
-    return [...this.#entries]
-      .sort(([, a], [, b]) => b.uses - a.uses)
-      .slice(0, count)
-      .map(([cacheKey]) => cacheKey);
-  }
-
-  /**
-   * Drops unused entries, oldest first, until the cache is within its budget. Used entries move to the end, as in the
-   * CLOCK algorithm of page replacement, so that dropping an entry visits few others.
-   */
-  #sweep(): void {
-    for (const [cacheKey, entry] of this.#entries) {
-      if (this.#bytes <= this.#budget) return;
-      // The representation may have got compressed encodings since the last sweep.
-      const bytes = bytesOf(cacheKey, entry.representation);
-      this.#bytes += bytes - entry.bytes;
-      entry.bytes = bytes;
-      this.#entries.delete(cacheKey);
-      if (entry.uses > 0) {
-        entry.uses >>= 1;
-        this.#entries.set(cacheKey, entry);
-      } else {
-        this.#bytes -= bytes;
-        this.#dropped(cacheKey);
       }
     }
   }

@@ -6,8 +6,8 @@ import { ApiError, errors } from '../errors.js';
 import { AS_OF } from '../registry/route-defaults.js';
 import type { Representation } from '../response/representation.js';
 import type { Pauses } from '../util/event-loop.js';
-import { buildRepresentation, type DataRequest, normalizedIn } from './route-response.js';
-import { ResponseCache } from './served-snapshot.js';
+import { type DataRequest, ResponseCache } from './response-cache.js';
+import { buildRepresentation, normalizedIn } from './route-response.js';
 
 interface VintagesOptions {
   readonly adapter: StorageAdapter;

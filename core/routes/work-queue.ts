@@ -37,6 +37,8 @@ interface CallerQueue {
 }
 
 export class WorkQueue {
+  /** The number of requests that wait or are computed. */
+  size = 0;
   /** The number of rejected requests. */
   rejected = 0;
   readonly #maxWaiting: number;
@@ -45,16 +47,10 @@ export class WorkQueue {
   /** Connections that have a listener: one each, since clients pipeline many requests. */
   readonly #watched = new WeakSet<Socket>();
   #running = 0;
-  #waiting = 0;
 
   /** @param maxWaiting the maximum number of waiting requests of all callers; default: no maximum */
   constructor(maxWaiting = Number.POSITIVE_INFINITY) {
     this.#maxWaiting = maxWaiting;
-  }
-
-  /** The number of requests that wait or are computed. */
-  get size(): number {
-    return this.#running + this.#waiting;
   }
 
   /**
@@ -67,8 +63,10 @@ export class WorkQueue {
   async run<Result>(caller: string, work: (pauses: Pauses) => Promise<Result>, connection?: Socket): Promise<Result> {
     if (connection?.destroyed) throw new ApiError(CLIENT_CLOSED);
     const queue = this.#queueOf(caller);
-    if (this.#canStart(queue)) this.#start(queue);
-    else await this.#wait(queue, connection);
+    if (this.#canStart(queue)) {
+      this.size++;
+      this.#start(queue);
+    } else await this.#wait(queue, connection);
     try {
       const pauses = longWork.join(caller);
       await pauses.pause();
@@ -101,12 +99,11 @@ export class WorkQueue {
 
   #wait(queue: CallerQueue, connection: Socket | undefined): Promise<void> {
     if (queue.waiting.length >= SHARE_OF_CALLER * this.#maxWaiting) throw this.#rejection();
-    if (this.#waiting >= this.#maxWaiting) this.#makeRoom(queue);
+    if (this.size - this.#running >= this.#maxWaiting) this.#makeRoom(queue);
     if (connection) this.#watch(connection);
     return new Promise<void>((resolve, reject) => {
-      this.#waiting++;
+      this.size++;
       const start = () => {
-        this.#waiting--;
         this.#start(queue);
         resolve();
       };
@@ -140,7 +137,7 @@ export class WorkQueue {
   #remove(queue: CallerQueue, removed: readonly Waiting[], error: ApiError | StorageError): void {
     for (const waiting of removed) {
       queue.waiting.splice(queue.waiting.lastIndexOf(waiting), 1);
-      this.#waiting--;
+      this.size--;
       waiting.reject(error);
     }
     this.#forgetIdle(queue);
@@ -158,6 +155,7 @@ export class WorkQueue {
   #end(queue: CallerQueue): void {
     queue.running--;
     this.#running--;
+    this.size--;
     this.#forgetIdle(queue);
     for (const [name, next] of this.#callers) {
       if (next.waiting.length === 0 || !this.#canStart(next)) continue;

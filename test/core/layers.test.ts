@@ -68,7 +68,7 @@ describe('layers of core', () => {
   });
 
   it('are checked: an import that goes up is reported', () => {
-    const wrong = { from: 'response/writer.ts', to: 'pipeline/state.ts' };
-    expect(upward([...imports, wrong], LAYERS)).to.deep.equal(['response/writer.ts imports pipeline/state.ts']);
+    const wrong = { from: 'response/writer.ts', to: 'pipeline/service-koa.ts' };
+    expect(upward([...imports, wrong], LAYERS)).to.deep.equal(['response/writer.ts imports pipeline/service-koa.ts']);
   });
 });

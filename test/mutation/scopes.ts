@@ -31,7 +31,7 @@ export const scopes: readonly Scope[] = [
       'core/routes/input.ts',
       'core/routes/handle-endpoint.ts',
       'core/pipeline/authorize.ts',
-      'core/pipeline/check-request.ts',
+      'core/pipeline/endpoint.ts',
       'core/pipeline/identify.ts',
       'core/pipeline/limit.ts',
     ],

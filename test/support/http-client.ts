@@ -1,5 +1,5 @@
 /** An HTTP client that sends exactly the given request and does not interpret the response. */
-import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
+import { type Agent, request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 
 export interface TestResponse {
   readonly status: number;
@@ -15,14 +15,19 @@ export interface TestRequest {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string | string[]>>;
   readonly body?: string;
+  /** Default: each request opens a connection. */
+  readonly agent?: Agent;
 }
 
-export const request = (url: string, { method = 'GET', headers = {}, body }: TestRequest = {}): Promise<TestResponse> =>
+export const request = (
+  url: string,
+  { method = 'GET', headers = {}, body, agent }: TestRequest = {},
+): Promise<TestResponse> =>
   new Promise((resolve, reject) => {
     const { hostname, port } = new URL(url);
     // Sends the target unchanged: URL would normalise it.
     const path = url.slice(url.indexOf('/', url.indexOf('//') + 2));
-    const call = httpRequest({ hostname, port, path, method, headers, agent: false }, (response) => {
+    const call = httpRequest({ hostname, port, path, method, headers, agent: agent ?? false }, (response) => {
       const chunks: Buffer[] = [];
       response.on('data', (chunk: Buffer) => chunks.push(chunk));
       response.on('error', reject);

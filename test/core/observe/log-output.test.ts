@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import { LogOutput } from '../../../core/observe/log-output.js';
+import { LogOutput } from '../../../core/observe/logger.js';
 
 const LINES = 2000;
 const line = (i: number): string => `${String(i).padStart(99, '0')}\n`;

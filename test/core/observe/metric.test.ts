@@ -1,13 +1,14 @@
 /** The Prometheus text format. */
 import { expect } from 'chai';
-import { Counter, exposition, Histogram, Reader } from '../../../core/observe/metric.js';
+import { Counter, exposition, Reader } from '../../../core/observe/metric.js';
+import { Histogram } from '../../../core/observe/request-metrics.js';
 
 describe('exposition(metrics)', () => {
   it('writes HELP and TYPE, then one line for each series', () => {
     const counter = new Counter('requests_total', 'All of them.');
-    counter.of({ route: '/a', status: '200' }).add();
-    counter.of({ route: '/a', status: '200' }).add(2);
-    counter.of({ route: '/b', status: '404' }).add();
+    counter.of({ route: '/a', status: '200' }).value++;
+    counter.of({ route: '/a', status: '200' }).value += 2;
+    counter.of({ route: '/b', status: '404' }).value++;
     expect(exposition([counter, new Reader('gauge', 'up', 'Whether.', () => 1)])).to.equal(
       `# HELP requests_total All of them.
 # TYPE requests_total counter
@@ -34,7 +35,7 @@ up 1
 
   it('escapes label values', () => {
     const counter = new Counter('x_total', 'A \\ and a\nbreak.');
-    counter.of({ a: '"} 1\n\\' }).add();
+    counter.of({ a: '"} 1\n\\' }).value++;
     expect(exposition([counter])).to.equal(
       '# HELP x_total A   and a break.\n# TYPE x_total counter\nx_total{a="\\"} 1\\n\\\\"} 1\n',
     );

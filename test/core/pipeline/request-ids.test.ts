@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { expect } from 'chai';
 import { createKey } from '../../../core/keys/key.js';
 import { traceId, traceParent } from '../../../core/pipeline/observe.js';
-import { requestId } from '../../../core/pipeline/state.js';
+import { requestId } from '../../../core/pipeline/service-koa.js';
 
 describe('requestId(request)', () => {
   const idOf = (given: string | undefined) =>

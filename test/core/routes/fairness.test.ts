@@ -173,7 +173,7 @@ describe('fairness between callers, on a dataset of 410 metros and 204 quarters'
           return socket;
         });
         while (work.size < 20) await delay(1);
-        const responses = () => snapshots.get()!.responses.size;
+        const responses = () => snapshots.served!.responses.size;
         const before = responses();
         for (const socket of sockets) socket.destroy();
         while (work.size > 0) await delay(1);

@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { JSON_TYPE } from '../../../core/response/formats.js';
 import { Representation } from '../../../core/response/representation.js';
-import { ENTRY_OVERHEAD, ResponseCache } from '../../../core/routes/served-snapshot.js';
+import { ENTRY_OVERHEAD, ResponseCache } from '../../../core/routes/response-cache.js';
 
 const BODY = 99;
 /** Size of a cached response in bytes, with a key of one letter and the overhead of an entry. */

@@ -11,7 +11,7 @@ import { systemClock } from '../../../core/contracts/runtime.js';
 import type { AdapterContext, StorageAdapter } from '../../../core/contracts/storage.js';
 import { ApiError } from '../../../core/errors.js';
 import { jsonFormat } from '../../../core/response/formats.js';
-import type { DataRequest } from '../../../core/routes/route-response.js';
+import type { DataRequest } from '../../../core/routes/response-cache.js';
 import { createVintages, type Vintages } from '../../../core/routes/vintages.js';
 import { longWork } from '../../../core/util/event-loop.js';
 import { memoryDataset } from '../../support/memory-dataset.js';

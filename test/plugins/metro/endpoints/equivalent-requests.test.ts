@@ -11,7 +11,7 @@ describe('equivalent requests', () => {
   });
   after(() => service.close());
 
-  const cached = () => resolve(service.app.container, 'snapshots').get()!.responses.size;
+  const cached = () => resolve(service.app.container, 'snapshots').served!.responses.size;
   const [market] = fixture.documents['markets']! as readonly { readonly cbsa: string }[];
 
   for (const [what, targets] of [

@@ -11,7 +11,7 @@ const run = promisify(execFile);
 /** Runs `code` with a `logger` in a process, and resolves with its log. */
 const logOf = async (code: string, format = 'json'): Promise<string> => {
   const at = (file: string) => JSON.stringify(join(packageRoot, 'dist', file));
-  const program = `import { createLogger } from ${at('core/app/logger.js')};
+  const program = `import { createLogger } from ${at('core/observe/logger.js')};
     import { bounded } from ${at('adapters/mongo/connection.js')};
     import { MongoClient } from ${JSON.stringify(import.meta.resolve('mongodb'))};
     const logger = createLogger({ level: 'info', format: '${format}', addresses: 'none' });

@@ -1,0 +1,138 @@
+/** Accepts requests: the checks that Node's parser does not make, before the Koa application. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Config } from '../config/schema.js';
+import { ApiError, errors } from '../errors.js';
+import { refusal, type socketRefusals } from '../response/error-response.js';
+import type { CommonHeaders } from '../response/headers.js';
+
+export type Refusals = ReturnType<typeof socketRefusals>;
+export type Listener = (request: IncomingMessage, response: ServerResponse) => void;
+
+/** Handles a request, then calls `ended`; the promise never rejects. */
+export type Handle = (request: IncomingMessage, response: ServerResponse, ended?: () => void) => Promise<void>;
+
+interface AcceptOptions {
+  readonly limits: Pick<Config['server'], 'maxHeaders' | 'maxHeaderBytes'>;
+  readonly headers: CommonHeaders;
+  readonly refusals: Refusals;
+  /** Called for each rejected request. */
+  readonly rejected: () => void;
+  readonly handle: Listener;
+  /** While it is true, each response closes its connection. */
+  readonly server: { readonly isDraining: boolean };
+}
+
+/** Rejects requests that are not valid HTTP/1.1 or exceed the limits, and handles the others. */
+export const acceptor = ({ limits, headers, refusals, rejected, handle, server }: AcceptOptions): Listener => {
+  const { maxHeaders, maxHeaderBytes } = limits;
+  return (request, response) => {
+    if (server.isDraining || isUpgrade(request)) response.shouldKeepAlive = false;
+    setLastResponse(request.socket, response);
+    const error = hostError(request);
+    if (!isVersion1(request) || hasAmbiguousBody(request)) {
+      rejected();
+      refusals.malformed.toRequest(request, response);
+    } else if (request.rawHeaders.length > 2 * maxHeaders || fieldBytes(request) > maxHeaderBytes) {
+      rejected();
+      refusals.headersTooLarge.toRequest(request, response);
+    } else if (error) {
+      rejected();
+      refusal(error, headers).toRequest(request, response);
+    } else {
+      if (!request.url?.startsWith('/')) toOriginForm(request);
+      void handle(request, response);
+    }
+  };
+};
+
+/** Node's parser also accepts versions 0.9 and 2.0, which the server does not support. */
+const isVersion1 = ({ httpVersionMajor, httpVersionMinor }: IncomingMessage): boolean =>
+  httpVersionMajor === 1 && httpVersionMinor <= 1;
+
+/**
+ * Whether a proxy could disagree about the end of the body: HTTP/1.0 has no Transfer-Encoding (RFC 9112, 6.1), and only
+ * `chunked` is supported.
+ */
+const hasAmbiguousBody = ({ httpVersionMinor, headers }: IncomingMessage): boolean => {
+  const coding = headers['transfer-encoding'];
+  return coding !== undefined && (httpVersionMinor === 0 || coding.toLowerCase() !== 'chunked');
+};
+
+/** Size of the header fields: names and values, and for each a colon, a space and a line end. */
+const fieldBytes = ({ rawHeaders }: IncomingMessage): number => {
+  let bytes = 2 * rawHeaders.length;
+  for (const text of rawHeaders) bytes += text.length;
+  return bytes;
+};
+
+/**
+ * Whether a request asks to upgrade its connection. Node's parser then drops further requests of the same chunk. The
+ * connection closes after the response, since the client would take a later response for that of a dropped request.
+ */
+const isUpgrade = ({ headers }: IncomingMessage): boolean =>
+  headers.upgrade !== undefined && headers.connection !== undefined && /upgrade/i.test(headers.connection);
+
+/** `uri-host [":" port]` of RFC 9110 section 7.2: no user, no path, no spaces. */
+const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|(?:[A-Za-z0-9._~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*)(?::\d{0,5})?$/;
+
+const hostHeaderError = (issue: string): ApiError =>
+  new ApiError(errors.invalid_parameter, 'The Host header is not valid: send one, with the name of this service.', {
+    details: [{ in: 'header', name: 'Host', issue }],
+  });
+
+const MISSING = hostHeaderError('must be present');
+const REPEATED = hostHeaderError('must be sent once');
+const MALFORMED = hostHeaderError('must be a host, and a port where it is not the default one');
+
+/** The last valid value. Clients send few different ones, so most need no check. */
+let lastValid = '';
+
+/** Checks the Host header by RFC 9112 (3.2). Node keeps the first of two and accepts any text. */
+const hostError = ({ rawHeaders, httpVersionMinor }: IncomingMessage): ApiError | undefined => {
+  let host: string | undefined;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i]!;
+    if (name.length !== 4 || name.toLowerCase() !== 'host') continue;
+    if (host !== undefined) return REPEATED;
+    host = rawHeaders[i + 1]!;
+  }
+  if (host === undefined) return httpVersionMinor === 0 ? undefined : MISSING;
+  if (host === lastValid) return undefined;
+  if (!HOST.test(host)) return MALFORMED;
+  lastValid = host;
+  return undefined;
+};
+
+const ABSOLUTE = /^https?:\/\/([^/?#]+)(.*)$/i;
+
+/**
+ * Turns a target in absolute form, such as `http://example.com/path`, into origin form. Every server must accept it (RFC
+ * 9112, 3.2.2), and its host replaces the Host header. Any other target stays unchanged and is rejected later.
+ */
+const toOriginForm = (request: IncomingMessage): void => {
+  const [, host, rest] = ABSOLUTE.exec(request.url ?? '') ?? [];
+  if (host === undefined || rest === undefined || !HOST.test(host)) return;
+  request.url = rest.startsWith('/') ? rest : `/${rest}`;
+  request.headers.host = host;
+};
+
+/** A property of the socket, which costs less for each request than a weak map. */
+const LAST_RESPONSE = Symbol('last response');
+
+type Connection = Socket & { [LAST_RESPONSE]?: ServerResponse | null };
+
+export const setLastResponse = (socket: Socket, response: ServerResponse): void => {
+  (socket as Connection)[LAST_RESPONSE] = response;
+};
+
+/** Undefined before the first request; null where the last response was finished and has been dropped. */
+export const lastResponse = (socket: Socket): ServerResponse | null | undefined =>
+  (socket as Connection)[LAST_RESPONSE];
+
+/** Releases the finished response, which would take nearly half of the memory of an idle connection. */
+export const dropFinishedResponse = (socket: Socket): void => {
+  const response = lastResponse(socket);
+  const isOver = response?.writableFinished && response.shouldKeepAlive && response.req.complete;
+  if (isOver) (socket as Connection)[LAST_RESPONSE] = null;
+};
