@@ -21,6 +21,7 @@ export type {
   AdapterModule,
   Capabilities,
   Dataset,
+  JsonRows,
   PublishOptions,
   Query,
   Scalar,
@@ -33,7 +34,7 @@ export { DirectoryDataset, openDirectory } from './core/data/directory.js';
 export { IndexedCollection } from './core/data/indexed-collection.js';
 export { type IndexedDataset, indexedSnapshot } from './core/data/indexed-snapshot.js';
 export { type DirectoryManifest, descriptionOf, MANIFEST_FILE } from './core/data/manifest.js';
-export { PackedDocuments } from './core/data/packed-documents.js';
+export { jsonRows, PackedDocuments } from './core/data/packed-documents.js';
 export { frozenCopy, momentAfter, publicationTime, readable } from './core/data/publishing.js';
 export { compareBy, compareScalars } from './core/data/scalars.js';
 export { OrderSorter } from './core/data/sorted-positions.js';

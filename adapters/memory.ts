@@ -4,13 +4,13 @@ import {
   type AdapterModule,
   checkDataset,
   type Dataset,
-  type Document,
-  frozenCopy,
   IndexedCollection,
   type IndexedDataset,
   indexedSnapshot,
+  jsonRows,
   momentAfter,
   openDirectory,
+  PackedDocuments,
   type PublishOptions,
   publicationTime,
   readable,
@@ -85,10 +85,10 @@ class MemoryAdapter implements StorageAdapter {
     try {
       const collections = new Map<string, IndexedCollection>();
       for (const collection of this.#context.collections.values()) {
-        const documents: Document[] = [];
+        const documents = new PackedDocuments();
         for await (const batch of readable(dataset.read(collection.name))) {
           this.#assertUsable(signal);
-          for (const document of batch) documents.push(frozenCopy(document));
+          documents.add(jsonRows(batch));
           onProgress?.({ collection: collection.name, written: documents.length, total: undefined });
         }
         collections.set(collection.name, new IndexedCollection(collection, documents));
@@ -175,7 +175,7 @@ const memory: AdapterModule<MemoryOptions> = {
   kind: 'adapter',
   name: 'memory',
   version,
-  capabilities: { publish: true, versions: true, durable: false },
+  capabilities: { publish: true, versions: true, durable: false, json: true },
   options: {
     type: 'object',
     additionalProperties: false,

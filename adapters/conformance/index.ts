@@ -28,6 +28,7 @@ import { type AdapterUnderTest, targets } from './adapter-under-test.js';
 import { describeAudit } from './audit.js';
 import { describeCancelling } from './cancelling.js';
 import { describeFind } from './find.js';
+import { describeFindJson } from './find-json.js';
 import { describeFindPages } from './find-pages.js';
 import { allCollections, allRows, allRowsWithCrowd, datasetOf, FIRST, FIRST_CREATED, type Rows } from './fixture.js';
 import { describeGeneratedDatasets, describeGeneratedQueries } from './generated.js';
@@ -85,6 +86,7 @@ export const describeAdapter = (target: AdapterUnderTest): void => {
 
     describeReading(target, 'reading', allRows(), READING);
     describeReading(target, 'reading from a large dataset', allRowsWithCrowd(), READING_MUCH);
+    describeFindJson(target);
     describeHandingOver(target);
     describePublishing(target);
     describeVersions(target);

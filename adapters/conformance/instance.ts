@@ -246,8 +246,10 @@ export const makeCurrent = async (
 };
 
 /** The obstacle if the adapter does not declare the capability. */
-export const without = ({ capabilities }: AdapterUnderTest, capability: 'publish' | 'versions' | 'audit'): Obstacle =>
-  !capabilities[capability] && `the adapter does not declare the capability "${capability}"`;
+export const without = (
+  { capabilities }: AdapterUnderTest,
+  capability: 'publish' | 'versions' | 'audit' | 'json',
+): Obstacle => !capabilities[capability] && `the adapter does not declare the capability "${capability}"`;
 
 /** The obstacle if `createEmpty` is missing. */
 const withoutEmpty = ({ createEmpty }: AdapterUnderTest): Obstacle => !createEmpty && 'createEmpty() is missing';

@@ -215,7 +215,7 @@ const json: AdapterModule<JsonOptions> = {
   kind: 'adapter',
   name: 'json',
   version,
-  capabilities: { publish: true, versions: false, durable: true, follows: true, audit: true },
+  capabilities: { publish: true, versions: false, durable: true, follows: true, audit: true, json: true },
   options: {
     type: 'object',
     required: ['path'],

@@ -99,9 +99,9 @@ const read = async (
     // Without a served dataset there are no requests to delay.
     ...(heldBytes > 0 && { pause }),
     onProgress: () => signal.throwIfAborted(),
-    onRows({ name }, rows, lines) {
+    onRows({ name }, rows, text) {
       const { documents, sorters } = loading.get(name)!;
-      documents.add(lines!);
+      documents.add(text!);
       for (const sorter of sorters) sorter.add(rows);
     },
   });

@@ -29,6 +29,13 @@ export interface Query {
   readonly limit?: number;
 }
 
+/** Consecutive documents as stored: JSON objects in UTF-8, each on one line, separated by commas. */
+export interface JsonRows {
+  readonly json: Buffer;
+  /** Where each document ends in `json`. The next one starts after the comma that follows. */
+  readonly ends: readonly number[];
+}
+
 /**
  * A published version of the dataset, readable and unchanged from `snapshot()` to `release()`.
  *
@@ -48,6 +55,11 @@ export interface Snapshot {
   get(collection: string, key: readonly Scalar[], signal?: AbortSignal): Promise<Document | undefined>;
   /** Yields the matching documents, in order, in batches of any size. A batch does not change after it was yielded. */
   find(collection: string, query: Query, signal?: AbortSignal): AsyncIterable<readonly Document[]>;
+  /**
+   * With the capability `json`: like `find`, for lists that are sent as stored. The text of a document has the same
+   * value as the document that `find` yields.
+   */
+  findJson?(collection: string, query: Query, signal?: AbortSignal): AsyncIterable<JsonRows>;
   /** Releases one lock on the version. A second call does nothing. */
   release(): void;
 }
@@ -84,6 +96,8 @@ export interface Capabilities {
   readonly follows?: boolean;
   /** Whether the adapter keeps an audit. Default: false. */
   readonly audit?: boolean;
+  /** Whether snapshots have `findJson`, because the store has the JSON text of each row. Default: false. */
+  readonly json?: boolean;
 }
 
 /** A dataset to publish: its manifest, and the documents of each collection in key order. */

@@ -3,9 +3,10 @@
 import { setMaxListeners } from 'node:events';
 import type { Collection } from '../contracts/dataset.js';
 import type { QueryOf, SnapshotReader } from '../contracts/plugin.js';
-import type { Query, Scalar, Snapshot } from '../contracts/storage.js';
+import type { JsonRows, Query, Scalar, Snapshot } from '../contracts/storage.js';
 import { StorageError } from '../errors.js';
 import type { Pauses } from '../util/event-loop.js';
+import { joinRows, lazyRows } from './lazy-rows.js';
 import { isScalarOf, scalarType } from './scalars.js';
 
 /** What all reads of a snapshot share. */
@@ -44,13 +45,21 @@ const get = async <T extends object>(reads: Reads, target: Collection<T>, key: r
   }
 };
 
-/** Declared once, not in each reader: see `batchesOf` in `indexed-collection.ts`. */
+async function* asLazyRows(batches: AsyncIterable<JsonRows>) {
+  for await (const rows of batches) yield lazyRows(rows);
+}
+
+/** Declared once, not in each reader: see `eachBatch` in `indexed-snapshot.ts`. */
 async function* stream<T extends object>(reads: Reads, target: Collection<T>, query: QueryOf<T> = {}) {
   const collection = declared(reads, target);
   const checked = checkQuery(collection, query as Partial<Query>);
   assertWanted(reads, collection);
+  const { snapshot, signal } = reads;
   try {
-    for await (const batch of reads.snapshot.find(collection.name, checked, reads.signal)) {
+    const batches = snapshot.findJson
+      ? asLazyRows(snapshot.findJson(collection.name, checked, signal))
+      : snapshot.find(collection.name, checked, signal);
+    for await (const batch of batches) {
       yield batch as readonly T[];
       await reads.pauses?.pause();
     }
@@ -80,9 +89,9 @@ export const checkedSnapshot = (
     manifest: snapshot.manifest,
     get: (target, key) => get(reads, target, key),
     async find<T extends object>(target: Collection<T>, query?: QueryOf<T>) {
-      const found: Readonly<T>[] = [];
-      for await (const batch of stream(reads, target, query)) for (const document of batch) found.push(document);
-      return found;
+      const batches: (readonly Readonly<T>[])[] = [];
+      for await (const batch of stream(reads, target, query)) batches.push(batch);
+      return joinRows(batches);
     },
     stream: (target, query) => stream(reads, target, query),
   };

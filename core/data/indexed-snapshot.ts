@@ -1,6 +1,6 @@
 /** A snapshot of collections in memory. */
 import type { Document, Manifest } from '../contracts/dataset.js';
-import type { Query, Snapshot } from '../contracts/storage.js';
+import type { JsonRows, Query, Snapshot } from '../contracts/storage.js';
 import { StorageError } from '../errors.js';
 import type { IndexedCollection } from './indexed-collection.js';
 
@@ -14,12 +14,20 @@ export interface IndexedDataset {
  * Declared here and not in each snapshot: the results of each generator function have their own hidden class, so V8
  * would recompile the code that reads them for every version.
  */
-async function* batchesOf(readable: () => IndexedCollection, query: Query): AsyncGenerator<readonly Document[]> {
-  for (const batch of readable().batches(query)) {
+async function* eachBatch<Batch>(
+  readable: () => IndexedCollection,
+  read: (collection: IndexedCollection, query: Query) => Iterable<Batch>,
+  query: Query,
+): AsyncGenerator<Batch> {
+  for (const batch of read(readable(), query)) {
     readable();
     yield batch;
   }
 }
+
+const batchesOf = (collection: IndexedCollection, query: Query): Iterable<readonly Document[]> =>
+  collection.batches(query);
+const jsonOf = (collection: IndexedCollection, query: Query): Iterable<JsonRows> => collection.json(query);
 
 /** @param assertOpen throws `closed` once the adapter is closed */
 export const indexedSnapshot = (
@@ -38,7 +46,8 @@ export const indexedSnapshot = (
     publishedAt,
     manifest,
     get: async (name, key, signal) => readable(name, signal).get(key),
-    find: (name, query, signal) => batchesOf(() => readable(name, signal), query),
+    find: (name, query, signal) => eachBatch(() => readable(name, signal), batchesOf, query),
+    findJson: (name, query, signal) => eachBatch(() => readable(name, signal), jsonOf, query),
     release: () => {},
   };
 };

@@ -3,11 +3,11 @@ import { isAscii, isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
 import type { Document } from '../contracts/dataset.js';
+import type { JsonRows } from '../contracts/storage.js';
 import { StorageError } from '../errors.js';
 import { fileErrorMayPass, fileErrorReason } from '../util/error-reason.js';
 import { openRegular } from '../util/regular.js';
 import { countNames, findJsonError, isJsonObject, type JsonSize, MAX_DEPTH, measureJson } from '../validation/json.js';
-import type { JsonLines } from './packed-documents.js';
 
 /** Bytes of one read. Hashing them takes less than half a millisecond. */
 const CHUNK_BYTES = 128 * 1024;
@@ -33,8 +33,15 @@ export interface Rows {
   readonly firstRow: number;
   /** Undefined where a row could not be read. The reader has reported the error. */
   readonly documents: readonly (Document | undefined)[];
-  /** Bytes of the rows, valid until the next batch. Absent if a row has an error, or the rows are not from a file. */
-  readonly lines?: JsonLines;
+  /** The text of the rows, valid until the next batch. Absent if a row has an error, or the rows are not from a file. */
+  readonly text?: JsonRows;
+}
+
+/** Consecutive lines, with one byte before the first: together one JSON array. */
+interface JsonLines {
+  readonly bytes: Buffer;
+  /** The end of each line. */
+  readonly ends: readonly number[];
 }
 
 type OnError = (row: number | null, rule: string) => void;
@@ -132,7 +139,9 @@ function* batchesOf(buffer: Buffer, from: number, end: number): Generator<JsonLi
 
 const parseBatch = (lines: JsonLines, firstRow: number, onError: OnError): Rows => {
   const documents = parseTogether(lines);
-  return documents ? { firstRow, documents, lines } : { firstRow, documents: parseSingly(lines, firstRow, onError) };
+  if (!documents) return { firstRow, documents: parseSingly(lines, firstRow, onError) };
+  const text = { json: lines.bytes.subarray(1, -1), ends: lines.ends.map((end) => end - 1) };
+  return { firstRow, documents, text };
 };
 
 /**

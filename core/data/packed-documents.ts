@@ -1,5 +1,6 @@
 /** Documents in memory as JSON text, parsed when they are read. */
 import type { Document } from '../contracts/dataset.js';
+import type { JsonRows } from '../contracts/storage.js';
 
 /** Documents by position. An array is such a list. */
 export interface DocumentList {
@@ -7,14 +8,20 @@ export interface DocumentList {
   at(position: number): Document | undefined;
   /** Documents from `start` up to, but not including, `end`. */
   slice(start: number, end: number): readonly Document[];
+  /** The text of the documents at these positions, in the given order. Absent if documents are not kept as text. */
+  json?(positions: Iterable<number>): JsonRows;
 }
 
-/** Consecutive documents as one JSON array. */
-export interface JsonLines {
-  readonly bytes: Buffer;
-  /** Position of the comma after each document, and of the closing bracket. */
-  readonly ends: readonly number[];
-}
+/** The JSON text of documents. */
+export const jsonRows = (documents: readonly Document[]): JsonRows => {
+  const texts = documents.map((document) => JSON.stringify(document));
+  let end = -1;
+  const ends = texts.map((text) => {
+    end += 1 + Buffer.byteLength(text);
+    return end;
+  });
+  return { json: Buffer.from(texts.join()), ends };
+};
 
 interface Page {
   /** Position of its first document. */
@@ -56,14 +63,13 @@ export class PackedDocuments implements DocumentList {
   }
 
   /** Appends copies of the documents. */
-  add({ bytes, ends }: JsonLines): void {
-    const added = bytes.subarray(1);
-    const page = this.#pageFor(added.length);
-    const shift = page.used - 1;
-    added.copy(page.bytes, page.used);
-    page.used += added.length;
+  add({ json, ends }: JsonRows): void {
+    if (ends.length === 0) return;
+    const page = this.#pageFor(json.length + 1);
+    json.copy(page.bytes, page.used);
+    for (const end of ends) (page.ends as number[]).push(page.used + end);
+    page.used += json.length + 1;
     page.bytes[page.used - 1] = COMMA;
-    for (const end of ends) (page.ends as number[]).push(end + shift);
     this.#length += ends.length;
   }
 
@@ -86,6 +92,27 @@ export class PackedDocuments implements DocumentList {
     }
     if (found.length > 0) this.#last.document = found.at(-1)!.at(-1);
     return found.length === 1 ? found[0]! : found.flat();
+  }
+
+  json(positions: Iterable<number>): JsonRows {
+    // Documents that follow each other in a page are one part.
+    const parts: { readonly page: Page; readonly from: number; to: number }[] = [];
+    const ends: number[] = [];
+    let size = 0;
+    for (const position of positions) {
+      const page = this.#pages[this.#pageOf(position)]!;
+      const index = position - page.first;
+      const from = index === 0 ? 0 : page.ends[index - 1]! + 1;
+      const to = page.ends[index]! + 1;
+      const last = parts.at(-1);
+      if (last?.page === page && last.to === from) last.to = to;
+      else parts.push({ page, from, to });
+      size += to - from;
+      ends.push(size - 1);
+    }
+    const buffers = parts.map(({ page, from, to }) => page.bytes.subarray(from, to));
+    const json = buffers.length === 1 ? buffers[0]! : Buffer.concat(buffers, size);
+    return { json: json.subarray(0, -1), ends };
   }
 
   #pageFor(bytes: number): Page {

@@ -12,8 +12,8 @@ interface CheckOptions {
   /** Number of errors to keep. Default: 100. */
   readonly maxErrors?: number;
   readonly onProgress?: (progress: { collection: string; rows: number; total: number | undefined }) => void;
-  /** Called with each valid batch, in key order. `lines`: see `Rows`. */
-  readonly onRows?: (collection: Collection, documents: readonly Document[], lines: Rows['lines']) => void;
+  /** Called with each valid batch, in key order. `text`: see `Rows`. */
+  readonly onRows?: (collection: Collection, documents: readonly Document[], text: Rows['text']) => void;
   /** Whether these rows were checked before, so that parsing them is enough. Default: false. */
   readonly checked?: boolean;
   /** Awaited after each batch, so that other work can run. */
@@ -49,7 +49,7 @@ export const checkDataset = async (
       rows += batch.documents.length;
       onProgress?.({ collection: name, rows, total });
       if (check.errors.isFull) return check.errors;
-      if (check.errors.total === 0) onRows?.(collection, batch.documents as readonly Document[], batch.lines);
+      if (check.errors.total === 0) onRows?.(collection, batch.documents as readonly Document[], batch.text);
       await pause?.();
     }
     check.complete(name);

@@ -1,4 +1,5 @@
 /** Formats of responses: JSON, and for lists NDJSON and CSV. */
+import { textOf } from '../data/lazy-rows.js';
 import { FORMATS, type FormatName } from '../registry/route-defaults.js';
 import { nonFinitePath } from '../validation/json.js';
 import { valueAt } from '../validation/path.js';
@@ -51,11 +52,11 @@ export interface ListWriter<Piece extends string | Buffer> {
 }
 
 /** Derives `write` from `list`, for responses of the shape `{data: [...]}`. */
-const textListFormat = (format: Pick<Format<string>, 'name' | 'mediaType' | 'list'>): Format<string> => ({
+const textListFormat = (format: Pick<Format, 'name' | 'mediaType' | 'list'>): Format => ({
   ...format,
   write(answer, columns) {
     const { before, rows, after } = format.list(columns);
-    return before + rows((answer as { readonly data: readonly object[] }).data) + after();
+    return `${before}${rows((answer as { readonly data: readonly object[] }).data)}${after()}`;
   },
 });
 
@@ -69,6 +70,23 @@ const narrowed = (row: object, columns: readonly string[] | undefined): object =
   return kept;
 };
 
+const COMMA = 0x2c;
+const NEWLINE = 0x0a;
+
+/** The stored text of rows, with a separator after each. Undefined if the rows are not kept as text. */
+const storedText = (rows: readonly object[], separator: number): Buffer | undefined => {
+  const text = textOf(rows)?.filter(({ ends }) => ends.length > 0);
+  if (!text) return undefined;
+  const joined = Buffer.allocUnsafe(text.reduce((size, { json }) => size + json.length + 1, 0));
+  let start = 0;
+  for (const { json, ends } of text) {
+    json.copy(joined, start);
+    for (const end of ends) joined[start + end] = separator;
+    start += json.length + 1;
+  }
+  return joined;
+};
+
 const jsonRows = textListFormat({
   name: 'json',
   mediaType: JSON_TYPE,
@@ -77,16 +95,18 @@ const jsonRows = textListFormat({
     return {
       before: '{"data":[',
       rows(batch) {
-        const text = between + jsonOf(columns ? batch.map((row) => narrowed(row, columns)) : batch).slice(1, -1);
+        const before = between;
         between = ',';
-        return text;
+        const stored = columns ? undefined : storedText(batch, COMMA);
+        if (stored) return Buffer.concat([Buffer.from(before), stored.subarray(0, -1)]);
+        return before + jsonOf(columns ? batch.map((row) => narrowed(row, columns)) : batch).slice(1, -1);
       },
       after: () => ']}',
     };
   },
 });
 
-export const jsonFormat: Format<string> = {
+export const jsonFormat: Format = {
   name: 'json',
   mediaType: JSON_TYPE,
   write: (answer, columns) => (columns ? jsonRows.write(answer, columns) : jsonOf(answer)),
@@ -94,12 +114,15 @@ export const jsonFormat: Format<string> = {
 };
 
 /** Lists as JSON, one row per line. */
-export const ndjsonFormat: Format<string> = textListFormat({
+export const ndjsonFormat: Format = textListFormat({
   name: 'ndjson',
   mediaType: FORMATS.ndjson.mediaType,
   list: (columns) => ({
     before: '',
-    rows: (batch) => batch.reduce((text: string, row) => `${text}${jsonOf(narrowed(row, columns))}\n`, ''),
+    rows(batch) {
+      const stored = columns ? undefined : storedText(batch, NEWLINE);
+      return stored ?? batch.reduce((text: string, row) => `${text}${jsonOf(narrowed(row, columns))}\n`, '');
+    },
     after: () => '',
   }),
 });
@@ -116,7 +139,7 @@ const FORMULA = /^'*[=+\-@\t\r\n＝＋－＠]/u;
  * @param columns properties that the route's schema declares, in order
  * @param formulaGuard puts an apostrophe before texts that a spreadsheet would run; numbers stay unchanged
  */
-export const csvFormat = (columns: readonly string[], formulaGuard: boolean): Format<string> => {
+export const csvFormat = (columns: readonly string[], formulaGuard: boolean): Format => {
   const text = (value: string): string => quote(formulaGuard && FORMULA.test(value) ? `'${value}` : value);
   const cell = (column: string, value: unknown): string => {
     if (typeof value === 'string') return text(value);

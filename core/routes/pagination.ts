@@ -7,6 +7,7 @@
 import type { Collection } from '../contracts/dataset.js';
 import type { DataContext, Parameter, QueryOf, ResponseHeader } from '../contracts/plugin.js';
 import type { Scalar } from '../contracts/storage.js';
+import { firstRows, lastRow } from '../data/lazy-rows.js';
 import { compareScalars, isScalarOf, scalarType } from '../data/scalars.js';
 import { invalidParameter } from '../errors.js';
 
@@ -60,15 +61,15 @@ const placeIn = (token: string, order: string, isPlace: (place: Place) => boolea
 };
 
 /** Returns a page of the rows. If there are more rows, sets the header `Link`. */
-const cut = <T>(
+const cut = <T extends object>(
   rows: readonly T[],
   limit: number | undefined,
   context: Pick<DataContext, 'reference' | 'setHeader'>,
   tokenOfRow: (row: T) => string,
 ): readonly T[] => {
   if (limit === undefined || rows.length <= limit) return rows;
-  const page = rows.slice(0, limit);
-  const next = context.reference({ after: tokenOfRow(page.at(-1)!) });
+  const page = firstRows(rows, limit);
+  const next = context.reference({ after: tokenOfRow(lastRow(page)) });
   context.setHeader('Link', `<${next}>; rel="next"`);
   return page;
 };

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import type { Config } from '../config/schema.js';
 import type { DataContext, DataRoute, Route, ServiceRoute, SnapshotReader, StreamedList } from '../contracts/plugin.js';
 import type { Logger } from '../contracts/runtime.js';
+import { inBatches, textOf } from '../data/lazy-rows.js';
 import { AS_OF, declaredHeaders, FORMAT, listColumns } from '../registry/route-defaults.js';
 import { jsonOf, type ListWriter, ResponseError } from '../response/formats.js';
 import { linesOf } from '../response/headers.js';
@@ -78,15 +79,11 @@ const bytesOf = (written: string | Buffer): Buffer => (typeof written === 'strin
 /** How many rows are written between two pauses: a tenth of a millisecond of work. */
 const BATCH = 100;
 
-function* inBatches(rows: readonly object[]): Generator<readonly object[]> {
-  for (let start = 0; start < rows.length; start += BATCH) yield rows.slice(start, start + BATCH);
-}
-
-/** Splits a long list in memory into batches. Undefined for other responses. */
+/** Splits a list that is long or stored as text into batches. Undefined for other responses. */
 const batchesOf = (response: unknown): Iterable<readonly object[]> | undefined => {
   const { data, ...others } = (response ?? {}) as { readonly data?: unknown };
-  const isLongList = Array.isArray(data) && data.length > BATCH && Object.keys(others).length === 0;
-  return isLongList ? inBatches(data) : undefined;
+  const isList = Array.isArray(data) && Object.keys(others).length === 0;
+  return isList && (data.length > BATCH || textOf(data)) ? inBatches(data, BATCH) : undefined;
 };
 
 /** Writes and hashes a list batch by batch. */

@@ -39,7 +39,8 @@ export interface Breakage {
 /** The options of `describeAdapter` for an adapter with this fault. */
 export const targetOf = (name: string, breakage: Breakage = {}): AdapterUnderTest => {
   const { sqlite, fault, context = (given) => given } = breakage;
-  const { capabilities = { ...memory.capabilities, ...(sqlite && { durable: true, audit: true }) } } = breakage;
+  const { capabilities = { ...memory.capabilities, ...(sqlite && { durable: true, audit: true, json: false }) } } =
+    breakage;
   const createEmpty = (given: AdapterContext): StorageAdapter => {
     const changed = context(given);
     const adapter = breakable(sqlite ? createSqlite(changed, sqlite) : memory.create({}, changed));

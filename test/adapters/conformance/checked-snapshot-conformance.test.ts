@@ -41,7 +41,7 @@ const createEmpty = (context: AdapterContext): StorageAdapter => {
 
 describeAdapter({
   name: 'memory, behind checkedSnapshot()',
-  capabilities: memory.capabilities,
+  capabilities: { ...memory.capabilities, json: false },
   createEmpty,
   async create(dataset, context) {
     const adapter = createEmpty(context);

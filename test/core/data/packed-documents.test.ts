@@ -3,28 +3,16 @@ import { setImmediate } from 'node:timers/promises';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Document } from '../../../core/contracts/dataset.js';
-import { PackedDocuments } from '../../../core/data/packed-documents.js';
+import { jsonRows, PackedDocuments } from '../../../core/data/packed-documents.js';
 import { collectGarbage } from '../../support/collect-garbage.js';
-
-/** The format that the NDJSON reader writes. */
-const linesOf = (documents: readonly Document[]) => {
-  const ends: number[] = [];
-  let text = '[';
-  for (const document of documents) {
-    text += JSON.stringify(document);
-    ends.push(Buffer.byteLength(text));
-    text += ',';
-  }
-  return { bytes: Buffer.from(`${text.slice(0, -1)}]`), ends };
-};
 
 const packed = (batches: readonly (readonly Document[])[]): PackedDocuments => {
   const list = new PackedDocuments();
   for (const batch of batches) {
-    const lines = linesOf(batch);
-    list.add(lines);
+    const rows = jsonRows(batch);
+    list.add(rows);
     // The NDJSON reader reuses its buffer, too.
-    lines.bytes.fill(0);
+    rows.json.fill(0);
   }
   return list;
 };
@@ -41,6 +29,8 @@ describe('PackedDocuments', () => {
         expect(list.length).to.equal(array.length);
         expect(list.at(start)).to.deep.equal(array[start]);
         expect(list.slice(start, end)).to.deep.equal(array.slice(start, end));
+        const positions = [...array.keys()].slice(start, end).toReversed();
+        expect(list.json(positions)).to.deep.equal(jsonRows(positions.map((position) => array[position]!)));
       }),
     );
   });

@@ -4,7 +4,9 @@ import { setImmediate } from 'node:timers/promises';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { type DataRoute, dataRoute, type SnapshotReader } from '../../../core/contracts/plugin.js';
-import { csvFormat, type Format, jsonFormat } from '../../../core/response/formats.js';
+import { lazyRows } from '../../../core/data/lazy-rows.js';
+import { jsonRows } from '../../../core/data/packed-documents.js';
+import { csvFormat, type Format, jsonFormat, ndjsonFormat } from '../../../core/response/formats.js';
 import { parquetFormat } from '../../../core/response/parquet-format.js';
 import { buildRepresentation } from '../../../core/routes/route-response.js';
 import { BackgroundPacing, longWork, type Pauses } from '../../../core/util/event-loop.js';
@@ -39,6 +41,7 @@ describe('buildRepresentation() of a list in batches', () => {
 
   for (const [name, format] of [
     ['JSON', jsonFormat],
+    ['NDJSON', ndjsonFormat],
     ['CSV', csvFormat(['a', 'b'], true)],
   ] as const) {
     it(`has the bytes, ETag and type of the whole list in ${name}, for any batches`, async () => {
@@ -50,6 +53,18 @@ describe('buildRepresentation() of a list in batches', () => {
           ]);
           expect(cut.identity.body.equals(whole.identity.body)).to.equal(true);
           expect(cut.identity.head).to.deep.equal(whole.identity.head);
+        }),
+      );
+    });
+
+    it(`has the same bytes in ${name} if its rows are sent as stored`, async () => {
+      await fc.assert(
+        fc.asyncProperty(fc.array(rows, { maxLength: 5 }), async (batches) => {
+          const text = batches.map(jsonRows);
+          const lists = [lazyRows(...text), inBatches(text.map((each) => lazyRows(each))), batches.flat()];
+          const bodies = await Promise.all(lists.map((data) => represent(data, format)));
+          const [list, streamed, parsed] = bodies.map(({ identity }) => String(identity.body));
+          expect([list, streamed]).to.deep.equal([parsed, parsed]);
         }),
       );
     });

@@ -10,6 +10,7 @@ import { publishingFaults } from './publishing.js';
 import { queryFaults } from './queries.js';
 import { snapshotFaults } from './snapshots.js';
 import { boundFaults, columnFaults, orderFaults, pageFaults, placeFaults } from './sqlite.js';
+import { storedJsonFaults } from './stored-json.js';
 import { instanceFaults, processFaults } from './stores.js';
 import { versionFaults } from './versions.js';
 
@@ -20,6 +21,7 @@ export const classes = {
   bounds: boundFaults,
   pages: pageFaults,
   places: placeFaults,
+  storedJson: storedJsonFaults,
   snapshots: snapshotFaults,
   sharing: sharingFaults,
   lifecycle: lifecycleFaults,

@@ -1,0 +1,115 @@
+/** Tests of `findJson`, which returns the rows of `find` as stored JSON. */
+import assert from 'node:assert/strict';
+import type { Collection, Document, JsonRows, Query, Snapshot } from 'metro-forecast-api/adapter';
+import type { AdapterUnderTest } from './adapter-under-test.js';
+import { failsWith, sameList, sameValue } from './expect.js';
+import { equalities, shapesOfQueries, small } from './find-checks.js';
+import { allCollections, allRowsWithCrowd, crowd, datasetOf, FIRST, FIRST_CREATED, items, nothing } from './fixture.js';
+import { find, type Instance, itUnless, startInstance, testsOver, without, withSnapshot } from './instance.js';
+
+/** The documents of some rows, each parsed from its own text. */
+const parse = ({ json, ends }: JsonRows): Document[] => {
+  assert(Buffer.isBuffer(json), 'json is a Buffer');
+  const texts = ends.map((end, i) => {
+    const start = i === 0 ? 0 : ends[i - 1]! + 1;
+    if (i > 0) assert.equal(json.toString('utf8', start - 1, start), ',', 'a comma separates two documents');
+    return json.toString('utf8', start, end);
+  });
+  assert.equal(ends.at(-1) ?? 0, json.length, 'the last document ends where the text ends');
+  for (const text of texts) assert(!text.includes('\n'), `a document is one line of text, not ${text}`);
+  return texts.map((text) => JSON.parse(text) as Document);
+};
+
+const findJson = async (
+  snapshot: Snapshot,
+  { name, key }: Collection,
+  query: Partial<Query> = {},
+  signal?: AbortSignal,
+) => {
+  const found: Document[] = [];
+  for await (const rows of snapshot.findJson!(name, { order: key, ...query }, signal)) found.push(...parse(rows));
+  return found;
+};
+
+function* queries(): Generator<[Collection, Partial<Query>]> {
+  yield [nothing, {}];
+  for (const collection of small) {
+    yield [collection, {}];
+    for (const query of equalities(collection)) yield [collection, query];
+  }
+  for (const [collection, query] of shapesOfQueries()) {
+    for (const limit of [0, 1, 3, 100]) yield [collection, { ...query, limit }];
+  }
+  yield [items, { after: ['i03'], limit: 2 }];
+  yield [items, { after: ['i03'], descending: true }];
+  yield [crowd, {}];
+  yield [crowd, { order: crowd.orders![0]!, descending: true, limit: 5000 }];
+  yield [crowd, { range: { field: 'seat', to: 400 } }];
+}
+
+/** Proves that the stored text of each row has the value of the row that `find` returns. */
+export const describeFindJson = (target: AdapterUnderTest): void => {
+  const obstacle = without(target, 'json');
+
+  describe('findJson(collection, query)', () => {
+    let instance: Instance;
+    before(async function () {
+      if (obstacle) return;
+      this.timeout(60_000);
+      instance = await startInstance(target, datasetOf(FIRST, FIRST_CREATED, allRowsWithCrowd()), allCollections);
+    });
+    after(() => instance?.stop());
+
+    itUnless(obstacle, 'yields the JSON text of the documents that find() yields, in the same order', () =>
+      withSnapshot(instance, async (snapshot) => {
+        for (const [collection, query] of queries()) {
+          const expected = await find(snapshot, collection, query);
+          const found = await findJson(snapshot, collection, query);
+          sameList(found, expected, `findJson("${collection.name}", ${JSON.stringify(query)}) to equal find()`);
+        }
+      }),
+    );
+
+    itUnless(obstacle, 'yields text that does not change after it was yielded', () =>
+      withSnapshot(instance, async (snapshot) => {
+        const kept: JsonRows[] = [];
+        for await (const rows of snapshot.findJson!('crowd', { order: crowd.key, limit: 3000 })) kept.push(rows);
+        await findJson(snapshot, crowd, { descending: true });
+        const expected = await find(snapshot, crowd, { limit: 3000 });
+        sameList(kept.flatMap(parse), expected, 'the text of all batches to be unchanged');
+      }),
+    );
+
+    itUnless(obstacle, 'rejects with unknown_collection for an undeclared collection', () =>
+      withSnapshot(instance, async (snapshot) => {
+        for (const name of ['no_such', 'constructor', '__proto__']) {
+          await failsWith('unknown_collection', () => findJson(snapshot, { ...items, name }));
+        }
+      }),
+    );
+
+    itUnless(obstacle, 'rejects with aborted before its next batch when the signal is aborted', () =>
+      withSnapshot(instance, async (snapshot) => {
+        await failsWith('aborted', () => findJson(snapshot, items, {}, AbortSignal.abort()));
+        const controller = new AbortController();
+        const batches = snapshot.findJson!('crowd', { order: crowd.key }, controller.signal)[Symbol.asyncIterator]();
+        const first = await batches.next();
+        controller.abort();
+        const isWhole = !first.done && first.value.ends.length === allRowsWithCrowd()['crowd']!.length;
+        if (!isWhole) await failsWith('aborted', () => batches.next());
+      }),
+    );
+  });
+
+  testsOver(target, obstacle)('findJson() rejects with closed after close()', async ({ adapter }) => {
+    const snapshot = adapter.snapshot();
+    await adapter.close();
+    await failsWith('closed', () => findJson(snapshot, items));
+    snapshot.release();
+  });
+
+  testsOver(target)('a snapshot has findJson() exactly if the capability "json" is declared', async (instance) => {
+    const has = await withSnapshot(instance, async ({ findJson }) => findJson !== undefined);
+    sameValue(has, target.capabilities.json ?? false, 'the capability "json" to match the snapshot');
+  });
+};

@@ -1,0 +1,51 @@
+/** Faults in `findJson`. */
+import type { JsonRows } from '../../../../core/contracts/storage.js';
+import { inSnapshots } from '../breakable.js';
+import type { BrokenAdapter } from './breaking.js';
+
+const YIELDS =
+  'findJson(collection, query) yields the JSON text of the documents that find() yields, in the same order';
+
+/** Changes the rows that `findJson` yields. */
+const changing = (change: (rows: JsonRows) => JsonRows): Pick<BrokenAdapter, 'fault'> => ({
+  fault: inSnapshots(() => (snapshot) => ({
+    async *findJson(...query) {
+      for await (const rows of snapshot.findJson!(...query)) yield change(rows);
+    },
+  })),
+});
+
+export const storedJsonFaults: readonly BrokenAdapter[] = [
+  {
+    that: 'ends stored documents after their comma',
+    ...changing(({ json, ends }) => ({ json, ends: ends.map((end, i) => (i < ends.length - 1 ? end + 1 : end)) })),
+    fails: [YIELDS],
+  },
+  {
+    that: 'ignores the direction in findJson()',
+    fault: inSnapshots(() => (snapshot) => ({
+      findJson: (name, { descending: _, ...query }, signal) => snapshot.findJson!(name, query, signal),
+    })),
+    fails: [YIELDS],
+  },
+  {
+    that: 'reuses the memory of stored text',
+    fault: inSnapshots(() => {
+      const memory = Buffer.alloc(1_000_000);
+      return (snapshot) => ({
+        async *findJson(...query) {
+          for await (const { json, ends } of snapshot.findJson!(...query)) {
+            json.copy(memory);
+            yield { json: memory.subarray(0, json.length), ends };
+          }
+        },
+      });
+    }),
+    fails: ['findJson(collection, query) yields text that does not change after it was yielded'],
+  },
+  {
+    that: 'does not declare the capability "json"',
+    capabilities: { publish: true, versions: true, durable: false },
+    fails: ['a snapshot has findJson() exactly if the capability "json" is declared'],
+  },
+];

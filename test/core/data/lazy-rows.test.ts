@@ -1,0 +1,81 @@
+/** Lazy rows read like an array, and keep their text until a row is read. */
+import { expect } from 'chai';
+import { firstRows, joinRows, lastRow, lazyRows, textOf } from '../../../core/data/lazy-rows.js';
+import { jsonRows } from '../../../core/data/packed-documents.js';
+
+type Row = { id: number; name?: string };
+
+const array = (): Row[] => [{ id: 1, name: 'ü' }, { id: 2 }, { id: 3 }];
+const rows = () => lazyRows(jsonRows(array().slice(0, 2)), jsonRows([]), jsonRows(array().slice(2))) as Row[];
+
+const text = (list: readonly object[]): string | undefined =>
+  textOf(list)
+    ?.map(({ json }) => json)
+    .join(' ');
+
+describe('lazyRows(...text)', () => {
+  const reads: Record<string, (list: Row[]) => unknown> = {
+    'an index': (list) => list[1],
+    'an index past the end': (list) => list[3],
+    length: (list) => list.length,
+    'at()': (list) => list.at(-1),
+    'map()': (list) => list.map(({ id }) => id),
+    'a for loop': (list) => {
+      const ids: number[] = [];
+      for (const { id } of list) ids.push(id);
+      return ids;
+    },
+    'a spread': (list) => [...list],
+    'concat()': (list) => ([] as Row[]).concat(list, list),
+    'Object.keys()': (list) => Object.keys(list),
+    'Array.isArray()': (list) => Array.isArray(list),
+    'the operator in': (list) => [1 in list, 3 in list],
+    'JSON.stringify()': (list) => JSON.stringify({ data: list }),
+    'sort()': (list) => list.sort((a, b) => b.id - a.id),
+    'push()': (list) => [list.push({ id: 4 }), list.length, list[3]],
+    'an assignment': (list) => {
+      list[0] = { id: 9 };
+      list.length = 2;
+      return [...list];
+    },
+    'Object.freeze()': (list) => [Object.isFrozen(Object.freeze(list)), list[2]],
+  };
+  for (const [name, read] of Object.entries(reads)) {
+    it(`returns what an array returns: ${name}`, () => expect(read(rows())).to.deep.equal(read(array())));
+  }
+
+  it('has its text until a row is read, because rows can then be changed', () => {
+    const list = rows();
+    expect(list.length).to.equal(3);
+    expect(text(list)).to.equal('{"id":1,"name":"ü"},{"id":2}  {"id":3}');
+    list[0]!.name = 'changed';
+    expect(text(list)).to.equal(undefined);
+    expect(list[0]).to.deep.equal({ id: 1, name: 'changed' });
+  });
+});
+
+describe('joinRows(lists)', () => {
+  it('keeps the text of lists that were not read', () => {
+    const joined = joinRows([rows(), rows()]);
+    expect(text(joined)).to.equal('{"id":1,"name":"ü"},{"id":2}  {"id":3} {"id":1,"name":"ü"},{"id":2}  {"id":3}');
+    expect(joined).to.deep.equal([...array(), ...array()]);
+  });
+
+  it('joins lists of which some were read', () => {
+    expect(joinRows([rows(), array()])).to.deep.equal([...array(), ...array()]);
+  });
+});
+
+describe('firstRows(rows, count) and lastRow(rows)', () => {
+  for (const count of [1, 2, 3]) {
+    it(`find ${count} of 3 rows without parsing the others`, () => {
+      const list = rows();
+      const first = firstRows(list, count);
+      expect(lastRow(first)).to.deep.equal(array()[count - 1]);
+      expect(textOf(list)).to.not.equal(undefined);
+      expect(textOf(first)).to.not.equal(undefined);
+      expect(first).to.deep.equal(array().slice(0, count));
+      expect(lastRow(first)).to.deep.equal(array()[count - 1]);
+    });
+  }
+});
