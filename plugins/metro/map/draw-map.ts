@@ -10,7 +10,7 @@ import { merge, mesh } from 'topojson-client';
 import { presimplify, simplify } from 'topojson-simplify';
 import type { GeometryCollection, MultiPolygon as Outline, Polygon, Topology } from 'topojson-specification';
 import { metroAreas } from '../areas.js';
-import { countiesByArea } from './counties.js';
+import counties from './counties.json' with { type: 'json' };
 
 type Atlas = Topology<{ counties: GeometryCollection; states: GeometryCollection; nation: GeometryCollection }>;
 
@@ -65,6 +65,12 @@ const outlineOf = ({ coordinates }: MultiPolygon): string => {
   return kept.map((ring) => `${stepsOf(ring)}Z`).join('');
 };
 
+/** `48:059,253` is the counties 48059 and 48253. */
+const countyCodes = (group: string): string[] => {
+  const [state, list = ''] = group.split(':');
+  return list.split(',').map((county) => `${state}${county}`);
+};
+
 /** The centre of the largest part of an area. */
 const middleOf = ({ coordinates }: MultiPolygon): readonly [number, number] => {
   const [largest] = coordinates.toSorted((a, b) => areaOf(b[0]!) - areaOf(a[0]!));
@@ -72,11 +78,19 @@ const middleOf = ({ coordinates }: MultiPolygon): readonly [number, number] => {
   return geoPath().centroid(part);
 };
 
+/**
+ * Five-digit codes of counties by the code of their area, or of its divisions if it has any. `counties.json` is the
+ * delineation of July 2023 by the Office of Management and Budget: two digits for the state, three for each county.
+ */
+export const countiesByArea: ReadonlyMap<string, readonly string[]> = new Map(
+  Object.entries(counties).map(([cbsa, states]) => [cbsa, states.split(' ').flatMap(countyCodes)]),
+);
+
 export const drawMap = async (): Promise<MetroMap> => {
   const file = createRequire(import.meta.url).resolve('us-atlas/counties-albers-10m.json');
   const atlas = JSON.parse(await readFile(file, 'utf8')) as Atlas;
   const plain = simplify(presimplify(atlas), DETAIL) as Atlas;
-  const counties = new Map(
+  const shapes = new Map(
     plain.objects.counties.geometries.map((county) => [String(county.id), county as Polygon | Outline]),
   );
   const projection = geoAlbersUsa()
@@ -86,7 +100,7 @@ export const drawMap = async (): Promise<MetroMap> => {
   for (const { cbsa, divisions, longitude, latitude } of metroAreas.values()) {
     const codes = divisions.length > 0 ? divisions : [cbsa];
     const wanted = codes.flatMap((code) => countiesByArea.get(code) ?? []);
-    const found = wanted.flatMap((code) => counties.get(code) ?? []);
+    const found = wanted.flatMap((code) => shapes.get(code) ?? []);
     if (found.length > 0 && found.length === wanted.length) {
       const outline = merge(plain, found);
       const [x, y] = middleOf(outline);
@@ -98,7 +112,7 @@ export const drawMap = async (): Promise<MetroMap> => {
     if (centre) areas[cbsa] = ['', round(centre[0]), round(centre[1])];
   }
   const borders = mesh(plain, plain.objects.states, (a, b) => a !== b).coordinates;
-  const land = merge(plain, [...counties.values()]);
+  const land = merge(plain, [...shapes.values()]);
   return {
     size: [SIZE[0] * STEPS, SIZE[1] * STEPS],
     land: outlineOf(land),

@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { packageRoot } from '../../../../core/util/package.js';
 import { metroAreas } from '../../../../plugins/metro/areas.js';
-import { countiesByArea } from '../../../../plugins/metro/map/counties.js';
-import { drawMap, type MetroMap } from '../../../../plugins/metro/map/draw-map.js';
+import { countiesByArea, drawMap, type MetroMap } from '../../../../plugins/metro/map/draw-map.js';
 
 const CONNECTICUT = ['14860', '25540', '35300', '35980', '47930'];
 
