@@ -30,6 +30,7 @@ export {
 export type { Clock, Health, Logger } from './core/contracts/runtime.js';
 export { conventions, type InterfaceChange, type ServiceInfo } from './core/contracts/service.js';
 export type { Scalar } from './core/contracts/storage.js';
+export { type Condition, conditionsOf, filterColumns } from './core/data/conditions.js';
 export { readDeclarations } from './core/data/declarations.js';
 export { ageOf, nextPeriod } from './core/data/period.js';
 export {
@@ -44,13 +45,13 @@ export {
 export { excerpt } from './core/keys/key.js';
 export { callerOf } from './core/pipeline/identify.js';
 export {
-  findPage,
   type PageInput,
   pageHeaders,
   pageOf,
   pageParameters,
   rowOrder,
 } from './core/routes/pagination.js';
+export { findPage, type Selection, selectPage } from './core/routes/selection.js';
 export { packageVersion as version } from './core/util/package.js';
 export { nearest } from './core/validation/nearest.js';
 export * as schemas from './core/validation/schemas.js';

@@ -6,14 +6,20 @@ import type { SnapshotReader } from './snapshot-reader.js';
 import type { ServiceState } from './state.js';
 import type { Scalar } from './storage.js';
 
+/** The value of a parameter. An array has each value once, in the order of the request. */
+export type ParameterValue = Scalar | boolean | readonly Scalar[];
+
 /** A parameter of a route. Handlers get checked values of the schema's type. */
 export interface Parameter {
   readonly description: string;
-  /** Of type `string`, `integer`, `number` or `boolean`, with any other keywords. `default` is used if it is absent. */
+  /**
+   * Of type `string`, `integer`, `number` or `boolean`, with any other keywords; or of type `array` with `items` of such
+   * a type, for values separated by commas. `default` is used if the parameter is absent.
+   */
   readonly schema: JsonSchema;
   /** Only for query parameters. Path parameters are always required. */
   readonly required?: boolean;
-  readonly example?: Scalar | boolean;
+  readonly example?: ParameterValue;
   /**
    * Where callers find values: by operationId, a JSON Pointer (RFC 6901) into the response of that operation. The
    * OpenAPI document links the two operations. Operations that the service does not have are ignored.
@@ -25,6 +31,13 @@ export interface Parameter {
 export interface Parameters {
   readonly path?: Readonly<Record<string, Parameter>>;
   readonly query?: Readonly<Record<string, Parameter>>;
+  /**
+   * The columns that requests can filter by, with the schemas of their values: `filterColumns` of a collection.
+   * `price[gte]=6` becomes the property `price[gte]` of the input; `conditionsOf` reads all such properties. `price=6` is
+   * short for `price[eq]=6`, `price_from` for `price[gte]` and `price_to` for `price[lte]`, unless another parameter or
+   * column has that name.
+   */
+  readonly filters?: Readonly<Record<string, JsonSchema>>;
 }
 
 interface RouteBase<Input> {
@@ -61,7 +74,7 @@ export interface DataContext {
   /** Sets a header that the route declares. It is cached with the body and is part of a 304. */
   setHeader(name: string, value: string): void;
   /** A relative URL of this request with some parameters changed: `?limit=5&after=x`. */
-  reference(changes: Readonly<Record<string, Scalar | boolean>>): string;
+  reference(changes: Readonly<Record<string, ParameterValue>>): string;
 }
 
 /** A route whose response depends only on its input and the snapshot. It is cached until the next snapshot. */

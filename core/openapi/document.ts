@@ -2,13 +2,14 @@
 
 import type { Tier, Tiers } from '../config/tiers.js';
 import type { JsonSchema } from '../contracts/json-schema.js';
-import type { Parameter, Plugin, Route } from '../contracts/plugin.js';
+import type { Plugin, Route } from '../contracts/plugin.js';
 import type { InterfaceChange, ServiceInfo } from '../contracts/service.js';
 import { includes } from '../pipeline/authorize.js';
 import type { RegisteredRoute, Registry } from '../registry/register-plugins.js';
 import { declaredHeaders, isLimited, isShared, listColumns, needsKey } from '../registry/route-defaults.js';
 import { READ_METHODS } from '../response/headers.js';
 import { routeFormats } from '../response/route-formats.js';
+import { parametersOf } from './parameters.js';
 import { errorResponses, errorSchema, type HeaderName, headerComponents, headerReferences } from './responses.js';
 
 const SECURITY_SCHEME = 'ApiKey';
@@ -87,9 +88,7 @@ const operation = (
   failures: ReturnType<typeof errorResponses>,
   anonymous: Tier | undefined,
 ) => {
-  const parameters = (['path', 'query'] as const).flatMap((place) =>
-    Object.entries(route.parameters?.[place] ?? {}).map(([name, declared]) => parameter(place, name, declared)),
-  );
+  const parameters = parametersOf(route, (schema) => schemas.reference(schema));
   const headers = { ...headerReferences(successHeaders(route)), ...ownHeaders(route) };
   const links = linksFrom(route, routes);
   return {
@@ -144,17 +143,6 @@ const listContent = (route: Route) => {
     }),
   );
 };
-
-const parameter = (place: 'path' | 'query', name: string, { description, schema, required, example }: Parameter) => ({
-  name,
-  in: place,
-  description,
-  required: place === 'path' || (required ?? false),
-  schema: withoutDescription(schema),
-  ...(example === undefined ? {} : { example }),
-});
-
-const withoutDescription = ({ description: _, ...schema }: JsonSchema): JsonSchema => schema;
 
 const ownHeaders = (route: Route) =>
   Object.fromEntries(

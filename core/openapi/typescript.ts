@@ -74,7 +74,7 @@ const objectType = (schema: Json, indent: string): string => {
 };
 
 /** Titles of schemas become names of types. */
-const pascalCase = (title: string): string =>
+export const pascalCase = (title: string): string =>
   title.replace(/(^|[^A-Za-z0-9]+)([A-Za-z0-9])/g, (_, _gap, first: string) => first.toUpperCase());
 
 const pathMember = (path: string, { summary, parameters = [], responses }: Operation): string => {

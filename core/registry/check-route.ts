@@ -1,4 +1,5 @@
 /** Checks the declaration of a route, and its links to other routes. */
+import type { JsonSchema } from '../contracts/json-schema.js';
 import type { Parameter, Route } from '../contracts/plugin.js';
 import { compileSchema } from '../validation/compile-schema.js';
 import { isObject } from '../validation/json.js';
@@ -20,7 +21,7 @@ const pointerFault = (pointer: string, { schema }: Parameter, { response }: Rout
   if (!pointer.startsWith('/')) return `"${pointer}" must be a JSON Pointer, such as /data/0/id`;
   const value = valueAt(response?.example, pointerPath(pointer, response?.example));
   if (value === undefined) return `the example of its response has nothing at ${pointer}`;
-  if (!compileSchema(schema)(value))
+  if (!compileSchema(schema)(schema['type'] === 'array' ? [value] : value))
     return `${JSON.stringify(value)} at ${pointer} does not fit the parameter's schema`;
   return undefined;
 };
@@ -48,7 +49,7 @@ const ROUTE: Members = {
   errors: 'list?',
   check: 'function?',
 };
-const PARAMETERS: Members = { path: 'object?', query: 'object?' };
+const PARAMETERS: Members = { path: 'object?', query: 'object?', filters: 'object?' };
 const PARAMETER: Members = { description: 'string', schema: 'object', required: 'boolean?', foundIn: 'object?' };
 const ERROR: Members = { code: 'string', status: 'number', sentence: 'string', when: 'string' };
 const RESPONSE: Members = { description: 'string', schema: 'object', headers: 'object?' };
@@ -98,6 +99,10 @@ export const routeErrors = (route: Route): string[] => {
     for (const problem of parameterFaults(parameter)) fault(`parameter "${name}": ${problem}`);
     if (Object.hasOwn(provided, name)) fault(`parameter "${name}" is one that the framework adds to such routes`);
   }
+  for (const [name, schema] of Object.entries(route.parameters?.filters ?? {})) {
+    const problem = isObject(schema) ? schemaFault(schema, TYPES) : 'must be a schema';
+    if (problem) fault(`filter "${name}": ${problem}`);
+  }
   if (isObject(route.response) && members(route.response, RESPONSE, 'response: ')) {
     for (const problem of responseFaults(route.response)) fault(problem);
   }
@@ -127,12 +132,17 @@ export const routeErrors = (route: Route): string[] => {
 
 const parameterFaults = ({ schema, description, example }: Parameter): string[] => {
   if (!description) return ['description is missing'];
-  if (!TYPES.includes(schema['type'] as string)) return [`schema.type must be one of ${TYPES.join(', ')}`];
-  const problem = compileFault(schema);
+  const { type, items } = schema;
+  const problem =
+    schemaFault(schema, [...TYPES, 'array']) ??
+    (type === 'array' ? schemaFault((items ?? {}) as JsonSchema, TYPES) : undefined);
   if (problem) return [problem];
   const unfit = example === undefined ? undefined : misfit(schema, example);
   return [...(unfit ? [`example: ${unfit}`] : []), ...sampleErrors(schema, 'schema')];
 };
+
+const schemaFault = (schema: JsonSchema, types: readonly string[]): string | undefined =>
+  types.includes(schema['type'] as string) ? compileFault(schema) : `schema.type must be one of ${types.join(', ')}`;
 
 const responseFaults = ({ schema, example }: Route['response']): string[] => {
   const problem = compileFault(schema);

@@ -1,13 +1,16 @@
 /** Parses the target of a request into the checked and typed input of a handler. */
 
-import type { Parameter, Route } from '../contracts/plugin.js';
-import type { Scalar } from '../contracts/storage.js';
+import type { JsonSchema } from '../contracts/json-schema.js';
+import type { Parameter, ParameterValue, Route } from '../contracts/plugin.js';
+import { operatorSchemas, splitFilter } from '../data/conditions.js';
+import { compareScalars } from '../data/scalars.js';
 import { ApiError, type ErrorKind, errors, invalidParameter } from '../errors.js';
 import { excerpt } from '../keys/key.js';
 import { AS_OF, FORMAT, frameworkParameters } from '../registry/route-defaults.js';
 import type { Format } from '../response/formats.js';
 import { compileSchema, type ValidateFunction } from '../validation/compile-schema.js';
 import { nearest } from '../validation/nearest.js';
+import { article, convert, describe, MOST_LISTED } from './parameter-values.js';
 
 /** The maximum number of parameters. Parsing costs time for each one, known or not. */
 const MOST_PARAMETERS = 100;
@@ -58,7 +61,7 @@ export const parseTarget = (url: string): Target => {
   return { path: url.slice(0, mark), query };
 };
 
-export type Input = Readonly<Record<string, Scalar | boolean>>;
+export type Input = Readonly<Record<string, ParameterValue>>;
 
 /** Requests of a route with the same cache key get the same response in each format. */
 export const cacheKeyOf = ({ operationId }: Route, input: Input): string =>
@@ -70,6 +73,67 @@ interface CompiledParameter {
   readonly parameter: Parameter;
   readonly validate: ValidateFunction;
 }
+
+/** The plain parameters of a route by name, and its filters by name and operator: `price[gte]`. */
+class QueryParameters {
+  readonly #plain: ReadonlyMap<string, CompiledParameter>;
+  readonly #filters: Readonly<Record<string, JsonSchema>>;
+  readonly #compiled = new Map<string, CompiledParameter>();
+
+  constructor({ parameters }: Route) {
+    this.#plain = compileAll('query', parameters?.query);
+    this.#filters = parameters?.filters ?? {};
+  }
+
+  get plain(): Iterable<CompiledParameter> {
+    return this.#plain.values();
+  }
+
+  /** The full name: `price[eq]` for `price`, and `price[gte]` for `price_from`. */
+  fullName(name: string): string {
+    if (this.#plain.has(name)) return name;
+    if (Object.hasOwn(this.#filters, name)) return `${name}[eq]`;
+    const [, field, end] = /^(.+)_(from|to)$/.exec(name) ?? [];
+    if (field === undefined || !Object.hasOwn(this.#filters, field)) return name;
+    return `${field}[${end === 'from' ? 'gte' : 'lte'}]`;
+  }
+
+  /** @param name a full name */
+  find(name: string): CompiledParameter | undefined {
+    const known = this.#plain.get(name) ?? this.#compiled.get(name);
+    if (known) return known;
+    const schema = this.#operatorsOf(name)?.[splitFilter(name)!.operator];
+    if (!schema) return undefined;
+    // At the first use, since a table may have thousands of filters.
+    const compiled = compileOne('query', name, { description: '', schema });
+    this.#compiled.set(name, compiled);
+    return compiled;
+  }
+
+  /** The names that an unknown name may have been meant to be. */
+  namesLike(name: string): readonly string[] {
+    const { field } = splitFilter(name) ?? {};
+    const operators = Object.keys(this.#operatorsOf(name) ?? {}).map((operator) => `${field}[${operator}]`);
+    return operators.length > 0 ? operators : [...new Set([...this.#plain.keys(), ...Object.keys(this.#filters)])];
+  }
+
+  /** The operators of the column that a name starts with. */
+  #operatorsOf(name: string): Readonly<Record<string, JsonSchema>> | undefined {
+    const { field } = splitFilter(name) ?? {};
+    const isColumn = field !== undefined && Object.hasOwn(this.#filters, field);
+    return isColumn ? operatorSchemas(this.#filters[field]!) : undefined;
+  }
+}
+
+const compileOne = (place: 'path' | 'query', name: string, parameter: Parameter): CompiledParameter => ({
+  name,
+  place,
+  parameter,
+  validate: compileSchema(parameter.schema),
+});
+
+const compileAll = (place: 'path' | 'query', parameters: Readonly<Record<string, Parameter>> = {}) =>
+  new Map(Object.entries(parameters).map(([name, parameter]) => [name, compileOne(place, name, parameter)]));
 
 /** The maximum number of details in a response, so that its size does not grow with the request. */
 const MOST_DETAILS = 20;
@@ -87,36 +151,34 @@ interface ParsedInput {
 /** Compiles the parameters of a route. The returned function throws an `ApiError` with status 400 for invalid input. */
 export const compileInput = (route: Route, unknownParameters: 'reject' | 'ignore') => {
   const ofFramework = frameworkParameters(route);
-  const compile = (place: 'path' | 'query', parameters: Readonly<Record<string, Parameter>> = {}) =>
-    Object.entries(parameters).map(
-      ([name, parameter]): CompiledParameter => ({
-        name,
-        place,
-        parameter,
-        validate: compileSchema(parameter.schema),
-      }),
-    );
-  const inPath = compile('path', route.parameters?.path);
-  const inQuery = compile('query', route.parameters?.query);
-  const queryNames = inQuery.map(({ name }) => name);
+  const inPath = compileAll('path', route.parameters?.path);
+  const inQuery = new QueryParameters(route);
 
   return (path: ReadonlyMap<string, string>, query: readonly (readonly [string, string])[]): ParsedInput => {
     const problems: ApiError[] = [];
-    const given = new Map<string, string>();
-    for (const [name, value] of query) {
-      if (!queryNames.includes(name)) {
+    const given = new Map<string, { readonly sent: string; readonly value: string }>();
+    for (const [sent, value] of query) {
+      const name = inQuery.fullName(sent);
+      if (!inQuery.find(name)) {
         if (unknownParameters === 'reject' && problems.length < MOST_DETAILS)
-          problems.push(unknownParameter(name, queryNames));
-      } else if (given.has(name)) problems.push(invalidParameter('query', name, 'must be given only once'));
-      else given.set(name, value);
+          problems.push(unknownParameter(sent, inQuery.namesLike(sent)));
+      } else if (given.has(name)) problems.push(invalidParameter('query', sent, 'must be given only once'));
+      else given.set(name, { sent, value });
     }
     // Without a prototype, since a parameter may be called "constructor".
-    const input: Record<string, Scalar | boolean> = Object.create(null);
-    const framework: Record<string, Scalar | boolean> = {};
-    for (const compiled of inPath) read(compiled, path.get(compiled.name), input, problems);
-    for (const compiled of inQuery) {
+    const input: Record<string, ParameterValue> = Object.create(null);
+    const framework: Record<string, ParameterValue> = {};
+    for (const compiled of inPath.values()) read(compiled, path.get(compiled.name), input, problems);
+    for (const compiled of inQuery.plain) {
       const isOfFramework = Object.hasOwn(ofFramework, compiled.name);
-      read(compiled, given.get(compiled.name), isOfFramework ? framework : input, problems);
+      read(compiled, given.get(compiled.name)?.value, isOfFramework ? framework : input, problems);
+      given.delete(compiled.name);
+    }
+    for (const [name, { sent, value }] of given) {
+      read(inQuery.find(name)!, value, input, problems, sent);
+      const list = input[name];
+      // Requests with the same values share a cache key.
+      if (Array.isArray(list)) list.sort(compareScalars);
     }
     if (problems.length > 0) throw asError(problems);
     route.check?.(input);
@@ -132,11 +194,12 @@ export const compileInput = (route: Route, unknownParameters: 'reject' | 'ignore
 const read = (
   { name, place, parameter, validate }: CompiledParameter,
   raw: string | undefined,
-  input: Record<string, Scalar | boolean>,
+  input: Record<string, ParameterValue>,
   problems: ApiError[],
+  sent = name,
 ): void => {
   if (raw === undefined) {
-    const fallback = parameter.schema['default'] as Scalar | boolean | undefined;
+    const fallback = parameter.schema['default'] as ParameterValue | undefined;
     if (fallback !== undefined) input[name] = fallback;
     else if (parameter.required) {
       const sentence = `The query parameter "${name}" is required: ${parameter.description}`;
@@ -145,44 +208,26 @@ const read = (
     }
     return;
   }
-  const value = convert(raw, parameter.schema['type'] as string);
+  const value = convert(raw, parameter.schema);
   if (value === undefined) {
-    problems.push(invalidParameter(place, name, `must be ${article(parameter.schema['type'] as string)}`));
+    problems.push(invalidParameter(place, sent, `must be ${article(parameter.schema)}`));
   } else if (validate(value)) {
     input[name] = value;
   } else {
-    const issues = validate.errors?.map((error) => describe(error.keyword, error.schema, error.message)) ?? [];
-    problems.push(invalidParameter(place, name, issues.join(' and ')));
+    const issues = new Set(validate.errors?.map(describe));
+    problems.push(invalidParameter(place, sent, [...issues].join(' and ')));
   }
-};
-
-/** Accepts one spelling of a number: `5`, but not `05`, `+5`, `5.0` or ` 5`. */
-const convert = (raw: string, type: string): Scalar | boolean | undefined => {
-  if (type === 'string') return raw;
-  if (type === 'boolean') return raw === 'true' ? true : raw === 'false' ? false : undefined;
-  const pattern = type === 'integer' ? /^-?(0|[1-9]\d*)$/ : /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
-  const number = pattern.test(raw) ? Number(raw) : Number.NaN;
-  if (!Number.isFinite(number) || (type === 'integer' && !Number.isSafeInteger(number))) return undefined;
-  return number;
-};
-
-const article = (type: string): string =>
-  type === 'integer' ? 'an integer' : type === 'boolean' ? 'true or false' : `a ${type}`;
-
-const describe = (keyword: string, schema: unknown, message = 'is not valid'): string => {
-  if (keyword === 'enum') return `must be one of ${(schema as unknown[]).join(', ')}`;
-  if (keyword === 'minLength') return 'must not be empty';
-  if (keyword === 'format' && schema === 'date') return 'must be a calendar date, such as 2024-01-31';
-  return message;
 };
 
 const unknownParameter = (name: string, known: readonly string[]): ApiError => {
   const guess = nearest(name, known);
   const advice = guess
     ? `Did you mean "${guess}"?`
-    : known.length > 0
-      ? `It has: ${known.join(', ')}.`
-      : 'It has no query parameters.';
+    : known.length > MOST_LISTED
+      ? 'The OpenAPI document lists its parameters.'
+      : known.length > 0
+        ? `It has: ${known.join(', ')}.`
+        : 'It has no query parameters.';
   const issue = guess ? `is not known; did you mean "${guess}"?` : 'is not known';
   return new ApiError(errors.unknown_parameter, `This endpoint has no query parameter "${excerpt(name)}". ${advice}`, {
     details: [{ in: 'query', name: excerpt(name), issue }],

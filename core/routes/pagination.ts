@@ -5,9 +5,8 @@
  * a link stays valid when a new snapshot adds or removes rows.
  */
 import type { Collection } from '../contracts/dataset.js';
-import type { DataContext, Parameter, QueryOf, ResponseHeader } from '../contracts/plugin.js';
+import type { DataContext, Parameter, ResponseHeader } from '../contracts/plugin.js';
 import type { Scalar } from '../contracts/storage.js';
-import { firstRows, lastRow } from '../data/lazy-rows.js';
 import { compareScalars, isScalarOf, scalarType } from '../data/scalars.js';
 import { invalidParameter } from '../errors.js';
 
@@ -18,7 +17,9 @@ export interface PageInput {
 
 export const pageParameters = {
   limit: {
-    description: 'Maximum number of rows of a page. The header `Link` has the URL of the next page. Default: all rows.',
+    description:
+      'Maximum number of rows of a page. A page with filters may have fewer. The header `Link` has the URL of the next ' +
+      'page. Default: all rows.',
     schema: { type: 'integer', minimum: 1, maximum: 1000 },
     example: 100,
   },
@@ -60,39 +61,24 @@ const placeIn = (token: string, order: string, isPlace: (place: Place) => boolea
   return place;
 };
 
-/** Returns a page of the rows. If there are more rows, sets the header `Link`. */
-const cut = <T extends object>(
-  rows: readonly T[],
-  limit: number | undefined,
-  context: Pick<DataContext, 'reference' | 'setHeader'>,
-  tokenOfRow: (row: T) => string,
-): readonly T[] => {
-  if (limit === undefined || rows.length <= limit) return rows;
-  const page = firstRows(rows, limit);
-  const next = context.reference({ after: tokenOfRow(lastRow(page)) });
-  context.setHeader('Link', `<${next}>; rel="next"`);
-  return page;
-};
+type PageContext = Pick<DataContext, 'reference' | 'setHeader'>;
 
-/** Finds one page of a query, or all documents without `limit`. The query itself has no `after` and `limit`. */
-export const findPage = async <T extends object>(
-  context: DataContext,
-  collection: Collection<T>,
-  query: Omit<QueryOf<NoInfer<T>>, 'after' | 'limit'>,
-  { limit, after }: PageInput,
-): Promise<readonly T[]> => {
-  const fields: readonly string[] = (query.order ?? collection.key).slice(Object.keys(query.equal ?? {}).length);
-  const order = fields.map((field) => (query.descending ? `-${field}` : field)).join();
+/** Sets the header `Link`. @param token of the last row of this page */
+export const linkNextPage = (context: PageContext, token: string): void =>
+  context.setHeader('Link', `<${context.reference({ after: token })}>; rel="next"`);
+
+/** The places of documents in an order of their collection, and the tokens of the parameter `after`. */
+export const documentPlaces = (collection: Collection, fields: readonly string[], descending: boolean) => {
+  const order = fields.map((field) => (descending ? `-${field}` : field)).join();
   const isPlace = (place: Place) =>
     place.length === fields.length &&
+    place.length > 0 &&
     fields.every((field, i) => isScalarOf(scalarType(collection, field)!, place[i] as Scalar));
-  const place = after === undefined ? undefined : (placeIn(after, order, isPlace) as readonly Scalar[]);
-  const rows = await context.snapshot.find(collection, {
-    ...query,
-    ...(place && { after: place }),
-    ...(limit !== undefined && { limit: limit + 1 }),
-  });
-  return cut(rows, limit, context, (row) => tokenOf(order, placeOf(fields, row as Row)));
+  return {
+    /** @throws ApiError with status 400 if the token belongs to another order */
+    placeIn: (token: string) => placeIn(token, order, isPlace) as readonly Scalar[],
+    tokenOf: (document: object) => tokenOf(order, placeOf(fields, document as Row)),
+  };
 };
 
 type Row = Readonly<Record<string, Scalar | null>>;
@@ -136,7 +122,7 @@ const isScalarOrNull = (value: unknown): boolean =>
 
 /** Sorts rows in memory and returns one page of them, or all rows without `limit`. */
 export const pageOf = <T extends object>(
-  context: Pick<DataContext, 'reference' | 'setHeader'>,
+  context: PageContext,
   rows: readonly T[],
   order: RowOrder<T>,
   { limit, after }: PageInput,
@@ -152,6 +138,7 @@ export const pageOf = <T extends object>(
     const found = sorted.findIndex(({ place }) => comparePlaces(place, wanted) > 0);
     start = found < 0 ? sorted.length : found;
   }
-  const following = sorted.slice(start).map(({ row }) => row);
-  return cut(following, limit, context, (row) => tokenOf(order.name, placeOf(row)));
+  const page = sorted.slice(start, limit === undefined ? undefined : start + limit);
+  if (start + page.length < sorted.length) linkNextPage(context, tokenOf(order.name, page.at(-1)!.place));
+  return page.map(({ row }) => row);
 };

@@ -12,6 +12,7 @@ import type { Pauses } from '../util/event-loop.js';
 import { memoize } from '../util/lru-map.js';
 import { compileSchema, type ErrorObject, type ValidateFunction } from '../validation/compile-schema.js';
 import type { Input } from './input.js';
+import { valueText } from './parameter-values.js';
 import { type DataRequest, dataRequest } from './response-cache.js';
 
 /** Returns the equivalent request in the snapshot. See `normalizeIn` of a route. */
@@ -27,10 +28,10 @@ const headOf = memoize((version) => linesOf({ 'Cache-Control': 'private, no-cach
 const referenceOf = ({ route, input, format, asOf }: DataRequest, changes: Input): string => {
   const inPath = Object.keys(route.parameters?.path ?? {});
   const query = new URLSearchParams();
-  for (const [name, value] of Object.entries(input)) if (!inPath.includes(name)) query.set(name, String(value));
+  for (const [name, value] of Object.entries(input)) if (!inPath.includes(name)) query.set(name, valueText(value));
   if (listColumns(route)) query.set(FORMAT, format.name);
   if (asOf !== undefined) query.set(AS_OF, asOf);
-  for (const [name, value] of Object.entries(changes)) query.set(name, String(value));
+  for (const [name, value] of Object.entries(changes)) query.set(name, valueText(value));
   return `?${query}`;
 };
 

@@ -86,7 +86,10 @@ class RouteTool {
       description: [`${summary}.`, description, `Answers with: ${response.description}`].filter(Boolean).join(' '),
       inputSchema: {
         type: 'object',
-        properties: Object.fromEntries(given.map(([argument, parameter]) => [argument, property(parameter)])),
+        properties: {
+          ...Object.fromEntries(given.map(([argument, parameter]) => [argument, property(parameter)])),
+          ...(this.#filters && { [FILTERS]: filtersProperty(this.#filters) }),
+        },
         ...(required.length > 0 ? { required: required.map(([argument]) => argument) } : {}),
         additionalProperties: false,
       },
@@ -129,12 +132,21 @@ class RouteTool {
     return `The result has ${bytes} bytes, more than the ${maxBytes} that are sent to models. ${advice}`;
   }
 
-  /** The values as text. Models send null or an empty text for omitted arguments. */
+  /** The values as text, with the filters. Models send null or an empty text for omitted arguments. */
   #valuesOf(given: Arguments): Map<string, string> {
-    const sent = Object.entries(given).filter(([, value]) => value !== undefined && value !== null && value !== '');
+    const { [FILTERS]: filters, ...others } = given;
+    const all = this.#filters && typeof filters === 'object' ? { ...others, ...filters } : given;
+    const sent = Object.entries(all).filter(([, value]) => value !== undefined && value !== null && value !== '');
     return new Map(
-      sent.map(([name, value]) => [name, typeof value === 'object' ? JSON.stringify(value) : String(value)]),
+      sent.map(([name, value]) => {
+        const isObject = typeof value === 'object' && !Array.isArray(value);
+        return [name, isObject ? JSON.stringify(value) : String(value)];
+      }),
     );
+  }
+
+  get #filters(): Filters | undefined {
+    return this.route.parameters?.filters;
   }
 
   #parameterName(argument: string): string {
@@ -146,10 +158,26 @@ class RouteTool {
   }
 }
 
+/** The argument with the filters of a list. */
+const FILTERS = 'filters';
+type Filters = NonNullable<NonNullable<Route['parameters']>['filters']>;
+
+const filtersProperty = (filters: Filters) => {
+  const columns = Object.entries(filters).map(([name, { type }]) => `${name} (${type})`);
+  return {
+    type: 'object' as const,
+    description:
+      `Conditions, all of which a row must fulfil: a column with an operator (eq, not, in, gt, gte, lt, lte, null) and ` +
+      `a value. The columns: ${columns.join(', ')}.`,
+    additionalProperties: { type: ['string', 'number', 'boolean'] },
+    examples: [{ [`${Object.keys(filters)[0]}[null]`]: false }],
+  };
+};
+
 const property = ({ schema, description, example }: Parameter) => ({
   ...schema,
   description,
-  ...(example === undefined ? {} : { examples: [example] }),
+  ...(example === undefined ? {} : { examples: [example as never] }),
 });
 
 const missingArgument = (argument: string, { description, example }: Parameter): string =>

@@ -150,7 +150,7 @@ describe('the library catalogue of docs/tutorials/first-service.md', () => {
       [400, () => get('/api/v1/books?publisched=1', bearer())],
       [400, () => get('/api/v1/books?published=%', bearer())],
       [400, () => send('nonsense\r\n\r\n')],
-      [400, () => get('/api/v1/books?isbn_from=1&published_from=1', bearer())],
+      [400, () => get('/api/v1/books?published[gte]=x', bearer())],
       [401, () => get('/api/v1/books')],
       [401, () => get('/api/v1/books', { Authorization: 'Bearer lib_wrong' })],
       [404, () => get('/nowhere')],
@@ -181,8 +181,8 @@ describe('the library catalogue of docs/tutorials/first-service.md', () => {
     const responses = [
       await post('initialize', client),
       await post('tools/list', {}),
-      await post('tools/call', { name: 'list_books', arguments: { published_from: 1850 } }),
-      await post('tools/call', { name: 'list_books', arguments: { published_from: 'x' } }),
+      await post('tools/call', { name: 'list_books', arguments: { filters: { 'published[gte]': 1850 } } }),
+      await post('tools/call', { name: 'list_books', arguments: { filters: { 'published[gte]': 'x' } } }),
       await post('tools/call', { name: 'list_bocks', arguments: {} }),
       await get('/mcp', {}, 'POST', '{}'),
     ];

@@ -6,7 +6,7 @@
  * Field
  * @typedef {{ status: string, code: string }} ErrorName
  * @typedef {{ name: string, place: string, required: boolean, schema: Any, example: unknown, type: string,
- *   limits: string, description: string }} Parameter
+ *   limits: string, description: string, operators: string[] }} Parameter
  * @typedef {{ id: string, path: string, group: string, summary: string, description: string, needsKey: boolean,
  *   parameters: Parameter[], answer: string, contents: { type: string, example: unknown }[], type: string, fields: Field[],
  *   headers: string[], errors: ErrorName[], next: string[] }} Operation
@@ -103,7 +103,8 @@ const fieldsOf = (document, given, depth = 0) => {
 
 /** @param {Any} document @param {Any} given @returns {Parameter} */
 const parameterOf = (document, given) => {
-  const { name, in: place, required, schema = {}, example, description } = resolve(document, given);
+  const { name, in: place, required, schema = {}, example, description, style } = resolve(document, given);
+  const operators = style === 'deepObject' ? resolve(document, schema['anyOf'][0])['properties'] : {};
   return {
     name,
     place,
@@ -111,8 +112,9 @@ const parameterOf = (document, given) => {
     schema,
     example: example ?? schema.default,
     type: typeOf(document, schema),
-    limits: limitsOf(schema),
+    limits: limitsOf(schema['items'] ?? schema),
     description: description ?? '',
+    operators: Object.keys(operators),
   };
 };
 

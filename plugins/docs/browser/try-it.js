@@ -7,11 +7,11 @@ import { LANGUAGES } from './samples.js';
 
 /** @typedef {import('./model.js').Operation} Operation */
 /** @typedef {import('./model.js').Parameter} Parameter */
-/** @typedef {{ parameter: Parameter, value: string }} Filled */
+/** @typedef {{ parameter: Parameter, name: string, value: string }} Filled `name`: with the operator */
 
 /** @param {Operation} operation @param {Parameter} parameter @param {() => void} onchange */
 const field = (operation, parameter, onchange) => {
-  const { name, schema, required, example } = parameter;
+  const { name, schema, required, example, operators } = parameter;
   const id = `${operation.id}-${name}`;
   const values = schema['enum'] ?? (schema['type'] === 'boolean' ? [true, false] : undefined);
   // Required parameters have example values, so that the first request succeeds.
@@ -33,13 +33,22 @@ const field = (operation, parameter, onchange) => {
         spellcheck: 'false',
         oninput: onchange,
       });
+  const operator =
+    operators.length === 0
+      ? null
+      : h(
+          'select',
+          { 'aria-label': `Operator of ${name}`, onchange },
+          ...['', ...operators].map((each) => h('option', { value: each }, each || '=')),
+        );
   const element = h(
     'div',
     {},
     h('label', { for: id }, name, required ? h('span', { class: 'needed' }, ' required') : ''),
+    operator,
     control,
   );
-  return { element, control, parameter };
+  return { element, control, parameter, written: () => (operator?.value ? `${name}[${operator.value}]` : name) };
 };
 
 /** @param {Operation} operation @param {readonly Filled[]} filled */
@@ -50,7 +59,7 @@ const callOf = ({ path, needsKey }, filled) => {
   }
   const query = filled
     .filter(({ parameter, value }) => parameter.place === 'query' && value !== '')
-    .map(({ parameter, value }) => /** @type {const} */ ([parameter.name, value]));
+    .map(({ name, value }) => /** @type {const} */ ([name, value]));
   const text = query.some(([name, value]) => name === 'format' && value !== 'json');
   return { url: `${location.origin}${basePath}${target}`, target, query, needsKey, text };
 };
@@ -101,7 +110,7 @@ export const tryIt = (operation) => {
   const call = () =>
     callOf(
       operation,
-      fields.map(({ parameter, control }) => ({ parameter, value: control.value.trim() })),
+      fields.map(({ parameter, control, written }) => ({ parameter, name: written(), value: control.value.trim() })),
     );
   const sample = () => /** @type {(typeof LANGUAGES)[string]} */ (LANGUAGES[language()]).write(call());
   const write = () => {

@@ -115,7 +115,12 @@ export const createClient = <P = Paths>({
 const urlOf = (baseUrl: string, template: string, input: Readonly<Record<string, unknown>>): string => {
   const query = new URLSearchParams();
   const given = Object.entries(input).filter(([, value]) => value !== undefined && value !== null);
-  for (const [name, value] of given) if (!template.includes(`{${name}}`)) query.set(name, String(value));
+  for (const [name, value] of given) {
+    if (template.includes(`{${name}}`)) continue;
+    if (typeof value !== 'object' || Array.isArray(value)) query.set(name, String(value));
+    else
+      for (const [operator, limit] of Object.entries(value as object)) query.set(`${name}[${operator}]`, String(limit));
+  }
   const path = template.replace(/\{([^}]+)\}/g, (_, name: string) => encodeURIComponent(String(input[name])));
   const search = query.toString();
   return `${baseUrl.replace(/\/$/, '')}${path}${search === '' ? '' : `?${search}`}`;

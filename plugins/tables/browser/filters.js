@@ -43,15 +43,16 @@ const fieldOf = ({ parameter, label, column, list }, chosen, onchange) => {
 export const filterFields = ({ columns, filters }, chosen, rows, onchange) =>
   filters.flatMap((name) => {
     const column = columns.find((each) => each.name === name);
-    if (column && column.kind !== 'text') {
-      return ['from', 'to'].map((end) =>
-        fieldOf({ parameter: `${name}_${end}`, label: `${words(name)} ${end}`, column }, chosen, onchange),
-      );
+    if (column?.kind === 'number' || column?.kind === 'date') {
+      return [
+        fieldOf({ parameter: `${name}[gte]`, label: `${words(name)} from`, column }, chosen, onchange),
+        fieldOf({ parameter: `${name}[lte]`, label: `${words(name)} to`, column }, chosen, onchange),
+      ];
     }
     const list = `values-${name}`;
     const values = [...new Set(rows.map((row) => String(row[name] ?? '')))].sort().slice(0, MOST_SUGGESTED);
     return [
-      fieldOf({ parameter: name, label: words(name), column, list }, chosen, onchange),
+      fieldOf({ parameter: `${name}[eq]`, label: words(name), column, list }, chosen, onchange),
       h('datalist', { id: list }, ...values.map((value) => h('option', { value }))),
     ];
   });

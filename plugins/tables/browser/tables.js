@@ -7,11 +7,14 @@
  * @property {string} name as in its path: `building-permits`
  * @property {readonly Column[]} columns
  * @property {readonly string[]} key
- * @property {readonly string[]} filters columns with filter parameters
+ * @property {readonly string[]} filters columns that the page shows filters for
  * @property {readonly string[]} sorts ascending orders of the API
  */
 
 /** @typedef {{ [name: string]: any }} Json */
+
+/** The page shows filters for the first columns of a wide table only. */
+const MOST_FILTERS = 12;
 
 /** @param {Json} document @param {Json} schema @returns {Json} the target of a reference, or the schema itself */
 const resolved = (document, schema) => {
@@ -29,6 +32,9 @@ const columnOf = (name, schema) => {
   return { name, kind, whole, description: schema['description'] ?? '' };
 };
 
+/** The values of `sort`. A column with this name adds filters. @param {Json} schema @returns {string[]} */
+const sortValues = ({ enum: values, anyOf }) => values ?? anyOf.find((/** @type {Json} */ one) => one['enum'])?.enum;
+
 /** @param {Json} document @returns {Table[]} */
 export const tablesOf = (document) => {
   const paths = Object.entries(/** @type {Json} */ (document['paths'])).filter(([, { get }]) =>
@@ -39,8 +45,9 @@ export const tablesOf = (document) => {
     .map(([path, { get }]) => {
       const list = get.responses[200].content['application/json'].schema;
       const row = resolved(document, list.properties.data.items);
-      const parameters = /** @type {Json[]} */ (get.parameters).map((each) => `${each['name']}`);
-      const sort = get.parameters.find((/** @type {Json} */ { name }) => name === 'sort').schema.enum;
+      const parameters = /** @type {Json[]} */ (get.parameters);
+      const filters = parameters.filter(({ style }) => style === 'deepObject').map(({ name }) => `${name}`);
+      const sort = sortValues(parameters.find(({ name }) => name === 'sort')?.['schema']);
       const single = paths.find(([other]) => other.startsWith(`${path}/{`))?.[0] ?? '';
       return {
         name: path.slice(1),
@@ -48,30 +55,23 @@ export const tablesOf = (document) => {
           columnOf(name, schema),
         ),
         key: [...single.matchAll(/\{([^}]+)\}/g)].map(([, name]) => `${name}`),
-        filters: parameters.filter((name) => parameters.includes(`${name}_from`)),
-        sorts: sort.filter((/** @type {string} */ name) => !name.startsWith('-')),
+        filters: filters.slice(0, MOST_FILTERS),
+        sorts: sort.filter((name) => !name.startsWith('-')),
       };
     });
 };
 
 /**
- * The parameters of the API call for a table's rows. Texts are compared as a whole; numbers and dates have limits.
- * @param {Table} table @param {URLSearchParams} chosen values by `NAME`, `NAME_from` and `NAME_to`, and `sort`
+ * The parameters of the API call for a table's rows.
+ * @param {Table} table @param {URLSearchParams} chosen filters, such as `NAME[gte]`, and `sort`
  * @returns {URLSearchParams}
  */
 export const parametersOf = ({ filters, columns, sorts }, chosen) => {
   const parameters = new URLSearchParams();
-  // Columns that are not first in an order have no equality filter. A range with one value is the same.
-  const first = new Set(sorts.map((sort) => sort.split(',')[0]));
   for (const name of filters) {
-    const [value, from, to] = [name, `${name}_from`, `${name}_to`].map((each) => chosen.get(each)?.trim());
-    if (value && first.has(name)) parameters.set(name, value);
-    else if (value) {
-      parameters.set(`${name}_from`, value);
-      parameters.set(`${name}_to`, value);
-    } else {
-      if (from) parameters.set(`${name}_from`, from);
-      if (to) parameters.set(`${name}_to`, to);
+    for (const parameter of ['eq', 'gte', 'lte'].map((operator) => `${name}[${operator}]`)) {
+      const value = chosen.get(parameter)?.trim();
+      if (value) parameters.set(parameter, value);
     }
   }
   const sort = chosen.get('sort')?.replace(/^-/, '');

@@ -1,0 +1,163 @@
+/** Conditions on columns, such as `price[gte]=6`, and how they use the orders of a collection. */
+import type { Collection, Document } from '../contracts/dataset.js';
+import type { JsonSchema } from '../contracts/json-schema.js';
+import type { ParameterValue } from '../contracts/route.js';
+import type { Query, Scalar } from '../contracts/storage.js';
+import { compareScalars } from './scalars.js';
+
+/**
+ * - `eq`, `not`: the value, or any other value including null
+ * - `in`: one of several values
+ * - `gt`, `gte`, `lt`, `lte`: in the order of scalars; never null
+ * - `null`: true for null and absent values, false for all others
+ */
+export type Operator = 'eq' | 'not' | 'in' | 'gt' | 'gte' | 'lt' | 'lte' | 'null';
+
+export interface Condition {
+  readonly field: string;
+  readonly operator: Operator;
+  /** Of the type of the field; a list for `in`, a boolean for `null`. */
+  readonly value: ParameterValue;
+}
+
+const TYPES: ReadonlySet<unknown> = new Set(['string', 'integer', 'number', 'boolean']);
+const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
+/** A collection with more columns has filters for the columns of its orders only. */
+const MOST_COLUMNS = 200;
+
+/** The schema of the values of a column other than null. Undefined for columns of several types, lists and objects. */
+const valueSchema = (column: JsonSchema): JsonSchema | undefined => {
+  const { title, description, default: _, example, examples, ...schema } = column;
+  const [type, ...others] = [schema['type']].flat().filter((each) => each !== 'null');
+  if (others.length > 0 || !TYPES.has(type)) return undefined;
+  const { enum: values } = schema;
+  return { ...schema, type, ...(Array.isArray(values) && { enum: values.filter((value) => value !== null) }) };
+};
+
+/** The columns that requests can filter by, for `filters` of a route. */
+export const filterColumns = ({ schema, key, orders = [] }: Collection): Readonly<Record<string, JsonSchema>> => {
+  const properties = Object.entries(schema['properties'] as Readonly<Record<string, JsonSchema>>);
+  const ordered: readonly string[] = [key, ...orders].flat();
+  return Object.fromEntries(
+    properties.flatMap(([name, column]) => {
+      const value = valueSchema(column);
+      const isOffered = properties.length <= MOST_COLUMNS || ordered.includes(name);
+      return value && isOffered && NAME.test(name) ? [[name, value]] : [];
+    }),
+  );
+};
+
+/** The schema of each operator's value. @param value schema of the column's values */
+export const operatorSchemas = (value: JsonSchema): Partial<Readonly<Record<Operator, JsonSchema>>> => {
+  // A limit need not be a value of the column: `day[gte]=2024` is valid for a column of dates.
+  const limit = { type: value['type'] };
+  return {
+    eq: value,
+    not: value,
+    null: { type: 'boolean' },
+    ...(value['type'] !== 'boolean' && {
+      in: { type: 'array', items: value },
+      gt: limit,
+      gte: limit,
+      lt: limit,
+      lte: limit,
+    }),
+  };
+};
+
+const BRACKETS = /^([^[\]]+)\[([a-z]+)\]$/;
+
+/** Splits `price[gte]` into column and operator. Undefined for other names. */
+export const splitFilter = (name: string): { readonly field: string; readonly operator: string } | undefined => {
+  const [, field, operator] = BRACKETS.exec(name) ?? [];
+  return field !== undefined && operator !== undefined ? { field, operator } : undefined;
+};
+
+/** The conditions in the input of a handler. */
+export const conditionsOf = (input: Readonly<Record<string, unknown>>): readonly Condition[] =>
+  Object.entries(input).flatMap(([name, value]) => {
+    const filter = splitFilter(name);
+    return filter ? [{ ...filter, value } as Condition] : [];
+  });
+
+/** Tests a value, or null for none. */
+const testOf = ({ operator, value }: Condition): ((found: unknown) => boolean) => {
+  const compared = (isFit: (order: number) => boolean) => (found: unknown) =>
+    found !== null && isFit(compareScalars(found as Scalar, value as Scalar));
+  if (operator === 'eq') return (found) => found === value;
+  if (operator === 'not') return (found) => found !== value;
+  if (operator === 'null') return (found) => (found === null) === value;
+  if (operator === 'gt') return compared((order) => order > 0);
+  if (operator === 'gte') return compared((order) => order >= 0);
+  if (operator === 'lt') return compared((order) => order < 0);
+  if (operator === 'lte') return compared((order) => order <= 0);
+  const values = new Set(value as readonly unknown[]);
+  return (found) => values.has(found);
+};
+
+/** Returns a function that tests whether documents fulfil all conditions. */
+export const matcherOf = (conditions: readonly Condition[]): ((document: Document) => boolean) => {
+  const tests = conditions.map((condition) => ({ field: condition.field, test: testOf(condition) }));
+  return (document) => tests.every(({ field, test }) => test(document[field] ?? null));
+};
+
+/** How to read the documents that fulfil conditions. */
+export interface ReadPlan {
+  readonly order: readonly string[];
+  /** Values of the first fields of the order. */
+  readonly equal: Readonly<Record<string, Scalar>>;
+  /** Values of the next field, ascending and without duplicates. Each one is a query. */
+  readonly values?: readonly Scalar[];
+  readonly range?: NonNullable<Query['range']>;
+  /** Conditions that the queries do not express. */
+  readonly rest: readonly Condition[];
+}
+
+const LIMITS: readonly Operator[] = ['gt', 'gte', 'lt', 'lte'];
+
+/** The narrowest range that includes all values within the limits. The values of `gt` and `lt` are included. */
+const rangeOf = (field: string, limits: readonly Condition[]): NonNullable<Query['range']> => {
+  const valuesOf = (...operators: readonly Operator[]) =>
+    limits
+      .filter(({ operator }) => operators.includes(operator))
+      .map(({ value }) => value as Scalar)
+      .sort(compareScalars);
+  const [from, to] = [valuesOf('gt', 'gte').at(-1), valuesOf('lt', 'lte')[0]];
+  return { field, ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
+};
+
+/** The plan in one order, and how far the order narrows the read: the higher, the better. */
+const planIn = (order: readonly string[], where: readonly Condition[]): { plan: ReadPlan; rank: number } => {
+  const of = (field: string | undefined, ...operators: readonly Operator[]) =>
+    where.filter((condition) => condition.field === field && operators.includes(condition.operator));
+  const fixed = order.findIndex((field) => of(field, 'eq').length === 0);
+  const leading = order.slice(0, fixed === -1 ? order.length : fixed);
+  const free = order.slice(leading.length);
+  const equals = leading.map((field) => of(field, 'eq')[0]!);
+  const [list] = of(free[0], 'in');
+  const field = free.slice(list ? 1 : 0).find((each) => of(each, ...LIMITS).length > 0);
+  const limits = of(field, ...LIMITS);
+  const expressed = new Set([...equals, ...(list ? [list] : []), ...of(field, 'gte', 'lte')]);
+  const plan = {
+    order,
+    equal: Object.fromEntries(equals.map((condition) => [condition.field, condition.value as Scalar])),
+    ...(list && { values: [...new Set(list.value as readonly Scalar[])].sort(compareScalars) }),
+    ...(field !== undefined && { range: rangeOf(field, limits) }),
+    rest: where.filter((condition) => !expressed.has(condition)),
+  };
+  const isNext = field !== undefined && field === free[list ? 1 : 0];
+  return { plan, rank: 4 * leading.length + (list ? 2 : 0) + (isNext ? 1 : 0) };
+};
+
+/**
+ * Plans a read.
+ * @param order one of the collection's orders. Default: the order that narrows the read most
+ */
+export const planRead = (
+  { key, orders = [] }: Pick<Collection, 'key' | 'orders'>,
+  where: readonly Condition[],
+  order?: readonly string[],
+): ReadPlan => {
+  const plans = (order ? [order] : [key, ...orders]).map((each) => planIn(each, where));
+  return plans.reduce((best, each) => (each.rank > best.rank ? each : best)).plan;
+};

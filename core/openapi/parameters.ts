@@ -1,0 +1,81 @@
+/** The parameters of the OpenAPI document. */
+import type { JsonSchema } from '../contracts/json-schema.js';
+import type { Parameter, Route } from '../contracts/plugin.js';
+import { type Operator, operatorSchemas } from '../data/conditions.js';
+import { pascalCase } from './typescript.js';
+
+/** Replaces a schema with a title by a reference to its component. */
+type Reference = (schema: JsonSchema) => unknown;
+
+export const parametersOf = (
+  { parameters: { path = {}, query = {}, filters = {} } = {} }: Route,
+  reference: Reference,
+) => {
+  const inPath = Object.entries(path).map(([name, declared]) => parameter('path', name, declared));
+  const inQuery = Object.entries(query).map(([name, declared]) => parameter('query', name, declared));
+  const bracketed = Object.entries(filters).map(([name, value]) => {
+    const same = inQuery.find((other) => other.name === name);
+    return filterParameter(name, value, same, reference);
+  });
+  return [...inPath, ...bracketed, ...inQuery.filter(({ name }) => !Object.hasOwn(filters, name))];
+};
+
+const parameter = (place: 'path' | 'query', name: string, { description, schema, required, example }: Parameter) => ({
+  name,
+  in: place,
+  description,
+  required: place === 'path' || (required ?? false),
+  ...(schema['type'] === 'array' && { style: 'form', explode: false }),
+  schema: withoutDescription(schema),
+  ...(example === undefined ? {} : { example }),
+});
+
+/**
+ * A filter as one parameter: an object of operators, or a value.
+ * @param same the parameter with the same name, which has the meaning of the value
+ */
+const filterParameter = (
+  name: string,
+  value: JsonSchema,
+  same: ReturnType<typeof parameter> | undefined,
+  reference: Reference,
+) => ({
+  name,
+  in: 'query',
+  description: same
+    ? `${same.description} With an operator in brackets: a filter on \`${name}\`.`
+    : `Filters by \`${name}\`.`,
+  required: same?.required ?? false,
+  style: 'deepObject',
+  explode: true,
+  schema: { anyOf: [reference(filterSchema(value)), same?.schema ?? value] },
+  ...(same?.example !== undefined && { example: same.example }),
+});
+
+const OPERATORS: Readonly<Record<Operator, string>> = {
+  eq: 'Equal to the value.',
+  not: 'Any other value, or null.',
+  in: 'One of several values, separated by commas. A value with a comma is in double quotes.',
+  gt: 'Greater than the value.',
+  gte: 'Greater than the value, or equal to it.',
+  lt: 'Less than the value.',
+  lte: 'Less than the value, or equal to it.',
+  null: 'Whether there is no value.',
+};
+
+/** The operators of a column. Columns with the same plain type share a component. */
+const filterSchema = (value: JsonSchema): JsonSchema => {
+  const { type, format, ...limits } = value as { readonly type: string; readonly format?: string };
+  const properties = Object.entries(operatorSchemas(value)).map(([operator, schema]) => [
+    operator,
+    { ...(operator === 'in' ? { type: 'string' } : schema), description: OPERATORS[operator as Operator] },
+  ]);
+  return {
+    ...(Object.keys(limits).length === 0 && { title: `${pascalCase(format ?? type)}Filter` }),
+    type: 'object',
+    properties: Object.fromEntries(properties),
+    additionalProperties: false,
+  };
+};
+
+const withoutDescription = ({ description: _, ...schema }: JsonSchema): JsonSchema => schema;

@@ -1,0 +1,77 @@
+/** The values of parameters: their text in a query, and messages about invalid values. */
+import type { JsonSchema } from '../contracts/json-schema.js';
+import type { ParameterValue } from '../contracts/plugin.js';
+import type { Scalar } from '../contracts/storage.js';
+import { excerpt } from '../keys/key.js';
+import type { ErrorObject } from '../validation/compile-schema.js';
+import { nearest } from '../validation/nearest.js';
+
+const QUOTED = /\s*"((?:[^"]|"")*)"\s*(?:,|$)/y;
+
+/**
+ * Splits a list at its commas. Returns each value once, without blanks around it. A value in double quotes may have
+ * commas; `""` in it is a double quote. Undefined for malformed quotes.
+ */
+const splitList = (raw: string): string[] | undefined => {
+  const values = new Set<string>();
+  for (let start = 0; start <= raw.length; ) {
+    const comma = raw.indexOf(',', start);
+    const end = comma === -1 ? raw.length : comma;
+    const plain = raw.slice(start, end).trim();
+    if (!plain.startsWith('"')) {
+      values.add(plain);
+      start = end + 1;
+      continue;
+    }
+    QUOTED.lastIndex = start;
+    const [whole, quoted] = QUOTED.exec(raw) ?? [];
+    if (whole === undefined) return undefined;
+    values.add(quoted!.replaceAll('""', '"'));
+    start += whole.length + (whole.endsWith(',') ? 0 : 1);
+  }
+  return [...values];
+};
+
+/** The text of a value in a query. */
+export const valueText = (value: ParameterValue): string =>
+  Array.isArray(value)
+    ? value.map((each) => (/[",]|^\s|\s$/.test(String(each)) ? `"${String(each).replaceAll('"', '""')}"` : each)).join()
+    : String(value);
+
+export const convert = (raw: string, schema: JsonSchema): ParameterValue | undefined => {
+  if (schema['type'] !== 'array') return convertOne(raw, schema['type'] as string);
+  const { type } = schema['items'] as JsonSchema;
+  const values = splitList(raw)?.map((value) => convertOne(value, type as string));
+  return values?.includes(undefined) ? undefined : (values as Scalar[] | undefined);
+};
+
+/** Accepts one spelling of a number: `5`, but not `05`, `+5`, `5.0` or ` 5`. */
+const convertOne = (raw: string, type: string): Scalar | boolean | undefined => {
+  if (type === 'string') return raw;
+  if (type === 'boolean') return raw === 'true' ? true : raw === 'false' ? false : undefined;
+  const pattern = type === 'integer' ? /^-?(0|[1-9]\d*)$/ : /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
+  const number = pattern.test(raw) ? Number(raw) : Number.NaN;
+  if (!Number.isFinite(number) || (type === 'integer' && !Number.isSafeInteger(number))) return undefined;
+  return number;
+};
+
+export const article = ({ type, items }: JsonSchema): string => {
+  if (type === 'array') return `a list of ${(items as JsonSchema)['type']}s, separated by commas`;
+  return type === 'integer' ? 'an integer' : type === 'boolean' ? 'true or false' : `a ${type}`;
+};
+
+/** The longest list of allowed values in a message. */
+export const MOST_LISTED = 50;
+
+export const describe = ({ keyword, schema, data, message = 'is not valid' }: ErrorObject): string => {
+  if (keyword === 'enum') {
+    const [sent, values] = [String(data), (schema as unknown[]).map(String)];
+    // Every short text is near to every other.
+    const guess = sent.length > 2 ? nearest(sent, values) : undefined;
+    if (guess === undefined && values.length <= MOST_LISTED) return `must be one of ${values.join(', ')}`;
+    return `has no value "${excerpt(sent)}"${guess === undefined ? '' : `; did you mean "${guess}"?`}`;
+  }
+  if (keyword === 'minLength') return 'must not be empty';
+  if (keyword === 'format' && schema === 'date') return 'must be a calendar date, such as 2024-01-31';
+  return message;
+};

@@ -1,0 +1,149 @@
+/** Selects documents by conditions, page by page, without reading a whole collection for one page. */
+import type { Collection } from '../contracts/dataset.js';
+import type { DataContext, QueryOf, StreamedList } from '../contracts/plugin.js';
+import type { Scalar } from '../contracts/storage.js';
+import { type Condition, matcherOf, planRead, type ReadPlan } from '../data/conditions.js';
+import { firstRows, joinRows, lastRow } from '../data/lazy-rows.js';
+import { compareScalars } from '../data/scalars.js';
+import { documentPlaces, linkNextPage, type PageInput } from './pagination.js';
+
+/** The maximum number of documents that are read for one page. */
+const MOST_READ = 50_000;
+
+export interface Selection {
+  readonly where: readonly Condition[];
+  /** One of the collection's orders. Default: the order that narrows the read most. */
+  readonly order?: readonly string[] | undefined;
+  readonly descending?: boolean;
+}
+
+interface Reading {
+  readonly descending: boolean;
+  /** The reading starts after it. */
+  readonly place: readonly Scalar[] | undefined;
+  readonly limit: number | undefined;
+}
+
+type Batches<T> = AsyncGenerator<readonly Readonly<T>[]>;
+
+/** The documents of a plan, before its further conditions. */
+async function* documentsOf<T extends object>(
+  { snapshot }: DataContext,
+  collection: Collection<T>,
+  { order, equal, values, range }: ReadPlan,
+  { descending, place, limit }: Reading,
+): Batches<T> {
+  const find = (parts: object) => {
+    const query = {
+      order,
+      equal,
+      ...(range && { range }),
+      descending,
+      ...(limit !== undefined && { limit }),
+      ...parts,
+    };
+    return snapshot.stream(collection, query as QueryOf<T>);
+  };
+  if (!values) {
+    yield* find(place ? { after: place } : {});
+    return;
+  }
+  const field = order[Object.keys(equal).length]!;
+  const [first, ...others] = place ?? [];
+  for (const value of descending ? values.toReversed() : values) {
+    const distance = first === undefined ? 1 : compareScalars(value, first) * (descending ? -1 : 1);
+    const isOver = distance < 0 || (distance === 0 && others.length === 0);
+    if (isOver) continue;
+    yield* find({ equal: { ...equal, [field]: value }, ...(distance === 0 && { after: others }) });
+  }
+}
+
+async function* matching<T extends object>(batches: Batches<T>, matches: (document: T) => boolean): Batches<T> {
+  for await (const batch of batches) yield batch.filter(matches);
+}
+
+/** A page of documents. */
+interface Page<T> {
+  readonly rows: readonly Readonly<T>[];
+  /** The last document that was read. Undefined if there are no more documents. */
+  readonly last?: Readonly<T>;
+}
+
+/** Takes the first documents. Parses none but the last one. */
+const take = async <T extends object>(batches: Batches<T>, limit: number): Promise<Page<T>> => {
+  const read: (readonly Readonly<T>[])[] = [];
+  let count = 0;
+  for await (const batch of batches) {
+    read.push(batch);
+    count += batch.length;
+    if (count > limit) break;
+  }
+  const rows = joinRows(read);
+  if (count <= limit) return { rows };
+  const page = firstRows(rows, limit);
+  return { rows: page, last: lastRow(page) };
+};
+
+/** Takes the first matching documents. Stops after `MOST_READ` documents. */
+const sieve = async <T extends object>(
+  batches: Batches<T>,
+  limit: number,
+  matches: (document: T) => boolean,
+): Promise<Page<T>> => {
+  const rows: Readonly<T>[] = [];
+  let read = 0;
+  for await (const batch of batches) {
+    for (const document of batch) {
+      const isMatch = matches(document);
+      if (isMatch && rows.length === limit) return { rows, last: rows.at(-1)! };
+      if (isMatch) rows.push(document);
+      if (++read === MOST_READ) return { rows, last: document };
+    }
+  }
+  return { rows };
+};
+
+/** Selects one page, or all documents without `limit`. */
+const select = async <T extends object>(
+  context: DataContext,
+  collection: Collection<T>,
+  plan: ReadPlan,
+  { descending = false, limit, after }: PageInput & { readonly descending?: boolean | undefined },
+): Promise<StreamedList<Readonly<T>>['data'] | readonly Readonly<T>[]> => {
+  const places = documentPlaces(collection, plan.order.slice(Object.keys(plan.equal).length), descending);
+  const place = after === undefined ? undefined : places.placeIn(after);
+  const isSieved = plan.rest.length > 0;
+  const most = limit === undefined ? undefined : isSieved ? MOST_READ : limit + 1;
+  const batches = documentsOf(context, collection, plan, { descending, place, limit: most });
+  const matches = matcherOf(plan.rest) as (document: T) => boolean;
+  if (limit === undefined) return isSieved ? matching(batches, matches) : batches;
+  const { rows, last } = await (isSieved ? sieve(batches, limit, matches) : take(batches, limit));
+  if (last) linkNextPage(context, places.tokenOf(last));
+  return rows;
+};
+
+/**
+ * Selects the documents that fulfil conditions: one page, or all of them without `limit`. If conditions that no order
+ * supports leave few of the documents, a page has fewer documents than `limit` and still a link to the next page.
+ */
+export const selectPage = <T extends object>(
+  context: DataContext,
+  collection: Collection<T>,
+  { where, order, descending }: Selection,
+  page: PageInput,
+) => select(context, collection, planRead(collection, where, order), { ...page, descending });
+
+/** Finds one page of a query, or all documents without `limit`. The query itself has no `after` and `limit`. */
+export const findPage = async <T extends object>(
+  context: DataContext,
+  collection: Collection<T>,
+  { descending, ...query }: Omit<QueryOf<NoInfer<T>>, 'after' | 'limit'>,
+  page: PageInput,
+): Promise<readonly Readonly<T>[]> => {
+  const plan = { order: collection.key, equal: {}, ...query, rest: [] } as ReadPlan;
+  const found = await select(context, collection, plan, { ...page, descending });
+  if (!(Symbol.asyncIterator in found)) return found;
+  const batches: (readonly Readonly<T>[])[] = [];
+  for await (const batch of found) batches.push(batch);
+  return joinRows(batches);
+};

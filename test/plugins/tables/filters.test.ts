@@ -1,0 +1,260 @@
+/** Filters of tables: every operator on every adapter, names of columns that parameters have too, and paging. */
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { definePlugin } from '../../../core/contracts/plugin.js';
+import { openDirectory } from '../../../core/data/directory.js';
+import type { OperatorError } from '../../../core/errors.js';
+import * as fixture from '../../support/fixture.js';
+import { otherAdapters, publishTo } from '../../support/other-adapters.js';
+import { startTestApp, type TestApp } from '../../support/test-app.js';
+
+type Value = string | number | boolean | null;
+type Row = Readonly<Record<string, Value>>;
+
+const TOWNS = ['Aachen', 'Ávila', 'Brno', 'Brno, Old Town', 'a "quoted" town', ''];
+const readings: Row[] = Array.from({ length: 300 }, (_, id) => ({
+  id,
+  town: TOWNS[id % TOWNS.length]!,
+  level: (id * 7) % 11,
+  share: id % 5 === 0 ? null : (id % 9) / 4 - 1,
+  day: id % 7 === 0 ? null : `2024-0${1 + (id % 6)}-15`,
+  checked: id % 3 === 0 ? null : id % 2 === 0,
+  note: id % 4 === 0 ? null : `n${id % 10}`,
+}));
+const nullable = (type: string, more = {}) => ({ type: [type, 'null'], ...more });
+
+/** Columns with the names of parameters, and with the names that aliases would have. */
+const NAMES = ['after', 'as_of', 'constructor', 'fields', 'format', 'limit', 'sort'];
+const tricky: Row[] = Array.from({ length: 12 }, (_, id) => ({
+  id,
+  ...Object.fromEntries(NAMES.map((name, i) => [name, (id + i) % 4])),
+  price: id % 3,
+  price_from: id % 4,
+  price_to: id % 5,
+}));
+
+const table = (name: string, columns: Readonly<Record<string, object>>, orders: string[][], example: Row) => ({
+  name,
+  key: ['id'],
+  orders,
+  schema: { type: 'object', properties: columns, required: Object.keys(columns), examples: [example] },
+});
+const integer = { type: 'integer' };
+const tables = definePlugin({
+  name: 'readings',
+  version: '1.0.0',
+  description: 'Two tables.',
+  collections: [
+    table(
+      'readings',
+      {
+        ...{ id: integer, town: { type: 'string' }, level: integer, share: nullable('number') },
+        ...{ day: nullable('string', { format: 'date' }), checked: nullable('boolean'), note: nullable('string') },
+      },
+      [
+        ['town', 'level', 'id'],
+        ['level', 'id'],
+      ],
+      readings[1]!,
+    ),
+    table(
+      'tricky',
+      Object.fromEntries(Object.keys(tricky[0]!).map((name) => [name, integer])),
+      [...NAMES, 'price'].map((name) => [name, 'id']),
+      tricky[0]!,
+    ),
+  ],
+  routes: () => [],
+});
+
+const start = (adapter?: object): Promise<TestApp> =>
+  startTestApp({
+    collections: { ...fixture.documents, readings, tricky },
+    config: {
+      plugins: ['markets', { use: 'tables', options: { collections: ['readings', 'tricky'] } }],
+      ...(adapter && { adapter }),
+    },
+    overrides: { plugins: [{ plugin: tables }] },
+  });
+
+interface Filter {
+  readonly field: string;
+  readonly operator: string;
+  readonly value: Value | readonly Value[];
+}
+
+const rank = (value: Value): string | number =>
+  typeof value === 'string' ? Buffer.from(value).toString('hex') : Number(value);
+const fulfils = (row: Row, { field, operator, value }: Filter): boolean => {
+  const found = row[field]!;
+  if (operator === 'eq') return found === value;
+  if (operator === 'not') return found !== value;
+  if (operator === 'null') return (found === null) === value;
+  if (operator === 'in') return (value as readonly Value[]).includes(found);
+  if (found === null) return false;
+  const [one, other] = [rank(found), rank(value as Value)];
+  return { gt: one > other, gte: one >= other, lt: one < other, lte: one <= other }[operator]!;
+};
+
+const written = (value: Value): string =>
+  /[",]/.test(String(value)) ? `"${String(value).replaceAll('"', '""')}"` : String(value);
+const queryOf = (filters: readonly Filter[]): string =>
+  new URLSearchParams(
+    filters.map(({ field, operator, value }): [string, string] => [
+      `${field}[${operator}]`,
+      operator === 'in' ? (value as readonly Value[]).map(written).join() : String(value),
+    ]),
+  ).toString();
+
+const filterOf = (field: string): fc.Arbitrary<Filter> => {
+  const values = [...new Set(readings.map((row) => row[field]!))].filter((value) => value !== null);
+  const one = fc.constantFrom(...values);
+  const operators = typeof values[0] === 'boolean' ? ['eq', 'not'] : ['eq', 'not', 'gt', 'gte', 'lt', 'lte'];
+  const choices: fc.Arbitrary<Filter>[] = [
+    fc.record({ field: fc.constant(field), operator: fc.constantFrom(...operators), value: one }),
+    fc.record({ field: fc.constant(field), operator: fc.constant('null'), value: fc.boolean() }),
+  ];
+  const list = fc.array(one, { minLength: 1, maxLength: 4 });
+  if (typeof values[0] !== 'boolean')
+    choices.push(fc.record({ field: fc.constant(field), operator: fc.constant('in'), value: list }));
+  return fc.oneof(...choices);
+};
+const question = fc.record({
+  filters: fc.uniqueArray(fc.oneof(...Object.keys(readings[0]!).map(filterOf)), {
+    maxLength: 3,
+    selector: ({ field, operator }) => `${field}[${operator}]`,
+  }),
+  sort: fc.constantFrom('', 'id', '-id', 'town', '-town', 'level', '-level'),
+  limit: fc.integer({ min: 1, max: 40 }),
+});
+
+describe('filters of tables', function () {
+  this.timeout(60_000);
+  let service: TestApp;
+  before(async () => {
+    service = await start();
+  });
+  after(() => service.close());
+
+  const rowsOf = async (target: string, from = service): Promise<Row[]> => {
+    const { status, text, json } = await from.get(target);
+    expect(status, `${target} ${text.slice(0, 300)}`).to.equal(200);
+    return json.data;
+  };
+  const pagesOf = async (from: TestApp, path: string, query: string) => {
+    const found: Row[] = [];
+    for (let target: string | undefined = query; target !== undefined; ) {
+      const { status, text, json, headers } = await from.get(path + target);
+      expect(status, `${target} ${text.slice(0, 300)}`).to.equal(200);
+      found.push(...json.data);
+      target = /^<(\?[^>]*)>; rel="next"$/.exec(String(headers['link']))?.[1];
+    }
+    return found;
+  };
+  const ids = (rows: readonly Row[]) => rows.map(({ id }) => id);
+
+  const checkGenerated = (from: TestApp, numRuns: number) =>
+    fc.assert(
+      fc.asyncProperty(question, async ({ filters, sort, limit }) => {
+        const query = `?${queryOf(filters)}${sort && `&sort=${sort}`}`;
+        const expected = ids(readings.filter((row) => filters.every((filter) => fulfils(row, filter))));
+        const whole = ids(await rowsOf(`/readings${query}`, from));
+        expect(
+          [...whole].sort((a, b) => Number(a) - Number(b)),
+          query,
+        ).to.deep.equal(expected);
+        expect(ids(await pagesOf(from, '/readings', `${query}&limit=${limit}`)), query).to.deep.equal(whole);
+        const field = sort.replace('-', '');
+        if (field !== '') {
+          const sorted = whole.map((id) => rank(readings[Number(id)]![field]!));
+          const ascending = sort.startsWith('-') ? sorted.toReversed() : sorted;
+          for (const [i, value] of ascending.slice(1).entries()) expect(ascending[i]! <= value, query).to.equal(true);
+        }
+      }),
+      { numRuns },
+    );
+
+  it('finds the rows that fulfil every generated question, as a whole and in pages', () =>
+    checkGenerated(service, 150));
+
+  for (const [name, section] of Object.entries(otherAdapters)) {
+    it(`${name} gives the same answers`, async () => {
+      const other = await start(await section());
+      try {
+        await publishTo(other, (await openDirectory(service.directory)).dataset);
+        await checkGenerated(other, 40);
+      } finally {
+        await other.close();
+      }
+    });
+  }
+
+  it('price=6 is price[eq]=6, and price_from and price_to are limits, unless a column has that name', async () => {
+    expect(await rowsOf('/readings?level=6')).to.deep.equal(readings.filter(({ level }) => level === 6));
+    expect(await rowsOf('/readings?level_from=3&level_to=4')).to.deep.equal(await rowsOf('/readings?level[in]=3,4'));
+    expect(await rowsOf('/tricky?price_from=3')).to.deep.equal(tricky.filter((row) => row['price_from'] === 3));
+    expect(await rowsOf('/tricky?price_to=4&sort=price')).to.have.length(2);
+    expect(ids(await rowsOf('/tricky?price_from=2&sort=price&price[gte]=1'))).to.deep.equal([10, 2]);
+    const { status, json } = await service.get('/readings?level=6&level[eq]=7');
+    expect([status, json.error]).to.deep.equal([400, 'The query parameter "level[eq]" must be given only once.']);
+  });
+
+  for (const name of NAMES) {
+    it(`a column called "${name}" has filters in brackets, and the parameter keeps its meaning`, async () => {
+      const expected = ids(tricky.filter((row) => row[name] === 3));
+      expect(ids(await rowsOf(`/tricky?${name}[eq]=3&sort=id`))).to.deep.equal(expected);
+      expect(ids(await rowsOf(`/tricky?${name}[eq]=3&limit=2&sort=id`))).to.deep.equal(expected.slice(0, 2));
+      expect(ids(await pagesOf(service, '/tricky', `?${name}[gte]=2&limit=2&sort=-${name}`))).to.have.length(6);
+      const next = await service.get(`/tricky?limit=2&sort=${name}&format=csv`);
+      expect(next.text.split('\r\n')[0]).to.equal(Object.keys(tricky[0]!).join());
+      expect((await rowsOf('/tricky?format=json&limit=2')).length).to.equal(2);
+    });
+  }
+
+  for (const name of ['health', 'ready', 'status', 'usage']) {
+    it(`a table called "${name}" is rejected at the start, with the reason`, async () => {
+      const named = {
+        ...tables,
+        collections: [{ ...(tables.collections as unknown as { name: string }[])[0]!, name }],
+      };
+      const config = { plugins: ['status', { use: 'tables', options: { collections: [name] } }] };
+      const error = await startTestApp({
+        collections: {},
+        config,
+        overrides: { plugins: [{ plugin: named as never }] },
+      }).then(
+        (started) => started.close(),
+        (found: OperatorError) => found,
+      );
+      expect((error as OperatorError).faults.join('\n')).to.include(
+        `a table must not be called "${name}": the service has an endpoint /${name}`,
+      );
+    });
+  }
+
+  for (const [query, message] of [
+    ['level[ge]=3', 'no query parameter "level[ge]". Did you mean "level[g'],
+    ['lvel[gte]=3', 'no query parameter "lvel[gte]"'],
+    ['level[gte]=x', '"level[gte]" must be an integer.'],
+    ['level[in]=1,x', '"level[in]" must be a list of integers, separated by commas.'],
+    ['town[in]="Brno', '"town[in]" must be a list of strings, separated by commas.'],
+    ['level[null]=yes', '"level[null]" must be true or false.'],
+    ['checked[gt]=true', 'no query parameter "checked[gt]"'],
+    ['day=2024-02-30', '"day" must be a calendar date, such as 2024-01-31.'],
+    ['level[]=3', 'no query parameter "level[]"'],
+    [`id=4&level=6&town=Brno&after=${Buffer.from('[""]').toString('base64url')}`, '"after" must be copied'],
+  ] as const) {
+    it(`?${query} is a 400 with a message`, async () => {
+      const { status, json } = await service.get(`/readings?${encodeURI(query)}`);
+      expect(status).to.equal(400);
+      expect(json.error).to.include(message);
+    });
+  }
+
+  it('questions with the same meaning share a cache key', async () => {
+    const snapshots = async (target: string) => (await service.get(target)).headers['etag'];
+    expect(await snapshots('/readings?town[in]=Brno,Aachen')).to.equal(
+      await snapshots('/readings?town[in]=%20Aachen%20,+Brno'),
+    );
+  });
+});
