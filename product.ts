@@ -17,6 +17,7 @@ export const adapters: Builtins<AdapterModule> = {
   memory: withOptions(() => import('./adapters/memory.js')),
   json: withOptions(() => import('./adapters/json/index.js')),
   mongo: withOptions(() => import('./adapters/mongo/index.js')),
+  sqlite: withOptions(() => import('./adapters/sqlite/index.js')),
 };
 
 export const keyStores: Builtins<KeyStoreModule> = {

@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import json from '../../adapters/json/index.js';
 import memory from '../../adapters/memory.js';
 import mongo from '../../adapters/mongo/index.js';
+import sqlite from '../../adapters/sqlite/index.js';
 import { packageVersion } from '../../core/util/package.js';
 import { checkOptions } from '../../core/validation/describe-errors.js';
 
@@ -10,12 +11,12 @@ const errorsOf = (schema: Parameters<typeof checkOptions>[1], value: unknown) =>
 
 describe('the adapters', () => {
   it('have a name and a description', () => {
-    const modules = [memory, json, mongo].map(({ kind, name, version }) => [kind, name, version]);
-    const expected = ['memory', 'json', 'mongo'].map((name) => ['adapter', name, packageVersion]);
+    const modules = [memory, json, mongo, sqlite].map(({ kind, name, version }) => [kind, name, version]);
+    const expected = ['memory', 'json', 'mongo', 'sqlite'].map((name) => ['adapter', name, packageVersion]);
     expect(modules).to.deep.equal(expected);
   });
 
-  for (const { name, options } of [memory, json, mongo]) {
+  for (const { name, options } of [memory, json, mongo, sqlite]) {
     it(`${name} describes each of its options`, () => {
       for (const [option, schema] of Object.entries(options['properties'] as object)) {
         expect(schema.description, option).to.match(/^[A-Z].{10,}\.$/);

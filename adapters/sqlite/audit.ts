@@ -1,0 +1,92 @@
+/** Audits in tables. An entry is stored in the transaction of its change, so there is never one without the other. */
+import {
+  type AuditEntry,
+  type AuditVerification,
+  audit,
+  type DataAudit,
+  type DataAuditEntry,
+} from 'metro-forecast-api/adapter';
+import { type Catalog, currentName, readCatalog, type StoredVersion } from './catalog.js';
+import type { WriteConnection } from './connection.js';
+import { differenceIn } from './content.js';
+
+const { chain, contentOf, publicationOf, sumsOf, verifyChain, withPublished } = audit;
+
+/** Adds an entry. To be called within a transaction. */
+export const appendEntry = async (connection: WriteConnection, table: string, entry: AuditEntry): Promise<void> => {
+  const linked = chain(entry, await headOf(connection, table));
+  await connection.run(`INSERT INTO ${table} (entry) VALUES (?)`, JSON.stringify(linked));
+  await connection.run('INSERT OR REPLACE INTO audit_head VALUES (?, ?)', table, linked.hash);
+};
+
+const headOf = async (connection: WriteConnection, table: string): Promise<string | null> => {
+  const [[hash] = [null]] = await connection.rows('SELECT hash FROM audit_head WHERE name = ?', table);
+  return hash === undefined || hash === null ? null : String(hash);
+};
+
+/** All entries, oldest first. */
+export const readEntries = async <E extends AuditEntry>(
+  connection: WriteConnection,
+  table: string,
+): Promise<readonly E[]> =>
+  (await connection.rows(`SELECT entry FROM ${table} ORDER BY n`)).map(([entry]) => JSON.parse(String(entry)));
+
+/** @param expected hash of an entry that the audit must contain */
+export const verifyEntries = async (
+  connection: WriteConnection,
+  table: string,
+  entries: readonly AuditEntry[],
+  expected: string | undefined,
+): Promise<AuditVerification> => {
+  const placed = entries.map((entry, i) => ({ entry, place: `entry ${i + 1}` }));
+  const head = await headOf(connection, table);
+  return verifyChain(placed, head === null && entries.length > 0 ? undefined : head, expected);
+};
+
+const TABLE = 'data_audit';
+
+/** Compares the stored rows of all versions with their publications. Returns one sentence per difference. */
+const damageOf = async (
+  connection: WriteConnection,
+  { versions, current }: Pick<Catalog, 'versions' | 'current'>,
+  entries: readonly DataAuditEntry[],
+): Promise<readonly string[]> => {
+  const notes: string[] = [];
+  const name = currentName({ versions, current });
+  for (const { version, collections } of versions) {
+    const add = (note: string) => notes.push(`version "${version}": ${note}`);
+    for (const [collection, stored] of Object.entries(collections)) {
+      const found = await differenceIn(connection, stored);
+      if (found) add(`the collection "${collection}" has ${found} where ${stored.rows} were published`);
+    }
+    const content = publicationOf(entries, version, name)?.content;
+    if (content !== undefined && contentOf(sumsOf({ collections })) !== content) {
+      add('its description names other rows than were published');
+    }
+  }
+  return notes;
+};
+
+/** @param connected runs `work` with a connection, and closes the connection afterwards */
+export const sqliteDataAudit = (
+  connected: <T>(work: (connection: WriteConnection) => Promise<T>) => Promise<T>,
+): DataAudit => ({
+  list: () => connected((connection) => readEntries<DataAuditEntry>(connection, TABLE)),
+  verify: (expected) =>
+    connected(async (connection) => {
+      // One transaction, so that entries and versions belong together.
+      await connection.exec('BEGIN');
+      const entries = await readEntries<DataAuditEntry>(connection, TABLE);
+      const catalog = await readCatalog(connection);
+      const verified = await verifyEntries(connection, TABLE, entries, expected);
+      const published = { current: currentName(catalog), versions: namesOf(catalog.versions) };
+      const found = withPublished(verified, entries, published);
+      const damage = await damageOf(connection, catalog, entries);
+      await connection.exec('COMMIT');
+      return { ...found, notes: [...found.notes, ...damage] };
+    }),
+});
+
+/** Oldest first. */
+const namesOf = (versions: readonly StoredVersion[]): readonly string[] =>
+  versions.map(({ version }) => version).reverse();

@@ -1,0 +1,176 @@
+/**
+ * The tables of the database.
+ *
+ * - `version`: one row per version with its manifest and its collections; without `published_at` while it is written.
+ * - `move`: every change of the current version, oldest first. The last one is current.
+ * - `data_audit`: the audit entries; `audit_head` has the hash of the newest one.
+ * - `rows_<version>_<number>`: the rows of one collection of one version, in key order. The column `json` has the row,
+ *   the columns `c0`, `c1`, ... have the fields of its key and orders. Each order has an index.
+ *
+ * Tables of rows are written once. Deleting a version drops its tables. A reader continues to see them, since it reads
+ * in a transaction that began before.
+ */
+import { type Collection, type Manifest, StorageError } from 'metro-forecast-api/adapter';
+import type { ReadConnection, Row, WriteConnection } from './connection.js';
+
+/** Identifies databases of this adapter, in the header of the file. */
+const APPLICATION_ID = 0x4d465631;
+const FORMAT = 1;
+
+const SCHEMA = `
+CREATE TABLE IF NOT EXISTS version (
+  id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, published_at INTEGER, manifest TEXT NOT NULL,
+  collections TEXT NOT NULL
+);
+CREATE UNIQUE INDEX IF NOT EXISTS version_name ON version(name) WHERE published_at IS NOT NULL;
+CREATE TABLE IF NOT EXISTS move (n INTEGER PRIMARY KEY AUTOINCREMENT, version INTEGER NOT NULL, at INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS data_audit (n INTEGER PRIMARY KEY AUTOINCREMENT, entry TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS audit_head (name TEXT PRIMARY KEY, hash TEXT NOT NULL);
+`;
+
+/** A collection of a version, as it is stored. */
+export interface StoredCollection {
+  readonly table: string;
+  readonly rows: number;
+  /** SHA-256 of the rows in key order, one line of JSON per row. */
+  readonly sha256: string;
+  /** The fields of the columns `c0`, `c1`, ... */
+  readonly fields: readonly string[];
+  /** The fields of the indexes `<table>_0`, `<table>_1`, ... The first one is the key. */
+  readonly orders: readonly (readonly string[])[];
+}
+
+export interface StoredVersion {
+  readonly id: number;
+  readonly version: string;
+  /** When it was published. */
+  readonly publishedAt: Date;
+  readonly manifest: Manifest;
+  readonly collections: Readonly<Record<string, StoredCollection>>;
+}
+
+/** A version and the time from which it is, or was, the current one. */
+export interface Move {
+  readonly id: number;
+  readonly publishedAt: Date;
+}
+
+export const tableOf = (id: number, index: number): string => `rows_${id}_${index}`;
+
+const COLUMNS = 'id, name, published_at, manifest, collections';
+
+const versionOf = ([id, version, publishedAt, manifest, collections]: Row): StoredVersion => ({
+  id: Number(id),
+  version: String(version),
+  publishedAt: new Date(Number(publishedAt)),
+  manifest: JSON.parse(String(manifest)),
+  collections: JSON.parse(String(collections)),
+});
+
+const moveOf = ([id, at]: Row): Move => ({ id: Number(id), publishedAt: new Date(Number(at)) });
+
+const LAST_MOVE = 'SELECT version, at FROM move ORDER BY n DESC LIMIT 1';
+const VERSIONS = `SELECT ${COLUMNS} FROM version WHERE published_at IS NOT NULL ORDER BY id DESC`;
+
+const foreign = (path: string): StorageError =>
+  new StorageError('unavailable', `The database ${path} belongs to another application. Name another file.`);
+
+/** @throws StorageError `unavailable` for a database of another application, or of a later version of this adapter */
+const assertOurs = (path: string, application: unknown, format: unknown): void => {
+  if (application !== APPLICATION_ID) throw foreign(path);
+  if (Number(format) <= FORMAT) return;
+  throw new StorageError('unavailable', `The database ${path} was written by a later version of this program.`);
+};
+
+/** Whether the database is empty, as a new file is. @throws StorageError `unavailable` if it is no store of this adapter */
+export const isEmpty = (path: string, connection: ReadConnection): boolean => {
+  const [tables] = connection.row('SELECT count(*) FROM sqlite_schema')!;
+  const [application] = connection.row('PRAGMA application_id')!;
+  if (tables === 0 && application === 0) return true;
+  const [format] = connection.row('PRAGMA user_version')!;
+  assertOurs(path, application, format);
+  return false;
+};
+
+/** Creates the tables in a new file. @throws StorageError `unavailable` if the file is no store of this adapter */
+export const prepareStore = async (path: string, connection: WriteConnection): Promise<void> => {
+  const [[tables, application, format] = []] = await connection.rows(
+    'SELECT (SELECT count(*) FROM sqlite_schema), (SELECT application_id FROM pragma_application_id), (SELECT user_version FROM pragma_user_version)',
+  );
+  if (tables !== 0 || application !== 0) return assertOurs(path, application, format);
+  await connection.exec('PRAGMA journal_mode = WAL');
+  await connection.transaction(() =>
+    connection.exec(`${SCHEMA}; PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${FORMAT}`),
+  );
+};
+
+/** The last move. Undefined before the first publication. */
+export const readCurrent = (connection: ReadConnection): Move | undefined => {
+  const found = connection.row(LAST_MOVE);
+  return found && moveOf(found);
+};
+
+/** The move that was the last one at a time. */
+export const readMoveAt = (connection: ReadConnection, time: Date): Move | undefined => {
+  const found = connection.row('SELECT version, at FROM move WHERE at <= ? ORDER BY n DESC LIMIT 1', [time.getTime()]);
+  return found && moveOf(found);
+};
+
+/** A version, unless it was deleted. */
+export const readVersion = (connection: ReadConnection, id: number): StoredVersion | undefined => {
+  const found = connection.row(`SELECT ${COLUMNS} FROM version WHERE id = ?`, [id]);
+  return found && versionOf(found);
+};
+
+export const hasVersion = (connection: ReadConnection, id: number): boolean =>
+  connection.row('SELECT 1 FROM version WHERE id = ?', [id]) !== undefined;
+
+/** The published versions, newest first. */
+export const listVersions = (connection: ReadConnection): readonly StoredVersion[] =>
+  connection.rows(VERSIONS).map(versionOf);
+
+/** The versions and the current one, as a writer reads them within its transaction. */
+export interface Catalog {
+  /** Newest first. */
+  readonly versions: readonly StoredVersion[];
+  readonly current: Move | undefined;
+}
+
+export const readCatalog = async (connection: WriteConnection): Promise<Catalog> => {
+  const versions = await connection.rows(VERSIONS);
+  const [current] = await connection.rows(LAST_MOVE);
+  return { versions: versions.map(versionOf), current: current && moveOf(current) };
+};
+
+/** The name of the current version; null before the first publication. */
+export const currentName = ({ versions, current }: Catalog): string | null =>
+  versions.find(({ id }) => id === current?.id)?.version ?? null;
+
+export const addMove = (connection: WriteConnection, { id, publishedAt }: Move): Promise<number> =>
+  connection.run('INSERT INTO move (version, at) VALUES (?, ?)', id, publishedAt.getTime());
+
+/** One index per order. The first one is the key. */
+export const ordersOf = ({ key, orders = [] }: Collection): readonly (readonly string[])[] => [key, ...orders];
+
+/** The declared collections and orders that a version lacks. If there are any, this configuration cannot serve it. */
+export const missingIn = (
+  { collections: stored }: Pick<StoredVersion, 'collections'>,
+  collections: ReadonlyMap<string, Collection>,
+): readonly string[] =>
+  [...collections.values()].flatMap((collection) => {
+    const there = stored[collection.name]?.orders.map((order) => order.join());
+    if (!there) return [`the collection "${collection.name}"`];
+    const orders = ordersOf(collection).filter((order) => !there.includes(order.join()));
+    return orders.map((order) => `the order [${order.join(', ')}] of "${collection.name}"`);
+  });
+
+/** Drops the tables of versions that the catalog does not have. */
+export const dropUnlisted = async (connection: WriteConnection): Promise<void> => {
+  const tables = await connection.rows(
+    `SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB 'rows_[0-9]*_[0-9]*'`,
+  );
+  const ids = new Set((await connection.rows('SELECT id FROM version')).map(([id]) => Number(id)));
+  for (const [name] of tables) {
+    if (!ids.has(Number(/^rows_(\d+)_/.exec(String(name))?.[1]))) await connection.exec(`DROP TABLE "${name}"`);
+  }
+};

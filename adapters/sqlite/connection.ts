@@ -1,0 +1,247 @@
+/**
+ * Connections to a database file. Reads of a few microseconds are synchronous. Writes and long reads run on a thread of
+ * the driver, so that the event loop continues while they work or wait for a lock.
+ */
+import { stat } from 'node:fs/promises';
+import { pathToFileURL } from 'node:url';
+import Database from 'libsql';
+import ThreadedDatabase from 'libsql/promise';
+import { StorageError } from 'metro-forecast-api/adapter';
+
+export type Value = string | number | null;
+export type Row = readonly Value[];
+
+interface Statement {
+  raw(): Statement;
+  run(...values: Value[]): { readonly changes: number; readonly lastInsertRowid: number | bigint };
+  get(...values: Value[]): Row | undefined;
+  all(...values: Value[]): readonly Row[];
+}
+
+interface ThreadedStatement extends Pick<Statement, 'run'> {
+  raw(): ThreadedStatement;
+  all(...values: Value[]): Promise<readonly Row[]>;
+}
+
+/** The driver's types for connections with a thread are incomplete. */
+interface Threaded {
+  readonly inTransaction: boolean;
+  exec(sql: string): Promise<void>;
+  prepare(sql: string): Promise<ThreadedStatement>;
+  close(): void;
+}
+
+/** Result codes of SQLite, and what they mean to an operator. */
+const REASONS: readonly (readonly [RegExp, string])[] = [
+  [/^SQLITE_BUSY/, 'another process has locked it'],
+  [/^SQLITE_FULL/, 'the disk is full'],
+  [/^SQLITE_READONLY/, 'it is read-only for this user'],
+  [/^SQLITE_NOTADB/, 'it is not an SQLite database'],
+  [/^SQLITE_CORRUPT/, 'it is damaged; restore it from a backup'],
+  [/^SQLITE_CANTOPEN/, 'this user has no permission to open it, or to create files in its folder'],
+  [/^SQLITE_IOERR/, 'the disk reported an error'],
+];
+
+/** The result code. The driver has it in the message if a connection cannot be opened. */
+const codeOf = (error: object): string => {
+  const { code, message } = error as { readonly code?: string; readonly message?: string };
+  return code ?? (/ConnectionFailed\(.*: 14"\)$/.test(message ?? '') ? 'SQLITE_CANTOPEN' : '');
+};
+
+/** Converts an error of the driver. Other errors are returned unchanged. */
+export const storageError = (path: string, cause: unknown): unknown => {
+  const code = codeOf(cause as object);
+  if (cause instanceof StorageError || !code.startsWith('SQLITE_')) return cause;
+  const reason = REASONS.find(([pattern]) => pattern.test(code))?.[1] ?? `${(cause as Error).message} (${code})`;
+  return new StorageError('unavailable', `The database ${path} cannot be used: ${reason}.`, { cause });
+};
+
+/** Whether an operation failed because of a lock, which another process may release soon. */
+export const isBusy = (error: unknown): boolean => codeOf((error as Error).cause ?? {}).startsWith('SQLITE_BUSY');
+
+const uriOf = (path: string, parameters: string): string => `${pathToFileURL(path).href}?${parameters}`;
+
+/** SQLite's limit for mapped memory. Mapped pages belong to the page cache, which all processes share. */
+const MAPPED_BYTES = 0x7fff0000;
+
+/** A connection for reading. */
+export class ReadConnection {
+  readonly #path: string;
+  readonly #db: InstanceType<typeof Database>;
+  readonly #statements = new Map<string, Statement>();
+
+  private constructor(path: string, uri: string) {
+    this.#path = path;
+    this.#db = new Database(uri);
+    this.#db.exec(`PRAGMA query_only = 1; PRAGMA mmap_size = ${MAPPED_BYTES}`);
+    this.row('SELECT count(*) FROM sqlite_schema');
+  }
+
+  /**
+   * Opens an existing database. A file in a folder that this user cannot write to is opened as unchangeable, unless the
+   * log of a writer is there.
+   * @throws StorageError `unavailable`
+   */
+  static open(path: string): ReadConnection {
+    let failure: unknown;
+    for (const parameters of ['mode=rw', 'mode=ro', 'immutable=1']) {
+      try {
+        return new ReadConnection(path, uriOf(path, parameters));
+      } catch (error) {
+        const thrown = storageError(path, error);
+        failure ??= thrown;
+        if (!/^SQLITE_(CANTOPEN|READONLY)/.test(codeOf((thrown as Error).cause ?? {}))) break;
+      }
+    }
+    throw failure;
+  }
+
+  row(sql: string, values: readonly Value[] = []): Row | undefined {
+    try {
+      return this.#prepared(sql).get(...values);
+    } catch (error) {
+      throw storageError(this.#path, error);
+    }
+  }
+
+  rows(sql: string, values: readonly Value[] = []): readonly Row[] {
+    try {
+      return this.#prepared(sql).all(...values);
+    } catch (error) {
+      throw storageError(this.#path, error);
+    }
+  }
+
+  /** Starts a read transaction: from now on, this connection sees the database as it is at this moment. */
+  pin(): void {
+    try {
+      this.unpin();
+      this.#db.exec('BEGIN');
+      this.row('SELECT count(*) FROM sqlite_schema');
+    } catch (error) {
+      throw storageError(this.#path, error);
+    }
+  }
+
+  unpin(): void {
+    if (this.#db.inTransaction) this.#db.exec('COMMIT');
+  }
+
+  close(): void {
+    this.unpin();
+    this.#statements.clear();
+    this.#db.close();
+  }
+
+  #prepared(sql: string): Statement {
+    let statement = this.#statements.get(sql);
+    if (!statement) {
+      statement = this.#db.prepare(sql).raw() as unknown as Statement;
+      this.#statements.set(sql, statement);
+    }
+    return statement;
+  }
+}
+
+/** How long a statement waits for the lock of another process, in milliseconds. */
+const BUSY_MS = 30_000;
+const LOG_WAIT_MS = 2500;
+/** Memory for changed pages and for sorting, in KiB. */
+const CACHE_KIB = 64 * 1024;
+
+/** A connection for writes and for long reads. */
+export class WriteConnection {
+  readonly #path: string;
+  readonly #db: Threaded;
+
+  private constructor(path: string, uri: string) {
+    this.#path = path;
+    this.#db = new ThreadedDatabase(uri, {}) as unknown as Threaded;
+  }
+
+  /** @param create whether to create a missing file */
+  static async open(path: string, { create = false } = {}): Promise<WriteConnection> {
+    try {
+      const connection = new WriteConnection(path, uriOf(path, create ? 'mode=rwc' : 'mode=rw'));
+      await connection.exec(
+        `PRAGMA busy_timeout = ${BUSY_MS}; PRAGMA temp_store = 1; PRAGMA cache_size = -${CACHE_KIB}; PRAGMA synchronous = FULL`,
+      );
+      return connection;
+    } catch (error) {
+      throw storageError(path, error);
+    }
+  }
+
+  /** Runs statements without parameters, on another thread. */
+  async exec(sql: string): Promise<void> {
+    try {
+      await this.#db.exec(sql);
+    } catch (error) {
+      throw storageError(this.#path, error);
+    }
+  }
+
+  /** Prepares a statement that writes. Its calls are synchronous. */
+  async prepare(sql: string): Promise<(...values: Value[]) => number> {
+    try {
+      const statement = await this.#db.prepare(sql);
+      return (...values) => {
+        try {
+          return Number(statement.run(...values).lastInsertRowid);
+        } catch (error) {
+          throw storageError(this.#path, error);
+        }
+      };
+    } catch (error) {
+      throw storageError(this.#path, error);
+    }
+  }
+
+  /** Runs a statement that writes. Resolves with the id of the inserted row. */
+  async run(sql: string, ...values: Value[]): Promise<number> {
+    return (await this.prepare(sql))(...values);
+  }
+
+  /** Reads rows, on another thread until the first one is found. */
+  async rows(sql: string, ...values: Value[]): Promise<readonly Row[]> {
+    try {
+      const statement = await this.#db.prepare(sql);
+      return await statement.raw().all(...values);
+    } catch (error) {
+      throw storageError(this.#path, error);
+    }
+  }
+
+  /** Runs `work` in one transaction. Other writers wait meanwhile. */
+  async transaction<T>(work: () => Promise<T>): Promise<T> {
+    await this.exec('BEGIN IMMEDIATE');
+    try {
+      const result = await work();
+      await this.exec('COMMIT');
+      return result;
+    } catch (error) {
+      // SQLite has rolled back already after some errors, such as a full disk.
+      if (this.#db.inTransaction) await this.exec('ROLLBACK').catch(() => undefined);
+      throw error;
+    }
+  }
+
+  /** Size of the write-ahead log. */
+  async logBytes(): Promise<number> {
+    return (await stat(`${this.#path}-wal`).catch(() => undefined))?.size ?? 0;
+  }
+
+  /**
+   * Empties the write-ahead log. Waits for readers in older transactions, for at most `LOG_WAIT_MS`. Afterwards the log
+   * starts again when they have ended.
+   */
+  async emptyLog(): Promise<void> {
+    await this.exec(
+      `PRAGMA busy_timeout = ${LOG_WAIT_MS}; PRAGMA wal_checkpoint(TRUNCATE); PRAGMA busy_timeout = ${BUSY_MS}`,
+    );
+  }
+
+  close(): void {
+    this.#db.close();
+  }
+}

@@ -1,0 +1,143 @@
+/** Writes the rows of a collection into its table, and compares stored rows with their digest. */
+import { createHash } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
+import {
+  type Collection,
+  compareBy,
+  type Document,
+  readable,
+  type Scalar,
+  StorageError,
+} from 'metro-forecast-api/adapter';
+import { ordersOf, type StoredCollection } from './catalog.js';
+import type { WriteConnection } from './connection.js';
+
+/** Rows per transaction. Inserting them takes a few milliseconds, in which the event loop waits. */
+const STEP = 500;
+/** JSON that is written before the pages of the log are moved into the database, in bytes. */
+const CHECKPOINT_BYTES = 32 * 1024 * 1024;
+/** Size of the log from which a publication waits for the readers that keep it, in bytes. */
+const MAX_LOG_BYTES = 256 * 1024 * 1024;
+
+export interface ContentTarget {
+  readonly connection: WriteConnection;
+  readonly table: string;
+  readonly collection: Collection;
+  /** Called before each step. Throws to stop. */
+  assertGoingOn(): void;
+  onWritten(rows: number): void;
+}
+
+const invalid = ({ name }: Collection, error: string): StorageError =>
+  new StorageError('invalid_dataset', `Collection "${name}": ${error}.`);
+
+const keyText = ({ key }: Collection, row: Document): string => JSON.stringify(key.map((field) => row[field]));
+
+const isText = ({ schema }: Collection, field: string): boolean => {
+  const properties = schema['properties'] as Readonly<Record<string, { readonly type?: unknown }>>;
+  return properties[field]?.type === 'string';
+};
+
+/** The JSON of a row. @throws StorageError `invalid_dataset` for a number that JSON cannot represent */
+const jsonOf = (collection: Collection, row: Document): string => {
+  const json = JSON.stringify(row);
+  // Infinity and NaN become null.
+  if (!json.includes('null')) return json;
+  return JSON.stringify(row, (field, value) => {
+    if (typeof value !== 'number' || Number.isFinite(value)) return value;
+    throw invalid(collection, `the row with the key ${keyText(collection, row)} has the number ${value} in "${field}"`);
+  });
+};
+
+/** Yields rows in steps of one size. @throws StorageError `invalid_dataset` if they are not in key order */
+async function* steps(collection: Collection, batches: AsyncIterable<readonly Document[]>) {
+  const compare = compareBy(collection.key);
+  let step: Document[] = [];
+  let last: Document | undefined;
+  for await (const batch of readable(batches)) {
+    for (const row of batch) {
+      const order = last ? compare(last, row) : -1;
+      if (order === 0) throw invalid(collection, `two rows have the key ${keyText(collection, row)}`);
+      if (order > 0) throw invalid(collection, `the row with the key ${keyText(collection, row)} is not in key order`);
+      last = row;
+      step.push(row);
+      if (step.length < STEP) continue;
+      yield step;
+      step = [];
+    }
+  }
+  if (step.length > 0) yield step;
+}
+
+/**
+ * Moves the pages of the log into the database, so that the log starts again. Readers in older transactions keep pages in
+ * the log; they renew their transactions every second.
+ */
+const checkpoint = async (connection: WriteConnection): Promise<void> => {
+  await connection.exec('PRAGMA wal_checkpoint(PASSIVE)');
+  if ((await connection.logBytes()) > MAX_LOG_BYTES) await connection.emptyLog();
+};
+
+/** Creates the table, inserts the rows, and then builds the indexes, which is faster in this order. */
+export const writeContent = async (
+  target: ContentTarget,
+  batches: AsyncIterable<readonly Document[]>,
+): Promise<StoredCollection> => {
+  const { connection, table, collection, assertGoingOn, onWritten } = target;
+  const orders = ordersOf(collection);
+  const fields = [...new Set(orders.flat())];
+  const columns = fields.map((field, i) => `c${i} ${isText(collection, field) ? 'TEXT' : 'REAL'} NOT NULL`);
+  await connection.exec(`CREATE TABLE ${table} (json TEXT NOT NULL, ${columns.join(', ')})`);
+  const insert = await connection.prepare(`INSERT INTO ${table} VALUES (?, ${fields.map(() => '?').join(', ')})`);
+
+  const hash = createHash('sha256');
+  let rows = 0;
+  let unmoved = 0;
+  for await (const step of steps(collection, batches)) {
+    assertGoingOn();
+    await connection.transaction(async () => {
+      for (const row of step) {
+        const json = jsonOf(collection, row);
+        hash.update(json).update('\n');
+        unmoved += json.length;
+        insert(json, ...fields.map((field) => row[field] as Scalar));
+      }
+    });
+    rows += step.length;
+    onWritten(rows);
+    if (unmoved > CHECKPOINT_BYTES) {
+      await checkpoint(connection);
+      unmoved = 0;
+    }
+    await setImmediate();
+  }
+  for (const [i, order] of orders.entries()) {
+    assertGoingOn();
+    const indexed = order.map((field) => `c${fields.indexOf(field)}`).join(', ');
+    await connection.exec(`CREATE ${i === 0 ? 'UNIQUE ' : ''}INDEX ${table}_${i} ON ${table} (${indexed})`);
+    if (rows > STEP) await checkpoint(connection);
+  }
+  return { table, rows, sha256: hash.digest('hex'), fields, orders };
+};
+
+/** How the stored rows differ from those that were published. Undefined if they are the same. */
+export const differenceIn = async (
+  connection: WriteConnection,
+  { table, rows, sha256 }: StoredCollection,
+): Promise<string | undefined> => {
+  const hash = createHash('sha256');
+  let found = 0;
+  let last = 0;
+  for (;;) {
+    const batch = await connection.rows(
+      `SELECT rowid, json FROM ${table} WHERE rowid > ? ORDER BY rowid LIMIT ${STEP}`,
+      last,
+    );
+    if (batch.length === 0) break;
+    for (const [, json] of batch) hash.update(String(json)).update('\n');
+    found += batch.length;
+    last = Number(batch.at(-1)![0]);
+  }
+  if (found !== rows) return `${found} rows`;
+  return hash.digest('hex') === sha256 ? undefined : 'other rows';
+};

@@ -1,0 +1,271 @@
+/** The `sqlite` adapter: serves versions of a dataset from one database file, which all processes of a machine share. */
+import { existsSync } from 'node:fs';
+import { access } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  type AdapterContext,
+  type AdapterModule,
+  type DataAudit,
+  type Dataset,
+  files,
+  type PublishOptions,
+  type Snapshot,
+  type StorageAdapter,
+  StorageError,
+  type Versions,
+  version,
+} from 'metro-forecast-api/adapter';
+import { sqliteDataAudit } from './audit.js';
+import { isEmpty, listVersions, type Move, readCurrent, readMoveAt } from './catalog.js';
+import { isBusy, ReadConnection, WriteConnection } from './connection.js';
+import { publish } from './publish.js';
+import { type Reader, Readers } from './readers.js';
+import { SqliteSnapshot } from './snapshot.js';
+import { sqliteVersions } from './versions.js';
+
+const POLL_MS = 1000;
+/** How long `open` waits for another process that has locked the database, in milliseconds. */
+const LOCKED_MS = 5000;
+
+interface SqliteOptions {
+  readonly path: string;
+  readonly pollMs?: number;
+}
+
+interface Served {
+  readonly reader: Reader;
+  readonly move: Move;
+}
+
+const NO_DATASET = 'There is no dataset yet.';
+const UNSUITABLE = 'A new version was published for another configuration and is not served.';
+
+const isSame = (a: Move | undefined, b: Move): boolean => a?.id === b.id && +a.publishedAt === +b.publishedAt;
+
+class SqliteAdapter implements StorageAdapter {
+  readonly audit: DataAudit;
+  readonly versions: Versions;
+  readonly #path: string;
+  readonly #pollMs: number;
+  readonly #context: AdapterContext;
+  readonly #readers: Readers;
+  /** Aborted by `close`. */
+  readonly #closing = new AbortController();
+  readonly #writing = new Set<Promise<unknown>>();
+  readonly #assertOpen = (): void => {
+    if (this.#closing.signal.aborted) throw new StorageError('closed', 'The SQLite adapter has been closed.');
+  };
+  #opening: Promise<void> | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  /** Reads the catalog, without a transaction. Undefined while there is no database. */
+  #catalog: ReadConnection | undefined;
+  #served: Served | undefined;
+  /** The last move whose version does not fit this configuration. It is not tried again. */
+  #refused: { readonly move: Move; readonly error: StorageError } | undefined;
+  #problem: string | undefined;
+
+  constructor({ path, pollMs = POLL_MS }: SqliteOptions, context: AdapterContext) {
+    this.#path = context.resolvePath(path);
+    this.#pollMs = pollMs;
+    this.#context = context;
+    this.#readers = new Readers(this.#path, context.collections);
+    const write = <T>(work: (connection: WriteConnection) => Promise<T>) => this.#write(work);
+    this.audit = sqliteDataAudit(write);
+    this.versions = sqliteVersions({
+      clock: context.clock,
+      write: async (work) => (this.#connected() ? write(work) : undefined),
+      list: () => (this.#connected() ? listVersions(this.#catalog!) : []),
+      current: () => (this.#connected() ? readCurrent(this.#catalog!) : undefined),
+      isHeld: (id) => this.#readers.isHeld(id),
+      asOf: (time) => this.#asOf(time),
+    });
+  }
+
+  async open(): Promise<void> {
+    this.#assertOpen();
+    this.#opening ??= this.#open();
+    await this.#opening;
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    clearInterval(this.#timer);
+    await this.#opening?.catch(() => {});
+    await Promise.allSettled(this.#writing);
+    this.#served = undefined;
+    this.#readers.close();
+    this.#catalog?.close();
+    this.#catalog = undefined;
+  }
+
+  async ping(signal?: AbortSignal): Promise<void> {
+    this.#assertOpen();
+    if (signal?.aborted) throw new StorageError('aborted', 'The caller has aborted the read.');
+    if (!this.#connected()) throw new StorageError('unavailable', `There is no database ${this.#path}.`);
+    readCurrent(this.#catalog!);
+  }
+
+  snapshot(): Snapshot {
+    this.#assertOpen();
+    if (!this.#served) {
+      throw new StorageError('unavailable', this.#problem ?? 'Nothing has been published yet: publish a dataset.');
+    }
+    return this.#snapshotOf(this.#served);
+  }
+
+  async publish(dataset: Dataset, options: PublishOptions = {}): Promise<void> {
+    this.#assertOpen();
+    const signal = options.signal ? AbortSignal.any([options.signal, this.#closing.signal]) : this.#closing.signal;
+    const onCommitted = () => this.#poll();
+    await this.#tracked(publish(this.#path, this.#context, dataset, { ...options, signal, onCommitted }));
+  }
+
+  #snapshotOf({ reader, move }: Served): Snapshot {
+    reader.holds++;
+    return new SqliteSnapshot(reader, move.publishedAt, this.#assertOpen);
+  }
+
+  #asOf(time: Date): Snapshot | undefined {
+    if (!this.#connected()) return undefined;
+    const move = readMoveAt(this.#catalog!, time);
+    const reader = move && this.#readers.open(move.id);
+    // Without a reader the version was pruned: the previous version was not current at that time.
+    return reader && this.#snapshotOf({ reader, move });
+  }
+
+  /** Resolves after this adapter has read the result of a write. */
+  async #tracked<T>(writing: Promise<T>): Promise<T> {
+    this.#writing.add(writing);
+    try {
+      const result = await writing;
+      this.#poll();
+      return result;
+    } catch (error) {
+      this.#assertOpen();
+      throw error;
+    } finally {
+      this.#writing.delete(writing);
+    }
+  }
+
+  async #write<T>(work: (connection: WriteConnection) => Promise<T>): Promise<T> {
+    this.#assertOpen();
+    return this.#tracked(
+      (async () => {
+        const connection = await WriteConnection.open(this.#path);
+        try {
+          return await work(connection);
+        } finally {
+          connection.close();
+        }
+      })(),
+    );
+  }
+
+  async #open(): Promise<void> {
+    await this.#assertFolder();
+    for (const until = performance.now() + LOCKED_MS; ; await delay(50)) {
+      try {
+        this.#connected();
+        break;
+      } catch (error) {
+        if (!isBusy(error) || performance.now() > until) throw error;
+      }
+    }
+    this.#poll();
+    this.#timer = setInterval(() => this.#poll(), this.#pollMs).unref();
+    if (this.#refused) throw this.#refused.error;
+  }
+
+  async #assertFolder(): Promise<void> {
+    try {
+      await access(dirname(this.#path));
+    } catch (cause) {
+      const reason = files.fileErrorReason(cause);
+      throw new StorageError('unavailable', `The folder of ${this.#path} cannot be read: ${reason}.`, { cause });
+    }
+  }
+
+  /** Whether there is a database. Connects to it if it has been created since the last call. */
+  #connected(): boolean {
+    this.#assertOpen();
+    if (this.#catalog) return true;
+    if (!existsSync(this.#path)) return false;
+    const connection = ReadConnection.open(this.#path);
+    if (isEmpty(this.#path, connection)) {
+      connection.close();
+      return false;
+    }
+    this.#catalog = connection;
+    return true;
+  }
+
+  /** Never throws: a database that cannot be read is reported, and read again at the next poll. */
+  #poll(): void {
+    if (this.#closing.signal.aborted) return;
+    try {
+      this.#report(this.#connected() ? this.#follow(this.#catalog!) : NO_DATASET);
+    } catch (error) {
+      this.#report('The database cannot be read.', error);
+    }
+  }
+
+  /** Switches to the current version. Returns the problem if it cannot be served. */
+  #follow(catalog: ReadConnection): string | undefined {
+    const move = readCurrent(catalog);
+    this.#readers.renew(catalog, this.#served?.move.id);
+    if (!move) return NO_DATASET;
+    if (isSame(this.#served?.move, move)) return undefined;
+    if (isSame(this.#refused?.move, move)) return UNSUITABLE;
+    let reader: Reader | undefined;
+    try {
+      reader = this.#readers.open(move.id);
+    } catch (error) {
+      if (!(error instanceof StorageError && error.code === 'invalid_dataset')) throw error;
+      this.#refused = { move, error };
+      this.#context.logger.error({ err: error }, 'the new version is not served');
+      return UNSUITABLE;
+    }
+    // The version was deleted meanwhile: the next poll finds its successor.
+    if (!reader) return undefined;
+    this.#refused = undefined;
+    this.#served = { reader, move };
+    this.#context.changed();
+    return undefined;
+  }
+
+  #report(problem: string | undefined, err?: unknown): void {
+    if (problem === this.#problem) return;
+    this.#problem = problem;
+    const { logger } = this.#context;
+    if (problem === NO_DATASET) logger.warn({ path: this.#path }, 'the database has no dataset yet: waiting for one');
+    else if (err) logger.error({ err, path: this.#path }, 'the database cannot be read; retrying');
+    else if (!problem) logger.info({ path: this.#path }, 'the database can be read');
+    this.#context.problem(problem);
+  }
+}
+
+const sqlite: AdapterModule<SqliteOptions> = {
+  kind: 'adapter',
+  name: 'sqlite',
+  version,
+  capabilities: { publish: true, versions: true, durable: true, follows: true, audit: true },
+  options: {
+    type: 'object',
+    required: ['path'],
+    additionalProperties: false,
+    properties: {
+      path: { type: 'string', minLength: 1, description: 'The database file. The first publication creates it.' },
+      pollMs: {
+        type: 'integer',
+        minimum: 10,
+        default: POLL_MS,
+        description: 'Interval between two checks for a new version, in milliseconds.',
+      },
+    },
+  },
+  create: (options, context) => new SqliteAdapter(options, context),
+};
+
+export default sqlite;

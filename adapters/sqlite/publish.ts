@@ -1,0 +1,219 @@
+/** Publishes a dataset: writes its rows into new tables, and then makes them the current version in one transaction. */
+import { access, mkdir } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import {
+  type AdapterContext,
+  audit,
+  type Dataset,
+  files,
+  type PublishOptions,
+  publicationTime,
+  StorageError,
+} from 'metro-forecast-api/adapter';
+import { appendEntry } from './audit.js';
+import {
+  addMove,
+  currentName,
+  dropUnlisted,
+  missingIn,
+  prepareStore,
+  readCatalog,
+  type StoredCollection,
+  type StoredVersion,
+  tableOf,
+} from './catalog.js';
+import { WriteConnection } from './connection.js';
+import { differenceIn, writeContent } from './content.js';
+
+const { contentOf, dataAuditEntry, sumsOf } = audit;
+const { FileLockError, fileErrorReason, withFileLock } = files;
+
+type PublishContext = Pick<AdapterContext, 'collections' | 'clock' | 'logger'>;
+
+/** The lock of a publisher expires after this time without a renewal. */
+const STALE_MS = 60_000;
+
+const assertNotAborted = (signal: AbortSignal | undefined): void => {
+  if (signal?.aborted) throw new StorageError('aborted', 'The publication was aborted.', { cause: signal.reason });
+};
+
+const takenBy = ({ version, publishedAt }: StoredVersion): StorageError =>
+  new StorageError(
+    'conflict',
+    `Version ${version} has been published already, on ${publishedAt.toISOString()}: other content needs a new version.`,
+  );
+
+/** The reasons why a stored version cannot be served as it was published. Empty if it can. */
+const errorsOf = async (
+  connection: WriteConnection,
+  stored: StoredVersion,
+  { collections }: PublishContext,
+): Promise<readonly string[]> => {
+  const errors = missingIn(stored, collections).map((what) => `it was published without ${what}`);
+  for (const [name, each] of Object.entries(stored.collections)) {
+    const found = await differenceIn(connection, each);
+    if (found) errors.push(`the collection "${name}" has ${found} where ${each.rows} were published`);
+  }
+  return errors;
+};
+
+/** Deletes what interrupted publications and deleted versions have left. To be called under the lock. */
+const sweep = async (connection: WriteConnection): Promise<void> => {
+  await connection.run('DELETE FROM version WHERE published_at IS NULL');
+  await dropUnlisted(connection);
+};
+
+const commit = async (
+  connection: WriteConnection,
+  { id, version, collections }: Pick<StoredVersion, 'id' | 'version' | 'collections'>,
+  { dataset, damaged, clock }: { dataset: Dataset; damaged: StoredVersion | undefined; clock: PublishContext['clock'] },
+): Promise<void> =>
+  connection.transaction(async () => {
+    const catalog = await readCatalog(connection);
+    const publishedAt = publicationTime(dataset.manifest, catalog.current?.publishedAt, clock);
+    if (damaged) {
+      await connection.run('DELETE FROM version WHERE id = ?', damaged.id);
+      await connection.run('UPDATE move SET version = ? WHERE version = ?', id, damaged.id);
+    }
+    await connection.run(
+      'UPDATE version SET published_at = ?, collections = ? WHERE id = ?',
+      publishedAt.getTime(),
+      JSON.stringify(collections),
+      id,
+    );
+    await addMove(connection, { id, publishedAt });
+    const content = contentOf(sumsOf({ collections }));
+    const entry = { action: 'publish', version, replaces: currentName(catalog), content } as const;
+    await appendEntry(connection, 'data_audit', dataAuditEntry(entry, clock.now()));
+  });
+
+interface Locked {
+  readonly connection: WriteConnection;
+  /** Rejects if another process has taken over the lock. */
+  confirm(): Promise<void>;
+}
+
+/** Writes all collections of a version into new tables. */
+const writeCollections = async (
+  connection: WriteConnection,
+  id: number,
+  { collections }: PublishContext,
+  dataset: Dataset,
+  { signal, onProgress }: PublishOptions,
+): Promise<StoredVersion['collections']> => {
+  const written: Record<string, StoredCollection> = {};
+  for (const [i, collection] of [...collections.values()].entries()) {
+    const { name } = collection;
+    written[name] = await writeContent(
+      {
+        connection,
+        table: tableOf(id, i),
+        collection,
+        assertGoingOn: () => assertNotAborted(signal),
+        onWritten: (rows) => onProgress?.({ collection: name, written: rows, total: undefined }),
+      },
+      dataset.read(name),
+    );
+  }
+  return written;
+};
+
+const publishLocked = async (
+  { connection, confirm }: Locked,
+  context: PublishContext,
+  dataset: Dataset,
+  options: PublishOptions,
+): Promise<void> => {
+  const { manifest } = dataset;
+  const { version } = manifest;
+  const same = (await readCatalog(connection)).versions.find((each) => each.version === version);
+  const errors = same ? await errorsOf(connection, same, context) : [];
+  if (same && errors.length === 0) throw takenBy(same);
+  await sweep(connection);
+
+  const id = await connection.run(
+    `INSERT INTO version (name, manifest, collections) VALUES (?, ?, '{}')`,
+    version,
+    JSON.stringify(manifest),
+  );
+  const collections = await writeCollections(connection, id, context, dataset, options);
+  const stored = Object.entries(same?.collections ?? {});
+  const isSame = stored.every(([name, { sha256 }]) => collections[name]?.sha256 === sha256);
+  if (same && !isSame) throw takenBy(same);
+  await confirm();
+  assertNotAborted(options.signal);
+  // So far a power failure may lose the last transactions. This one is on the disk before it counts.
+  await connection.exec('PRAGMA synchronous = FULL');
+  await commit(connection, { id, version, collections }, { dataset, damaged: same, clock: context.clock });
+  if (same) options.onRepair?.(`version ${version}: ${errors.join('; ')}`);
+};
+
+/** Removes the rows of a failed publication. */
+const cleanUp = async (connection: WriteConnection, { logger }: PublishContext): Promise<void> => {
+  try {
+    await sweep(connection);
+  } catch (err) {
+    logger.warn({ err }, 'the rows of the failed publication could not be removed; the next publication removes them');
+  }
+};
+
+const inFolder = async (path: string): Promise<void> => {
+  try {
+    await mkdir(dirname(path), { recursive: true });
+    await access(dirname(path));
+  } catch (cause) {
+    throw new StorageError('unavailable', `The folder of ${path} cannot be created: ${fileErrorReason(cause)}.`, {
+      cause,
+    });
+  }
+};
+
+/**
+ * Publishes a dataset. A stored version of this name is replaced if it is damaged or was published for another
+ * configuration, and the rows are the same.
+ *
+ * Rejects with `conflict` if another publication is running or the version exists, or with `invalid_dataset`, `aborted`
+ * or `unavailable`. The rows written so far are then removed, here or by the next publication.
+ * @param options.onCommitted called when the version is current
+ */
+export const publish = async (
+  path: string,
+  context: PublishContext,
+  dataset: Dataset,
+  { onCommitted, ...options }: PublishOptions & { readonly onCommitted: () => void },
+): Promise<void> => {
+  assertNotAborted(options.signal);
+  await inFolder(path);
+  try {
+    await withFileLock(
+      path,
+      async (confirm) => {
+        const connection = await WriteConnection.open(path, { create: true });
+        try {
+          await prepareStore(path, connection);
+          await connection.exec('PRAGMA synchronous = NORMAL');
+          await publishLocked({ connection, confirm }, context, dataset, options).catch(async (error) => {
+            await cleanUp(connection, context);
+            throw error;
+          });
+          onCommitted();
+          // It is published now. If the log cannot be emptied, the next publication does it.
+          await connection.emptyLog().catch(() => undefined);
+        } finally {
+          connection.close();
+        }
+      },
+      { wait: false, staleMs: STALE_MS },
+    );
+  } catch (cause) {
+    if (cause instanceof StorageError) throw cause;
+    if (cause instanceof FileLockError) {
+      throw new StorageError('conflict', `Nothing can be published into ${path} now. ${cause.message}`, { cause });
+    }
+    const { code, syscall } = cause as NodeJS.ErrnoException;
+    if (!code || !syscall) throw cause;
+    throw new StorageError('unavailable', `Nothing can be published into ${path}: ${fileErrorReason(cause)}.`, {
+      cause,
+    });
+  }
+};

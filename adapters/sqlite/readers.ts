@@ -1,0 +1,85 @@
+/**
+ * The versions that this process reads. Each has a connection with an open read transaction, so it stays readable while
+ * it is in use, even if another process deletes it.
+ *
+ * An open transaction keeps SQLite from reusing its log, so transactions are renewed at every poll.
+ */
+import { type Collection, StorageError } from 'metro-forecast-api/adapter';
+import { hasVersion, missingIn, readVersion, type StoredVersion } from './catalog.js';
+import { ReadConnection } from './connection.js';
+
+export interface Reader {
+  readonly stored: StoredVersion;
+  readonly connection: ReadConnection;
+  readonly declared: ReadonlyMap<string, Collection>;
+  /** The number of snapshots in use. */
+  holds: number;
+}
+
+export class Readers {
+  readonly #path: string;
+  readonly #collections: ReadonlyMap<string, Collection>;
+  readonly #readers = new Map<number, Reader>();
+
+  constructor(path: string, collections: ReadonlyMap<string, Collection>) {
+    this.#path = path;
+    this.#collections = collections;
+  }
+
+  /**
+   * A reader of a version. Undefined if the version was deleted.
+   * @throws StorageError `invalid_dataset` if the version lacks a declared collection or order
+   */
+  open(id: number): Reader | undefined {
+    const known = this.#readers.get(id);
+    if (known) return known;
+    const connection = ReadConnection.open(this.#path);
+    try {
+      connection.pin();
+      const stored = readVersion(connection, id);
+      if (!stored) {
+        connection.close();
+        return undefined;
+      }
+      this.#assertComplete(stored);
+      const reader = { stored, connection, declared: this.#collections, holds: 0 };
+      this.#readers.set(id, reader);
+      return reader;
+    } catch (error) {
+      connection.close();
+      throw error;
+    }
+  }
+
+  isHeld(id: number): boolean {
+    return (this.#readers.get(id)?.holds ?? 0) > 0;
+  }
+
+  /**
+   * Renews the transactions, and closes versions that are neither current nor in use.
+   * @param catalog a connection without a transaction
+   */
+  renew(catalog: ReadConnection, current: number | undefined): void {
+    for (const [id, { connection, holds }] of this.#readers) {
+      if (id !== current && holds === 0) {
+        this.#readers.delete(id);
+        connection.close();
+      } else if (hasVersion(catalog, id)) connection.pin();
+      // A deleted version is readable in the old transaction only.
+    }
+  }
+
+  close(): void {
+    for (const { connection } of this.#readers.values()) connection.close();
+    this.#readers.clear();
+  }
+
+  #assertComplete({ version, collections }: StoredVersion): void {
+    const missing = missingIn({ collections }, this.#collections);
+    if (missing.length === 0) return;
+    throw new StorageError(
+      'invalid_dataset',
+      `The version ${version} was published without ${missing.join(', ')}: publish the dataset again with this configuration.`,
+    );
+  }
+}

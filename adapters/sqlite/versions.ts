@@ -1,0 +1,74 @@
+/** Lists, activates and prunes versions, and reads earlier ones. */
+import { audit, type Clock, momentAfter, type Snapshot, StorageError, type Versions } from 'metro-forecast-api/adapter';
+import { appendEntry } from './audit.js';
+import { addMove, currentName, dropUnlisted, type Move, readCatalog, type StoredVersion } from './catalog.js';
+import type { WriteConnection } from './connection.js';
+
+const { dataAuditEntry } = audit;
+
+export interface VersionsContext {
+  readonly clock: Clock;
+  /** Runs `work` with a connection for writing if the database exists, closes it, and then polls the catalog. */
+  write<T>(work: (connection: WriteConnection) => Promise<T>): Promise<T | undefined>;
+  /** The published versions, newest first. */
+  list(): readonly StoredVersion[];
+  current(): Move | undefined;
+  /** Whether a snapshot of this version is in use in this process. */
+  isHeld(id: number): boolean;
+  asOf(time: Date): Snapshot | undefined;
+}
+
+const unknown = (version: string, versions: readonly StoredVersion[]): StorageError =>
+  new StorageError(
+    'unknown_version',
+    `There is no version ${version}. Versions in the store: ${versions.map((one) => one.version).join(', ') || 'none'}.`,
+  );
+
+export const sqliteVersions = ({ clock, write, list, current, isHeld, asOf }: VersionsContext): Versions => ({
+  list: async () => {
+    const versions = list();
+    const { id: currentId } = current() ?? {};
+    return versions.map(({ id, version, publishedAt }) => ({
+      version,
+      publishedAt,
+      current: id === currentId,
+      held: isHeld(id),
+    }));
+  },
+
+  async activate(version) {
+    const activated = await write((connection) =>
+      connection.transaction(async () => {
+        const catalog = await readCatalog(connection);
+        const target = catalog.versions.find((one) => one.version === version);
+        if (!target) throw unknown(version, catalog.versions);
+        if (target.id === catalog.current?.id) return true;
+        const publishedAt = momentAfter(catalog.current?.publishedAt ?? new Date(0), clock);
+        await addMove(connection, { id: target.id, publishedAt });
+        const entry = { action: 'activate', version, replaces: currentName(catalog) } as const;
+        await appendEntry(connection, 'data_audit', dataAuditEntry(entry, clock.now()));
+        return true;
+      }),
+    );
+    if (!activated) throw unknown(version, []);
+  },
+
+  async prune(keep) {
+    const pruned = await write(async (connection) => {
+      const deleted = await connection.transaction(async () => {
+        const { versions, current } = await readCatalog(connection);
+        const unused = versions.slice(keep).filter(({ id }) => id !== current?.id && !isHeld(id));
+        for (const { id, version } of unused) {
+          await connection.run('DELETE FROM version WHERE id = ?', id);
+          await appendEntry(connection, 'data_audit', dataAuditEntry({ action: 'prune', version }, clock.now()));
+        }
+        return unused.map(({ version }) => version);
+      });
+      await dropUnlisted(connection);
+      return deleted;
+    });
+    return pruned ?? [];
+  },
+
+  asOf: async (time) => asOf(time),
+});
