@@ -42,10 +42,10 @@ const REASONS: readonly (readonly [RegExp, string])[] = [
   [/^SQLITE_IOERR/, 'the disk reported an error'],
 ];
 
-/** The result code. The driver has it in the message if a connection cannot be opened. */
+/** The result code of SQLite. If a connection cannot be opened, the driver has it in the message only. */
 const codeOf = (error: object): string => {
   const { code, message } = error as { readonly code?: string; readonly message?: string };
-  return code ?? (/ConnectionFailed\(.*: 14"\)$/.test(message ?? '') ? 'SQLITE_CANTOPEN' : '');
+  return code || (/ConnectionFailed\(.*: 14"\)$/.test(message ?? '') ? 'SQLITE_CANTOPEN' : '');
 };
 
 /** Converts an error of the driver. Other errors are returned unchanged. */

@@ -120,7 +120,7 @@ export const writeContent = async (
   return { table, rows, sha256: hash.digest('hex'), fields, orders };
 };
 
-/** How the stored rows differ from those that were published. Undefined if they are the same. */
+/** How the stored rows differ from the published rows. Undefined if they are the same. */
 export const differenceIn = async (
   connection: WriteConnection,
   { table, rows, sha256 }: StoredCollection,

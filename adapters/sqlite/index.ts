@@ -167,13 +167,12 @@ class SqliteAdapter implements StorageAdapter {
     await this.#assertFolder();
     for (const until = performance.now() + LOCKED_MS; ; await delay(50)) {
       try {
-        this.#connected();
+        this.#report(this.#connected() ? this.#follow(this.#catalog!) : NO_DATASET);
         break;
       } catch (error) {
         if (!isBusy(error) || performance.now() > until) throw error;
       }
     }
-    this.#poll();
     this.#timer = setInterval(() => this.#poll(), this.#pollMs).unref();
     if (this.#refused) throw this.#refused.error;
   }
@@ -250,7 +249,7 @@ const sqlite: AdapterModule<SqliteOptions> = {
   kind: 'adapter',
   name: 'sqlite',
   version,
-  capabilities: { publish: true, versions: true, durable: true, follows: true, audit: true },
+  capabilities: { publish: true, versions: true, durable: true, follows: true, audit: true, json: true },
   options: {
     type: 'object',
     required: ['path'],

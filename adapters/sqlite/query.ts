@@ -74,12 +74,12 @@ const conditionsOf = (table: Table, given: Query, upTo?: readonly Scalar[]): Con
 const sortOf = (table: Table, { order, descending }: Query): string =>
   order.map((field) => columnOf(table, field) + (descending ? ' DESC' : '')).join();
 
-/** The JSON of the first `limit` rows that match. @param upTo the position of the last row that may be returned */
+/** The JSON of the first `limit` rows that match, one per line. @param upTo the position of the last row that may be returned */
 export const selectRows = (table: Table, query: Query, limit: number, upTo?: readonly Scalar[]): Select => {
   const { sql, values } = conditionsOf(table, query, upTo);
   return {
-    // One string instead of many rows: each value that crosses into JavaScript costs half a microsecond.
-    sql: `SELECT group_concat(json, ',') FROM (SELECT json FROM ${indexed(table, query.order)}${sql} ORDER BY ${sortOf(table, query)} LIMIT ?)`,
+    // One value instead of many rows: each value that crosses into JavaScript costs half a microsecond.
+    sql: `SELECT CAST(group_concat(json, char(10)) AS BLOB) FROM (SELECT json FROM ${indexed(table, query.order)}${sql} ORDER BY ${sortOf(table, query)} LIMIT ?)`,
     values: [...values, limit],
   };
 };

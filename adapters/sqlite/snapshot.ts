@@ -1,6 +1,7 @@
 /** Reads one version. Each read is a few short queries, which run in the event loop. */
 import {
   type Document,
+  type JsonRows,
   type Manifest,
   type Query,
   type Scalar,
@@ -8,7 +9,7 @@ import {
   StorageError,
 } from 'metro-forecast-api/adapter';
 import type { StoredCollection } from './catalog.js';
-import type { ReadConnection } from './connection.js';
+import type { ReadConnection, Value } from './connection.js';
 import { positionOf, selectAhead, selectKey, selectRows, skipsEntries } from './query.js';
 import type { Reader } from './readers.js';
 
@@ -16,28 +17,54 @@ import type { Reader } from './readers.js';
 const BATCH = 100;
 /** Index entries that one query searches: about 0.5 ms. */
 const WINDOW = 2000;
+const LINE_END = 0x0a;
+const COMMA = 0x2c;
 
 interface Source {
   readonly connection: ReadConnection;
   readonly table: StoredCollection;
 }
 
+/** The rows of a query. The database has returned them with line ends between, which no JSON text contains. */
+const rowsOf = (text: Value): JsonRows => {
+  if (text === null) return { json: Buffer.alloc(0), ends: [] };
+  const json = text as unknown as Buffer;
+  const ends: number[] = [];
+  for (let end = json.indexOf(LINE_END); end !== -1; end = json.indexOf(LINE_END, end + 1)) {
+    ends.push(end);
+    json[end] = COMMA;
+  }
+  ends.push(json.length);
+  return { json, ends };
+};
+
+const parse = ({ json }: JsonRows): readonly Document[] => JSON.parse(`[${json}]`);
+const asText = (rows: JsonRows): JsonRows => rows;
+
+const lastOf = ({ json, ends }: JsonRows): Document =>
+  JSON.parse(json.toString('utf8', ends.length > 1 ? ends.at(-2)! + 1 : 0));
+
 /** Declared here and not in each snapshot, so that V8 compiles it once. */
-async function* batchesOf(source: () => Source, query: Query): AsyncGenerator<readonly Document[]> {
+async function* batchesOf<Batch>(
+  source: () => Source,
+  query: Query,
+  convert: (rows: JsonRows) => Batch,
+): AsyncGenerator<Batch> {
   let { after, limit: left = Number.POSITIVE_INFINITY } = query;
-  const from = () => (after ? { ...query, after } : query);
   while (left > 0) {
     const { connection, table } = source();
+    const rest = after ? { ...query, after } : query;
     const size = Math.min(BATCH, left);
-    const end = skipsEntries(query) ? aheadOf(connection, table, from()) : undefined;
-    const { sql, values } = selectRows(table, from(), size, end);
-    const [json] = connection.row(sql, values)!;
-    const documents: readonly Document[] = json === null ? [] : JSON.parse(`[${json}]`);
-    yield documents;
-    if (documents.length === size) after = positionOf(query, documents.at(-1)!);
-    else if (end) after = end;
-    else return;
-    left -= documents.length;
+    const end = skipsEntries(query) ? aheadOf(connection, table, rest) : undefined;
+    const { sql, values } = selectRows(table, rest, size, end);
+    const rows = rowsOf(connection.row(sql, values)![0]!);
+    const count = rows.ends.length;
+    left -= count;
+    if (count === size && left > 0) after = positionOf(query, lastOf(rows));
+    yield convert(rows);
+    if (count === size) continue;
+    if (!end) return;
+    after = end;
   }
 }
 
@@ -75,7 +102,11 @@ export class SqliteSnapshot implements Snapshot {
   }
 
   find(name: string, query: Query, signal?: AbortSignal): AsyncIterable<readonly Document[]> {
-    return batchesOf(() => this.#source(name, signal), query);
+    return batchesOf(() => this.#source(name, signal), query, parse);
+  }
+
+  findJson(name: string, query: Query, signal?: AbortSignal): AsyncIterable<JsonRows> {
+    return batchesOf(() => this.#source(name, signal), query, asText);
   }
 
   release(): void {

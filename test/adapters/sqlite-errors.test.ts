@@ -1,0 +1,285 @@
+/** The SQLite adapter with files that it cannot use, full disks and locks. */
+import { execFileSync } from 'node:child_process';
+import { chmod, copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import Database from 'libsql';
+import {
+  anotherDataset,
+  collections,
+  datasetOf,
+  FIRST,
+  items,
+  itemsOf,
+  rows,
+  SECOND,
+  SECOND_CREATED,
+  THIRD,
+} from '../../adapters/conformance/fixture.js';
+import { find, versionOf, withSnapshot } from '../../adapters/conformance/instance.js';
+import { StorageError } from '../../core/errors.js';
+import { skip } from '../support/skip.js';
+import { SqliteStore } from './sqlite-store.js';
+
+const errorOf = async (work: Promise<unknown>): Promise<StorageError> => {
+  const error = await work.then(
+    () => expect.fail('it succeeded'),
+    (reason) => reason,
+  );
+  expect(error).to.be.instanceOf(StorageError);
+  return error;
+};
+
+/** The id of a user without special rights. */
+const UNPRIVILEGED = 65_534;
+
+/** Runs a task without the rights of root. */
+const unprivileged = async <T>(context: Mocha.Context, task: () => Promise<T>): Promise<T> => {
+  if (process.getuid?.() !== 0) skip(context, 'only root can change to another user');
+  process.setegid!(UNPRIVILEGED);
+  process.seteuid!(UNPRIVILEGED);
+  try {
+    return await task();
+  } finally {
+    process.seteuid!(0);
+    process.setegid!(0);
+  }
+};
+
+describe('the SQLite adapter and files that it cannot use', () => {
+  let store: SqliteStore;
+  beforeEach(async () => {
+    store = await SqliteStore.create();
+  });
+  afterEach(() => store.remove());
+
+  it('waits for the first publication if the file is missing, and does not create it', async () => {
+    const adapter = await store.opened();
+    expect(store.problems).to.deep.equal(['There is no dataset yet.']);
+    expect((await errorOf(adapter.ping())).message).to.include(`There is no database ${store.path}`);
+    expect(await adapter.versions.list()).to.deep.equal([]);
+    expect(
+      (
+        await errorOf(
+          readFile(store.path).catch((cause) => Promise.reject(new StorageError('unavailable', '', { cause }))),
+        )
+      ).cause,
+    ).to.have.property('code', 'ENOENT');
+    await adapter.publish(datasetOf());
+    expect(versionOf(adapter)).to.equal(FIRST);
+    expect(store.problems.at(-1)).to.equal(undefined);
+  });
+
+  it('rejects a missing folder when it opens, and creates it when it publishes', async () => {
+    const adapter = store.adapter(collections, 'missing/data.db');
+    const { code, message } = await errorOf(adapter.open());
+    expect([code, message]).to.deep.equal([
+      'unavailable',
+      `The folder of ${join(store.folder, 'missing/data.db')} cannot be read: it does not exist, or its folder does not.`,
+    ]);
+    await adapter.publish(datasetOf());
+    expect(versionOf(adapter)).to.equal(FIRST);
+  });
+
+  it('never changes a file that is not a database', async () => {
+    const text = 'permit_no,city\n1,Oslo\n'.repeat(100);
+    await writeFile(store.path, text);
+    const message = `The database ${store.path} cannot be used: it is not an SQLite database.`;
+    expect(await errorOf(store.adapter().open())).to.include({ code: 'unavailable', message });
+    expect(await errorOf(store.adapter().publish(datasetOf()))).to.include({ code: 'unavailable', message });
+    expect(await readFile(store.path, 'utf8')).to.equal(text);
+  });
+
+  it('never changes a database of another application', async () => {
+    const other = new Database(store.path);
+    other.exec(
+      'CREATE TABLE version (id INTEGER PRIMARY KEY, published_at INTEGER); INSERT INTO version VALUES (1, NULL)',
+    );
+    const message = `The database ${store.path} belongs to another application. Name another file.`;
+    expect(await errorOf(store.adapter().open())).to.include({ code: 'unavailable', message });
+    expect(await errorOf(store.adapter().publish(datasetOf()))).to.include({ code: 'unavailable', message });
+    expect(other.prepare('SELECT count(*) FROM version').raw().get()).to.deep.equal([1]);
+    other.close();
+  });
+
+  it('rejects a database of a later version of the program', async () => {
+    await (await store.opened()).publish(datasetOf());
+    const other = new Database(store.path);
+    other.exec('PRAGMA user_version = 2');
+    other.close();
+    const message = `The database ${store.path} was written by a later version of this program.`;
+    expect(await errorOf(store.adapter().open())).to.include({ code: 'unavailable', message });
+  });
+
+  it('publishes into an empty file', async () => {
+    await writeFile(store.path, '');
+    const adapter = await store.opened();
+    await adapter.publish(datasetOf());
+    expect(versionOf(adapter)).to.equal(FIRST);
+  });
+
+  it('reads a file in a folder that the user cannot write to, and cannot publish into it', async function () {
+    const owner = await store.opened();
+    await owner.publish(datasetOf());
+    await owner.close();
+    await chmod(store.folder, 0o755);
+    await unprivileged(this, async () => {
+      const adapter = await store.opened();
+      const found = await withSnapshot({ adapter }, (snapshot) => find(snapshot, items));
+      expect(found).to.deep.equal(rows['items']);
+      const { code, message } = await errorOf(adapter.publish(anotherDataset()));
+      expect(code).to.equal('unavailable');
+      expect(message).to.match(/^Nothing can be published into .*data\.db: .*permission/);
+    });
+  });
+
+  it('says that the file cannot be opened without permission to read it', async function () {
+    await (await store.opened()).publish(datasetOf());
+    await chmod(store.folder, 0o755);
+    await chmod(store.path, 0o600);
+    await unprivileged(this, async () => {
+      const { code, message } = await errorOf(store.adapter().open());
+      expect(code).to.equal('unavailable');
+      expect(message).to.match(/^The database .*data\.db cannot be used: this user has no permission to open it/);
+    });
+  });
+
+  it('rejects with unavailable on a full disk, keeps the current version, and publishes again with space', async function () {
+    const disk = join(store.folder, 'disk');
+    await mkdir(disk);
+    try {
+      execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1500k', 'none', disk], { stdio: 'ignore' });
+    } catch {
+      skip(this, 'file systems cannot be mounted here');
+    }
+    const adapter = store.adapter(collections, 'disk/data.db');
+    try {
+      await adapter.open();
+      await adapter.publish(datasetOf());
+      const large = Array.from({ length: 5000 }, (_, i) => ({
+        id: `x${String(i).padStart(4, '0')}`,
+        grade: 'a',
+        rank: i,
+        label: 'x'.repeat(500),
+      }));
+      const error = await errorOf(adapter.publish(datasetOf(SECOND, SECOND_CREATED, { ...rows, items: large })));
+      expect([error.code, error.message]).to.deep.equal([
+        'unavailable',
+        `The database ${join(disk, 'data.db')} cannot be used: the disk is full.`,
+      ]);
+      expect(versionOf(adapter)).to.equal(FIRST);
+      expect(await withSnapshot({ adapter }, (snapshot) => find(snapshot, items))).to.deep.equal(rows['items']);
+      execFileSync('mount', ['-o', 'remount,size=16m', disk]);
+      await adapter.publish(anotherDataset());
+      expect(versionOf(adapter)).to.equal(SECOND);
+    } finally {
+      await adapter.close();
+      execFileSync('umount', ['-l', disk]);
+    }
+  });
+
+  it('opens a database when another process has released its lock', async () => {
+    const copy = await publishedCopy();
+    const other = new Database(copy);
+    other.exec('PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE');
+    const adapter = store.adapter(collections, 'copy.db');
+    const opening = adapter.open();
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    other.exec('COMMIT; PRAGMA journal_mode = WAL');
+    other.close();
+    await opening;
+    expect(versionOf(adapter)).to.equal(FIRST);
+  });
+
+  it('reports a damaged database as unavailable, with advice', async () => {
+    const copy = await publishedCopy();
+    const bytes = await readFile(copy);
+    await writeFile(copy, bytes.fill(0x5a, 4096));
+    const { code, message } = await errorOf(store.adapter(collections, 'copy.db').open());
+    expect([code, message]).to.deep.equal([
+      'unavailable',
+      `The database ${copy} cannot be used: it is damaged; restore it from a backup.`,
+    ]);
+  });
+
+  /** Returns the path of a published database that no connection has open. */
+  const publishedCopy = async (): Promise<string> => {
+    await (await store.opened()).publish(datasetOf());
+    const copy = join(store.folder, 'copy.db');
+    await copyFile(store.path, copy);
+    return copy;
+  };
+});
+
+describe('a version in SQLite that does not fit', () => {
+  let store: SqliteStore;
+  beforeEach(async () => {
+    store = await SqliteStore.create();
+  });
+  afterEach(() => store.remove());
+
+  const withOrder = new Map([...collections, ['items', { ...items, orders: [...items.orders!, ['label', 'id']] }]]);
+
+  it('is rejected if it lacks an order, and replaced by the same rows with the order', async () => {
+    const before = await store.opened();
+    await before.publish(datasetOf());
+    await before.close();
+    const adapter = store.adapter(withOrder);
+    const { code, message } = await errorOf(adapter.open());
+    expect([code, message]).to.deep.equal([
+      'invalid_dataset',
+      `The version ${FIRST} was published without the order [label, id] of "items": publish the dataset again with this configuration.`,
+    ]);
+    expect((await errorOf(adapter.publish(anotherDataset(FIRST)))).code).to.equal('conflict');
+    const repairs: string[] = [];
+    await adapter.publish(datasetOf(), { onRepair: (reason) => repairs.push(reason) });
+    expect(repairs).to.deep.equal([`version ${FIRST}: it was published without the order [label, id] of "items"`]);
+    expect(versionOf(adapter)).to.equal(FIRST);
+    expect(await adapter.versions.list()).to.have.length(1);
+    expect((await adapter.audit.verify()).faults).to.deep.equal([]);
+  });
+
+  it('is kept out while the previous one is served', async () => {
+    const adapter = await store.opened(withOrder);
+    await adapter.publish(datasetOf());
+    const other = await store.opened();
+    await other.publish(anotherDataset());
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(versionOf(adapter)).to.equal(FIRST);
+    expect(store.problems).to.include('A new version was published for another configuration and is not served.');
+    await adapter.publish(anotherDataset(THIRD, '2024-05-01T00:00:00Z'));
+    expect(versionOf(adapter)).to.equal(THIRD);
+    expect(store.problems.at(-1)).to.equal(undefined);
+  });
+
+  it('has its edited rows named by the audit, and is repaired by a publication', async () => {
+    const adapter = await store.opened();
+    await adapter.publish(anotherDataset());
+    const other = new Database(store.path);
+    other.exec(`UPDATE rows_1_0 SET json = '{"id":"edited"}' WHERE rowid = 3`);
+    other.close();
+    const { notes } = await adapter.audit.verify();
+    expect(notes).to.deep.equal([`version "${SECOND}": the collection "items" has other rows where 24 were published`]);
+    await adapter.publish(anotherDataset());
+    expect(await withSnapshot({ adapter }, (snapshot) => find(snapshot, items))).to.deep.equal(itemsOf(SECOND));
+  });
+});
+
+describe('an edited audit in SQLite', () => {
+  it('is reported by verify()', async () => {
+    const store = await SqliteStore.create();
+    try {
+      const adapter = await store.opened();
+      await adapter.publish(datasetOf());
+      await adapter.publish(anotherDataset());
+      const other = new Database(store.path);
+      other.exec(`UPDATE data_audit SET entry = json_set(entry, '$.by', 'somebody') WHERE n = 1`);
+      expect((await adapter.audit.verify()).faults).to.deep.equal(['entry 1 was changed after it was written']);
+      other.exec('DELETE FROM data_audit WHERE n = 2');
+      other.close();
+      expect((await adapter.audit.verify()).faults.join()).to.include('the newest entry is missing');
+    } finally {
+      await store.remove();
+    }
+  });
+});

@@ -1,0 +1,59 @@
+/** SQLite adapters over a temporary database, with what they reported. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { collections } from '../../adapters/conformance/fixture.js';
+import sqlite from '../../adapters/sqlite/index.js';
+import type { Collection } from '../../core/contracts/dataset.js';
+import { systemClock } from '../../core/contracts/runtime.js';
+import type { AdapterContext, StorageAdapter } from '../../core/contracts/storage.js';
+
+export const contextIn = (
+  folder: string,
+  declared: ReadonlyMap<string, Collection> = collections,
+  problem: AdapterContext['problem'] = () => {},
+): AdapterContext => ({
+  collections: declared,
+  logger: pino({ level: 'silent' }),
+  clock: systemClock,
+  resolvePath: (path) => join(folder, path),
+  changed: () => {},
+  problem,
+});
+
+type Publishing = StorageAdapter & Required<Pick<StorageAdapter, 'publish' | 'versions' | 'audit'>>;
+
+export class SqliteStore {
+  readonly problems: (string | undefined)[] = [];
+  readonly #adapters: StorageAdapter[] = [];
+
+  private constructor(readonly folder: string) {}
+
+  static async create(): Promise<SqliteStore> {
+    return new SqliteStore(await mkdtemp(join(tmpdir(), 'sqlite-adapter-')));
+  }
+
+  get path(): string {
+    return join(this.folder, 'data.db');
+  }
+
+  /** An adapter that is not open. */
+  adapter(declared?: ReadonlyMap<string, Collection>, path = 'data.db'): Publishing {
+    const context = contextIn(this.folder, declared, (sentence) => this.problems.push(sentence));
+    const adapter = sqlite.create({ path, pollMs: 20 }, context) as Publishing;
+    this.#adapters.push(adapter);
+    return adapter;
+  }
+
+  async opened(declared?: ReadonlyMap<string, Collection>): Promise<Publishing> {
+    const adapter = this.adapter(declared);
+    await adapter.open();
+    return adapter;
+  }
+
+  async remove(): Promise<void> {
+    for (const adapter of this.#adapters) await adapter.close();
+    await rm(this.folder, { recursive: true, force: true });
+  }
+}
