@@ -29,7 +29,10 @@ const summary = ({ index, series, dropped, ...report }: ImportReport): string =>
   const lines = [
     `${report.directory} is now version ${report.version}, vintage ${report.vintage}.`,
     ...(index ? [`  metro_hpi: ${count.format(index.markets)} markets, ${count.format(index.values)} values`] : []),
-    ...series.map(({ series_id, values }) => `  ${series_id}: ${count.format(values)} values`),
+    ...series.map(
+      ({ series_id, cadence, values }) =>
+        `  ${series_id}: ${count.format(values)} values, ${cadence}${cadence === 'irregular' ? ' (the dates fit no usual cadence)' : ''}`,
+    ),
     ...section('Not read:', report.ignored),
     ...section(`Left out, ${report.badRows} bad ${report.badRows === 1 ? 'row' : 'rows'}:`, report.faults),
     ...section(

@@ -289,6 +289,8 @@ export type MacroObservation = {
   readonly cbsa?: string;
   /** The price index by which values are divided. Only with `units=real`. */
   readonly deflator?: string;
+  /** The month in whose prices values are stated. Only with `units=real`. */
+  readonly base_period?: string;
 };
 
 export type Market = {
@@ -361,6 +363,8 @@ export type Series = {
   readonly observation_end: string | null;
   readonly last_updated: string | null;
   readonly notes: string | null;
+  /** Values of the parameter `units` of `/observations` that apply to the series. */
+  readonly supported_units: readonly ('level' | 'change' | 'log' | 'yoy' | 'real')[];
 };
 
 export type Status = {
@@ -432,7 +436,7 @@ export interface Paths {
       readonly sort?: string;
       /** Keys of each row, separated by commas: id, cbsa, name, signal, risk_score, yoy_price, forecast_12m. Rows keep the original order of keys. */
       readonly fields?: string;
-      /** Maximum number of rows of a page. The header `Link` has the URL of the next page. Default: all rows. */
+      /** Maximum number of rows of a page. A page with filters may have fewer. The header `Link` has the URL of the next page. Default: all rows. */
       readonly limit?: number;
       /** Start of the page. Copy it from the `next` link of the previous page, and keep the other parameters. */
       readonly after?: string;
@@ -510,7 +514,7 @@ export interface Paths {
       readonly sort?: string;
       /** Keys of each row, separated by commas: id, cbsa, name, signal, risk_score, yoy_price, forecast_12m. Rows keep the original order of keys. */
       readonly fields?: string;
-      /** Maximum number of rows of a page. The header `Link` has the URL of the next page. Default: all rows. */
+      /** Maximum number of rows of a page. A page with filters may have fewer. The header `Link` has the URL of the next page. Default: all rows. */
       readonly limit?: number;
       /** Start of the page. Copy it from the `next` link of the previous page, and keep the other parameters. */
       readonly after?: string;
@@ -642,7 +646,7 @@ export interface Paths {
       readonly until?: string;
       /** Restricts `metro_hpi` to these markets: codes of 5 digits, separated by commas. */
       readonly cbsa?: string;
-      /** `level`: as published. `change`: difference from the previous period or trading day. `log`: natural logarithm. `yoy`: percent change from the same period of the previous year. `real`: in prices of 1982-84, the level / CPIAUCSL * 100. For a quarter or a year, CPIAUCSL is the mean of its published months; rows have a `deflator`. Values that cannot be computed are left out. Computed values have 8 decimals. */
+      /** `level`: as published. `change`: difference from the previous period, or from the previous observation of daily and irregular series. `log`: natural logarithm. `yoy`: percent change from the same period of the previous year; from 52 weeks before for weekly series; from the last observation at or before the same date for daily and irregular ones. `real`: amounts of money and price indexes in prices of the month `base_period`, which is the newest month of CPIAUCSL. A longer period is divided by the mean of its months, and left out if one is missing. Values that cannot be computed are left out. Computed values have 8 decimals. */
       readonly units?: 'level' | 'change' | 'log' | 'yoy' | 'real';
       /** The format of the response. It overrides the header `Accept`. Default: JSON. */
       readonly format?: 'json' | 'csv' | 'ndjson' | 'parquet';
@@ -678,7 +682,7 @@ export interface Paths {
       readonly sort?: string;
       /** Keys of each row, separated by commas: cbsa, name, signal, risk_score, forecast_12m, lower_80, upper_80, run_id, run_at, model_version. Rows keep the original order of keys. */
       readonly fields?: string;
-      /** Maximum number of rows of a page. The header `Link` has the URL of the next page. Default: all rows. */
+      /** Maximum number of rows of a page. A page with filters may have fewer. The header `Link` has the URL of the next page. Default: all rows. */
       readonly limit?: number;
       /** Start of the page. Copy it from the `next` link of the previous page, and keep the other parameters. */
       readonly after?: string;

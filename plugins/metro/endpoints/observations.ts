@@ -11,7 +11,8 @@ import {
   type SnapshotReader,
   version,
 } from 'metro-forecast-api/plugin';
-import { cbsa, date, hpi, METRO_HPI, markets, observations, type Series, series, text } from '../collections.js';
+import { cbsa, date, hpi, METRO_HPI, markets, observations, series, text } from '../collections.js';
+import { seriesRoute } from './series-route.js';
 import { cbsaParameter, listed, listOf, marketNotFound, requireMarket } from './shared.js';
 import {
   checkSpan,
@@ -23,7 +24,7 @@ import {
   type Span,
   spanParameters,
 } from './spans.js';
-import { DEFLATOR, UNITS, type Units, unitsOf } from './units.js';
+import { DEFLATOR, type Described, type Prices, UNITS, type Units, unitsOf, unsupported } from './units.js';
 
 const seriesNotFound = defineError({
   code: 'series_not_found',
@@ -43,6 +44,7 @@ const macroObservation = {
     value: { type: 'number', description: 'Value in the units of the series, or in the requested `units`.' },
     cbsa: { ...cbsa, description: 'Code of the market. Only in rows of `metro_hpi`.' },
     deflator: { ...text, description: 'The price index by which values are divided. Only with `units=real`.' },
+    base_period: { ...date, description: 'The month in whose prices values are stated. Only with `units=real`.' },
   },
 } as const;
 
@@ -54,17 +56,25 @@ const columnsFor = ({ series_id, units }: { readonly series_id: string; readonly
   'period_start',
   'value',
   'cbsa',
-  ...(units === 'real' ? ['deflator'] : []),
+  ...(units === 'real' ? ['deflator', 'base_period'] : []),
 ];
 
-/** The deflator by month. @throws ApiError with status 400 if the snapshot does not have it */
-const pricesOf = async (snapshot: SnapshotReader): Promise<ReadonlyMap<string, number>> => {
-  if (!(await snapshot.get(series, [DEFLATOR]))) {
-    const advice = `this service does not have ${DEFLATOR}, the consumer price index that "real" divides by`;
-    throw invalidParameter('query', 'units', `must be one of level, change, log, yoy here: ${advice}`);
-  }
+/** Consumer prices. Values are stated in prices of the newest month. @throws ApiError with status 400 without them */
+const pricesOf = async (snapshot: SnapshotReader): Promise<Prices> => {
   const rows = await snapshot.find(observations, { equal: { series_id: DEFLATOR } });
-  return new Map(rows.map(({ period_start, value }) => [period_start, value]));
+  const months = new Map(rows.map(({ period_start, value }) => [period_start, value]));
+  const base = rows.at(-1)?.period_start;
+  if (base !== undefined) return { months, base };
+  const advice = `this service does not have ${DEFLATOR}, the consumer price index that "real" divides by`;
+  throw invalidParameter('query', 'units', `must be one of level, change, log, yoy here: ${advice}`);
+};
+
+/** @throws ApiError with status 400 for a series that does not support the units */
+const checkUnits = (units: Units, catalogued: readonly Described[]): void => {
+  for (const one of catalogued) {
+    const reason = unsupported(units, one);
+    if (reason) throw invalidParameter('query', 'units', `must not be ${units} here: ${units} ${reason}`);
+  }
 };
 
 interface Level {
@@ -88,12 +98,12 @@ async function* levelsOf(
 
 interface RowsOptions extends Span {
   /** In the sequence of `series_id`. */
-  readonly catalogued: readonly Pick<Series, 'series_id' | 'cadence'>[];
+  readonly catalogued: readonly Described[];
   /** Of markets; undefined for all. */
   readonly codes: readonly string[] | undefined;
   readonly units: Units;
   /** For `real`. */
-  readonly prices: ReadonlyMap<string, number> | undefined;
+  readonly prices: Prices | undefined;
 }
 
 type MakeRow = (cbsa: string | undefined, period_start: string, value: number) => MacroObservation;
@@ -102,15 +112,16 @@ type MakeRow = (cbsa: string | undefined, period_start: string, value: number) =
  * Makes the rows of one series. Rows of a kind come from one object literal, which V8 makes and serializes several times
  * as fast as objects with conditional properties.
  */
-const rowMaker = (series_id: string, isNamed: boolean, isReal: boolean): MakeRow => {
+const rowMaker = (series_id: string, isNamed: boolean, base_period: string | undefined): MakeRow => {
   const deflator = DEFLATOR;
   const isOfMarkets = series_id === METRO_HPI;
-  if (isReal) {
+  if (base_period !== undefined) {
     if (isNamed && isOfMarkets)
-      return (cbsa, period_start, value) => ({ series_id, period_start, value, cbsa: cbsa!, deflator });
-    if (isNamed) return (_, period_start, value) => ({ series_id, period_start, value, deflator });
-    if (isOfMarkets) return (cbsa, period_start, value) => ({ period_start, value, cbsa: cbsa!, deflator });
-    return (_, period_start, value) => ({ period_start, value, deflator });
+      return (cbsa, period_start, value) => ({ series_id, period_start, value, cbsa: cbsa!, deflator, base_period });
+    if (isNamed) return (_, period_start, value) => ({ series_id, period_start, value, deflator, base_period });
+    if (isOfMarkets)
+      return (cbsa, period_start, value) => ({ period_start, value, cbsa: cbsa!, deflator, base_period });
+    return (_, period_start, value) => ({ period_start, value, deflator, base_period });
   }
   if (isNamed && isOfMarkets) return (cbsa, period_start, value) => ({ series_id, period_start, value, cbsa: cbsa! });
   if (isNamed) return (_, period_start, value) => ({ series_id, period_start, value });
@@ -124,7 +135,7 @@ async function* rowsOf(snapshot: SnapshotReader, { catalogued, codes, units, pri
   const isWhole = since === '' || units === 'change' || units === 'yoy';
   const span: Span = { ...(!isWhole && { since }), ...(until !== undefined && { until }) };
   for (const { series_id, cadence } of catalogued) {
-    const makeRow = rowMaker(series_id, catalogued.length > 1, prices !== undefined);
+    const makeRow = rowMaker(series_id, catalogued.length > 1, prices?.base);
     let market: string | undefined;
     let compute = unitsOf(units, cadence, prices);
     for await (const batch of levelsOf(snapshot, series_id, codes, span)) {
@@ -176,10 +187,13 @@ export default definePlugin({
           },
           units: {
             description:
-              '`level`: as published. `change`: difference from the previous period or trading day. `log`: natural ' +
-              'logarithm. `yoy`: percent change from the same period of the previous year. `real`: in prices of 1982-84, ' +
-              'the level / CPIAUCSL * 100. For a quarter or a year, CPIAUCSL is the mean of its published months; rows ' +
-              'have a `deflator`. Values that cannot be computed are left out. Computed values have 8 decimals.',
+              '`level`: as published. `change`: difference from the previous period, or from the previous observation of ' +
+              'daily and irregular series. `log`: natural logarithm. `yoy`: percent change from the same period of the ' +
+              'previous year; from 52 weeks before for weekly series; from the last observation at or before the same ' +
+              'date for daily and irregular ones. `real`: amounts of money and price indexes in prices of the month ' +
+              '`base_period`, which is the newest month of CPIAUCSL. A longer period is divided by the mean of its ' +
+              'months, and left out if one is missing. Values that cannot be computed are left out. Computed values ' +
+              'have 8 decimals.',
             schema: { type: 'string', enum: UNITS, default: 'level' },
             example: 'level',
           },
@@ -219,50 +233,23 @@ export default definePlugin({
       async handler({ series_id, cbsa, ...asked }, { snapshot }) {
         const codes = cbsa === undefined ? undefined : listed(cbsa);
         for (const code of codes ?? []) await requireMarket(snapshot, code);
-        const catalogued: Pick<Series, 'series_id' | 'cadence'>[] = [];
+        const catalogued: Described[] = [];
         for (const id of listed(series_id)) {
           const entry = await snapshot.get(series, [id]);
           if (entry) catalogued.push(entry);
-          else if (id === METRO_HPI) catalogued.push({ series_id: id, cadence: 'quarterly' });
+          else if (id === METRO_HPI)
+            catalogued.push({ series_id: id, kind: 'metro', title: id, units: 'Index', cadence: 'quarterly' });
           else
             throw new ApiError(
               seriesNotFound,
               `There is no series ${JSON.stringify(excerpt(id))}. /series lists all of them.`,
             );
         }
+        checkUnits(asked.units, catalogued);
         const prices = asked.units === 'real' ? await pricesOf(snapshot) : undefined;
         return { data: rowsOf(snapshot, { ...asked, catalogued, codes, prices }) };
       },
     }),
-    dataRoute({
-      path: '/series',
-      operationId: 'listSeries',
-      vintages: true,
-      summary: 'The catalogue of every published series',
-      description: 'Ordered by `series_id`, with cadence, source and span.',
-      response: {
-        description: 'All series.',
-        schema: listOf({ title: 'Series', ...series.schema }),
-        example: {
-          data: [
-            {
-              series_id: METRO_HPI,
-              title: 'House Price Index, all transactions, by metro',
-              kind: 'metro',
-              geography: 'US metropolitan areas and divisions',
-              cadence: 'quarterly',
-              source: 'FHFA',
-              units: 'Index, 1995 Q1 = 100',
-              seasonal_adjustment: 'NSA',
-              observation_start: '1975-07-01',
-              observation_end: '2025-10-01',
-              last_updated: '2026-02-24T00:00:00Z',
-              notes: 'This product uses FHFA data but is neither endorsed nor certified by FHFA',
-            },
-          ],
-        },
-      },
-      handler: async (_input, { snapshot }) => ({ data: await snapshot.find(series) }),
-    }),
+    seriesRoute,
   ],
 });

@@ -1,12 +1,45 @@
 /** The units of observations, such as changes in percent, computed from levels. */
 import { type Cadence, nextPeriod } from 'metro-forecast-api/plugin';
-import { monthsIn } from '../periods.js';
+import type { Series } from '../collections.js';
+import { addDays, isNextPeriod, monthsIn } from '../periods.js';
 
 export const UNITS = ['level', 'change', 'log', 'yoy', 'real'] as const;
 export type Units = (typeof UNITS)[number];
 
-/** The consumer price index that `real` divides by: 1982-84 = 100. */
+/** The consumer price index that `real` divides by. */
 export const DEFLATOR = 'CPIAUCSL';
+
+/** Consumer prices by month, and the month in whose prices real values are stated. */
+export interface Prices {
+  readonly months: ReadonlyMap<string, number>;
+  readonly base: string;
+}
+
+/** What decides which units a series supports. */
+export type Described = Pick<Series, 'series_id' | 'kind' | 'title' | 'units' | 'cadence'>;
+
+const ADJUSTED = /\breal\b(?! estate)|\bchained\b|\bconstant\b|\binflation\b/i;
+const MONEY = /dollar|\busd\b|\$/i;
+/** Dollars of a year are adjusted already. Exchange rates are not amounts of money. */
+const NOT_MONEY = /\b\d{4}|adjusted|\bto one\b|percent/i;
+const PRICE_INDEX =
+  /\b(prices?|costs?|rents?|wages?|earnings|compensation|stocks?)\b|S&P|Nasdaq|Dow Jones|Wilshire|Case-Shiller/i;
+
+/** Whether inflation is part of the values: amounts of money, and indexes of prices. */
+const isNominal = ({ kind, title, units }: Described): boolean => {
+  if (kind === 'metro') return true;
+  if (ADJUSTED.test(`${title} ${units}`)) return false;
+  return (MONEY.test(units) && !NOT_MONEY.test(units)) || (/\bindex\b/i.test(units) && PRICE_INDEX.test(title));
+};
+
+/** The reason why a series does not support units. Undefined if it does. */
+export const unsupported = (units: Units, one: Described): string | undefined => {
+  if (units === 'yoy' && one.cadence === 'five-year')
+    return `does not apply to ${one.series_id}, which has one value in five years`;
+  if (units === 'real' && !isNominal(one))
+    return `applies to amounts of money and price indexes only, and ${one.series_id} is in "${one.units}"`;
+  return undefined;
+};
 
 const SCALE = 1e8;
 
@@ -21,48 +54,80 @@ const rounded = (value: number): number => {
   return isExact ? nearest / SCALE : Number(value.toFixed(8));
 };
 
-/** The mean of the price indexes that are published for the months of a period. */
-const priceIn = (prices: ReadonlyMap<string, number>, start: string, cadence: Cadence): number | undefined => {
-  const published: number[] = [];
+/**
+ * The mean price index of the months of a period, or of the month of a shorter period. Undefined if a month is missing.
+ * Values of five years are counted in the first one.
+ */
+const priceIn = ({ months }: Prices, start: string, cadence: Cadence): number | undefined => {
+  const count = Math.min(monthsIn(cadence) ?? 1, 12);
+  let sum = 0;
   let month = `${start.slice(0, 7)}-01`;
-  for (let count = 0; count < (monthsIn(cadence) ?? 1); count++) {
-    const price = prices.get(month);
-    if (price !== undefined) published.push(price);
+  for (let done = 0; done < count; done++) {
+    const price = months.get(month);
+    if (price === undefined) return undefined;
+    sum += price;
     month = nextPeriod(month, 'monthly');
   }
-  return published.length === 0 ? undefined : published.reduce((sum, price) => sum + price, 0) / published.length;
+  return sum / count;
 };
 
-/** The same day of the previous year. 29 February has none. */
-const yearBefore = (day: string): string => `${String(Number(day.slice(0, 4)) - 1).padStart(4, '0')}${day.slice(4)}`;
+/** The same day of the previous year; 28 February for 29 February. */
+const yearBefore = (day: string): string =>
+  `${String(Number(day.slice(0, 4)) - 1).padStart(4, '0')}${day.slice(4).replace('02-29', '02-28')}`;
+
+/** Days of the observation that counts as a year earlier: the last one from `since` to `until`. */
+const yearEarlier = (period: string, cadence: Cadence): { since: string; until: string } => {
+  // Holidays move the observation of a week by up to three days.
+  if (cadence === 'weekly' || cadence === 'biweekly')
+    return { since: addDays(period, -52 * 7 - 3), until: addDays(period, -52 * 7 + 3) };
+  const until = yearBefore(period);
+  if (cadence === 'irregular') return { since: '', until };
+  // No market is closed for longer than a week. Older values show that the series was interrupted.
+  return { since: cadence === 'daily' ? addDays(until, -7) : until, until };
+};
+
+/** Returns the level a year before each period. The periods must ascend. */
+const levelsYearEarlier = (cadence: Cadence) => {
+  const known: { readonly period: string; readonly level: number }[] = [];
+  let at = -1;
+  return (period: string, level: number): number | undefined => {
+    known.push({ period, level });
+    const { since, until } = yearEarlier(period, cadence);
+    while (at + 1 < known.length && (known[at + 1] as { period: string }).period <= until) at++;
+    const found = known[at];
+    return found && found.period >= since ? found.level : undefined;
+  };
+};
 
 /**
  * From the levels of one series, oldest first, to values of these units; undefined where one cannot be computed.
- * @param prices of `DEFLATOR` by month, for `real`
+ * @param prices for `real`
  */
 export const unitsOf = (
   units: Units,
   cadence: Cadence,
-  prices: ReadonlyMap<string, number> = new Map(),
+  prices?: Prices,
 ): ((period: string, level: number) => number | undefined) => {
-  const levels = new Map<string, number>();
+  if (units === 'level') return (_, level) => level;
+  if (units === 'log') return (_, level) => (level > 0 ? rounded(Math.log(level)) : undefined);
+  if (units === 'yoy') {
+    const earlier = levelsYearEarlier(cadence);
+    return (period, level) => {
+      const then = earlier(period, level);
+      return then === undefined || then === 0 ? undefined : rounded((level / then - 1) * 100);
+    };
+  }
+  if (units === 'real') {
+    const now = prices?.months.get(prices.base);
+    return (period, level) => {
+      const then = prices && priceIn(prices, period, cadence);
+      return then === undefined || now === undefined ? undefined : rounded((level / then) * now);
+    };
+  }
   let before: { readonly period: string; readonly level: number } | undefined;
   return (period, level) => {
     const previous = before;
     before = { period, level };
-    if (units === 'level') return level;
-    if (units === 'log') return level > 0 ? rounded(Math.log(level)) : undefined;
-    if (units === 'real') {
-      const price = priceIn(prices, period, cadence);
-      return price === undefined ? undefined : rounded((level / price) * 100);
-    }
-    if (units === 'yoy') {
-      const then = levels.get(yearBefore(period));
-      levels.set(period, level);
-      return then === undefined || then === 0 ? undefined : rounded((level / then - 1) * 100);
-    }
-    // Trading days have no fixed distance, so the previous observation is the previous period.
-    const isNext = previous && (cadence === 'daily' || nextPeriod(previous.period, cadence) === period);
-    return isNext ? rounded(level - previous.level) : undefined;
+    return previous && isNextPeriod(previous.period, period, cadence) ? rounded(level - previous.level) : undefined;
   };
 };

@@ -5,7 +5,8 @@ import { quarterStart } from '../periods.js';
 import { freshness } from '../release-calendar.js';
 import { rounded } from '../rounding.js';
 import { FHFA_CADENCE, type MetroIndex } from './fhfa.js';
-import { FRED_CATALOG, type MacroSeries } from './fred.js';
+import type { MacroSeries } from './fred.js';
+import { fredEntryOf } from './fred-catalog.js';
 
 export const FHFA_ATTRIBUTION = 'This product uses FHFA data but is neither endorsed nor certified by FHFA';
 
@@ -89,7 +90,7 @@ export const metroEntry = (areas: readonly MetroIndex[], loadedAt: string): Entr
 
 /** @param loadedAt RFC 3339, UTC */
 export const macroEntry = ({ id, cadence, days }: MacroSeries, loadedAt: string): Entry => {
-  const known = FRED_CATALOG.get(id);
+  const known = fredEntryOf(id);
   const series: Series = {
     series_id: id,
     title: known?.title ?? id,

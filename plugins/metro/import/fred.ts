@@ -1,9 +1,9 @@
-/** Reads a series as FRED offers it for download (`fredgraph.csv?id=<SERIES>`). */
+/** Reads series as FRED offers them for download (`fredgraph.csv?id=<SERIES>`). */
 import { basename } from 'node:path';
 import type { Cadence } from 'metro-forecast-api/plugin';
-import type { Series } from '../collections.js';
-import { inferCadence, isDay } from '../periods.js';
+import { inferCadence, isDay, monthsIn } from '../periods.js';
 import type { Row } from './csv.js';
+import { fredEntryOf } from './fred-catalog.js';
 import type { ImportErrors } from './import-errors.js';
 
 /** One series: ascending days, and one value for each. Days without a value are left out. */
@@ -16,6 +16,9 @@ export interface MacroSeries {
 
 const ID = /^[A-Z0-9][A-Z0-9_.-]*$/;
 const NUMBER = /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i;
+/** Number of dates from which their cadence overrules the catalog. */
+const ENOUGH = 4;
+const isNumber = (text: string): boolean => NUMBER.test(text) && Number.isFinite(Number(text));
 const isMissing = (value: string) => value === '' || value === '.';
 
 /** `UNRATE` from `downloads/unrate.csv` or `https://host/UNRATE.csv?download`. */
@@ -26,103 +29,75 @@ const idFromName = (file: string): string => {
     .toUpperCase();
 };
 
-/** The rule that a row breaks, or its value, which is undefined if it is missing. */
-const readRow = ({ cells }: Row, cadence: Cadence | undefined): { rule: string } | { value: number | undefined } => {
-  const [day, text] = cells as [string, string];
-  if (cells.length !== 2) return { rule: `must have 2 cells (date, value), and has ${cells.length}` };
-  if (!isDay(day)) return { rule: `the date must be a day of the calendar like 2025-10-01, and is "${day}"` };
-  if (cadence !== undefined && /^(monthly|quarterly|annual)$/.test(cadence) && !day.endsWith('-01'))
-    return { rule: `the date of a ${cadence} value must be the first day of its period, and is "${day}"` };
-  if (isMissing(text)) return { value: undefined };
-  const value = NUMBER.test(text) ? Number(text) : Number.NaN;
-  if (!Number.isFinite(value)) return { rule: `the value must be a number, "." or empty, and is "${text}"` };
-  return { value };
+/** The rule that a row breaks, regardless of other rows. Undefined for a good row. */
+const ruleBroken = ([day = '', ...texts]: readonly string[], ids: readonly string[]): string | undefined => {
+  if (texts.length !== ids.length)
+    return `must have ${ids.length + 1} cells (date, value), and has ${texts.length + 1}`;
+  if (!isDay(day)) return `the date must be a day of the calendar like 2025-10-01, and is "${day}"`;
+  const cadence = ids.map((id) => fredEntryOf(id)?.cadence).find((each) => each && monthsIn(each) !== undefined);
+  if (cadence && !day.endsWith('-01'))
+    return `the date of a ${cadence} value must be the first day of its period, and is "${day}"`;
+  const bad = texts.find((text) => !isMissing(text) && !isNumber(text));
+  return bad === undefined ? undefined : `the value must be a number, "." or empty, and is "${bad}"`;
+};
+
+/** The cadence of the dates, if they are enough to decide. FRED offers series in longer periods than their own, too. */
+const cadenceOf = (id: string, days: readonly string[]): Cadence => {
+  const inferred = inferCadence(days);
+  const known = fredEntryOf(id)?.cadence;
+  return known !== undefined && (days.length < ENOUGH || inferred === 'irregular') ? known : inferred;
 };
 
 /**
- * Reads the rows of a file: a header `date,value`, `observation_date,<SERIES>` or `DATE,<SERIES>`, then dates
- * with values; a missing value is empty or `.`. The id is the column's name, or the file's if that is `value`. The
- * cadence is that of the catalog, or inferred from the dates. The order of rows does not matter. Rows that break a
- * rule are added to the errors and left out.
- *
- * @returns undefined if the whole file is unusable
+ * Reads the rows of a file: a header `date,value`, or `observation_date` or `DATE` with the ids of one or more series;
+ * then dates with values. A missing value is empty or `.`. The id of a column `value` is the name of the file. The
+ * cadence is inferred from the dates. The order of rows does not matter. Rows that break a rule are added to the errors
+ * and left out.
  */
 export const readFred = async (
   rows: AsyncIterable<readonly Row[]>,
   file: string,
   errors: ImportErrors,
-): Promise<MacroSeries | undefined> => {
-  let id: string | undefined;
-  const observations = new Map<string, number | undefined>();
+): Promise<MacroSeries[]> => {
+  let ids: string[] | undefined;
+  const seen = new Set<string>();
+  const columns: Map<string, number>[] = [];
+  const take = ({ cells }: Row, names: readonly string[]): string | undefined => {
+    const [day = '', ...texts] = cells;
+    const rule = ruleBroken(cells, names);
+    if (rule !== undefined) return rule;
+    if (seen.has(day)) return `there is more than one row for ${day}`;
+    seen.add(day);
+    for (const [i, text] of texts.entries()) if (!isMissing(text)) columns[i]?.set(day, Number(text));
+    return undefined;
+  };
   for await (const batch of rows) {
     for (const row of batch) {
-      if (id === undefined) {
-        const column = (row.cells[1] ?? '').toUpperCase();
-        id = column === 'VALUE' ? idFromName(file) : column;
-        continue;
+      if (ids !== undefined) {
+        const rule = take(row, ids);
+        if (rule !== undefined) errors.addRow(file, row.line, rule);
+      } else {
+        ids = row.cells.slice(1).map((cell) => (/^value$/i.test(cell) ? idFromName(file) : cell.toUpperCase()));
+        columns.push(...ids.map(() => new Map<string, number>()));
       }
-      const read = readRow(row, FRED_CATALOG.get(id)?.cadence);
-      const day = row.cells[0] as string;
-      if ('rule' in read) errors.addRow(file, row.line, read.rule);
-      else if (observations.has(day)) errors.addRow(file, row.line, `there is more than one row for ${day}`);
-      else observations.set(day, read.value);
     }
   }
-  if (id === undefined || !ID.test(id)) {
-    errors.addFile(file, `the series must be named by the second column or the file, and "${id ?? ''}" is no name`);
-    return undefined;
+  const unnamed = ids?.find((id) => !ID.test(id)) ?? (ids ? undefined : '');
+  if (ids === undefined || unnamed !== undefined) {
+    errors.addFile(file, `the series must be named by the header or the file, and "${unnamed}" is no name`);
+    return [];
   }
-  const cadence = FRED_CATALOG.get(id)?.cadence ?? inferCadence([...observations.keys()].sort());
-  const days = [...observations.keys()].filter((day) => observations.get(day) !== undefined).sort();
-  return { id, cadence, days, values: days.map((day) => observations.get(day) as number) };
+  const dates = [...seen].sort();
+  const isOnly = ids.length === 1;
+  return ids.map((id, i) => {
+    const column = columns[i] as Map<string, number>;
+    const days = [...column.keys()].sort();
+    // Series of other cadences in the same file add dates.
+    return {
+      id,
+      cadence: cadenceOf(id, isOnly ? dates : days),
+      days,
+      values: days.map((day) => column.get(day) as number),
+    };
+  });
 };
-
-interface FredEntry {
-  readonly title: string;
-  readonly cadence: Cadence;
-  readonly units: string;
-  readonly seasonal_adjustment: Series['seasonal_adjustment'];
-  /** The agency that compiles the series. */
-  readonly publisher: string;
-}
-
-const BLS = 'U.S. Bureau of Labor Statistics';
-const BEA = 'U.S. Bureau of Economic Analysis';
-const FED = 'Board of Governors of the Federal Reserve System';
-const CENSUS = 'U.S. Census Bureau and U.S. Department of Housing and Urban Development';
-
-const entry = (
-  title: string,
-  cadence: Cadence,
-  units: string,
-  seasonal_adjustment: FredEntry['seasonal_adjustment'],
-  publisher: string,
-): FredEntry => ({ title, cadence, units, seasonal_adjustment, publisher });
-
-const CPI = 'Consumer Price Index for All Urban Consumers';
-const yieldOf = (years: number) =>
-  `Market Yield on U.S. Treasury Securities at ${years}-Year Constant Maturity, Quoted on an Investment Basis`;
-
-/** Well-known series, with titles, units, adjustment and cadence as on their pages at fred.stlouisfed.org. */
-export const FRED_CATALOG: ReadonlyMap<string, FredEntry> = new Map([
-  ['CIVPART', entry('Labor Force Participation Rate', 'monthly', 'Percent', 'SA', BLS)],
-  ['CPIAUCSL', entry(`${CPI}: All Items in U.S. City Average`, 'monthly', 'Index 1982-1984=100', 'SA', BLS)],
-  [
-    'CPILFESL',
-    entry(`${CPI}: All Items Less Food and Energy in U.S. City Average`, 'monthly', 'Index 1982-1984=100', 'SA', BLS),
-  ],
-  ['DGS10', entry(yieldOf(10), 'daily', 'Percent', 'NSA', FED)],
-  ['DGS2', entry(yieldOf(2), 'daily', 'Percent', 'NSA', FED)],
-  ['FEDFUNDS', entry('Federal Funds Effective Rate', 'monthly', 'Percent', 'NSA', FED)],
-  ['GDP', entry('Gross Domestic Product', 'quarterly', 'Billions of Dollars', 'SAAR', BEA)],
-  ['GDPC1', entry('Real Gross Domestic Product', 'quarterly', 'Billions of Chained 2017 Dollars', 'SAAR', BEA)],
-  [
-    'HOUST',
-    entry('New Privately-Owned Housing Units Started: Total Units', 'monthly', 'Thousands of Units', 'SAAR', CENSUS),
-  ],
-  ['HSN1F', entry('New One Family Houses Sold: United States', 'monthly', 'Thousands', 'SAAR', CENSUS)],
-  ['INDPRO', entry('Industrial Production: Total Index', 'monthly', 'Index 2017=100', 'SA', FED)],
-  ['M2SL', entry('M2', 'monthly', 'Billions of Dollars', 'SA', FED)],
-  ['PAYEMS', entry('All Employees, Total Nonfarm', 'monthly', 'Thousands of Persons', 'SA', BLS)],
-  ['UNRATE', entry('Unemployment Rate', 'monthly', 'Percent', 'SA', BLS)],
-]);

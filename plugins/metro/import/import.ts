@@ -33,7 +33,7 @@ export interface ImportReport {
   readonly vintage: string;
   /** The imported index of FHFA; null if the sources have none. */
   readonly index: { readonly markets: number; readonly values: number } | null;
-  readonly series: readonly { readonly series_id: string; readonly values: number }[];
+  readonly series: readonly { readonly series_id: string; readonly cadence: Cadence; readonly values: number }[];
   /** Number of rows that were left out, and the first errors. */
   readonly badRows: number;
   readonly faults: readonly string[];
@@ -167,7 +167,7 @@ export const importInto = async (options: ImportOptions): Promise<ImportReport> 
     version,
     vintage,
     index: imported.index ? { markets: imported.index.length, values: sum(imported.index) } : null,
-    series: imported.macro.map(({ id, values }) => ({ series_id: id, values: values.length })),
+    series: imported.macro.map(({ id, cadence, values }) => ({ series_id: id, cadence, values: values.length })),
     badRows: errors.rows,
     faults: errors.listRows(),
     ignored: imported.ignored,

@@ -68,8 +68,9 @@ export const readInputs = async (
       if (areas.length === 0) errors.addFile(name, 'has no usable row');
       if (claim("FHFA's index", name)) index = areas;
     } else if (kind === 'fred') {
-      const series = await readFred(readRows(peeked.bytes, name, errors), name, errors);
-      if (series !== undefined && claim(`the series ${series.id}`, name)) macro.set(series.id, series);
+      for (const series of await readFred(readRows(peeked.bytes, name, errors), name, errors)) {
+        if (claim(`the series ${series.id}`, name)) macro.set(series.id, series);
+      }
     } else {
       await peeked.close();
       const what = describe(kind, peeked.head);

@@ -6,10 +6,12 @@ export type FileKind = 'fhfa-metro' | 'fhfa-purchase-only' | 'fred';
 /** What can be imported, for messages. */
 export const EXPECTED =
   "FHFA's all-transactions index by metro (hpi_at_metro.csv: name, code, year, quarter, index, error; no header) " +
-  'or a FRED series (header "observation_date,<SERIES>", "DATE,<SERIES>" or "date,value")';
+  'or series of FRED (header "observation_date,<SERIES>,...", "DATE,<SERIES>,..." or "date,value")';
 
 /** Bytes at the start of a file that are inspected. */
 const HEAD = 4096;
+
+const isFredId = (name: string): boolean => /^[A-Z0-9][A-Z0-9_.-]*$/.test(name);
 
 const isFhfaRow = (cells: readonly string[] | undefined): boolean =>
   cells?.length === 6 && /^\d{4}$/.test(cells[2] as string) && /^\d$/.test(cells[3] as string);
@@ -18,8 +20,11 @@ const isFhfaRow = (cells: readonly string[] | undefined): boolean =>
 export const recognize = async (head: string): Promise<FileKind | undefined> => {
   const parseLines = await lineParser();
   const rows = parseLines(head.split(/\r?\n/).filter((line) => line.trim() !== ''));
-  const header = rows[0]?.map((cell) => cell.toLowerCase()) ?? [];
-  if (header.length === 2 && (header[0] === 'date' || header[0] === 'observation_date')) return 'fred';
+  const names = rows[0] ?? [];
+  const header = names.map((cell) => cell.toLowerCase());
+  const isDated = header[0] === 'date' || header[0] === 'observation_date';
+  // Several columns in lower case are a table of another publisher.
+  if (isDated && (names.length === 2 || (names.length > 2 && names.slice(1).every(isFredId)))) return 'fred';
   if (header[0] === 'cbsa' && header[1] === 'metro_name') return 'fhfa-purchase-only';
   // One good row is enough. Bad rows are reported later.
   return rows.some(isFhfaRow) ? 'fhfa-metro' : undefined;

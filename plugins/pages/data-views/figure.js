@@ -180,12 +180,15 @@ export const dataTools = ({ sources, remark, more, picture, shown, figure }) =>
     remark ? h('p', { class: 'muted' }, remark) : null,
   );
 
-/** Replaces the tools in a place. An open API call stays open. @param {HTMLElement} place @param {Tools} tools */
-export const replaceTools = (place, tools) => {
-  const open = place.querySelector('details')?.open === true;
-  place.replaceChildren(dataTools(tools));
-  place.querySelector('details')?.toggleAttribute('open', open);
+/** Replaces the content of a place. Open API calls and tables stay open. @param {HTMLElement} place @param {readonly HTMLElement[]} content */
+const replaceContent = (place, content) => {
+  const open = [...place.querySelectorAll('details')].map((details) => details.open);
+  place.replaceChildren(...content);
+  for (const [at, details] of place.querySelectorAll('details').entries()) details.open = open[at] === true;
 };
+
+/** Replaces the tools in a place. @param {HTMLElement} place @param {Tools} tools */
+export const replaceTools = (place, tools) => replaceContent(place, [dataTools(tools)]);
 
 /** Further decimals are rounding errors. */
 const DECIMALS = 6;
@@ -220,20 +223,41 @@ export const linesTable = ({ dates, lines, dateText }, time) => ({
 
 /**
  * @template Row
- * @param {Tools & { title: string, note?: import('../shared/dom.js').Child, chart: HTMLElement,
- *   table: { columns: readonly import('./table.js').Column<Row>[], rows: readonly Row[] } }} options
+ * @typedef {Tools & { title: string, table: { columns: readonly import('./table.js').Column<Row>[], rows: readonly Row[] } }}
+ *   Below the tools and the table below a chart
  */
-export const chartFigure = ({ title, note, chart, table, ...tools }) => {
+
+/** @template Row @param {Below<Row>} options */
+const belowChart = ({ title, table, ...tools }) => {
   const details = h('details', {}, h('summary', {}, 'Data as a table'));
   // The table may have hundreds of rows: it is created when the reader opens it.
   const fill = () => details.append(dataTable({ caption: title, ...table }).element);
   details.addEventListener('toggle', fill, { once: true });
-  return h(
+  return [dataTools(tools), details];
+};
+
+/**
+ * @template Row
+ * @param {Below<Row> & { note?: import('../shared/dom.js').Child, chart: HTMLElement }} options
+ */
+export const chartFigure = ({ note, chart, ...below }) =>
+  h(
     'figure',
-    { id: tools.figure },
-    h('figcaption', {}, h('h2', {}, title), note ? h('p', { class: 'muted' }, note) : null),
+    { id: below.figure },
+    h('figcaption', {}, h('h2', {}, below.title), note ? h('p', { class: 'muted' }, note) : null),
     chart,
-    dataTools(tools),
-    details,
+    ...belowChart(below),
   );
+
+/**
+ * A figure whose tools and table follow the choices of the reader.
+ * @param {{ title: string, note: import('../shared/dom.js').Child, chart: HTMLElement }} options
+ */
+export const changingFigure = ({ title, note, chart }) => {
+  const place = h('div');
+  return {
+    element: h('figure', {}, h('figcaption', {}, h('h2', {}, title), h('p', { class: 'muted' }, note)), chart, place),
+    /** @template Row @param {Omit<Below<Row>, 'title'>} below */
+    show: (below) => replaceContent(place, belowChart({ title, ...below })),
+  };
 };

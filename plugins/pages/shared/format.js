@@ -33,8 +33,10 @@ export const quarter = (date) => `${date.slice(0, 4)} Q${Math.ceil(Number(date.s
 /** @param {string | null} date the first day of a period, in UTC @param {string} cadence of its series */
 export const period = (date, cadence) => {
   if (date === null) return DASH;
+  const [year, month] = [date.slice(0, 4), date.slice(5, 7)];
   if (cadence === 'quarterly') return quarter(date);
-  return cadence === 'monthly' ? date.slice(0, 7) : cadence === 'annual' ? date.slice(0, 4) : day(date);
+  if (cadence === 'semiannual') return `${year} H${Number(month) < 7 ? 1 : 2}`;
+  return cadence === 'monthly' ? `${year}-${month}` : /^(annual|five-year)$/.test(cadence) ? year : day(date);
 };
 
 /** @param {string | null} time a date or timestamp, in UTC */

@@ -3,12 +3,15 @@ import { getJson, request } from '../../../pages/shared/api.js';
 import { catalog, HPI } from './catalog.js';
 import { medianOf, quarterMeans, spansOf, valuesOf, yearlyChange } from './market-figures.js';
 
-/** Optional series of FRED. */
+/** @typedef {import('./market-figures.js').Observation} Observation */
+
+/** The series of consumer prices that real values are divided by. */
 export const PRICES = 'CPIAUCSL';
+/** Optional series of FRED. */
 const RECESSIONS = 'USREC';
 const NATION = 'USSTHPI';
 
-/** @param {string} id @param {AbortSignal} signal @returns {Promise<import('./market-figures.js').Observation[]>} empty if the dataset lacks it */
+/** @param {string} id @param {AbortSignal} signal @returns {Promise<Observation[]>} empty if the dataset lacks it */
 export const observationsOf = async (id, signal) => {
   const known = (await catalog()).some(({ series_id }) => series_id === id);
   if (!known) return [];
@@ -19,8 +22,25 @@ export const observationsOf = async (id, signal) => {
 export const indexOf = async (cbsa, signal) =>
   valuesOf((await getJson(`/markets/${encodeURIComponent(cbsa)}/history`, { signal })).data);
 
-/** Consumer prices by quarter, for quarters with all three months. @param {AbortSignal} signal */
-export const pricesOf = async (signal) => quarterMeans(await observationsOf(PRICES, signal), 3);
+/** @param {import('./catalog.js').Series | undefined} series */
+export const hasRealTerms = (series) => series?.supported_units.includes('real') === true;
+
+/**
+ * The call for values in real terms.
+ * @param {string} id of a series @param {string} [cbsa] of a market, for `metro_hpi`
+ */
+export const realTarget = (id, cbsa) =>
+  `/observations?series_id=${encodeURIComponent(id)}${cbsa ? `&cbsa=${cbsa}` : ''}&units=real`;
+
+/**
+ * Observations in real terms, and the month in whose prices they are stated.
+ * @param {string} target @param {AbortSignal} signal
+ * @returns {Promise<{ rows: Observation[], base: string | undefined }>} `base`: undefined without observations
+ */
+export const realOf = async (target, signal) => {
+  const rows = /** @type {(Observation & { base_period: string })[]} */ ((await getJson(target, { signal })).data);
+  return { rows, base: rows[0]?.base_period };
+};
 
 /** @param {AbortSignal} signal */
 export const recessionsOf = async (signal) => ({

@@ -65,21 +65,6 @@ export const yearlyChange = (values) => {
   return changes;
 };
 
-/** Values in prices of the newest quarter that has both. @param {Values} values @param {Values} prices quarterly */
-export const inRealTerms = (values, prices) => {
-  const last = [...values.keys()]
-    .filter((date) => prices.has(date))
-    .sort()
-    .at(-1);
-  const now = last === undefined ? undefined : prices.get(last);
-  const real = new Map();
-  for (const [date, value] of values) {
-    const then = prices.get(date);
-    if (then && now) real.set(date, (value * now) / then);
-  }
-  return { values: real, last };
-};
-
 /** Scales values to 100 at the first quarter since `from`. @param {Values} values @param {string} from */
 export const rebased = (values, from) => {
   const start = [...values.keys()].filter((date) => date >= from).sort()[0];

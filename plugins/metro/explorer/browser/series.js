@@ -72,7 +72,9 @@ const allSeries = async (query) => {
 const MONTHS = new Map([
   ['monthly', 1],
   ['quarterly', 3],
+  ['semiannual', 6],
   ['annual', 12],
+  ['five-year', 60],
 ]);
 
 /** @param {readonly Observation[]} rows oldest first @param {string} cadence */

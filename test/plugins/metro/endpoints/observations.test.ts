@@ -101,9 +101,10 @@ describe('plugin observations', () => {
     ]);
   });
 
-  it('GET /series lists the catalogue by series_id, with nulls', async () => {
+  it('GET /series lists the catalogue by series_id, with nulls and the supported units', async () => {
     const { json } = await service.get('/series');
-    expect(json).to.deep.equal({ data: collections.series });
+    const supported_units = ['level', 'change', 'log', 'yoy'];
+    expect(json).to.deep.equal({ data: collections.series.map((row) => ({ ...row, supported_units })) });
   });
 
   describe('with http.unknownParameters "ignore"', () => {

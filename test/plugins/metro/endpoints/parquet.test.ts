@@ -41,10 +41,11 @@ const OBSERVATION = ['period_start DATE REQUIRED', 'value DOUBLE REQUIRED', 'cbs
 const LISTS: Readonly<Record<string, readonly string[]>> = {
   '/observations?series_id=metro_hpi': OBSERVATION,
   '/observations?series_id=UNRATE&since=2999-01-01': OBSERVATION,
-  '/observations?series_id=UNRATE,metro_hpi&units=real': [
+  '/observations?series_id=CPIAUCSL,metro_hpi&units=real': [
     'series_id STRING OPTIONAL',
     ...OBSERVATION,
     'deflator STRING OPTIONAL',
+    'base_period DATE OPTIONAL',
   ],
   [`/forecasts/${HOUSTON}/history?since=2020-01-01`]: RUN,
   [`/markets/${HOUSTON}/forecast-track?`]: TRACK,

@@ -900,6 +900,41 @@ describe('the explorer over FHFA’s index at full size', () => {
     expect(complaints).to.deep.equal([]);
   });
 
+  it('shows and saves an index in real terms with the values and the last quarter of the API', async () => {
+    const { page } = browser;
+    const get = (target: string) => request(`${url}${target}`, { headers: { Authorization: `Bearer ${key}` } });
+    const figure = page.locator('figure').first();
+    for (const [show, units, heading] of [
+      ['real', 'real', 'Real terms'],
+      ['change', 'yoy', 'Yearly change'],
+    ]) {
+      await page.goto(`${new URL(url).origin}/explore?${show}#/markets/26420?show=${show}`);
+      await figure.locator('.plot svg').waitFor();
+      const target = `/observations?series_id=metro_hpi&cbsa=26420&units=${units}`;
+      const waiting = page.waitForEvent('download');
+      await figure.getByRole('button', { name: 'CSV: index' }).click();
+      expect(await readFile(await (await waiting).path(), 'utf8')).to.equal((await get(`${target}&format=csv`)).text);
+      await figure.getByText('Data as a table').click();
+      await figure.locator('tbody tr').first().waitFor();
+      expect((await figure.locator('thead th').allInnerTexts()).at(-1)).to.equal(heading);
+      const { data } = (await get(target)).json;
+      const values = await figure.locator('tbody td').allInnerTexts();
+      expect(values.map(Number)).to.deep.equal(data.map(({ value }: { value: number }) => value));
+    }
+    const { data } = (await get('/observations?series_id=metro_hpi&cbsa=26420&units=real')).json;
+    // Consumer prices of October 2025 were never published.
+    expect(data.at(-1)).to.include({ period_start: '2025-07-01', base_period: '2025-11-01' });
+  });
+
+  it('names the members of a comparison that are in real terms', async () => {
+    const { page } = browser;
+    await page.goto(`${new URL(url).origin}/explore?compared#/compare?m=26420&s=UNRATE,GDP&real=1`);
+    const note = page.locator('figcaption p').first();
+    await note.getByText(/adjusted for consumer prices, in prices of 2\d{3}-\d\d \(UNRATE as published\)/).waitFor();
+    await page.goto(`${new URL(url).origin}/explore?rates#/compare?m=&s=UNRATE&real=1`);
+    await note.getByText('without adjustment for consumer prices').waitFor();
+  });
+
   it('finds a city with its state, a state code and a state name', async () => {
     const { page } = browser;
     await page.goto(`${new URL(url).origin}/explore?search#/markets`);

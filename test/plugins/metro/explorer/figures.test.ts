@@ -34,20 +34,6 @@ describe('the explorer’s figures', () => {
     expect(changes.get('2025-01-01')).to.be.closeTo(10, 1e-9);
   });
 
-  it('are deflated to prices of the newest quarter that has both values', () => {
-    const prices = new Map([
-      ['2024-01-01', 300],
-      ['2024-10-01', 330],
-      ['2025-04-01', 999],
-    ]);
-    const { values, last } = figures.inRealTerms(quarterly, prices);
-    expect(last).to.equal('2024-10-01');
-    expect([...values.keys()]).to.deep.equal(['2024-01-01', '2024-10-01']);
-    expect(values.get('2024-01-01')).to.be.closeTo(99, 1e-9);
-    expect(values.get('2024-10-01')).to.equal(100);
-    expect(figures.inRealTerms(quarterly, new Map())).to.deep.equal({ values: new Map(), last: undefined });
-  });
-
   it('start at 100 in the first quarter with a value since the given date', () => {
     const based = figures.rebased(quarterly, '2024-04-01');
     expect(based.get('2024-10-01')).to.equal(100);

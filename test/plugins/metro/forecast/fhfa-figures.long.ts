@@ -29,7 +29,7 @@ const readPanel = async (directory: string): Promise<Panel> => {
   const file = join(directory, 'fhfa', 'hpi_at_metro_2025Q4.csv');
   const areas = await readFhfaMetro(readRows(createReadStream(file), file, errors), file, errors);
   const sales = join(directory, 'macro', 'HSN1F.csv');
-  const series = (await readFred(readRows(createReadStream(sales), sales, errors), sales, errors)) as MacroSeries;
+  const [series] = (await readFred(readRows(createReadStream(sales), sales, errors), sales, errors)) as [MacroSeries];
   errors.throwIfAny(false);
   const macro = macroSeries([macroEntry(series, '2026-02-24T14:00:00Z').series], toObservations(series));
   return createPanel(areas.map(toMarket), areas.flatMap(toHpi), macro);

@@ -9,14 +9,14 @@ const read = async (text: string, file = 'downloads/UNRATE.csv') => {
   const bytes = async function* () {
     yield Buffer.from(text);
   };
-  const series = await readFred(readRows(bytes(), file, errors), file, errors);
+  const all = await readFred(readRows(bytes(), file, errors), file, errors);
   let message = '';
   try {
     errors.throwIfAny(false);
   } catch (error) {
     message = (error as Error).message;
   }
-  return { series, message };
+  return { series: all[0], all, message };
 };
 
 const unrate = { id: 'UNRATE', cadence: 'monthly', days: ['2025-09-01', '2025-11-01'], values: [4.4, 4.6] };
@@ -36,6 +36,41 @@ describe('plugins/metro/import/fred', () => {
       expect(series).to.deep.equal(unrate);
     });
   }
+
+  it('reads every series of a file, with the cadence of its own values', async () => {
+    const rows = ['observation_date,UNRATE,GDP', '2024-01-01,3.7,28000', '2024-02-01,3.9,', '2024-03-01,3.8,'];
+    const { all } = await read([...rows, '2024-04-01,.,28500', '2024-05-01,4.0,'].join('\n'), 'fredgraph.csv');
+    expect(all).to.deep.equal([
+      {
+        id: 'UNRATE',
+        cadence: 'monthly',
+        days: ['2024-01-01', '2024-02-01', '2024-03-01', '2024-05-01'],
+        values: [3.7, 3.9, 3.8, 4],
+      },
+      { id: 'GDP', cadence: 'quarterly', days: ['2024-01-01', '2024-04-01'], values: [28000, 28500] },
+    ]);
+    const { message } = await read('DATE,UNRATE,GDP\n2024-01-01,3.7\n', 'fredgraph.csv');
+    expect(message).to.match(/must have 3 cells \(date, value\), and has 2/);
+  });
+
+  for (const [cadence, days] of [
+    ['biweekly', ['2020-01-01', '2020-01-15', '2020-01-29', '2020-02-12']],
+    ['semiannual', ['2020-01-01', '2020-07-01', '2021-01-01', '2021-07-01']],
+    ['five-year', ['2007-01-01', '2012-01-01', '2017-01-01']],
+    ['irregular', ['2022-03-17', '2022-05-05', '2022-06-16']],
+    ['irregular', ['2025-01-01']],
+  ] as const) {
+    it(`finds the cadence ${cadence} of ${days.join(', ')}`, async () => {
+      const { series } = await read(`DATE,EXOTIC1\n${days.map((day) => `${day},1\n`).join('')}`);
+      expect(series?.cadence).to.equal(cadence);
+    });
+  }
+
+  it('prefers the cadence of the dates to the catalog for a series that was averaged over longer periods', async () => {
+    const dates = ['2020', '2021', '2022', '2023'].map((year) => `${year}-01-01,4\n`).join('');
+    expect((await read(`DATE,UNRATE\n${dates}`)).series?.cadence).to.equal('annual');
+    expect((await read(`DATE,DGS10\n${dates}`)).series?.cadence).to.equal('annual');
+  });
 
   it('leaves out values that are empty or "."', async () => {
     const { series } = await read('date,value\n2025-09-01,4.4\n2025-10-01,.\n2025-11-01,4.6\n2025-12-01,\n');
@@ -78,6 +113,6 @@ describe('plugins/metro/import/fred', () => {
   it('rejects a file whose series has no name', async () => {
     const unnamed = await read('DATE,\n2025-01-01,1\n');
     expect(unnamed.series).to.equal(undefined);
-    expect(unnamed.message).to.match(/must be named by the second column or the file/);
+    expect(unnamed.message).to.match(/must be named by the header or the file/);
   });
 });

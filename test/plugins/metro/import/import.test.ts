@@ -114,7 +114,7 @@ describe('plugins/metro/import', () => {
       directory: to,
       vintage: '2025-03-31',
       index: { markets: 2, values: 8 },
-      series: [{ series_id: 'UNRATE', values: 2 }],
+      series: [{ series_id: 'UNRATE', cadence: 'monthly', values: 2 }],
       badRows: 0,
       dropped: { markets: [], rows: {} },
     });
@@ -234,7 +234,7 @@ describe('plugins/metro/import', () => {
 
   it('dates a week by its last day', async () => {
     const weekly = await put('ICSA.csv', 'date,value\n2026-02-14,1\n2026-02-21,2\n2026-02-28,3\n');
-    expect((await run([weekly])).series).to.deep.equal([{ series_id: 'ICSA', values: 3 }]);
+    expect((await run([weekly])).series).to.deep.equal([{ series_id: 'ICSA', cadence: 'weekly', values: 3 }]);
   });
 
   it('keeps runs and markets when only series are imported', async () => {

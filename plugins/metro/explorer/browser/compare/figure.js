@@ -50,7 +50,7 @@ export const comparisonFigure = ({ members, options, nationSource }, chosen, { i
   const calls = compareCalls({
     ...chosen,
     nation: nationSource,
-    money: members.filter(({ kind, money }) => kind === 's' && money).map(({ id }) => id),
+    money: members.filter(({ kind, real }) => kind === 's' && real).map(({ id }) => id),
   });
   return chartFigure({
     title: names,

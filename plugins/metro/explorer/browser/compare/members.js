@@ -1,7 +1,7 @@
 /** The markets and series of a comparison, with their quarterly values. */
 import { listIn } from '../../../../pages/data-views/address.js';
-import { catalog, places } from '../catalog.js';
-import { indexOf, observationsOf } from '../index-data.js';
+import { catalog, HPI, places, seriesOf } from '../catalog.js';
+import { hasRealTerms, indexOf, observationsOf, realOf, realTarget } from '../index-data.js';
 import { quarterMeans } from '../market-figures.js';
 import { onceEach } from '../once.js';
 import { plainName, searcher, tellingName } from '../search.js';
@@ -9,8 +9,10 @@ import { plainName, searcher, tellingName } from '../search.js';
 /**
  * @typedef {import('../catalog.js').Named} Named
  * @typedef {import('../catalog.js').Series} Series
- * @typedef {{ id: string, kind: 'm' | 's', label: string, short: string, values: Map<string, number>, money: boolean }}
- *   Member `money`: whether real terms apply
+ * @typedef {{ values: Map<string, number>, base: string | undefined }} Real values by quarter, and the month in whose
+ *   prices they are stated
+ * @typedef {{ id: string, kind: 'm' | 's', label: string, short: string, values: Map<string, number>,
+ *   real?: () => Promise<Real> }} Member `real`: loads the values in real terms, if they apply
  * @typedef {'rebased' | 'change' | 'nation'} Show
  * @typedef {{ m: string[], s: string[], show: Show, real: boolean, from: string }} Choices `m`: codes of markets, `s`: ids
  *   of series
@@ -27,19 +29,34 @@ export const SHOWS = [
   ['nation', 'Difference to the nation'],
 ];
 
-/** Whether inflation changes values in these units. @param {string} units */
-const isMoney = (units) => /dollar/i.test(units) && !/chained/i.test(units);
+/**
+ * Real terms of a series, if it has them.
+ * @param {Series | undefined} series @param {string} target @param {AbortSignal} signal @returns {Pick<Member, 'real'>}
+ */
+const realTerms = (series, target, signal) => {
+  if (!hasRealTerms(series)) return {};
+  const once = onceEach();
+  // A month without consumer prices is missing. The mean of the other two would differ from the API's quarter.
+  const least = series?.cadence === 'monthly' ? 3 : 1;
+  const load = async () => {
+    const { rows, base } = await realOf(target, signal);
+    return { values: quarterMeans(rows, least), base };
+  };
+  return { real: () => once(target, load) };
+};
 
 /** @param {Named} market @param {readonly Named[]} all @param {AbortSignal} signal @returns {Promise<Member>} */
 const metro = async ({ cbsa: id, name }, all, signal) => {
-  const values = await indexOf(id, signal);
-  return { id, kind: 'm', label: plainName(name), short: tellingName(name, all), values, money: true };
+  const [values, series] = await Promise.all([indexOf(id, signal), seriesOf(HPI)]);
+  const terms = realTerms(series, realTarget(HPI, id), signal);
+  return { id, kind: 'm', label: plainName(name), short: tellingName(name, all), values, ...terms };
 };
 
 /** @param {Series} series @param {AbortSignal} signal @returns {Promise<Member>} */
-const macro = async ({ series_id: id, title, units }, signal) => {
+const macro = async (series, signal) => {
+  const { series_id: id, title } = series;
   const values = quarterMeans(await observationsOf(id, signal));
-  return { id, kind: 's', label: `${title} (${id})`, short: id, values, money: isMoney(units) };
+  return { id, kind: 's', label: `${title} (${id})`, short: id, values, ...realTerms(series, realTarget(id), signal) };
 };
 
 /** What can be compared. @param {AbortSignal} signal */

@@ -1,7 +1,7 @@
 /** The chart of a comparison. */
 import { number, percent, points, quarter } from '../../../../pages/shared/format.js';
-import { nationOf, pricesOf } from '../index-data.js';
-import { inRealTerms, quartersBetween, rebased, yearlyChange } from '../market-figures.js';
+import { nationOf } from '../index-data.js';
+import { quartersBetween, rebased, yearlyChange } from '../market-figures.js';
 
 /**
  * @typedef {import('./members.js').Member} Member
@@ -18,19 +18,24 @@ const differences = (changes, others) =>
     }),
   );
 
-/** @param {Choices} chosen @param {AbortSignal} signal */
-const loadOthers = async ({ show, real }, signal) => {
-  const nation = show === 'nation' ? await nationOf(signal) : undefined;
+/** @typedef {Member & { base?: string | undefined }} Line `base`: the month of the prices, in real terms */
+
+/** @param {Member} member @param {Choices} chosen @param {{ changes: ReadonlyMap<string, number> } | undefined} nation @returns {Promise<Line>} */
+const lineOf = async (member, { show, from, real }, nation) => {
   // Consumer prices cancel out in the difference to the nation.
-  const prices = real && !nation ? await pricesOf(signal) : undefined;
-  return { nation, prices };
+  if (nation) return { ...member, values: differences(yearlyChange(member.values), nation.changes) };
+  const { values, base } = (real && (await member.real?.())) || { values: member.values, base: undefined };
+  return { ...member, base, values: show === 'rebased' ? rebased(values, `${from}-01-01`) : yearlyChange(values) };
 };
 
-/** @param {Member} member @param {Choices} chosen @param {Awaited<ReturnType<typeof loadOthers>>} others */
-const valuesOf = ({ values, money }, { show, from }, { nation, prices }) => {
-  const real = prices && money ? inRealTerms(values, prices).values : values;
-  if (show === 'rebased') return rebased(real, `${from}-01-01`);
-  return nation ? differences(yearlyChange(values), nation.changes) : yearlyChange(real);
+/** Which lines are in real terms. Empty if none was requested. @param {readonly Line[]} lines @param {Choices} chosen */
+const termsOf = (lines, { show, real }) => {
+  if (!real || show === 'nation' || lines.length === 0) return '';
+  const [base] = lines.flatMap((line) => line.base ?? []);
+  if (!base) return ', without adjustment for consumer prices, which applies to none';
+  const nominal = lines.filter((line) => !line.base).map(({ short }) => short);
+  const others = nominal.length > 0 ? ` (${nominal.join(', ')} as published)` : '';
+  return `, adjusted for consumer prices, in prices of ${base.slice(0, 7)}${others}`;
 };
 
 const VALUE_TEXTS = {
@@ -47,18 +52,17 @@ const VALUE_TEXTS = {
  */
 export const optionsOf = async (members, chosen, shades, signal) => {
   const { show, from } = chosen;
-  const others = await loadOthers(chosen, signal);
-  const lines = members.map((member) => ({ ...member, values: valuesOf(member, chosen, others) }));
+  const nation = show === 'nation' ? await nationOf(signal) : undefined;
+  const lines = await Promise.all(members.map((member) => lineOf(member, chosen, nation)));
   const known = lines.flatMap(({ values }) => [...values.keys()]).sort();
   const last = `${known.at(-1)}`;
   const dates = known.length > 0 ? quartersBetween(`${known[0]}`, last) : [];
   const first = dates.find((date) => date >= `${from}-01-01`);
-  // Consumer prices are published later than the index, so that real terms may end a quarter earlier.
-  const adjusted = others.prices && known.length > 0 ? `, adjusted for consumer prices up to ${quarter(last)}` : '';
+  const adjusted = termsOf(lines, chosen);
   const unit = {
     rebased: `${first ? quarter(first) : from} = 100${adjusted}`,
     change: `Percent over four quarters${adjusted}`,
-    nation: `Percentage points above or below: ${others.nation?.label}`,
+    nation: `Percentage points above or below: ${nation?.label}`,
   }[show];
   /** @type {ChartOptions} */
   const options = {
@@ -76,5 +80,5 @@ export const optionsOf = async (members, chosen, shades, signal) => {
     dateText: quarter,
     valueText: VALUE_TEXTS[show],
   };
-  return { options, nationSource: others.nation?.source };
+  return { options, nationSource: nation?.source };
 };

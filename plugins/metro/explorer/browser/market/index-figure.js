@@ -2,11 +2,13 @@
 import { keepInAddress } from '../../../../pages/data-views/address.js';
 import { chart } from '../../../../pages/data-views/chart.js';
 import { checkBox, choice, spanChoice } from '../../../../pages/data-views/controls.js';
-import { chartFigure } from '../../../../pages/data-views/figure.js';
+import { changingFigure } from '../../../../pages/data-views/figure.js';
 import { latestOf, showLatest } from '../../../../pages/data-views/latest.js';
 import { column, numbers } from '../../../../pages/data-views/table.js';
 import { h } from '../../../../pages/shared/dom.js';
 import { day, exact, percent, quarter } from '../../../../pages/shared/format.js';
+import { HPI } from '../catalog.js';
+import { hasRealTerms, realTarget } from '../index-data.js';
 import { plainName } from '../search.js';
 import { creditsOf } from './context.js';
 import { DEFAULT_YEARS, dataOf, optionsOf } from './index-options.js';
@@ -22,6 +24,9 @@ const SHOWN = [
   ['change', 'Yearly change'],
   ['real', 'Real terms'],
 ];
+
+/** Computed values have further digits that are rounding errors. */
+const DECIMALS = 8;
 
 /** @param {URLSearchParams} query @returns {Choices} */
 const choicesOf = (query) => ({
@@ -62,22 +67,57 @@ const controlsOf = (chosen, choose) => {
   };
 };
 
+/** The API call for the index as it is shown. @param {Context} context @param {Choices['show']} show */
+const targetOf = ({ market: { cbsa }, series }, show) => {
+  if (show === 'change') return `/observations?series_id=${HPI}&cbsa=${cbsa}&units=yoy`;
+  return show === 'real' && hasRealTerms(series) ? realTarget(HPI, cbsa) : `/markets/${cbsa}/history`;
+};
+
+/**
+ * The downloads and the table of the values shown.
+ * @param {Context} context @param {Choices['show']} show @param {import('../../../../pages/data-views/drawing.js').ChartOptions} options
+ */
+const belowOf = (context, show, options) => {
+  const { cbsa, name } = context.market;
+  const file = show === 'level' ? `${cbsa}-index` : `${cbsa}-index-${show}`;
+  return {
+    picture: {
+      title: `House prices in ${plainName(name)}`,
+      file,
+      options: () => options,
+      credits: () => creditsOf(context),
+    },
+    sources: [
+      { label: 'index', target: targetOf(context, show), file },
+      { label: 'forecasts', target: `/markets/${cbsa}/forecast-track`, file: `${cbsa}-forecasts` },
+    ],
+    table: {
+      rows: options.dates.flatMap((date, at) => {
+        const value = options.lines[0]?.values[at] ?? null;
+        return value === null ? [] : [{ date, value: Number(value.toFixed(DECIMALS)) }];
+      }),
+      columns: [
+        column('Quarter', (/** @type {{ date: string }} */ row) => row.date, quarter),
+        numbers(`${new Map(SHOWN).get(show)}`, (/** @type {{ value: number }} */ row) => row.value, exact),
+      ],
+    },
+  };
+};
+
 /** @param {Context} context */
 export const indexFigure = (context) => {
-  const { market, history, newest, signal, query } = context;
+  const { newest, signal, query } = context;
   const data = dataOf(context);
   if (!data) return h('p', { class: 'notice' }, 'No index has been published for this market yet.');
   const chosen = choicesOf(query);
   const place = h('div');
   const next = latestOf(signal);
-  /** @type {import('../../../../pages/data-views/drawing.js').ChartOptions | undefined} */
-  let options;
   const show = () => {
     controls.update();
     const load = () => optionsOf(context, data, chosen);
-    void showLatest(next, place, load, (made, shown) => {
-      options = made;
-      place.replaceChildren(chart(made, shown));
+    void showLatest(next, place, load, (options, shown) => {
+      place.replaceChildren(chart(options, shown));
+      figure.show(belowOf(context, chosen.show, options));
     });
   };
   const controls = controlsOf(chosen, (change) => {
@@ -89,25 +129,11 @@ export const indexFigure = (context) => {
     });
     show();
   });
-  show();
-  const [path, file] = [`/markets/${market.cbsa}`, `${market.cbsa}-index`];
-  return chartFigure({
+  const figure = changingFigure({
     title: 'Index and forecast',
-    note: h('p', { class: 'muted' }, noteOf(data.fan, newest)),
+    note: noteOf(data.fan, newest),
     chart: h('div', {}, controls.element, place),
-    picture: {
-      title: `House prices in ${plainName(market.name)}`,
-      file,
-      options: () => /** @type {import('../../../../pages/data-views/drawing.js').ChartOptions} */ (options),
-      credits: () => creditsOf(context),
-    },
-    sources: [
-      { label: 'index', target: `${path}/history`, file },
-      { label: 'forecasts', target: `${path}/forecast-track`, file: `${market.cbsa}-forecasts` },
-    ],
-    table: {
-      rows: history,
-      columns: [column('Quarter', (row) => row.period_start, quarter), numbers('Index', ({ value }) => value, exact)],
-    },
   });
+  show();
+  return figure.element;
 };

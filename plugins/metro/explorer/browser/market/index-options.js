@@ -1,8 +1,9 @@
 /** What the chart of a market's index shows, for each choice of the reader. */
 import { lastYears } from '../../../../pages/data-views/controls.js';
 import { number, percent, quarter } from '../../../../pages/shared/format.js';
-import { nationOf, pricesOf, stateOf } from '../index-data.js';
-import { fanOf, inRealTerms, quartersBetween, valuesOf, yearlyChange } from '../market-figures.js';
+import { HPI } from '../catalog.js';
+import { hasRealTerms, nationOf, realOf, realTarget, stateOf } from '../index-data.js';
+import { fanOf, quartersBetween, valuesOf, yearlyChange } from '../market-figures.js';
 import { plainName, shortName, statesOf } from '../search.js';
 
 /**
@@ -73,19 +74,21 @@ const changeOptions = async (context, data, withOthers) => {
 };
 
 /**
- * An index in real terms equals the published index at its last quarter, so that it is no longer 100 at its base.
- * @param {string} units @param {string} last
+ * An index in prices of another month is no longer 100 at its base.
+ * @param {string} units @param {string} base
  */
-const realUnit = (units, last) =>
-  `${units.replace(/,?\s*\d.*/, '')}, adjusted for consumer prices (CPIAUCSL), at prices of ${quarter(last)}; the forecast is in nominal terms and not drawn`;
+const realUnit = (units, base) =>
+  `${units.replace(/,?\s*\d.*/, '')}, adjusted for consumer prices (CPIAUCSL), in prices of ${base.slice(0, 7)}; the forecast is in nominal terms and not drawn`;
 
 /** @param {Context} context @param {Data} data */
-const realOptions = async ({ market, series, signal }, { index, along }) => {
-  const { values, last } = inRealTerms(index, await pricesOf(signal));
+const realOptions = async ({ market, series, signal }, { along }) => {
+  const { rows, base } = hasRealTerms(series)
+    ? await realOf(realTarget(HPI, market.cbsa), signal)
+    : { rows: [], base: undefined };
   return {
     label: `Index of house prices in ${plainName(market.name)}, adjusted for consumer prices.`,
-    unit: last ? realUnit(series?.units ?? 'Index', last) : 'No consumer prices (CPIAUCSL) are loaded',
-    lines: [{ label: 'Index in real terms', values: along(values), color: 'actual' }],
+    unit: base ? realUnit(series?.units ?? 'Index', base) : 'No consumer prices (CPIAUCSL) are loaded',
+    lines: [{ label: 'Index in real terms', values: along(valuesOf(rows)), color: 'actual' }],
     valueText: (/** @type {number} */ value) => number(value),
   };
 };
