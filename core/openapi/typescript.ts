@@ -70,32 +70,68 @@ const objectType = (schema: Json, indent: string): string => {
   const members = properties.map(([name, property]) =>
     member(name, property['description'], required.includes(name), typeOf(property, inner), inner),
   );
-  return `{\n${members.join('')}${indent}}`;
+  const [only] = members.length === 1 ? members : [];
+  return only && !only.includes('/**') ? `{ ${only.trim().slice(0, -1)} }` : `{\n${members.join('')}${indent}}`;
 };
 
 /** Titles of schemas become names of types. */
 export const pascalCase = (title: string): string =>
   title.replace(/(^|[^A-Za-z0-9]+)([A-Za-z0-9])/g, (_, _gap, first: string) => first.toUpperCase());
 
-const pathMember = (path: string, { summary, parameters = [], responses }: Operation): string => {
-  const inputs = parameters.map(({ name, description, required, schema }) =>
-    member(name, description, required, typeOf(schema, '      '), '      '),
-  );
-  const input = inputs.length > 0 ? `{\n${inputs.join('')}    }` : 'Readonly<Record<string, never>>';
+const parameterMember = ({ name, description, required, schema }: ParameterObject, indent: string): string =>
+  member(name, description, required, typeOf(schema, indent), indent);
+
+/** Of each name, the parameter that most paths have, if two or more have the same one. */
+const sharedParameters = (operations: readonly Operation[]): ReadonlyMap<string, string> => {
+  const counts = new Map<string, { readonly name: string; count: number }>();
+  for (const parameter of operations.flatMap(({ parameters = [] }) => parameters)) {
+    const text = parameterMember(parameter, '  ');
+    const known = counts.get(text);
+    if (known) known.count++;
+    else counts.set(text, { name: parameter.name, count: 1 });
+  }
+  const shared = [...counts].filter(([, { count }]) => count > 1).sort(([, a], [, b]) => a.count - b.count);
+  return new Map(shared.map(([text, { name }]) => [name, text]));
+};
+
+const inputOf = (parameters: readonly ParameterObject[], shared: ReadonlyMap<string, string>): string => {
+  const isShared = (parameter: ParameterObject) => shared.get(parameter.name) === parameterMember(parameter, '  ');
+  const picked = parameters.filter(isShared).map(({ name }) => quoted(name));
+  const own = parameters.filter((parameter) => !isShared(parameter)).map((each) => parameterMember(each, '      '));
+  const types = [
+    ...(picked.length > 0 ? [`Pick<SharedParameters, ${picked.join(' | ')}>`] : []),
+    ...(own.length > 0 ? [`{\n${own.join('')}    }`] : []),
+  ];
+  return types.join(' & ') || 'Readonly<Record<string, never>>';
+};
+
+const pathMember = (
+  path: string,
+  { summary, parameters = [], responses }: Operation,
+  shared: ReadonlyMap<string, string>,
+): string => {
   const output = typeOf(responses['200']?.content['application/json']?.schema ?? {}, '    ');
-  return `${comment(summary, '  ')}  readonly ${quoted(path)}: {\n    readonly input: ${input};\n    readonly output: ${output};\n  };\n`;
+  return `${comment(summary, '  ')}  readonly ${quoted(path)}: {\n    readonly input: ${inputOf(parameters, shared)};\n    readonly output: ${output};\n  };\n`;
 };
 
 /** Returns the text of a module without imports. Equal documents give equal text. */
-export const typescriptOf = ({ info, paths, components }: TypedDocument): string =>
-  [
+export const typescriptOf = ({ info, paths, components }: TypedDocument): string => {
+  const shared = sharedParameters(Object.values(paths).map(({ get }) => get));
+  return [
     `/** Types of the ${info.title} ${info.version}, written by \`metro-forecast types\` from its OpenAPI document. */\n`,
     ...Object.entries(components.schemas).map(
       ([title, schema]) =>
         `${comment(schema['description'], '')}export type ${pascalCase(title)} = ${typeOf(schema, '')};\n`,
     ),
+    ...(shared.size > 0
+      ? [
+          '/** Parameters that several paths have. */',
+          `interface SharedParameters {\n${[...shared.values()].join('')}}\n`,
+        ]
+      : []),
     '/** The input of each path, with path and query parameters, and its output. */',
     `export interface Paths {\n${Object.entries(paths)
-      .map(([path, { get }]) => pathMember(path, get))
+      .map(([path, { get }]) => pathMember(path, get, shared))
       .join('')}}\n`,
   ].join('\n');
+};

@@ -265,9 +265,7 @@ export type ForecastTrack = {
   readonly decline_probability: number | null;
 };
 
-export type Health = {
-  readonly status: 'ok';
-};
+export type Health = { readonly status: 'ok' };
 
 export type HpiObservation = {
   /** First day of the quarter. */
@@ -346,9 +344,7 @@ export type Mover = {
   readonly prior_run_at: string;
 };
 
-export type Ready = {
-  readonly status: 'ok';
-};
+export type Ready = { readonly status: 'ok' };
 
 export type Series = {
   readonly series_id: string;
@@ -421,310 +417,167 @@ export type Vintage = {
   } | null;
 };
 
+/** Parameters that several paths have. */
+interface SharedParameters {
+  /** Property to sort by: id, cbsa, name, signal, risk_score, yoy_price, forecast_12m. Ascending; descending with a leading "-". Nulls are last. */
+  readonly sort?: string;
+  /** Keys of each row, separated by commas: id, cbsa, name, signal, risk_score, yoy_price, forecast_12m. Rows keep the original order of keys. */
+  readonly fields?: string;
+  /** Risk grades: A, B, C, D, F. Separate several values by commas; a row matches any of them. */
+  readonly risk_score?: string;
+  /** Maximum number of rows of a page. A page with filters may have fewer. The header `Link` has the URL of the next page. Default: all rows. */
+  readonly limit?: number;
+  /** Postal codes of states. A market can lie in several. Separate several values by commas; a row matches any of them. */
+  readonly state?: string;
+  /** Signals: expand, hold, contract. Separate several values by commas; a row matches any of them. */
+  readonly signal?: string;
+  /** Start of the page. Copy it from the `next` link of the previous page, and keep the other parameters. */
+  readonly after?: string;
+  /** Core-based statistical area code of the market: exactly 5 digits. */
+  readonly cbsa: string;
+  /** The format of the response. It overrides the header `Accept`. Default: JSON. */
+  readonly format?: 'json' | 'csv' | 'ndjson';
+  /** Earliest period, inclusive. */
+  readonly since?: string;
+  /** Latest period, inclusive. */
+  readonly until?: string;
+  /** Uses the snapshot that was current at the end of this day in UTC, instead of the newest one. The response is a 404 if the store no longer has that snapshot, or stores no earlier snapshots. */
+  readonly as_of?: string;
+}
+
 /** The input of each path, with path and query parameters, and its output. */
 export interface Paths {
   /** Every market with its latest signal, risk grade and 12-month forecast */
   readonly '/markets': {
-    readonly input: {
-      /** Postal codes of states. A market can lie in several. Separate several values by commas; a row matches any of them. */
-      readonly state?: string;
-      /** Signals: expand, hold, contract. Separate several values by commas; a row matches any of them. */
-      readonly signal?: string;
-      /** Risk grades: A, B, C, D, F. Separate several values by commas; a row matches any of them. */
-      readonly risk_score?: string;
-      /** Property to sort by: id, cbsa, name, signal, risk_score, yoy_price, forecast_12m. Ascending; descending with a leading "-". Nulls are last. */
-      readonly sort?: string;
-      /** Keys of each row, separated by commas: id, cbsa, name, signal, risk_score, yoy_price, forecast_12m. Rows keep the original order of keys. */
-      readonly fields?: string;
-      /** Maximum number of rows of a page. A page with filters may have fewer. The header `Link` has the URL of the next page. Default: all rows. */
-      readonly limit?: number;
-      /** Start of the page. Copy it from the `next` link of the previous page, and keep the other parameters. */
-      readonly after?: string;
-      /** The format of the response. It overrides the header `Accept`. Default: JSON. */
-      readonly format?: 'json' | 'csv' | 'ndjson';
-      /** Uses the snapshot that was current at the end of this day in UTC, instead of the newest one. The response is a 404 if the store no longer has that snapshot, or stores no earlier snapshots. */
-      readonly as_of?: string;
-    };
-    readonly output: {
-      readonly data: readonly Market[];
-    };
+    readonly input: Pick<SharedParameters, 'state' | 'signal' | 'risk_score' | 'sort' | 'fields' | 'limit' | 'after' | 'format' | 'as_of'>;
+    readonly output: { readonly data: readonly Market[] };
   };
   /** One market */
   readonly '/markets/{cbsa}': {
-    readonly input: {
-      /** Core-based statistical area code of the market: exactly 5 digits. */
-      readonly cbsa: string;
-      /** Uses the snapshot that was current at the end of this day in UTC, instead of the newest one. The response is a 404 if the store no longer has that snapshot, or stores no earlier snapshots. */
-      readonly as_of?: string;
-    };
+    readonly input: Pick<SharedParameters, 'cbsa' | 'as_of'>;
     readonly output: Market;
   };
   /** Every metropolitan area of the United States and its divisions */
   readonly '/areas': {
-    readonly input: {
-      /** The format of the response. It overrides the header `Accept`. Default: JSON. */
-      readonly format?: 'json' | 'csv' | 'ndjson';
-      /** Uses the snapshot that was current at the end of this day in UTC, instead of the newest one. The response is a 404 if the store no longer has that snapshot, or stores no earlier snapshots. */
-      readonly as_of?: string;
-    };
-    readonly output: {
-      readonly data: readonly Area[];
-    };
+    readonly input: Pick<SharedParameters, 'format' | 'as_of'>;
+    readonly output: { readonly data: readonly Area[] };
   };
   /** One metropolitan area or division */
   readonly '/areas/{cbsa}': {
-    readonly input: {
+    readonly input: Pick<SharedParameters, 'as_of'> & {
       /** Code of the area or division: exactly 5 digits. */
       readonly cbsa: string;
-      /** Uses the snapshot that was current at the end of this day in UTC, instead of the newest one. The response is a 404 if the store no longer has that snapshot, or stores no earlier snapshots. */
-      readonly as_of?: string;
     };
     readonly output: Area;
   };
   /** The full quarterly house price index of one market */
   readonly '/markets/{cbsa}/history': {
-    readonly input: {
-      /** Core-based statistical area code of the market: exactly 5 digits. */
-      readonly cbsa: string;
-      /** Earliest period, inclusive. */
-      readonly since?: string;
-      /** Latest period, inclusive. */
-      readonly until?: string;
+    readonly input: Pick<SharedParameters, 'cbsa' | 'since' | 'until' | 'format' | 'as_of'> & {
       /** Keys of each row, separated by commas: period_start, value, and standard_error, which is null where the dataset has none. Without it: period_start and value. */
       readonly fields?: string;
-      /** The format of the response. It overrides the header `Accept`. Default: JSON. */
-      readonly format?: 'json' | 'csv' | 'ndjson';
-      /** Uses the snapshot that was current at the end of this day in UTC, instead of the newest one. The response is a 404 if the store no longer has that snapshot, or stores no earlier snapshots. */
-      readonly as_of?: string;
     };
-    readonly output: {
-      readonly data: readonly HpiObservation[];
-    };
+    readonly output: { readonly data: readonly HpiObservation[] };
   };
   /** The markets that have a scored forecast */
   readonly '/forecasts': {
-    readonly input: {
-      /** Postal codes of states. A market can lie in several. Separate several values by commas; a row matches any of them. */
-      readonly state?: string;
-      /** Signals: expand, hold, contract. Separate several values by commas; a row matches any of them. */
-      readonly signal?: string;
-      /** Risk grades: A, B, C, D, F. Separate several values by commas; a row matches any of them. */
-      readonly risk_score?: string;
-      /** Property to sort by: id, cbsa, name, signal, risk_score, yoy_price, forecast_12m. Ascending; descending with a leading "-". Nulls are last. */
-      readonly sort?: string;
-      /** Keys of each row, separated by commas: id, cbsa, name, signal, risk_score, yoy_price, forecast_12m. Rows keep the original order of keys. */
-      readonly fields?: string;
-      /** Maximum number of rows of a page. A page with filters may have fewer. The header `Link` has the URL of the next page. Default: all rows. */
-      readonly limit?: number;
-      /** Start of the page. Copy it from the `next` link of the previous page, and keep the other parameters. */
-      readonly after?: string;
-      /** The format of the response. It overrides the header `Accept`. Default: JSON. */
-      readonly format?: 'json' | 'csv' | 'ndjson';
-      /** Uses the snapshot that was current at the end of this day in UTC, instead of the newest one. The response is a 404 if the store no longer has that snapshot, or stores no earlier snapshots. */
-      readonly as_of?: string;
-    };
-    readonly output: {
-      readonly data: readonly Market[];
-    };
+    readonly input: Pick<SharedParameters, 'state' | 'signal' | 'risk_score' | 'sort' | 'fields' | 'limit' | 'after' | 'format' | 'as_of'>;
+    readonly output: { readonly data: readonly Market[] };
   };
   /** The past forecasts for one market */
   readonly '/forecasts/{cbsa}/history': {
-    readonly input: {
-      /** Core-based statistical area code of the market: exactly 5 digits. */
-      readonly cbsa: string;
-      /** Earliest period, inclusive. */
-      readonly since?: string;
-      /** Latest period, inclusive. */
-      readonly until?: string;
+    readonly input: Pick<SharedParameters, 'cbsa' | 'since' | 'until' | 'as_of'> & {
       /** The format of the response. It overrides the header `Accept`. Default: JSON. */
       readonly format?: 'json' | 'csv' | 'ndjson' | 'parquet';
-      /** Uses the snapshot that was current at the end of this day in UTC, instead of the newest one. The response is a 404 if the store no longer has that snapshot, or stores no earlier snapshots. */
-      readonly as_of?: string;
     };
-    readonly output: {
-      readonly data: readonly ForecastHistory[];
-    };
+    readonly output: { readonly data: readonly ForecastHistory[] };
   };
   /** The past forecasts for one market, with realized values */
   readonly '/markets/{cbsa}/forecast-track': {
-    readonly input: {
-      /** Core-based statistical area code of the market: exactly 5 digits. */
-      readonly cbsa: string;
-      /** Earliest period, inclusive. */
-      readonly since?: string;
-      /** Latest period, inclusive. */
-      readonly until?: string;
+    readonly input: Pick<SharedParameters, 'cbsa' | 'since' | 'until' | 'as_of'> & {
       /** The format of the response. It overrides the header `Accept`. Default: JSON. */
       readonly format?: 'json' | 'csv' | 'ndjson' | 'parquet';
-      /** Uses the snapshot that was current at the end of this day in UTC, instead of the newest one. The response is a 404 if the store no longer has that snapshot, or stores no earlier snapshots. */
-      readonly as_of?: string;
     };
-    readonly output: {
-      readonly data: readonly ForecastTrack[];
-    };
+    readonly output: { readonly data: readonly ForecastTrack[] };
   };
   /** The past forecasts for all markets */
   readonly '/forecast-history': {
-    readonly input: {
-      /** Earliest period, inclusive. */
-      readonly since?: string;
-      /** Latest period, inclusive. */
-      readonly until?: string;
+    readonly input: Pick<SharedParameters, 'since' | 'until' | 'as_of'> & {
       /** The format of the response. It overrides the header `Accept`. Default: JSON. */
       readonly format?: 'json' | 'csv' | 'ndjson' | 'parquet';
-      /** Uses the snapshot that was current at the end of this day in UTC, instead of the newest one. The response is a 404 if the store no longer has that snapshot, or stores no earlier snapshots. */
-      readonly as_of?: string;
     };
-    readonly output: {
-      readonly data: readonly AreaForecastHistory[];
-    };
+    readonly output: { readonly data: readonly AreaForecastHistory[] };
   };
   /** The past forecasts for all markets, with realized values */
   readonly '/forecast-track': {
-    readonly input: {
-      /** Earliest period, inclusive. */
-      readonly since?: string;
-      /** Latest period, inclusive. */
-      readonly until?: string;
+    readonly input: Pick<SharedParameters, 'since' | 'until' | 'as_of'> & {
       /** The format of the response. It overrides the header `Accept`. Default: JSON. */
       readonly format?: 'json' | 'csv' | 'ndjson' | 'parquet';
-      /** Uses the snapshot that was current at the end of this day in UTC, instead of the newest one. The response is a 404 if the store no longer has that snapshot, or stores no earlier snapshots. */
-      readonly as_of?: string;
     };
-    readonly output: {
-      readonly data: readonly AreaForecastTrack[];
-    };
+    readonly output: { readonly data: readonly AreaForecastTrack[] };
   };
   /** Every completed model run */
   readonly '/forecast-runs': {
-    readonly input: {
-      /** The format of the response. It overrides the header `Accept`. Default: JSON. */
-      readonly format?: 'json' | 'csv' | 'ndjson';
-      /** Uses the snapshot that was current at the end of this day in UTC, instead of the newest one. The response is a 404 if the store no longer has that snapshot, or stores no earlier snapshots. */
-      readonly as_of?: string;
-    };
-    readonly output: {
-      readonly data: readonly ForecastRun[];
-    };
+    readonly input: Pick<SharedParameters, 'format' | 'as_of'>;
+    readonly output: { readonly data: readonly ForecastRun[] };
   };
   /** The newest rolling-realized backtest of the baseline forecast */
   readonly '/forecast-backtest': {
-    readonly input: {
-      /** Uses the snapshot that was current at the end of this day in UTC, instead of the newest one. The response is a 404 if the store no longer has that snapshot, or stores no earlier snapshots. */
-      readonly as_of?: string;
-    };
-    readonly output: {
-      readonly data: Backtest | null;
-    };
+    readonly input: Pick<SharedParameters, 'as_of'>;
+    readonly output: { readonly data: Backtest | null };
   };
   /** Accuracy of past forecasts by year, quarter, grade, signal, state or size of forecast */
   readonly '/forecast-backtest/breakdown': {
-    readonly input: {
+    readonly input: Pick<SharedParameters, 'since' | 'until' | 'format' | 'as_of'> & {
       /** The property to group by. */
       readonly by: 'year' | 'quarter' | 'grade' | 'signal' | 'state' | 'size';
-      /** Earliest period, inclusive. */
-      readonly since?: string;
-      /** Latest period, inclusive. */
-      readonly until?: string;
-      /** The format of the response. It overrides the header `Accept`. Default: JSON. */
-      readonly format?: 'json' | 'csv' | 'ndjson';
-      /** Uses the snapshot that was current at the end of this day in UTC, instead of the newest one. The response is a 404 if the store no longer has that snapshot, or stores no earlier snapshots. */
-      readonly as_of?: string;
     };
-    readonly output: {
-      readonly data: readonly BacktestGroup[];
-    };
+    readonly output: { readonly data: readonly BacktestGroup[] };
   };
   /** Observations of one series or several */
   readonly '/observations': {
-    readonly input: {
+    readonly input: Pick<SharedParameters, 'since' | 'until' | 'as_of'> & {
       /** Identifier of a macro series (see `/series`), or `metro_hpi` for the house price index of the metros. Separate several values by commas; rows then have a `series_id`. */
       readonly series_id: string;
-      /** Earliest period, inclusive. */
-      readonly since?: string;
-      /** Latest period, inclusive. */
-      readonly until?: string;
       /** Restricts `metro_hpi` to these markets: codes of 5 digits, separated by commas. */
       readonly cbsa?: string;
       /** `level`: as published. `change`: difference from the previous period, or from the previous observation of daily and irregular series. `log`: natural logarithm. `yoy`: percent change from the same period of the previous year; from 52 weeks before for weekly series; from the last observation at or before the same date for daily and irregular ones. `real`: amounts of money and price indexes in prices of the month `base_period`, which is the newest month of CPIAUCSL. A longer period is divided by the mean of its months, and left out if one is missing. Values that cannot be computed are left out. Computed values have 8 decimals. */
       readonly units?: 'level' | 'change' | 'log' | 'yoy' | 'real';
       /** The format of the response. It overrides the header `Accept`. Default: JSON. */
       readonly format?: 'json' | 'csv' | 'ndjson' | 'parquet';
-      /** Uses the snapshot that was current at the end of this day in UTC, instead of the newest one. The response is a 404 if the store no longer has that snapshot, or stores no earlier snapshots. */
-      readonly as_of?: string;
     };
-    readonly output: {
-      readonly data: readonly MacroObservation[];
-    };
+    readonly output: { readonly data: readonly MacroObservation[] };
   };
   /** The catalogue of every published series */
   readonly '/series': {
-    readonly input: {
-      /** The format of the response. It overrides the header `Accept`. Default: JSON. */
-      readonly format?: 'json' | 'csv' | 'ndjson';
-      /** Uses the snapshot that was current at the end of this day in UTC, instead of the newest one. The response is a 404 if the store no longer has that snapshot, or stores no earlier snapshots. */
-      readonly as_of?: string;
-    };
-    readonly output: {
-      readonly data: readonly Series[];
-    };
+    readonly input: Pick<SharedParameters, 'format' | 'as_of'>;
+    readonly output: { readonly data: readonly Series[] };
   };
   /** Signal and risk grade of every market in the newest completed run */
   readonly '/signals': {
-    readonly input: {
-      /** Postal codes of states. A market can lie in several. Separate several values by commas; a row matches any of them. */
-      readonly state?: string;
-      /** Signals: expand, hold, contract. Separate several values by commas; a row matches any of them. */
-      readonly signal?: string;
-      /** Risk grades: A, B, C, D, F. Separate several values by commas; a row matches any of them. */
-      readonly risk_score?: string;
+    readonly input: Pick<SharedParameters, 'state' | 'signal' | 'risk_score' | 'limit' | 'after' | 'format' | 'as_of'> & {
       /** Property to sort by: cbsa, name, signal, risk_score, forecast_12m, lower_80, upper_80, run_id, run_at, model_version. Ascending; descending with a leading "-". Nulls are last. */
       readonly sort?: string;
       /** Keys of each row, separated by commas: cbsa, name, signal, risk_score, forecast_12m, lower_80, upper_80, run_id, run_at, model_version. Rows keep the original order of keys. */
       readonly fields?: string;
-      /** Maximum number of rows of a page. A page with filters may have fewer. The header `Link` has the URL of the next page. Default: all rows. */
-      readonly limit?: number;
-      /** Start of the page. Copy it from the `next` link of the previous page, and keep the other parameters. */
-      readonly after?: string;
-      /** The format of the response. It overrides the header `Accept`. Default: JSON. */
-      readonly format?: 'json' | 'csv' | 'ndjson';
-      /** Uses the snapshot that was current at the end of this day in UTC, instead of the newest one. The response is a 404 if the store no longer has that snapshot, or stores no earlier snapshots. */
-      readonly as_of?: string;
     };
-    readonly output: {
-      readonly data: readonly MarketSignal[];
-    };
+    readonly output: { readonly data: readonly MarketSignal[] };
   };
   /** The markets whose 12-month forecast changed most between the last two runs */
   readonly '/movers': {
-    readonly input: {
-      /** Postal codes of states. A market can lie in several. Separate several values by commas; a row matches any of them. */
-      readonly state?: string;
-      /** Signals: expand, hold, contract. Separate several values by commas; a row matches any of them. */
-      readonly signal?: string;
+    readonly input: Pick<SharedParameters, 'state' | 'signal' | 'after' | 'format' | 'as_of'> & {
       /** Property to sort by: cbsa, name, forecast_12m, prior_forecast_12m, delta_pp, signal, prior_signal, run_at, prior_run_at. Ascending; descending with a leading "-". Nulls are last. */
       readonly sort?: string;
       /** Keys of each row, separated by commas: cbsa, name, forecast_12m, prior_forecast_12m, delta_pp, signal, prior_signal, run_at, prior_run_at. Rows keep the original order of keys. */
       readonly fields?: string;
       /** Maximum number of rows. */
       readonly limit?: number;
-      /** Start of the page. Copy it from the `next` link of the previous page, and keep the other parameters. */
-      readonly after?: string;
-      /** The format of the response. It overrides the header `Accept`. Default: JSON. */
-      readonly format?: 'json' | 'csv' | 'ndjson';
-      /** Uses the snapshot that was current at the end of this day in UTC, instead of the newest one. The response is a 404 if the store no longer has that snapshot, or stores no earlier snapshots. */
-      readonly as_of?: string;
     };
-    readonly output: {
-      readonly data: readonly Mover[];
-    };
+    readonly output: { readonly data: readonly Mover[] };
   };
   /** The published versions, with their changes */
   readonly '/vintages': {
     readonly input: Readonly<Record<string, never>>;
-    readonly output: {
-      readonly data: readonly Vintage[];
-    };
+    readonly output: { readonly data: readonly Vintage[] };
   };
   /** Health of the platform, its components and its sources */
   readonly '/status': {

@@ -57,4 +57,29 @@ describe('typescriptOf(document)', () => {
   };
 `);
   });
+
+  it('declares a parameter once that several paths have', () => {
+    const limit = { name: 'limit', description: 'Rows.', required: false, schema: { type: 'integer' } };
+    const key = { name: 'key', description: 'A key.', required: true, schema: { type: 'string' } };
+    const get = (...parameters: (typeof limit | typeof key)[]) => ({
+      get: { summary: '', parameters, responses: {} },
+    });
+    const text = typescriptOf({
+      ...documentOf({}),
+      paths: {
+        '/a': get(limit),
+        '/b': get(key, limit),
+        '/c': get(limit, { ...key, description: 'Another key.' }),
+        '/d': get({ ...limit, required: true }),
+      },
+    });
+    expect(text).to.contain('interface SharedParameters {\n  /** Rows. */\n  readonly limit?: number;\n}\n');
+    const inputs = [...text.matchAll(/input: ([\s\S]*?);\n {4}readonly output/g)].map(([, input]) => input);
+    expect(inputs).to.deep.equal([
+      "Pick<SharedParameters, 'limit'>",
+      "Pick<SharedParameters, 'limit'> & {\n      /** A key. */\n      readonly key: string;\n    }",
+      "Pick<SharedParameters, 'limit'> & {\n      /** Another key. */\n      readonly key: string;\n    }",
+      '{\n      /** Rows. */\n      readonly limit: number;\n    }',
+    ]);
+  });
 });
