@@ -24,10 +24,8 @@ export interface ForecastArguments {
 
 const NUMBER = /^[+-]?(\d+(\.\d+)?|\.\d+)$/;
 
-/** @throws OperatorError listing every option that cannot be used */
-export const parseForecastArguments = (given: ForecastArguments): Omit<ForecastInput, 'created' | 'recompute'> => {
-  const errors: string[] = [];
-
+/** Parses options, and collects their errors. */
+const optionParser = (errors: string[]) => {
   const parsed = <T>(
     name: string,
     text: string | undefined,
@@ -39,32 +37,40 @@ export const parseForecastArguments = (given: ForecastArguments): Omit<ForecastI
     if (value === undefined) errors.push(`${name}: "${text}" is not ${expected}`);
     return value;
   };
-  const count = (name: string, text: string | undefined, least: number) =>
-    parsed(
-      name,
-      text,
-      (digits) => (/^\d{1,6}$/.test(digits) && Number(digits) >= least ? Number(digits) : undefined),
-      `a whole number of at least ${least}`,
-    );
-  const percent = (name: string, text: string | undefined) =>
-    parsed(
-      name,
-      text,
-      (digits) => (NUMBER.test(digits) ? Number(digits) : undefined),
-      'a number in percent such as 4 or -1.5',
-    );
-  const quarter = (name: string, text: string | undefined) =>
-    parsed(name, text, parseQuarter, 'a quarter such as 2005Q4');
-  /** Runs a check, and collects the errors that it throws. */
-  const checked = <T>(check: () => T): T | undefined => {
-    try {
-      return check();
-    } catch (error) {
-      if (!(error instanceof OperatorError)) throw error;
-      errors.push(...(error.faults.length > 0 ? error.faults : [error.message]));
-      return undefined;
-    }
+  return {
+    parsed,
+    count: (name: string, text: string | undefined, least: number) =>
+      parsed(
+        name,
+        text,
+        (digits) => (/^\d{1,6}$/.test(digits) && Number(digits) >= least ? Number(digits) : undefined),
+        `a whole number of at least ${least}`,
+      ),
+    percent: (name: string, text: string | undefined) =>
+      parsed(
+        name,
+        text,
+        (digits) => (NUMBER.test(digits) ? Number(digits) : undefined),
+        'a number in percent such as 4 or -1.5',
+      ),
+    quarter: (name: string, text: string | undefined) => parsed(name, text, parseQuarter, 'a quarter such as 2005Q4'),
+    /** Runs a check, and collects the errors that it throws. */
+    checked<T>(check: () => T): T | undefined {
+      try {
+        return check();
+      } catch (error) {
+        if (!(error instanceof OperatorError)) throw error;
+        errors.push(...(error.faults.length > 0 ? error.faults : [error.message]));
+        return undefined;
+      }
+    },
   };
+};
+
+/** @throws OperatorError listing every option that cannot be used */
+export const parseForecastArguments = (given: ForecastArguments): Omit<ForecastInput, 'created' | 'recompute'> => {
+  const errors: string[] = [];
+  const { parsed, count, percent, quarter, checked } = optionParser(errors);
 
   const from = quarter('--from', given.from);
   const to = quarter('--to', given.to);

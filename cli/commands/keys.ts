@@ -83,12 +83,7 @@ const ownLimit = ({ id, limit_per_minute }: ShownKey): string =>
 
 const help = (example: string): string => `\nExample:\n  $ ${example}\n\nExit codes: ${EXIT_CODES}.`;
 
-export const register = (program: Command): void => {
-  const keys = program
-    .command('keys')
-    .description('manage API keys')
-    .addHelpText('after', help('metro-forecast -c my.json keys list'));
-
+const addCreate = (keys: Command): void => {
   keys
     .command('create')
     .description('create a key; it is printed once and cannot be shown again')
@@ -106,7 +101,9 @@ export const register = (program: Command): void => {
         return print(key);
       }),
     );
+};
 
+const addList = (keys: Command): void => {
   keys
     .command('list')
     .description('list keys by id, with the time of their last use, which is up to five minutes late')
@@ -121,7 +118,9 @@ export const register = (program: Command): void => {
         return note(noKeys(config));
       }),
     );
+};
 
+const addRotate = (keys: Command): void => {
   keys
     .command('rotate')
     .description('create a successor that shares the limit of a key; the old key ends after the overlap')
@@ -141,7 +140,9 @@ export const register = (program: Command): void => {
         return print(created.key);
       }),
     );
+};
 
+const addRevoke = (keys: Command): void => {
   keys
     .command('revoke')
     .description('revoke a key; running services reject it within 5 seconds')
@@ -154,7 +155,9 @@ export const register = (program: Command): void => {
         report(key, options, `is revoked since ${key.revoked_at}.`);
       }),
     );
+};
 
+const addLimit = (keys: Command): void => {
   keys
     .command('limit')
     .description('change the limit of a key; running services apply it within 5 seconds')
@@ -168,7 +171,9 @@ export const register = (program: Command): void => {
         report(key, options, `has a limit of ${key.limit_per_minute ?? 'the default number of'} requests per minute.`);
       }),
     );
+};
 
+const addTier = (keys: Command): void => {
   keys
     .command('tier')
     .description(
@@ -184,7 +189,9 @@ export const register = (program: Command): void => {
         report(key, options, `has the tier "${key.tier}".${ownLimit(key)}`);
       }),
     );
+};
 
+const addUsage = (keys: Command): void => {
   keys
     .command('usage')
     .description('show admitted and rejected requests of all keys today and this month, in UTC, or of one key by day')
@@ -206,7 +213,9 @@ export const register = (program: Command): void => {
         return print(formatDays(data));
       }),
     );
+};
 
+const addAudit = (keys: Command): void => {
   addAuditOptions(keys.command('audit'), 'keys')
     .description('list all changes of keys with time and user, oldest first')
     .argument('[id]', 'only changes of this key; "keys list" shows the ids')
@@ -223,4 +232,12 @@ export const register = (program: Command): void => {
         return note(`The audit has no change of ${id ?? 'a key'}.`);
       }),
     );
+};
+
+export const register = (program: Command): void => {
+  const keys = program
+    .command('keys')
+    .description('manage API keys')
+    .addHelpText('after', help('metro-forecast -c my.json keys list'));
+  for (const add of [addCreate, addList, addRotate, addRevoke, addLimit, addTier, addUsage, addAudit]) add(keys);
 };

@@ -7,7 +7,6 @@ import type { KeyStore } from '../contracts/keys.js';
 import type { Limiter } from '../contracts/limiter.js';
 import type { MountContext } from '../contracts/plugin.js';
 import { type Clock, type Logger, systemClock } from '../contracts/runtime.js';
-import type { ServiceInfo } from '../contracts/service.js';
 import type { StorageAdapter } from '../contracts/storage.js';
 import type { Handle } from '../edge/accept.js';
 import { Admission, admitting } from '../edge/admission.js';
@@ -19,6 +18,7 @@ import { createLogger } from '../observe/logger.js';
 import { createMetrics, type Metrics } from '../observe/metrics.js';
 import { openObservers, type RequestObservers } from '../observe/request-observers.js';
 import { createKoa } from '../pipeline/app.js';
+import { realmOf } from '../pipeline/authorize.js';
 import { requestLog } from '../pipeline/observe.js';
 import type { ServiceKoa } from '../pipeline/service-koa.js';
 import { connectRedis, type RedisConnection } from '../redis/connection.js';
@@ -36,9 +36,6 @@ import { createAuthenticator, type OpenAuthenticator } from './create-authentica
 import { type Modules, pathResolver } from './load-modules.js';
 import { RunningSettings } from './running-settings.js';
 import { RunningState } from './running-state.js';
-
-/** The realm of WWW-Authenticate is a quoted string of ASCII (RFC 9110, section 11.5). */
-const realmOf = ({ title }: ServiceInfo): string => (/^[ !#-[\]-~]+$/.test(title) ? title : 'API');
 
 /** What the adapter reports to the other services. */
 class StorageEvents extends EventEmitter<{ changed: []; problem: [sentence: string | undefined] }> {}

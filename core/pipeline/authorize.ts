@@ -1,5 +1,6 @@
 /** Checks whether the caller may use the endpoint. */
 import type { Tier } from '../config/tiers.js';
+import type { ServiceInfo } from '../contracts/service.js';
 import { ApiError, errors } from '../errors.js';
 import type { ServiceMiddleware } from './service-koa.js';
 
@@ -25,6 +26,9 @@ export const authorize = (realm: string): ServiceMiddleware => {
       : new ApiError(errors.missing_api_key, undefined, missing);
   };
 };
+
+/** The realm of WWW-Authenticate is a quoted string of ASCII (RFC 9110, section 11.5). */
+export const realmOf = ({ title }: ServiceInfo): string => (/^[ !#-[\]-~]+$/.test(title) ? title : 'API');
 
 const forbidden = ({ name, endpoints }: Tier): ApiError => {
   const included = [...(endpoints ?? [])].join(', ');

@@ -2,7 +2,7 @@
  * The storage adapter {{name}}: a JSON file, read into memory and replaced by each publication. For another store,
  * replace `load`, `save` and `rowsOf`, and run the conformance suite.
  */
-/** @import { AdapterModule, Document, Manifest, Query } from 'metro-forecast-api/adapter' */
+/** @import { AdapterModule, Collection, Dataset, Document, Manifest, Query, Snapshot } from 'metro-forecast-api/adapter' */
 import { randomUUID } from 'node:crypto';
 import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { compareBy, compareScalars, StorageError } from 'metro-forecast-api/adapter';
@@ -61,6 +61,57 @@ const rowsOf = (documents, { order, equal = {}, range, descending, after, limit 
   return found.slice(0, limit);
 };
 
+/**
+ * Reads the documents of all collections, and calls `onBatch` with the number of documents after each batch.
+ * @type {(
+ *   dataset: Dataset,
+ *   names: readonly string[],
+ *   onBatch: (name: string, written: number) => void,
+ * ) => Promise<Record<string, Document[]>>}
+ */
+const readAll = async (dataset, names, onBatch) => {
+  const collections = /** @type {Record<string, Document[]>} */ ({});
+  for (const name of names) {
+    const documents = /** @type {Document[]} */ ([]);
+    for await (const batch of dataset.read(name)) {
+      for (const document of batch) documents.push(document);
+      onBatch(name, documents.length);
+    }
+    collections[name] = documents;
+  }
+  return collections;
+};
+
+/**
+ * @type {(
+ *   held: Stored,
+ *   collections: ReadonlyMap<string, Collection>,
+ *   assertUsable: (signal?: AbortSignal) => void,
+ * ) => Snapshot}
+ */
+const snapshotOf = (held, collections, assertUsable) => {
+  const documentsOf = (/** @type {string} */ name) => {
+    if (!collections.has(name)) throw new StorageError('unknown_collection', `There is no "${name}".`);
+    return held.collections[name] ?? [];
+  };
+  return {
+    version: held.manifest.version,
+    publishedAt: new Date(held.publishedAt),
+    manifest: held.manifest,
+    async get(name, key, signal) {
+      assertUsable(signal);
+      const fields = collections.get(name)?.key ?? [];
+      return documentsOf(name).find((row) => fields.every((field, i) => row[field] === key[i]));
+    },
+    async *find(name, query, signal) {
+      assertUsable(signal);
+      yield rowsOf(documentsOf(name), query);
+    },
+    // Rows stay in memory as long as a snapshot refers to them.
+    release() {},
+  };
+};
+
 /** @type {AdapterModule<{ path: string }>} */
 export default {
   kind: 'adapter',
@@ -103,10 +154,6 @@ export default {
       polling = loading.catch(() => context.problem('The file of the dataset cannot be read.'));
       return loading;
     };
-    const documentsOf = (/** @type {Stored} */ { collections }, /** @type {string} */ name) => {
-      if (!context.collections.has(name)) throw new StorageError('unknown_collection', `There is no "${name}".`);
-      return collections[name] ?? [];
-    };
     return {
       async open() {
         assertUsable();
@@ -122,24 +169,8 @@ export default {
       ping: async (signal) => assertUsable(signal),
       snapshot() {
         assertUsable();
-        const held = current;
-        if (!held) throw new StorageError('unavailable', 'Nothing has been published yet.');
-        return {
-          version: held.manifest.version,
-          publishedAt: new Date(held.publishedAt),
-          manifest: held.manifest,
-          async get(name, key, signal) {
-            assertUsable(signal);
-            const fields = context.collections.get(name)?.key ?? [];
-            return documentsOf(held, name).find((row) => fields.every((field, i) => row[field] === key[i]));
-          },
-          async *find(name, query, signal) {
-            assertUsable(signal);
-            yield rowsOf(documentsOf(held, name), query);
-          },
-          // Rows stay in memory as long as a snapshot refers to them.
-          release() {},
-        };
+        if (!current) throw new StorageError('unavailable', 'Nothing has been published yet.');
+        return snapshotOf(current, context.collections, assertUsable);
       },
       async publish(dataset, { onProgress, signal } = {}) {
         const { manifest } = dataset;
@@ -150,16 +181,10 @@ export default {
           await poll();
           if (current?.manifest.version === manifest.version)
             throw new StorageError('conflict', `The version "${manifest.version}" already exists.`);
-          const collections = /** @type {Record<string, Document[]>} */ ({});
-          for (const name of context.collections.keys()) {
-            const documents = /** @type {Document[]} */ ([]);
-            for await (const batch of dataset.read(name)) {
-              assertUsable(signal);
-              for (const document of batch) documents.push(document);
-              onProgress?.({ collection: name, written: documents.length, total: undefined });
-            }
-            collections[name] = documents;
-          }
+          const collections = await readAll(dataset, [...context.collections.keys()], (collection, written) => {
+            assertUsable(signal);
+            onProgress?.({ collection, written, total: undefined });
+          });
           assertUsable(signal);
           // Publication times increase, even if the dataset was created before the current one.
           const isLater = !current || Date.parse(manifest.created) > Date.parse(current.publishedAt);

@@ -169,6 +169,7 @@ export default definePlugin({
   // The page shows the figures of the served snapshot.
   mounts: () => [methodologyPage()],
   components,
+  // biome-ignore lint/complexity/noExcessiveLinesPerFunction: a table of routes
   routes: () => [
     dataRoute({
       path: '/forecasts',

@@ -96,6 +96,7 @@ export default definePlugin({
     guidePage('/docs/calling', 'Calling the API', 'guides/calling.md'),
     guidePage('/docs/vintages', 'Vintages', 'explanation/vintages.md'),
   ],
+  // biome-ignore lint/complexity/noExcessiveLinesPerFunction: a table of routes
   routes: () => [
     dataRoute({
       path: '/markets',

@@ -158,6 +158,7 @@ export default definePlugin({
   version,
   description: 'Raw observations of macro series and of the metro index, and the catalogue of series.',
   collections: [markets, hpi, series, observations],
+  // biome-ignore lint/complexity/noExcessiveLinesPerFunction: a table of routes
   routes: () => [
     dataRoute({
       path: '/observations',

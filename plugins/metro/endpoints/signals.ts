@@ -84,6 +84,7 @@ export default definePlugin({
   description: 'Signals and risk grades of the newest run, and the markets whose forecast moved most.',
   needs: ['markets'],
   collections: [markets, forecastRuns, forecasts],
+  // biome-ignore lint/complexity/noExcessiveLinesPerFunction: a table of routes
   routes: () => [
     dataRoute({
       path: '/signals',

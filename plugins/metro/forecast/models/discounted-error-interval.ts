@@ -30,6 +30,23 @@ interface Realized {
   readonly errors: Float64Array;
 }
 
+/** By market, by the coefficients `b` of the regression. */
+const expectedErrors = (regressors: Float64Array, b: Float64Array): Float64Array => {
+  const expected = new Float64Array(regressors.length / WIDTH);
+  let total = 0;
+  let known = 0;
+  for (let market = 0; market < expected.length; market++) {
+    let value = 0;
+    for (let k = 0; k < WIDTH; k++) value += (b[k] as number) * (regressors[market * WIDTH + k] as number);
+    expected[market] = value;
+    if (Number.isNaN(value)) continue;
+    total += value;
+    known++;
+  }
+  const least = (LEAST_SHARE * total) / known;
+  return expected.map((value) => Math.max(value, least));
+};
+
 /**
  * Half the width of the 80% interval around each forecast y of log growth over 12 months, in percent. At quarter t,
  * from the absolute errors e of origins s <= t-4, of age t-4-s:
@@ -78,22 +95,6 @@ export const createDiscountedErrorInterval = (markets: number) => {
       regressors.set([1, own, Math.abs(last), Math.abs((forecast[market] as number) - last)], market * WIDTH);
     }
     return regressors;
-  };
-
-  const expectedErrors = (regressors: Float64Array, b: Float64Array): Float64Array => {
-    const expected = new Float64Array(markets);
-    let total = 0;
-    let known = 0;
-    for (let market = 0; market < markets; market++) {
-      let value = 0;
-      for (let k = 0; k < WIDTH; k++) value += (b[k] as number) * (regressors[market * WIDTH + k] as number);
-      expected[market] = value;
-      if (Number.isNaN(value)) continue;
-      total += value;
-      known++;
-    }
-    const least = (LEAST_SHARE * total) / known;
-    return expected.map((value) => Math.max(value, least));
   };
 
   /** What expected errors are multiplied by. */

@@ -12,6 +12,8 @@ export interface LogHistory {
   push(levels: Float64Array): void;
   /** 100 x the log of the index, by market, in the quarter with this index; `NaN` outside a market's series. */
   at(quarter: number): Float64Array;
+  /** Log growth over some quarters to the newest one, by market, in percent; `NaN` where there is none. */
+  growth(quarters: number): Float64Array;
 }
 
 export const createLogHistory = (markets: number): LogHistory => {
@@ -31,6 +33,13 @@ export const createLogHistory = (markets: number): LogHistory => {
     at,
     get length() {
       return logs.length;
+    },
+    growth(quarters) {
+      const now = logs.length - 1;
+      const current = at(now);
+      if (now < quarters) return current.map(() => Number.NaN);
+      const before = at(now - quarters);
+      return current.map((log, market) => log - (before[market] as number));
     },
     push(levels) {
       const now = logs.push(levels.map((level) => 100 * Math.log(level))) - 1;

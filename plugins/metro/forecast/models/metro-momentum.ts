@@ -60,6 +60,15 @@ const salesGrowth = (macro: MacroSeriesValues, origin: number): readonly [half: 
   return [growth(2), growth(4)];
 };
 
+/** By market, from rows of regressors and the coefficients `b` of the regression. */
+const forecastsOf = (rows: Float64Array, b: Float64Array | undefined): Float64Array => {
+  const forecasts = new Float64Array(rows.length / WIDTH).fill(Number.NaN);
+  if (!b) return forecasts;
+  return forecasts.map((_, market) =>
+    b.reduce((sum, coefficient, k) => sum + coefficient * (rows[market * WIDTH + k] as number), 0),
+  );
+};
+
 /**
  * Metro momentum: y = b [1, g4, v, G, h2, h2 G/20, h4, h4 G/20], the log growth over the next 12 months in percent; the
  * point is 100 (exp(y / 100) - 1).
@@ -96,15 +105,6 @@ export const metroMomentum: ForecastModel = {
     /** Quarters in the fit. */
     let fitted = 0;
 
-    /** Log growth over some quarters to now, by market, in percent; `NaN` where there is none. */
-    const growthOver = (quarters: number): Float64Array => {
-      const now = history.length - 1;
-      const current = history.at(now);
-      if (now < quarters) return current.map(() => Number.NaN);
-      const before = history.at(now - quarters);
-      return current.map((log, market) => log - (before[market] as number));
-    };
-
     const realize = ({ logs, precision, rows }: Pending, now: Float64Array): void => {
       const weightBefore = fit.weight;
       for (let market = 0; market < markets.length; market++) {
@@ -125,7 +125,7 @@ export const metroMomentum: ForecastModel = {
     /** By market, row by row; `NaN` where one of them is not known, or the market has too few values. */
     const regressorsAt = (year: Float64Array, neighbours: Float64Array, { quarter, macro }: Known): Float64Array => {
       const [half, full] = salesGrowth(macro, quarter);
-      const long = growthOver(LONG_QUARTERS);
+      const long = history.growth(LONG_QUARTERS);
       const rows = new Float64Array(markets.length * WIDTH).fill(Number.NaN);
       for (let market = 0; market < markets.length; market++) {
         if ((history.counts[market] as number) < minValues) continue;
@@ -137,14 +137,6 @@ export const metroMomentum: ForecastModel = {
       return rows;
     };
 
-    const forecastsOf = (rows: Float64Array, b: Float64Array | undefined): Float64Array => {
-      const forecasts = new Float64Array(markets.length).fill(Number.NaN);
-      if (!b) return forecasts;
-      return forecasts.map((_, market) =>
-        b.reduce((sum, coefficient, k) => sum + coefficient * (rows[market * WIDTH + k] as number), 0),
-      );
-    };
-
     return {
       next(levels, known) {
         history.push(levels);
@@ -153,8 +145,8 @@ export const metroMomentum: ForecastModel = {
         const due = pending[now - HORIZON_QUARTERS];
         if (due) realize(due, logs);
 
-        const year = growthOver(4);
-        const { precision, neighbours } = regions.next(growthOver(1));
+        const year = history.growth(4);
+        const { precision, neighbours } = regions.next(history.growth(1));
         const rows = regressorsAt(year, neighbours, known);
         // A copy of the logs: a gap that closes later is no published value.
         pending.push({ logs: logs.slice(), precision, rows });
