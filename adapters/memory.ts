@@ -138,9 +138,9 @@ class MemoryAdapter implements StorageAdapter {
   async #publishDirectory(): Promise<void> {
     if (this.#path === undefined) return;
     const { path, dataset } = await openDirectory(this.#context.resolvePath(this.#path));
-    const faults = await checkDataset(dataset, this.#context.collections);
-    if (faults.total > 0) {
-      throw new StorageError('invalid_dataset', [`${path} breaks rules:`, ...faults.lines()].join('\n  - '));
+    const errors = await checkDataset(dataset, this.#context.collections);
+    if (errors.total > 0) {
+      throw new StorageError('invalid_dataset', [`${path} breaks rules:`, ...errors.lines()].join('\n  - '));
     }
     await this.publish(dataset);
   }

@@ -60,7 +60,7 @@ const optionParser = (errors: string[]) => {
         return check();
       } catch (error) {
         if (!(error instanceof OperatorError)) throw error;
-        errors.push(...(error.faults.length > 0 ? error.faults : [error.message]));
+        errors.push(...(error.errors.length > 0 ? error.errors : [error.message]));
         return undefined;
       }
     },

@@ -26,18 +26,18 @@ interface Report {
 }
 
 /** A heading with one line per error. */
-export const errorText = (heading: string, faults: readonly string[], { json }: Pick<ReportOptions, 'json'>): string =>
+export const errorText = (heading: string, errors: readonly string[], { json }: Pick<ReportOptions, 'json'>): string =>
   json
-    ? `${JSON.stringify({ error: heading, faults })}\n`
-    : `${[heading, ...faults.map((fault) => `  - ${fault}`)].join('\n')}\n`;
+    ? `${JSON.stringify({ error: heading, faults: errors })}\n`
+    : `${[heading, ...errors.map((error) => `  - ${error}`)].join('\n')}\n`;
 
 export const report = (error: unknown, options: ReportOptions): Report => {
   // Commander has printed its own message.
   if (error instanceof CommanderError) return { text: '', exitCode: error.exitCode === 0 ? 0 : WRONG_USAGE };
   const known = error instanceof Error && KNOWN.some((kind) => error instanceof kind);
   if (known) {
-    const { heading, faults } = error instanceof OperatorError ? error : { heading: error.message, faults: [] };
-    return { text: errorText(heading, faults, options), exitCode: error instanceof UsageError ? WRONG_USAGE : FAILED };
+    const { heading, errors } = error instanceof OperatorError ? error : { heading: error.message, errors: [] };
+    return { text: errorText(heading, errors, options), exitCode: error instanceof UsageError ? WRONG_USAGE : FAILED };
   }
   const message = error instanceof Error ? error.message : String(error);
   const advice = options.debug

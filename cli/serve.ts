@@ -83,7 +83,7 @@ export const exitAfter = async (end: Promise<void>, logger: Logger): Promise<voi
 };
 
 /** The heading and all errors in one line, as the log needs it. */
-export const inOneLine = ({ heading, faults }: OperatorError): string => [heading, faults.join('; ')].join(' ').trim();
+export const inOneLine = ({ heading, errors }: OperatorError): string => [heading, errors.join('; ')].join(' ').trim();
 
 /** Once there is a log, the reason why a start failed is its last line. */
 export const logFailure = (error: unknown, logger: Logger): void => {

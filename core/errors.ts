@@ -217,10 +217,10 @@ export const firstLines = (lines: readonly string[], most: number): readonly str
 export class OperatorError extends Error {
   constructor(
     readonly heading: string,
-    readonly faults: readonly string[] = [],
+    readonly errors: readonly string[] = [],
     options?: { cause?: unknown },
   ) {
-    super([heading, ...faults.map((fault) => `  - ${fault}`)].join('\n'), options);
+    super([heading, ...errors.map((error) => `  - ${error}`)].join('\n'), options);
     this.name = 'OperatorError';
   }
 }

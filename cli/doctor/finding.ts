@@ -45,6 +45,6 @@ export const failed = (check: string, message: string, ...advice: readonly strin
 
 /** The finding for a thrown error. */
 export const failure = (check: string, error: unknown, advice: readonly string[] = []): Finding => {
-  if (error instanceof OperatorError) return failed(check, error.heading, ...error.faults, ...advice);
+  if (error instanceof OperatorError) return failed(check, error.heading, ...error.errors, ...advice);
   return failed(check, error instanceof Error ? error.message : String(error), ...advice);
 };

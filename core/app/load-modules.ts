@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import type { LoadedConfig } from '../config/load.js';
 import type { Draft } from '../config/overrides.js';
 import { type ModuleConfig, serviceSchema } from '../config/schema.js';
-import { countsUsage, Tiers, tierFaults } from '../config/tiers.js';
+import { countsUsage, Tiers, tierErrors } from '../config/tiers.js';
 import type { KeyStoreModule } from '../contracts/keys.js';
 import type { Plugin } from '../contracts/plugin.js';
 import type { ServiceInfo } from '../contracts/service.js';
@@ -123,7 +123,7 @@ const examine = async (
   }
   const registered = registerPlugins(loaded, service as Partial<ServiceInfo>, pathResolver(folder), missing);
   const { registry, isComplete } = registered;
-  errors.push(...registered.faults, ...tierFaults(auth, namesWithKey(registry), isComplete));
+  errors.push(...registered.errors, ...tierErrors(auth, namesWithKey(registry), isComplete));
   return { ...(adapter && { adapter }), ...(keyStore && { keyStore }), registry, errors };
 };
 

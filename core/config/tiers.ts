@@ -84,7 +84,7 @@ export class Tiers {
  * @param names names of all endpoints that need a key
  * @param isComplete false if a plugin could not be loaded: then only misspelt names are reported
  */
-export const tierFaults = (auth: unknown, names: readonly string[], isComplete: boolean): string[] => {
+export const tierErrors = (auth: unknown, names: readonly string[], isComplete: boolean): string[] => {
   if (!isObject(auth) || !countsUsage(auth)) return [];
   return Object.entries(auth['tiers'] as object).flatMap(([tier, terms]) => {
     const endpoints = isObject(terms) && Array.isArray(terms['endpoints']) ? terms['endpoints'] : [];

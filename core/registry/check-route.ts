@@ -12,12 +12,12 @@ export const linkErrors = (route: Route, routes: readonly Route[]): string[] =>
   Object.entries({ ...route.parameters?.path, ...route.parameters?.query }).flatMap(([name, parameter]) =>
     Object.entries(parameter.foundIn ?? {}).flatMap(([operationId, pointer]) => {
       const source = routes.find((other) => other.operationId === operationId);
-      const fault = source && pointerFault(pointer, parameter, source);
-      return fault ? [`route ${route.path}: parameter "${name}": foundIn.${operationId}: ${fault}`] : [];
+      const error = source && pointerError(pointer, parameter, source);
+      return error ? [`route ${route.path}: parameter "${name}": foundIn.${operationId}: ${error}`] : [];
     }),
   );
 
-const pointerFault = (pointer: string, { schema }: Parameter, { response }: Route): string | undefined => {
+const pointerError = (pointer: string, { schema }: Parameter, { response }: Route): string | undefined => {
   if (!pointer.startsWith('/')) return `"${pointer}" must be a JSON Pointer, such as /data/0/id`;
   const value = valueAt(response?.example, pointerPath(pointer, response?.example));
   if (value === undefined) return `the example of its response has nothing at ${pointer}`;
@@ -67,70 +67,70 @@ export const templateShape = (path: string): string => path.replace(/\{[^}]+\}/g
 
 /** The errors of a route's declaration. Each message names the route. */
 export const routeErrors = (route: Route): string[] => {
-  const faults: string[] = [];
-  const fault = (text: string) => faults.push(`route ${String(route.path)}: ${text}`);
+  const errors: string[] = [];
+  const report = (text: string) => errors.push(`route ${String(route.path)}: ${text}`);
   const members = (given: object, wanted: Members, at = '') => {
     const found = memberErrors(given as Readonly<Record<string, unknown>>, wanted);
-    for (const each of found) fault(`${at}${each}`);
+    for (const each of found) report(`${at}${each}`);
     return found.length === 0;
   };
   if (typeof route.path !== 'string' || !TEMPLATE.test(route.path)) {
-    fault('path must look like /things/{thing_id}');
-    return faults;
+    report('path must look like /things/{thing_id}');
+    return errors;
   }
-  if (route.kind !== 'data' && route.kind !== 'service') fault('kind must be "data" or "service"');
+  if (route.kind !== 'data' && route.kind !== 'service') report('kind must be "data" or "service"');
   members(route, ROUTE);
-  if (!members(route.parameters ?? {}, PARAMETERS, 'parameters: ')) return faults;
-  if (!/^[A-Za-z][A-Za-z0-9_]*$/.test(route.operationId ?? '')) fault('operationId must be an identifier');
-  if (!route.summary) fault('summary is missing');
+  if (!members(route.parameters ?? {}, PARAMETERS, 'parameters: ')) return errors;
+  if (!/^[A-Za-z][A-Za-z0-9_]*$/.test(route.operationId ?? '')) report('operationId must be an identifier');
+  if (!route.summary) report('summary is missing');
 
   const provided = frameworkParameters(route);
   const inPath = templateParameters(route.path);
   const declared = Object.keys(route.parameters?.path ?? {});
-  for (const name of inPath) if (!declared.includes(name)) fault(`path parameter "${name}" is not declared`);
-  for (const name of declared) if (!inPath.includes(name)) fault(`path parameter "${name}" is not in the path`);
+  for (const name of inPath) if (!declared.includes(name)) report(`path parameter "${name}" is not declared`);
+  for (const name of declared) if (!inPath.includes(name)) report(`path parameter "${name}" is not in the path`);
   for (const name of declared) {
     if (Object.hasOwn(route.parameters?.query ?? {}, name))
-      fault(`parameter "${name}" is in the path and in the query`);
+      report(`parameter "${name}" is in the path and in the query`);
   }
   for (const [name, parameter] of Object.entries({ ...route.parameters?.path, ...route.parameters?.query })) {
-    if (!isObject(parameter)) fault(`parameter "${name}" must be an object`);
+    if (!isObject(parameter)) report(`parameter "${name}" must be an object`);
     if (!isObject(parameter) || !members(parameter, PARAMETER, `parameter "${name}": `)) continue;
-    for (const problem of parameterFaults(parameter)) fault(`parameter "${name}": ${problem}`);
-    if (Object.hasOwn(provided, name)) fault(`parameter "${name}" is one that the framework adds to such routes`);
+    for (const problem of parameterErrors(parameter)) report(`parameter "${name}": ${problem}`);
+    if (Object.hasOwn(provided, name)) report(`parameter "${name}" is one that the framework adds to such routes`);
   }
   for (const [name, schema] of Object.entries(route.parameters?.filters ?? {})) {
     const problem = isObject(schema) ? schemaFault(schema, TYPES) : 'must be a schema';
-    if (problem) fault(`filter "${name}": ${problem}`);
+    if (problem) report(`filter "${name}": ${problem}`);
   }
   if (isObject(route.response) && members(route.response, RESPONSE, 'response: ')) {
-    for (const problem of responseFaults(route.response)) fault(problem);
+    for (const problem of responseErrors(route.response)) report(problem);
   }
   for (const [name, header] of Object.entries(declaredHeaders(route))) {
     const at = `response header "${name}"`;
-    if (!/^[A-Za-z][A-Za-z0-9-]*$/.test(name)) fault(`${at} must be a name like Link`);
-    else if (OWN_HEADERS.test(name)) fault(`${at} is one that the framework sends`);
+    if (!/^[A-Za-z][A-Za-z0-9-]*$/.test(name)) report(`${at} must be a name like Link`);
+    else if (OWN_HEADERS.test(name)) report(`${at} is one that the framework sends`);
     members(header ?? {}, HEADER, `${at}: `);
   }
   if (route.kind === 'data' && route.columns && !listColumns(route)) {
-    fault('columns needs a list: the response must be {data: [...]} of objects, with no other property');
+    report('columns needs a list: the response must be {data: [...]} of objects, with no other property');
   }
   if (route.kind === 'data' && route.parquet && !listColumns(route)) {
-    fault('parquet needs a list: the response must be {data: [...]} of objects, with no other property');
+    report('parquet needs a list: the response must be {data: [...]} of objects, with no other property');
   }
   const typed = parquetColumns(route);
   for (const column of (typed && listColumns(route)) ?? []) {
     if (typed?.some(({ name }) => name === column)) continue;
-    fault(`parquet: the schema of "${column}" must have one type: ${TYPES.join(', ')}, or one of them and null`);
+    report(`parquet: the schema of "${column}" must have one type: ${TYPES.join(', ')}, or one of them and null`);
   }
   for (const kind of Array.isArray(route.errors) ? route.errors : []) {
     if (!members(kind ?? {}, ERROR, 'errors: ')) continue;
-    if (kind.status < 400 || kind.status > 499) fault(`error "${kind.code}" must have a 4xx status`);
+    if (kind.status < 400 || kind.status > 499) report(`error "${kind.code}" must have a 4xx status`);
   }
-  return faults;
+  return errors;
 };
 
-const parameterFaults = ({ schema, description, example }: Parameter): string[] => {
+const parameterErrors = ({ schema, description, example }: Parameter): string[] => {
   if (!description) return ['description is missing'];
   const { type, items } = schema;
   const problem =
@@ -142,16 +142,16 @@ const parameterFaults = ({ schema, description, example }: Parameter): string[] 
 };
 
 const schemaFault = (schema: JsonSchema, types: readonly string[]): string | undefined =>
-  types.includes(schema['type'] as string) ? compileFault(schema) : `schema.type must be one of ${types.join(', ')}`;
+  types.includes(schema['type'] as string) ? compileError(schema) : `schema.type must be one of ${types.join(', ')}`;
 
-const responseFaults = ({ schema, example }: Route['response']): string[] => {
-  const problem = compileFault(schema);
+const responseErrors = ({ schema, example }: Route['response']): string[] => {
+  const problem = compileError(schema);
   if (problem) return [`response.schema: ${problem}`];
   const unfit = misfit(schema, example);
   return [...(unfit ? [`response.example: ${unfit}`] : []), ...sampleErrors(schema, 'response.schema')];
 };
 
-const compileFault = (schema: object): string | undefined => {
+const compileError = (schema: object): string | undefined => {
   try {
     compileSchema(schema);
     return undefined;
@@ -190,8 +190,8 @@ export const sampleErrors = (schema: unknown, at: string): string[] => {
   ];
   return [
     ...samples.flatMap(([name, value]) => {
-      const fault = misfit(schema, value);
-      return fault === undefined ? [] : [`${at}.${name}: ${fault}`];
+      const error = misfit(schema, value);
+      return error === undefined ? [] : [`${at}.${name}: ${error}`];
     }),
     ...SCHEMA.flatMap((name) => sampleErrors(schema[name], `${at}.${name}`)),
     ...SCHEMAS.flatMap((name) =>

@@ -65,13 +65,13 @@ export const loadModule = async <T>(
 
 /** @throws Error that names the module and the problem */
 export const checkModule = (kind: ModuleKind, use: string, module: unknown): void => {
-  const faults = isObject(module)
+  const errors = isObject(module)
     ? [
         ...(module['kind'] === kind ? [] : [`"kind" must be "${kind}"`]),
         ...memberErrors(module, { kind: 'string?', ...MEMBERS[kind] }),
       ]
     : ['its default export is not an object'];
-  if (faults.length > 0) throw new Error(`${kind} "${use}" does not fulfil the contract: ${faults.join('; ')}`);
+  if (errors.length > 0) throw new Error(`${kind} "${use}" does not fulfil the contract: ${errors.join('; ')}`);
 };
 
 /** The message of an error of `import()`, with advice. */

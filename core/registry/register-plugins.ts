@@ -45,7 +45,7 @@ export interface Registry {
 interface Registered {
   readonly registry: Registry;
   /** One message per error. Each names the plugins involved. */
-  readonly faults: readonly string[];
+  readonly errors: readonly string[];
   /** False: the registry may lack endpoints of plugins with errors. */
   readonly isComplete: boolean;
 }
@@ -91,7 +91,7 @@ export const registerPlugins = (
     collections: collections.byName,
     errors: collectErrors(routes, registration),
   };
-  return { registry, faults: registration.errors, isComplete: registration.isComplete };
+  return { registry, errors: registration.errors, isComplete: registration.isComplete };
 };
 
 /** Removes plugins with the same name as an earlier one. */

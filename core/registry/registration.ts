@@ -50,7 +50,7 @@ export class Registration {
       return listFrom(name, declare());
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
-      const details = error instanceof OperatorError ? error.faults : [];
+      const details = error instanceof OperatorError ? error.errors : [];
       this.errors.push(`${at}: ${label(plugin)}: ${name} failed: ${message}`);
       this.errors.push(...details.map((detail) => `${at}: ${detail}`));
       this.isComplete = false;

@@ -174,13 +174,13 @@ const checker = (
     // As clients get it: JSON omits undefined properties and writes dates as text. `cut` deletes properties of the copy.
     const sent: unknown = JSON.parse(jsonOf(response));
     if (validate(sent)) return check === 'cut' ? sent : response;
-    const fault = `it does not fit its schema: ${validate.errors!.slice(0, 3).map(described).join(', ')}`;
-    if (check === 'refuse') throw new ResponseError(fault);
+    const problem = `it does not fit its schema: ${validate.errors!.slice(0, 3).map(described).join(', ')}`;
+    if (check === 'refuse') throw new ResponseError(problem);
     // Rows of a list often have the same problem, so each one is logged once, without its position.
-    const kind = fault.replaceAll(/\/\d+/g, '/*');
+    const kind = problem.replaceAll(/\/\d+/g, '/*');
     if (!logged.has(kind)) {
       logged.add(kind);
-      logger.warn({ operationId, fault }, 'a response does not fit its schema');
+      logger.warn({ operationId, problem }, 'a response does not fit its schema');
     }
     return check === 'cut' ? sent : response;
   };

@@ -92,15 +92,15 @@ const parsed = (body: string): { readonly message?: unknown; readonly error?: Rp
   } catch {
     return { error: { code: ProtocolErrorCode.ParseError, message: 'The message is not valid JSON.' } };
   }
-  const fault = messageFault(message);
-  return fault === undefined ? { message } : { error: { code: ProtocolErrorCode.InvalidRequest, message: fault } };
+  const error = messageError(message);
+  return error === undefined ? { message } : { error: { code: ProtocolErrorCode.InvalidRequest, message: error } };
 };
 
 /**
  * Returns why a message is rejected, or undefined. A batch would be many requests that count as one, deep nesting
  * exhausts the stack, and many values take long to validate.
  */
-const messageFault = (message: unknown): string | undefined => {
+const messageError = (message: unknown): string | undefined => {
   if (Array.isArray(message)) return BATCH;
   if (typeof message !== 'object' || message === null) return undefined;
   const { id } = message as { readonly id?: unknown };

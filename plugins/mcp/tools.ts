@@ -47,8 +47,8 @@ export const toolsOf = (routes: readonly Route[], maxAnswerBytes: number): Tools
         const advice = near ? `did you mean "${near}"?` : 'tools/list has all of them.';
         throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no tool "${excerpt(name)}"; ${advice}`);
       }
-      const faults = tool.argumentFaults(given);
-      if (faults.length > 0) return refusal(faults.join('\n'));
+      const errors = tool.argumentErrors(given);
+      if (errors.length > 0) return refusal(errors.join('\n'));
       const { status, body } = await ask(tool.target(given));
       if (status !== 200) return refusal(errorText(body));
       const bytes = Buffer.byteLength(body);
@@ -98,7 +98,7 @@ class RouteTool {
   }
 
   /** Errors of arguments that prevent a request. The route checks all other values. */
-  argumentFaults(given: Arguments): string[] {
+  argumentErrors(given: Arguments): string[] {
     const values = this.#valuesOf(given);
     const unfit = [...values].flatMap(([argument, value]) => {
       if (!value.isWellFormed()) return [`The argument "${excerpt(argument)}" must be well-formed Unicode text.`];
@@ -193,6 +193,6 @@ const segment = (value: string): string =>
 /** The API's error as text. A single error is described by the message, so details are listed only for several. */
 const errorText = (body: string): string => {
   const { error, code, details = [] } = JSON.parse(body) as { error: string; code: string; details?: ErrorDetail[] };
-  const faults = details.length > 1 ? details.map(({ name, issue }) => `- ${name}: ${issue}`) : [];
-  return [`${error} (${code})`, ...faults].join('\n');
+  const errors = details.length > 1 ? details.map(({ name, issue }) => `- ${name}: ${issue}`) : [];
+  return [`${error} (${code})`, ...errors].join('\n');
 };

@@ -54,7 +54,7 @@ describe('parseForecastArguments(given)', () => {
     };
     expect(() => parseForecastArguments(given))
       .to.throw(OperatorError)
-      .with.property('faults')
+      .with.property('errors')
       .deep.equals([
         '--from: "2005" is not a quarter such as 2005Q4',
         '--to: "2024Q5" is not a quarter such as 2005Q4',

@@ -74,13 +74,13 @@ describe('errors of another copy of the package', () => {
 });
 
 describe('OperatorError', () => {
-  it('lists its faults below its heading, one line each', () => {
+  it('lists its errors below its heading, one line each', () => {
     expect(new OperatorError('It is wrong.')).to.include({ message: 'It is wrong.', name: 'OperatorError' });
-    expect(new OperatorError('It is wrong.').faults).to.deep.equal([]);
+    expect(new OperatorError('It is wrong.').errors).to.deep.equal([]);
     const cause = new Error('why');
     const error = new OperatorError('There are two:', ['first', 'second'], { cause });
     expect(error.message).to.equal('There are two:\n  - first\n  - second');
-    expect(error.faults).to.deep.equal(['first', 'second']);
+    expect(error.errors).to.deep.equal(['first', 'second']);
     expect(error.cause).to.equal(cause);
   });
 });

@@ -4,7 +4,7 @@ import { type Registry, registerPlugins as register } from '../../core/registry/
 
 /** @throws OperatorError that lists every error */
 export const registerPlugins = (...given: Parameters<typeof register>): Registry => {
-  const { registry, faults } = register(...given);
-  if (faults.length > 0) throw new OperatorError('The plugins cannot be used together:', faults);
+  const { registry, errors } = register(...given);
+  if (errors.length > 0) throw new OperatorError('The plugins cannot be used together:', errors);
   return registry;
 };

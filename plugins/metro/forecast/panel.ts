@@ -62,19 +62,19 @@ export const createPanel = (
   macro: MacroSeriesValues = new Map(),
 ): Panel => {
   const place = new Map(markets.map(({ cbsa }, index) => [cbsa, index]));
-  const faults: string[] = [];
+  const errors: string[] = [];
   let first = Number.POSITIVE_INFINITY;
   let last = Number.NEGATIVE_INFINITY;
   for (const { cbsa, period_start, value } of rows) {
     const quarter = quarterOf(period_start);
-    if (!place.has(cbsa)) faults.push(`${cbsa} ${period_start}: no market has this code`);
+    if (!place.has(cbsa)) errors.push(`${cbsa} ${period_start}: no market has this code`);
     else if (quarterStart(quarter) !== period_start)
-      faults.push(`${cbsa} ${period_start}: not the first day of a quarter`);
-    else if (!(value > 0)) faults.push(`${cbsa} ${period_start}: an index level must be above 0, and this is ${value}`);
+      errors.push(`${cbsa} ${period_start}: not the first day of a quarter`);
+    else if (!(value > 0)) errors.push(`${cbsa} ${period_start}: an index level must be above 0, and this is ${value}`);
     first = Math.min(first, quarter);
     last = Math.max(last, quarter);
   }
-  if (faults.length > 0) throw new OperatorError('The index cannot be forecast from:', faults);
+  if (errors.length > 0) throw new OperatorError('The index cannot be forecast from:', errors);
 
   const count = rows.length === 0 ? 0 : last - first + 1;
   const quarters = Array.from({ length: count }, () => new Float64Array(markets.length).fill(Number.NaN));

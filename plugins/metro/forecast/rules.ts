@@ -61,19 +61,19 @@ export const toRunRules = ({ expandPoint, expandLower, contractPoint, grades }: 
 
 /** @throws OperatorError with every rule that contradicts another */
 export const checkRules = (rules: Rules): Rules => {
-  const faults: string[] = [];
+  const errors: string[] = [];
   if (rules.expandPoint < rules.contractPoint) {
-    faults.push(
+    errors.push(
       `expand from ${rules.expandPoint}% on and contract below ${rules.contractPoint}% overlap: lower the second`,
     );
   }
   rules.grades.forEach((limit, index) => {
-    if (limit <= 0 || limit > 1) faults.push(`grade ${RISK_GRADES[index]}: ${limit} is not a probability above 0`);
+    if (limit <= 0 || limit > 1) errors.push(`grade ${RISK_GRADES[index]}: ${limit} is not a probability above 0`);
     const before = rules.grades[index - 1];
     if (before !== undefined && limit <= before) {
-      faults.push(`grade ${RISK_GRADES[index]}: ${limit} must be above ${before}, the limit of the grade before it`);
+      errors.push(`grade ${RISK_GRADES[index]}: ${limit} must be above ${before}, the limit of the grade before it`);
     }
   });
-  if (faults.length > 0) throw new OperatorError('The rules of signals and grades contradict themselves:', faults);
+  if (errors.length > 0) throw new OperatorError('The rules of signals and grades contradict themselves:', errors);
   return rules;
 };

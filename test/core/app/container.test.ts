@@ -47,7 +47,7 @@ describe('the graph of services', () => {
   it('an override with an unknown name is an error that suggests the nearest name', async () => {
     const failure = await createApp(await embedded(), { limitter: {} } as never).catch((error: unknown) => error);
     expect(failure).to.be.instanceOf(OperatorError);
-    expect((failure as OperatorError).faults).to.deep.equal([
+    expect((failure as OperatorError).errors).to.deep.equal([
       'overrides.limitter: no service has this name; did you mean "limiter"?',
     ]);
   });
@@ -136,7 +136,7 @@ describe('the graph of services', () => {
     const limiter = { take: () => undefined, health: () => ({ ok: true, message: null }) };
     const overrides = { keyStore: null, cache: 7, limiter, clock: undefined } as never;
     const failure = await createApp(await embedded(), overrides).catch((error: unknown) => error);
-    expect((failure as OperatorError).faults).to.deep.equal([
+    expect((failure as OperatorError).errors).to.deep.equal([
       'overrides.keyStore: it must not be null; only redis, admission, metrics, observers can be switched off',
       'overrides.cache: it must be an object',
       'overrides.limiter: "close" is missing',

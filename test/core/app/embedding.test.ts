@@ -61,7 +61,7 @@ describe('an embedded application', () => {
       { ...config, auth },
       { plugins: [{ plugin: answering({ a: 1 }) }, { plugin: wrong, options: 7 }] },
     ).catch((error: OperatorError) => error);
-    expect((failure as OperatorError).faults.map((fault) => fault.split(':')[0])).to.have.members([
+    expect((failure as OperatorError).errors.map((error) => error.split(':')[0])).to.have.members([
       'auth.tiers.free.requestsPerDay',
       'auth.tiers.free.endpoints[1]',
       'overrides.plugins[1].options',
@@ -79,7 +79,7 @@ describe('an embedded application', () => {
     const app = await embed({ ...config, plugins: [] }, { plugins: [{ plugin: answering({ a: 1 }) }] });
     expect((await app.inject('/api/v1/answer')).statusCode).to.equal(401);
     const failure = await createApp({ ...config, plugins: [] }).catch((error: OperatorError) => error);
-    expect((failure as OperatorError).faults).to.deep.equal([
+    expect((failure as OperatorError).errors).to.deep.equal([
       'plugins: an empty list is not allowed; name at least one plugin',
     ]);
   });

@@ -35,7 +35,7 @@ describe('loadConfig', () => {
     return error as OperatorError;
   };
 
-  const errorsOf = async (content: unknown, env?: Environment) => (await rejection(await write(content), env)).faults;
+  const errorsOf = async (content: unknown, env?: Environment) => (await rejection(await write(content), env)).errors;
 
   describe('chooses the file', () => {
     it('of --config before that of the environment variable', async () => {
@@ -233,7 +233,7 @@ describe('loadConfig', () => {
 
     it('all errors together, with their number and the file in the heading', async () => {
       const path = await write({ ...good, server: { prot: 1, port: -1 }, log: { level: 5 }, redis: {} });
-      const { message, faults: errors } = await rejection(path);
+      const { message, errors } = await rejection(path);
       expect(message.split('\n')[0]).to.equal(`The configuration ${path} has 4 errors:`);
       expect(errors.map((error) => error.split(':')[0])).to.have.members([
         'server.prot',

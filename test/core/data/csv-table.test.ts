@@ -15,7 +15,7 @@ const read = async (text: string, options: Partial<CsvTableOptions> = {}) => {
 const errorsOf = (text: string, options: Partial<CsvTableOptions> = {}): Promise<readonly string[]> =>
   read(text, options).then(
     () => [],
-    (error: OperatorError) => error.faults,
+    (error: OperatorError) => error.errors,
   );
 
 describe('readCsvTable(bytes, options)', () => {

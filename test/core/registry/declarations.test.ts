@@ -27,7 +27,7 @@ const errorsOf = (declared: Plugin): readonly string[] => {
   try {
     registerPlugins([{ plugin: declared, options: {}, at: 'plugins[0]' }]);
   } catch (error) {
-    return (error as OperatorError).faults;
+    return (error as OperatorError).errors;
   }
   return [];
 };

@@ -21,7 +21,7 @@ const errorsOf = (...plugins: Plugin[]): readonly string[] => {
   try {
     registerPlugins(plugins.map((each, index) => ({ plugin: each, options: {}, at: `plugins[${index}]` })));
   } catch (error) {
-    return (error as OperatorError).faults;
+    return (error as OperatorError).errors;
   }
   return [];
 };

@@ -47,7 +47,7 @@ describe('a plugin that mounts /', () => {
       async (app) => app.close(),
       (thrown: OperatorError) => thrown,
     );
-    expect((error as OperatorError).faults).to.deep.equal([
+    expect((error as OperatorError).errors).to.deep.equal([
       'plugin "yours" 1.0.0 and plugin "mine" 1.0.0 both declare mount /',
     ]);
   });

@@ -95,7 +95,7 @@ describe('readRegular(path)', () => {
 
   it('a file named by a variable must be a regular file of at most 1 MiB', async () => {
     const load = (path: string) => rejection(loadConfig({ env: { METRO__SERVICE__TITLE_FILE: path } }));
-    const errorsOf = async (path: string) => ((await load(path)) as OperatorError).faults.join();
+    const errorsOf = async (path: string) => ((await load(path)) as OperatorError).errors.join();
     expect(await errorsOf(at('pipe'))).to.match(NO_FILE);
     expect(await errorsOf('/dev/zero')).to.match(NO_FILE);
     await writeFile(at('large'), 'x'.repeat(2 ** 20 + 1));

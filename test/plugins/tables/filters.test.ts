@@ -226,7 +226,7 @@ describe('filters of tables', function () {
         (started) => started.close(),
         (found: OperatorError) => found,
       );
-      expect((error as OperatorError).faults.join('\n')).to.include(
+      expect((error as OperatorError).errors.join('\n')).to.include(
         `a table must not be called "${name}": the service has an endpoint /${name}`,
       );
     });

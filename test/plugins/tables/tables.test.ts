@@ -143,7 +143,7 @@ describe('plugin tables', () => {
   it('changes nothing if rows are invalid', async () => {
     const manifest = await readFile(join(folder, 'data/manifest.json'), 'utf8');
     const { error } = await run('--collection', 'building_permits', '--key', 'city');
-    expect((error as OperatorError).faults[0]).to.match(/^line \d+: has the key of line \d+: city "Austin"$/);
+    expect((error as OperatorError).errors[0]).to.match(/^line \d+: has the key of line \d+: city "Austin"$/);
     expect(await readFile(join(folder, 'data/manifest.json'), 'utf8')).to.equal(manifest);
   });
   for (const [what, options, says] of [
@@ -153,7 +153,7 @@ describe('plugin tables', () => {
   ] as const) {
     it(`rejects ${what} at the start`, async () => {
       const error = await createApp(config(options)).catch((error: OperatorError) => error);
-      expect((error as OperatorError).faults.join('\n')).to.include(says);
+      expect((error as OperatorError).errors.join('\n')).to.include(says);
     });
   }
 });

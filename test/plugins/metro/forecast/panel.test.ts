@@ -34,7 +34,7 @@ describe('createPanel(markets, rows)', () => {
     ];
     expect(() => createPanel(markets, rows))
       .to.throw(OperatorError)
-      .with.property('faults')
+      .with.property('errors')
       .deep.equals([
         '99999 2000-01-01: no market has this code',
         '10000 2000-02-01: not the first day of a quarter',

@@ -108,7 +108,7 @@ describe('checkRules(rules)', () => {
   it('reports every contradiction together', () => {
     expect(() => checkRules({ expandPoint: 1, expandLower: 0, contractPoint: 2, grades: [0, 0.4, 0.3, 1.5] }))
       .to.throw(OperatorError)
-      .with.property('faults')
+      .with.property('errors')
       .deep.equals([
         'expand from 1% on and contract below 2% overlap: lower the second',
         'grade A: 0 is not a probability above 0',
