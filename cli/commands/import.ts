@@ -57,7 +57,11 @@ export const register = (program: Command): void => {
     .description("import FHFA's metro index and FRED's series into a dataset directory")
     .argument('<source...>', 'files, directories (searched recursively) or http(s) URLs')
     .requiredOption('--to <dir>', 'the dataset directory; created if it does not exist')
-    .option('--vintage <date>', "a day on which the data was available (default: the index's last day)", parseDay)
+    .option(
+      '--vintage <date>',
+      'a day on which the data was available (default: the day of --created, or the release day of the newest data)',
+      parseDay,
+    )
     .addOption(createdOption('the import'))
     .option('--skip-bad-rows', 'leave bad rows out and report them, instead of failing')
     .option('--json', 'print the report as JSON for machines')
@@ -80,7 +84,7 @@ Exit codes: 0 imported, 1 bad rows or another failure (nothing changed), 2 wrong
         importInto({
           ...options,
           sources,
-          time: created,
+          created,
           onRead: ({ input, done, total }) => progress.update(`reading ${basename(input)}`, done, total, 'bytes'),
           onWrite: ({ collection, written }) => progress.update(`writing ${collection}`, written),
         }),

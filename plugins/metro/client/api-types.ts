@@ -396,8 +396,10 @@ export type Status = {
 export type Vintage = {
   /** Name of the version, as in the header `Snapshot-Version`. */
   readonly version: string;
-  /** Date up to which its data was available. */
+  /** A day on which its data was available. */
   readonly vintage: string;
+  /** First day of the last quarter of the index. Null without an index. */
+  readonly data_through: string | null;
   /** Time at which it became the current version. */
   readonly published_at: string;
   /** Whether it is served without `as_of`. */

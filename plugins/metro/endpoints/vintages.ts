@@ -11,7 +11,7 @@ import {
   serviceRoute,
   version,
 } from 'metro-forecast-api/plugin';
-import { forecastRuns, hpi, markets, observations } from '../collections.js';
+import { forecastRuns, hpi, METRO_HPI, markets, observations, series } from '../collections.js';
 import { listOf } from './shared.js';
 
 const { date, dateTime, record, text } = schemas;
@@ -32,7 +32,11 @@ const vintageRow = {
   title: 'Vintage',
   ...record({
     version: { ...text, description: 'Name of the version, as in the header `Snapshot-Version`.' },
-    vintage: { ...date, description: 'Date up to which its data was available.' },
+    vintage: { ...date, description: 'A day on which its data was available.' },
+    data_through: {
+      ...schemas.nullable(date),
+      description: 'First day of the last quarter of the index. Null without an index.',
+    },
     published_at: { ...dateTime, description: 'Time at which it became the current version.' },
     current: { type: 'boolean', description: 'Whether it is served without `as_of`.' },
     changes: {
@@ -95,7 +99,9 @@ const changesBetween = async (before: SnapshotReader, after: SnapshotReader): Pr
 };
 
 /** Undefined for a version that the store has deleted. */
-type Counted = Promise<{ readonly vintage: string; readonly changes: Changes | null } | undefined>;
+type Counted = Promise<
+  { readonly vintage: string; readonly data_through: string | null; readonly changes: Changes | null } | undefined
+>;
 
 /** Counts the changes of each publication once, since a version never changes. */
 class Vintages {
@@ -120,6 +126,7 @@ class Vintages {
       rows.push({
         version: version.version,
         vintage: row.vintage,
+        data_through: row.data_through,
         published_at: version.publishedAt.toISOString().replace('.000Z', 'Z'),
         current: version.current,
         changes: row.changes,
@@ -132,6 +139,7 @@ class Vintages {
   #count(version: PublishedVersion, before: PublishedVersion | undefined): Counted {
     return version.read(async (after) => ({
       vintage: after.manifest.vintage,
+      data_through: (await after.get(series, [METRO_HPI]))?.observation_end ?? null,
       changes: (await before?.read((snapshot) => changesBetween(snapshot, after))) ?? null,
     }));
   }
@@ -142,7 +150,7 @@ export default definePlugin({
   version,
   description: 'The published versions, with their changes.',
   needs: ['markets', 'observations', 'forecasts'],
-  collections: [markets, hpi, observations, forecastRuns],
+  collections: [markets, hpi, series, observations, forecastRuns],
   routes: () => {
     const vintages = new Vintages();
     return [
@@ -160,7 +168,8 @@ export default definePlugin({
             data: [
               {
                 version: '2025Q4',
-                vintage: '2025-12-31',
+                vintage: '2026-02-24',
+                data_through: '2025-10-01',
                 published_at: '2026-02-24T14:00:00Z',
                 current: true,
                 changes: {

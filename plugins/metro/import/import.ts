@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { MANIFEST_FILE, openDirectory, StorageError, writeDirectory } from 'metro-forecast-api/adapter';
 import { type Cadence, type Document, OperatorError } from 'metro-forecast-api/plugin';
 import { METRO_HPI } from '../collections.js';
-import { isDay, lookAhead, periodEnd, quarterStart } from '../periods.js';
+import { isDay, lookAhead, quarterOf, quarterStart } from '../periods.js';
+import { indexReleaseOf, releaseOf } from '../release-calendar.js';
 import type { Rows } from '../rows.js';
 import { contentVersion } from '../rows.js';
 import { ImportErrors } from './import-errors.js';
@@ -21,8 +22,10 @@ export interface ImportOptions {
   readonly vintage?: string | undefined;
   /** Whether to leave bad rows out. Otherwise a bad row stops the import. */
   readonly skipBadRows?: boolean | undefined;
-  /** Time of the import. Default: now. */
+  /** The clock. Default: now. */
   readonly time?: Date | undefined;
+  /** A time at which all of the data was available, which becomes that of the dataset. Default: `time`. */
+  readonly created?: Date | undefined;
   readonly onRead?: OnRead | undefined;
   readonly onWrite?: ((progress: { collection: string; written: number }) => void) | undefined;
 }
@@ -67,18 +70,24 @@ export const openOld = async (directory: string): Promise<OldDataset | undefined
 };
 
 /**
- * With an index: the last day of its newest quarter, or the vintage that was set when it was imported. Without one: the
- * last day of the newest period of any series.
+ * A day on which the data was available: the day of `created`, or the day on which the newest data was released. Not
+ * after today, and not before the vintage of an index that is kept.
  */
-const defaultVintage = ({ sources }: Merged, { index }: Imported, old: OldDataset | undefined, time: Date): string => {
-  const ends = new Map(
-    sources.flatMap(({ id, latest_period, cadence }) =>
-      latest_period === null ? [] : [[id, periodEnd(latest_period, cadence)] as const],
-    ),
-  );
-  const ofIndex = ends.get(METRO_HPI);
-  if (ofIndex !== undefined) return index === undefined && old ? old.dataset.manifest.vintage : ofIndex;
-  return [...ends.values()].sort().at(-1) ?? time.toISOString().slice(0, 10);
+const defaultVintage = (
+  { sources }: Merged,
+  { index }: Imported,
+  old: OldDataset | undefined,
+  { time, created }: { readonly time: Date; readonly created: Date | undefined },
+): string => {
+  const today = (created ?? time).toISOString().slice(0, 10);
+  const released = sources.flatMap(({ id, latest_period, cadence }) => {
+    if (latest_period === null) return [];
+    return id === METRO_HPI ? indexReleaseOf(quarterOf(latest_period)) : releaseOf(latest_period, cadence);
+  });
+  const newest = created === undefined ? released.toSorted().at(-1) : undefined;
+  const day = newest !== undefined && newest < today ? newest : today;
+  const kept = index === undefined ? old?.dataset.manifest.vintage : undefined;
+  return kept !== undefined && kept > day ? kept : day;
 };
 
 /** The version of all collections, written and unchanged ones. */
@@ -141,6 +150,7 @@ const sum = (lists: readonly { readonly values: readonly number[] }[]): number =
  */
 export const importInto = async (options: ImportOptions): Promise<ImportReport> => {
   const { to, vintage: given, skipBadRows = false, time = new Date() } = options;
+  const created = (options.created ?? time).toISOString();
   if (given !== undefined && !isDay(given))
     throw new OperatorError(`The vintage must be a day of the calendar like 2025-12-31, and is "${given}".`);
   const inputs = await findInputs(options.sources);
@@ -150,10 +160,9 @@ export const importInto = async (options: ImportOptions): Promise<ImportReport> 
   const imported = await readInputs(inputs, errors, options.onRead);
   errors.throwIfAny(skipBadRows);
 
-  const created = time.toISOString();
   const merged = await merge(old, imported, created);
   checkLookAhead(imported, merged, created);
-  const vintage = given ?? defaultVintage(merged, imported, old, time);
+  const vintage = given ?? defaultVintage(merged, imported, old, { time, created: options.created });
   const version = await nameVersion(vintage, merged, old);
   const manifest = { format: 1, version, created, vintage, synthetic: false, sources: merged.sources } as const;
   const written = [...merged.collections].map(

@@ -37,7 +37,7 @@ describe('metro-forecast import', () => {
     const to = join(folder, 'said');
     await run(join(folder, 'hpi.csv'), '--to', to);
     const { stdout, stderr } = await run(join(folder, 'next.csv'), '--to', to, '--skip-bad-rows');
-    expect(stdout).to.match(/said is now version 2024-03-31-[0-9a-f]{12}, vintage 2024-03-31\.\n/);
+    expect(stdout).to.match(/said is now version 2024-05-28-[0-9a-f]{12}, vintage 2024-05-28\.\n/);
     expect(stdout).to.include('metro_hpi: 2 markets, 1 values');
     expect(stdout).to.match(/Left out, 1 bad row:\n {2}- .*next\.csv:3: the code must be 5 digits, and is "3"/);
     expect(stdout).to.include('- markets that the new index lacks (1): 20000');

@@ -46,6 +46,7 @@ for (const [name, section] of Object.entries(otherAdapters)) {
     const row = (number: number, current: boolean, changes: object | null) => ({
       version: `v${number}`,
       vintage: `2026-0${number}-01`,
+      data_through: '2025-10-01',
       published_at: PUBLISHED[number - 1],
       current,
       changes,
@@ -114,7 +115,7 @@ describe('GET /vintages on json, which keeps no earlier versions', () => {
     const { json } = await service.get('/vintages');
     const { version, created, vintage } = manifest;
     expect(json).to.deep.equal({
-      data: [{ version, vintage, published_at: created, current: true, changes: null }],
+      data: [{ version, vintage, data_through: '2025-10-01', published_at: created, current: true, changes: null }],
     });
   });
 

@@ -106,13 +106,13 @@ describe('plugins/metro/import', () => {
       ['UNRATE', 'Unemployment Rate'],
       ['metro_hpi', 'FHFA House Price Index, All-Transactions, by Metro Area'],
     ]);
-    expect(manifest).to.include({ vintage: '2025-03-31', created: TIME.toISOString(), synthetic: false });
+    expect(manifest).to.include({ vintage: '2025-12-30', created: TIME.toISOString(), synthetic: false });
     expect(manifest.version)
-      .to.match(/^2025-03-31-[0-9a-f]{12}$/)
+      .to.match(/^2025-12-30-[0-9a-f]{12}$/)
       .and.to.equal(report.version);
     expect(report).to.deep.include({
       directory: to,
-      vintage: '2025-03-31',
+      vintage: '2025-12-30',
       index: { markets: 2, values: 8 },
       series: [{ series_id: 'UNRATE', cadence: 'monthly', values: 2 }],
       badRows: 0,
@@ -128,16 +128,27 @@ describe('plugins/metro/import', () => {
     expect((await run([other], { to: join(folder, 'other') })).version).to.not.equal(first.version);
   });
 
-  it('uses the given vintage, and keeps it when only series are imported', async () => {
-    await run([await put('hpi.csv', METRO)], { vintage: '2025-05-27' });
-    expect((await run([await put('unrate.csv', UNRATE)])).vintage).to.equal('2025-05-27');
-    expect((await run([await put('hpi.csv', METRO)])).vintage).to.equal('2025-03-31');
+  it('uses the given vintage, or the day of `created`', async () => {
+    const hpi = await put('hpi.csv', METRO);
+    expect((await run([hpi], { vintage: '2025-06-01' })).vintage).to.equal('2025-06-01');
+    expect((await run([hpi], { created: new Date('2025-07-01T12:00:00Z') })).vintage).to.equal('2025-07-01');
     expect(await operatorFailure(run([], { vintage: '2025-02-30' }))).to.match(/vintage must be a day of the calendar/);
   });
 
-  it('without an index, uses the newest period of any series as the vintage', async () => {
+  it('derives the vintage from the releases of FHFA and the usual delay of series, up to the time of the import', async () => {
+    const hpi = await put('hpi.csv', METRO);
+    const unrate = await put('unrate.csv', UNRATE);
+    expect((await run([hpi])).vintage).to.equal('2025-05-27');
+    expect((await run([hpi], { time: new Date('2025-05-20T00:00:00Z') })).vintage).to.equal('2025-05-20');
+    expect((await run([unrate])).vintage).to.equal('2025-12-30');
     const gdp = await put('gdp.csv', 'DATE,GDP\n2025-04-01,1\n');
-    expect((await run([gdp, await put('unrate.csv', UNRATE)])).vintage).to.equal('2025-11-30');
+    expect((await run([gdp], { to: join(folder, 'gdp') })).vintage).to.equal('2025-09-01');
+  });
+
+  it('keeps a later vintage when only series are imported', async () => {
+    await run([await put('hpi.csv', METRO)], { vintage: '2026-02-01' });
+    expect((await run([await put('unrate.csv', UNRATE)])).vintage).to.equal('2026-02-01');
+    expect((await run([await put('hpi.csv', METRO)])).vintage).to.equal('2025-12-30');
   });
 
   it('lists every bad row of every file, and changes nothing', async () => {
@@ -310,7 +321,7 @@ describe('plugins/metro/import of published files', () => {
     expect(report.series).to.have.length(14);
     expect([report.badRows, report.ignored]).to.deep.equal([0, []]);
     const first = await load(to);
-    expect(first.manifest.vintage).to.equal('2025-12-31');
+    expect(first.manifest.vintage).to.equal('2026-02-24');
     const hpi = (cbsa: string) => (first.rows['hpi'] ?? []).filter((row) => row['cbsa'] === cbsa);
     expect(hpi('26420')).to.have.length(200);
     expect(hpi('35620')).to.have.length(0);
@@ -340,7 +351,7 @@ describe('plugins/metro/import of published files', () => {
     expect(over.index).to.deep.equal({ markets: 404, values: 66_954 });
     expect(over.dropped.markets).to.have.length(24);
     const second = await load(to);
-    expect(second.manifest.vintage).to.equal('2024-09-30');
+    expect(second.manifest.vintage).to.equal('2025-12-31');
     expect(second.rows['observations']).to.deep.equal(first.rows['observations']);
     for (const { name } of second.rows['markets'] as { name: string }[]) expect(name).to.not.match(/\s\s/);
   });
