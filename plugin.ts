@@ -44,6 +44,7 @@ export {
 } from './core/errors.js';
 export { excerpt } from './core/keys/key.js';
 export { callerOf } from './core/pipeline/identify.js';
+export { chosenFields } from './core/routes/fields.js';
 export {
   type PageInput,
   pageHeaders,

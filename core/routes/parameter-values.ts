@@ -61,17 +61,20 @@ export const article = ({ type, items }: JsonSchema): string => {
 };
 
 /** The longest list of allowed values in a message. */
-export const MOST_LISTED = 50;
+export const MOST_LISTED = 60;
 
-export const describe = ({ keyword, schema, data, message = 'is not valid' }: ErrorObject): string => {
+export const describe = ({ keyword, schema, data, instancePath, message = 'is not valid' }: ErrorObject): string => {
+  if (data === '' && (keyword === 'enum' || keyword === 'minLength')) return 'must not be empty';
   if (keyword === 'enum') {
     const [sent, values] = [String(data), (schema as unknown[]).map(String)];
     // Every short text is near to every other.
     const guess = sent.length > 2 ? nearest(sent, values) : undefined;
-    if (guess === undefined && values.length <= MOST_LISTED) return `must be one of ${values.join(', ')}`;
-    return `has no value "${excerpt(sent)}"${guess === undefined ? '' : `; did you mean "${guess}"?`}`;
+    const isListed = values.length <= MOST_LISTED;
+    if (guess === undefined && isListed && instancePath === '') return `must be one of ${values.join(', ')}`;
+    const advice =
+      guess !== undefined ? `; did you mean "${guess}"?` : isListed ? `; it has: ${values.join(', ')}` : '';
+    return `has no value "${excerpt(sent)}"${advice}`;
   }
-  if (keyword === 'minLength') return 'must not be empty';
   if (keyword === 'format' && schema === 'date') return 'must be a calendar date, such as 2024-01-31';
   return message;
 };

@@ -111,7 +111,7 @@ macro series and a status page.
 
 **Units.** Returns, changes and interval bounds are in percent; differences of two percentages end in \`_pp\`; rates
 are fractions from 0 to 1. Dates are \`YYYY-MM-DD\`, timestamps RFC 3339 in UTC.`,
-  conventions: `**Lists** are \`{"data": [...]}\`. A nullable key is always present. Every response comes from one published snapshot,
+  conventions: `**Lists** are \`{"data": [...]}\`. A nullable key is always present, unless \`fields\` omits it. Every response comes from one published snapshot,
 named by its \`Snapshot-Version\` header.
 
 **CSV.** Lists are sent as CSV too (RFC 4180), by \`format=csv\` or \`Accept: text/csv\`. Columns are the properties of the

@@ -2,6 +2,7 @@
 import {
   ApiError,
   type Collection,
+  chosenFields,
   conditionsOf,
   dataRoute,
   defineError,
@@ -88,7 +89,8 @@ export const tableRoutes = (declared: Collection): Route[] => {
     operation,
     orders,
     example,
-    row: { title: `${operation}Row`, ...schema },
+    // `fields` can remove all other columns.
+    row: { title: `${operation}Row`, ...schema, required: key },
   };
   return [listRoute(table), rowRoute(table)];
 };
@@ -96,6 +98,7 @@ export const tableRoutes = (declared: Collection): Route[] => {
 const listRoute = ({ collection, path, operation, orders, example, row }: Table): Route => {
   const { name, key } = collection;
   const names = [...orders.keys()];
+  const fields = chosenFields(row);
   return dataRoute({
     path,
     operationId: `list${operation}`,
@@ -113,9 +116,12 @@ const listRoute = ({ collection, path, operation, orders, example, row }: Table)
           schema: { type: 'string', enum: names.flatMap((each) => [each, `-${each}`]) },
           example: names.at(-1)!,
         },
+        fields: fields.parameter,
         ...pageParameters,
       },
     },
+    columns: (input) => fields.columns(input.fields),
+    normalize: ({ fields: chosen, ...others }) => ({ ...others, ...(chosen && { fields: fields.columns(chosen)! }) }),
     response: {
       description: 'The rows.',
       schema: record({ data: { type: 'array', items: row } }) as JsonSchema,

@@ -178,7 +178,6 @@ export default definePlugin({
       summary: 'The markets that have a scored forecast',
       description: 'As `/markets`, restricted to markets whose `forecast_12m` is not null.',
       parameters: { query: marketList.parameters },
-      check: marketList.check,
       columns: marketList.columns,
       normalize: marketList.normalize,
       response: {

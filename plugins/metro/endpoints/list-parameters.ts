@@ -1,10 +1,8 @@
 /** Filters, sorting, paging and columns of every list with one row per market. */
 import {
+  chosenFields,
   type DataContext,
-  excerpt,
-  invalidParameter,
   type JsonSchema,
-  nearest,
   type PageInput,
   type Parameter,
   pageHeaders,
@@ -13,78 +11,39 @@ import {
   rowOrder,
   type Scalar,
 } from 'metro-forecast-api/plugin';
-import { statesOf } from '../areas.js';
-import { type Market, RISK_GRADES, type RiskGrade, SIGNALS, type Signal, text } from '../collections.js';
+import { metroAreas, statesOf } from '../areas.js';
+import { type Market, RISK_GRADES, type RiskGrade, SIGNALS, type Signal } from '../collections.js';
 
-import { listed } from './shared.js';
-
-/** The parameters of a request. Several values are separated by commas. */
+/** The parameters of a request. */
 export interface Selection extends PageInput {
-  readonly state?: string;
-  readonly signal?: string;
-  readonly risk_score?: string;
-  readonly sort?: string;
-  readonly fields?: string;
+  readonly state?: readonly string[];
+  readonly signal?: readonly string[];
+  readonly risk_score?: readonly string[];
+  readonly sort?: readonly string[];
+  readonly fields?: readonly string[];
 }
 
 /** The columns that the rows of every list have. */
 export type ListRow = Pick<Market, 'cbsa' | 'name'> & {
-  readonly signal: Signal | null;
+  readonly signal?: Signal | null;
   readonly risk_score?: RiskGrade | null;
 };
 
-const filter = (what: string, example: string) => ({
-  description: `${what} Separate several values by commas; a row matches any of them.`,
-  schema: text,
+const filter = (what: string, values: readonly string[], example: readonly string[]) => ({
+  description: `${what} A row matches any of the values, which are separated by commas.`,
+  schema: { type: 'array', items: { type: 'string', enum: values } },
   example,
 });
 
-const STATE = filter('Postal codes of states. A market can lie in several.', 'TX,OK');
-const SIGNAL = filter(`Signals: ${SIGNALS.join(', ')}.`, 'expand');
-const RISK_SCORE = filter(`Risk grades: ${RISK_GRADES.join(', ')}.`, 'A,B');
-
-/** @throws ApiError for a value that is not allowed, with the nearest one that is */
-const checkOneOf = (name: string, value: string, allowed: readonly string[], given = value): void => {
-  if (allowed.includes(value)) return;
-  const guess = nearest(value, allowed);
-  const advice = guess ? `did you mean "${guess}"?` : `it has: ${allowed.join(', ')}`;
-  throw invalidParameter('query', name, `has no value "${excerpt(given)}"; ${advice}`);
-};
-
-const partsOf = (value: string | undefined): readonly string[] => (value === undefined ? [] : listed(value));
-
-export const fieldsParameter = (columns: readonly string[], example: string) => ({
-  description: `Keys of each row, separated by commas: ${columns.join(', ')}. Rows keep the original order of keys.`,
-  schema: text,
-  example,
-});
-
-export const checkFields = (columns: readonly string[], fields: string | undefined): void => {
-  for (const part of partsOf(fields)) checkOneOf('fields', part, columns);
-};
-
-/** The requested columns, in the sequence of `columns`. */
-export const fieldsOf = (columns: readonly string[], fields: string | undefined): readonly string[] | undefined => {
-  if (fields === undefined) return undefined;
-  const chosen = listed(fields);
-  return columns.filter((name) => chosen.includes(name));
-};
-
-const check = (columns: readonly string[], { state, signal, risk_score, sort, fields }: Selection): void => {
-  for (const part of partsOf(signal)) checkOneOf('signal', part, SIGNALS);
-  for (const part of partsOf(risk_score)) checkOneOf('risk_score', part, RISK_GRADES);
-  for (const part of partsOf(state)) {
-    if (!/^[A-Z]{2}$/.test(part)) {
-      throw invalidParameter('query', 'state', `must be postal codes like TX or TX,OK, and has "${excerpt(part)}"`);
-    }
-  }
-  if (sort !== undefined) checkOneOf('sort', sort.replace(/^-/, ''), columns, sort);
-  checkFields(columns, fields);
-};
+const STATES = [...new Set([...metroAreas.values()].flatMap(({ states }) => states))].sort();
+const STATE = filter('Postal codes of states. A market can lie in several.', STATES, ['TX', 'OK']);
+const SIGNAL = filter('Signals.', SIGNALS, ['expand']);
+const RISK_SCORE = filter('Risk grades.', RISK_GRADES, ['A', 'B']);
 
 /** Returns a function that tests rows against the filters. Its cost does not depend on the number of values of a filter. */
 const chosenBy = ({ state, signal, risk_score }: Selection): ((row: ListRow) => boolean) => {
-  const setOf = (values: string | undefined) => (values === undefined ? undefined : new Set<unknown>(listed(values)));
+  const setOf = (values: readonly string[] | undefined) =>
+    values === undefined ? undefined : new Set<unknown>(values);
   const [states, signals, grades] = [setOf(state), setOf(signal), setOf(risk_score)];
   return (row) =>
     (signals?.has(row.signal) ?? true) &&
@@ -104,41 +63,44 @@ interface ListOptions<T> {
  * @param row the schema of a row. Lists can be sorted by its properties, and reduced to some of them
  */
 export const listParameters = <T extends ListRow = ListRow>(
-  { properties }: JsonSchema,
+  row: JsonSchema,
   { order = ['cbsa'], read }: ListOptions<T> = {},
 ) => {
-  const all = Object.keys(properties as object);
+  const all = Object.keys(row['properties'] as object);
+  const { parameter: fields, columns } = chosenFields(row);
   const parameters = {
     state: STATE,
     signal: SIGNAL,
     ...(all.includes('risk_score') && { risk_score: RISK_SCORE }),
     sort: {
-      description: `Property to sort by: ${all.join(', ')}. Ascending; descending with a leading "-". Nulls are last.`,
-      schema: text,
-      example: `-${all.includes('delta_pp') ? 'delta_pp' : 'forecast_12m'}`,
+      description:
+        'Properties to sort by, separated by commas; descending with a leading "-". Nulls are last. The last property is `cbsa`.',
+      schema: { type: 'array', items: { type: 'string', enum: all.flatMap((name) => [name, `-${name}`]) } },
+      example: [`-${all.includes('delta_pp') ? 'delta_pp' : 'forecast_12m'}`],
     },
-    fields: fieldsParameter(all, 'cbsa,name'),
+    fields,
     ...pageParameters,
   } satisfies Readonly<Record<string, Parameter>>;
   const ownOrder = rowOrder(order, read);
-  const isOwnOrder = (sort: string | undefined) => sort === undefined || (order.length === 1 && sort === order[0]);
-  const orderOf = (sort: string) => rowOrder<T>(/^-?cbsa$/.test(sort) ? [sort] : [sort, 'cbsa']);
+  const isOwnOrder = (sort: readonly string[] | undefined) => sort === undefined || sort.join() === order.join();
+  const orderOf = (sort: readonly string[]) => {
+    const end = sort.findIndex((field) => /^-?cbsa$/.test(field));
+    return rowOrder<T>(end === -1 ? [...sort, 'cbsa'] : sort.slice(0, end + 1));
+  };
   return {
     parameters,
     headers: pageHeaders,
-    check: (given: Selection): void => check(all, given),
-    columns: ({ fields }: Selection) => fieldsOf(all, fields),
+    columns: (given: Selection) => columns(given.fields),
     /** Sorts the values of filters, and removes default values. */
     normalize<Input extends Selection>({ state, signal, risk_score, sort, fields, ...others }: Input): Input {
-      const sorted = { state, signal, risk_score };
-      const lists = Object.entries(sorted).flatMap(([name, values]) =>
-        values === undefined ? [] : [[name, listed(values).sort().join()]],
+      const lists = Object.entries({ state, signal, risk_score }).flatMap(([name, values]) =>
+        values === undefined ? [] : [[name, [...values].sort()]],
       );
       return {
         ...others,
         ...Object.fromEntries(lists),
         ...(!isOwnOrder(sort) && { sort }),
-        ...(fields !== undefined && { fields: fieldsOf(all, fields)!.join() }),
+        ...(fields !== undefined && { fields: columns(fields) }),
       } as unknown as Input;
     },
     /** Filters and sorts the rows, and returns one page of them. */

@@ -1,14 +1,23 @@
 /** Markets with their latest figures, their house price index, and areas. */
 
-import { ApiError, dataRoute, defineError, definePlugin, guidePage, version } from 'metro-forecast-api/plugin';
+import {
+  ApiError,
+  chosenFields,
+  dataRoute,
+  defineError,
+  definePlugin,
+  guidePage,
+  version,
+} from 'metro-forecast-api/plugin';
 import { metroAreas } from '../areas.js';
 import { cbsa, date, hpi, type Market, markets, nullable, record, standardError, text } from '../collections.js';
 import { metroService } from '../service.js';
-import { checkFields, fieldsOf, fieldsParameter, listParameters } from './list-parameters.js';
+import { listParameters } from './list-parameters.js';
 import { cbsaParameter, listOf, marketNotFound, requireMarket } from './shared.js';
 import { checkSpan, normalizeSpan, periodRange, periodsOfMarket, spanParameters } from './spans.js';
 
-export const marketSchema = { title: 'Market', ...markets.schema };
+/** Of responses: `fields` can remove all properties but these two. */
+export const marketSchema = { title: 'Market', ...markets.schema, required: ['cbsa', 'name'] } as const;
 
 export const marketList = listParameters<Market>(marketSchema);
 
@@ -82,9 +91,7 @@ const hpiObservation = {
   ),
 };
 
-const HISTORY_FIELDS = Object.keys(hpiObservation.properties);
-/** The default of `fields`. */
-const INDEX_ALONE = ['period_start', 'value'];
+const historyFields = chosenFields(hpiObservation);
 
 export default definePlugin({
   name: 'markets',
@@ -105,7 +112,6 @@ export default definePlugin({
       summary: 'Every market with its latest signal, risk grade and 12-month forecast',
       description: 'Every market of the snapshot, ordered by CBSA code unless `sort` says otherwise.',
       parameters: { query: marketList.parameters },
-      check: marketList.check,
       columns: marketList.columns,
       normalize: marketList.normalize,
       response: {
@@ -172,23 +178,18 @@ export default definePlugin({
         query: {
           ...spanParameters,
           fields: {
-            ...fieldsParameter(HISTORY_FIELDS, 'period_start,value,standard_error'),
+            ...historyFields.parameter,
             description:
-              'Keys of each row, separated by commas: period_start, value, and standard_error, which is null ' +
-              'where the dataset has none. Without it: period_start and value.',
+              'With `standard_error`, rows have it in addition to `period_start` and `value`. It is null where the dataset ' +
+              'has none.',
           },
         },
       },
       errors: [marketNotFound],
-      check({ fields, ...span }) {
-        checkSpan(span);
-        checkFields(HISTORY_FIELDS, fields);
-      },
-      columns: ({ fields }) => fieldsOf(HISTORY_FIELDS, fields) ?? INDEX_ALONE,
-      normalize: ({ fields, ...others }) => {
-        const chosen = fieldsOf(HISTORY_FIELDS, fields)?.join();
-        return chosen === undefined || chosen === INDEX_ALONE.join() ? others : { ...others, fields: chosen };
-      },
+      check: checkSpan,
+      columns: ({ fields = [] }) => historyFields.columns(fields),
+      normalize: ({ fields, ...others }) =>
+        fields?.includes('standard_error') ? { ...others, fields: historyFields.columns(fields)! } : others,
       normalizeIn: (input, snapshot) => normalizeSpan(input, [periodsOfMarket(snapshot, input.cbsa)]),
       response: {
         description: 'The index, one row per quarter.',

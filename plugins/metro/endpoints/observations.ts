@@ -13,7 +13,7 @@ import {
 } from 'metro-forecast-api/plugin';
 import { cbsa, date, hpi, METRO_HPI, markets, observations, series, text } from '../collections.js';
 import { seriesRoute } from './series-route.js';
-import { cbsaParameter, listed, listOf, marketNotFound, requireMarket } from './shared.js';
+import { cbsaParameter, listOf, marketNotFound, requireMarket } from './shared.js';
 import {
   checkSpan,
   normalizeSpan,
@@ -51,8 +51,8 @@ const macroObservation = {
 type MacroObservation = FromSchema<typeof macroObservation>;
 
 /** The columns of the response. */
-const columnsFor = ({ series_id, units }: { readonly series_id: string; readonly units: Units }) => [
-  ...(listed(series_id).length > 1 ? ['series_id'] : []),
+const columnsFor = ({ series_id, units }: { readonly series_id: readonly string[]; readonly units: Units }) => [
+  ...(series_id.length > 1 ? ['series_id'] : []),
   'period_start',
   'value',
   'cbsa',
@@ -175,16 +175,17 @@ export default definePlugin({
             description:
               'Identifier of a macro series (see `/series`), or `metro_hpi` for the house price index of the metros. Separate ' +
               'several values by commas; rows then have a `series_id`.',
-            schema: text,
+            schema: { type: 'array', items: text },
             required: true,
-            example: METRO_HPI,
+            example: [METRO_HPI],
             foundIn: { listSeries: '/data/0/series_id' },
           },
           ...spanParameters,
           cbsa: {
             ...cbsaParameter,
             description: 'Restricts `metro_hpi` to these markets: codes of 5 digits, separated by commas.',
-            schema: { type: 'string', pattern: '^ *\\d{5} *(, *\\d{5} *)*$' },
+            schema: { type: 'array', items: cbsaParameter.schema },
+            example: [cbsaParameter.example],
           },
           units: {
             description:
@@ -209,33 +210,25 @@ export default definePlugin({
       columns: columnsFor,
       check({ series_id, cbsa, ...span }) {
         checkSpan(span);
-        const asked = listed(series_id);
-        if (asked.includes(''))
-          throw invalidParameter('query', 'series_id', 'must have a series before and after each comma');
-        if (cbsa !== undefined && !asked.includes(METRO_HPI)) {
+        if (cbsa !== undefined && !series_id.includes(METRO_HPI)) {
           throw invalidParameter('query', 'cbsa', `is allowed with series_id=${METRO_HPI} only`);
         }
       },
-      normalize: ({ series_id, cbsa, ...others }) => ({
-        ...others,
-        series_id: listed(series_id).join(),
-        ...(cbsa !== undefined && { cbsa: listed(cbsa).sort().join() }),
-      }),
+      normalize: ({ cbsa, ...others }) => ({ ...others, ...(cbsa !== undefined && { cbsa: [...cbsa].sort() }) }),
       async normalizeIn(input, snapshot) {
         if (input.since === undefined && input.until === undefined) return input;
-        const codes = input.cbsa === undefined ? [] : listed(input.cbsa);
-        const ofIndex = () => (codes.length === 1 ? periodsOfMarket(snapshot, codes[0]!) : periodsOfIndex(snapshot));
-        const ids = listed(input.series_id);
+        const [code, ...others] = input.cbsa ?? [];
+        const isOne = code !== undefined && others.length === 0;
+        const ofIndex = () => (isOne ? periodsOfMarket(snapshot, code) : periodsOfIndex(snapshot));
         return normalizeSpan(
           input,
-          ids.map((id) => (id === METRO_HPI ? ofIndex() : periodsOfSeries(snapshot, id))),
+          input.series_id.map((id) => (id === METRO_HPI ? ofIndex() : periodsOfSeries(snapshot, id))),
         );
       },
-      async handler({ series_id, cbsa, ...asked }, { snapshot }) {
-        const codes = cbsa === undefined ? undefined : listed(cbsa);
+      async handler({ series_id, cbsa: codes, ...asked }, { snapshot }) {
         for (const code of codes ?? []) await requireMarket(snapshot, code);
         const catalogued: Described[] = [];
-        for (const id of listed(series_id)) {
+        for (const id of series_id) {
           const entry = await snapshot.get(series, [id]);
           if (entry) catalogued.push(entry);
           else if (id === METRO_HPI)

@@ -32,9 +32,6 @@ export const cbsaParameter = {
   },
 } as const satisfies Parameter;
 
-/** The values of a comma-separated parameter, each once. Blanks around values are ignored. */
-export const listed = (value: string): string[] => [...new Set(value.split(',').map((part) => part.trim()))];
-
 /** Throws `market_not_found`. */
 export const requireMarket = async (snapshot: SnapshotReader, cbsa: string): Promise<Market> => {
   const market = await snapshot.get(markets, [cbsa]);

@@ -41,33 +41,35 @@ const scoredBy = async (snapshot: SnapshotReader, run: ForecastRun): Promise<Map
 
 const signalRow = {
   title: 'MarketSignal',
-  ...record({
-    cbsa,
-    name: text,
-    signal,
-    risk_score: riskScore,
-    forecast_12m: forecast12m,
-    lower_80: nullable(lower80),
-    upper_80: nullable(upper80),
-    run_id: { type: 'integer' },
-    run_at: dateTime,
-    model_version: text,
-  }),
+  ...record(
+    { cbsa, name: text },
+    {
+      signal,
+      risk_score: riskScore,
+      forecast_12m: forecast12m,
+      lower_80: nullable(lower80),
+      upper_80: nullable(upper80),
+      run_id: { type: 'integer' },
+      run_at: dateTime,
+      model_version: text,
+    },
+  ),
 };
 
 const moverRow = {
   title: 'Mover',
-  ...record({
-    cbsa,
-    name: text,
-    forecast_12m: percent,
-    prior_forecast_12m: percent,
-    delta_pp: { type: 'number', description: 'Current - prior, in percentage points, signed.' },
-    signal,
-    prior_signal: signal,
-    run_at: dateTime,
-    prior_run_at: dateTime,
-  }),
+  ...record(
+    { cbsa, name: text },
+    {
+      forecast_12m: percent,
+      prior_forecast_12m: percent,
+      delta_pp: { type: 'number', description: 'Current - prior, in percentage points, signed.' },
+      signal,
+      prior_signal: signal,
+      run_at: dateTime,
+      prior_run_at: dateTime,
+    },
+  ),
 };
 
 const signalList = listParameters(signalRow);
@@ -93,7 +95,6 @@ export default definePlugin({
       summary: 'Signal and risk grade of every market in the newest completed run',
       description: 'Ordered by CBSA code unless `sort` says otherwise.',
       parameters: { query: signalList.parameters },
-      check: signalList.check,
       columns: signalList.columns,
       normalize: signalList.normalize,
       response: {
@@ -155,7 +156,6 @@ export default definePlugin({
           },
         },
       },
-      check: moverList.check,
       columns: moverList.columns,
       normalize: moverList.normalize,
       response: {

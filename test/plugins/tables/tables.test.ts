@@ -122,6 +122,10 @@ describe('plugin tables', () => {
     expect(await rows('?sort=-zip&city=Boise&zip=00001')).to.deep.equal(matching.toReversed());
     expect(await rows('?value[null]=true&id[lt]=20')).to.deep.equal([all[6], all[13]]);
   });
+  it('reduces rows to the chosen columns, and always keeps the key', async () => {
+    expect(await rows('?fields=value&limit=2')).to.deep.equal(all.slice(0, 2).map(({ id, value }) => ({ id, value })));
+    expect((await get('?fields=zip,id&limit=1&format=csv')).body).to.equal('id,zip\r\n1,00001\r\n');
+  });
   it('supports as_of, and reports that this store has no earlier version', async () => {
     expect((await get('?as_of=2001-01-01')).json().code).to.equal('snapshot_not_found');
   });
@@ -130,7 +134,7 @@ describe('plugin tables', () => {
     const list = paths['/building-permits'].get;
     expect(list.operationId).to.equal('listBuildingPermits');
     const names = list.parameters.map(({ name }: { name: string }) => name);
-    expect(names).to.deep.equal(['id', 'city', 'zip', 'value', 'sort', 'limit', 'after', 'format', 'as_of']);
+    expect(names).to.deep.equal(['id', 'city', 'zip', 'value', 'sort', 'fields', 'limit', 'after', 'format', 'as_of']);
     const { style, schema } = list.parameters[3];
     expect([style, schema]).to.deep.equal([
       'deepObject',

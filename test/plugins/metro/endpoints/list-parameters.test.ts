@@ -69,6 +69,12 @@ describe('parameters of lists', function () {
     });
   }
 
+  it('GET /markets?sort=signal,-forecast_12m sorts by the first column, then by the second', async () => {
+    const all = await rowsOf('/markets?signal=hold,expand&sort=signal,-forecast_12m');
+    const bySignal = ['expand', 'hold'].map((signal) => rowsOf(`/markets?signal=${signal}&sort=-forecast_12m`));
+    expect(all).to.deep.equal((await Promise.all(bySignal)).flat());
+  });
+
   it('GET /movers?sort=-delta_pp&limit=3 sorts before it limits', async () => {
     const all = await rowsOf('/movers?limit=50&sort=-delta_pp');
     expect(await rowsOf('/movers?limit=3&sort=-delta_pp')).to.deep.equal(all.slice(0, 3));
@@ -83,10 +89,11 @@ describe('parameters of lists', function () {
   for (const [target, name, advice] of [
     ['/markets?signal=expnd', 'signal', 'did you mean "expand"?'],
     ['/signals?risk_score=A,E', 'risk_score', 'has no value "E"'],
-    ['/forecasts?sort=-forcast_12m', 'sort', 'has no value "-forcast_12m"; did you mean "forecast_12m"?'],
-    ['/markets?sort=delta_pp', 'sort', 'it has: id, cbsa, name, signal, risk_score, yoy_price, forecast_12m'],
-    ['/movers?state=Texas', 'state', 'must be postal codes like TX or TX,OK, and has "Texas"'],
-    ['/markets?state=', 'state', 'must'],
+    ['/forecasts?sort=-forcast_12m', 'sort', 'has no value "-forcast_12m"; did you mean "-forecast_12m"?'],
+    ['/markets?sort=delta_pp', 'sort', 'has no value "delta_pp"; it has: id, -id, cbsa, -cbsa, name'],
+    ['/markets?sort=name,', 'sort', 'must not be empty'],
+    ['/movers?state=Texas', 'state', 'has no value "Texas"; it has: AK, AL, AR'],
+    ['/markets?state=', 'state', 'must not be empty'],
     ['/movers?risk_score=A', 'risk_score', 'is not known'],
     ['/markets?fields=cbsa,nam', 'fields', 'has no value "nam"; did you mean "name"?'],
     ['/movers?fields=risk_score', 'fields', 'it has: cbsa, name, forecast_12m'],

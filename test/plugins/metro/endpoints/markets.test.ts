@@ -123,11 +123,11 @@ describe('plugin markets', () => {
       expect(text).to.equal((await service.get(history)).text);
       const { json } = await other.get(`${history}?fields=standard_error,value&until=2025-04-01`);
       expect(json.data).to.deep.equal([
-        { value: 200, standard_error: 2.62 },
-        { value: 202.5, standard_error: null },
+        { period_start: '2025-01-01', value: 200, standard_error: 2.62 },
+        { period_start: '2025-04-01', value: 202.5, standard_error: null },
       ]);
-      const csv = await other.get(`${history}?fields=period_start,standard_error&until=2025-04-01&format=csv`);
-      expect(csv.text).to.equal('period_start,standard_error\r\n2025-01-01,2.62\r\n2025-04-01,\r\n');
+      const csv = await other.get(`${history}?fields=standard_error&until=2025-04-01&format=csv`);
+      expect(csv.text).to.equal('period_start,value,standard_error\r\n2025-01-01,200,2.62\r\n2025-04-01,202.5,\r\n');
       expect((await other.get(`${history}?format=csv`)).text.split('\r\n')[0]).to.equal('period_start,value');
       const wrong = await other.get(`${history}?fields=error`);
       expect([wrong.status, wrong.json.details[0].name]).to.deep.equal([400, 'fields']);

@@ -281,7 +281,7 @@ describe('GET /observations of several series, markets and units', function () {
     ['series_id=metro_hpi&units=real', 400, 'units', 'does not have CPIAUCSL'],
     ['series_id=UNRATE&units=real', 400, 'units', 'UNRATE is in'],
     ['series_id=UNRATE&units=pct', 400, 'units', 'must be one of level, change, log, yoy, real'],
-    ['series_id=UNRATE,', 400, 'series_id', 'must have a series before and after each comma'],
+    ['series_id=UNRATE,', 400, 'series_id', 'must not be empty'],
     ['series_id=UNRATE,NOPE', 404, undefined, 'There is no series \\"NOPE\\"'],
     ['series_id=metro_hpi&cbsa=12060,1', 400, 'cbsa', 'must match'],
     ['series_id=metro_hpi&cbsa=12060,', 400, 'cbsa', 'must match'],
