@@ -35,9 +35,11 @@ describe('createClient()', () => {
     const first: Market = data[0]!;
     expect({ data }).to.deep.equal((await app.get('/markets')).json);
     expect(await client().get('/markets/{cbsa}', { cbsa: first.cbsa })).to.deep.equal(first);
-    const narrowed = await client().get('/observations', { series_id: 'metro_hpi', cbsa: fixture.HOUSTON });
+    const narrowed = await client().get('/observations', { series_id: ['metro_hpi'], cbsa: [fixture.HOUSTON] });
     expect(narrowed.data.map(({ value }) => value)).to.deep.equal([300.1, 306.12]);
     const movers = await client().get('/movers', { limit: 1 });
+    const chosen = await client().get('/markets', { fields: ['signal'], sort: ['signal', '-name'] });
+    expect(Object.keys(chosen.data[0]!)).to.deep.equal(['cbsa', 'name', 'signal']);
     expect(movers.data[0]!.delta_pp).to.be.a('number');
   });
 
@@ -51,6 +53,8 @@ describe('createClient()', () => {
       await client().get('/movers', { limit: 'all' });
       // @ts-expect-error: unknown parameter
       await client().get('/movers', { limt: 3 });
+      // @ts-expect-error: invalid column
+      await client().get('/markets', { fields: ['nam'] });
       // @ts-expect-error: invalid signal
       return (await client().get('/markets')).data[0]?.signal === 'buy';
     };
@@ -65,7 +69,7 @@ describe('createClient()', () => {
   });
 
   it('throws errors with message, code, details and request id', async () => {
-    const error = await rejected(client().get('/observations', { series_id: 'UNRATE', since: 'soon' }));
+    const error = await rejected(client().get('/observations', { series_id: ['UNRATE'], since: 'soon' }));
     expect(error).to.be.instanceOf(ApiError);
     expect(error).to.include({ status: 400, code: 'invalid_parameter' });
     expect(error.message).to.contain('"since"');
