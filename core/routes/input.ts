@@ -138,6 +138,9 @@ const compileAll = (place: 'path' | 'query', parameters: Readonly<Record<string,
 /** The maximum number of details in a response, so that its size does not grow with the request. */
 const MOST_DETAILS = 20;
 
+/** The maximum number of issues of one parameter: a list may have thousands of invalid values. */
+const MOST_ISSUES = 3;
+
 /** The response has the first of these codes that applies. Its `details` list all problems. */
 const PRECEDENCE: readonly ErrorKind[] = [errors.unknown_parameter, errors.missing_parameter, errors.invalid_parameter];
 
@@ -214,7 +217,7 @@ const read = (
   } else if (validate(value)) {
     input[name] = value;
   } else {
-    const issues = new Set(validate.errors?.map(describe));
+    const issues = new Set(validate.errors?.slice(0, MOST_ISSUES).map(describe));
     problems.push(invalidParameter(place, sent, [...issues].join(' and ')));
   }
 };

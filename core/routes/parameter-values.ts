@@ -61,7 +61,7 @@ export const article = ({ type, items }: JsonSchema): string => {
 };
 
 /** The longest list of allowed values in a message. */
-export const MOST_LISTED = 60;
+export const MOST_LISTED = 12;
 
 export const describe = ({ keyword, schema, data, instancePath, message = 'is not valid' }: ErrorObject): string => {
   if (data === '' && (keyword === 'enum' || keyword === 'minLength')) return 'must not be empty';
