@@ -292,19 +292,19 @@ export type MacroObservation = {
 };
 
 export type Market = {
-  readonly id: number;
+  readonly id?: number;
   /** Core-based statistical area code. */
   readonly cbsa: string;
   /** Name of the metro. */
   readonly name: string;
   /** `expand`: a point forecast of 4% or more, with a lower bound above 0%. `contract`: a point forecast below 0%. `hold`: everything else. A run may have other thresholds: see its `rules` in `/forecast-runs`. */
-  readonly signal: 'expand' | 'hold' | 'contract' | null;
+  readonly signal?: 'expand' | 'hold' | 'contract' | null;
   /** Grade of the probability that the index declines: A below 10%, B below 20%, C below 35%, D below 50%, F from 50% on. Probabilities are calibrated with the outcomes of earlier forecasts. A run may have other thresholds: see its `rules` in `/forecast-runs`. */
-  readonly risk_score: 'A' | 'B' | 'C' | 'D' | 'F' | null;
+  readonly risk_score?: 'A' | 'B' | 'C' | 'D' | 'F' | null;
   /** Trailing 12-month change of the index, in percent. */
-  readonly yoy_price: number | null;
+  readonly yoy_price?: number | null;
   /** Forecast 12-month return: the change of the index over the 12 months after its newest quarter, in percent. `expand` needs 4 or more, `contract` is below 0. */
-  readonly forecast_12m: number | null;
+  readonly forecast_12m?: number | null;
 };
 
 export type MarketSignal = {
@@ -312,18 +312,18 @@ export type MarketSignal = {
   readonly cbsa: string;
   readonly name: string;
   /** `expand`: a point forecast of 4% or more, with a lower bound above 0%. `contract`: a point forecast below 0%. `hold`: everything else. A run may have other thresholds: see its `rules` in `/forecast-runs`. */
-  readonly signal: 'expand' | 'hold' | 'contract' | null;
+  readonly signal?: 'expand' | 'hold' | 'contract' | null;
   /** Grade of the probability that the index declines: A below 10%, B below 20%, C below 35%, D below 50%, F from 50% on. Probabilities are calibrated with the outcomes of earlier forecasts. A run may have other thresholds: see its `rules` in `/forecast-runs`. */
-  readonly risk_score: 'A' | 'B' | 'C' | 'D' | 'F' | null;
+  readonly risk_score?: 'A' | 'B' | 'C' | 'D' | 'F' | null;
   /** Forecast 12-month return: the change of the index over the 12 months after its newest quarter, in percent. `expand` needs 4 or more, `contract` is below 0. */
-  readonly forecast_12m: number;
+  readonly forecast_12m?: number;
   /** Lower bound of the 80% interval, in percent. Over the years, 80% of the outcomes lie inside the interval. `expand` needs it above 0. */
-  readonly lower_80: number | null;
+  readonly lower_80?: number | null;
   /** Upper bound of the 80% interval, in percent. */
-  readonly upper_80: number | null;
-  readonly run_id: number;
-  readonly run_at: string;
-  readonly model_version: string;
+  readonly upper_80?: number | null;
+  readonly run_id?: number;
+  readonly run_at?: string;
+  readonly model_version?: string;
 };
 
 export type Mover = {
@@ -331,17 +331,17 @@ export type Mover = {
   readonly cbsa: string;
   readonly name: string;
   /** In percent. */
-  readonly forecast_12m: number;
+  readonly forecast_12m?: number;
   /** In percent. */
-  readonly prior_forecast_12m: number;
+  readonly prior_forecast_12m?: number;
   /** Current - prior, in percentage points, signed. */
-  readonly delta_pp: number;
+  readonly delta_pp?: number;
   /** `expand`: a point forecast of 4% or more, with a lower bound above 0%. `contract`: a point forecast below 0%. `hold`: everything else. A run may have other thresholds: see its `rules` in `/forecast-runs`. */
-  readonly signal: 'expand' | 'hold' | 'contract' | null;
+  readonly signal?: 'expand' | 'hold' | 'contract' | null;
   /** `expand`: a point forecast of 4% or more, with a lower bound above 0%. `contract`: a point forecast below 0%. `hold`: everything else. A run may have other thresholds: see its `rules` in `/forecast-runs`. */
-  readonly prior_signal: 'expand' | 'hold' | 'contract' | null;
-  readonly run_at: string;
-  readonly prior_run_at: string;
+  readonly prior_signal?: 'expand' | 'hold' | 'contract' | null;
+  readonly run_at?: string;
+  readonly prior_run_at?: string;
 };
 
 export type Ready = { readonly status: 'ok' };
@@ -421,18 +421,18 @@ export type Vintage = {
 
 /** Parameters that several paths have. */
 interface SharedParameters {
-  /** Property to sort by: id, cbsa, name, signal, risk_score, yoy_price, forecast_12m. Ascending; descending with a leading "-". Nulls are last. */
-  readonly sort?: string;
-  /** Keys of each row, separated by commas: id, cbsa, name, signal, risk_score, yoy_price, forecast_12m. Rows keep the original order of keys. */
-  readonly fields?: string;
-  /** Risk grades: A, B, C, D, F. Separate several values by commas; a row matches any of them. */
-  readonly risk_score?: string;
+  /** Properties to sort by, separated by commas; descending with a leading "-". Nulls are last. The last property is `cbsa`. */
+  readonly sort?: readonly ('id' | '-id' | 'cbsa' | '-cbsa' | 'name' | '-name' | 'signal' | '-signal' | 'risk_score' | '-risk_score' | 'yoy_price' | '-yoy_price' | 'forecast_12m' | '-forecast_12m')[];
+  /** Properties of each row, separated by commas. Always included: cbsa, name. Default: all. */
+  readonly fields?: readonly ('id' | 'cbsa' | 'name' | 'signal' | 'risk_score' | 'yoy_price' | 'forecast_12m')[];
+  /** Risk grades. A row matches any of the values, which are separated by commas. */
+  readonly risk_score?: readonly ('A' | 'B' | 'C' | 'D' | 'F')[];
   /** Maximum number of rows of a page. A page with filters may have fewer. The header `Link` has the URL of the next page. Default: all rows. */
   readonly limit?: number;
-  /** Postal codes of states. A market can lie in several. Separate several values by commas; a row matches any of them. */
-  readonly state?: string;
-  /** Signals: expand, hold, contract. Separate several values by commas; a row matches any of them. */
-  readonly signal?: string;
+  /** Postal codes of states. A market can lie in several. A row matches any of the values, which are separated by commas. */
+  readonly state?: readonly ('AK' | 'AL' | 'AR' | 'AZ' | 'CA' | 'CO' | 'CT' | 'DC' | 'DE' | 'FL' | 'GA' | 'HI' | 'IA' | 'ID' | 'IL' | 'IN' | 'KS' | 'KY' | 'LA' | 'MA' | 'MD' | 'ME' | 'MI' | 'MN' | 'MO' | 'MS' | 'MT' | 'NC' | 'ND' | 'NE' | 'NH' | 'NJ' | 'NM' | 'NV' | 'NY' | 'OH' | 'OK' | 'OR' | 'PA' | 'PR' | 'RI' | 'SC' | 'SD' | 'TN' | 'TX' | 'UT' | 'VA' | 'VT' | 'WA' | 'WI' | 'WV' | 'WY')[];
+  /** Signals. A row matches any of the values, which are separated by commas. */
+  readonly signal?: readonly ('expand' | 'hold' | 'contract')[];
   /** Start of the page. Copy it from the `next` link of the previous page, and keep the other parameters. */
   readonly after?: string;
   /** Core-based statistical area code of the market: exactly 5 digits. */
@@ -475,8 +475,8 @@ export interface Paths {
   /** The full quarterly house price index of one market */
   readonly '/markets/{cbsa}/history': {
     readonly input: Pick<SharedParameters, 'cbsa' | 'since' | 'until' | 'format' | 'as_of'> & {
-      /** Keys of each row, separated by commas: period_start, value, and standard_error, which is null where the dataset has none. Without it: period_start and value. */
-      readonly fields?: string;
+      /** With `standard_error`, rows have it in addition to `period_start` and `value`. It is null where the dataset has none. */
+      readonly fields?: readonly ('period_start' | 'value' | 'standard_error')[];
     };
     readonly output: { readonly data: readonly HpiObservation[] };
   };
@@ -539,9 +539,9 @@ export interface Paths {
   readonly '/observations': {
     readonly input: Pick<SharedParameters, 'since' | 'until' | 'as_of'> & {
       /** Identifier of a macro series (see `/series`), or `metro_hpi` for the house price index of the metros. Separate several values by commas; rows then have a `series_id`. */
-      readonly series_id: string;
+      readonly series_id: readonly string[];
       /** Restricts `metro_hpi` to these markets: codes of 5 digits, separated by commas. */
-      readonly cbsa?: string;
+      readonly cbsa?: readonly string[];
       /** `level`: as published. `change`: difference from the previous period, or from the previous observation of daily and irregular series. `log`: natural logarithm. `yoy`: percent change from the same period of the previous year; from 52 weeks before for weekly series; from the last observation at or before the same date for daily and irregular ones. `real`: amounts of money and price indexes in prices of the month `base_period`, which is the newest month of CPIAUCSL. A longer period is divided by the mean of its months, and left out if one is missing. Values that cannot be computed are left out. Computed values have 8 decimals. */
       readonly units?: 'level' | 'change' | 'log' | 'yoy' | 'real';
       /** The format of the response. It overrides the header `Accept`. Default: JSON. */
@@ -557,20 +557,20 @@ export interface Paths {
   /** Signal and risk grade of every market in the newest completed run */
   readonly '/signals': {
     readonly input: Pick<SharedParameters, 'state' | 'signal' | 'risk_score' | 'limit' | 'after' | 'format' | 'as_of'> & {
-      /** Property to sort by: cbsa, name, signal, risk_score, forecast_12m, lower_80, upper_80, run_id, run_at, model_version. Ascending; descending with a leading "-". Nulls are last. */
-      readonly sort?: string;
-      /** Keys of each row, separated by commas: cbsa, name, signal, risk_score, forecast_12m, lower_80, upper_80, run_id, run_at, model_version. Rows keep the original order of keys. */
-      readonly fields?: string;
+      /** Properties to sort by, separated by commas; descending with a leading "-". Nulls are last. The last property is `cbsa`. */
+      readonly sort?: readonly ('cbsa' | '-cbsa' | 'name' | '-name' | 'signal' | '-signal' | 'risk_score' | '-risk_score' | 'forecast_12m' | '-forecast_12m' | 'lower_80' | '-lower_80' | 'upper_80' | '-upper_80' | 'run_id' | '-run_id' | 'run_at' | '-run_at' | 'model_version' | '-model_version')[];
+      /** Properties of each row, separated by commas. Always included: cbsa, name. Default: all. */
+      readonly fields?: readonly ('cbsa' | 'name' | 'signal' | 'risk_score' | 'forecast_12m' | 'lower_80' | 'upper_80' | 'run_id' | 'run_at' | 'model_version')[];
     };
     readonly output: { readonly data: readonly MarketSignal[] };
   };
   /** The markets whose 12-month forecast changed most between the last two runs */
   readonly '/movers': {
     readonly input: Pick<SharedParameters, 'state' | 'signal' | 'after' | 'format' | 'as_of'> & {
-      /** Property to sort by: cbsa, name, forecast_12m, prior_forecast_12m, delta_pp, signal, prior_signal, run_at, prior_run_at. Ascending; descending with a leading "-". Nulls are last. */
-      readonly sort?: string;
-      /** Keys of each row, separated by commas: cbsa, name, forecast_12m, prior_forecast_12m, delta_pp, signal, prior_signal, run_at, prior_run_at. Rows keep the original order of keys. */
-      readonly fields?: string;
+      /** Properties to sort by, separated by commas; descending with a leading "-". Nulls are last. The last property is `cbsa`. */
+      readonly sort?: readonly ('cbsa' | '-cbsa' | 'name' | '-name' | 'forecast_12m' | '-forecast_12m' | 'prior_forecast_12m' | '-prior_forecast_12m' | 'delta_pp' | '-delta_pp' | 'signal' | '-signal' | 'prior_signal' | '-prior_signal' | 'run_at' | '-run_at' | 'prior_run_at' | '-prior_run_at')[];
+      /** Properties of each row, separated by commas. Always included: cbsa, name. Default: all. */
+      readonly fields?: readonly ('cbsa' | 'name' | 'forecast_12m' | 'prior_forecast_12m' | 'delta_pp' | 'signal' | 'prior_signal' | 'run_at' | 'prior_run_at')[];
       /** Maximum number of rows. */
       readonly limit?: number;
     };
