@@ -2,6 +2,8 @@
  * Types and helpers for authors of storage adapters, key stores, limiters and caches, and of programs that write
  * datasets. The built-in adapters import only from here.
  */
+
+export * as audit from './core/audit/index.js';
 export type { AuditEntry, AuditVerification, DataAudit, DataAuditEntry } from './core/contracts/audit.js';
 export type { Cached, SharedCache } from './core/contracts/cache.js';
 export type { Collection, Document, Manifest } from './core/contracts/dataset.js';
@@ -29,7 +31,6 @@ export type {
   StorageAdapter,
   Versions,
 } from './core/contracts/storage.js';
-export * as audit from './core/data/audit.js';
 export { DirectoryDataset, openDirectory } from './core/data/directory.js';
 export { IndexedCollection } from './core/data/indexed-collection.js';
 export { type IndexedDataset, indexedSnapshot } from './core/data/indexed-snapshot.js';

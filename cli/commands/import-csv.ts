@@ -7,7 +7,7 @@ import { DECLARATION } from '../../core/data/declarations.js';
 import { writeDirectory } from '../../core/data/write-directory.js';
 import { OperatorError } from '../../core/errors.js';
 import { fileErrorReason } from '../../core/util/error-reason.js';
-import { streamRegular } from '../../core/util/regular.js';
+import { streamRegular } from '../../core/util/read-file.js';
 import { writeFileAtomic } from '../../core/util/write-atomic.js';
 import { openOld } from '../../plugins/metro/import/import.js';
 import { contentVersion, type Rows } from '../../plugins/metro/rows.js';

@@ -3,7 +3,7 @@
 import { dirname, resolve } from 'node:path';
 import { OperatorError } from '../errors.js';
 import { fileErrorReason } from '../util/error-reason.js';
-import { readRegular } from '../util/regular.js';
+import { readRegular } from '../util/read-file.js';
 import { compileSchema } from '../validation/compile-schema.js';
 import { describeErrors, type Override, placeOf, suggest } from '../validation/describe-errors.js';
 import { findJsonError, formatJsonError, isJsonObject, withoutMark } from '../validation/json.js';

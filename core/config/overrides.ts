@@ -1,7 +1,7 @@
 /** Environment variables that set values of a configuration: `PREFIX__SECTION__NAME`, and well-known names. */
 import type { JsonSchema } from '../contracts/json-schema.js';
 import { fileErrorReason } from '../util/error-reason.js';
-import { readRegular } from '../util/regular.js';
+import { readRegular } from '../util/read-file.js';
 import type { Override } from '../validation/describe-errors.js';
 import { isObject } from '../validation/json.js';
 import { nearest } from '../validation/nearest.js';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Collection } from '../contracts/dataset.js';
 import { OperatorError } from '../errors.js';
 import { fileErrorReason } from '../util/error-reason.js';
-import { readRegularSync } from '../util/regular.js';
+import { readRegularSync } from '../util/read-file.js';
 import { compileSchema } from '../validation/compile-schema.js';
 import { findJsonError, formatJsonError, withoutMark } from '../validation/json.js';
 

@@ -6,7 +6,7 @@ import type { Manifest } from '../contracts/dataset.js';
 import type { JsonSchema } from '../contracts/json-schema.js';
 import { StorageError } from '../errors.js';
 import { fileErrorMayPass, fileErrorReason } from '../util/error-reason.js';
-import { readRegularBytes } from '../util/regular.js';
+import { readRegularBytes } from '../util/read-file.js';
 import { compileSchema } from '../validation/compile-schema.js';
 import { findJsonError, measureJson, withoutMark } from '../validation/json.js';
 import { cadence, date, dateTime, nullable } from '../validation/schemas.js';

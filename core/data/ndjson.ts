@@ -6,7 +6,7 @@ import type { Document } from '../contracts/dataset.js';
 import type { JsonRows } from '../contracts/storage.js';
 import { StorageError } from '../errors.js';
 import { fileErrorMayPass, fileErrorReason } from '../util/error-reason.js';
-import { openRegular } from '../util/regular.js';
+import { openRegular } from '../util/read-file.js';
 import { countNames, findJsonError, isJsonObject, type JsonSize, MAX_DEPTH, measureJson } from '../validation/json.js';
 
 /** Bytes of one read. Hashing them takes less than half a millisecond. */

@@ -4,6 +4,16 @@
  */
 
 import { stat } from 'node:fs/promises';
+import { AuditFile } from '../audit/audit-file.js';
+import { endOf, madeOnly, undoing } from '../audit/chain.js';
+import {
+  auditEntry,
+  compareWithAudit,
+  describeUnrecorded,
+  entriesOf,
+  isKeyAuditEntry,
+  withComparison,
+} from '../audit/key-audit.js';
 import type { AuditVerification } from '../contracts/audit.js';
 import type {
   KeyAuditEntry,
@@ -17,18 +27,8 @@ import type { Health } from '../contracts/runtime.js';
 import { firstLines, KeyStoreError } from '../errors.js';
 import { fileErrorReason } from '../util/error-reason.js';
 import { withFileLock } from '../util/lock.js';
-import { readRegular, unlessMissing } from '../util/regular.js';
+import { readRegular, unlessMissing } from '../util/read-file.js';
 import { writeFileAtomic } from '../util/write-atomic.js';
-import {
-  auditEntry,
-  compareWithAudit,
-  describeUnrecorded,
-  entriesOf,
-  isKeyAuditEntry,
-  withComparison,
-} from './audit.js';
-import { AuditFile } from './audit-file.js';
-import { endOf, madeOnly, undoing } from './chain.js';
 import {
   formatKeyFile,
   KEY_FILE_MODE,

@@ -2,7 +2,7 @@
 import type { KeyRecord } from '../contracts/keys.js';
 import { firstLines, KeyStoreError } from '../errors.js';
 import { withFileLock } from '../util/lock.js';
-import { readRegular } from '../util/regular.js';
+import { readRegular } from '../util/read-file.js';
 import { linkTarget, writeFileAtomic } from '../util/write-atomic.js';
 import { compileSchema } from '../validation/compile-schema.js';
 import { describeErrors } from '../validation/describe-errors.js';
@@ -45,7 +45,7 @@ const validate = compileSchema<KeyFile>({
   },
 });
 
-/** Size limit of files with keys, audit entries and times of use: about a million keys. */
+/** Size limit of files with keys and times of use: about a million keys. */
 export const MAX_KEY_FILE_BYTES = 384 * 2 ** 20;
 
 const MAX_SHOWN = 20;

@@ -1,4 +1,4 @@
 /** For plugins and adapters that read files which a user names. */
 export { fileErrorReason } from './error-reason.js';
 export { FileLockError, withFileLock } from './lock.js';
-export { streamRegular } from './regular.js';
+export { streamRegular } from './read-file.js';

@@ -4,7 +4,7 @@ import { open, stat, unlink, utimes } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileErrorReason } from './error-reason.js';
-import { readRegular, unlessMissing } from './regular.js';
+import { readRegular, unlessMissing } from './read-file.js';
 import { linkTarget, ownNewFile } from './write-atomic.js';
 
 /** A holder that has not finished after this time is presumed dead. */

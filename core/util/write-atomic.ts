@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { chown, type FileHandle, lstat, mkdir, open, readlink, realpath, rename, stat, unlink } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { assertRegular, unlessMissing } from './regular.js';
+import { assertRegular, unlessMissing } from './read-file.js';
 
 /** Owner and permissions of a file that does not exist yet. */
 export interface NewFile {

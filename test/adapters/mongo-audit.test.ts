@@ -2,8 +2,8 @@
 import { expect } from 'chai';
 import { ObjectId } from 'mongodb';
 import { MongoAudit } from '../../adapters/mongo/audit.js';
+import { madeOnly } from '../../core/audit/chain.js';
 import type { AuditEntry } from '../../core/contracts/audit.js';
-import { madeOnly } from '../../core/keys/chain.js';
 import { openDatabase, type TestDatabase } from './mongo-database.js';
 
 interface Entry extends AuditEntry {

@@ -17,8 +17,9 @@ const LAYERS = [
   'response',
   // Load plugins, data and keys; count requests.
   'registry',
-  'data',
   'keys',
+  'audit',
+  'data',
   'limiter',
   'config',
   'redis',

@@ -82,7 +82,7 @@ export const scopes: readonly Scope[] = [
       OPTIONS,
       'dist/test/cli/commands/publish-directory.test.js',
       'dist/test/adapters/conformance/replaced-directory.long.js',
-      'dist/test/core/data/data-audit.test.js',
+      'dist/test/core/audit/data-audit.test.js',
     ],
   },
   {

@@ -7,13 +7,13 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import sqlite from 'node-sqlite3-wasm';
+import { chain, endOf, verifyChain } from '../../../core/audit/chain.js';
+import { dataAuditEntry, withPublished } from '../../../core/audit/data-audit.js';
 import type { DataAuditEntry } from '../../../core/contracts/audit.js';
 import type { Collection, Document, Manifest } from '../../../core/contracts/dataset.js';
 import type { AdapterContext, Query, Scalar, Snapshot, StorageAdapter } from '../../../core/contracts/storage.js';
-import { dataAuditEntry, withPublished } from '../../../core/data/data-audit.js';
 import { momentAfter, publicationTime, readable } from '../../../core/data/publishing.js';
 import { StorageError } from '../../../core/errors.js';
-import { chain, endOf, verifyChain } from '../../../core/keys/chain.js';
 
 export interface Version {
   readonly version: string;

@@ -1,9 +1,9 @@
 /** Faults in the audit log. */
 import memory from '../../../../adapters/memory.js';
+import { chain, endOf, verifyChain } from '../../../../core/audit/chain.js';
+import { dataAuditEntry, withPublished } from '../../../../core/audit/data-audit.js';
 import type { DataAudit, DataAuditEntry } from '../../../../core/contracts/audit.js';
 import type { StorageAdapter } from '../../../../core/contracts/storage.js';
-import { dataAuditEntry, withPublished } from '../../../../core/data/data-audit.js';
-import { chain, endOf, verifyChain } from '../../../../core/keys/chain.js';
 import type { Breakage } from '../breakable.js';
 import type { BrokenAdapter } from './breaking.js';
 

@@ -1,8 +1,8 @@
 /** The audit of what a store publishes: its entries, and whether they agree with the store. */
 import { createHash } from 'node:crypto';
 import type { AuditVerification, DataAuditEntry } from '../contracts/audit.js';
-import { actor } from '../keys/chain.js';
 import { compileSchema } from '../validation/compile-schema.js';
+import { actor } from './chain.js';
 
 const text = { type: 'string' };
 export const isDataAuditEntry = compileSchema<DataAuditEntry>({

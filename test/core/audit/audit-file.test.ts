@@ -13,7 +13,7 @@ import type { KeyStoreError } from '../../../core/errors.js';
 import { FileKeyStore } from '../../../core/keys/file-key-store.js';
 import { newRecord } from '../../support/key-record.js';
 
-const writer = fileURLToPath(new URL('./key-writer.js', import.meta.url));
+const writer = fileURLToPath(new URL('../keys/key-writer.js', import.meta.url));
 const TIME = Date.parse('2026-05-01T00:00:00Z');
 
 describe('the audit of a key file', () => {

@@ -11,7 +11,7 @@ import { register as registerValidate } from '../../../cli/commands/validate.js'
 import { resolve } from '../../../core/app/container.js';
 import type { OperatorError } from '../../../core/errors.js';
 import { fileErrorReason } from '../../../core/util/error-reason.js';
-import { readRegular, readRegularBytes, readRegularSync } from '../../../core/util/regular.js';
+import { readRegular, readRegularBytes, readRegularSync } from '../../../core/util/read-file.js';
 import { loadConfig } from '../../../product.js';
 import { runCommand } from '../../support/run-command.js';
 import { skip } from '../../support/skip.js';

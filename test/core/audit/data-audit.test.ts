@@ -3,8 +3,8 @@
  * happen.
  */
 import { expect } from 'chai';
+import { type PublishedNow, withPublished } from '../../../core/audit/data-audit.js';
 import type { DataAuditEntry } from '../../../core/contracts/audit.js';
-import { type PublishedNow, withPublished } from '../../../core/data/data-audit.js';
 
 const verified = { chained: 0, head: null, notes: [], faults: [] };
 

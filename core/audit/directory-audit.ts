@@ -7,14 +7,14 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { AuditVerification, DataAudit, DataAuditEntry } from '../contracts/audit.js';
 import type { Clock, Logger } from '../contracts/runtime.js';
+import { type DirectoryManifest, isDamagedManifest, MANIFEST_FILE, readManifest } from '../data/manifest.js';
+import type { ManifestChange } from '../data/write-directory.js';
 import { StorageError } from '../errors.js';
-import { AuditFile } from '../keys/audit-file.js';
-import { endOf, madeOnly } from '../keys/chain.js';
 import { fileErrorReason } from '../util/error-reason.js';
-import { openRegular } from '../util/regular.js';
+import { openRegular } from '../util/read-file.js';
+import { AuditFile } from './audit-file.js';
+import { endOf, madeOnly } from './chain.js';
 import { contentOf, dataAuditEntry, isDataAuditEntry, publicationOf, sumsOf, withPublished } from './data-audit.js';
-import { type DirectoryManifest, isDamagedManifest, MANIFEST_FILE, readManifest } from './manifest.js';
-import type { ManifestChange } from './write-directory.js';
 
 const auditOf = async <T>(
   directory: string,

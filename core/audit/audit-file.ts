@@ -6,11 +6,12 @@ import { constants } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import type { AuditEntry, AuditVerification } from '../contracts/audit.js';
 import type { Logger } from '../contracts/runtime.js';
-import { openRegular, readRegular, unlessMissing } from '../util/regular.js';
+import { openRegular, readRegular, unlessMissing } from '../util/read-file.js';
 import { type NewFile, ownNewFile, writeFileAtomic } from '../util/write-atomic.js';
 import { chain, endOf, type Placed, verifyChain } from './chain.js';
-import { MAX_KEY_FILE_BYTES } from './key-file.js';
 
+/** Size limit of an audit: about a million entries. */
+const MAX_BYTES = 384 * 2 ** 20;
 const NEWLINE = 0x0a;
 /** For appending and reading, as `a+`. */
 const APPEND = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT;
@@ -100,7 +101,7 @@ export class AuditFile<E extends AuditEntry> {
   }
 
   async #read(): Promise<{ placed: readonly Placed<E>[]; unreadable: readonly number[] }> {
-    const content = (await readRegular(this.#path, MAX_KEY_FILE_BYTES).catch(unlessMissing)) ?? '';
+    const content = (await readRegular(this.#path, MAX_BYTES).catch(unlessMissing)) ?? '';
     const placed: Placed<E>[] = [];
     const unreadable: number[] = [];
     for (const [i, line] of content.split('\n').entries()) {
