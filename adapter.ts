@@ -35,10 +35,9 @@ export { DirectoryDataset, openDirectory } from './core/data/directory.js';
 export { IndexedCollection } from './core/data/indexed-collection.js';
 export { type IndexedDataset, indexedSnapshot } from './core/data/indexed-snapshot.js';
 export { type DirectoryManifest, descriptionOf, MANIFEST_FILE } from './core/data/manifest.js';
-export { jsonRows, PackedDocuments } from './core/data/packed-documents.js';
-export { frozenCopy, momentAfter, publicationTime, readable } from './core/data/publishing.js';
+export { jsonRows } from './core/data/packed-documents.js';
+export { momentAfter, publicationTime, readable } from './core/data/publishing.js';
 export { compareBy, compareScalars } from './core/data/scalars.js';
-export { OrderSorter } from './core/data/sorted-positions.js';
 export { checkDataset, DatasetCheck } from './core/data/validate.js';
 export { type Batches, writeDirectory } from './core/data/write-directory.js';
 export {

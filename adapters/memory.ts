@@ -10,7 +10,6 @@ import {
   jsonRows,
   momentAfter,
   openDirectory,
-  PackedDocuments,
   type PublishOptions,
   publicationTime,
   readable,
@@ -85,13 +84,14 @@ class MemoryAdapter implements StorageAdapter {
     try {
       const collections = new Map<string, IndexedCollection>();
       for (const collection of this.#context.collections.values()) {
-        const documents = new PackedDocuments();
+        const indexed = new IndexedCollection(collection);
         for await (const batch of readable(dataset.read(collection.name))) {
           this.#assertUsable(signal);
-          documents.add(jsonRows(batch));
-          onProgress?.({ collection: collection.name, written: documents.length, total: undefined });
+          indexed.add(jsonRows(batch));
+          onProgress?.({ collection: collection.name, written: indexed.length, total: undefined });
         }
-        collections.set(collection.name, new IndexedCollection(collection, documents));
+        await indexed.sort();
+        collections.set(collection.name, indexed);
       }
       this.#assertUsable(signal);
       const publishedAt = publicationTime(manifest, this.#moves.at(-1)?.since, this.#context.clock);

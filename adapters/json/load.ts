@@ -12,9 +12,7 @@ import {
   IndexedCollection,
   MANIFEST_FILE,
   type Manifest,
-  OrderSorter,
   openDirectory,
-  PackedDocuments,
   StorageError,
 } from 'metro-forecast-api/adapter';
 
@@ -84,12 +82,7 @@ const read = async (
   const fileBytes = await sizeOf(path, files);
   assertFits(fileBytes, heldBytes, memoryLimit());
 
-  const parts = [...collections.values()].map((collection) => {
-    const { name, key, orders = [] } = collection;
-    const sorters = orders.map((order: readonly string[]) => new OrderSorter(key, order));
-    return [name, { collection, documents: new PackedDocuments(), sorters }] as const;
-  });
-  const loading = new Map(parts);
+  const indexed = new Map([...collections].map(([name, collection]) => [name, new IndexedCollection(collection)]));
   const pacing = new BackgroundPacing();
   const pause = () => (heldBytes > 0 ? pacing.pause(signal) : setImmediate(undefined, { signal }));
   const sums = new Map(Object.entries(dataset.manifest.collections).map(([name, { sha256 }]) => [name, sha256]));
@@ -99,23 +92,14 @@ const read = async (
     // Without a served dataset there are no requests to delay.
     ...(heldBytes > 0 && { pause }),
     onProgress: () => signal.throwIfAborted(),
-    onRows({ name }, rows, text) {
-      const { documents, sorters } = loading.get(name)!;
-      documents.add(text!);
-      for (const sorter of sorters) sorter.add(rows);
-    },
+    onRows: ({ name }, { text }) => indexed.get(name)!.add(text!),
   });
   if (errors.total > 0) {
     const heading = `${path} is not valid, version ${dataset.manifest.version}:`;
     throw new StorageError('invalid_dataset', [heading, ...errors.lines()].join('\n  - '));
   }
 
-  const indexed = new Map<string, IndexedCollection>();
-  for (const [name, { collection, documents, sorters }] of loading) {
-    const index = new IndexedCollection(collection, documents);
-    await index.prepare(pause, sorters);
-    indexed.set(name, index);
-  }
+  for (const collection of indexed.values()) await collection.sort(pause);
   const content = contentOf(collections, dataset.digests);
   return { manifest: descriptionOf(dataset.manifest), collections: indexed, content, fileBytes };
 };

@@ -1,9 +1,10 @@
 /** A collection in memory: documents in key order, found by binary search in every declared order. */
 import type { Collection, Document } from '../contracts/dataset.js';
 import type { JsonRows, Query, Scalar } from '../contracts/storage.js';
-import { type DocumentList, jsonRows } from './packed-documents.js';
-import { compareScalars } from './scalars.js';
-import { type OrderSorter, sortedPositions } from './sorted-positions.js';
+import { JsonFields } from './json-fields.js';
+import { jsonRows, PackedDocuments } from './packed-documents.js';
+import { fieldsToSortBy, sortedPositions } from './sorted-positions.js';
+import { ValueColumn } from './value-column.js';
 
 /** Documents of an order from `start` up to, but not including, `end`. */
 interface Span {
@@ -22,6 +23,17 @@ function* inBatches({ start, end }: Span, descending = false): Generator<Span> {
   }
 }
 
+interface Bounds {
+  readonly from?: readonly Scalar[];
+  readonly to?: readonly Scalar[];
+}
+
+interface After {
+  readonly after: readonly Scalar[];
+  readonly descending: boolean;
+}
+
+/** Positions that match a query, apart from a filter and the limit if there is a filter. */
 interface Selection {
   readonly positions: Uint32Array | undefined;
   readonly span: Span;
@@ -31,34 +43,70 @@ interface Selection {
 export class IndexedCollection {
   readonly #key: readonly string[];
   readonly #orders: readonly (readonly string[])[];
-  readonly #documents: DocumentList;
+  readonly #documents = new PackedDocuments();
+  /** The fields to sort by, and their values until the orders are sorted. */
+  readonly #sorted: JsonFields;
+  #columns: ReadonlyMap<string, ValueColumn>;
   /** Positions of the documents in each order. Key order needs none. */
   readonly #positions = new Map<string, Uint32Array>();
+  /** By the names of the fields. */
+  readonly #fields = new Map<string, JsonFields>();
 
-  /** @param documents valid, and in key order; kept, not copied */
-  constructor({ key, orders = [] }: Collection, documents: DocumentList) {
+  constructor({ key, orders = [] }: Collection) {
     this.#key = key;
     this.#orders = orders;
-    this.#documents = documents;
+    const names = [...new Set(orders.flatMap((order: readonly string[]) => fieldsToSortBy(order, key)))];
+    this.#sorted = new JsonFields(names);
+    this.#columns = new Map(names.map((name) => [name, new ValueColumn()]));
+  }
+
+  /** @param documents valid, and in key order */
+  static async of(collection: Collection, documents: readonly Document[]): Promise<IndexedCollection> {
+    const indexed = new IndexedCollection(collection);
+    indexed.add(jsonRows(documents));
+    await indexed.sort();
+    return indexed;
+  }
+
+  get length(): number {
+    return this.#documents.length;
+  }
+
+  /** Appends copies of documents, which are valid and in key order. */
+  add(rows: JsonRows): void {
+    this.#documents.add(rows);
+    if (this.#columns.size === 0) return;
+    const { starts, ends } = this.#sorted;
+    const columns = [...this.#columns.values()];
+    let start = 0;
+    for (const end of rows.ends) {
+      this.#sorted.find(rows.json, start);
+      for (let i = 0; i < columns.length; i++) columns[i]!.add(rows.json, starts[i]!, ends[i]!);
+      start = end + 1;
+    }
   }
 
   /**
-   * Builds all orders now instead of at their first use. Calls `pause` between steps.
-   * @param sorters one for each order, with all documents; without them, the documents are read again
+   * Sorts the documents, after the last one has been added.
+   * @param pause awaited between steps of less than a millisecond
    */
-  async prepare(pause: () => Promise<void>, sorters?: readonly OrderSorter[]): Promise<void> {
-    for (const [i, order] of this.#orders.entries()) {
-      const steps = sorters?.[i]?.positions() ?? sortedPositions(this.#documents, this.#key, order);
+  async sort(pause?: () => Promise<unknown>): Promise<void> {
+    for (const order of this.#orders) {
+      const columns = fieldsToSortBy(order, this.#key).map((field) => this.#columns.get(field)!);
+      const steps = sortedPositions(columns, this.length);
       let step = steps.next();
-      for (; !step.done; step = steps.next()) await pause();
+      for (; !step.done; step = steps.next()) await pause?.();
       this.#positions.set(order.join(), step.value);
     }
+    this.#columns = new Map();
   }
 
   /** The document with this key. */
   get(key: readonly Scalar[]): Document | undefined {
-    const { start, end } = this.#equal(undefined, this.#key, key);
-    return start < end ? this.#documents.at(start) : undefined;
+    const fields = this.#fieldsOf(this.#key);
+    const at = this.#first(undefined, this.#all, fields, key);
+    const isFound = at < this.length && this.#documents.compare(at, fields, key) === 0;
+    return isFound ? this.#documents.read([at])[0] : undefined;
   }
 
   /** All documents that match, in order. `checkedSnapshot` has checked the query. */
@@ -67,39 +115,49 @@ export class IndexedCollection {
   }
 
   /** Like `find`, in batches that are parsed one by one. */
-  batches(query: Query): Iterable<readonly Document[]> {
-    const { positions, span, filter } = this.#select(query);
-    const { descending = false, limit = Number.POSITIVE_INFINITY } = query;
-    const documents = this.#inOrder(positions, span, descending);
-    return filter ? filtered(documents, filter, limit) : documents;
+  *batches(query: Query): Generator<readonly Document[]> {
+    for (const positions of this.#matching(query)) yield this.#documents.read(positions);
   }
 
-  /** Like `batches`, as JSON text. Parses no row, unless a range must be checked row by row. */
+  /** Like `batches`, as JSON text that is not parsed. */
   *json(query: Query): Generator<JsonRows> {
+    for (const positions of this.#matching(query)) yield this.#documents.json(positions);
+  }
+
+  /** The positions of the documents that match, in batches. */
+  *#matching(query: Query): Generator<readonly number[]> {
+    const { descending = false, limit = Number.POSITIVE_INFINITY } = query;
     const { positions, span, filter } = this.#select(query);
-    const documents = this.#documents;
-    if (filter || !documents.json) {
-      for (const batch of this.batches(query)) yield jsonRows(batch);
-      return;
-    }
-    for (const { start, end } of inBatches(span, query.descending)) {
-      const batch = positions?.subarray(start, end) ?? Uint32Array.from({ length: end - start }, (_, i) => start + i);
-      yield documents.json(query.descending ? batch.toReversed() : batch);
+    const isWithin = filter && this.#filter(filter);
+    let left = limit;
+    for (const { start, end } of inBatches(span, descending)) {
+      const batch: number[] = [];
+      for (let at = start; at < end; at++) batch.push(positions ? positions[at]! : at);
+      if (descending) batch.reverse();
+      const found = isWithin ? batch.filter(isWithin).slice(0, left) : batch;
+      left -= found.length;
+      if (found.length > 0) yield found;
+      if (left <= 0) return;
     }
   }
 
   /** Where the documents of a query are. `filter` is left to be checked for each of them, and then the limit. */
   #select({ order, equal = {}, range, descending = false, after, limit = Number.POSITIVE_INFINITY }: Query): Selection {
-    const positions = this.#positionsIn(order);
+    const positions = order.join() === this.#key.join() ? undefined : this.#positions.get(order.join());
     const fixed = order.slice(0, Object.keys(equal).length);
+    const free = order.slice(fixed.length);
     const values = fixed.map((field) => equal[field] as Scalar);
-    const equals = this.#equal(positions, fixed, values);
+    const equals = this.#within(positions, this.#all, fixed, { from: values, to: values });
     // Within the span, documents are sorted by the first field that `equal` does not fix. A range on that field narrows
     // the span; a range on another field filters documents.
-    const ordered = range !== undefined && range.field === order[fixed.length];
-    const matching = ordered ? this.#within(positions, equals, range) : equals;
-    const free = order.slice(fixed.length);
-    const span = after ? this.#behind(positions, matching, comparisonWith(free, after), descending) : matching;
+    const ordered = range !== undefined && range.field === free[0];
+    const matching = ordered
+      ? this.#within(positions, equals, [range.field], {
+          ...(range.from !== undefined && { from: [range.from] }),
+          ...(range.to !== undefined && { to: [range.to] }),
+        })
+      : equals;
+    const span = after ? this.#after(positions, matching, free, { after, descending }) : matching;
     if (range && !ordered) return { positions, span, filter: range };
     const { start, end } = span;
     const limited = descending
@@ -108,107 +166,67 @@ export class IndexedCollection {
     return { positions, span: limited };
   }
 
-  /** The documents of a span, in order or in reverse. */
-  *#inOrder(positions: Uint32Array | undefined, span: Span, descending: boolean): Generator<readonly Document[]> {
-    const documents = this.#documents;
-    for (const { start, end } of inBatches(span, descending)) {
-      const batch = positions
-        ? Array.from(positions.subarray(start, end), (position) => documents.at(position)!)
-        : documents.slice(start, end);
-      yield descending ? batch.toReversed() : batch;
-    }
+  get #all(): Span {
+    return { start: 0, end: this.length };
   }
 
-  #positionsIn(order: readonly string[]): Uint32Array | undefined {
-    const name = order.join();
-    if (name === this.#key.join()) return undefined;
-    const known = this.#positions.get(name);
-    if (known) return known;
-    const steps = sortedPositions(this.#documents, this.#key, order);
-    let step = steps.next();
-    while (!step.done) step = steps.next();
-    this.#positions.set(name, step.value);
-    return step.value;
+  #fieldsOf(names: readonly string[]): JsonFields {
+    const name = names.join();
+    const known = this.#fields.get(name) ?? new JsonFields(names);
+    this.#fields.set(name, known);
+    return known;
   }
 
-  /** The span whose documents have these values in the leading fields of the order. */
-  #equal(positions: Uint32Array | undefined, fields: readonly string[], values: readonly Scalar[]): Span {
-    const compare = comparisonWith(fields, values);
-    const { length } = this.#documents;
-    const start = this.#first(positions, { start: 0, end: length }, (document) => compare(document) >= 0);
+  /** The part of a span with values in these bounds, which are inclusive. The span is sorted by the fields. */
+  #within(positions: Uint32Array | undefined, span: Span, names: readonly string[], { from, to }: Bounds): Span {
+    if (names.length === 0) return span;
+    const fields = this.#fieldsOf(names);
+    const start = from ? this.#first(positions, span, fields, from) : span.start;
+    if (!to) return { start, end: span.end };
     // The end is usually close: doubling steps find it faster than a binary search over the rest.
     let step = 1;
-    while (start + step <= length && compare(this.#at(positions, start + step - 1)) === 0) step *= 2;
-    const rest = { start: start + (step >> 1), end: Math.min(length, start + step) };
-    return { start, end: this.#first(positions, rest, (document) => compare(document) > 0) };
+    while (start + step <= span.end && this.#compare(positions, start + step - 1, fields, to) <= 0) step *= 2;
+    const rest = { start: start + (step >> 1), end: Math.min(span.end, start + step) };
+    return { start, end: this.#first(positions, rest, fields, to, 1) };
   }
 
-  /** The part of a span within the bounds of the range. The span is sorted by the range's field. */
-  #within(positions: Uint32Array | undefined, span: Span, { field, from, to }: NonNullable<Query['range']>): Span {
-    const start =
-      from === undefined
-        ? span.start
-        : this.#first(positions, span, (document) => compareScalars(document[field] as Scalar, from) >= 0);
-    const rest = { start, end: span.end };
-    const end =
-      to === undefined
-        ? span.end
-        : this.#first(positions, rest, (document) => compareScalars(document[field] as Scalar, to) > 0);
-    return { start, end };
+  /** The part of a span after these values, in reading direction. */
+  #after(positions: Uint32Array | undefined, span: Span, names: readonly string[], { after, descending }: After): Span {
+    const fields = this.#fieldsOf(names);
+    return descending
+      ? { start: span.start, end: this.#first(positions, span, fields, after) }
+      : { start: this.#first(positions, span, fields, after, 1), end: span.end };
   }
 
-  /** The part of a span after the values of `compare`, in reading direction. */
-  #behind(
+  #compare(positions: Uint32Array | undefined, at: number, fields: JsonFields, values: readonly Scalar[]): number {
+    return this.#documents.compare(positions ? positions[at]! : at, fields, values);
+  }
+
+  /**
+   * The first index of a span whose values are not below these, or the end of the span.
+   * @param least 1: whose values are above these
+   */
+  #first(
     positions: Uint32Array | undefined,
     span: Span,
-    compare: (document: Document) => number,
-    descending: boolean,
-  ): Span {
-    return descending
-      ? { start: span.start, end: this.#first(positions, span, (document) => compare(document) >= 0) }
-      : { start: this.#first(positions, span, (document) => compare(document) > 0), end: span.end };
-  }
-
-  #at(positions: Uint32Array | undefined, index: number): Document {
-    return this.#documents.at(positions ? positions[index]! : index)!;
-  }
-
-  /** The first index of a span where `holds` is true, if it is true for all later ones too. */
-  #first(positions: Uint32Array | undefined, span: Span, holds: (document: Document) => boolean): number {
+    fields: JsonFields,
+    values: readonly Scalar[],
+    least: 0 | 1 = 0,
+  ): number {
     let { start, end } = span;
     while (start < end) {
       const middle = (start + end) >>> 1;
-      if (holds(this.#at(positions, middle))) end = middle;
+      if (Math.sign(this.#compare(positions, middle, fields, values)) >= least) end = middle;
       else start = middle + 1;
     }
     return start;
   }
-}
 
-/** Compares the fields of a document with values: negative, 0 or positive, as in `Array.sort`. */
-const comparisonWith =
-  (fields: readonly string[], values: readonly Scalar[]) =>
-  (document: Document): number => {
-    for (let i = 0; i < fields.length; i++) {
-      const order = compareScalars(document[fields[i]!] as Scalar, values[i]!);
-      if (order !== 0) return order;
-    }
-    return 0;
-  };
-
-function* filtered(
-  batches: Iterable<readonly Document[]>,
-  range: NonNullable<Query['range']>,
-  limit: number,
-): Generator<readonly Document[]> {
-  let left = limit;
-  for (const batch of batches) {
-    if (left <= 0) return;
-    const found = batch.filter((document) => isWithin(document[range.field] as Scalar, range)).slice(0, left);
-    left -= found.length;
-    if (found.length > 0) yield found;
+  /** Whether the value of a field is within a range. */
+  #filter({ field, from, to }: NonNullable<Query['range']>): (position: number) => boolean {
+    const fields = this.#fieldsOf([field]);
+    return (position) =>
+      (from === undefined || this.#documents.compare(position, fields, [from]) >= 0) &&
+      (to === undefined || this.#documents.compare(position, fields, [to]) <= 0);
   }
 }
-
-const isWithin = (value: Scalar, { from, to }: NonNullable<Query['range']>): boolean =>
-  (from === undefined || compareScalars(value, from) >= 0) && (to === undefined || compareScalars(value, to) <= 0);

@@ -31,9 +31,13 @@ const numbers = new Intl.NumberFormat('en-US');
 export interface Rows {
   /** Line of the first row, from 1. */
   readonly firstRow: number;
-  /** Undefined where a row could not be read. The reader has reported the error. */
+  readonly count: number;
+  /**
+   * Undefined where a row could not be read, which is reported. Rows of a file are parsed at the first access, which must
+   * come before the next batch.
+   */
   readonly documents: readonly (Document | undefined)[];
-  /** The text of the rows, valid until the next batch. Absent if a row has an error, or the rows are not from a file. */
+  /** The lines of a file, until the next batch. They may have errors that parsing them reports. */
   readonly text?: JsonRows;
 }
 
@@ -99,7 +103,7 @@ async function* readBatches(file: FileHandle, options: ReadRowsOptions): AsyncGe
     if (row === 1 && buffer.subarray(1, 4).equals(BOM)) buffer.fill(SPACE, 1, 4);
     let last = 0;
     for (const lines of batchesOf(buffer, 1 + held, end)) {
-      yield parseBatch(lines, row, onError);
+      yield batchOf(lines, row, onError);
       row += lines.ends.length;
       last += lines.bytes.length - 1;
     }
@@ -108,7 +112,7 @@ async function* readBatches(file: FileHandle, options: ReadRowsOptions): AsyncGe
   }
   if (held > 0) {
     const lines = { bytes: buffer.subarray(0, held + 2), ends: [held + 1] };
-    yield parseBatch(lines, row, (line, rule) => onError(line, isJsonRule(rule) ? `${rule} ${CUT_SHORT}` : rule));
+    yield batchOf(lines, row, (line, rule) => onError(line, isJsonRule(rule) ? `${rule} ${CUT_SHORT}` : rule));
     row++;
   }
   const sha256 = hash.digest('hex');
@@ -137,11 +141,17 @@ function* batchesOf(buffer: Buffer, from: number, end: number): Generator<JsonLi
   if (ends.length > 0) yield { bytes: buffer.subarray(start, start + ends.at(-1)! + 1), ends };
 }
 
-const parseBatch = (lines: JsonLines, firstRow: number, onError: OnError): Rows => {
-  const documents = parseTogether(lines);
-  if (!documents) return { firstRow, documents: parseSingly(lines, firstRow, onError) };
-  const text = { json: lines.bytes.subarray(1, -1), ends: lines.ends.map((end) => end - 1) };
-  return { firstRow, documents, text };
+const batchOf = (lines: JsonLines, firstRow: number, onError: OnError): Rows => {
+  let documents: Rows['documents'] | undefined;
+  return {
+    firstRow,
+    count: lines.ends.length,
+    text: { json: lines.bytes.subarray(1, -1), ends: lines.ends.map((end) => end - 1) },
+    get documents() {
+      documents ??= parseTogether(lines) ?? parseSingly(lines, firstRow, onError);
+      return documents;
+    },
+  };
 };
 
 /**

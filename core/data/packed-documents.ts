@@ -1,16 +1,7 @@
 /** Documents in memory as JSON text, parsed when they are read. */
 import type { Document } from '../contracts/dataset.js';
-import type { JsonRows } from '../contracts/storage.js';
-
-/** Documents by position. An array is such a list. */
-export interface DocumentList {
-  readonly length: number;
-  at(position: number): Document | undefined;
-  /** Documents from `start` up to, but not including, `end`. */
-  slice(start: number, end: number): readonly Document[];
-  /** The text of the documents at these positions, in the given order. Absent if documents are not kept as text. */
-  json?(positions: Iterable<number>): JsonRows;
-}
+import type { JsonRows, Scalar } from '../contracts/storage.js';
+import type { JsonFields } from './json-fields.js';
 
 /** The JSON text of documents. */
 export const jsonRows = (documents: readonly Document[]): JsonRows => {
@@ -39,8 +30,8 @@ interface Page {
 const PAGE_BYTES = 64 * 1024;
 const COMMA = 0x2c;
 
-const jsonOf = ({ bytes, ends }: Page, from: number, to: number): string =>
-  bytes.toString('utf8', from === 0 ? 0 : ends[from - 1]! + 1, ends[to - 1]);
+const startIn = ({ first, ends }: Page, position: number): number =>
+  position === first ? 0 : ends[position - first - 1]! + 1;
 
 /**
  * A list of documents in buffers, outside the heap.
@@ -49,7 +40,7 @@ const jsonOf = ({ bytes, ends }: Page, from: number, to: number): string =>
  * requests wait. Parsing one takes less than a microsecond. Responses are cached, so most documents are parsed
  * once.
  */
-export class PackedDocuments implements DocumentList {
+export class PackedDocuments {
   readonly #pages: Page[] = [];
   #length = 0;
   /**
@@ -67,43 +58,31 @@ export class PackedDocuments implements DocumentList {
     if (ends.length === 0) return;
     const page = this.#pageFor(json.length + 1);
     json.copy(page.bytes, page.used);
-    for (const end of ends) (page.ends as number[]).push(page.used + end);
+    for (const end of ends) {
+      page.bytes[page.used + end] = COMMA;
+      (page.ends as number[]).push(page.used + end);
+    }
     page.used += json.length + 1;
-    page.bytes[page.used - 1] = COMMA;
     this.#length += ends.length;
   }
 
-  at(position: number): Document | undefined {
-    const page = this.#pages[this.#pageOf(position)];
-    const index = position - (page?.first ?? 0);
-    if (!page || index >= page.ends.length) return undefined;
-    const document = JSON.parse(jsonOf(page, index, index + 1)) as Document;
-    this.#last.document = document;
-    return document;
+  /** The documents at these positions, in the given order. */
+  read(positions: Iterable<number>): readonly Document[] {
+    const documents = JSON.parse(`[${this.json(positions).json}]`) as readonly Document[];
+    this.#last.document = documents.at(-1);
+    return documents;
   }
 
-  slice(start: number, end: number): readonly Document[] {
-    const found: Document[][] = [];
-    for (let at = this.#pageOf(start); at < this.#pages.length && this.#pages[at]!.first < end; at++) {
-      const page = this.#pages[at]!;
-      const from = Math.max(0, start - page.first);
-      const to = Math.min(page.ends.length, end - page.first);
-      if (from < to) found.push(JSON.parse(`[${jsonOf(page, from, to)}]`));
-    }
-    if (found.length > 0) this.#last.document = found.at(-1)!.at(-1);
-    return found.length === 1 ? found[0]! : found.flat();
-  }
-
+  /** The text of the documents at these positions, in the given order. */
   json(positions: Iterable<number>): JsonRows {
     // Documents that follow each other in a page are one part.
     const parts: { readonly page: Page; readonly from: number; to: number }[] = [];
     const ends: number[] = [];
     let size = 0;
     for (const position of positions) {
-      const page = this.#pages[this.#pageOf(position)]!;
-      const index = position - page.first;
-      const from = index === 0 ? 0 : page.ends[index - 1]! + 1;
-      const to = page.ends[index]! + 1;
+      const page = this.#pageOf(position);
+      const from = startIn(page, position);
+      const to = page.ends[position - page.first]! + 1;
       const last = parts.at(-1);
       if (last?.page === page && last.to === from) last.to = to;
       else parts.push({ page, from, to });
@@ -113,6 +92,12 @@ export class PackedDocuments implements DocumentList {
     const buffers = parts.map(({ page, from, to }) => page.bytes.subarray(from, to));
     const json = buffers.length === 1 ? buffers[0]! : Buffer.concat(buffers, size);
     return { json: json.subarray(0, -1), ends };
+  }
+
+  /** Compares fields of a document with values, as for `Array.sort`. Does not parse the document. */
+  compare(position: number, fields: JsonFields, values: readonly Scalar[]): number {
+    const page = this.#pageOf(position);
+    return fields.compare(page.bytes, startIn(page, position), values);
   }
 
   #pageFor(bytes: number): Page {
@@ -129,8 +114,7 @@ export class PackedDocuments implements DocumentList {
     return page;
   }
 
-  /** Index of the page that contains the document at this position. */
-  #pageOf(position: number): number {
+  #pageOf(position: number): Page {
     let start = 0;
     let end = this.#pages.length;
     while (end - start > 1) {
@@ -138,6 +122,6 @@ export class PackedDocuments implements DocumentList {
       if (this.#pages[middle]!.first <= position) start = middle;
       else end = middle;
     }
-    return start;
+    return this.#pages[start]!;
   }
 }

@@ -14,16 +14,6 @@ export async function* readable(batches: AsyncIterable<readonly Document[]>): As
   }
 }
 
-const copyOf = (value: unknown): unknown => {
-  if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return Object.freeze(value.map(copyOf));
-  // `fromEntries` keeps a field named `__proto__`; an assignment would set the prototype.
-  return Object.freeze(Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, copyOf(inner)])));
-};
-
-/** A deeply frozen copy of a JSON value, which callers can share. */
-export const frozenCopy = <T>(value: T): T => copyOf(value) as T;
-
 /** The current time, but at least one millisecond after `previous`. */
 export const momentAfter = (previous: Date, clock: Clock): Date =>
   new Date(Math.max(clock.now(), previous.getTime() + 1));

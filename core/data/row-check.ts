@@ -2,10 +2,13 @@
 
 import type { Collection, Document, Manifest } from '../contracts/dataset.js';
 import type { JsonSchema } from '../contracts/json-schema.js';
+import type { JsonRows } from '../contracts/storage.js';
 import { memoize } from '../util/lru-map.js';
 import { compileWith, createAjv, type ValidateFunction } from '../validation/compile-schema.js';
 import { nonFinitePath } from '../validation/json.js';
 import { type DataError, schemaErrors } from './data-errors.js';
+import { JsonFields } from './json-fields.js';
+import { rowPattern } from './row-pattern.js';
 import { compareBy } from './scalars.js';
 
 /** Most dates of a dataset occur many times. Looking one up takes a fraction of the time of checking it. */
@@ -56,14 +59,22 @@ const shown = (document: Document, key: readonly string[]): string => {
 
 type OnError = (row: number, field: string | null, rule: string) => void;
 
-export interface RowCheck {
+/** Checks rows one after the other. */
+interface Check {
   add(document: Document, row: number): void;
   /** Call it after the rows of all collections have been added. */
   finish(): void;
 }
 
+export interface RowCheck extends Check {
+  /** Adds rows without parsing them. Returns false if one may have an error, so that the rows must be added parsed. */
+  addText(rows: JsonRows): boolean;
+  /** Whether all rows fit the schema. False: they may fit or not. */
+  matches(rows: JsonRows): boolean;
+}
+
 /** Checks one reference of a collection. */
-const referenceCheck = (fields: readonly string[], to: string, target: Target, onError: OnError): RowCheck => {
+const referenceCheck = (fields: readonly string[], to: string, target: Target, onError: OnError): Check => {
   /** Neighbouring rows usually refer to the same document. */
   let last: string | undefined;
   /** References to rows that may follow, in the same collection or in one that refers back. */
@@ -98,6 +109,10 @@ export const rowCheck = (
   const compare = compareBy(key);
   const target = targets.get(name);
   const ofReferences = references.map(({ fields, to }) => referenceCheck(fields, to, targets.get(to)!, onError));
+  const pattern = rowPattern(schema);
+  const needsDocuments = target !== undefined || references.length > 0 || collection.check !== undefined;
+  const keys = new JsonFields(key);
+  /** The previous row, or only its key. */
   let previous: Document | undefined;
 
   const checkOrder = (before: Document, document: Document, row: number): void => {
@@ -106,7 +121,21 @@ export const rowCheck = (
     if (order > 0) onError(row, key.join('+'), `must come after ${shown(before, key)}: rows are in key order`);
   };
 
+  const matches = (rows: JsonRows): boolean => pattern?.matches(rows) ?? false;
+
   return {
+    matches,
+    addText(rows) {
+      if (needsDocuments || !matches(rows)) return false;
+      let last = previous;
+      for (let i = 0; i < rows.ends.length; i++) {
+        const next = keys.document(rows.json, i === 0 ? 0 : rows.ends[i - 1]! + 1);
+        if (last && compare(last, next) >= 0) return false;
+        last = next;
+      }
+      previous = last;
+      return true;
+    },
     add(document, row) {
       if (!isValid(document)) {
         for (const { field, rule } of schemaErrors(isValid.errors, document)) onError(row, field, rule);

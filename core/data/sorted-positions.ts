@@ -1,27 +1,24 @@
 /** Sorts the documents of a collection by the fields of an order, without moving them. */
-import type { Document } from '../contracts/dataset.js';
-import type { Scalar } from '../contracts/storage.js';
-import type { DocumentList } from './packed-documents.js';
-import { compareScalars } from './scalars.js';
+import { hasMore, KEY_BYTES, type ValueColumn } from './value-column.js';
 
-/** Documents read, and positions moved, between two yields: 0.1 to 0.2 ms of work. */
-const DOCUMENTS = 250;
-const POSITIONS = 20_000;
+/** Positions that a step moves: less than a millisecond of work. */
+const STEP = 20_000;
+/** Fewer positions are sorted by comparison. */
+const FEW = 256;
 
-/** Calls `work` for each position below `length`. Yields after every POSITIONS calls. */
-function* forEach(length: number, work: (at: number) => void): Generator<void, void> {
-  for (let start = 0; start < length; start += POSITIONS) {
-    const end = Math.min(length, start + POSITIONS);
-    for (let at = start; at < end; at++) work(at);
-    yield;
-  }
+/** Positions whose values are equal in all earlier columns, and in the first `depth` bytes of this one. */
+interface Range {
+  readonly start: number;
+  readonly end: number;
+  readonly column: number;
+  readonly depth: number;
 }
 
 /**
  * The leading fields of an order that must be sorted. If the other fields are the rest of the key in key order, a
  * stable sort of documents in key order keeps them sorted.
  */
-const fieldsToSortBy = (order: readonly string[], key: readonly string[]): readonly string[] => {
+export const fieldsToSortBy = (order: readonly string[], key: readonly string[]): readonly string[] => {
   for (let count = 0; count < order.length; count++) {
     const leading = order.slice(0, count);
     const rest = key.filter((field) => !leading.includes(field));
@@ -30,93 +27,167 @@ const fieldsToSortBy = (order: readonly string[], key: readonly string[]): reado
   return order;
 };
 
-/** The values of one field, ranked from 0. Equal values share a rank. */
-class Ranks {
-  readonly #numbers = new Map<Scalar, number>();
-  /** The number of the value at each position; the end is unused. */
-  #numberOf = new Uint32Array(1024);
-  #length = 0;
+/** Positions and their keys. */
+class Keyed {
+  readonly keys: Float64Array;
+  readonly positions: Uint32Array;
+  readonly bytes: Uint8Array;
+  readonly words: Uint32Array;
 
-  add(value: Scalar): void {
-    let number = this.#numbers.get(value);
-    if (number === undefined) {
-      number = this.#numbers.size;
-      this.#numbers.set(value, number);
-    }
-    if (this.#length === this.#numberOf.length) {
-      const larger = new Uint32Array(2 * this.#length);
-      larger.set(this.#numberOf);
-      this.#numberOf = larger;
-    }
-    this.#numberOf[this.#length++] = number;
-  }
-
-  /** Sorts positions by rank with a counting sort, which is stable. */
-  *sort(positions: Uint32Array): Generator<void, Uint32Array> {
-    const numbers = this.#numbers;
-    const numberOf = this.#numberOf;
-    const { length } = positions;
-    const rankOf = new Uint32Array(numbers.size);
-    for (const [rank, value] of [...numbers.keys()].sort(compareScalars).entries()) rankOf[numbers.get(value)!] = rank;
-    const next = new Uint32Array(numbers.size + 1);
-    yield* forEach(length, (at) => {
-      next[rankOf[numberOf[at]!]! + 1]!++;
-    });
-    for (let rank = 0; rank < numbers.size; rank++) next[rank + 1]! += next[rank]!;
-    const sorted = new Uint32Array(length);
-    yield* forEach(length, (at) => {
-      const position = positions[at]!;
-      sorted[next[rankOf[numberOf[position]!]!]!++] = position;
-    });
-    return sorted;
+  constructor(length: number) {
+    this.keys = new Float64Array(length);
+    this.positions = new Uint32Array(length);
+    // The bytes of positive doubles sort like the doubles.
+    this.bytes = new Uint8Array(this.keys.buffer);
+    this.words = new Uint32Array(this.keys.buffer);
   }
 }
 
 /**
- * Sorts documents by an order: one stable counting sort for each field, starting with the last field. The time is
- * linear in the number of documents, plus the sort of the distinct values of each field.
+ * A radix sort that starts with the first bytes of the first column. It sorts positions with equal keys by the next
+ * bytes, and those with equal values by the next column.
  */
-export class OrderSorter {
-  readonly #ranks: readonly { readonly field: string; readonly of: Ranks }[];
-  #length = 0;
+class PositionSort {
+  readonly positions: Uint32Array;
+  readonly #columns: readonly ValueColumn[];
+  #from: Keyed;
+  #to: Keyed;
 
-  /** @param order fields that contain scalars */
-  constructor(key: readonly string[], order: readonly string[]) {
-    this.#ranks = fieldsToSortBy(order, key).map((field) => ({ field, of: new Ranks() }));
+  constructor(columns: readonly ValueColumn[], length: number) {
+    this.#columns = columns;
+    this.positions = new Uint32Array(length);
+    this.#from = new Keyed(length);
+    this.#to = new Keyed(length);
   }
 
-  /** Adds the next documents, in key order. They are not kept. */
-  add(documents: readonly Document[]): void {
-    for (const document of documents) {
-      for (const { field, of } of this.#ranks) of.add(document[field] as Scalar);
+  *run(): Generator<void, Uint32Array> {
+    const { positions } = this;
+    for (let at = 0; at < positions.length; at++) positions[at] = at;
+    const ranges: Range[] = [{ start: 0, end: positions.length, column: 0, depth: 0 }];
+    let few = 0;
+    for (let range = ranges.pop(); range; range = ranges.pop()) {
+      const size = range.end - range.start;
+      if (size < 2 || range.column === this.#columns.length) continue;
+      if (size > FEW) yield* this.#split(range, ranges);
+      else {
+        this.#sortFew(range);
+        few += size;
+        if (few < STEP / 8) continue;
+        few = 0;
+        yield;
+      }
     }
-    this.#length += documents.length;
+    return positions;
+  }
+
+  #sortFew(range: Range): void {
+    this.positions.subarray(range.start, range.end).sort((a, b) => {
+      let { depth } = range;
+      for (let i = range.column; i < this.#columns.length; i++) {
+        const order = this.#columns[i]!.compare(a, b, depth);
+        if (order !== 0) return order;
+        depth = 0;
+      }
+      return a - b;
+    });
+  }
+
+  /** Sorts a range by its keys, and adds the ranges of equal keys to `ranges`. */
+  *#split(range: Range, ranges: Range[]): Generator<void, void> {
+    const size = range.end - range.start;
+    const differing = new Uint32Array(2);
+    for (const step of steps(size)) {
+      this.#readKeys(range, step, differing);
+      yield;
+    }
+    for (const [byte, bits] of new Uint8Array(differing.buffer).entries())
+      if (bits > 0) yield* this.#sortByByte(byte, size);
+    let first = 0;
+    for (const step of steps(size)) {
+      first = this.#keep(range, step, first, ranges);
+      yield;
+    }
+  }
+
+  /** @param differing receives the bits in which keys differ from the first key */
+  #readKeys({ start, column, depth }: Range, { from, to }: Step, differing: Uint32Array): void {
+    const { keys, positions, words } = this.#from;
+    const values = this.#columns[column]!;
+    let [first, second] = differing;
+    for (let at = from; at < to; at++) {
+      const position = this.positions[start + at]!;
+      keys[at] = values.key(position, depth);
+      positions[at] = position;
+      first! |= words[2 * at]! ^ words[0]!;
+      second! |= words[2 * at + 1]! ^ words[1]!;
+    }
+    differing.set([first!, second!]);
+  }
+
+  /** A stable counting sort. */
+  *#sortByByte(byte: number, size: number): Generator<void, void> {
+    const next = new Uint32Array(257);
+    for (const step of steps(size)) {
+      this.#count(byte, step, next);
+      yield;
+    }
+    for (let digit = 0; digit < 256; digit++) next[digit + 1]! += next[digit]!;
+    for (const step of steps(size)) {
+      this.#move(byte, step, next);
+      yield;
+    }
+    [this.#from, this.#to] = [this.#to, this.#from];
+  }
+
+  #count(byte: number, { from, to }: Step, next: Uint32Array): void {
+    const { bytes } = this.#from;
+    for (let at = from; at < to; at++) next[bytes[8 * at + byte]! + 1]!++;
+  }
+
+  #move(byte: number, { from, to }: Step, next: Uint32Array): void {
+    const { keys, positions, bytes } = this.#from;
+    const { keys: newKeys, positions: newPositions } = this.#to;
+    for (let at = from; at < to; at++) {
+      const target = next[bytes[8 * at + byte]!]!++;
+      newKeys[target] = keys[at]!;
+      newPositions[target] = positions[at]!;
+    }
   }
 
   /**
-   * The positions of the documents in this order.
-   * @yields after a fraction of a millisecond, so that the caller can let other work run
+   * Keeps sorted positions of a range, and adds ranges of equal keys to `ranges`.
+   * @param first where the current key starts
    */
-  *positions(): Generator<void, Uint32Array> {
-    let positions: Uint32Array = new Uint32Array(this.#length);
-    yield* forEach(this.#length, (at) => {
-      positions[at] = at;
-    });
-    for (const { of } of this.#ranks.toReversed()) positions = yield* of.sort(positions);
-    return positions;
+  #keep({ start, end, column, depth }: Range, { from, to }: Step, first: number, ranges: Range[]): number {
+    const { keys, positions } = this.#from;
+    let same = first;
+    for (let at = from; at < to; at++) {
+      this.positions[start + at] = positions[at]!;
+      if (at + 1 < end - start && keys[at + 1] === keys[same]) continue;
+      if (at > same) {
+        const next = hasMore(keys[same]!) ? { column, depth: depth + KEY_BYTES } : { column: column + 1, depth: 0 };
+        ranges.push({ start: start + same, end: start + at + 1, ...next });
+      }
+      same = at + 1;
+    }
+    return same;
   }
 }
 
-/** Reads all documents of a list, which are in key order, and sorts them. Yields as `OrderSorter` does. */
-export function* sortedPositions(
-  documents: DocumentList,
-  key: readonly string[],
-  order: readonly string[],
-): Generator<void, Uint32Array> {
-  const sorter = new OrderSorter(key, order);
-  for (let start = 0; start < documents.length; start += DOCUMENTS) {
-    sorter.add(documents.slice(start, start + DOCUMENTS));
-    yield;
-  }
-  return yield* sorter.positions();
+interface Step {
+  readonly from: number;
+  readonly to: number;
 }
+
+/** Parts of at most STEP numbers, from 0 up to but not including `length`. */
+function* steps(length: number): Generator<Step> {
+  for (let from = 0; from < length; from += STEP) yield { from, to: Math.min(length, from + STEP) };
+}
+
+/**
+ * The positions of documents in the order of these columns; documents with equal values keep their order. The time is
+ * linear in the size of the values.
+ * @yields after a fraction of a millisecond, so that the caller can let other work run
+ */
+export const sortedPositions = (columns: readonly ValueColumn[], length: number): Generator<void, Uint32Array> =>
+  new PositionSort(columns, length).run();

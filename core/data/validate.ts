@@ -1,5 +1,5 @@
 /** Checks a dataset: schemas, keys, order, references, and the rules of its collections. */
-import type { Collection, Document, Manifest } from '../contracts/dataset.js';
+import type { Collection, Manifest } from '../contracts/dataset.js';
 import type { Dataset } from '../contracts/storage.js';
 import { nearest } from '../validation/nearest.js';
 import { type DataError, ErrorList } from './data-errors.js';
@@ -12,9 +12,9 @@ interface CheckOptions {
   /** Number of errors to keep. Default: 100. */
   readonly maxErrors?: number;
   readonly onProgress?: (progress: { collection: string; rows: number; total: number | undefined }) => void;
-  /** Called with each valid batch, in key order. `text`: see `Rows`. */
-  readonly onRows?: (collection: Collection, documents: readonly Document[], text: Rows['text']) => void;
-  /** Whether these rows were checked before, so that parsing them is enough. Default: false. */
+  /** Called with each valid batch, in key order. */
+  readonly onRows?: (collection: Collection, rows: Rows) => void;
+  /** Whether these rows were checked before, so that it is enough that they are JSON. Default: false. */
   readonly checked?: boolean;
   /** Awaited after each batch, so that other work can run. */
   readonly pause?: () => Promise<unknown>;
@@ -45,11 +45,12 @@ export const checkDataset = async (
     const total = directory?.fileOf(name)?.rows;
     let rows = 0;
     for await (const batch of rowsOf(dataset, name, report)) {
-      if (!checked) check.add(name, batch);
-      rows += batch.documents.length;
+      if (checked) check.addChecked(name, batch);
+      else check.add(name, batch);
+      rows += batch.count;
       onProgress?.({ collection: name, rows, total });
       if (check.errors.isFull) return check.errors;
-      if (check.errors.total === 0) onRows?.(collection, batch.documents as readonly Document[], batch.text);
+      if (check.errors.total === 0) onRows?.(collection, batch);
       await pause?.();
     }
     check.complete(name);
@@ -66,7 +67,7 @@ async function* rowsOf(dataset: Dataset, collection: string, report: (error: Dat
   }
   let firstRow = 1;
   for await (const documents of dataset.read(collection)) {
-    yield { firstRow, documents };
+    yield { firstRow, count: documents.length, documents };
     firstRow += documents.length;
   }
 }
@@ -113,13 +114,22 @@ export class DatasetCheck {
     this.#checks = new Map(this.order.map((collection) => [collection.name, check(collection)]));
   }
 
-  /** Checks the next rows of a declared collection. Their reader has reported the undefined ones. */
-  add(collection: string, { firstRow, documents }: Rows): void {
+  /** Checks the next rows of a declared collection. Their reader reports the undefined ones. */
+  add(collection: string, rows: Pick<Rows, 'firstRow' | 'documents' | 'text'>): void {
     const check = this.#checks.get(collection) as RowCheck;
+    if (rows.text && check.addText(rows.text)) return;
+    const { firstRow, documents } = rows;
     for (let i = 0; i < documents.length && !this.errors.isFull; i++) {
       const document = documents[i];
       if (document) check.add(document, firstRow + i);
     }
+  }
+
+  /** Checks only that the next rows are JSON. */
+  addChecked(collection: string, rows: Rows): void {
+    const isJson = rows.text && (this.#checks.get(collection) as RowCheck).matches(rows.text);
+    // The reader reports errors when it parses the rows.
+    if (!isJson) void rows.documents;
   }
 
   /** Call it after the last row of a collection. */

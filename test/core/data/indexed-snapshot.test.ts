@@ -6,9 +6,9 @@ import { markets } from '../../../plugins/metro/collections.js';
 import { documents, manifest } from '../../support/fixture.js';
 
 describe('indexedSnapshot(dataset, assertOpen)', () => {
-  it('finds batches of the same shape in every version, so that V8 compiles their readers once', () => {
+  it('finds batches of the same shape in every version, so that V8 compiles their readers once', async () => {
+    const collections = new Map([[markets.name, await IndexedCollection.of(markets, documents['markets'] ?? [])]]);
     const found = ['1', '2'].map((version) => {
-      const collections = new Map([[markets.name, new IndexedCollection(markets, documents['markets'] ?? [])]]);
       const dataset = { manifest: { ...manifest, version }, publishedAt: new Date(), collections };
       return indexedSnapshot(dataset, () => undefined).find(markets.name, { order: markets.key });
     });

@@ -2,6 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { assert } from 'chai';
 import type { SnapshotReader } from '../../../core/contracts/plugin.js';
+import type { Snapshot } from '../../../core/contracts/storage.js';
 import { sharedReader, timedReader } from '../../../core/data/checked-snapshot.js';
 import { IndexedCollection } from '../../../core/data/indexed-collection.js';
 import { indexedSnapshot } from '../../../core/data/indexed-snapshot.js';
@@ -11,11 +12,12 @@ import { documents, manifest } from '../../support/fixture.js';
 
 describe('timedReader(snapshot, collections, ms)', () => {
   const collections = new Map([[markets.name, markets]]);
-  const indexed = new IndexedCollection(markets, documents['markets'] ?? []);
-  const snapshot = indexedSnapshot(
-    { manifest, publishedAt: new Date(), collections: new Map([[markets.name, indexed]]) },
-    () => undefined,
-  );
+  let snapshot: Snapshot;
+  before(async () => {
+    const indexed = await IndexedCollection.of(markets, documents['markets'] ?? []);
+    const dataset = { manifest, publishedAt: new Date(), collections: new Map([[markets.name, indexed]]) };
+    snapshot = indexedSnapshot(dataset, () => undefined);
+  });
   const read = <Result>(ms: number, work: (reader: SnapshotReader) => Promise<Result>) =>
     timedReader(snapshot, collections, ms)(work);
   const failure = (work: Promise<unknown>): Promise<unknown> =>

@@ -145,8 +145,8 @@ describe('checkDataset(dataset, collections, options)', () => {
     const given: Record<string, Document[]> = {};
     const progress: unknown[] = [];
     await checkDataset(memoryDataset(manifest, { ...rows }), collections, {
-      onRows: ({ name }, documents) => {
-        given[name] = [...(given[name] ?? []), ...documents];
+      onRows: ({ name }, { documents }) => {
+        given[name] = [...(given[name] ?? []), ...(documents as Document[])];
       },
       onProgress: (step) => progress.push(step),
     });

@@ -1,0 +1,140 @@
+/** Finds scalar fields in the JSON text of a document, without parsing the document. */
+import type { Document } from '../contracts/dataset.js';
+import type { Scalar } from '../contracts/storage.js';
+import { compareScalars } from './scalars.js';
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const SPACE = 0x20;
+const COMMA = 0x2c;
+const OPENING_BRACKET = 0x5b;
+const CLOSING_BRACKET = 0x5d;
+const OPENING_BRACE = 0x7b;
+const CLOSING_BRACE = 0x7d;
+
+const skipSpace = (json: Buffer, from: number): number => {
+  let at = from;
+  while (json[at]! <= SPACE) at++;
+  return at;
+};
+
+const stringEnd = (json: Buffer, start: number): number => {
+  let at = start + 1;
+  while (json[at] !== QUOTE) at += json[at] === BACKSLASH ? 2 : 1;
+  return at + 1;
+};
+
+const isClosing = (byte: number): boolean => byte === CLOSING_BRACE || byte === CLOSING_BRACKET;
+const isOpening = (byte: number): boolean => byte === OPENING_BRACE || byte === OPENING_BRACKET;
+
+/** The end of an object or an array. */
+const nestedEnd = (json: Buffer, start: number): number => {
+  let depth = 0;
+  for (let at = start; ; at++) {
+    const byte = json[at]!;
+    if (byte === QUOTE) at = stringEnd(json, at) - 1;
+    else if (isOpening(byte)) depth++;
+    else if (isClosing(byte) && --depth === 0) return at + 1;
+  }
+};
+
+const valueEnd = (json: Buffer, start: number): number => {
+  const first = json[start]!;
+  if (first === QUOTE) return stringEnd(json, start);
+  if (isOpening(first)) return nestedEnd(json, start);
+  let at = start + 1;
+  while (json[at] !== COMMA && json[at]! > SPACE && !isClosing(json[at]!)) at++;
+  return at;
+};
+
+const isEqual = (json: Buffer, at: number, name: Buffer): boolean => {
+  for (let i = 0; i < name.length; i++) if (json[at + i] !== name[i]) return false;
+  return true;
+};
+
+/** A member of the last document: its name in quotes, and the index of the field with this name, or -1. */
+interface Member {
+  readonly name: Buffer;
+  readonly field: number;
+}
+
+/**
+ * Finds the values of some fields in one document after the other. Members usually have the same order in all documents,
+ * so the names of the last document are tried first.
+ */
+export class JsonFields {
+  /** Where the value of each field starts and ends. Both are 0 for a missing field. */
+  readonly starts: number[];
+  readonly ends: number[];
+  readonly #fields: readonly string[];
+  readonly #members: Member[] = [];
+
+  /** @param fields required fields that contain scalars */
+  constructor(fields: readonly string[]) {
+    this.#fields = fields;
+    this.starts = fields.map(() => 0);
+    this.ends = fields.map(() => 0);
+  }
+
+  /** @param start where an object starts that is valid JSON */
+  find(json: Buffer, start: number): void {
+    let left = this.#fields.length;
+    let at = skipSpace(json, skipSpace(json, start) + 1);
+    for (let i = 0; left > 0 && json[at] === QUOTE; i++) {
+      const { name, field } = this.#member(i, json, at);
+      at = skipSpace(json, skipSpace(json, at + name.length) + 1);
+      const end = valueEnd(json, at);
+      if (field >= 0) {
+        this.starts[field] = at;
+        this.ends[field] = end;
+        left--;
+      }
+      at = skipSpace(json, end);
+      if (json[at] === COMMA) at = skipSpace(json, at + 1);
+    }
+  }
+
+  /** Compares the fields of a document with values, as for `Array.sort`. */
+  compare(json: Buffer, start: number, values: readonly Scalar[]): number {
+    this.find(json, start);
+    for (let i = 0; i < values.length; i++) {
+      const order = compareScalars(scalarIn(json, this.starts[i]!, this.ends[i]!), values[i]!);
+      if (order !== 0) return order;
+    }
+    return 0;
+  }
+
+  /** A document with only these fields. */
+  document(json: Buffer, start: number): Document {
+    this.find(json, start);
+    const document: Record<string, Scalar> = {};
+    for (const [i, field] of this.#fields.entries()) {
+      document[field] = scalarIn(json, this.starts[i]!, this.ends[i]!);
+    }
+    return document;
+  }
+
+  /** The member at index `i`, whose name starts at `at`. */
+  #member(i: number, json: Buffer, at: number): Member {
+    const last = this.#members[i];
+    if (last && isEqual(json, at, last.name)) return last;
+    const name = Buffer.from(json.subarray(at, stringEnd(json, at)));
+    const member = { name, field: this.#fields.indexOf(JSON.parse(name.toString())) };
+    this.#members[i] = member;
+    return member;
+  }
+}
+
+export const hasEscape = (json: Buffer, start: number, end: number): boolean => {
+  for (let at = start; at < end; at++) if (json[at] === BACKSLASH) return true;
+  return false;
+};
+
+/** Whether the value that starts here is a string. */
+export const isString = (json: Buffer, start: number): boolean => json[start] === QUOTE;
+
+/** The value of the scalar from `start` to `end`. */
+export const scalarIn = (json: Buffer, start: number, end: number): Scalar =>
+  isString(json, start) && !hasEscape(json, start, end)
+    ? json.toString('utf8', start + 1, end - 1)
+    : JSON.parse(json.toString('utf8', start, end));

@@ -1,0 +1,132 @@
+/** The values of one field in all documents, as bytes that sort like the values. */
+import { hasEscape, isString, scalarIn } from './json-fields.js';
+
+/** Values in a chunk. Only the newest chunk is ever copied, so adding a value takes little time. */
+const CHUNK_BITS = 14;
+const CHUNK = 1 << CHUNK_BITS;
+const FIRST_BYTES = 8 * CHUNK;
+
+interface Chunk {
+  bytes: Buffer;
+  /** Where each value ends. The first one starts at 0. */
+  readonly ends: Uint32Array;
+}
+
+/** Bytes of a value that a key contains. */
+export const KEY_BYTES = 6;
+/** The last three bits of a key: the number of its bytes, or this number if the value has more. */
+const HAS_MORE = KEY_BYTES + 1;
+
+const MINUS = 0x2d;
+const POINT = 0x2e;
+const ZERO = 0x30;
+const SIGN = 0x80;
+const DOUBLE = new DataView(new ArrayBuffer(8));
+const DOUBLE_BYTES = new Uint8Array(DOUBLE.buffer);
+const MAX_DIGITS = 15;
+/** Powers of ten. A double represents them exactly. */
+const POWERS = Array.from({ length: MAX_DIGITS + 1 }, (_, exponent) => 10 ** exponent);
+
+/**
+ * The value of a JSON number. Without an exponent and with few digits, it is the quotient of two exact doubles, so that
+ * it is rounded correctly. `Number` takes several times as long.
+ */
+const numberIn = (json: Buffer, start: number, end: number): number => {
+  const isNegative = json[start] === MINUS;
+  const first = isNegative ? start + 1 : start;
+  let digits = 0;
+  let decimals = 0;
+  for (let at = first; at < end; at++) {
+    const digit = json[at]! - ZERO;
+    if (json[at] === POINT) decimals = end - at - 1;
+    else if (end - first <= MAX_DIGITS && digit >= 0 && digit <= 9) digits = digits * 10 + digit;
+    else return Number(json.toString('latin1', start, end));
+  }
+  const value = digits / POWERS[decimals]!;
+  return isNegative ? -value : value;
+};
+
+/** Whether values with this key may differ in later bytes. */
+export const hasMore = (key: number): boolean => key % 8 === HAS_MORE;
+
+export class ValueColumn {
+  readonly #chunks: Chunk[] = [];
+  #length = 0;
+
+  get length(): number {
+    return this.#length;
+  }
+
+  /** Appends the value of the scalar from `start` to `end`. */
+  add(json: Buffer, start: number, end: number): void {
+    if (!isString(json, start)) this.#addNumber(numberIn(json, start, end));
+    else if (hasEscape(json, start, end)) this.#addBytes(Buffer.from(scalarIn(json, start, end) as string));
+    else this.#addBytes(json, start + 1, end - 1);
+  }
+
+  #addBytes(bytes: Uint8Array, start = 0, end = bytes.length): void {
+    let at = this.#append(end - start);
+    const chunk = this.#chunks[this.#chunks.length - 1]!.bytes;
+    for (let from = start; from < end; from++) chunk[at++] = bytes[from]!;
+  }
+
+  /** Positive numbers get the sign bit, and negative ones are inverted, so that the bytes sort like the numbers. */
+  #addNumber(value: number): void {
+    // -0 equals 0.
+    DOUBLE.setFloat64(0, value === 0 ? 0 : value);
+    if (value < 0) for (let i = 0; i < 8; i++) DOUBLE_BYTES[i]! ^= 0xff;
+    else DOUBLE_BYTES[0]! |= SIGN;
+    // A shorter value sorts first, as zeros do.
+    let size = 8;
+    while (DOUBLE_BYTES[size - 1] === 0) size--;
+    this.#addBytes(DOUBLE_BYTES, 0, size);
+  }
+
+  /** Makes room for a value in the last chunk. Returns where it starts. */
+  #append(size: number): number {
+    const index = this.#length++ & (CHUNK - 1);
+    if (index === 0) this.#chunks.push({ bytes: Buffer.allocUnsafeSlow(FIRST_BYTES), ends: new Uint32Array(CHUNK) });
+    const chunk = this.#chunks[this.#chunks.length - 1]!;
+    const start = index === 0 ? 0 : chunk.ends[index - 1]!;
+    const end = start + size;
+    chunk.ends[index] = end;
+    if (end > chunk.bytes.length) {
+      const larger = Buffer.allocUnsafeSlow(2 * end);
+      chunk.bytes.copy(larger, 0, 0, start);
+      chunk.bytes = larger;
+    }
+    return start;
+  }
+
+  /** The next KEY_BYTES bytes of a value from `depth`, as a number that sorts like them. */
+  key(value: number, depth: number): number {
+    const { bytes, ends } = this.#chunks[value >>> CHUNK_BITS]!;
+    const index = value & (CHUNK - 1);
+    const start = (index === 0 ? 0 : ends[index - 1]!) + depth;
+    const size = ends[index]! - start;
+    if (size >= KEY_BYTES) {
+      const high = (bytes[start]! << 16) | (bytes[start + 1]! << 8) | bytes[start + 2]!;
+      const low = (bytes[start + 3]! << 16) | (bytes[start + 4]! << 8) | bytes[start + 5]!;
+      return (high * 0x1000000 + low) * 8 + (size > KEY_BYTES ? HAS_MORE : KEY_BYTES);
+    }
+    let key = 0;
+    for (let i = 0; i < KEY_BYTES; i++) key = key * 256 + (i < size ? bytes[start + i]! : 0);
+    return key * 8 + size;
+  }
+
+  /** Compares two values from `depth`, as for `Array.sort`. */
+  compare(a: number, b: number, depth: number): number {
+    const left = this.#chunks[a >>> CHUNK_BITS]!;
+    const right = this.#chunks[b >>> CHUNK_BITS]!;
+    const i = a & (CHUNK - 1);
+    const j = b & (CHUNK - 1);
+    let from = (i === 0 ? 0 : left.ends[i - 1]!) + depth;
+    let to = (j === 0 ? 0 : right.ends[j - 1]!) + depth;
+    const [leftEnd, rightEnd] = [left.ends[i]!, right.ends[j]!];
+    while (from < leftEnd && to < rightEnd) {
+      const difference = left.bytes[from++]! - right.bytes[to++]!;
+      if (difference !== 0) return difference;
+    }
+    return leftEnd - from - (rightEnd - to);
+  }
+}

@@ -1,0 +1,45 @@
+/** Fields are found in JSON text without parsing it. */
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { JsonFields } from '../../../core/data/json-fields.js';
+
+const scalars = fc.oneof(
+  fc.string({ unit: 'binary' }).map((text) => text.toWellFormed()),
+  fc.double({ noNaN: true, noDefaultInfinity: true }).map((number) => number + 0),
+);
+const names = fc.oneof(fc.string(), fc.constantFrom('a ', 'aa', '"a"', '\\', '{', 'A'));
+const others = fc.dictionary(names, fc.jsonValue({ maxDepth: 3 }), { noNullPrototype: true });
+const documents = fc.tuple(others, scalars, scalars, fc.boolean(), fc.constantFrom(0, 1)).map(([rest, a, b, first]) => {
+  const { a: _, b: __, ...more } = rest;
+  return first ? { b, ...more, a } : { a, b, ...more };
+});
+
+describe('JsonFields', () => {
+  it('finds the values of fields in documents of any shape, with or without spaces', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(documents, fc.nat(2)), { minLength: 1 }), (given) => {
+        const fields = new JsonFields(['b', 'a']);
+        for (const [document, spaces] of given) {
+          // Spaces instead of lines, since a document is one line.
+          const text = JSON.stringify(document, null, spaces).replaceAll('\n', ' ');
+          const json = Buffer.from(`${text},${text}`);
+          const start = Buffer.byteLength(text) + 1;
+          const { a, b } = document;
+          expect(fields.document(json, start)).to.deep.equal({ b, a });
+          expect(fields.compare(json, start, [b!, a!])).to.equal(0);
+        }
+      }),
+    );
+  });
+
+  it('finds names that are written with escapes', () => {
+    const json = Buffer.from(String.raw`{"other":1,"\u0061":2}`);
+    expect(new JsonFields(['a']).document(json, 0)).to.deep.equal({ a: 2 });
+  });
+
+  it('ends at the end of a document that lacks a field', () => {
+    const fields = new JsonFields(['a', 'b']);
+    fields.find(Buffer.from('{"a":1},{"b":2}'), 0);
+    fields.find(Buffer.from('{}'), 0);
+  });
+});

@@ -1,0 +1,74 @@
+/** Documents are sorted by the values in their JSON text. */
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { JsonFields } from '../../../core/data/json-fields.js';
+import { jsonRows } from '../../../core/data/packed-documents.js';
+import { compareBy } from '../../../core/data/scalars.js';
+import { sortedPositions } from '../../../core/data/sorted-positions.js';
+import { ValueColumn } from '../../../core/data/value-column.js';
+
+type Row = Record<'text' | 'number', string | number>;
+
+const columnsOf = (rows: readonly Row[], fields: readonly (keyof Row)[]): readonly ValueColumn[] => {
+  const { json, ends } = jsonRows(rows);
+  const columns = fields.map(() => new ValueColumn());
+  const found = new JsonFields(fields);
+  for (const [i] of rows.entries()) {
+    found.find(json, i === 0 ? 0 : ends[i - 1]! + 1);
+    for (const [at, column] of columns.entries()) column.add(json, found.starts[at]!, found.ends[at]!);
+  }
+  return columns;
+};
+
+const run = (steps: Generator<void, Uint32Array>): { positions: Uint32Array; count: number } => {
+  let count = 0;
+  let step = steps.next();
+  for (; !step.done; step = steps.next()) count++;
+  return { positions: step.value, count };
+};
+
+const sorted = (rows: readonly Row[], fields: readonly (keyof Row)[]): number[] =>
+  [...rows.keys()].sort((a, b) => compareBy(fields)(rows[a]!, rows[b]!) || a - b);
+
+const texts = fc.oneof(
+  fc.string({ unit: 'binary' }),
+  fc.constantFrom('', 'a', 'a\0', 'a\0\0', 'commercial', 'commercial use', 'commercial user', '\uffff', '😀', '"\\\n'),
+);
+const numbers = fc.oneof(
+  fc.double({ noNaN: true, noDefaultInfinity: true }),
+  fc.integer({ min: -300, max: 300 }),
+  fc.constantFrom(0, -0, 0.1, -0.1, 1e21, -1e21, 5e-324, 994822.95, 999999999999999, 9007199254740991),
+);
+const random = fc.array(fc.record({ text: texts, number: numbers }), { maxLength: 700 });
+
+describe('sortedPositions(columns, length)', () => {
+  for (const fields of [['text'], ['number'], ['number', 'text'], ['text', 'number']] as const) {
+    it(`sorts random rows by ${fields.join(' and ')}, and keeps the order of equal ones`, () => {
+      fc.assert(
+        fc.property(random, (rows) => {
+          const { positions } = run(sortedPositions(columnsOf(rows, fields), rows.length));
+          expect([...positions]).to.deep.equal(sorted(rows, fields));
+        }),
+      );
+    });
+  }
+
+  it('sorts many values that share their first bytes, in many steps', () => {
+    const rows = Array.from({ length: 30_000 }, (_, i) => {
+      const number = (i * 7919) % 29_989;
+      return { text: `Applicant number ${number % 5000}`, number: number / 8 - 5000 };
+    });
+    for (const field of ['text', 'number'] as const) {
+      const { positions, count } = run(sortedPositions(columnsOf(rows, [field]), rows.length));
+      expect(String(positions) === String(sorted(rows, [field]))).to.equal(true);
+      expect(count).to.be.greaterThan(5);
+    }
+  });
+
+  it('sorts values of many sizes, the largest of a megabyte', () => {
+    const rows = Array.from({ length: 300 }, (_, i) => ({ text: 'x'.repeat((i * 7919) % 1000), number: i }));
+    rows.push({ text: 'x'.repeat(1_000_000), number: 300 });
+    const { positions } = run(sortedPositions(columnsOf(rows, ['text']), rows.length));
+    expect([...positions]).to.deep.equal(sorted(rows, ['text']));
+  });
+});
