@@ -19,6 +19,7 @@ export interface ForecastArguments {
   readonly expandPoint?: string;
   readonly expandLower?: string;
   readonly contractPoint?: string;
+  readonly margin?: string;
   readonly grades?: string;
 }
 
@@ -77,9 +78,9 @@ export const parseForecastArguments = (given: ForecastArguments): Omit<ForecastI
   if (from !== undefined && to !== undefined && from > to) {
     errors.push(`--from: ${quarterName(from)} is after --to ${quarterName(to)}`);
   }
-  // With a first quarter, the number of runs follows from it.
-  const last = count('--runs', given.runs, 1) ?? (from === undefined ? defaultSpan.last : undefined);
+  const last = count('--runs', given.runs, 1);
   const span: Span = {
+    ...(last === undefined && (to ?? defaultSpan.from) >= defaultSpan.from && defaultSpan),
     ...(from !== undefined && { from }),
     ...(to !== undefined && { to }),
     ...(last !== undefined && { last }),
@@ -100,6 +101,7 @@ export const parseForecastArguments = (given: ForecastArguments): Omit<ForecastI
     expandPoint: percent('--expand-point', given.expandPoint) ?? defaultRules.expandPoint,
     expandLower: percent('--expand-lower', given.expandLower) ?? defaultRules.expandLower,
     contractPoint: percent('--contract-point', given.contractPoint) ?? defaultRules.contractPoint,
+    margin: percent('--margin', given.margin) ?? defaultRules.margin,
     grades: grades ?? defaultRules.grades,
   };
   checked(() => checkRules(rules));

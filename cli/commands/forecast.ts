@@ -5,6 +5,7 @@ import { forecastDirectory } from '../../plugins/metro/forecast/forecast-directo
 import { defaultForecastOptions } from '../../plugins/metro/forecast/model.js';
 import { defaultModel, fallbackModel, models } from '../../plugins/metro/forecast/models/index.js';
 import { defaultSpan } from '../../plugins/metro/forecast/runs.js';
+import { quarterName } from '../../plugins/metro/periods.js';
 import { type ForecastArguments, parseForecastArguments } from '../forecast-options.js';
 import { forecastReport, forecastSummary } from '../forecast-summary.js';
 import { createdOption } from '../options.js';
@@ -33,11 +34,11 @@ export const register = (program: Command): void => {
     .description("add a model's runs to a dataset directory, for quarters without a run")
     .argument('<dir>', 'the dataset directory')
     .addOption(modelOption)
+    .option('--runs <n>', 'number of runs, one for each of the newest quarters')
     .option(
-      '--runs <n>',
-      `number of runs, one for each of the newest quarters (default: ${defaultSpan.last}, or all from --from on)`,
+      '--from <quarter>',
+      `the first quarter of a run (default: ${quarterName(defaultSpan.from)}, unless --runs is given)`,
     )
-    .option('--from <quarter>', 'the first quarter of a run, such as 2005Q4')
     .option('--to <quarter>', 'the last quarter of a run (default: the newest quarter of the index)')
     .option(
       '--min-values <n>',
@@ -51,6 +52,10 @@ export const register = (program: Command): void => {
     .option(
       '--contract-point <percent>',
       `a point forecast below this is "contract" (default: ${defaultRules.contractPoint})`,
+    )
+    .option(
+      '--margin <points>',
+      `percentage points by which a forecast must pass a threshold before a signal changes (default: ${defaultRules.margin})`,
     )
     .option(
       '--grades <a,b,c,d>',

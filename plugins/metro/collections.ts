@@ -43,6 +43,20 @@ export const runAt = {
   description: 'Time that the run represents: when the index of its quarter became known. Runs are ordered by it.',
 } as const;
 
+/** The points of the benchmarks from the same data. */
+export const benchmarkPoints = {
+  benchmark: { ...nullable(percent), description: 'Point of persistence: the last 12-month change, in percent.' },
+  ar1_nation: {
+    ...nullable(percent),
+    description: "Point of a first-order autoregression on the market's growth and the nation's, in percent.",
+  },
+  shrunk_mean: {
+    ...nullable(percent),
+    description:
+      "0.5 of the market's last 12-month growth, 0.3 of the nation's and 0.2 of the mean of all quarters, in percent.",
+  },
+} as const;
+
 /** The origin of a run. */
 export const runOrigin = {
   basis: {
@@ -62,6 +76,12 @@ export const runRules = record({
   expand_point: { ...percent, description: 'Lowest `point` of the signal `expand`, in percent.' },
   expand_lower: { ...percent, description: '`lower_80` must be above this for `expand`, in percent.' },
   contract_point: { ...percent, description: 'A `point` below this is the signal `contract`, in percent.' },
+  margin: {
+    type: 'number',
+    minimum: 0,
+    description:
+      'A market keeps the signal of its previous run while a forecast within this many percentage points has that signal.',
+  },
   grades: {
     type: 'array',
     items: rate,
@@ -75,6 +95,13 @@ export const coefficients = {
   type: 'array',
   items: record({ name: text, value: { type: 'number' } }),
   description: 'Coefficients that the run estimated.',
+} as const;
+
+export const inputs = {
+  type: 'array',
+  items: record({ name: text, mean_contribution_pp: { type: 'number' } }),
+  description:
+    'Inputs of the model, in the order of `contributions`, with their mean contribution to the points in percentage points.',
 } as const;
 
 export type RunRules = FromSchema<typeof runRules>;
@@ -164,7 +191,7 @@ export const forecastRuns = collection({
       notes: nullable({ type: 'string' }),
     },
     // A run without `basis` is reconstructed.
-    { ...runOrigin, rules: runRules, coefficients },
+    { ...runOrigin, rules: runRules, coefficients, inputs },
   ),
 });
 export type ForecastRun = RowOf<typeof forecastRuns>;
@@ -194,8 +221,13 @@ export const forecasts = collection({
       realized: nullable(percent),
       realized_as_of: nullable(date),
     },
-    // The basis of `risk_score`, and the forecast of persistence from the same data.
-    { decline_probability: nullable(rate), benchmark: nullable(percent) },
+    {
+      // The basis of `risk_score`.
+      decline_probability: nullable(rate),
+      ...benchmarkPoints,
+      // What each of the run's `inputs` adds to the point, in percentage points.
+      contributions: { type: 'array', items: { type: 'number' } },
+    },
   ),
   check({ lower_80, point, upper_80 }) {
     if (lower_80 !== null && lower_80 > point) return { field: 'lower_80', rule: 'must not be above point' };
@@ -243,6 +275,16 @@ export const backtests = collection({
       },
       declines: { ...tally, description: 'Scored forecasts whose realized value is below 0.' },
       declines_called: { ...tally, description: 'Number of declines whose point forecast was below 0.' },
+      brier_score: {
+        ...rate,
+        description: 'Mean squared difference of `decline_probability` and the outcome (1 for a decline, 0 otherwise).',
+      },
+      benchmarks: {
+        type: 'array',
+        items: record({ name: text, mae_pp: size, direction_hit_rate: rate, skill_mae: { type: 'number' } }),
+        description:
+          'All benchmarks on the same pairs, the most accurate first. `skill_mae` is the skill relative to that benchmark.',
+      },
     },
   ),
 });

@@ -38,6 +38,9 @@ export const quarterStart = (index: number): string => {
 export const quarterOf = (day: string): number =>
   quarterIndex(Number(day.slice(0, 4)), Math.floor((Number(day.slice(5, 7)) - 1) / 3) + 1);
 
+/** The number of the month that a day is in, since year 0. */
+export const monthOf = (day: string): number => 12 * Number(day.slice(0, 4)) + Number(day.slice(5, 7)) - 1;
+
 export const addDays = (day: string, days: number): string => toDay((dayNumber(day) + days) * DAY_MS);
 
 /** The last day of the period that begins at `start`. */

@@ -11,7 +11,7 @@ describe('parseForecastArguments(given)', () => {
       model: undefined,
       options: defaultForecastOptions,
       rules: defaultRules,
-      span: { last: 40 },
+      span: { from: quarterIndex(2005, 4) },
     });
   });
 
@@ -25,20 +25,24 @@ describe('parseForecastArguments(given)', () => {
       expandPoint: '3.5',
       expandLower: '-1',
       contractPoint: '.5',
+      margin: '2',
       grades: '0.05, 0.1,0.2,0.4',
     };
     const { model, ...rest } = parseForecastArguments(given);
     expect(model?.name).to.equal('persistence');
     expect(rest).to.deep.equal({
       options: { minValues: 30 },
-      rules: { expandPoint: 3.5, expandLower: -1, contractPoint: 0.5, grades: [0.05, 0.1, 0.2, 0.4] },
+      rules: { expandPoint: 3.5, expandLower: -1, contractPoint: 0.5, margin: 2, grades: [0.05, 0.1, 0.2, 0.4] },
       span: { from: quarterIndex(2005, 4), to: quarterIndex(2024, 4), last: 12 },
     });
   });
 
-  it('selects all quarters from --from on, or the newest 40 up to --to', () => {
-    expect(parseForecastArguments({ from: '2005Q4' }).span).to.deep.equal({ from: quarterIndex(2005, 4) });
-    expect(parseForecastArguments({ to: '2005Q4' }).span).to.deep.equal({ to: quarterIndex(2005, 4), last: 40 });
+  it('selects all quarters from 2005Q4 on, unless --runs is given, --from, or an earlier --to', () => {
+    const from = quarterIndex(2005, 4);
+    expect(parseForecastArguments({ to: '2009Q4' }).span).to.deep.equal({ from, to: quarterIndex(2009, 4) });
+    expect(parseForecastArguments({ from: '1999Q1' }).span).to.deep.equal({ from: quarterIndex(1999, 1) });
+    expect(parseForecastArguments({ to: '2004Q4' }).span).to.deep.equal({ to: quarterIndex(2004, 4) });
+    expect(parseForecastArguments({ runs: '40' }).span).to.deep.equal({ last: 40 });
   });
 
   it('lists all errors together', () => {
@@ -63,7 +67,7 @@ describe('parseForecastArguments(given)', () => {
         '--expand-point: "4%" is not a number in percent such as 4 or -1.5',
         'expand from 4% on and contract below 5% overlap: lower the second',
         '--min-values: "many" is not a whole number of at least 1',
-        'There is no forecast model "persistance". Did you mean "persistence"? Choose one of: metro-momentum, pooled-momentum, persistence.',
+        'There is no forecast model "persistance". Did you mean "persistence"? Choose one of: metro-momentum, pooled-momentum, persistence, ar1-nation, shrunk-mean.',
       ]);
     expect(() => parseForecastArguments({ from: '2024Q1', to: '2005Q4' })).to.throw(
       '--from: 2024Q1 is after --to 2005Q4',

@@ -129,6 +129,11 @@ const run = (id: number, run_at: string, status: ForecastRun['status'] = 'comple
   notes: null,
 });
 
+const inputs = [
+  { name: 'average', mean_contribution_pp: 1 },
+  { name: 'growth_4q', mean_contribution_pp: 2 },
+];
+
 const runs: ForecastRun[] = [
   // Published, and not revised.
   {
@@ -136,14 +141,14 @@ const runs: ForecastRun[] = [
     basis: 'published',
     vintage: '2024-09-30',
     published_at: '2024-11-26T14:00:00Z',
-    rules: { expand_point: 4, expand_lower: 0, contract_point: 0, grades: [0.1, 0.2, 0.35, 0.5] },
+    rules: { expand_point: 4, expand_lower: 0, contract_point: -1, margin: 1, grades: [0.1, 0.2, 0.35, 0.5] },
     coefficients: [{ name: 'growth_4q', value: 0.5 }],
   },
   // Without the optional fields.
   run(2, '2025-06-01T00:00:00Z'),
   run(3, '2025-09-01T00:00:00Z', 'failed'),
-  run(4, '2025-12-01T00:00:00Z'),
-  run(5, '2026-03-01T00:00:00Z'),
+  { ...run(4, '2025-12-01T00:00:00Z'), inputs },
+  { ...run(5, '2026-03-01T00:00:00Z'), inputs },
   run(6, '2026-03-02T00:00:00Z', 'running'),
 ];
 
@@ -166,16 +171,28 @@ const forecast = (run_id: number, cbsa: string, point: number, more: Partial<For
 
 const due = { target_period: '2025-10-01', realized_as_of: '2025-12-31' };
 
+const benchmarks = (benchmark: number, ar1_nation: number, shrunk_mean: number) => ({
+  benchmark,
+  ar1_nation,
+  shrunk_mean,
+});
+
 const forecasts: Forecast[] = [
-  forecast(1, ATLANTA, 3.1, { ...due, realized: 4.5, decline_probability: 0.2, benchmark: 1.5 }),
-  forecast(1, HOUSTON, 7.5, { ...due, realized: -2, decline_probability: 0.1, risk_score: 'B', benchmark: -1 }),
+  forecast(1, ATLANTA, 3.1, { ...due, realized: 4.5, decline_probability: 0.2, ...benchmarks(1.5, 2, 3) }),
+  forecast(1, HOUSTON, 7.5, {
+    ...due,
+    realized: -2,
+    decline_probability: 0.1,
+    risk_score: 'B',
+    ...benchmarks(-1, 1, 2),
+  }),
   forecast(2, HOUSTON, 2.5, { lower_80: null, upper_80: null, signal: null, risk_score: null }),
   // Belongs to a failed run, which is never served.
   forecast(3, HOUSTON, 99),
   forecast(4, ATLANTA, 4.25),
-  forecast(4, HOUSTON, 3.5, { signal: 'contract' }),
+  forecast(4, HOUSTON, 3.5, { signal: 'contract', contributions: [1, 2.5] }),
   forecast(5, ATLANTA, 5.25, { signal: 'expand', risk_score: 'A' }),
-  forecast(5, HOUSTON, 1.5),
+  forecast(5, HOUSTON, 1.5, { contributions: [1.1, 0.4] }),
   // Belongs to an unfinished run, which is never served.
   forecast(6, HOUSTON, -99),
 ];

@@ -33,7 +33,7 @@ export type AreaForecastHistory = {
   readonly target_period: string;
   /** Point forecast, in percent. */
   readonly point: number;
-  /** Lower bound of the 80% interval, in percent. Over the years, 80% of the outcomes lie inside the interval. `expand` needs it above 0. */
+  /** Lower bound of the 80% interval, in percent. Over the years, 80% of the outcomes lie inside the interval. */
   readonly lower_80: number | null;
   /** Upper bound of the 80% interval, in percent. */
   readonly upper_80: number | null;
@@ -56,7 +56,7 @@ export type AreaForecastTrack = {
   readonly target_period: string;
   /** Point forecast, in percent. */
   readonly point: number;
-  /** Lower bound of the 80% interval, in percent. Over the years, 80% of the outcomes lie inside the interval. `expand` needs it above 0. */
+  /** Lower bound of the 80% interval, in percent. Over the years, 80% of the outcomes lie inside the interval. */
   readonly lower_80: number | null;
   /** Upper bound of the 80% interval, in percent. */
   readonly upper_80: number | null;
@@ -65,9 +65,9 @@ export type AreaForecastTrack = {
   /** A day on which the data of the run was available. */
   readonly vintage: string | null;
   readonly run_id: number;
-  /** `expand`: a point forecast of 4% or more, with a lower bound above 0%. `contract`: a point forecast below 0%. `hold`: everything else. A run may have other thresholds: see its `rules` in `/forecast-runs`. */
+  /** `expand`: a point forecast of 4% or more, with a lower bound above 0%. `contract`: a point forecast below -1%. `hold`: everything else. A market keeps the signal of its previous run while a forecast within 1 percentage point of its own has that signal. A run may have other thresholds: see its `rules` in `/forecast-runs`. */
   readonly signal: 'expand' | 'hold' | 'contract' | null;
-  /** Grade of the probability that the index declines: A below 10%, B below 20%, C below 35%, D below 50%, F from 50% on. Probabilities are calibrated with the outcomes of earlier forecasts. A run may have other thresholds: see its `rules` in `/forecast-runs`. */
+  /** Grade of `decline_probability`: A below 10%, B below 20%, C below 35%, D below 50%, F from 50% on. A run may have other thresholds: see its `rules` in `/forecast-runs`. */
   readonly risk_score: 'A' | 'B' | 'C' | 'D' | 'F' | null;
   /** The published 12-month change at `target_period`, in percent. */
   readonly realized: number | null;
@@ -79,6 +79,12 @@ export type AreaForecastTrack = {
   readonly realized_as_of: string | null;
   /** Probability of a decline that `risk_score` grades. */
   readonly decline_probability: number | null;
+  /** Point of persistence: the last 12-month change, in percent. */
+  readonly benchmark: number | null;
+  /** Point of a first-order autoregression on the market's growth and the nation's, in percent. */
+  readonly ar1_nation: number | null;
+  /** 0.5 of the market's last 12-month growth, 0.3 of the nation's and 0.2 of the mean of all quarters, in percent. */
+  readonly shrunk_mean: number | null;
 };
 
 export type Backtest = {
@@ -122,10 +128,21 @@ export type Backtest = {
   readonly declines?: number;
   /** Number of declines whose point forecast was below 0. */
   readonly declines_called?: number;
+  /** Mean squared difference of `decline_probability` and the outcome (1 for a decline, 0 otherwise). */
+  readonly brier_score?: number;
+  /** All benchmarks on the same pairs, the most accurate first. `skill_mae` is the skill relative to that benchmark. */
+  readonly benchmarks?: readonly {
+    readonly name: string;
+    /** In percentage points. */
+    readonly mae_pp: number;
+    /** A fraction from 0 to 1. */
+    readonly direction_hit_rate: number;
+    readonly skill_mae: number;
+  }[];
 };
 
 export type BacktestGroup = {
-  /** The year, quarter, grade, signal, state or size of forecast. */
+  /** The year, quarter, grade, signal, state, size of forecast or probability of a decline. */
   readonly group: string;
   /** Scored forecasts. */
   readonly n: number;
@@ -137,6 +154,10 @@ export type BacktestGroup = {
   readonly mae_pp: number;
   /** The same for persistence. */
   readonly benchmark_mae_pp: number;
+  /** The same for `ar1_nation`. */
+  readonly ar1_nation_mae_pp: number;
+  /** The same for `shrunk_mean`. */
+  readonly shrunk_mean_mae_pp: number;
   /** Mean of realized - point, in percentage points. */
   readonly bias_pp: number;
   /** The same for persistence. */
@@ -159,8 +180,26 @@ export type BacktestGroup = {
   readonly decline_calls: number;
   /** Share of realized values below 0. */
   readonly decline_share: number;
-  /** Mean `decline_probability` of the same forecasts. Close to `decline_share` if grades are well calibrated. */
+  /** Mean `decline_probability`. Equals `decline_share` if probabilities are well calibrated. */
   readonly predicted_decline_share: number | null;
+  /** Mean squared difference of `decline_probability` and the outcome: 1 for a decline, 0 otherwise. */
+  readonly brier_score: number;
+  /** Mean of the negative log of the probability of the outcome. A probability below 0.001 counts as 0.001. */
+  readonly log_loss: number;
+};
+
+export type Driver = {
+  readonly run_id: number;
+  /** Point forecast of the run, in percent. */
+  readonly point: number;
+  /** Input of the model. `average` is the intercept. */
+  readonly input: string;
+  /** Contribution to `point`, in percentage points. The contributions sum to `point`, up to rounding. */
+  readonly contribution_pp: number;
+  /** The same in the previous run. */
+  readonly prior_contribution_pp: number | null;
+  /** `contribution_pp` - `prior_contribution_pp`. */
+  readonly change_pp: number | null;
 };
 
 export type Error = {
@@ -187,7 +226,7 @@ export type ForecastHistory = {
   readonly target_period: string;
   /** Point forecast, in percent. */
   readonly point: number;
-  /** Lower bound of the 80% interval, in percent. Over the years, 80% of the outcomes lie inside the interval. `expand` needs it above 0. */
+  /** Lower bound of the 80% interval, in percent. Over the years, 80% of the outcomes lie inside the interval. */
   readonly lower_80: number | null;
   /** Upper bound of the 80% interval, in percent. */
   readonly upper_80: number | null;
@@ -219,6 +258,8 @@ export type ForecastRun = {
     readonly expand_lower: number;
     /** A `point` below this is the signal `contract`, in percent. */
     readonly contract_point: number;
+    /** A market keeps the signal of its previous run while a forecast within this many percentage points has that signal. */
+    readonly margin: number;
     /** Probabilities of a decline below which the grade is A, B, C and D; F from the last value on. */
     readonly grades: readonly number[];
   } | null;
@@ -226,6 +267,11 @@ export type ForecastRun = {
   readonly coefficients: readonly {
     readonly name: string;
     readonly value: number;
+  }[];
+  /** Inputs of the model, in the order of `contributions`, with their mean contribution to the points in percentage points. Empty if the run published none. */
+  readonly inputs: readonly {
+    readonly name: string;
+    readonly mean_contribution_pp: number;
   }[];
 };
 
@@ -240,7 +286,7 @@ export type ForecastTrack = {
   readonly target_period: string;
   /** Point forecast, in percent. */
   readonly point: number;
-  /** Lower bound of the 80% interval, in percent. Over the years, 80% of the outcomes lie inside the interval. `expand` needs it above 0. */
+  /** Lower bound of the 80% interval, in percent. Over the years, 80% of the outcomes lie inside the interval. */
   readonly lower_80: number | null;
   /** Upper bound of the 80% interval, in percent. */
   readonly upper_80: number | null;
@@ -249,9 +295,9 @@ export type ForecastTrack = {
   /** A day on which the data of the run was available. */
   readonly vintage: string | null;
   readonly run_id: number;
-  /** `expand`: a point forecast of 4% or more, with a lower bound above 0%. `contract`: a point forecast below 0%. `hold`: everything else. A run may have other thresholds: see its `rules` in `/forecast-runs`. */
+  /** `expand`: a point forecast of 4% or more, with a lower bound above 0%. `contract`: a point forecast below -1%. `hold`: everything else. A market keeps the signal of its previous run while a forecast within 1 percentage point of its own has that signal. A run may have other thresholds: see its `rules` in `/forecast-runs`. */
   readonly signal: 'expand' | 'hold' | 'contract' | null;
-  /** Grade of the probability that the index declines: A below 10%, B below 20%, C below 35%, D below 50%, F from 50% on. Probabilities are calibrated with the outcomes of earlier forecasts. A run may have other thresholds: see its `rules` in `/forecast-runs`. */
+  /** Grade of `decline_probability`: A below 10%, B below 20%, C below 35%, D below 50%, F from 50% on. A run may have other thresholds: see its `rules` in `/forecast-runs`. */
   readonly risk_score: 'A' | 'B' | 'C' | 'D' | 'F' | null;
   /** The published 12-month change at `target_period`, in percent. */
   readonly realized: number | null;
@@ -263,6 +309,12 @@ export type ForecastTrack = {
   readonly realized_as_of: string | null;
   /** Probability of a decline that `risk_score` grades. */
   readonly decline_probability: number | null;
+  /** Point of persistence: the last 12-month change, in percent. */
+  readonly benchmark: number | null;
+  /** Point of a first-order autoregression on the market's growth and the nation's, in percent. */
+  readonly ar1_nation: number | null;
+  /** 0.5 of the market's last 12-month growth, 0.3 of the nation's and 0.2 of the mean of all quarters, in percent. */
+  readonly shrunk_mean: number | null;
 };
 
 export type Health = { readonly status: 'ok' };
@@ -297,13 +349,13 @@ export type Market = {
   readonly cbsa: string;
   /** Name of the metro. */
   readonly name: string;
-  /** `expand`: a point forecast of 4% or more, with a lower bound above 0%. `contract`: a point forecast below 0%. `hold`: everything else. A run may have other thresholds: see its `rules` in `/forecast-runs`. */
+  /** `expand`: a point forecast of 4% or more, with a lower bound above 0%. `contract`: a point forecast below -1%. `hold`: everything else. A market keeps the signal of its previous run while a forecast within 1 percentage point of its own has that signal. A run may have other thresholds: see its `rules` in `/forecast-runs`. */
   readonly signal?: 'expand' | 'hold' | 'contract' | null;
-  /** Grade of the probability that the index declines: A below 10%, B below 20%, C below 35%, D below 50%, F from 50% on. Probabilities are calibrated with the outcomes of earlier forecasts. A run may have other thresholds: see its `rules` in `/forecast-runs`. */
+  /** Grade of `decline_probability`: A below 10%, B below 20%, C below 35%, D below 50%, F from 50% on. A run may have other thresholds: see its `rules` in `/forecast-runs`. */
   readonly risk_score?: 'A' | 'B' | 'C' | 'D' | 'F' | null;
   /** Trailing 12-month change of the index, in percent. */
   readonly yoy_price?: number | null;
-  /** Forecast 12-month return: the change of the index over the 12 months after its newest quarter, in percent. `expand` needs 4 or more, `contract` is below 0. */
+  /** Forecast 12-month return: the change of the index over the 12 months after its newest quarter, in percent. */
   readonly forecast_12m?: number | null;
 };
 
@@ -311,13 +363,13 @@ export type MarketSignal = {
   /** Core-based statistical area code. */
   readonly cbsa: string;
   readonly name: string;
-  /** `expand`: a point forecast of 4% or more, with a lower bound above 0%. `contract`: a point forecast below 0%. `hold`: everything else. A run may have other thresholds: see its `rules` in `/forecast-runs`. */
+  /** `expand`: a point forecast of 4% or more, with a lower bound above 0%. `contract`: a point forecast below -1%. `hold`: everything else. A market keeps the signal of its previous run while a forecast within 1 percentage point of its own has that signal. A run may have other thresholds: see its `rules` in `/forecast-runs`. */
   readonly signal?: 'expand' | 'hold' | 'contract' | null;
-  /** Grade of the probability that the index declines: A below 10%, B below 20%, C below 35%, D below 50%, F from 50% on. Probabilities are calibrated with the outcomes of earlier forecasts. A run may have other thresholds: see its `rules` in `/forecast-runs`. */
+  /** Grade of `decline_probability`: A below 10%, B below 20%, C below 35%, D below 50%, F from 50% on. A run may have other thresholds: see its `rules` in `/forecast-runs`. */
   readonly risk_score?: 'A' | 'B' | 'C' | 'D' | 'F' | null;
-  /** Forecast 12-month return: the change of the index over the 12 months after its newest quarter, in percent. `expand` needs 4 or more, `contract` is below 0. */
+  /** Forecast 12-month return: the change of the index over the 12 months after its newest quarter, in percent. */
   readonly forecast_12m?: number;
-  /** Lower bound of the 80% interval, in percent. Over the years, 80% of the outcomes lie inside the interval. `expand` needs it above 0. */
+  /** Lower bound of the 80% interval, in percent. Over the years, 80% of the outcomes lie inside the interval. */
   readonly lower_80?: number | null;
   /** Upper bound of the 80% interval, in percent. */
   readonly upper_80?: number | null;
@@ -336,12 +388,16 @@ export type Mover = {
   readonly prior_forecast_12m?: number;
   /** Current - prior, in percentage points, signed. */
   readonly delta_pp?: number;
-  /** `expand`: a point forecast of 4% or more, with a lower bound above 0%. `contract`: a point forecast below 0%. `hold`: everything else. A run may have other thresholds: see its `rules` in `/forecast-runs`. */
+  /** `expand`: a point forecast of 4% or more, with a lower bound above 0%. `contract`: a point forecast below -1%. `hold`: everything else. A market keeps the signal of its previous run while a forecast within 1 percentage point of its own has that signal. A run may have other thresholds: see its `rules` in `/forecast-runs`. */
   readonly signal?: 'expand' | 'hold' | 'contract' | null;
-  /** `expand`: a point forecast of 4% or more, with a lower bound above 0%. `contract`: a point forecast below 0%. `hold`: everything else. A run may have other thresholds: see its `rules` in `/forecast-runs`. */
+  /** `expand`: a point forecast of 4% or more, with a lower bound above 0%. `contract`: a point forecast below -1%. `hold`: everything else. A market keeps the signal of its previous run while a forecast within 1 percentage point of its own has that signal. A run may have other thresholds: see its `rules` in `/forecast-runs`. */
   readonly prior_signal?: 'expand' | 'hold' | 'contract' | null;
   readonly run_at?: string;
   readonly prior_run_at?: string;
+  /** Input of the model whose contribution changed most. */
+  readonly driver?: string | null;
+  /** Change of its contribution, in percentage points, signed. */
+  readonly driver_pp?: number | null;
 };
 
 export type Ready = { readonly status: 'ok' };
@@ -527,13 +583,18 @@ export interface Paths {
     readonly input: Pick<SharedParameters, 'as_of'>;
     readonly output: { readonly data: Backtest | null };
   };
-  /** Accuracy of past forecasts by year, quarter, grade, signal, state or size of forecast */
+  /** Accuracy of past forecasts by year, quarter, grade, signal, state, size or probability of a decline */
   readonly '/forecast-backtest/breakdown': {
     readonly input: Pick<SharedParameters, 'since' | 'until' | 'format' | 'as_of'> & {
       /** The property to group by. */
-      readonly by: 'year' | 'quarter' | 'grade' | 'signal' | 'state' | 'size';
+      readonly by: 'year' | 'quarter' | 'grade' | 'signal' | 'state' | 'size' | 'probability';
     };
     readonly output: { readonly data: readonly BacktestGroup[] };
+  };
+  /** What each input of the model contributes to the newest forecast of one market */
+  readonly '/markets/{cbsa}/drivers': {
+    readonly input: Pick<SharedParameters, 'cbsa' | 'format' | 'as_of'>;
+    readonly output: { readonly data: readonly Driver[] };
   };
   /** Observations of one series or several */
   readonly '/observations': {
@@ -568,9 +629,9 @@ export interface Paths {
   readonly '/movers': {
     readonly input: Pick<SharedParameters, 'state' | 'signal' | 'after' | 'format' | 'as_of'> & {
       /** Properties to sort by, separated by commas; descending with a leading "-". Nulls are last. The last property is `cbsa`. */
-      readonly sort?: readonly ('cbsa' | '-cbsa' | 'name' | '-name' | 'forecast_12m' | '-forecast_12m' | 'prior_forecast_12m' | '-prior_forecast_12m' | 'delta_pp' | '-delta_pp' | 'signal' | '-signal' | 'prior_signal' | '-prior_signal' | 'run_at' | '-run_at' | 'prior_run_at' | '-prior_run_at')[];
+      readonly sort?: readonly ('cbsa' | '-cbsa' | 'name' | '-name' | 'forecast_12m' | '-forecast_12m' | 'prior_forecast_12m' | '-prior_forecast_12m' | 'delta_pp' | '-delta_pp' | 'signal' | '-signal' | 'prior_signal' | '-prior_signal' | 'run_at' | '-run_at' | 'prior_run_at' | '-prior_run_at' | 'driver' | '-driver' | 'driver_pp' | '-driver_pp')[];
       /** Properties of each row, separated by commas. Always included: cbsa, name. Default: all. */
-      readonly fields?: readonly ('cbsa' | 'name' | 'forecast_12m' | 'prior_forecast_12m' | 'delta_pp' | 'signal' | 'prior_signal' | 'run_at' | 'prior_run_at')[];
+      readonly fields?: readonly ('cbsa' | 'name' | 'forecast_12m' | 'prior_forecast_12m' | 'delta_pp' | 'signal' | 'prior_signal' | 'run_at' | 'prior_run_at' | 'driver' | 'driver_pp')[];
       /** Maximum number of rows. */
       readonly limit?: number;
     };

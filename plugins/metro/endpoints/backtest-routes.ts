@@ -6,12 +6,17 @@ import { completedRuns, listOf } from './shared.js';
 import { checkSpan, spanParameters } from './spans.js';
 
 const groupProperties = {
-  group: { ...text, description: 'The year, quarter, grade, signal, state or size of forecast.' },
+  group: {
+    ...text,
+    description: 'The year, quarter, grade, signal, state, size of forecast or probability of a decline.',
+  },
   n: { type: 'integer', minimum: 1, description: 'Scored forecasts.' },
   mean_point: { ...percent, description: 'Mean point forecast, in percent.' },
   mean_realized: { ...percent, description: 'Mean published change, in percent.' },
   mae_pp: { type: 'number', minimum: 0, description: 'Mean absolute error, in percentage points.' },
   benchmark_mae_pp: { type: 'number', minimum: 0, description: 'The same for persistence.' },
+  ar1_nation_mae_pp: { type: 'number', minimum: 0, description: 'The same for `ar1_nation`.' },
+  shrunk_mean_mae_pp: { type: 'number', minimum: 0, description: 'The same for `shrunk_mean`.' },
   bias_pp: { type: 'number', description: 'Mean of realized - point, in percentage points.' },
   benchmark_bias_pp: { type: 'number', description: 'The same for persistence.' },
   coverage_80: { ...rate, description: 'Share of realized values inside the 80% interval.' },
@@ -33,8 +38,17 @@ const groupProperties = {
   decline_share: { ...rate, description: 'Share of realized values below 0.' },
   predicted_decline_share: {
     ...nullable(rate),
+    description: 'Mean `decline_probability`. Equals `decline_share` if probabilities are well calibrated.',
+  },
+  brier_score: {
+    ...rate,
+    description: 'Mean squared difference of `decline_probability` and the outcome: 1 for a decline, 0 otherwise.',
+  },
+  log_loss: {
+    type: 'number',
+    minimum: 0,
     description:
-      'Mean `decline_probability` of the same forecasts. Close to `decline_share` if grades are well calibrated.',
+      'Mean of the negative log of the probability of the outcome. A probability below 0.001 counts as 0.001.',
   },
 };
 
@@ -78,6 +92,11 @@ export const backtestRoutes: readonly Route[] = [
           base_rate_up: 0.96,
           declines: 549,
           declines_called: 2,
+          brier_score: 0.041,
+          benchmarks: [
+            { name: 'shrunk_mean', mae_pp: 3.7, direction_hit_rate: 0.92, skill_mae: 0.054 },
+            { name: 'persistence', mae_pp: 4.1, direction_hit_rate: 0.91, skill_mae: 0.146 },
+          ],
         },
       },
     },
@@ -97,11 +116,11 @@ export const backtestRoutes: readonly Route[] = [
     path: '/forecast-backtest/breakdown',
     operationId: 'getForecastBacktestBreakdown',
     vintages: true,
-    summary: 'Accuracy of past forecasts by year, quarter, grade, signal, state or size of forecast',
+    summary: 'Accuracy of past forecasts by year, quarter, grade, signal, state, size or probability of a decline',
     description:
       'The forecasts of the backtest in groups, compared with persistence and a constant forecast of "up". `year`: year of ' +
       'the target. `quarter`: newest quarter of the data of the forecast. `state`: first state in the name of the market. ' +
-      '`size`: point forecast, in percent.',
+      '`size`: point forecast, in percent. `probability`: `decline_probability`, for a reliability diagram.',
     parameters: {
       query: {
         by: {
@@ -126,6 +145,8 @@ export const backtestRoutes: readonly Route[] = [
             mean_realized: 2.8,
             mae_pp: 3.7,
             benchmark_mae_pp: 9.4,
+            ar1_nation_mae_pp: 6.1,
+            shrunk_mean_mae_pp: 5.9,
             bias_pp: -0.6,
             benchmark_bias_pp: -9.2,
             coverage_80: 0.71,
@@ -138,6 +159,8 @@ export const backtestRoutes: readonly Route[] = [
             decline_calls: 31,
             decline_share: 0.0876,
             predicted_decline_share: 0.11,
+            brier_score: 0.084,
+            log_loss: 0.29,
           },
         ],
       },

@@ -3,6 +3,7 @@
 import { dataRoute, definePlugin, type SnapshotReader, version } from 'metro-forecast-api/plugin';
 import {
   backtests,
+  benchmarkPoints,
   cbsa,
   coefficients,
   date,
@@ -11,6 +12,7 @@ import {
   type ForecastRun,
   forecastRuns,
   forecasts,
+  inputs,
   lower80,
   markets,
   nullable,
@@ -26,6 +28,7 @@ import {
 } from '../collections.js';
 import { methodologyPage } from '../explorer/methodology.js';
 import { backtestRoutes } from './backtest-routes.js';
+import { driverRoutes } from './drivers.js';
 import { components } from './forecast-status.js';
 import { marketExample, marketList, marketSchema } from './markets.js';
 import { cbsaParameter, completedRuns, difference, listOf, marketNotFound, requireMarket } from './shared.js';
@@ -75,6 +78,7 @@ const trackProperties = {
   within_80: { type: ['boolean', 'null'], description: 'Whether `realized` lies in the 80% interval.' },
   realized_as_of: { ...nullable(date), description: 'The vintage that `realized` was read from.' },
   decline_probability: { ...nullable(rate), description: 'Probability of a decline that `risk_score` grades.' },
+  ...benchmarkPoints,
 };
 
 const trackExample = {
@@ -87,6 +91,9 @@ const trackExample = {
   within_80: true,
   realized_as_of: '2025-12-31',
   decline_probability: 0.14,
+  benchmark: 2.4,
+  ar1_nation: 3.3,
+  shrunk_mean: 3.1,
 };
 
 const runProperties = {
@@ -100,6 +107,7 @@ const runProperties = {
   published_at: { ...nullable(dateTime), description: runOrigin.published_at.description },
   rules: { anyOf: [runRules, { type: 'null' }], description: 'The rules of signals and grades at the run.' },
   coefficients: { ...coefficients, description: 'Coefficients that the run estimated. Empty if it published none.' },
+  inputs: { ...inputs, description: `${inputs.description} Empty if the run published none.` },
 };
 
 const asHistory = (
@@ -129,6 +137,9 @@ const asTrack = (forecast: Forecast, run: ForecastRun) => {
     within_80: judged ? lower_80 <= realized && realized <= upper_80 : null,
     realized_as_of,
     decline_probability: forecast.decline_probability ?? null,
+    benchmark: forecast.benchmark ?? null,
+    ar1_nation: forecast.ar1_nation ?? null,
+    shrunk_mean: forecast.shrunk_mean ?? null,
   };
 };
 
@@ -288,8 +299,15 @@ export default definePlugin({
               basis: 'published',
               vintage: '2024-09-30',
               published_at: '2024-11-26T14:00:00Z',
-              rules: { expand_point: 4, expand_lower: 0, contract_point: 0, grades: [0.1, 0.2, 0.35, 0.5] },
+              rules: {
+                expand_point: 4,
+                expand_lower: 0,
+                contract_point: -1,
+                margin: 1,
+                grades: [0.1, 0.2, 0.35, 0.5],
+              },
               coefficients: [{ name: 'growth_4q', value: 0.46 }],
+              inputs: [{ name: 'growth_4q', mean_contribution_pp: 1.2 }],
             },
           ],
         },
@@ -306,9 +324,11 @@ export default definePlugin({
           published_at: run.published_at ?? null,
           rules: run.rules ?? null,
           coefficients: run.coefficients ?? [],
+          inputs: run.inputs ?? [],
         })),
       }),
     }),
     ...backtestRoutes,
+    ...driverRoutes,
   ],
 });

@@ -19,6 +19,7 @@ import {
   text,
   upper80,
 } from '../collections.js';
+import { mainDriverOf, mainDriverProperties } from './drivers.js';
 import { type ListRow, listParameters } from './list-parameters.js';
 import { completedRuns, difference, listOf } from './shared.js';
 
@@ -68,6 +69,7 @@ const moverRow = {
       prior_signal: signal,
       run_at: dateTime,
       prior_run_at: dateTime,
+      ...mainDriverProperties,
     },
   ),
 };
@@ -173,6 +175,8 @@ export default definePlugin({
               prior_signal: 'hold',
               run_at: '2026-02-24T00:00:00Z',
               prior_run_at: '2025-11-25T00:00:00Z',
+              driver: 'new_home_sales',
+              driver_pp: 1.4,
             },
           ],
         },
@@ -197,6 +201,7 @@ export default definePlugin({
             prior_signal: before.signal,
             run_at: run.run_at,
             prior_run_at: priorRun.run_at,
+            ...mainDriverOf([run, forecast], [priorRun, before]),
           };
         });
         return moverList.answer(moved, input, context);

@@ -2,13 +2,26 @@
 import type { Backtest, Forecast, ForecastRun } from '../collections.js';
 import { rounded } from '../rounding.js';
 
-/** A forecast whose target has been published, and the benchmark's forecast of the same target. In percent. */
-export interface ScoredForecast {
+/** The names of the benchmarks by their column. */
+const BENCHMARKS = { benchmark: 'persistence', ar1_nation: 'ar1_nation', shrunk_mean: 'shrunk_mean' } as const;
+export type Benchmark = keyof typeof BENCHMARKS;
+
+/** A forecast whose target has been published, and the benchmarks' forecasts of the same target. In percent. */
+export interface ScoredForecast extends Readonly<Record<Benchmark, number>> {
   readonly point: number;
   readonly lower_80: number;
   readonly upper_80: number;
   readonly realized: number;
-  readonly benchmark: number;
+  readonly decline_probability: number;
+}
+
+export interface BenchmarkScores {
+  readonly name: (typeof BENCHMARKS)[Benchmark];
+  readonly mae_pp: number;
+  readonly bias_pp: number;
+  readonly direction_hit_rate: number;
+  /** 1 - MAE / MAE of the benchmark. 0 if the benchmark made no error. */
+  readonly skill_mae: number;
 }
 
 export interface Scores {
@@ -26,11 +39,11 @@ export interface Scores {
   readonly interval_score_80: number;
   /** Share of forecasts with the direction of the realized change. */
   readonly direction_hit_rate: number;
-  readonly benchmark_mae_pp: number;
-  readonly benchmark_bias_pp: number;
-  readonly benchmark_hit_rate: number;
-  /** 1 - MAE / MAE of the benchmark. 0 if the benchmark made no error. */
-  readonly skill_mae: number;
+  /** Mean of (probability - outcome)^2, with the outcome 1 for a decline. */
+  readonly brier_score: number;
+  /** Mean of -log of the probability of the outcome, which counts as at least 0.001. */
+  readonly log_loss: number;
+  readonly benchmarks: Readonly<Record<Benchmark, BenchmarkScores>>;
 }
 
 /** Cost of a percentage point outside an 80% interval: 2 / (1 - 0.8). */
@@ -43,13 +56,28 @@ const MISS_COST = 10;
 export const intervalScore = (lower: number, upper: number, realized: number): number =>
   upper - lower + MISS_COST * Math.max(0, lower - realized, realized - upper);
 
+const LEAST_PROBABILITY = 0.001;
+
+/** The negative log likelihood of an outcome. */
+const logLoss = ({ decline_probability: p, realized }: ScoredForecast): number =>
+  -Math.log(Math.max(LEAST_PROBABILITY, realized < 0 ? p : 1 - p));
+
 /** The scores of forecasts. Undefined for an empty list. */
 export const scoresOf = (forecasts: readonly ScoredForecast[]): Scores | undefined => {
   const n = forecasts.length;
   if (n === 0) return undefined;
   const mean = (of: (forecast: ScoredForecast) => number) => forecasts.reduce((sum, row) => sum + of(row), 0) / n;
   const mae = mean(({ realized, point }) => Math.abs(realized - point));
-  const benchmark = mean((row) => Math.abs(row.realized - row.benchmark));
+  const benchmarkOf = (column: Benchmark): BenchmarkScores => {
+    const benchmark = mean((row) => Math.abs(row.realized - row[column]));
+    return {
+      name: BENCHMARKS[column],
+      mae_pp: benchmark,
+      bias_pp: mean((row) => row.realized - row[column]),
+      direction_hit_rate: mean((row) => Number(row.realized > 0 === row[column] > 0)),
+      skill_mae: benchmark === 0 ? 0 : 1 - mae / benchmark,
+    };
+  };
   const count = (of: (forecast: ScoredForecast) => boolean) => forecasts.filter(of).length;
   return {
     n,
@@ -62,10 +90,13 @@ export const scoresOf = (forecasts: readonly ScoredForecast[]): Scores | undefin
     coverage_80: mean((row) => Number(row.lower_80 <= row.realized && row.realized <= row.upper_80)),
     interval_score_80: mean((row) => intervalScore(row.lower_80, row.upper_80, row.realized)),
     direction_hit_rate: mean(({ realized, point }) => Number(realized > 0 === point > 0)),
-    benchmark_mae_pp: benchmark,
-    benchmark_bias_pp: mean((row) => row.realized - row.benchmark),
-    benchmark_hit_rate: mean((row) => Number(row.realized > 0 === row.benchmark > 0)),
-    skill_mae: benchmark === 0 ? 0 : 1 - mae / benchmark,
+    brier_score: mean((row) => (row.decline_probability - Number(row.realized < 0)) ** 2),
+    log_loss: mean(logLoss),
+    benchmarks: {
+      benchmark: benchmarkOf('benchmark'),
+      ar1_nation: benchmarkOf('ar1_nation'),
+      shrunk_mean: benchmarkOf('shrunk_mean'),
+    },
   };
 };
 
@@ -74,7 +105,7 @@ export type Scorable = Forecast & ScoredForecast;
 
 /**
  * Returns the forecasts to score: of completed runs of the newest run's model, with a published target. Forecasts without
- * bounds or benchmark are left out, so that all scores use the same pairs.
+ * bounds or benchmarks are left out, so that all scores use the same pairs.
  */
 export const scorable = (runs: readonly ForecastRun[], forecasts: readonly Forecast[]): Scorable[] => {
   const completed = runs.filter(({ status }) => status === 'completed');
@@ -83,15 +114,15 @@ export const scorable = (runs: readonly ForecastRun[], forecasts: readonly Forec
   const known = (value: number | null | undefined): boolean => typeof value === 'number';
   return forecasts.filter(
     (row): row is Scorable =>
-      scored.has(row.run_id) && [row.realized, row.lower_80, row.upper_80, row.benchmark].every(known),
+      scored.has(row.run_id) &&
+      [row.realized, row.lower_80, row.upper_80, row.decline_probability].every(known) &&
+      [row.benchmark, row.ar1_nation, row.shrunk_mean].every(known),
   );
 };
 
 export interface BacktestInput {
   readonly runs: readonly ForecastRun[];
   readonly forecasts: readonly Forecast[];
-  /** The model that the forecasts' `benchmark` comes from. */
-  readonly benchmark: string;
   /** The vintage of the realized values. */
   readonly vintage: string;
 }
@@ -109,7 +140,7 @@ const spanTwelveMonths = (moments: readonly string[]): boolean => {
  * The backtest row over the completed runs of the newest run's model; undefined while all completed runs span under 12
  * months, or when no target has been published. `as_of` is the newest completed run's moment.
  */
-export const backtestOf = ({ runs, forecasts, benchmark, vintage }: BacktestInput): Backtest | undefined => {
+export const backtestOf = ({ runs, forecasts, vintage }: BacktestInput): Backtest | undefined => {
   const moments = runs.filter(({ status }) => status === 'completed').map((run) => run.run_at);
   if (!spanTwelveMonths(moments)) return undefined;
   const rows = scorable(runs, forecasts);
@@ -117,6 +148,7 @@ export const backtestOf = ({ runs, forecasts, benchmark, vintage }: BacktestInpu
   const [example] = rows;
   if (!scores || !example) return undefined;
 
+  const { benchmark: persistence } = scores.benchmarks;
   const targets = rows.map((row) => row.target_period).sort();
   return {
     as_of: moments.toSorted().at(-1) as string,
@@ -133,11 +165,20 @@ export const backtestOf = ({ runs, forecasts, benchmark, vintage }: BacktestInpu
     coverage_80: rounded(scores.coverage_80),
     interval_score_80: rounded(scores.interval_score_80),
     direction_hit_rate: rounded(scores.direction_hit_rate),
-    benchmark: { name: benchmark, mae_pp: rounded(scores.benchmark_mae_pp) },
-    skill_mae: rounded(scores.skill_mae),
+    benchmark: { name: persistence.name, mae_pp: rounded(persistence.mae_pp) },
+    skill_mae: rounded(persistence.skill_mae),
     realized_vintage: vintage,
     base_rate_up: rounded(scores.base_rate_up),
     declines: scores.declines,
     declines_called: scores.declines_called,
+    brier_score: rounded(scores.brier_score),
+    benchmarks: Object.values(scores.benchmarks)
+      .toSorted((a, b) => a.mae_pp - b.mae_pp)
+      .map(({ name, mae_pp, direction_hit_rate, skill_mae }) => ({
+        name,
+        mae_pp: rounded(mae_pp),
+        direction_hit_rate: rounded(direction_hit_rate),
+        skill_mae: rounded(skill_mae),
+      })),
   };
 };

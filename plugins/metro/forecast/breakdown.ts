@@ -1,4 +1,4 @@
-/** Scores of past forecasts by year, quarter, grade, signal, state or size of forecast. */
+/** Scores of past forecasts by year, quarter, grade, signal, state, size of forecast or probability of a decline. */
 import { type Forecast, type ForecastRun, RISK_GRADES, SIGNALS } from '../collections.js';
 import { quarterOf } from '../periods.js';
 import { rounded } from '../rounding.js';
@@ -6,7 +6,7 @@ import { type Scorable, type Scores, scorable, scoresOf } from './backtest.js';
 import { HORIZON_QUARTERS } from './model.js';
 import { stateOf } from './panel.js';
 
-export const BREAKDOWN_KEYS = ['year', 'quarter', 'grade', 'signal', 'state', 'size'] as const;
+export const BREAKDOWN_KEYS = ['year', 'quarter', 'grade', 'signal', 'state', 'size', 'probability'] as const;
 export type BreakdownKey = (typeof BREAKDOWN_KEYS)[number];
 
 /** Sizes of point forecasts by their lower limit in percent. */
@@ -19,6 +19,9 @@ const SIZES = [
   ['8 and more', 8],
 ] as const;
 
+/** Probabilities of a decline in tenths. */
+const PROBABILITIES = Array.from({ length: 10 }, (_, tenth) => `${10 * tenth} to ${10 * tenth + 10}%`);
+
 const QUARTERS = ['Q1', 'Q2', 'Q3', 'Q4'] as const;
 
 /** The order of groups that do not sort alphabetically. */
@@ -26,6 +29,7 @@ const ORDERS: Readonly<Partial<Record<BreakdownKey, readonly string[]>>> = {
   grade: RISK_GRADES,
   signal: SIGNALS,
   size: SIZES.map(([name]) => name),
+  probability: PROBABILITIES,
 };
 
 /** The group of a forecast. Undefined if it has none, such as a forecast without a grade. */
@@ -43,6 +47,8 @@ const groupOf = (row: Scorable, by: BreakdownKey, names: ReadonlyMap<string, str
       return stateOf(names.get(row.cbsa) ?? '') || undefined;
     case 'size':
       return SIZES.findLast(([, from]) => row.point >= from)?.[0];
+    case 'probability':
+      return PROBABILITIES[Math.min(9, Math.floor(10 * row.decline_probability))];
   }
 };
 
@@ -50,26 +56,30 @@ const mean = (values: readonly number[]): number => values.reduce((sum, value) =
 
 const figuresOf = (group: string, rows: readonly Scorable[]) => {
   const scores = scoresOf(rows) as Scores;
-  const predicted = rows.map((row) => row.decline_probability).filter((value) => typeof value === 'number');
+  const { benchmark, ar1_nation, shrunk_mean } = scores.benchmarks;
   return {
     group,
     n: scores.n,
     mean_point: rounded(mean(rows.map(({ point }) => point))),
     mean_realized: rounded(mean(rows.map(({ realized }) => realized))),
     mae_pp: rounded(scores.mae_pp),
-    benchmark_mae_pp: rounded(scores.benchmark_mae_pp),
+    benchmark_mae_pp: rounded(benchmark.mae_pp),
+    ar1_nation_mae_pp: rounded(ar1_nation.mae_pp),
+    shrunk_mean_mae_pp: rounded(shrunk_mean.mae_pp),
     bias_pp: rounded(scores.bias_pp),
-    benchmark_bias_pp: rounded(scores.benchmark_bias_pp),
+    benchmark_bias_pp: rounded(benchmark.bias_pp),
     coverage_80: rounded(scores.coverage_80),
     interval_score_80: rounded(scores.interval_score_80),
     direction_hit_rate: rounded(scores.direction_hit_rate),
-    benchmark_hit_rate: rounded(scores.benchmark_hit_rate),
+    benchmark_hit_rate: rounded(benchmark.direction_hit_rate),
     always_up_hit_rate: rounded(scores.base_rate_up),
     declines: scores.declines,
     declines_called: scores.declines_called,
     decline_calls: rows.filter(({ point }) => point < 0).length,
     decline_share: rounded(scores.declines / scores.n),
-    predicted_decline_share: predicted.length === 0 ? null : rounded(mean(predicted)),
+    predicted_decline_share: rounded(mean(rows.map((row) => row.decline_probability))),
+    brier_score: rounded(scores.brier_score),
+    log_loss: rounded(scores.log_loss),
   };
 };
 

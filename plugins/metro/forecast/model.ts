@@ -18,6 +18,8 @@ export interface QuarterForecasts {
   readonly upper: Float64Array;
   /** The coefficients of the fit by regressor, if the model has them. */
   readonly coefficients?: Readonly<Record<string, number>> | undefined;
+  /** What each input contributes to the points, in percentage points. The contributions to a point sum to it. */
+  readonly contributions?: Readonly<Record<string, Float64Array>> | undefined;
 }
 
 /** Other data that is known at a quarter. */

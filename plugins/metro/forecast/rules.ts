@@ -15,6 +15,8 @@ export interface Rules {
   readonly expandLower: number;
   /** `contract` needs a point forecast below this, in percent. */
   readonly contractPoint: number;
+  /** Percentage points by which a point must pass a threshold before the signal of the previous run changes. */
+  readonly margin: number;
   /** The grade is A, B, C or D below these probabilities of a decline, and F otherwise. */
   readonly grades: readonly [a: number, b: number, c: number, d: number];
 }
@@ -27,15 +29,28 @@ export interface Outlook {
 }
 
 /** The signal is `hold` if neither other rule applies. A forecast without bounds is never `expand`. */
-export const signalOf = ({ point, lower_80 }: Outlook, rules: Rules): Signal => {
+const plainSignalOf = ({ point, lower_80 }: Outlook, rules: Rules): Signal => {
   if (point < rules.contractPoint) return 'contract';
   return point >= rules.expandPoint && lower_80 !== null && lower_80 > rules.expandLower ? 'expand' : 'hold';
 };
 
 /**
+ * The signal of a forecast. A market keeps its previous signal as long as a forecast within the margin of this one has
+ * that signal, so that small changes of the data do not change signals.
+ * @param previous the signal of the market in the previous run, if it has one
+ */
+export const signalOf = (outlook: Outlook, rules: Rules, previous?: Signal | null): Signal => {
+  const [low, plain, high] = [-rules.margin, 0, rules.margin].map((shift) => {
+    const lower_80 = outlook.lower_80 === null ? null : outlook.lower_80 + shift;
+    return plainSignalOf({ ...outlook, point: outlook.point + shift, lower_80 }, rules);
+  }) as [Signal, Signal, Signal];
+  if (previous === 'hold') return low !== 'expand' && high !== 'contract' ? 'hold' : plain;
+  return previous === low || previous === high ? previous : plain;
+};
+
+/**
  * The probability that the index declines over the 12 months if the forecast error is normally distributed:
- * Phi(-point / sigma), sigma = (upper - lower) / 2.563. Null without bounds. Grades use the calibrated
- * probability (`decline-calibration.ts`).
+ * Phi(-point / sigma), sigma = (upper - lower) / 2.563. Null without bounds.
  */
 export const declineProbability = ({ point, lower_80, upper_80 }: Outlook): number | null => {
   if (lower_80 === null || upper_80 === null) return null;
@@ -52,10 +67,11 @@ export const riskGradeOf = (probability: number | null, rules: Rules): RiskGrade
 };
 
 /** The rules as published with a run. */
-export const toRunRules = ({ expandPoint, expandLower, contractPoint, grades }: Rules): RunRules => ({
+export const toRunRules = ({ expandPoint, expandLower, contractPoint, margin, grades }: Rules): RunRules => ({
   expand_point: expandPoint,
   expand_lower: expandLower,
   contract_point: contractPoint,
+  margin,
   grades,
 });
 
@@ -67,6 +83,7 @@ export const checkRules = (rules: Rules): Rules => {
       `expand from ${rules.expandPoint}% on and contract below ${rules.contractPoint}% overlap: lower the second`,
     );
   }
+  if (rules.margin < 0) errors.push(`margin ${rules.margin}: must not be below 0`);
   rules.grades.forEach((limit, index) => {
     if (limit <= 0 || limit > 1) errors.push(`grade ${RISK_GRADES[index]}: ${limit} is not a probability above 0`);
     const before = rules.grades[index - 1];

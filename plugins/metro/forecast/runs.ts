@@ -2,17 +2,16 @@
 
 import { compareScalars } from 'metro-forecast-api/adapter';
 import { OperatorError } from 'metro-forecast-api/plugin';
-import type { Backtest, Forecast, ForecastRun, Market } from '../collections.js';
+import type { Backtest, Forecast, ForecastRun, Market, Signal } from '../collections.js';
 import { periodEnd, quarterIndex, quarterName, quarterStart } from '../periods.js';
 import { basisOf } from '../release-calendar.js';
 import { rounded } from '../rounding.js';
-import { backtestOf } from './backtest.js';
-import { createDeclineCalibration } from './decline-calibration.js';
+import { type Benchmark, backtestOf } from './backtest.js';
 import { type ForecastModel, type ForecastOptions, HORIZON_MONTHS, HORIZON_QUARTERS, modelVersion } from './model.js';
+import { ar1Nation, persistence, shrunkMean } from './models/benchmarks.js';
 import { type ChosenModel, chooseModel } from './models/index.js';
-import { persistence } from './models/persistence.js';
 import type { Panel } from './panel.js';
-import { declineProbability, type Rules, riskGradeOf, signalOf, toRunRules } from './rules.js';
+import { declineProbability, type Outlook, type Rules, riskGradeOf, signalOf, toRunRules } from './rules.js';
 import { macroKnownAt, type Origin, realizedChange, walk } from './walk.js';
 
 /** The quarters of new runs: the newest `last` quarters between `from` and `to`, both included. */
@@ -22,7 +21,8 @@ export interface Span {
   readonly last?: number;
 }
 
-export const defaultSpan: Span = { last: 40 };
+/** The record that the methodology describes. */
+export const defaultSpan = { from: quarterIndex(2005, 4) } satisfies Span;
 
 export interface RunsInput {
   readonly panel: Panel;
@@ -44,7 +44,8 @@ export interface RunsInput {
 /** The inputs of a run other than the quarter. */
 interface Making extends RunsInput {
   readonly chosen: ChosenModel;
-  readonly benchmark: readonly Origin[];
+  /** The forecasts of each benchmark by quarter of the panel, under the name of its column. */
+  readonly benchmarks: Readonly<Record<Benchmark, readonly Origin[]>>;
 }
 
 /** Earlier and new runs, and their forecasts, in key order. */
@@ -93,62 +94,65 @@ const emptyMessage = ({ panel, span, options }: RunsInput): string => {
   );
 };
 
-/** An origin with the calibrated probabilities of a decline by market. `NaN` for a forecast without bounds. */
-interface CalibratedOrigin extends Origin {
-  readonly decline: Float64Array;
+/** An origin with what its run serves: rounded forecasts and signals, by market. Undefined without a forecast. */
+interface ServedOrigin extends Origin {
+  readonly served: readonly ((Outlook & { readonly signal: Signal }) | undefined)[];
 }
 
 /**
- * Calibrates the probabilities at each origin by the outcomes of forecasts that are at least four quarters older.
+ * Adds the signals. A signal depends on that of the quarter before: of the run that was published then for the newest
+ * quarter, and of its reconstruction for all other quarters.
  */
-const calibrate = (panel: Panel, origins: readonly Origin[]): CalibratedOrigin[] => {
-  const calibration = createDeclineCalibration();
-  const predictedAt = ({ point, lower, upper }: Origin): Float64Array =>
-    point.map((value, market) => {
-      const outlook = { point: value, lower_80: lower[market] as number, upper_80: upper[market] as number };
-      return Number.isNaN(outlook.lower_80) ? Number.NaN : (declineProbability(outlook) as number);
+const withSignals = (origins: readonly Origin[], { panel, rules, kept }: RunsInput): ServedOrigin[] => {
+  let before: readonly (Signal | null | undefined)[] = [];
+  return origins.map((origin) => {
+    const rows = isNewest(origin.quarter, panel)
+      ? kept?.forecasts.filter(({ run_id }) => run_id === runId(origin.quarter - 1))
+      : undefined;
+    const published = new Map(rows?.map(({ cbsa, signal }) => [cbsa, signal]));
+    const served = panel.markets.map(({ cbsa }, market) => {
+      const point = orNull(origin.point[market]);
+      if (point === null) return undefined;
+      const outlook = { point, lower_80: orNull(origin.lower[market]), upper_80: orNull(origin.upper[market]) };
+      return { ...outlook, signal: signalOf(outlook, rules, published.get(cbsa) ?? before[market]) };
     });
-  const predictions = origins.map(predictedAt);
-  return origins.map((origin, index) => {
-    const due = origins[index - HORIZON_QUARTERS];
-    if (due) {
-      calibration.learn(
-        [...(predictions[index - HORIZON_QUARTERS] as Float64Array)].flatMap((predicted, market) => {
-          const realized = realizedChange(panel, due.quarter, market);
-          return Number.isNaN(predicted) || Number.isNaN(realized) ? [] : [{ predicted, declined: realized < 0 }];
-        }),
-      );
-    }
-    const decline = (predictions[index] as Float64Array).map((predicted) =>
-      Number.isNaN(predicted) ? Number.NaN : calibration.calibrated(predicted),
-    );
-    return { ...origin, decline };
+    before = served.map((row) => row?.signal);
+    return { ...origin, served };
   });
 };
 
+const isNewest = (quarter: number, { firstQuarter, quarters }: Panel): boolean =>
+  quarter === firstQuarter + quarters.length - 1;
+
 /** The forecasts of an origin's run, by code. */
-const forecastsAt = (origin: CalibratedOrigin, input: Making): Forecast[] => {
-  const { panel, chosen, rules, vintage, created, benchmark } = input;
-  const naive = benchmark[origin.quarter - panel.firstQuarter] as Origin;
+const forecastsAt = ({ quarter, served, contributions }: ServedOrigin, input: Making): Forecast[] => {
+  const { panel, chosen, rules, vintage, created, benchmarks } = input;
   const rows: Forecast[] = [];
   for (const [market, { cbsa }] of panel.markets.entries()) {
-    const point = orNull(origin.point[market]);
-    if (point === null) continue;
-    const outlook = { point, lower_80: orNull(origin.lower[market]), upper_80: orNull(origin.upper[market]) };
-    const decline_probability = orNull(origin.decline[market]);
+    const row = served[market];
+    if (!row) continue;
+    const { signal, ...outlook } = row;
+    const decline = declineProbability(outlook);
+    const decline_probability = decline === null ? null : rounded(decline);
+    const benchmarkPoint = (name: Benchmark) => orNull(benchmarks[name][quarter - panel.firstQuarter]?.point[market]);
     rows.push({
-      run_id: runId(origin.quarter),
+      run_id: runId(quarter),
       cbsa,
-      run_at: runAt(origin.quarter, created),
+      run_at: runAt(quarter, created),
       model_version: modelVersion(chosen.model),
       horizon_months: HORIZON_MONTHS,
-      target_period: quarterStart(origin.quarter + HORIZON_QUARTERS),
+      target_period: quarterStart(quarter + HORIZON_QUARTERS),
       ...outlook,
-      signal: signalOf(outlook, rules),
+      signal,
       risk_score: riskGradeOf(decline_probability, rules),
-      ...realizedIn(panel, vintage, origin.quarter, market),
+      ...realizedIn(panel, vintage, quarter, market),
       decline_probability,
-      benchmark: orNull(naive.point[market]),
+      benchmark: benchmarkPoint('benchmark'),
+      ar1_nation: benchmarkPoint('ar1_nation'),
+      shrunk_mean: benchmarkPoint('shrunk_mean'),
+      ...(contributions && {
+        contributions: Object.values(contributions).map((values) => rounded(values[market] as number)),
+      }),
     });
   }
   return rows.sort((a, b) => compareScalars(a.cbsa, b.cbsa));
@@ -166,11 +170,17 @@ const macroNote = ({ panel, chosen }: Making, quarter: number): string =>
     .map(([id, values]) => ` ${id} up to ${values.at(-1)?.start.slice(0, 7) ?? 'nothing'}.`)
     .join('');
 
-const runOf = ({ quarter, coefficients }: Origin, markets: number, input: Making): ForecastRun => {
+/** An input of a run, and its mean contribution to the points. */
+const inputOf = (name: string, contributions: Float64Array) => {
+  const known = contributions.filter((value) => !Number.isNaN(value));
+  return { name, mean_contribution_pp: rounded(known.reduce((sum, value) => sum + value, 0) / known.length) };
+};
+
+const runOf = ({ quarter, coefficients, contributions }: Origin, markets: number, input: Making): ForecastRun => {
   const { panel, chosen, rules, vintage, created, computed = created } = input;
-  const isNewest = quarter === panel.firstQuarter + panel.quarters.length - 1;
-  const basis = isNewest ? basisOf(quarter, created, computed) : 'reconstructed';
-  const index = isNewest
+  const newest = isNewest(quarter, panel);
+  const basis = newest ? basisOf(quarter, created, computed) : 'reconstructed';
+  const index = newest
     ? `Uses the index up to ${quarterName(quarter)}, in its vintage of ${vintage}.`
     : `Reconstructed, pseudo-out-of-sample: uses the index up to ${quarterName(quarter)} only, but as the vintage of ` +
       `${vintage} has it, with the revisions made since.`;
@@ -195,6 +205,7 @@ const runOf = ({ quarter, coefficients }: Origin, markets: number, input: Making
         value: Number(value.toPrecision(6)),
       })),
     }),
+    ...(contributions && { inputs: Object.entries(contributions).map(([name, values]) => inputOf(name, values)) }),
   };
 };
 
@@ -223,8 +234,14 @@ export const makeRuns = (input: RunsInput): Runs => {
   const { panel, options, span, vintage, kept = { runs: [], forecasts: [] } } = input;
   if (panel.quarters.length === 0) throw new OperatorError(emptyMessage(input));
   const chosen = chooseModel(panel, input.model);
-  const making: Making = { ...input, chosen, benchmark: [...walk(persistence, panel, options)] };
-  const origins = inSpan(span, calibrate(panel, [...walk(chosen.model, panel, options)]).filter(hasForecast));
+  const benchmarks = {
+    benchmark: [...walk(persistence, panel, options)],
+    ar1_nation: [...walk(ar1Nation, panel, options)],
+    shrunk_mean: [...walk(shrunkMean, panel, options)],
+  };
+  const making: Making = { ...input, chosen, benchmarks };
+  const forecastOrigins = [...walk(chosen.model, panel, options)].filter(hasForecast);
+  const origins = inSpan(span, withSignals(forecastOrigins, input));
   if (origins.length === 0) throw new OperatorError(emptyMessage(input));
 
   const there = new Set(kept.runs.map(({ id }) => id));
@@ -238,7 +255,7 @@ export const makeRuns = (input: RunsInput): Runs => {
     added: missing.map(({ quarter }) => runId(quarter)),
     runs,
     forecasts,
-    backtest: backtestOf({ runs, forecasts, benchmark: persistence.name, vintage }),
+    backtest: backtestOf({ runs, forecasts, vintage }),
   };
 };
 

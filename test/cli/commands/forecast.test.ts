@@ -68,7 +68,7 @@ describe('metro-forecast forecast', () => {
     expect(stderr).to.equal(
       'Nothing was forecast:\n' +
         '  - --runs: "x" is not a whole number of at least 1\n' +
-        '  - There is no forecast model "pooled-momentun". Did you mean "pooled-momentum"? Choose one of: metro-momentum, pooled-momentum, persistence.\n',
+        '  - There is no forecast model "pooled-momentun". Did you mean "pooled-momentum"? Choose one of: metro-momentum, pooled-momentum, persistence, ar1-nation, shrunk-mean.\n',
     );
   });
 

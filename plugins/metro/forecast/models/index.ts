@@ -3,11 +3,11 @@ import { nearest, OperatorError } from 'metro-forecast-api/plugin';
 import { quarterOf } from '../../periods.js';
 import type { ForecastModel } from '../model.js';
 import type { Panel } from '../panel.js';
+import { ar1Nation, persistence, shrunkMean } from './benchmarks.js';
 import { metroMomentum } from './metro-momentum.js';
-import { persistence } from './persistence.js';
 import { pooledMomentum } from './pooled-momentum.js';
 
-export const models: readonly ForecastModel[] = [metroMomentum, pooledMomentum, persistence];
+export const models: readonly ForecastModel[] = [metroMomentum, pooledMomentum, persistence, ar1Nation, shrunkMean];
 
 /** The default where the dataset has its inputs, and the one that needs nothing but the index. */
 export const defaultModel = metroMomentum;

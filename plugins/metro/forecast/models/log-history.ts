@@ -3,6 +3,9 @@
  * interpolated; those before the first and after the last stay missing.
  */
 
+/** A difference of `100 x log`, as a change in percent. */
+export const toPercent = (growth: number): number => 100 * Math.expm1(growth / 100);
+
 export interface LogHistory {
   /** Quarters seen so far. */
   readonly length: number;

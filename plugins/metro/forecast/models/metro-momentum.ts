@@ -1,14 +1,17 @@
 /** The default model: one regression on each metro's momentum, its neighbours', and the nation's sales of new houses. */
-import { quarterOf } from '../../periods.js';
+import { monthOf } from '../../periods.js';
 import { type ForecastModel, HORIZON_QUARTERS, type Known } from '../model.js';
 import type { MacroSeriesValues } from '../panel.js';
 import { createDiscountedErrorInterval } from './discounted-error-interval.js';
 import { createLeastSquares } from './least-squares.js';
-import { createLogHistory } from './log-history.js';
+import { createLogHistory, toPercent } from './log-history.js';
 import { createRegionalGrowth } from './regional-growth.js';
 
 /** FRED's id of new one-family houses sold in the United States, monthly, seasonally adjusted at annual rates. */
 const NEW_HOME_SALES = 'HSN1F';
+/** Months in the mean that smooths sales, and the decay of their weights. */
+const SALES_MONTHS = 24;
+const SALES_DECAY = 0.75;
 /** Quarters of growth that measure how far prices have run. */
 const LONG_QUARTERS = 20;
 /** Regressors before this one are not penalised; from it on they are of the nation, one value a quarter. */
@@ -29,6 +32,15 @@ const FEATURES = [
 /** With the intercept. */
 const WIDTH = FEATURES.length + 1;
 
+/** The input of each coefficient. Interactions with sales belong to sales. */
+const INPUTS: readonly string[] = [
+  'average',
+  'growth_4q',
+  'neighbour_growth_1q',
+  'growth_20q',
+  ...Array.from({ length: WIDTH - FIRST_PENALISED }, () => 'new_home_sales'),
+];
+
 /** Rows of a quarter that wait for their outcome. */
 interface Pending {
   readonly logs: Float64Array;
@@ -38,26 +50,30 @@ interface Pending {
 }
 
 /**
- * Log growth of quarterly mean sales over the last 2 and 4 quarters, in percent; 0 where it is unknown. If the quarter of
- * the origin is not published yet, the previous quarter is used.
+ * Growth of the nation's sales over the last 6 and 12 months of the series, in percent; 0 where it is unknown. The level
+ * of a month is the weighted mean of the logs of the 24 months that end with it. The weight of k months ago is
+ * (k + 1) 0.75^k, which is exponential smoothing applied twice. A month without a value is left out.
  */
-const salesGrowth = (macro: MacroSeriesValues, origin: number): readonly [half: number, year: number] => {
-  const sums = new Map<number, { total: number; months: number }>();
-  for (const { start, value } of macro.get(NEW_HOME_SALES) ?? []) {
-    const quarter = quarterOf(start);
-    const { total, months } = sums.get(quarter) ?? { total: 0, months: 0 };
-    sums.set(quarter, { total: total + value, months: months + 1 });
-  }
-  const mean = (quarter: number) => {
-    const { total, months } = sums.get(quarter) ?? { total: Number.NaN, months: 1 };
-    return total / months;
+const salesGrowth = (macro: MacroSeriesValues): readonly [half: number, year: number] => {
+  const logs = new Map((macro.get(NEW_HOME_SALES) ?? []).map(({ start, value }) => [monthOf(start), Math.log(value)]));
+  const level = (month: number) => {
+    let sum = 0;
+    let total = 0;
+    for (let k = 0; k < SALES_MONTHS; k++) {
+      const log = logs.get(month - k);
+      if (log === undefined) continue;
+      const weight = (k + 1) * SALES_DECAY ** k;
+      sum += weight * log;
+      total += weight;
+    }
+    return sum / total;
   };
-  const newest = sums.has(origin) ? origin : origin - 1;
-  const growth = (quarters: number) => {
-    const change = 100 * Math.log(mean(newest) / mean(newest - quarters));
+  const newest = Math.max(...logs.keys());
+  const growth = (months: number) => {
+    const change = 100 * (level(newest) - level(newest - months));
     return Number.isFinite(change) ? change : 0;
   };
-  return [growth(2), growth(4)];
+  return [growth(6), growth(12)];
 };
 
 /** By market, from rows of regressors and the coefficients `b` of the regression. */
@@ -69,6 +85,20 @@ const forecastsOf = (rows: Float64Array, b: Float64Array | undefined): Float64Ar
   );
 };
 
+/** The terms of each forecast by input, multiplied by the same factor so that they sum to the point in percent. */
+const contributionsOf = (rows: Float64Array, b: Float64Array, forecast: Float64Array) => {
+  const inputs = Object.fromEntries(INPUTS.map((input) => [input, new Float64Array(forecast.length)]));
+  for (const [market, y] of forecast.entries()) {
+    const scale = y === 0 ? 1 : toPercent(y) / y;
+    for (const [k, input] of INPUTS.entries()) {
+      const values = inputs[input] as Float64Array;
+      const term = (b[k] as number) * (rows[market * WIDTH + k] as number);
+      values[market] = (values[market] as number) + scale * term;
+    }
+  }
+  return inputs;
+};
+
 /**
  * Metro momentum: y = b [1, g4, v, G, h2, h2 G/20, h4, h4 G/20], the log growth over the next 12 months in percent; the
  * point is 100 (exp(y / 100) - 1).
@@ -76,7 +106,7 @@ const forecastsOf = (rows: Float64Array, b: Float64Array | undefined): Float64Ar
  * - g4, G: the market's log growth over the last 4 and 20 quarters, in percent; G is 0 where it is not known. Gaps
  *   inside a series are interpolated in logs, and a market without a value at the quarter itself is not forecast.
  * - v: the growth of its surroundings in the last quarter, see `createRegionalGrowth`.
- * - h2, h4: log growth of the nation's sales of new houses, see `salesGrowth`. They say when momentum turns, and their
+ * - h2, h4: log growth of the nation's sales of new houses over 6 and 12 months, see `salesGrowth`. They say when momentum turns, and their
  *   products with G say that it turns hardest where prices ran farthest.
  * - b: least squares over every origin with `minValues` values whose 12-month outcome is published, weighted by the
  *   precision of the market's index at that origin. A nation's series has one value a quarter for hundreds of rows, so
@@ -123,8 +153,8 @@ export const metroMomentum: ForecastModel = {
       );
 
     /** By market, row by row; `NaN` where one of them is not known, or the market has too few values. */
-    const regressorsAt = (year: Float64Array, neighbours: Float64Array, { quarter, macro }: Known): Float64Array => {
-      const [half, full] = salesGrowth(macro, quarter);
+    const regressorsAt = (year: Float64Array, neighbours: Float64Array, { macro }: Known): Float64Array => {
+      const [half, full] = salesGrowth(macro);
       const long = history.growth(LONG_QUARTERS);
       const rows = new Float64Array(markets.length * WIDTH).fill(Number.NaN);
       for (let market = 0; market < markets.length; market++) {
@@ -159,11 +189,9 @@ export const metroMomentum: ForecastModel = {
           lower: forecast.map((value, market) => toPercent(value - (half[market] as number))),
           upper: forecast.map((value, market) => toPercent(value + (half[market] as number))),
           coefficients: b && Object.fromEntries(['intercept', ...FEATURES].map((name, k) => [name, b[k] as number])),
+          contributions: b && contributionsOf(rows, b, forecast),
         };
       },
     };
   },
 };
-
-/** 100 x a log growth, as a change in percent. */
-const toPercent = (growth: number): number => 100 * Math.expm1(growth / 100);

@@ -1,5 +1,6 @@
 /** The endpoints of the plugin `forecasts`, over HTTP. */
 import { expect } from 'chai';
+import { rounded } from '../../../../plugins/metro/rounding.js';
 import { ATLANTA, collections, DETROIT, documents, HOUSTON, TUCSON } from '../../../support/fixture.js';
 import { startTestApp, type TestApp } from '../../../support/test-app.js';
 
@@ -51,6 +52,9 @@ describe('plugin forecasts', () => {
       within_80: true,
       realized_as_of: '2025-12-31',
       decline_probability: 0.2,
+      benchmark: 1.5,
+      ar1_nation: 2,
+      shrunk_mean: 3,
     });
   });
 
@@ -92,8 +96,9 @@ describe('plugin forecasts', () => {
       basis: 'published',
       vintage: '2024-09-30',
       published_at: '2024-11-26T14:00:00Z',
-      rules: { expand_point: 4, expand_lower: 0, contract_point: 0, grades: [0.1, 0.2, 0.35, 0.5] },
+      rules: { expand_point: 4, expand_lower: 0, contract_point: -1, margin: 1, grades: [0.1, 0.2, 0.35, 0.5] },
       coefficients: [{ name: 'growth_4q', value: 0.5 }],
+      inputs: [],
     });
     const unknown = { basis: 'reconstructed', vintage: null, published_at: null, rules: null, coefficients: [] };
     expect(json.data[2]).to.deep.include(unknown);
@@ -139,6 +144,8 @@ describe('plugin forecasts', () => {
         mean_realized: -2,
         mae_pp: 9.5,
         benchmark_mae_pp: 1,
+        ar1_nation_mae_pp: 3,
+        shrunk_mean_mae_pp: 4,
         bias_pp: -9.5,
         benchmark_bias_pp: -1,
         coverage_80: 0,
@@ -152,6 +159,9 @@ describe('plugin forecasts', () => {
         decline_calls: 0,
         decline_share: 1,
         predicted_decline_share: 0.1,
+        brier_score: 0.81,
+        // The negative log of 0.1.
+        log_loss: rounded(-Math.log(0.1)),
       },
       {
         group: 'C',
@@ -160,6 +170,8 @@ describe('plugin forecasts', () => {
         mean_realized: 4.5,
         mae_pp: 1.4,
         benchmark_mae_pp: 3,
+        ar1_nation_mae_pp: 2.5,
+        shrunk_mean_mae_pp: 1.5,
         bias_pp: 1.4,
         benchmark_bias_pp: 3,
         coverage_80: 1,
@@ -172,11 +184,20 @@ describe('plugin forecasts', () => {
         decline_calls: 0,
         decline_share: 0,
         predicted_decline_share: 0.2,
+        brier_score: 0.04,
+        log_loss: 0.2231,
       },
     ]);
   });
 
-  const groups = { year: ['2025'], quarter: ['Q4'], signal: ['hold'], state: ['GA', 'TX'], size: ['2 to 4', '6 to 8'] };
+  const groups = {
+    year: ['2025'],
+    quarter: ['Q4'],
+    signal: ['hold'],
+    state: ['GA', 'TX'],
+    size: ['2 to 4', '6 to 8'],
+    probability: ['10 to 20%', '20 to 30%'],
+  };
   for (const [by, expected] of Object.entries(groups)) {
     it(`GET /forecast-backtest/breakdown?by=${by} has the expected groups`, async () => {
       const { data } = (await service.get(`/forecast-backtest/breakdown?by=${by}`)).json;
@@ -197,6 +218,17 @@ describe('plugin forecasts', () => {
   it('GET /forecast-backtest/breakdown is a 400 without `by` or with another value', async () => {
     expect((await service.get('/forecast-backtest/breakdown')).json.code).to.equal('missing_parameter');
     expect((await service.get('/forecast-backtest/breakdown?by=planet')).json.code).to.equal('invalid_parameter');
+  });
+
+  it('GET /markets/{cbsa}/drivers has the contributions to the newest forecast and their changes', async () => {
+    const { json } = await service.get(`/markets/${HOUSTON}/drivers`);
+    const run = { run_id: 5, point: 1.5 };
+    expect(json.data).to.deep.equal([
+      { ...run, input: 'average', contribution_pp: 1.1, prior_contribution_pp: 1, change_pp: 0.1 },
+      { ...run, input: 'growth_4q', contribution_pp: 0.4, prior_contribution_pp: 2.5, change_pp: -2.1 },
+    ]);
+    expect((await service.get(`/markets/${DETROIT}/drivers`)).json).to.deep.equal({ data: [] });
+    expect((await service.get('/markets/99999/drivers')).json.code).to.equal('market_not_found');
   });
 
   it('GET /forecast-backtest is one row', async () => {

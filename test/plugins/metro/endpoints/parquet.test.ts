@@ -35,6 +35,9 @@ const TRACK = [
   'within_80 BOOLEAN OPTIONAL',
   'realized_as_of DATE OPTIONAL',
   'decline_probability DOUBLE OPTIONAL',
+  'benchmark DOUBLE OPTIONAL',
+  'ar1_nation DOUBLE OPTIONAL',
+  'shrunk_mean DOUBLE OPTIONAL',
 ];
 const OBSERVATION = ['period_start DATE REQUIRED', 'value DOUBLE REQUIRED', 'cbsa STRING OPTIONAL'];
 

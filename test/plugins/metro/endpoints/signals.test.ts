@@ -40,6 +40,8 @@ describe('plugin signals', () => {
         prior_signal: 'contract',
         run_at: '2026-03-01T00:00:00Z',
         prior_run_at: '2025-12-01T00:00:00Z',
+        driver: 'growth_4q',
+        driver_pp: -2.1,
       },
       {
         cbsa: ATLANTA,
@@ -51,6 +53,8 @@ describe('plugin signals', () => {
         prior_signal: 'hold',
         run_at: '2026-03-01T00:00:00Z',
         prior_run_at: '2025-12-01T00:00:00Z',
+        driver: null,
+        driver_pp: null,
       },
     ]);
   });

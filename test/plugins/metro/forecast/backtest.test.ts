@@ -32,7 +32,10 @@ const forecast = (run_id: number, cbsa: string, given: Partial<Forecast>): Forec
   risk_score: null,
   realized: null,
   realized_as_of: null,
+  decline_probability: 0.5,
   benchmark: 1,
+  ar1_nation: 2,
+  shrunk_mean: 3,
   ...given,
 });
 
@@ -43,7 +46,7 @@ const forecasts = [
   forecast(2, '10000', { realized: 6, target_period: '2021-01-01' }),
   forecast(3, '10000', { realized: null, target_period: '2021-10-01' }),
 ];
-const input = { runs, forecasts, benchmark: 'persistence', vintage: '2021-06-30' };
+const input = { runs, forecasts, vintage: '2021-06-30' };
 
 describe('intervalScore(lower, upper, realized)', () => {
   it('is the width of the interval, plus 10 times the distance of a miss', () => {
@@ -78,6 +81,13 @@ describe('backtestOf(input)', () => {
       base_rate_up: 0.6667,
       declines: 1,
       declines_called: 0,
+      brier_score: 0.25,
+      // Errors of 0, -4 and 3, then 1, -3 and 4.
+      benchmarks: [
+        { name: 'shrunk_mean', mae_pp: 2.3333, direction_hit_rate: 0.6667, skill_mae: -0.1429 },
+        { name: 'ar1_nation', mae_pp: 2.6667, direction_hit_rate: 0.6667, skill_mae: 0 },
+        { name: 'persistence', mae_pp: 3, direction_hit_rate: 0.6667, skill_mae: 0.1111 },
+      ],
     });
   });
 
@@ -93,11 +103,12 @@ describe('backtestOf(input)', () => {
     expect(backtestOf({ ...input, forecasts: forecasts.slice(3) })).to.equal(undefined);
   });
 
-  it('scores only forecasts of the newest model in completed runs with bounds and a benchmark', () => {
+  it('scores only forecasts of the newest model in completed runs with bounds and all benchmarks', () => {
     const others = [
       forecast(2, '10002', { realized: 50, lower_80: null, upper_80: null }),
       forecast(9, '10003', { realized: 50 }),
       forecast(2, '10004', { realized: 50, benchmark: null }),
+      forecast(2, '10006', { realized: 50, shrunk_mean: null }),
       forecast(4, '10005', { realized: 50 }),
     ];
     const older = { ...run(4, '2020-09-01T00:00:00Z'), model_version: 'm-0' };
@@ -118,7 +129,10 @@ describe('scoresOf(forecasts)', () => {
       lower_80: point - below,
       upper_80: point + above,
       realized,
+      decline_probability: 0.3,
       benchmark: naive,
+      ar1_nation: naive,
+      shrunk_mean: naive,
     }));
   const many = fc.array(scored, { minLength: 1, maxLength: 30 });
 
@@ -137,7 +151,8 @@ describe('scoresOf(forecasts)', () => {
         expect(scores.mae_pp).to.be.at.least(Math.abs(scores.bias_pp) - 1e-9);
         expect(scores.rmse_pp).to.be.at.least(scores.mae_pp - 1e-9);
         expect(scores.interval_score_80).to.be.at.least(meanWidth - 1e-9);
-        expect(scores.skill_mae).to.be.at.most(1);
+        expect(scores.benchmarks.benchmark.skill_mae).to.be.at.most(1);
+        expect(scores.brier_score).to.be.within(0, 1);
       }),
     );
   });
@@ -157,8 +172,18 @@ describe('scoresOf(forecasts)', () => {
     fc.assert(
       fc.property(many, (forecasts) => {
         const same = forecasts.map((row) => ({ ...row, benchmark: row.point }));
-        expect(scoresOf(same)?.skill_mae).to.equal(0);
+        expect(scoresOf(same)?.benchmarks.benchmark.skill_mae).to.equal(0);
       }),
     );
+  });
+
+  it('scores probabilities by Brier score and by log loss, with a probability of 0 counted as 0.001', () => {
+    const row = { point: 1, lower_80: 0, upper_80: 2, benchmark: 1, ar1_nation: 1, shrunk_mean: 1 };
+    const scores = scoresOf([
+      { ...row, realized: -1, decline_probability: 0 },
+      { ...row, realized: 1, decline_probability: 0.2 },
+    ]);
+    expect(scores?.brier_score).to.be.closeTo((1 + 0.04) / 2, 1e-12);
+    expect(scores?.log_loss).to.be.closeTo(-(Math.log(0.001) + Math.log(0.8)) / 2, 1e-12);
   });
 });

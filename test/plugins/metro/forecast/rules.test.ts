@@ -27,8 +27,8 @@ describe('signalOf(outlook, rules)', () => {
     [outlook(3.9999, 0.1, 8), 'hold'],
     [outlook(4, 0, 8), 'hold'],
     [outlook(9), 'hold'],
-    [outlook(0, -4, 4), 'hold'],
-    [outlook(-0.0001, -4, 4), 'contract'],
+    [outlook(-1, -5, 3), 'hold'],
+    [outlook(-1.0001, -5, 3), 'contract'],
   ];
   for (const [given, signal] of cases) {
     it(`is ${signal} for ${given.point} with lower bound ${given.lower_80}`, () => {
@@ -40,6 +40,30 @@ describe('signalOf(outlook, rules)', () => {
     const rules = { ...defaultRules, expandPoint: 2, expandLower: -5, contractPoint: 1 };
     expect(signalOf(outlook(2, -4.9, 5), rules)).to.equal('expand');
     expect(signalOf(outlook(0.9, -4.9, 5), rules)).to.equal('contract');
+  });
+
+  const changes: readonly [Outlook, 'expand' | 'hold' | 'contract', string][] = [
+    [outlook(4.9, 0.9, 9), 'hold', 'hold'],
+    [outlook(5, 1.1, 9), 'hold', 'expand'],
+    [outlook(3, 0.1, 9), 'expand', 'expand'],
+    [outlook(4.5, -0.9, 9), 'expand', 'expand'],
+    [outlook(4.5, -1, 9), 'expand', 'hold'],
+    [outlook(2.9, 0.1, 9), 'expand', 'hold'],
+    [outlook(-2, -6, 2), 'hold', 'hold'],
+    [outlook(-2.1, -6, 2), 'hold', 'contract'],
+    [outlook(-0.1, -6, 5), 'contract', 'contract'],
+    [outlook(0, -6, 5), 'contract', 'hold'],
+    [outlook(6, 2, 9), 'contract', 'expand'],
+    [outlook(-5, -9, -1), 'expand', 'contract'],
+  ];
+  for (const [given, previous, signal] of changes) {
+    it(`is ${signal} after ${previous} for ${given.point} with lower bound ${given.lower_80}, with a margin of 1`, () => {
+      expect(signalOf(given, defaultRules, previous)).to.equal(signal);
+    });
+  }
+
+  it('ignores the previous signal without a margin', () => {
+    expect(signalOf(outlook(3.9, 0.1, 9), { ...defaultRules, margin: 0 }, 'expand')).to.equal('hold');
   });
 
   it('never becomes less optimistic when all bounds of the forecast rise', () => {
@@ -106,11 +130,14 @@ describe('checkRules(rules)', () => {
   });
 
   it('reports every contradiction together', () => {
-    expect(() => checkRules({ expandPoint: 1, expandLower: 0, contractPoint: 2, grades: [0, 0.4, 0.3, 1.5] }))
+    expect(() =>
+      checkRules({ expandPoint: 1, expandLower: 0, contractPoint: 2, margin: -1, grades: [0, 0.4, 0.3, 1.5] }),
+    )
       .to.throw(OperatorError)
       .with.property('errors')
       .deep.equals([
         'expand from 1% on and contract below 2% overlap: lower the second',
+        'margin -1: must not be below 0',
         'grade A: 0 is not a probability above 0',
         'grade C: 0.3 must be above 0.4, the limit of the grade before it',
         'grade D: 1.5 is not a probability above 0',

@@ -11,8 +11,8 @@ import { defaultRules } from '../../../../plugins/metro/forecast/default-rules.j
 import { defaultForecastOptions } from '../../../../plugins/metro/forecast/model.js';
 import { models } from '../../../../plugins/metro/forecast/models/index.js';
 import { pooledMomentum } from '../../../../plugins/metro/forecast/models/pooled-momentum.js';
-import { riskGradeOf } from '../../../../plugins/metro/forecast/rules.js';
-import { makeRuns, type RunsInput, withNewestRun } from '../../../../plugins/metro/forecast/runs.js';
+import { declineProbability, riskGradeOf, signalOf } from '../../../../plugins/metro/forecast/rules.js';
+import { makeRuns, type Runs, type RunsInput, withNewestRun } from '../../../../plugins/metro/forecast/runs.js';
 import { realizedChange } from '../../../../plugins/metro/forecast/walk.js';
 import { parseQuarter, quarterIndex, quarterName } from '../../../../plugins/metro/periods.js';
 import { rounded } from '../../../../plugins/metro/rounding.js';
@@ -52,7 +52,7 @@ describe('makeRuns(input)', () => {
       data_through: '2014-10-01',
       computed_at: '2015-05-25T14:00:00Z',
       published_at: '2015-05-25T14:00:00Z',
-      rules: { expand_point: 4, expand_lower: 0, contract_point: 0, grades: [0.1, 0.2, 0.35, 0.5] },
+      rules: { expand_point: 4, expand_lower: 0, contract_point: -1, margin: 1, grades: [0.1, 0.2, 0.35, 0.5] },
     });
   });
 
@@ -78,11 +78,37 @@ describe('makeRuns(input)', () => {
     expect(rows.at(-1)?.run_at).to.equal('2015-02-24T14:00:00Z');
   });
 
-  it('calibrates the probability of a decline with past declines, and stores it with the persistence forecast', () => {
+  it('stores the probability of a decline that follows from the served bounds, and the points of the benchmarks', () => {
     for (const row of made.forecasts) {
+      expect(row.decline_probability).to.equal(rounded(declineProbability(row) as number));
       expect(row.risk_score).to.equal(riskGradeOf(row.decline_probability as number, defaultRules));
-      expect(row.benchmark).to.be.a('number');
+      for (const point of [row.benchmark, row.ar1_nation, row.shrunk_mean]) expect(point).to.be.a('number');
     }
+  });
+
+  it('lets signals change only when the point has passed a threshold by the margin', () => {
+    const signalsOf = (rules: typeof input.rules) => makeRuns({ ...input, rules }).forecasts;
+    const changesIn = (rows: readonly Forecast[]) =>
+      rows.filter((row, i) => {
+        const before = rows.slice(0, i).findLast(({ cbsa }) => cbsa === row.cbsa);
+        return before && before.signal !== row.signal;
+      }).length;
+    const wide = { ...defaultRules, margin: 3 };
+    expect(changesIn(signalsOf(wide))).to.be.below(changesIn(signalsOf({ ...defaultRules, margin: 0 })));
+    for (const row of made.forecasts) {
+      const allowed = [undefined, 'expand', 'hold', 'contract'] as const;
+      expect(allowed.map((previous) => signalOf(row, defaultRules, previous))).to.include(row.signal);
+    }
+  });
+
+  it('continues the signals of the run that was served before the newest one', () => {
+    const rules = { ...defaultRules, margin: 100 };
+    const before = makeRuns({ ...input, rules, panel: cut(panel, 99), span: { last: 1 } });
+    const served = before.forecasts.map((row) => ({ ...row, signal: 'contract' as const }));
+    const kept = { runs: before.runs, forecasts: served };
+    const newest = (runs: Runs) => runs.forecasts.filter(({ run_id }) => run_id === 20144).map(({ signal }) => signal);
+    expect(newest(makeRuns({ ...input, rules, kept }))).to.deep.equal(Array(6).fill('contract'));
+    expect(newest(makeRuns({ ...input, rules }))).to.include('hold');
   });
 
   it('keeps earlier runs unchanged, and adds later outcomes to them', () => {
@@ -103,6 +129,7 @@ describe('makeRuns(input)', () => {
     expect(own?.model_version).to.equal('metro-momentum-1.0.0');
     expect(own?.notes).to.include(' HSN1F up to 2014-09. 6 of 6 markets');
     expect(own?.coefficients?.map(({ name }) => name)).to.deep.equal(['intercept', ...(own?.features ?? [])]);
+    expect(own?.inputs?.map(({ name }) => name)).to.include.members(['average', 'new_home_sales']);
     const [other] = makeRuns({ ...byDefault, panel, span: { last: 1 } }).runs;
     expect(other?.model_version).to.equal('pooled-momentum-1.0.0');
     expect(other?.notes).to.match(

@@ -10,7 +10,7 @@ describe('findModel(name)', () => {
   it('suggests the nearest name for a mistyped one', () => {
     expect(() => findModel('pooled-momentun')).to.throw(
       OperatorError,
-      'There is no forecast model "pooled-momentun". Did you mean "pooled-momentum"? Choose one of: metro-momentum, pooled-momentum, persistence.',
+      'There is no forecast model "pooled-momentun". Did you mean "pooled-momentum"? Choose one of: metro-momentum, pooled-momentum, persistence, ar1-nation, shrunk-mean.',
     );
   });
 });
@@ -18,6 +18,6 @@ describe('findModel(name)', () => {
 describe('models', () => {
   it('have unique names that are valid on a command line', () => {
     expect(new Set(models.map(({ name }) => name)).size).to.equal(models.length);
-    for (const { name } of models) expect(name).to.match(/^[a-z]+(-[a-z]+)*$/);
+    for (const { name } of models) expect(name).to.match(/^[a-z]+[0-9]?(-[a-z]+)*$/);
   });
 });

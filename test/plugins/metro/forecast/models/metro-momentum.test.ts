@@ -4,7 +4,7 @@ import { metroMomentum } from '../../../../../plugins/metro/forecast/models/metr
 import { distanceKm } from '../../../../../plugins/metro/forecast/models/regional-growth.js';
 import type { Panel } from '../../../../../plugins/metro/forecast/panel.js';
 import { walk } from '../../../../../plugins/metro/forecast/walk.js';
-import { quarterOf } from '../../../../../plugins/metro/periods.js';
+import { quarterStart } from '../../../../../plugins/metro/periods.js';
 import { cut, madeUpMetroPanel } from '../panels.js';
 
 const options = { minValues: 20 };
@@ -72,14 +72,20 @@ const byDefinition = (panel: Panel) => {
       (sumOf(seen.map((j) => K(i, j) * weight(j))) + 0.05)
     );
   };
-  const sales = (quarter: number) => {
-    const months = (panel.macro.get('HSN1F') ?? []).filter(({ start }) => quarterOf(start) === quarter);
-    return meanOf(months.map(({ value }) => value));
+  /** The smoothed log of sales as of the month that is `lag` months before the newest one known at the quarter. */
+  const sales = (t: number, lag: number) => {
+    const end = quarterStart(panel.firstQuarter + t + 1);
+    const months = (panel.macro.get('HSN1F') ?? []).filter(({ start }) => start < end);
+    const number = (day: string) => Number(day.slice(0, 4)) * 12 + Number(day.slice(5, 7));
+    const newest = number(months.at(-1)?.start ?? '');
+    const terms = months.flatMap(({ start, value }) => {
+      const k = newest - lag - number(start);
+      return k >= 0 && k < 24 ? [{ weight: (k + 1) * 0.75 ** k, log: Math.log(value) }] : [];
+    });
+    return sumOf(terms.map(({ weight, log }) => weight * log)) / sumOf(terms.map(({ weight }) => weight));
   };
   const h = (k: number, t: number) => {
-    const quarter = panel.firstQuarter + t;
-    const newest = there(sales(quarter)) ? quarter : quarter - 1;
-    const growth = 100 * Math.log(sales(newest) / sales(newest - k));
+    const growth = 100 * (sales(t, 0) - sales(t, 3 * k));
     return there(growth) ? growth : 0;
   };
   const x = (i: number, t: number): number[] => {
@@ -230,13 +236,34 @@ describe('metro-momentum', () => {
     }
   });
 
-  it('treats unknown sales as unchanged, and uses sales one quarter late', () => {
+  it('treats unknown sales as unchanged, and measures growth from the newest month', () => {
     const without = [...walk(metroMomentum, { ...panel, macro: new Map() }, options)];
     expect(at(without, 99).coefficients).to.include({ new_home_sales_2q: 0, new_home_sales_4q_x_growth_20q: 0 });
     const sales = panel.macro.get('HSN1F') ?? [];
     const late = { ...panel, macro: new Map([['HSN1F', sales.filter(({ start }) => start < '2013-10-01')]]) };
-    expect(at([...walk(metroMomentum, late, options)], 94)).to.deep.equal(at(origins, 94));
-    expect(at([...walk(metroMomentum, late, options)], 96).point).to.not.deep.equal(at(origins, 96).point);
+    const point = at([...walk(metroMomentum, late, options)], 95).point[0] as number;
+    expect(at(origins, 95).point[0]).to.be.closeTo(point, 0.5).and.not.equal(point);
+  });
+
+  it('splits each point into contributions of its inputs that sum to it', () => {
+    const { point, contributions = {} } = at(origins, 99);
+    expect(Object.keys(contributions)).to.deep.equal([
+      ...['average', 'growth_4q', 'neighbour_growth_1q', 'growth_20q', 'new_home_sales'],
+    ]);
+    for (const [market, value] of point.entries()) {
+      const sum = sumOf(Object.values(contributions).map((values) => at(values, market)));
+      expect(sum).to.be.closeTo(value, 1e-9);
+    }
+  });
+
+  it('changes its points little when the newest month of sales is revised by 10%', () => {
+    const sales = panel.macro.get('HSN1F') ?? [];
+    const revised = sales.map((month, i) => (i === sales.length - 1 ? { ...month, value: 1.1 * month.value } : month));
+    const after = at([...walk(metroMomentum, { ...panel, macro: new Map([['HSN1F', revised]]) }, options)], 99);
+    const changes = [...after.point].map((value, market) =>
+      Math.abs(value - (at(origins, 99).point[market] as number)),
+    );
+    expect(meanOf(changes)).to.be.within(1e-6, 0.4);
   });
 });
 

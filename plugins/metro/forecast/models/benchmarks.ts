@@ -1,0 +1,115 @@
+/** The benchmarks that the model is compared with. Each can also be chosen as a model. */
+import { type ForecastModel, HORIZON_QUARTERS } from '../model.js';
+import { createLeastSquares } from './least-squares.js';
+import { createLogHistory, toPercent } from './log-history.js';
+import { withScaledErrorInterval } from './scaled-error-interval.js';
+
+/** A quarter as benchmarks see it. Growth is 100 x the difference of logs over the last 4 quarters; `NaN` if unknown. */
+interface Quarter {
+  readonly growth: Float64Array;
+  /** Mean growth over the markets. */
+  readonly nation: number;
+  /** The growth over the 4 quarters that end now, of published values only. */
+  readonly outcomes: Float64Array;
+}
+
+/** Forecasts the log growth over the next 4 quarters, by market. */
+type Rule = (quarter: Quarter) => Float64Array;
+
+const meanOf = (values: Float64Array): { readonly sum: number; readonly count: number } => {
+  const known = values.filter((value) => !Number.isNaN(value));
+  return { sum: known.reduce((total, value) => total + value, 0), count: known.length };
+};
+
+/**
+ * Makes a model of a rule. Gaps inside a series are interpolated in logs. A market without a value at the quarter, or
+ * with too few values, is not forecast.
+ */
+const benchmark = (
+  model: Pick<ForecastModel, 'name' | 'summary' | 'features'>,
+  createRule: () => Rule,
+): ForecastModel => ({
+  ...model,
+  version: '1.0.0',
+  series: [],
+  needsCentres: false,
+  start(markets, { minValues }) {
+    const history = createLogHistory(markets.length);
+    const published: Float64Array[] = [];
+    const rule = createRule();
+    return withScaledErrorInterval(markets.length, (levels) => {
+      history.push(levels);
+      const now = history.length - 1;
+      const logs = levels.map((level) => 100 * Math.log(level));
+      published.push(logs);
+      const since = (then: Float64Array | undefined) => logs.map((log, market) => log - (then?.[market] ?? Number.NaN));
+      const growth = since(now < HORIZON_QUARTERS ? undefined : history.at(now - HORIZON_QUARTERS));
+      const { sum, count } = meanOf(growth);
+      return rule({ growth, nation: sum / count, outcomes: since(published[now - HORIZON_QUARTERS]) }).map(
+        (forecast, market) => ((history.counts[market] as number) < minValues ? Number.NaN : toPercent(forecast)),
+      );
+    });
+  },
+});
+
+/**
+ * Persistence, the "naive" or random-walk forecast of growth: the last 12-month change. Source: Hyndman and
+ * Athanasopoulos, "Forecasting: Principles and Practice", 3rd edition, section 5.2.
+ */
+export const persistence = benchmark(
+  {
+    name: 'persistence',
+    summary: 'Benchmark: the last 12-month change, unchanged.',
+    features: ['growth_12m'],
+  },
+  () =>
+    ({ growth }) =>
+      growth,
+);
+
+/**
+ * First-order autoregression with the nation: y = b [1, g, n], with g the market's growth over the last 4 quarters and n
+ * its mean over all markets. b is estimated by pooled least squares from all outcomes published so far.
+ */
+export const ar1Nation = benchmark(
+  {
+    name: 'ar1-nation',
+    summary: "Benchmark: first-order autoregression on the growth of the metro and the nation's.",
+    features: ['growth_12m', 'national_growth_12m'],
+  },
+  () => {
+    const fit = createLeastSquares(3);
+    const pending: (readonly [Float64Array, number])[] = [];
+    return ({ growth, nation, outcomes }) => {
+      const [then, nationThen] = pending[pending.push([growth, nation]) - 1 - HORIZON_QUARTERS] ?? [];
+      for (const [market, value] of (then ?? []).entries()) {
+        const outcome = outcomes[market] as number;
+        if (!Number.isNaN(value) && !Number.isNaN(outcome))
+          fit.add(Float64Array.of(1, value, nationThen as number), outcome);
+      }
+      const [b0 = Number.NaN, b1 = 0, b2 = 0] = fit.solve() ?? [];
+      return growth.map((value) => b0 + b1 * value + b2 * nation);
+    };
+  },
+);
+
+/** Weights of the market's growth, of the nation's, and of the mean over all markets and quarters so far. */
+const [OWN, NATION, LONG_RUN] = [0.5, 0.3, 0.2];
+
+/** Growth of the market, shrunk toward that of the nation and the mean of all quarters so far, with fixed weights. */
+export const shrunkMean = benchmark(
+  {
+    name: 'shrunk-mean',
+    summary: 'Benchmark: 0.5 of the last 12-month change, 0.3 of that of the nation, and 0.2 of the long-run mean.',
+    features: ['growth_12m', 'national_growth_12m', 'mean_growth_12m'],
+  },
+  () => {
+    const all = { sum: 0, count: 0 };
+    return ({ growth, nation }) => {
+      const { sum, count } = meanOf(growth);
+      all.sum += sum;
+      all.count += count;
+      return growth.map((value) => OWN * value + NATION * nation + LONG_RUN * (all.sum / all.count));
+    };
+  },
+);
