@@ -123,6 +123,20 @@ export class ReadConnection {
     }
   }
 
+  /**
+   * Turns on the write-ahead log, so that readers do not block writers. A copy by `VACUUM INTO` has none. Without
+   * permission to write, nothing changes.
+   */
+  turnOnLog(): void {
+    try {
+      this.#db.exec('PRAGMA query_only = 0; PRAGMA journal_mode = WAL');
+    } catch (error) {
+      if (!/^SQLITE_(READONLY|CANTOPEN)/.test(codeOf(error as object))) throw storageError(this.#path, error);
+    } finally {
+      this.#db.exec('PRAGMA query_only = 1');
+    }
+  }
+
   unpin(): void {
     if (this.#db.inTransaction) this.#db.exec('COMMIT');
   }

@@ -196,6 +196,7 @@ class SqliteAdapter implements StorageAdapter {
       connection.close();
       return false;
     }
+    connection.turnOnLog();
     this.#catalog = connection;
     return true;
   }

@@ -93,5 +93,16 @@ export const selectAhead = (table: Table, { range: _, ...query }: Query, count: 
   };
 };
 
-export const selectKey = (table: Table): string =>
-  `SELECT json FROM ${indexed(table, table.orders[0]!)} WHERE ${table.orders[0]!.map((field) => `${columnOf(table, field)} = ?`).join(' AND ')}`;
+const keySelects = new WeakMap<Table, string>();
+
+/** The JSON of the row with a key. */
+export const selectKey = (table: Table): string => {
+  let sql = keySelects.get(table);
+  if (!sql) {
+    const [key] = table.orders as readonly [readonly string[]];
+    const conditions = key.map((field) => `${columnOf(table, field)} = ?`).join(' AND ');
+    sql = `SELECT json FROM ${indexed(table, key)} WHERE ${conditions}`;
+    keySelects.set(table, sql);
+  }
+  return sql;
+};

@@ -51,8 +51,15 @@ const create = async (path: string, content: string): Promise<boolean> => {
   }
 };
 
+/** A holder writes its name right after it has created the lock. */
+const EMPTY_MS = 1000;
+
 /** Whether the holder is a process of this machine that has ended. */
-const holderEnded = (content: string): boolean => {
+const holderEnded = async (lock: string, content: string): Promise<boolean> => {
+  if (content === '') {
+    const modified = (await stat(lock).catch(unlessMissing))?.mtimeMs;
+    return modified !== undefined && Date.now() - modified > EMPTY_MS;
+  }
   const [pid, host] = content.split(' ');
   if (host !== hostname() || !/^\d+$/.test(pid ?? '')) return false;
   try {
@@ -92,7 +99,7 @@ const waitFor = async (lock: string, content: string, staleMs: number): Promise<
       seen = held;
       since = performance.now();
     }
-    if (held !== undefined && (holderEnded(held) || performance.now() - since > staleMs))
+    if (held !== undefined && ((await holderEnded(lock, held)) || performance.now() - since > staleMs))
       await removeStale(lock, held, staleMs);
     else await delay(RETRY_MS * (0.5 + Math.random()));
   }
@@ -104,7 +111,12 @@ const takeOrRefuse = async (lock: string, content: string, staleMs: number): Pro
     const held = await read(lock);
     const modified = (await stat(lock).catch(unlessMissing))?.mtimeMs;
     if (held === undefined || modified === undefined) continue;
-    if (!holderEnded(held) && Date.now() - modified <= staleMs) {
+    const isEnded = await holderEnded(lock, held);
+    if (held === '' && !isEnded) {
+      await delay(RETRY_MS);
+      continue;
+    }
+    if (!isEnded && Date.now() - modified <= staleMs) {
       const [pid, host] = held.split(' ');
       throw new FileLockError(`Process ${pid} on ${host} holds the lock. If it has ended, remove ${lock}.`);
     }

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
-import { collections } from '../../adapters/conformance/fixture.js';
+import { collections, itemsOf, rowsWithCrowd } from '../../adapters/conformance/fixture.js';
 import sqlite from '../../adapters/sqlite/index.js';
 import type { Collection } from '../../core/contracts/dataset.js';
 import { systemClock } from '../../core/contracts/runtime.js';
@@ -21,6 +21,9 @@ export const contextIn = (
   changed: () => {},
   problem,
 });
+
+/** Rows whose publication takes a few hundred milliseconds. The labels of the items contain the version. */
+export const rowsToPublish = (version: string) => ({ ...rowsWithCrowd(), items: itemsOf(version) });
 
 type Publishing = StorageAdapter & Required<Pick<StorageAdapter, 'publish' | 'versions' | 'audit'>>;
 

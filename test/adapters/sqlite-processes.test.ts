@@ -1,0 +1,140 @@
+/** Several processes over one SQLite file: killed publishers, readers during publications, and backups. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { stat } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import Database from 'libsql';
+import { anotherDataset, crowd, datasetOf, FIRST_CREATED, items, itemsOf } from '../../adapters/conformance/fixture.js';
+import { find, versionOf, withSnapshot } from '../../adapters/conformance/instance.js';
+import { rowsToPublish, SqliteStore } from './sqlite-store.js';
+
+/** When to kill a publisher, as fractions of the duration of a publication. */
+const MOMENTS = [0.05, 0.3, 0.5, 0.7, 0.9, 0.95, 1, 1.1];
+
+const start = (name: string, ...values: readonly string[]) => {
+  const main = fileURLToPath(new URL(`./${name}.js`, import.meta.url));
+  const child = spawn(process.execPath, [main, ...values], { stdio: ['pipe', 'pipe', 'inherit'] });
+  return { child, ended: once(child, 'exit'), output: textOf(child) };
+};
+
+const textOf = async ({ stdout }: Pick<ChildProcess, 'stdout'>): Promise<string> => {
+  let text = '';
+  for await (const chunk of stdout!) text += chunk;
+  return text;
+};
+
+describe('several processes over one SQLite file', function () {
+  this.timeout(120_000);
+  let store: SqliteStore;
+  beforeEach(async () => {
+    store = await SqliteStore.create();
+  });
+  afterEach(() => store.remove());
+
+  const tablesIn = (): readonly string[] => {
+    const db = new Database(store.path);
+    const rows = db.prepare(`SELECT name FROM sqlite_schema WHERE name GLOB 'rows_*' AND type = 'table'`).raw().all();
+    db.close();
+    return (rows as string[][]).map(([name]) => name!);
+  };
+
+  it(`serve a complete version after SIGKILL of ${MOMENTS.length} publishers, and publish again`, async () => {
+    const observer = await store.opened();
+    await observer.publish(datasetOf('v0', FIRST_CREATED, rowsToPublish('v0')));
+    const startedAt = performance.now();
+    await observer.publish(datasetOf('measured', FIRST_CREATED, rowsToPublish('measured')));
+    const duration = performance.now() - startedAt;
+    for (const [i, moment] of MOMENTS.entries()) {
+      const before = versionOf(observer);
+      const { child, ended } = start('sqlite-publisher', store.folder, `killed-${i}`);
+      await once(child.stdout!, 'data');
+      await delay(moment * duration);
+      child.kill('SIGKILL');
+      await ended;
+      const when = `killed at ${moment} of ${Math.round(duration)} ms`;
+      const { version } = (await observer.versions.list()).find(({ current }) => current)!;
+      expect([before, `killed-${i}`], when).to.include(version);
+      await observer.ping();
+      const other = await store.opened();
+      for (const adapter of [other]) {
+        await withSnapshot({ adapter }, async (snapshot) => {
+          expect(snapshot.version, when).to.equal(version);
+          expect(await find(snapshot, items), when).to.deep.equal(itemsOf(version));
+        });
+      }
+      await observer.publish(anotherDataset(`next-${i}`, FIRST_CREATED));
+      expect(versionOf(observer)).to.equal(`next-${i}`);
+      const versions = (await observer.versions.list()).length;
+      expect(tablesIn(), `no tables are left over, ${when}`).to.have.length(versions * 5);
+    }
+    const { faults, notes } = await observer.audit.verify();
+    expect({ faults, notes }).to.deep.equal({ faults: [], notes: [] });
+  });
+
+  it('read whole versions without an error while others are published and deleted', async () => {
+    const publisher = await store.opened();
+    await publisher.publish(datasetOf('v0', FIRST_CREATED, rowsToPublish('v0')));
+    const readers = [start('sqlite-reader', store.folder), start('sqlite-reader', store.folder)];
+    try {
+      await Promise.all(readers.map(({ child }) => once(child.stdout!, 'data')));
+      for (const version of ['v1', 'v2', 'v3', 'v4', 'v5']) {
+        await publisher.publish(datasetOf(version, FIRST_CREATED, rowsToPublish(version)));
+        await publisher.versions.prune(1);
+        await delay(100);
+      }
+      for (const { child } of readers) child.stdin!.end();
+      for (const { output } of readers) {
+        const [, line = ''] = (await output).split('\n');
+        const { reads, versions, errors } = JSON.parse(line);
+        expect(errors).to.deep.equal([]);
+        expect(reads).to.be.above(10);
+        expect(versions).to.be.above(1);
+      }
+    } finally {
+      for (const { child } of readers) child.kill('SIGKILL');
+    }
+    expect(tablesIn()).to.have.length(5);
+    // The space of deleted versions is used again.
+    expect((await stat(store.path)).size).to.be.below(5 * 8_000_000);
+  });
+
+  it('keep a snapshot readable after another process has deleted its version', async () => {
+    const reader = await store.opened();
+    await reader.publish(datasetOf('v0', FIRST_CREATED, rowsToPublish('v0')));
+    const held = reader.snapshot();
+    const batches = held.find('crowd', { order: crowd.key })[Symbol.asyncIterator]();
+    let count = ((await batches.next()).value as readonly object[]).length;
+    const { output } = start('sqlite-publisher', store.folder, 'v1');
+    expect(await output).to.include('published');
+    const db = new Database(store.path);
+    db.exec('DELETE FROM version WHERE id = 1; DROP TABLE rows_1_0; DROP TABLE rows_1_4');
+    db.close();
+    await delay(100);
+    expect(versionOf(reader)).to.equal('v1');
+    for (let batch = await batches.next(); !batch.done; batch = await batches.next()) count += batch.value.length;
+    expect(count).to.equal(50_000);
+    expect(await find(held, items)).to.deep.equal(itemsOf('v0'));
+    held.release();
+  });
+
+  it('back up the file during a publication: VACUUM INTO copies the version that is current', async () => {
+    const publisher = await store.opened();
+    await publisher.publish(datasetOf('v0', FIRST_CREATED, rowsToPublish('v0')));
+    const publishing = publisher.publish(datasetOf('v1', FIRST_CREATED, rowsToPublish('v1')));
+    const db = new Database(store.path);
+    db.exec(`VACUUM INTO '${store.folder}/backup.db'`);
+    db.close();
+    await publishing;
+    const restored = store.adapter(undefined, 'backup.db');
+    await restored.open();
+    await withSnapshot({ adapter: restored }, async (snapshot) => {
+      expect(snapshot.version).to.equal('v0');
+      expect(await find(snapshot, items)).to.deep.equal(itemsOf('v0'));
+    });
+    await restored.publish(datasetOf('v2', FIRST_CREATED, rowsToPublish('v2')));
+    expect(versionOf(restored)).to.equal('v2');
+    expect((await restored.audit.verify()).faults).to.deep.equal([]);
+  });
+});
