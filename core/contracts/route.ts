@@ -99,8 +99,6 @@ export interface DataRoute<Input = Record<string, never>> extends RouteBase<Inpu
    * Not called for cached responses.
    */
   readonly normalizeIn?: (input: Input, snapshot: SnapshotReader) => Promise<Input>;
-  /** Whether the list can be sent as Parquet. Each property of a row must have one scalar type. Default: false. */
-  readonly parquet?: boolean;
   /** Whether the route has the parameter `as_of`. The handler then gets the snapshot of that date. Default: false. */
   readonly vintages?: boolean;
   /**

@@ -5,7 +5,7 @@ import { compileSchema } from '../validation/compile-schema.js';
 import { isObject } from '../validation/json.js';
 import { pointerPath, valueAt } from '../validation/path.js';
 import { type Members, memberErrors } from './check-members.js';
-import { declaredHeaders, frameworkParameters, listColumns, parquetColumns } from './route-defaults.js';
+import { declaredHeaders, frameworkParameters, listColumns } from './route-defaults.js';
 
 /** The errors of `foundIn`. Each message names the route. Operations that the service does not have are ignored. */
 export const linkErrors = (route: Route, routes: readonly Route[]): string[] =>
@@ -38,7 +38,6 @@ const ROUTE: Members = {
   description: 'string?',
   key: 'boolean?',
   vintages: 'boolean?',
-  parquet: 'boolean?',
   columns: 'function?',
   normalize: 'function?',
   normalizeIn: 'function?',
@@ -114,14 +113,6 @@ export const routeErrors = (route: Route): string[] => {
   }
   if (route.kind === 'data' && route.columns && !listColumns(route)) {
     report('columns needs a list: the response must be {data: [...]} of objects, with no other property');
-  }
-  if (route.kind === 'data' && route.parquet && !listColumns(route)) {
-    report('parquet needs a list: the response must be {data: [...]} of objects, with no other property');
-  }
-  const typed = parquetColumns(route);
-  for (const column of (typed && listColumns(route)) ?? []) {
-    if (typed?.some(({ name }) => name === column)) continue;
-    report(`parquet: the schema of "${column}" must have one type: ${TYPES.join(', ')}, or one of them and null`);
   }
   for (const kind of Array.isArray(route.errors) ? route.errors : []) {
     if (!members(kind ?? {}, ERROR, 'errors: ')) continue;

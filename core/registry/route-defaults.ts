@@ -26,26 +26,26 @@ const rowSchema = ({ kind, response }: Route): unknown => {
   return isList ? list['data']!['items'] : undefined;
 };
 
-const COLUMN_TYPES = ['string', 'date', 'date-time', 'integer', 'number', 'boolean'] as const;
+const SCALARS = ['string', 'date', 'date-time', 'integer', 'number', 'boolean'] as const;
 
-/** A column of a list that has one scalar type. */
+/** A column of a list. `json`: values of any other type, or of several types. */
 export interface TypedColumn {
   readonly name: string;
-  readonly type: (typeof COLUMN_TYPES)[number];
+  readonly type: (typeof SCALARS)[number] | 'json';
   /** Whether a row may omit it or have null. */
   readonly optional: boolean;
 }
 
-/** The columns of a route that supports Parquet, without columns of several types. Undefined for other routes. */
-export const parquetColumns = (route: Route): readonly TypedColumn[] | undefined => {
-  if (route.kind !== 'data' || !route.parquet) return undefined;
+/** The columns of a list with their types, in the order of `listColumns`. */
+export const typedColumns = (route: Route): readonly TypedColumn[] => {
   const row = rowSchema(route) as { readonly required?: readonly string[] } | undefined;
-  return Object.entries(propertiesOf(row) ?? {}).flatMap(([name, schema]) => {
+  return Object.entries(propertiesOf(row) ?? {}).map(([name, schema]) => {
     const types = [schema['type']].flat();
     const [scalar, ...others] = types.filter((type) => type !== 'null');
     const named = scalar === 'string' && /^date(-time)?$/.test(String(schema['format'])) ? schema['format'] : scalar;
-    const type = others.length === 0 ? COLUMN_TYPES.find((known) => known === named) : undefined;
-    return type ? { name, type, optional: types.includes('null') || !row?.required?.includes(name) } : [];
+    const type = (others.length === 0 && SCALARS.find((known) => known === named)) || 'json';
+    const isNullable = scalar === undefined || types.length > 1 + others.length;
+    return { name, type, optional: isNullable || !row?.required?.includes(name) };
   });
 };
 
@@ -69,10 +69,7 @@ export const FORMATS = {
   json: { mediaType: 'application/json; charset=utf-8', isAvailable: () => true },
   csv: { mediaType: 'text/csv; charset=utf-8; header=present', isAvailable: isList },
   ndjson: { mediaType: 'application/x-ndjson; charset=utf-8', isAvailable: isList },
-  parquet: {
-    mediaType: 'application/vnd.apache.parquet',
-    isAvailable: (route: Route) => parquetColumns(route) !== undefined,
-  },
+  parquet: { mediaType: 'application/vnd.apache.parquet', isAvailable: isList },
 } as const satisfies Readonly<
   Record<string, { readonly mediaType: string; readonly isAvailable: (route: Route) => boolean }>
 >;

@@ -53,6 +53,11 @@ const TYPES: Readonly<Record<TypedColumn['type'], ColumnType>> = {
     element: { type: 'BOOLEAN' },
     valueOf: (value) => (typeof value === 'boolean' ? value : undefined),
   },
+  // Readers return the type JSON as bytes.
+  json: {
+    element: { type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' } },
+    valueOf: (value) => JSON.stringify(value),
+  },
 };
 
 /** A column as text: `value DOUBLE`. */

@@ -1,7 +1,7 @@
 /** The formats of a route: how each is written and documented. */
 import type { JsonSchema } from '../contracts/json-schema.js';
 import type { Route } from '../contracts/plugin.js';
-import { type FormatName, formatNames, listColumns, parquetColumns } from '../registry/route-defaults.js';
+import { type FormatName, formatNames, listColumns, typedColumns } from '../registry/route-defaults.js';
 import { csvFormat, type Format, jsonFormat, ndjsonFormat } from './formats.js';
 import { parquetFormat, parquetTypeName } from './parquet-format.js';
 
@@ -26,7 +26,7 @@ const BUILDERS: Readonly<Record<FormatName, (route: Route, csvFormulaGuard: bool
     schema: { type: 'string', description: 'One JSON object per line.' },
   }),
   parquet(route) {
-    const columns = parquetColumns(route)!;
+    const columns = typedColumns(route);
     const names = columns.map(parquetTypeName).join(', ');
     return {
       format: parquetFormat(columns),

@@ -30,13 +30,6 @@ const changes: readonly InterfaceChange[] = [
   {
     version: 'Unreleased',
     summary: 'Lists as Apache Parquet, with types: `format=parquet` or `Accept: application/vnd.apache.parquet`.',
-    operations: [
-      'listObservations',
-      'getForecastHistory',
-      'getForecastTrack',
-      'listForecastHistories',
-      'listForecastTracks',
-    ],
   },
   {
     version: 'Unreleased',

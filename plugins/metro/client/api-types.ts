@@ -493,12 +493,12 @@ interface SharedParameters {
   readonly after?: string;
   /** Core-based statistical area code of the market: exactly 5 digits. */
   readonly cbsa: string;
-  /** The format of the response. It overrides the header `Accept`. Default: JSON. */
-  readonly format?: 'json' | 'csv' | 'ndjson';
   /** Earliest period, inclusive. */
   readonly since?: string;
   /** Latest period, inclusive. */
   readonly until?: string;
+  /** The format of the response. It overrides the header `Accept`. Default: JSON. */
+  readonly format?: 'json' | 'csv' | 'ndjson' | 'parquet';
   /** Uses the snapshot that was current at the end of this day in UTC, instead of the newest one. The response is a 404 if the store no longer has that snapshot, or stores no earlier snapshots. */
   readonly as_of?: string;
 }
@@ -543,34 +543,22 @@ export interface Paths {
   };
   /** The past forecasts for one market */
   readonly '/forecasts/{cbsa}/history': {
-    readonly input: Pick<SharedParameters, 'cbsa' | 'since' | 'until' | 'as_of'> & {
-      /** The format of the response. It overrides the header `Accept`. Default: JSON. */
-      readonly format?: 'json' | 'csv' | 'ndjson' | 'parquet';
-    };
+    readonly input: Pick<SharedParameters, 'cbsa' | 'since' | 'until' | 'format' | 'as_of'>;
     readonly output: { readonly data: readonly ForecastHistory[] };
   };
   /** The past forecasts for one market, with realized values */
   readonly '/markets/{cbsa}/forecast-track': {
-    readonly input: Pick<SharedParameters, 'cbsa' | 'since' | 'until' | 'as_of'> & {
-      /** The format of the response. It overrides the header `Accept`. Default: JSON. */
-      readonly format?: 'json' | 'csv' | 'ndjson' | 'parquet';
-    };
+    readonly input: Pick<SharedParameters, 'cbsa' | 'since' | 'until' | 'format' | 'as_of'>;
     readonly output: { readonly data: readonly ForecastTrack[] };
   };
   /** The past forecasts for all markets */
   readonly '/forecast-history': {
-    readonly input: Pick<SharedParameters, 'since' | 'until' | 'as_of'> & {
-      /** The format of the response. It overrides the header `Accept`. Default: JSON. */
-      readonly format?: 'json' | 'csv' | 'ndjson' | 'parquet';
-    };
+    readonly input: Pick<SharedParameters, 'since' | 'until' | 'format' | 'as_of'>;
     readonly output: { readonly data: readonly AreaForecastHistory[] };
   };
   /** The past forecasts for all markets, with realized values */
   readonly '/forecast-track': {
-    readonly input: Pick<SharedParameters, 'since' | 'until' | 'as_of'> & {
-      /** The format of the response. It overrides the header `Accept`. Default: JSON. */
-      readonly format?: 'json' | 'csv' | 'ndjson' | 'parquet';
-    };
+    readonly input: Pick<SharedParameters, 'since' | 'until' | 'format' | 'as_of'>;
     readonly output: { readonly data: readonly AreaForecastTrack[] };
   };
   /** Every completed model run */
@@ -598,15 +586,13 @@ export interface Paths {
   };
   /** Observations of one series or several */
   readonly '/observations': {
-    readonly input: Pick<SharedParameters, 'since' | 'until' | 'as_of'> & {
+    readonly input: Pick<SharedParameters, 'since' | 'until' | 'format' | 'as_of'> & {
       /** Identifier of a macro series (see `/series`), or `metro_hpi` for the house price index of the metros. Separate several values by commas; rows then have a `series_id`. */
       readonly series_id: readonly string[];
       /** Restricts `metro_hpi` to these markets: codes of 5 digits, separated by commas. */
       readonly cbsa?: readonly string[];
       /** `level`: as published. `change`: difference from the previous period, or from the previous observation of daily and irregular series. `log`: natural logarithm. `yoy`: percent change from the same period of the previous year; from 52 weeks before for weekly series; from the last observation at or before the same date for daily and irregular ones. `real`: amounts of money and price indexes in prices of the month `base_period`, which is the newest month of CPIAUCSL. A longer period is divided by the mean of its months, and left out if one is missing. Values that cannot be computed are left out. Computed values have 8 decimals. */
       readonly units?: 'level' | 'change' | 'log' | 'yoy' | 'real';
-      /** The format of the response. It overrides the header `Accept`. Default: JSON. */
-      readonly format?: 'json' | 'csv' | 'ndjson' | 'parquet';
     };
     readonly output: { readonly data: readonly MacroObservation[] };
   };

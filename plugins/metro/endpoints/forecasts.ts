@@ -205,7 +205,6 @@ export default definePlugin({
     dataRoute({
       path: '/forecasts/{cbsa}/history',
       operationId: 'getForecastHistory',
-      parquet: true,
       vintages: true,
       summary: 'The past forecasts for one market',
       description:
@@ -227,7 +226,6 @@ export default definePlugin({
     dataRoute({
       path: '/markets/{cbsa}/forecast-track',
       operationId: 'getForecastTrack',
-      parquet: true,
       vintages: true,
       summary: 'The past forecasts for one market, with realized values',
       description: 'One row per completed run that scored the market, oldest first.',
@@ -246,7 +244,6 @@ export default definePlugin({
     dataRoute({
       path: '/forecast-history',
       operationId: 'listForecastHistories',
-      parquet: true,
       vintages: true,
       summary: 'The past forecasts for all markets',
       description: 'The rows of `/forecasts/{cbsa}/history` of all areas, by CBSA code, then oldest first.',
@@ -265,7 +262,6 @@ export default definePlugin({
     dataRoute({
       path: '/forecast-track',
       operationId: 'listForecastTracks',
-      parquet: true,
       vintages: true,
       summary: 'The past forecasts for all markets, with realized values',
       description: 'The rows of `/markets/{cbsa}/forecast-track` of all areas, by CBSA code, then oldest first.',

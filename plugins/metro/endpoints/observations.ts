@@ -163,7 +163,6 @@ export default definePlugin({
     dataRoute({
       path: '/observations',
       operationId: 'listObservations',
-      parquet: true,
       vintages: true,
       summary: 'Observations of one series or several',
       description:

@@ -99,7 +99,6 @@ describe('declarations of plugins', () => {
       withRoute({ response: { ...things.response, header: {} } }),
       'response: "header" is not known; did you mean "headers"',
     ],
-    ['parquet for a route that is not a list', withRoute({ parquet: true }), '/things', 'parquet needs a list'],
     ['columns for a route that is not a list', withRoute({ columns: () => ['a'] }), '/things', 'columns needs a list'],
     ['columns that are not a function', withRoute({ columns: ['a'] }), '"columns" must be a function'],
     ['errors that are not a list', withRoute({ errors: {} }), '"errors" must be a list'],

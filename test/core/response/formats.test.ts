@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { dataRoute, type Route } from '../../../core/contracts/plugin.js';
-import { listColumns, parquetColumns } from '../../../core/registry/route-defaults.js';
+import { listColumns, typedColumns } from '../../../core/registry/route-defaults.js';
 import { csvFormat, jsonFormat, ndjsonFormat } from '../../../core/response/formats.js';
 import { parseCsv } from '../../support/csv-parser.js';
 
@@ -62,9 +62,9 @@ describe('listColumns', () => {
   });
 });
 
-describe('parquetColumns', () => {
-  const declared = (properties: object, more: Partial<Route> = { parquet: true } as Partial<Route>) =>
-    parquetColumns(things(list({ ...object(properties), required: Object.keys(properties) }), more));
+describe('typedColumns', () => {
+  const declared = (properties: object) =>
+    typedColumns(things(list({ ...object(properties), required: Object.keys(properties) })));
 
   it('have the types of the schema, and are optional where null or absence is allowed', () => {
     const columns = declared({ a: { type: 'string', format: 'date' }, b: { type: ['number', 'null'] } });
@@ -72,17 +72,20 @@ describe('parquetColumns', () => {
       { name: 'a', type: 'date', optional: false },
       { name: 'b', type: 'number', optional: true },
     ]);
-    const lacking = things(list(object({ a: { type: 'string', format: 'email' } })), {
-      parquet: true,
-    } as Partial<Route>);
-    expect(parquetColumns(lacking)).to.deep.equal([{ name: 'a', type: 'string', optional: true }]);
+    const lacking = things(list(object({ a: { type: 'string', format: 'email' } })));
+    expect(typedColumns(lacking)).to.deep.equal([{ name: 'a', type: 'string', optional: true }]);
   });
-  for (const schema of [{}, { type: 'array' }, { type: 'object' }, { type: ['string', 'number'] }, { type: 'null' }]) {
-    it(`have no column of ${JSON.stringify(schema)}`, () => expect(declared({ a: schema })).to.deep.equal([]));
+  for (const [schema, optional] of [
+    [{}, true],
+    [{ type: 'array' }, false],
+    [{ type: 'object' }, false],
+    [{ type: ['object', 'null'] }, true],
+    [{ type: ['string', 'number'] }, false],
+    [{ type: 'null' }, true],
+  ] as const) {
+    it(`are JSON for ${JSON.stringify(schema)}`, () =>
+      expect(declared({ a: schema })).to.deep.equal([{ name: 'a', type: 'json', optional }]));
   }
-  it('are undefined if the route does not declare parquet', () => {
-    expect(declared({ a: { type: 'string' } }, {})).to.equal(undefined);
-  });
 });
 
 describe('csvFormat', () => {

@@ -15,6 +15,7 @@ const values: Readonly<Record<TypedColumn['type'], fc.Arbitrary<unknown>>> = {
   integer: fc.maxSafeInteger(),
   number: fc.double({ noNaN: true, noDefaultInfinity: true }),
   boolean: fc.boolean(),
+  json: fc.array(fc.oneof(fc.string(), fc.integer(), fc.constant(null))),
 };
 const TYPES = Object.keys(values) as TypedColumn['type'][];
 const some = (type: TypedColumn['type'], optional = false): TypedColumn => ({ name: 'a', type, optional });
@@ -37,10 +38,15 @@ const table = fc
     }));
   });
 
-/** The values as in JSON, null for absent ones. */
+/** The values as in JSON, null for absent ones, and arrays as texts. */
 const inJson = (columns: readonly TypedColumn[], rows: readonly object[]) =>
   (JSON.parse(JSON.stringify(rows)) as Record<string, unknown>[]).map((row) =>
-    Object.fromEntries(columns.map(({ name }) => [name, row[name] ?? null])),
+    Object.fromEntries(
+      columns.map(({ name, type }) => {
+        const value = row[name] ?? null;
+        return [name, type === 'json' && value !== null ? JSON.stringify(value) : value];
+      }),
+    ),
   );
 
 describe('parquetFormat', () => {
@@ -82,6 +88,7 @@ describe('parquetFormat', () => {
       'integer INT64 OPTIONAL',
       'number DOUBLE REQUIRED',
       'boolean BOOLEAN OPTIONAL',
+      'json STRING REQUIRED',
     ]);
   });
 

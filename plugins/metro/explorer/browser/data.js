@@ -8,7 +8,7 @@ import { h } from '../../../pages/shared/dom.js';
 import { number } from '../../../pages/shared/format.js';
 import { catalog, HPI } from './catalog.js';
 
-/** @typedef {{ name: string, about: string, target: string, parquet?: boolean }} Collection */
+/** @typedef {{ name: string, about: string, target: string }} Collection */
 /** @typedef {readonly [extension: string, label: string, accept: string]} Format */
 
 /** @type {readonly Format[]} */
@@ -16,28 +16,16 @@ const FORMATS = [
   ['csv', 'CSV', 'text/csv'],
   ['ndjson', 'ndjson', 'application/x-ndjson'],
   ['json', 'JSON', 'application/json'],
+  ['parquet', 'Parquet', 'application/vnd.apache.parquet'],
 ];
-
-/** For lists that have Parquet. @type {Format} */
-const PARQUET = ['parquet', 'Parquet', 'application/vnd.apache.parquet'];
 
 /** @type {readonly Collection[]} */
 const COLLECTIONS = [
   { name: 'markets', about: 'Markets with their newest figures', target: '/markets' },
   { name: 'forecasts', about: 'Forecasts of the newest run', target: '/forecasts' },
-  {
-    name: 'forecast-track',
-    about: 'All forecasts of all runs, with outcomes',
-    target: '/forecast-track',
-    parquet: true,
-  },
+  { name: 'forecast-track', about: 'All forecasts of all runs, with outcomes', target: '/forecast-track' },
   { name: 'forecast-runs', about: 'Runs: model, vintage, thresholds, coefficients', target: '/forecast-runs' },
-  {
-    name: 'index',
-    about: 'Index of all markets, every quarter',
-    target: `/observations?series_id=${HPI}`,
-    parquet: true,
-  },
+  { name: 'index', about: 'Index of all markets, every quarter', target: `/observations?series_id=${HPI}` },
   { name: 'series', about: 'Series: titles, units, sources, notes', target: '/series' },
   { name: 'areas', about: 'Areas: places, states, divisions', target: '/areas' },
 ];
@@ -51,7 +39,6 @@ const macroOf = (ids) =>
           name: 'macro-series',
           about: `Observations of the ${ids.length} other series`,
           target: `/observations?series_id=${ids.map(encodeURIComponent).join(',')}`,
-          parquet: true,
         },
       ];
 
@@ -104,7 +91,7 @@ export const dataView = async (_parameters, signal) => {
           {
             label: 'Download',
             name: 'downloads',
-            cell: (row) => [...FORMATS, ...(row.parquet ? [PARQUET] : [])].flatMap((format) => download(row, format)),
+            cell: (row) => FORMATS.flatMap((format) => download(row, format)),
           },
         ]),
       }).element,

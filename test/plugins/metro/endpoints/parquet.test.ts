@@ -41,6 +41,16 @@ const TRACK = [
 ];
 const OBSERVATION = ['period_start DATE REQUIRED', 'value DOUBLE REQUIRED', 'cbsa STRING OPTIONAL'];
 
+const MARKET = [
+  'id INT64 OPTIONAL',
+  'cbsa STRING REQUIRED',
+  'name STRING REQUIRED',
+  'signal STRING OPTIONAL',
+  'risk_score STRING OPTIONAL',
+  'yoy_price DOUBLE OPTIONAL',
+  'forecast_12m DOUBLE OPTIONAL',
+];
+
 const LISTS: Readonly<Record<string, readonly string[]>> = {
   '/observations?series_id=metro_hpi': OBSERVATION,
   '/observations?series_id=UNRATE&since=2999-01-01': OBSERVATION,
@@ -49,6 +59,18 @@ const LISTS: Readonly<Record<string, readonly string[]>> = {
     ...OBSERVATION,
     'deflator STRING OPTIONAL',
     'base_period DATE OPTIONAL',
+  ],
+  '/markets?': MARKET,
+  '/series?': [
+    ...['series_id', 'title', 'kind', 'geography', 'cadence', 'source', 'units'].map(
+      (name) => `${name} STRING REQUIRED`,
+    ),
+    'seasonal_adjustment STRING OPTIONAL',
+    'observation_start DATE OPTIONAL',
+    'observation_end DATE OPTIONAL',
+    'last_updated TIMESTAMP OPTIONAL',
+    'notes STRING OPTIONAL',
+    'supported_units STRING REQUIRED',
   ],
   [`/forecasts/${HOUSTON}/history?since=2020-01-01`]: RUN,
   [`/markets/${HOUSTON}/forecast-track?`]: TRACK,
@@ -72,7 +94,8 @@ const expectedRows = (rows: readonly Row[], columns: readonly string[]): Row[] =
       columns.map((column) => {
         const [name = '', type] = column.split(' ');
         const value = row[name] ?? null;
-        return [name, type === 'TIMESTAMP' ? new Date(value as string).toISOString() : value];
+        if (type === 'TIMESTAMP') return [name, new Date(value as string).toISOString()];
+        return [name, Array.isArray(value) ? JSON.stringify(value) : value];
       }),
     ),
   );
@@ -165,17 +188,21 @@ describe('format=parquet', function () {
     }
   });
 
-  it('is a 400 that lists the formats, or a 406 with `Accept`, for nested values and for other than lists', async () => {
-    for (const [list, advice] of [
-      ['/forecast-runs', 'must be one of json, csv, ndjson'],
-      ['/markets', 'must be one of json, csv, ndjson'],
-      [`/markets/${HOUSTON}`, 'is not known'],
-    ]) {
-      const { status, json } = await service.get(`${list}?format=parquet`);
-      expect([status, json.details[0].name], list).to.deep.equal([400, 'format']);
-      expect(json.details[0].message ?? JSON.stringify(json.details), list).to.include(advice);
-      expect((await service.get(list!, { headers: { Accept: TYPE } })).status, list).to.equal(406);
+  it('has nested values as JSON', async () => {
+    const { rows, columns } = await readParquet((await service.get('/forecast-runs?format=parquet')).bytes);
+    const { data } = (await service.get('/forecast-runs')).json;
+    for (const name of ['features', 'rules', 'coefficients']) {
+      expect(columns).to.include(`${name} STRING ${name === 'coefficients' ? 'REQUIRED' : 'OPTIONAL'}`);
+      const parsed = rows.map((row) => JSON.parse(String((row as Row)[name])));
+      expect(parsed).to.deep.equal(data.map((row: Row) => row[name]));
     }
+  });
+
+  it('is a 400 or, with `Accept`, a 406 for other than lists', async () => {
+    const one = `/markets/${HOUSTON}`;
+    const { status, json } = await service.get(`${one}?format=parquet`);
+    expect([status, json.details[0].name]).to.deep.equal([400, 'format']);
+    expect((await service.get(one, { headers: { Accept: TYPE } })).status).to.equal(406);
     const misspelt = await service.get('/forecast-track?format=parqet');
     expect([misspelt.status, misspelt.text.includes('parquet')]).to.deep.equal([400, true]);
   });
