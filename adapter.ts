@@ -38,6 +38,7 @@ export { type DirectoryManifest, descriptionOf, MANIFEST_FILE } from './core/dat
 export { jsonRows } from './core/data/packed-documents.js';
 export { momentAfter, publicationTime, readable } from './core/data/publishing.js';
 export { compareBy, compareScalars } from './core/data/scalars.js';
+export { type CsvRecord, CsvSplitter } from './core/data/table/csv.js';
 export { checkDataset, DatasetCheck } from './core/data/validate.js';
 export { type Batches, writeDirectory } from './core/data/write-directory.js';
 export {

@@ -18,7 +18,7 @@ const COMMANDS = {
   init: () => import('./commands/init.js'),
   keys: () => import('./commands/keys.js'),
   import: () => import('./commands/import.js'),
-  'import-csv': () => import('./commands/import-csv.js'),
+  'import-table': () => import('./commands/import-table.js'),
   forecast: () => import('./commands/forecast.js'),
   validate: () => import('./commands/validate.js'),
   publish: () => import('./commands/publish.js'),
@@ -32,6 +32,9 @@ const COMMANDS = {
 
 type CommandName = keyof typeof COMMANDS;
 
+/** Other names of commands. */
+const ALIASES: Readonly<Record<string, CommandName>> = { 'import-csv': 'import-table' };
+
 const NAMES = Object.keys(COMMANDS) as CommandName[];
 
 /**
@@ -39,7 +42,7 @@ const NAMES = Object.keys(COMMANDS) as CommandName[];
  */
 export const commandsIn = (argv: readonly string[]): readonly CommandName[] => {
   if (argv.length === 3 && /^(-V|--version)$/.test(argv[2]!)) return [];
-  const named = NAMES.filter((name) => argv.includes(name));
+  const named = NAMES.filter((name) => argv.some((word) => word === name || ALIASES[word] === name));
   return named.length === 0 || named.includes('completion') ? NAMES : named;
 };
 

@@ -72,7 +72,7 @@ const manifestIn = async (directory: string): Promise<DirectoryManifest | null |
   }
 };
 
-const sha256Of = async (path: string): Promise<string> => {
+export const sha256Of = async (path: string): Promise<string> => {
   const file = await openRegular(path);
   const hash = createHash('sha256');
   await pipeline(file.createReadStream(), hash);

@@ -39,7 +39,7 @@ export const readDeclarations = (directory: string): Collection[] => {
   const files = reading(directory, () => readdirSync(directory)).filter((name) => name.endsWith(DECLARATION));
   if (files.length === 0) {
     throw new OperatorError(
-      `${directory} has no file NAME${DECLARATION}, which declares a table; "metro-forecast import-csv" writes one`,
+      `${directory} has no file NAME${DECLARATION}, which declares a table; "metro-forecast import-table" writes one`,
     );
   }
   return files.sort().map((file) => declarationIn(join(directory, file)));

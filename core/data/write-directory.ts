@@ -36,6 +36,9 @@ interface WriteOptions {
   readonly repair?: boolean;
 }
 
+/** Describes the dataset when the files of all its collections are known, with their digests. */
+type Describe = (files: Readonly<Record<string, CollectionFile>>) => Manifest | Promise<Manifest>;
+
 export interface ManifestChange {
   /** Undefined if it is missing or damaged. */
   readonly previous: DirectoryManifest | undefined;
@@ -56,6 +59,7 @@ const STALE_MS = 60_000;
  * Other collections of the directory are kept. Files of the previous version stay, because readers may have just opened
  * it; older files are removed. If anything fails, the written files are removed and nothing else changes.
  * @param path created if it does not exist
+ * @param manifest or a function that is called when the rows are written, such as one that derives the version from them
  * @throws OperatorError if a file or the directory cannot be written
  * @throws StorageError `conflict` if another process is writing, or if this version exists with other content;
  *   `invalid_dataset` if the manifest or a number cannot be written, or if the old manifest cannot be read or repaired;
@@ -64,11 +68,11 @@ const STALE_MS = 60_000;
  */
 export const writeDirectory = async (
   path: string,
-  manifest: Manifest,
+  manifest: Manifest | Describe,
   collections: Readonly<Record<string, Batches>>,
   options: WriteOptions = {},
 ): Promise<DirectoryManifest> => {
-  assertWritable(manifest, Object.keys(collections));
+  assertWritable(typeof manifest === 'function' ? undefined : manifest, Object.keys(collections));
   const made = await makeDirectory(path);
   try {
     const write = (confirm: () => Promise<void>) => replace(path, manifest, collections, options, confirm);
@@ -117,8 +121,8 @@ const removeEmpty = async (path: string, made: string): Promise<void> => {
   }
 };
 
-const assertWritable = (manifest: Manifest, names: readonly string[]): void => {
-  const errors = manifestErrors({ ...descriptionOf(manifest), collections: {} }).map(formatDataError);
+const assertWritable = (manifest: Manifest | undefined, names: readonly string[]): void => {
+  const errors = manifest ? manifestErrors({ ...descriptionOf(manifest), collections: {} }).map(formatDataError) : [];
   for (const name of names) {
     if (!COLLECTION.test(name)) errors.push(`the collection name "${name}" must match ${COLLECTION.source}`);
   }
@@ -128,7 +132,7 @@ const assertWritable = (manifest: Manifest, names: readonly string[]): void => {
 
 const replace = async (
   path: string,
-  manifest: Manifest,
+  manifest: Manifest | Describe,
   collections: Readonly<Record<string, Batches>>,
   { onProgress, signal, beforeCommit, repair = false }: WriteOptions,
   confirm: () => Promise<void>,
@@ -149,7 +153,9 @@ const replace = async (
     }
     const files: Record<string, CollectionFile> = { ...previous?.collections };
     for (const [name, { file, rows, sha256 }] of Object.entries(written)) files[name] = { file, rows, sha256 };
-    next = { ...descriptionOf(manifest), collections: files };
+    const described = typeof manifest === 'function' ? await manifest(files) : manifest;
+    assertWritable(described, []);
+    next = { ...descriptionOf(described), collections: files };
     assertOwnVersion(path, next, previous, repair);
     await beforeCommit?.({ previous, isDamaged, next });
     assertWanted();
@@ -214,8 +220,16 @@ const removeUnused = async (path: string, manifests: readonly DirectoryManifest[
   }
 };
 
+/** Rows as NDJSON: lines of JSON without spaces, each with its end. */
+export interface NdjsonBatch {
+  readonly text: string;
+  readonly rows: number;
+}
+
+type Batch = readonly object[] | NdjsonBatch;
+
 /** Rows in key order, in batches of any size. */
-export type Batches = Iterable<readonly object[]> | AsyncIterable<readonly object[]>;
+export type Batches = Iterable<Batch> | AsyncIterable<Batch>;
 
 /** Rows of one write. */
 const STEP = 1000;
@@ -226,9 +240,15 @@ const refuseNumber = (collection: string, row: number, field: string): never => 
   throw new StorageError('invalid_dataset', message);
 };
 
-async function* texts(collection: string, batches: Batches): AsyncGenerator<{ text: string; rows: number }> {
+/** `rows` counts from the first row. */
+async function* texts(collection: string, batches: Batches): AsyncGenerator<NdjsonBatch> {
   let rows = 0;
   for await (const batch of batches) {
+    if ('text' in batch) {
+      rows += batch.rows;
+      yield { text: batch.text, rows };
+      continue;
+    }
     for (let start = 0; start < batch.length; start += STEP) {
       const lines = (batch.slice(start, start + STEP) as readonly Document[]).map((document) => {
         rows++;
@@ -260,8 +280,9 @@ const writeRows = async (
   try {
     await ownNewFile(temporary, handle, { like: join(directory, MANIFEST_FILE) });
     for await (const step of texts(collection, batches)) {
-      hash.update(step.text);
-      await handle.writeFile(step.text);
+      const bytes = Buffer.from(step.text);
+      hash.update(bytes);
+      await handle.writeFile(bytes);
       rows = step.rows;
       onWritten(rows);
     }

@@ -96,7 +96,7 @@ describe('a package with copies of built-in folders, and this package from its t
     this.timeout(120_000);
     await writeFile(join(folder, 'books.csv'), BOOKS);
     const args = [
-      'import-csv',
+      'import-table',
       'books.csv',
       '--to',
       'data',

@@ -126,7 +126,7 @@ const helpOf = (command: Command): string => {
   return REPEATED.reduce((text, repeated) => text.replace(repeated, ''), help.trimEnd());
 };
 
-const DATA_COMMANDS = /^metro-forecast (import|import-csv|import-table|forecast|validate|publish|snapshots)\b/;
+const DATA_COMMANDS = /^metro-forecast (import|import-table|forecast|validate|publish|snapshots)\b/;
 
 const cliPage = (title: string, intro: string, commands: readonly (readonly [string, Command])[]): string => {
   const parts = commands.map(([name, command]) => `## ${name}\n\n\`\`\`text\n${helpOf(command)}\n\`\`\``);

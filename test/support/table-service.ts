@@ -2,7 +2,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { register } from '../../cli/commands/import-csv.js';
+import { register } from '../../cli/commands/import-table.js';
 import { MemoryKeyStore } from '../../core/keys/memory-key-store.js';
 import { createApp } from '../../product.js';
 import { BROWSED } from './browser.js';

@@ -1,87 +1,59 @@
 /** Rows of a CSV file, each with its line number. */
+import { type CsvRecord, CsvSplitter } from 'metro-forecast-api/adapter';
 import type { ImportErrors } from './import-errors.js';
 
-export interface Row {
-  /** 1 for the first line of the file. */
-  readonly line: number;
-  readonly cells: readonly string[];
-}
+export type Row = CsvRecord;
 
-/** Parses lines that are one record each. */
-export type ParseLines = (lines: readonly string[]) => (readonly string[] | undefined)[];
-
-/**
- * A parser of files whose cells contain no line breaks. The record of a line is undefined if its quotes are wrong, so
- * that a quote that is missing costs one line and not the rest of the file.
- */
-export const lineParser = async (): Promise<ParseLines> => {
-  const { parse } = await import('csv-parse/sync');
-  const options = { relax_column_count: true, record_delimiter: '\n', trim: true };
-
-  const parseAll = (lines: readonly string[]): readonly (readonly string[])[] | undefined => {
-    try {
-      const records = parse(lines.join('\n'), options) as unknown as readonly (readonly string[])[];
-      const isWhole =
-        records.length === lines.length && records.every((cells) => !cells.some((cell) => cell.includes('\n')));
-      return isWhole ? records : undefined;
-    } catch {
-      return undefined;
-    }
-  };
-
-  // Parsing many lines together is fast. Around a wrong quote, they are parsed one by one.
-  const parseLines: ParseLines = (lines) => {
-    if (lines.length === 0) return [];
-    const records = parseAll(lines);
-    if (records) return [...records];
-    if (lines.length === 1) return [undefined];
-    const middle = lines.length >>> 1;
-    return [...parseLines(lines.slice(0, middle)), ...parseLines(lines.slice(middle))];
-  };
-  return parseLines;
-};
+/** Cells contain no line breaks, so that a quote that is missing costs one line and not the rest of the file. */
+const DIALECT = { separator: ',', quote: '"', lineEnd: '\n', isOneLine: true } as const;
 
 /** Limit in characters, far above any line of these formats. A file without line ends must not fill the memory. */
 const MAX_LINE = 64 * 1024;
 
-/** Yields the lines of UTF-8 text in batches, without byte order mark and line ends. */
-async function* readLines(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string[]> {
+const isBlank = ({ cells }: Row): boolean => cells.length === 1 && cells[0]!.trim() === '';
+
+/** The rows of a text, without line numbers or errors: rows with wrong quotes are left out. */
+export const rowsOf = (text: string): readonly Row[] => {
+  const splitter = new CsvSplitter(DIALECT);
+  return [...splitter.push(text), ...splitter.end()].filter((row) => !row.isMisquoted && !isBlank(row)).map(trimmed);
+};
+
+const trimmed = (row: Row): Row => ({ ...row, cells: row.cells.map((cell) => cell.trim()) });
+
+/** Yields UTF-8 text in parts, without byte order mark. A line that is too long becomes a line with a wrong quote. */
+async function* readText(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
-  let rest = '';
+  /** Length of the line that the text so far ends with. */
+  let length = 0;
   for await (const chunk of bytes) {
-    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
-    rest = lines.pop() as string;
-    yield lines;
-    // The line is bad because of its length. The rest of it is skipped.
-    if (rest.length > MAX_LINE) rest = rest.slice(0, MAX_LINE + 1);
+    const text = decoder.decode(chunk, { stream: true });
+    const last = text.lastIndexOf('\n');
+    const first = text.indexOf('\n');
+    const isLong = length > MAX_LINE;
+    length = last === -1 ? length + text.length : text.length - last - 1;
+    // The rest of a line that is too long is skipped.
+    if (!isLong) yield length > MAX_LINE ? `${text}"` : text;
+    else if (first !== -1) yield text.slice(first);
   }
-  yield [rest + decoder.decode()];
+  yield decoder.decode();
 }
 
 /**
- * Yields rows in batches. A row ends with its line, also inside quotes: the files read here have no cells with line
- * breaks. Blank lines are skipped. Rows with wrong quotes are reported and left out. The number of cells is not checked.
+ * Yields rows in batches. A row ends with its line, also inside quotes. Blank lines are skipped. Rows with wrong quotes
+ * are reported and left out. The number of cells is not checked.
  */
 export async function* readRows(
   bytes: AsyncIterable<Uint8Array>,
   file: string,
   errors: ImportErrors,
-): AsyncGenerator<Row[]> {
-  const parseLines = await lineParser();
-  let before = 0;
-  for await (const lines of readLines(bytes)) {
-    const numbered = lines
-      .map((text, i) => ({ text: text.endsWith('\r') ? text.slice(0, -1) : text, line: before + i + 1 }))
-      .filter(({ text }) => text.trim() !== '');
-    before += lines.length;
-    // A line that is too long is parsed as a wrong one.
-    const records = parseLines(numbered.map(({ text }) => (text.length > MAX_LINE ? '"' : text)));
-    const rows: Row[] = [];
-    for (const [i, { line }] of numbered.entries()) {
-      const cells = records[i];
-      if (cells) rows.push({ line, cells });
-      else errors.addRow(file, line, 'is not a CSV row: a quote is missing, or out of place');
+): AsyncGenerator<readonly Row[]> {
+  const splitter = new CsvSplitter(DIALECT);
+  const sound = (rows: readonly Row[]): readonly Row[] => {
+    for (const { line, isMisquoted } of rows) {
+      if (isMisquoted) errors.addRow(file, line, 'is not a CSV row: a quote is missing, or out of place');
     }
-    yield rows;
-  }
+    return rows.filter((row) => !row.isMisquoted && !isBlank(row)).map(trimmed);
+  };
+  for await (const text of readText(bytes)) yield sound(splitter.push(text));
+  yield sound(splitter.end());
 }

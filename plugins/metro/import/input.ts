@@ -35,7 +35,8 @@ const openFile = async (path: string): Promise<Opened> => {
   return { bytes: files.streamRegular(path, MAX_BYTES), size };
 };
 
-const openUrl = async (url: string, silenceMs: number): Promise<Opened> => {
+/** @throws OperatorError if the URL cannot be fetched */
+export const openUrl = async (url: string, silenceMs = SILENCE_MS, maxBytes = MAX_BYTES): Promise<Opened> => {
   const controller = new AbortController();
   const giveUp = () => controller.abort(new Error(`the server was silent for ${silenceMs / 1000} seconds`));
   const timer = setTimeout(giveUp, silenceMs);
@@ -55,7 +56,7 @@ const openUrl = async (url: string, silenceMs: number): Promise<Opened> => {
       for await (const chunk of body) {
         timer.refresh();
         size += chunk.length;
-        if (size > MAX_BYTES) throw new Error(`the response has more than ${MAX_BYTES / 2 ** 20} MiB`);
+        if (size > maxBytes) throw new Error(`the response has more than ${maxBytes / 2 ** 20} MiB`);
         yield chunk;
       }
     } catch (error) {

@@ -62,7 +62,7 @@ export const readInputs = async (
   const readOne = async ({ name, found, open }: Input): Promise<void> => {
     const { bytes, size } = await open();
     const peeked = await peek(counted(bytes, (done) => onRead?.({ input: name, done, total: size })));
-    const kind = await recognize(peeked.head);
+    const kind = recognize(peeked.head);
     if (kind === 'fhfa-metro') {
       const areas = await readFhfaMetro(readRows(peeked.bytes, name, errors), name, errors);
       if (areas.length === 0) errors.addFile(name, 'has no usable row');

@@ -1,5 +1,5 @@
 /** Recognizes the format of a file by its first bytes. */
-import { lineParser } from './csv.js';
+import { type Row, rowsOf } from './csv.js';
 
 export type FileKind = 'fhfa-metro' | 'fhfa-purchase-only' | 'fred';
 
@@ -13,14 +13,13 @@ const HEAD = 4096;
 
 const isFredId = (name: string): boolean => /^[A-Z0-9][A-Z0-9_.-]*$/.test(name);
 
-const isFhfaRow = (cells: readonly string[] | undefined): boolean =>
-  cells?.length === 6 && /^\d{4}$/.test(cells[2] as string) && /^\d$/.test(cells[3] as string);
+const isFhfaRow = ({ cells }: Row): boolean =>
+  cells.length === 6 && /^\d{4}$/.test(cells[2] as string) && /^\d$/.test(cells[3] as string);
 
 /** The kind of a file that starts with this text; undefined for other formats. */
-export const recognize = async (head: string): Promise<FileKind | undefined> => {
-  const parseLines = await lineParser();
-  const rows = parseLines(head.split(/\r?\n/).filter((line) => line.trim() !== ''));
-  const names = rows[0] ?? [];
+export const recognize = (head: string): FileKind | undefined => {
+  const rows = rowsOf(head);
+  const names = rows[0]?.cells ?? [];
   const header = names.map((cell) => cell.toLowerCase());
   const isDated = header[0] === 'date' || header[0] === 'observation_date';
   // Several columns in lower case are a table of another publisher.

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { expect } from 'chai';
 import { register as registerConfig } from '../../../cli/commands/config.js';
-import { register as registerImportCsv } from '../../../cli/commands/import-csv.js';
+import { register as registerImportCsv } from '../../../cli/commands/import-table.js';
 import { register as registerInit } from '../../../cli/commands/init.js';
 import { configSchema } from '../../../core/config/schema.js';
 import { writeDirectory } from '../../../core/data/write-directory.js';

@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { register } from '../../../cli/commands/import-csv.js';
+import { register } from '../../../cli/commands/import-table.js';
 import type { App } from '../../../core/app/create-app.js';
 import type { OperatorError } from '../../../core/errors.js';
 import { MemoryKeyStore } from '../../../core/keys/memory-key-store.js';
@@ -47,7 +47,7 @@ describe('plugin tables', () => {
     if (error) throw error;
     expect(stdout)
       .to.include('10,000 rows of building_permits')
-      .and.match(/zip +text, guessed: digits with leading zeros/);
+      .and.match(/zip +text, guessed: line \d+ has "0\d+": zeros at its start/);
     const keyStore = new MemoryKeyStore();
     app = await createApp(config({ path: join(folder, 'data') }), { keyStore });
     headers = { authorization: `Bearer ${(await addKey(keyStore)).key}` };

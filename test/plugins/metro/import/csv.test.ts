@@ -1,7 +1,6 @@
 /** Reading rows of imported files, with their line numbers. */
 import { expect } from 'chai';
-import fc from 'fast-check';
-import { lineParser, readRows } from '../../../../plugins/metro/import/csv.js';
+import { readRows } from '../../../../plugins/metro/import/csv.js';
 import { ImportErrors } from '../../../../plugins/metro/import/import-errors.js';
 
 const inChunks = async function* (bytes: Uint8Array, size: number): AsyncGenerator<Uint8Array> {
@@ -51,32 +50,5 @@ describe('readRows(bytes, file, errors)', () => {
     const whole = await read(text, 1000);
     expect(whole.rows[0]).to.deep.equal([1, 'Mayagüez, PR', '32420']);
     for (let size = 1; size < 20; size++) expect(await read(text, size), `chunks of ${size}`).to.deep.equal(whole);
-  });
-});
-
-describe('lineParser()', () => {
-  it('reads quotes as in RFC 4180', async () => {
-    const parse = await lineParser();
-    const cell = fc.string({ unit: 'grapheme' }).map((text) => text.replace(/[\r\n]/g, '').trim());
-    fc.assert(
-      fc.property(fc.array(fc.array(cell, { minLength: 2 }), { minLength: 1 }), (rows) => {
-        const lines = rows.map((cells) => cells.map((text) => `"${text.replaceAll('"', '""')}"`).join(','));
-        expect(parse(lines)).to.deep.equal(rows);
-      }),
-    );
-  });
-
-  it('rejects each line with wrong quotes, and no other line', async () => {
-    const parse = await lineParser();
-    expect(parse(['a,1', '"open,2', 'b"c,3', '"d" e,4', 'f,5', '"g', '",6', '7'])).to.deep.equal([
-      ['a', '1'],
-      undefined,
-      undefined,
-      undefined,
-      ['f', '5'],
-      undefined,
-      undefined,
-      ['7'],
-    ]);
   });
 });

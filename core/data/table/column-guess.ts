@@ -1,0 +1,231 @@
+/** Finds the type of a column while its cells are read, and whether a conversion would lose anything. */
+import {
+  type ColumnType,
+  isMarker,
+  isNumber,
+  lossOf,
+  NEEDS,
+  NOTATIONS,
+  type NotationName,
+  plainDigits,
+} from './notations.js';
+import { TrailingZeros } from './trailing-zeros.js';
+
+/** A cell of a file. In CSV all cells are text; other formats have typed cells. */
+export type Cell = string | number | boolean | null;
+
+export interface GuessOptions {
+  /** The type, if it is given. */
+  readonly type?: ColumnType | undefined;
+  /** Whether strings are known to be text, as in JSON. Only dates are recognized in them. */
+  readonly isTyped: boolean;
+  /** How numbers are written. Commas are tried only where they do not separate cells. */
+  readonly decimal: 'point' | 'comma' | 'either';
+  readonly dateOrder?: 'dmy' | 'mdy' | undefined;
+  /** Texts that mean a missing value, also in columns of text. */
+  readonly missing: ReadonlySet<string>;
+}
+
+export interface GuessedType {
+  readonly type: ColumnType;
+  readonly notation: NotationName;
+  /** Why the type is text, or how values are converted, where that may be a surprise. */
+  readonly note?: string;
+  /** Why the column does not have the given type. */
+  readonly error?: string;
+}
+
+const PLAIN: readonly NotationName[] = ['integer', 'number'];
+const NUMERIC: readonly NotationName[] = [...PLAIN, 'grouped', 'decimalComma'];
+/** From the narrowest type. */
+const GUESSES: readonly NotationName[] = [...NUMERIC, 'percent', 'boolean', 'iso', 'ymd', 'dmy', 'mdy', 'datetime'];
+/** Notations that a given type allows in addition. */
+const IF_GIVEN: readonly NotationName[] = ['words'];
+const IN_STRINGS: readonly NotationName[] = ['iso', 'datetime'];
+
+const MAX_SHOWN = 40;
+const shown = (cell: Cell): string => {
+  const text = String(cell);
+  return JSON.stringify(text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text);
+};
+
+/** Digits between thousands separators. */
+const GROUP = 3;
+
+export class ColumnGuess {
+  readonly #options: GuessOptions;
+  #fitting: readonly NotationName[];
+  /** Plain numbers that all fitting notations accept, so that no further check is needed. */
+  #accepts = { smallWhole: false, whole: false, smallFraction: false, fraction: false };
+  /** Cells with a value, except markers of missing values. */
+  #filled = 0;
+  /** The cell after which no type but text was left, and the types that fit above. */
+  #end: { readonly line: number; readonly cell: Cell; readonly above: number; readonly type: ColumnType } | undefined;
+  /** Why a number would lose something. */
+  #loss: string | undefined;
+  readonly #zeros = new TrailingZeros();
+  /** The first cell such as 1E5. */
+  #code: string | undefined;
+  #hasFraction = false;
+  /** Number of cells without a value, except markers. */
+  empty = 0;
+  /** Number and first line of markers of missing values. */
+  readonly markers = new Map<string, { count: number; readonly line: number }>();
+
+  constructor(options: GuessOptions) {
+    const { type, decimal, dateOrder } = options;
+    this.#options = options;
+    const excluded: readonly (NotationName | false)[] = [
+      decimal === 'point' && 'decimalComma',
+      decimal === 'comma' && 'grouped',
+      dateOrder === 'dmy' && 'mdy',
+      dateOrder === 'mdy' && 'dmy',
+    ];
+    const all = type === undefined ? GUESSES : [...GUESSES, ...IF_GIVEN];
+    this.#fitting = all.filter(
+      (name) =>
+        !excluded.includes(name) &&
+        (type === undefined || NOTATIONS[name].type === type || (type === 'number' && name === 'integer')),
+    );
+  }
+
+  add(cell: Cell, line: number): void {
+    if (cell === null || cell === '' || (this.#options.missing.size > 0 && this.#options.missing.has(String(cell)))) {
+      this.empty++;
+    } else if (typeof cell !== 'string') this.#addTyped(cell, line);
+    else if (this.#fitting.length === 0) {
+      if (cell.charCodeAt(0) <= 0x20 && cell.trim() === '') this.empty++;
+      else this.#filled++;
+    } else {
+      const digits = this.#options.isTyped ? 0 : plainDigits(cell);
+      if (digits !== 0 && this.#acceptsPlain(digits)) {
+        this.#filled++;
+        if (digits < 0) this.#hasFraction = true;
+        this.#zeros.add(cell, line);
+      } else this.#addText(cell.trim(), line);
+    }
+  }
+
+  #acceptsPlain(digits: number): boolean {
+    const { smallWhole, whole, smallFraction, fraction } = this.#accepts;
+    if (digits > 0) return digits > GROUP ? whole : smallWhole;
+    return -digits > GROUP ? fraction : smallFraction;
+  }
+
+  #addTyped(cell: number | boolean, line: number): void {
+    const of = typeof cell === 'boolean' ? ['boolean'] : Number.isSafeInteger(cell) ? PLAIN : ['number'];
+    this.#narrow(cell, line, (name) => of.includes(name));
+  }
+
+  #addText(cell: string, line: number): void {
+    if (cell === '') {
+      this.empty++;
+      return;
+    }
+    if (isMarker(cell)) {
+      const before = this.markers.get(cell);
+      if (before) before.count++;
+      else this.markers.set(cell, { count: 1, line });
+      return;
+    }
+    const { isTyped, type } = this.#options;
+    if (!isTyped && isNumber(cell)) this.#inspectNumber(cell, line);
+    const isLossy = type === undefined && this.#loss !== undefined;
+    this.#narrow(cell, line, (name) => {
+      if (isTyped && type === undefined && !IN_STRINGS.includes(name)) return false;
+      if (isLossy && NUMERIC.includes(name)) return false;
+      const value = NOTATIONS[name].read(cell);
+      return value !== undefined && (name !== 'integer' || Number.isSafeInteger(value));
+    });
+  }
+
+  #inspectNumber(cell: string, line: number): void {
+    const loss = lossOf(cell);
+    if (loss !== undefined) this.#loss ??= `line ${line} has ${shown(cell)}: ${loss}`;
+    const isCode = /^\d+E\d+$/.test(cell);
+    if (isCode) this.#code ??= `line ${line} has ${shown(cell)}, which may be a code`;
+    else if (/[.eE]/.test(cell)) this.#hasFraction = true;
+    if (!/[eE]/.test(cell)) this.#zeros.add(cell, line);
+  }
+
+  #narrow(cell: Cell, line: number, fits: (name: NotationName) => boolean): void {
+    const before = this.#fitting;
+    if (before.length > 0) {
+      const fitting = before.filter(fits);
+      if (fitting.length === 0) this.#end = { line, cell, above: this.#filled, type: NOTATIONS[before[0]!].type };
+      if (fitting.length < before.length || this.#filled === 0) this.#setFitting(fitting);
+    }
+    this.#filled++;
+  }
+
+  #setFitting(fitting: readonly NotationName[]): void {
+    const allIn = (names: readonly NotationName[]): boolean =>
+      fitting.length > 0 && fitting.every((name) => names.includes(name));
+    this.#fitting = fitting;
+    this.#accepts = {
+      smallWhole: allIn(NUMERIC),
+      whole: allIn([...PLAIN, 'decimalComma']),
+      smallFraction: allIn(['number', 'grouped']),
+      fraction: allIn(['number']),
+    };
+  }
+
+  /** The type that fits all cells. Call it after the last cell. */
+  get result(): GuessedType {
+    const { type } = this.#options;
+    const guess = this.#guess();
+    if (type === undefined || type === guess.type || this.#filled === 0) {
+      return this.#filled === 0 && type !== undefined ? { ...guess, type, notation: notationOf(type) } : guess;
+    }
+    if (type === 'number' && guess.type === 'integer') return { type, notation: 'number' };
+    if (type === 'text') return { type, notation: 'text' };
+    return { ...guess, error: this.#errorOf(type) };
+  }
+
+  #errorOf(type: ColumnType): string {
+    const { line, cell } = this.#end ?? {};
+    if (line === undefined) return 'day and month cannot be told apart: add --date-order dmy or --date-order mdy';
+    return `must be ${NEEDS[type]}, and is ${shown(cell!)} in line ${line}`;
+  }
+
+  #guess(): GuessedType {
+    const text = (note?: string): GuessedType => ({ type: 'text', notation: 'text', ...(note && { note }) });
+    const as = (notation: NotationName): GuessedType => {
+      const { type, note }: { type: ColumnType; note?: string } = NOTATIONS[notation];
+      return { type, notation, ...(note && { note }) };
+    };
+    if (this.#options.type === 'text') return text();
+    if (this.#filled === 0) return text('no cell has a value');
+    const fits = (name: NotationName): boolean => this.#fitting.includes(name);
+    const [first] = this.#fitting;
+    if (first === undefined) return text(this.#reasonOfText());
+    if (fits('dmy') && fits('mdy')) return text('day and month cannot be told apart: see --date-order');
+    if (!fits('number') && fits('grouped') && fits('decimalComma')) {
+      return text('a comma may mark thousands or decimals: see --decimal');
+    }
+    if (!NUMERIC.includes(first) || this.#options.type !== undefined) return as(first);
+    if (this.#code !== undefined && !this.#hasFraction) return text(this.#code);
+    const { reason } = this.#zeros;
+    return first !== 'integer' && reason !== undefined ? text(reason) : as(first);
+  }
+
+  #reasonOfText(): string | undefined {
+    if (this.#loss !== undefined) return this.#loss;
+    const { line, cell, above, type } = this.#end!;
+    if (above === 0) return undefined;
+    const values = above === 1 ? 'the value above is' : `the ${above.toLocaleString('en-US')} values above are`;
+    return `line ${line} has ${shown(cell)}, and ${values} of the type ${type}`;
+  }
+}
+
+const notationOf = (type: ColumnType): NotationName =>
+  (
+    ({
+      text: 'text',
+      integer: 'integer',
+      number: 'number',
+      date: 'iso',
+      datetime: 'datetime',
+      boolean: 'boolean',
+    }) as const
+  )[type];

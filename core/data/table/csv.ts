@@ -1,0 +1,203 @@
+/** Splits the text of a CSV file into records. Quotes that RFC 4180 forbids are accepted and marked. */
+
+export interface CsvRecord {
+  /** The first line of the record in the file, from 1. */
+  readonly line: number;
+  readonly cells: readonly string[];
+  /** Whether a quote is neither doubled nor at an end of its cell. Such quotes belong to the text. */
+  readonly isMisquoted?: boolean;
+}
+
+export interface Dialect {
+  readonly separator: string;
+  /** Undefined: the file has no quotes, and quotes belong to the text. */
+  readonly quote: string | undefined;
+  /** Lines that end in LF may end in CRLF too. */
+  readonly lineEnd: '\n' | '\r';
+  /** Whether cells start after the spaces that follow a separator. */
+  readonly skipsSpaces?: boolean;
+  /** Whether a record ends with its line even inside quotes, so that a missing quote spoils one line only. */
+  readonly isOneLine?: boolean;
+}
+
+/** A record that cannot be read. */
+export class CsvSyntaxError extends Error {
+  constructor(
+    readonly line: number,
+    message: string,
+  ) {
+    super(message);
+    this.name = 'CsvSyntaxError';
+  }
+}
+
+/** Limit in characters. A quote that is not closed would otherwise fill the memory. */
+const MAX_RECORD = 16 * 1024 * 1024;
+const NOT_CLOSED = 'has a quote that is not closed';
+const CARRIAGE_RETURN = 0x0d;
+
+/** The text of a cell, and where it ends: at a separator, a line end, or the end of the text. */
+interface Cell {
+  readonly text: string;
+  readonly end: number;
+  readonly isMisquoted?: boolean;
+}
+
+/** Splits one text that arrives in parts. */
+export class CsvSplitter {
+  readonly #dialect: Dialect;
+  #line: number;
+  /** The start of a record that the text so far does not complete. */
+  #rest = '';
+  #text = '';
+  /** Whether no text follows. */
+  #isLast = false;
+
+  /** @param line number of the first line */
+  constructor(dialect: Dialect, line = 1) {
+    this.#dialect = dialect;
+    this.#line = line;
+  }
+
+  /** The records that end in this part. @throws CsvSyntaxError */
+  push(text: string): CsvRecord[] {
+    return this.#split(this.#rest + text);
+  }
+
+  /** The last record. @throws CsvSyntaxError */
+  end(): CsvRecord[] {
+    this.#isLast = true;
+    return this.#split(this.#rest);
+  }
+
+  #split(text: string): CsvRecord[] {
+    const { separator, quote, lineEnd, skipsSpaces } = this.#dialect;
+    this.#text = text;
+    const records: CsvRecord[] = [];
+    let at = 0;
+    let nextQuote = quote === undefined ? -1 : text.indexOf(quote);
+    while (at < text.length) {
+      const end = this.#orEnd(text.indexOf(lineEnd, at));
+      if (end === undefined) break;
+      if (nextQuote !== -1 && nextQuote < at) nextQuote = text.indexOf(quote!, at);
+      if (nextQuote === -1 || nextQuote > end) {
+        const cells = this.#upTo(at, end).split(separator);
+        records.push({ line: this.#line, cells: skipsSpaces ? cells.map((cell) => cell.trimStart()) : cells });
+        this.#line++;
+        at = end + 1;
+        continue;
+      }
+      const found = this.#quotedRecord(at, end);
+      if (!found) break;
+      records.push(found.record);
+      at = found.end + 1;
+    }
+    this.#rest = text.slice(at);
+    if (this.#rest.length > MAX_RECORD) {
+      throw new CsvSyntaxError(this.#line, `${NOT_CLOSED}, or more than ${MAX_RECORD} characters`);
+    }
+    return records;
+  }
+
+  /** A position that was found, or the end of the last text. Undefined if the position is still to come. */
+  #orEnd(found: number): number | undefined {
+    if (found !== -1) return found;
+    return this.#isLast ? this.#text.length : undefined;
+  }
+
+  /** The text of a line without its end. */
+  #upTo(start: number, end: number): string {
+    const stop = end > start && this.#text.charCodeAt(end - 1) === CARRIAGE_RETURN ? end - 1 : end;
+    return this.#text.slice(start, stop);
+  }
+
+  /** @param lineEnd the end of the first line */
+  #quotedRecord(start: number, lineEnd: number): { readonly record: CsvRecord; readonly end: number } | undefined {
+    const { separator } = this.#dialect;
+    const line = this.#line;
+    const cells: string[] = [];
+    let isMisquoted = false;
+    for (let at = start; ; ) {
+      const cell = this.#cell(at, lineEnd);
+      if (cell === undefined) return undefined;
+      cells.push(cell.text);
+      isMisquoted ||= cell.isMisquoted === true;
+      if (this.#text.startsWith(separator, cell.end)) at = cell.end + separator.length;
+      else {
+        this.#line += this.#linesIn(start, cell.end);
+        return { record: { line, cells, ...(isMisquoted && { isMisquoted }) }, end: cell.end };
+      }
+    }
+  }
+
+  #linesIn(start: number, end: number): number {
+    let lines = 1;
+    const { lineEnd } = this.#dialect;
+    for (let at = this.#text.indexOf(lineEnd, start); at !== -1 && at < end; at = this.#text.indexOf(lineEnd, at + 1))
+      lines++;
+    return lines;
+  }
+
+  #cell(at: number, lineEnd: number): Cell | undefined {
+    const { quote, skipsSpaces } = this.#dialect;
+    let start = at;
+    if (skipsSpaces) while (this.#text[start] === ' ') start++;
+    if (this.#text.startsWith(quote!, start)) return this.#quotedCell(start, lineEnd);
+    const end = this.#cellEnd(start);
+    if (end === undefined) return undefined;
+    const text = this.#upTo(start, end);
+    return { text, end, isMisquoted: text.includes(quote!) };
+  }
+
+  /** The next separator or line end. */
+  #cellEnd(from: number): number | undefined {
+    const separator = this.#text.indexOf(this.#dialect.separator, from);
+    const lineEnd = this.#orEnd(this.#text.indexOf(this.#dialect.lineEnd, from));
+    if (lineEnd === undefined) return undefined;
+    return separator !== -1 && separator < lineEnd ? separator : lineEnd;
+  }
+
+  #quotedCell(open: number, lineEnd: number): Cell | undefined {
+    const { quote, isOneLine } = this.#dialect;
+    const text = this.#text;
+    let value = '';
+    let isMisquoted = false;
+    for (let from = open + 1; ; ) {
+      const close = text.indexOf(quote!, from);
+      if (isOneLine && (close === -1 || close > lineEnd)) {
+        return { text: value + this.#upTo(from, lineEnd), end: lineEnd, isMisquoted: true };
+      }
+      if (close === -1) {
+        if (this.#isLast) throw new CsvSyntaxError(this.#line, NOT_CLOSED);
+        return undefined;
+      }
+      const after = close + 1;
+      if (text.startsWith(quote!, after)) {
+        value += text.slice(from, after);
+        from = after + 1;
+        continue;
+      }
+      const end = this.#endAfter(after);
+      if (end !== undefined) return { text: value + text.slice(from, close), end, isMisquoted };
+      const rest = this.#cellEnd(after);
+      if (rest === undefined) return undefined;
+      isMisquoted = true;
+      const last = text.lastIndexOf(quote!, rest);
+      if (last < after || this.#endAfter(last + 1) === undefined) {
+        return { text: value + text.slice(from, close) + this.#upTo(after, rest), end: rest, isMisquoted };
+      }
+      value += text.slice(from, after);
+      from = after;
+    }
+  }
+
+  /** The end of a cell after its closing quote. Undefined if other text than spaces follows, or the text ends. */
+  #endAfter(quote: number): number | undefined {
+    const { separator, lineEnd } = this.#dialect;
+    let at = quote;
+    while (!this.#text.startsWith(separator, at) && (this.#text[at] === ' ' || this.#text[at] === '\t')) at++;
+    if (this.#text[at] === '\r' && lineEnd === '\n') at++;
+    if (at >= this.#text.length) return this.#isLast ? at : undefined;
+    return this.#text.startsWith(separator, at) || this.#text.startsWith(lineEnd, at) ? at : undefined;
+  }
+}

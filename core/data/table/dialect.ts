@@ -1,0 +1,184 @@
+/** Recognizes how a CSV file is written: its separator, quotes, line ends, and the line that names the columns. */
+import { type CsvRecord, CsvSplitter, CsvSyntaxError, type Dialect } from './csv.js';
+
+export interface CsvLayout extends TableStart {
+  readonly dialect: Dialect;
+}
+
+/** Settings that are not recognized, but given. */
+export interface CsvOptions {
+  readonly separator?: string | undefined;
+  /** `none`: quotes are ordinary characters. */
+  readonly quote?: string | undefined;
+  /** The line that names the columns, or `none`. */
+  readonly header?: number | 'none' | undefined;
+}
+
+const COMMON = [',', ';', '\t', '|'];
+/** The likelier separators come first. The rare ones must split nearly all records. */
+const SEPARATORS = [...COMMON, '~', '^', ':', '\u0001', '\u001f'];
+/** Records that are inspected. */
+const SAMPLE = 500;
+/** The table starts within so many records. */
+const MAX_PREAMBLE = 50;
+
+type Cells = Pick<CsvRecord, 'cells'>;
+
+const isBlankCell = (cell: string): boolean => cell === '' || cell.trim() === '';
+export const isBlank = ({ cells }: Cells): boolean => isBlankCell(cells[0]!) && cells.every(isBlankCell);
+const filledIn = ({ cells }: Cells): number => cells.reduce((sum, cell) => sum + (isBlankCell(cell) ? 0 : 1), 0);
+
+const sampleOf = (head: string, isWhole: boolean, dialect: Dialect): readonly CsvRecord[] => {
+  const splitter = new CsvSplitter(dialect);
+  const records: CsvRecord[] = [];
+  try {
+    records.push(...splitter.push(head));
+    if (isWhole || records.length === 0) records.push(...splitter.end());
+  } catch (error) {
+    // The import reports it.
+    if (!(error instanceof CsvSyntaxError)) throw error;
+  }
+  return records.slice(0, SAMPLE);
+};
+
+/** The most frequent width of the records; the greater one if two are equally frequent. */
+const usualWidth = (records: readonly CsvRecord[]): { readonly width: number; readonly share: number } => {
+  const counts = new Map<number, number>();
+  for (const { cells } of records) counts.set(cells.length, (counts.get(cells.length) ?? 0) + 1);
+  const [width, count] = [...counts].reduce((best, each) =>
+    each[1] > best[1] || (each[1] === best[1] && each[0] > best[0]) ? each : best,
+  );
+  return { width, share: count / records.length };
+};
+
+/** The most frequent number of cells. */
+export const widthOf = (records: readonly CsvRecord[]): number => usualWidth(records).width;
+
+/** The separator that splits most records into the same number of cells, at least two. */
+const separatorOf = (head: string, isWhole: boolean, dialect: Omit<Dialect, 'separator'>): string => {
+  let best = { separator: ',', share: 0, width: 1 };
+  for (const separator of SEPARATORS) {
+    if (!head.includes(separator)) continue;
+    const records = sampleOf(head, isWhole, { ...dialect, separator }).filter((record) => !isBlank(record));
+    const several = records.filter(({ cells }) => cells.length > 1);
+    if (several.length === 0) continue;
+    const usual = usualWidth(several);
+    const share = (usual.share * several.length) / records.length;
+    if (share < (COMMON.includes(separator) ? 0.3 : 0.95)) continue;
+    if (share > best.share || (share === best.share && usual.width > best.width))
+      best = { separator, share, width: usual.width };
+  }
+  return best.separator;
+};
+
+/**
+ * The quote of a file: double quotes, or single ones around most texts. Undefined if quotes at the start of cells have no
+ * counterpart at the end of cells.
+ */
+const quoteOf = (head: string, isWhole: boolean, dialect: Omit<Dialect, 'quote'>): string | undefined => {
+  const [first, ...rest] = sampleOf(head, isWhole, { ...dialect, quote: undefined }).map((record) =>
+    record.cells.map((cell) => cell.trim()).filter((cell) => cell !== ''),
+  );
+  const cells = rest.flat();
+  const count = (test: (cell: string) => boolean): number => cells.filter(test).length;
+  const quoted = (quote: string) => ({
+    opened: count((cell) => cell.startsWith(quote)),
+    closed: count((cell) => cell.endsWith(quote)),
+  });
+  const double = quoted('"');
+  if (double.opened > 0 || first?.some((cell) => cell.startsWith('"'))) {
+    return double.opened > 1 && double.closed < double.opened / 2 ? undefined : '"';
+  }
+  const { opened, closed } = quoted("'");
+  return opened > 2 && opened === closed && opened > count((cell) => !isNumeric(cell)) / 2 ? "'" : '"';
+};
+
+const skipsSpaces = (records: readonly CsvRecord[]): boolean => {
+  const later = records.flatMap(({ cells }) => cells.slice(1)).filter((cell) => cell !== '');
+  return records.length > 1 && later.length > 0 && later.every((cell) => cell.startsWith(' '));
+};
+
+const isNumeric = (cell: string): boolean => /^\s*[+-]?(\d[\d,]*\.?\d*|\.\d+)(e[+-]?\d+)?%?\s*$/i.test(cell);
+const isYear = (value: number): boolean => value >= 1500 && value <= 2200;
+
+/** Numbers that may be headings: years, or 0, 1, 2, ... as programs number columns. */
+const mayBeHeadings = (numbers: readonly number[]): boolean =>
+  numbers.every(Number.isInteger) &&
+  (numbers.every(isYear) || numbers.every((each, i) => i === 0 || each === numbers[i - 1]! + 1));
+
+/** Whether a record is a row of the table, and no names of columns. */
+const isRow = (first: CsvRecord, rest: readonly CsvRecord[]): boolean => {
+  if (rest.length < 2) return false;
+  const cellsBelow = (i: number) => rest.map(({ cells }) => cells[i] ?? '').filter((cell) => !isBlankCell(cell));
+  const numbers: number[] = [];
+  let isRepeated = false;
+  for (const [i, cell] of first.cells.entries()) {
+    const below = cellsBelow(i);
+    if (below.length > 0 && below.every(isNumeric)) {
+      if (!isNumeric(cell)) return false;
+      numbers.push(Number(cell.replaceAll(/[,%\s]/g, '')));
+    } else if (isBlankCell(cell)) return false;
+    else isRepeated ||= below.includes(cell) && /\p{L}/u.test(cell);
+  }
+  return numbers.length > 0 && (isRepeated || !mayBeHeadings(numbers));
+};
+
+/** Whether a record is part of a preamble: a title, a note, or a line of comment. */
+const isPreamble = (records: readonly CsvRecord[], at: number, width: number, most: number): boolean => {
+  const [{ cells }, next] = records.slice(at, at + 2) as [CsvRecord, CsvRecord | undefined];
+  if (!next) return false;
+  if (cells[0]!.startsWith('#') && width > 1) return cells.length < width || next.cells[0]!.startsWith('#');
+  const filled = filledIn({ cells });
+  if (filled >= most) return false;
+  if (isBlank(next) || cells.length < width - 1 || (filled <= 1 && (width > 2 || cells.length < width))) return true;
+  return isPreamble(records, at + 1, width, most);
+};
+
+export interface TableStart {
+  /** The line of the first record that counts. Lines above it are a preamble. */
+  readonly firstLine: number;
+  /** Whether that record names the columns. */
+  readonly hasHeader: boolean;
+  /** That record and further ones, without blank ones. */
+  readonly sample: readonly CsvRecord[];
+}
+
+const firstRecord = (records: readonly CsvRecord[]): CsvRecord | undefined => {
+  const filled = records.filter((record) => !isBlank(record));
+  if (filled.length === 0) return undefined;
+  const width = widthOf(filled);
+  const most = Math.max(...filled.map(filledIn));
+  const start = records.slice(0, MAX_PREAMBLE);
+  return start.find((record, i) => !isBlank(record) && !isPreamble(start, i, width, most)) ?? filled[0];
+};
+
+/** @param header the line that names the columns, or `none`; recognized by default */
+export const startOf = (records: readonly CsvRecord[], header?: number | 'none'): TableStart => {
+  const first = typeof header === 'number' ? records.find(({ line }) => line >= header) : firstRecord(records);
+  if (!first) return { firstLine: typeof header === 'number' ? header : 1, hasHeader: header !== 'none', sample: [] };
+  const sample = records.slice(records.indexOf(first)).filter((record) => !isBlank(record));
+  const hasHeader = header === undefined ? !isRow(first, sample.slice(1)) : header !== 'none';
+  return { firstLine: first.line, hasHeader, sample };
+};
+
+/** The separator that Excel reads from a first line such as `sep=;`. */
+const SEP_LINE = /^"?sep=(.)"?\r?[\r\n]/i;
+
+/**
+ * @param head the start of the text, with at least one whole record
+ * @param isWhole whether it is the whole text
+ */
+export const layoutOf = (head: string, isWhole: boolean, options: CsvOptions = {}): CsvLayout => {
+  const [sepLine, named] = SEP_LINE.exec(head) ?? [];
+  // The line stays, so that later lines keep their numbers.
+  const sample = sepLine === undefined ? head : head.slice(sepLine.length);
+  const lineEnd = head.includes('\r') && !head.includes('\n') ? '\r' : '\n';
+  const given = options.quote === 'none' ? undefined : (options.quote ?? '"');
+  const separator = options.separator ?? named ?? separatorOf(sample, isWhole, { quote: given, lineEnd });
+  const quote = options.quote === undefined ? quoteOf(sample, isWhole, { separator, lineEnd }) : given;
+  const plain = { separator, quote, lineEnd } as const;
+  const spaced = separator !== ' ' && skipsSpaces(sampleOf(sample, isWhole, plain));
+  const dialect: Dialect = { ...plain, ...(spaced && { skipsSpaces: true }) };
+  const records = sampleOf(head, isWhole, dialect).filter(({ line }) => line > (sepLine === undefined ? 0 : 1));
+  return { dialect, ...startOf(records, options.header) };
+};

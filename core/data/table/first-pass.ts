@@ -1,0 +1,145 @@
+/** Reads all rows of a table once, and finds the names and types of its columns. */
+import { MAX_NAMES } from '../ndjson.js';
+import { type Cell, ColumnGuess, type GuessOptions } from './column-guess.js';
+import { KeySearch } from './key-search.js';
+import { type ColumnName, columnNames, unknownColumn } from './names.js';
+import type { ColumnType, NotationName } from './notations.js';
+import type { Problems } from './problems.js';
+import type { FormatOptions, OpenedTable, Row } from './rows.js';
+
+export interface TableOptions extends FormatOptions {
+  /** For messages. */
+  readonly file: string;
+  readonly name: string;
+  /** Names or headings of columns. By default columns that identify a row are looked for. */
+  readonly key?: readonly string[] | undefined;
+  /** Columns to sort and filter by, in addition to the key. */
+  readonly sort: readonly string[];
+  /** Types by column. The type of any other column is guessed. */
+  readonly types: ReadonlyMap<string, ColumnType>;
+  /** Names by heading. */
+  readonly names: ReadonlyMap<string, string>;
+  /** Texts that mean a missing value. */
+  readonly missing: readonly string[];
+  readonly decimal?: 'point' | 'comma' | undefined;
+  readonly dateOrder?: 'dmy' | 'mdy' | undefined;
+  readonly skipBadRows?: boolean | undefined;
+}
+
+export interface Column extends ColumnName {
+  readonly type: ColumnType;
+  readonly guessed: boolean;
+  /** Number of cells that become null, with those of `missing`. */
+  readonly empty: number;
+  /** Number of cells by marker of a missing value. */
+  readonly missing?: Readonly<Record<string, number>>;
+  /** Why the type is text, or how values are converted, where that may be a surprise. */
+  readonly why?: string;
+}
+
+export interface ReadColumn extends Column {
+  /** Position of the cells in a row. */
+  readonly at: number;
+  readonly notation: NotationName;
+}
+
+const isBlankCell = (cell: Cell | undefined): boolean =>
+  cell === null || cell === undefined || cell === '' || (typeof cell === 'string' && cell.trim() === '');
+
+/** Whether a given key means the number of the row, unless a column has this name. */
+export const isRowNumber = (key: readonly string[]): boolean => key.length === 1 && key[0] === 'row';
+
+export class FirstPass {
+  readonly search = new KeySearch();
+  readonly names: readonly ColumnName[];
+  readonly #guesses: readonly ColumnGuess[];
+  readonly #problems: Problems;
+  rowCount = 0;
+
+  constructor(opened: OpenedTable, options: TableOptions, problems: Problems) {
+    const { headings, isTyped, separator } = opened;
+    this.#problems = problems;
+    if (headings.length === 0) problems.refuse(['it is empty: there are no columns']);
+    if (headings.length > MAX_NAMES) {
+      const [found, most] = [headings.length, MAX_NAMES].map((number) => number.toLocaleString('en-US'));
+      problems.refuse([`it has ${found} columns; a table has at most ${most}`]);
+    }
+    this.names = columnNames(headings, options.names);
+    this.#assertKnown(options);
+    const shared: GuessOptions = {
+      isTyped,
+      decimal: options.decimal ?? (separator === ',' ? 'point' : 'either'),
+      dateOrder: options.dateOrder,
+      missing: new Set(options.missing),
+    };
+    this.#guesses = this.names.map(
+      ({ name, heading }) =>
+        new ColumnGuess({ ...shared, type: options.types.get(name) ?? options.types.get(heading) }),
+    );
+  }
+
+  #assertKnown({ key = [], sort, types, names: given }: TableOptions): void {
+    const known = this.names.flatMap(({ name, heading }) => [name, heading]);
+    const columns = isRowNumber(key) ? [] : key;
+    const missing = [...new Set([...columns, ...sort, ...types.keys()])].filter((name) => !known.includes(name));
+    const unused = [...given].filter(([, name]) => !known.includes(name)).map(([heading]) => heading);
+    const errors = [...missing, ...unused].map((name) =>
+      unknownColumn(
+        name,
+        this.names.map((each) => each.name),
+      ),
+    );
+    if (errors.length > 0) this.#problems.refuse(errors);
+  }
+
+  add(row: Row): void {
+    const { line, cells } = row;
+    const problem = badWidth(row, this.names.length);
+    if (problem !== undefined) {
+      this.#problems.addBadRow(line, problem);
+      return;
+    }
+    if (row.isMisquoted) this.#problems.note('quotes inside cells, which stay', line);
+    if (cells.length < this.names.length)
+      this.#problems.note('fewer cells than the table has columns; the others are null', line);
+    this.rowCount++;
+    this.search.add(cells);
+    for (let i = 0; i < this.#guesses.length; i++) this.#guesses[i]!.add(cells[i] ?? null, line);
+  }
+
+  /** @throws OperatorError for columns that do not have the given type */
+  columns(types: ReadonlyMap<string, ColumnType>): readonly ReadColumn[] {
+    const errors: string[] = [];
+    const columns = this.names.flatMap((column, at): ReadColumn[] => {
+      const guess = this.#guesses[at]!;
+      const { type, notation, note, error } = guess.result;
+      if (error !== undefined) errors.push(`"${column.name}" ${error}`);
+      const isText = notation === 'text';
+      const markers = [...guess.markers].map(([marker, { count }]) => [marker, count] as const);
+      const empty = guess.empty + (isText ? 0 : markers.reduce((sum, [, count]) => sum + count, 0));
+      // Commas at the ends of lines make a column without heading and values.
+      if (column.heading === '' && empty === this.rowCount) return [];
+      const given = types.get(column.name) ?? types.get(column.heading);
+      return [
+        {
+          ...column,
+          at,
+          notation,
+          type,
+          guessed: given === undefined,
+          empty,
+          ...(!isText && markers.length > 0 && { missing: Object.fromEntries(markers) }),
+          ...(note !== undefined && given !== 'text' && { why: note }),
+        },
+      ];
+    });
+    if (errors.length > 0) this.#problems.refuse(errors);
+    return columns;
+  }
+}
+
+/** Cells beyond the columns are an error unless they are empty, as after commas at the end of a line. */
+export const badWidth = ({ cells }: Row, width: number): string | undefined =>
+  cells.length <= width || cells.slice(width).every(isBlankCell)
+    ? undefined
+    : `has ${cells.length} cells, and the table has ${width} columns`;

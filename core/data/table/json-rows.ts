@@ -1,0 +1,123 @@
+/** Reads JSON as a table: an array of objects, or one object per line (NDJSON). */
+import { OperatorError } from '../../errors.js';
+import { isJsonObject } from '../../validation/json.js';
+import type { Cell } from './column-guess.js';
+import { textOf } from './text.js';
+
+interface JsonText {
+  readonly text: string;
+  /** Line of its first character, from 1. */
+  readonly line: number;
+}
+
+/** Limit in characters of one object. */
+const MAX_OBJECT = 16 * 1024 * 1024;
+/** Everything up to the next character that changes the depth, or starts or ends a string. */
+const STEP = /["\\[\]{}\n]/g;
+
+/** Splits the text into its objects. Brackets, commas and spaces may stand between them. */
+class ObjectSplitter {
+  #rest = '';
+  #line = 1;
+
+  push(part: string): JsonText[] {
+    const text = this.#rest + part;
+    const found: JsonText[] = [];
+    let start = -1;
+    let depth = 0;
+    let isString = false;
+    let after = 0;
+    let line = this.#line;
+    let startLine = line;
+    STEP.lastIndex = 0;
+    for (let match = STEP.exec(text); match; match = STEP.exec(text)) {
+      const { index } = match;
+      const sign = text[index]!;
+      if (sign === '\n') line++;
+      else if (isString) {
+        if (sign === '\\') STEP.lastIndex = index + 2;
+        else if (sign === '"') isString = false;
+      } else if (depth === 0) {
+        this.#assertBetween(text.slice(after, index), sign, line);
+        if (sign === '{') {
+          depth = 1;
+          start = index;
+          startLine = line;
+        }
+        after = index + 1;
+      } else if (sign === '"') isString = true;
+      else if (sign === '{' || sign === '[') depth++;
+      else if (sign === '}' || sign === ']') {
+        depth--;
+        if (depth > 0) continue;
+        found.push({ text: text.slice(start, index + 1), line: startLine });
+        after = index + 1;
+        start = -1;
+      }
+    }
+    this.#rest = start === -1 ? text.slice(after) : text.slice(start);
+    this.#line = start === -1 ? line : startLine;
+    if (start === -1) this.#line -= this.#rest.split('\n').length - 1;
+    if (this.#rest.length > MAX_OBJECT)
+      throw new OperatorError(`line ${this.#line}: an object is not closed, or too long`);
+    return found;
+  }
+
+  end(): void {
+    if (/[^\s,\]]/.test(this.#rest))
+      throw new OperatorError(`line ${this.#line}: the file ends within an object: it was cut short`);
+  }
+
+  #assertBetween(text: string, sign: string, line: number): void {
+    if (/^[\s,]*$/.test(text) && /[[\]{]/.test(sign)) return;
+    throw new OperatorError(
+      `line ${line}: must be an object; a table is an array of objects, or has one object per line`,
+    );
+  }
+}
+
+/** Numbers that may lose digits when they are parsed become strings. */
+const LONG_NUMBER = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]{15,}/g;
+const HAS_LONG_NUMBER = /\d[\d.]{15}/;
+
+const parse = ({ text, line }: JsonText): Readonly<Record<string, unknown>> => {
+  const safe = HAS_LONG_NUMBER.test(text)
+    ? text.replace(LONG_NUMBER, (found) =>
+        found.startsWith('"') || String(Number(found)) === found ? found : `"${found}"`,
+      )
+    : text;
+  try {
+    const value: unknown = JSON.parse(safe);
+    if (isJsonObject(value)) return value;
+  } catch (cause) {
+    throw new OperatorError(`line ${line}: is not JSON: ${(cause as Error).message}`, [], { cause });
+  }
+  throw new OperatorError(`line ${line}: must be a JSON object`);
+};
+
+export interface JsonRow {
+  readonly line: number;
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+/** @throws OperatorError with the line of text that is not JSON */
+export async function* jsonRows(
+  bytes: AsyncIterable<Uint8Array>,
+  encoding: string,
+): AsyncGenerator<readonly JsonRow[]> {
+  const splitter = new ObjectSplitter();
+  for await (const text of textOf(bytes, encoding)) {
+    yield splitter.push(text).map((found) => ({ line: found.line, fields: parse(found) }));
+  }
+  splitter.end();
+}
+
+/** A value as a cell. Objects and arrays become their JSON text. */
+export const cellOf = (value: unknown): Cell => {
+  if (value === null || value === undefined) return null;
+  if (typeof value === 'string' || typeof value === 'boolean') return value;
+  if (typeof value === 'number') return Number.isFinite(value) ? value : null;
+  if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
+  if (value instanceof Date) return value.toISOString();
+  return JSON.stringify(value, (_, inner: unknown) => (typeof inner === 'bigint' ? String(inner) : inner));
+};

@@ -1,0 +1,69 @@
+/** Names of columns and collections: lower-case ASCII in snake case, for URLs, SQL and programs. */
+import anyAscii from 'any-ascii';
+import { nearest } from '../../validation/nearest.js';
+
+export interface ColumnName {
+  readonly name: string;
+  /** As in the file; empty if the column has no heading. */
+  readonly heading: string;
+  /** Why the name has a number that the heading lacks. */
+  readonly note?: string;
+}
+
+const WORDS: Readonly<Record<string, string>> = { '%': ' percent ', '#': ' number ', '&': ' and ' };
+
+const snakeCase = (text: string): string =>
+  anyAscii(text.replaceAll(/[%#&]/g, (sign) => WORDS[sign]!))
+    .replaceAll(/['’]/g, '')
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '_')
+    .replaceAll(/^_+|_+$/g, '');
+
+/** `Permit No.` becomes `permit_no`, `Größe (cm)` becomes `grosse_cm`. Empty if the text has no letters and digits. */
+export const nameOf = (text: string, prefix = 'c'): string => {
+  const name = snakeCase(text);
+  return name === '' || /^[a-z]/.test(name) ? name : `${prefix}_${name}`;
+};
+
+/** The first of `name`, `name_2`, `name_3`, ... that is free. */
+const numbered = (name: string, taken: ReadonlySet<string>): string => {
+  if (!taken.has(name)) return name;
+  let number = 2;
+  while (taken.has(`${name}_${number}`)) number++;
+  return `${name}_${number}`;
+};
+
+/**
+ * The names of columns. Equal names get numbers, but a heading that is its own name keeps it.
+ * @param given names by heading or by the name that the column would have
+ */
+export const columnNames = (headings: readonly string[], given: ReadonlyMap<string, string>): readonly ColumnName[] => {
+  const wanted = headings.map((heading, i) => {
+    const name = nameOf(heading) || `column_${i + 1}`;
+    return given.get(heading) ?? given.get(name) ?? name;
+  });
+  const isFixed = (i: number): boolean => wanted[i] === headings[i] || wanted[i] === given.get(headings[i]!);
+  const taken = new Set<string>();
+  const names = new Map<number, string>();
+  const assign = (i: number): void => {
+    const name = numbered(wanted[i]!, taken);
+    taken.add(name);
+    names.set(i, name);
+  };
+  for (const i of headings.keys()) if (isFixed(i)) assign(i);
+  for (const i of headings.keys()) if (!names.has(i)) assign(i);
+  return headings.map((heading, i) => {
+    const name = names.get(i)!;
+    const note = name === wanted[i] ? undefined : `another column is called ${JSON.stringify(wanted[i])}`;
+    return { name, heading, ...(note !== undefined && { note }) };
+  });
+};
+
+const MAX_LISTED = 20;
+
+/** What to say about a column that does not exist. */
+export const unknownColumn = (name: string, names: readonly string[]): string => {
+  const guess = nearest(name, names);
+  const listed = names.length > MAX_LISTED ? `${names.slice(0, MAX_LISTED).join(', ')}, ...` : names.join(', ');
+  return `there is no column "${name}"${guess ? `; did you mean "${guess}"?` : `; it has: ${listed}`}`;
+};

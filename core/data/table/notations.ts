@@ -1,0 +1,181 @@
+/** Notations of values: how numbers, dates and other types are written in the cells of a table. */
+import type { JsonSchema } from '../../contracts/json-schema.js';
+
+export const COLUMN_TYPES = ['text', 'integer', 'number', 'date', 'datetime', 'boolean'] as const;
+export type ColumnType = (typeof COLUMN_TYPES)[number];
+
+export const SCHEMAS: Readonly<Record<ColumnType, JsonSchema>> = {
+  text: { type: 'string' },
+  integer: { type: 'integer' },
+  number: { type: 'number' },
+  date: { type: 'string', format: 'date' },
+  datetime: { type: 'string', format: 'date-time' },
+  boolean: { type: 'boolean' },
+};
+
+/** What a cell of a type must be, for messages. */
+export const NEEDS: Readonly<Record<ColumnType, string>> = {
+  text: 'text',
+  integer: 'a whole number',
+  number: 'a number like 12.5',
+  date: 'a day of the calendar like 2025-12-31',
+  datetime: 'a time with a zone like 2025-12-31T12:00:00Z',
+  boolean: 'true or false',
+};
+
+export interface Notation {
+  readonly type: ColumnType;
+  /** The value of a cell; undefined if it is not in this notation. */
+  read(cell: string): string | number | boolean | undefined;
+  /** What the import does to the cells, for its report. */
+  readonly note?: string;
+}
+
+const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/;
+const INTEGER = /^[+-]?\d+$/;
+
+/** Whether a text is a number, of any size. */
+export const isNumber = (cell: string): boolean => NUMBER.test(cell);
+
+const read = (pattern: RegExp, plain: (cell: string) => string) => (cell: string) => {
+  if (!pattern.test(cell)) return undefined;
+  const value = Number(plain(cell));
+  return Number.isFinite(value) ? value : undefined;
+};
+
+const DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+const isLeap = (year: number): boolean => year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
+
+const two = (digits: string): string => digits.padStart(2, '0');
+
+const day = (year: string, month: string, date: string): string | undefined => {
+  const [m, d] = [Number(month), Number(date)];
+  const days = m === 2 && isLeap(Number(year)) ? 29 : (DAYS[m - 1] ?? 0);
+  if (d < 1 || d > days) return undefined;
+  return `${year}-${two(month)}-${two(date)}`;
+};
+
+const ISO = /^(\d{4})-(\d\d)-(\d\d)$/;
+const YEAR_FIRST = /^(\d{4})([/.])(\d{1,2})\2(\d{1,2})$/;
+const YEAR_LAST = /^(\d{1,2})([/.-])(\d{1,2})\2(\d{4})$/;
+const DATE_TIME =
+  /^(\d{4}-\d\d-\d\d)[Tt ]((?:[01]\d|2[0-3]):[0-5]\d)(:[0-5]\d(?:\.\d+)?)?(?:([Zz]| ?UTC)|([+-](?:[01]\d|2[0-3])):?([0-5]\d)?)$/;
+
+const isoDay = (cell: string): string | undefined => {
+  if (cell.length !== 10) return undefined;
+  const [, year, month, date] = ISO.exec(cell) ?? [];
+  return year === undefined ? undefined : day(year, month!, date!);
+};
+
+const dateTime = (cell: string): string | undefined => {
+  const [, date, time, seconds = ':00', utc, hours, minutes = '00'] = DATE_TIME.exec(cell) ?? [];
+  if (date === undefined || isoDay(date) === undefined) return undefined;
+  return `${date}T${time}${seconds}${utc === undefined ? `${hours}:${minutes}` : 'Z'}`;
+};
+
+const TRUE = /^(true|t|yes|y|1)$/i;
+const FALSE = /^(false|f|no|n|0)$/i;
+
+export const NOTATIONS = {
+  integer: { type: 'integer', read: read(INTEGER, (cell) => cell) },
+  number: { type: 'number', read: read(NUMBER, (cell) => cell) },
+  /** 1,234.5 */
+  grouped: {
+    type: 'number',
+    read: read(/^[+-]?\d{1,3}(,\d{3})*(\.\d+)?$/, (cell) => cell.replaceAll(',', '')),
+    note: 'read without thousands separators',
+  },
+  /** 1.234,5 */
+  decimalComma: {
+    type: 'number',
+    read: read(/^[+-]?(\d{1,3}(\.\d{3})+|\d+)(,\d+)?$/, (cell) => cell.replaceAll('.', '').replace(',', '.')),
+    note: 'read with decimal commas',
+  },
+  percent: {
+    type: 'number',
+    read: read(/^[+-]?(\d+\.?\d*|\.\d+) ?%$/, (cell) => cell.replace('%', '')),
+    note: 'in percent, read without the sign',
+  },
+  boolean: { type: 'boolean', read: (cell) => (/^(true|false)$/i.test(cell) ? /^t/i.test(cell) : undefined) },
+  /** Read only in columns whose type is given. */
+  words: {
+    type: 'boolean',
+    read: (cell) => (TRUE.test(cell) ? true : FALSE.test(cell) ? false : undefined),
+  },
+  iso: { type: 'date', read: isoDay },
+  ymd: {
+    type: 'date',
+    read(cell) {
+      const [, year, , month, date] = YEAR_FIRST.exec(cell) ?? [];
+      return year === undefined ? undefined : day(year, month!, date!);
+    },
+    note: 'written as YYYY-MM-DD',
+  },
+  dmy: {
+    type: 'date',
+    read(cell) {
+      const [, date, , month, year] = YEAR_LAST.exec(cell) ?? [];
+      return year === undefined ? undefined : day(year, month!, date!);
+    },
+    note: 'read as day, month, year and written as YYYY-MM-DD',
+  },
+  mdy: {
+    type: 'date',
+    read(cell) {
+      const [, month, , date, year] = YEAR_LAST.exec(cell) ?? [];
+      return year === undefined ? undefined : day(year, month!, date!);
+    },
+    note: 'read as month, day, year and written as YYYY-MM-DD',
+  },
+  datetime: { type: 'datetime', read: dateTime },
+  text: { type: 'text', read: (cell) => cell },
+} as const satisfies Record<string, Notation>;
+
+export type NotationName = keyof typeof NOTATIONS;
+
+/** Markers of missing values, in lower case. They count only in columns of another type than text. */
+const MARKERS = new Set('|na|n/a|n.a.|#n/a|<na>|nan|null|(null)|none|\\n|-|--|.|..|?'.split('|'));
+const LONGEST_MARKER = 6;
+
+export const isMarker = (cell: string): boolean => cell.length <= LONGEST_MARKER && MARKERS.has(cell.toLowerCase());
+
+const significant = (text: string): string =>
+  text
+    .replace(/[eE].*$/, '')
+    .replaceAll(/[^\d]/g, '')
+    .replace(/^0+/, '')
+    .replace(/0+$/, '');
+
+/** Digits that every double keeps. */
+const SAFE_DIGITS = 15;
+
+/** Why a number as written cannot become a JSON number without loss; undefined if it can. */
+export const lossOf = (cell: string): string | undefined => {
+  if (/^[+-]?0\d/.test(cell)) return 'zeros at its start would be lost';
+  if (/^\+\d{7}/.test(cell)) return 'its plus sign would be lost';
+  if (cell.length <= SAFE_DIGITS && !/[eE]/.test(cell)) return undefined;
+  const value = Number(cell);
+  return significant(cell) === significant(String(value)) && (!INTEGER.test(cell) || Number.isSafeInteger(value))
+    ? undefined
+    : 'a number would lose digits';
+};
+
+const isDigit = (code: number): boolean => code >= 0x30 && code <= 0x39;
+
+/**
+ * Digits before the point of a number such as 12 or -1.5, which has no zeros at its start and at most 15 characters:
+ * above 0 if the number is whole, else below 0. 0 for any other text.
+ */
+export const plainDigits = (cell: string): number => {
+  const { length } = cell;
+  if (length > SAFE_DIGITS) return 0;
+  const start = cell.charCodeAt(0) === 0x2d ? 1 : 0;
+  let at = start;
+  while (at < length && isDigit(cell.charCodeAt(at))) at++;
+  const digits = at - start;
+  if (digits === 0 || (digits > 1 && cell.charCodeAt(start) === 0x30)) return 0;
+  if (at === length) return digits;
+  if (cell.charCodeAt(at) !== 0x2e || at === length - 1) return 0;
+  for (at++; at < length; at++) if (!isDigit(cell.charCodeAt(at))) return 0;
+  return -digits;
+};

@@ -1,0 +1,53 @@
+/** The problems of an imported file, for its report or its rejection. */
+import { firstLines, OperatorError } from '../../errors.js';
+
+/** Errors that a message lists. They are enough to find the cause. */
+const MAX_LISTED = 20;
+
+/** Rows that cannot be read, and rows that were read with a reservation. */
+export class Problems {
+  readonly #file: string;
+  readonly #errors: string[] = [];
+  #count = 0;
+  readonly #notes = new Map<string, { count: number; readonly line: number }>();
+
+  constructor(file: string) {
+    this.#file = file;
+  }
+
+  addBadRow(line: number, what: string): void {
+    this.#count++;
+    if (this.#errors.length < MAX_LISTED) this.#errors.push(`line ${line}: ${what}`);
+  }
+
+  note(what: string, line: number): void {
+    const before = this.#notes.get(what);
+    if (before) before.count++;
+    else this.#notes.set(what, { count: 1, line });
+  }
+
+  get badRows(): number {
+    return this.#count;
+  }
+
+  get notes(): readonly string[] {
+    const left = this.#count > 0 ? [`${this.#count} bad rows were left out: ${this.#errors.join('; ')}`] : [];
+    const rows = (count: number) => (count === 1 ? '1 row has' : `${count.toLocaleString('en-US')} rows have`);
+    return [
+      ...left,
+      ...[...this.#notes].map(([what, { count, line }]) => `${rows(count)} ${what}, first in line ${line}`),
+    ];
+  }
+
+  throwBadRows(): void {
+    if (this.#count === 0) return;
+    const more = this.#count - this.#errors.length;
+    const advice =
+      '--skip-bad-rows leaves such rows out, and the options --separator and --quote correct wrong guesses';
+    this.refuse([...this.#errors, ...(more > 0 ? [`and ${more} more`] : []), advice]);
+  }
+
+  refuse(errors: readonly string[], Kind: typeof OperatorError = OperatorError): never {
+    throw new Kind(`${this.#file} was not imported, and nothing was changed:`, firstLines(errors, MAX_LISTED + 2));
+  }
+}

@@ -1,0 +1,187 @@
+/** Opens a file of any supported format as rows of cells, with the headings of its columns. */
+import { OperatorError } from '../../errors.js';
+import type { Cell } from './column-guess.js';
+import { CsvSplitter } from './csv.js';
+import { type CsvOptions, isBlank, layoutOf, startOf, widthOf } from './dialect.js';
+import { cellOf, jsonRows } from './json-rows.js';
+import { openExcel, openParquet } from './packaged-rows.js';
+import { type Compression, isParquet, openSource, type Source } from './source.js';
+import { encodingOf, headText, textOf } from './text.js';
+
+export const FORMATS = ['csv', 'json', 'parquet', 'xlsx'] as const;
+export type Format = (typeof FORMATS)[number];
+
+/** What is recognized unless it is given. */
+export interface FormatOptions extends CsvOptions {
+  readonly format?: Format | undefined;
+  readonly compression?: Compression | undefined;
+  /** A label of the WHATWG Encoding Standard. */
+  readonly encoding?: string | undefined;
+  /** The sheet of a workbook. */
+  readonly sheet?: string | undefined;
+}
+
+export interface Row {
+  /** Line in the file, or number of the row, from 1. */
+  readonly line: number;
+  readonly cells: readonly Cell[];
+  readonly isMisquoted?: boolean;
+}
+
+export interface OpenedTable {
+  readonly format: Format;
+  /** How the file was read, for the report. */
+  readonly found: readonly string[];
+  /** Empty where a column has none. */
+  readonly headings: readonly string[];
+  /** Whether strings are known to be text. */
+  readonly isTyped: boolean;
+  readonly separator?: string;
+  /** The rows below the headings, from the first, without blank rows. */
+  rows(): AsyncIterable<readonly Row[]>;
+}
+
+const formatOf = ({ head, isWorkbook }: Source, encoding: string): Format => {
+  if (isWorkbook) return 'xlsx';
+  if (isParquet(head)) return 'parquet';
+  return /^\s*(\[\s*(\{|\])|\{\s*("|\}))/.test(headText(head.subarray(0, 4096), encoding)) ? 'json' : 'csv';
+};
+
+/** @throws OperatorError with the reason why the file cannot be read, EncodingError, errors of `node:fs` */
+export const openTable = async (path: string, options: FormatOptions): Promise<OpenedTable> => {
+  const source = await openSource(path, options.compression);
+  const encoding = options.encoding ?? encodingOf(source.head);
+  const format = options.format ?? formatOf(source, encoding);
+  const packed = source.compression === 'none' || source.isWorkbook ? [] : [source.compression];
+  if (format === 'parquet' && source.compression !== 'none') {
+    throw new OperatorError(`it is a Parquet file inside ${source.compression}; unpack it`);
+  }
+  const opened =
+    format === 'parquet'
+      ? await parquetTable(path)
+      : format === 'xlsx'
+        ? await excelTable(path, options)
+        : format === 'json'
+          ? await jsonTable(source, encoding)
+          : await csvTable(source, encoding, options);
+  return { ...opened, found: [...opened.found, ...packed] };
+};
+
+const NAMES: Readonly<Record<string, string>> = {
+  ',': 'commas',
+  ';': 'semicolons',
+  '\t': 'tabs',
+  '|': 'pipes',
+  ' ': 'spaces',
+};
+
+const csvTable = async (source: Source, encoding: string, options: CsvOptions): Promise<OpenedTable> => {
+  const text = headText(source.head, encoding);
+  if (text.includes('\0')) throw new OperatorError('it is not text: it contains zero bytes');
+  const { dialect, firstLine, hasHeader, sample } = layoutOf(text, source.isWholeHead, options);
+  const { separator, quote, lineEnd } = dialect;
+
+  async function* records(): AsyncGenerator<readonly Row[]> {
+    const splitter = new CsvSplitter(dialect);
+    let isHeader = hasHeader;
+    const isWanted = (row: Row & { readonly cells: readonly string[] }): boolean => {
+      if (row.line < firstLine || isBlank(row)) return false;
+      const isFirst = isHeader;
+      isHeader = false;
+      return !isFirst;
+    };
+    for await (const part of textOf(source.open(), encoding)) yield splitter.push(part).filter(isWanted);
+    yield splitter.end().filter(isWanted);
+  }
+
+  const body = sample.slice(hasHeader ? 1 : 0);
+  const width = body.length === 0 ? 0 : widthOf(body);
+  return {
+    format: 'csv',
+    found: [
+      `CSV in ${encoding.toUpperCase()}`,
+      ...(width > 1 || options.separator ? [`separated by ${NAMES[separator] ?? JSON.stringify(separator)}`] : []),
+      ...(quote === '"' ? [] : [quote === undefined ? 'without quotes' : `quoted by ${quote}`]),
+      ...(lineEnd === '\r' ? ['with line ends CR'] : []),
+      ...(hasHeader ? (firstLine > 1 ? [`columns named in line ${firstLine}`] : []) : ['without a line of headings']),
+    ],
+    headings: headingsFor(
+      (hasHeader && sample[0]?.cells) || [],
+      body.map(({ cells }) => cells),
+      width,
+    ),
+    isTyped: false,
+    separator,
+    rows: records,
+  };
+};
+
+/**
+ * One heading for each column. A file of R names all columns but the first, which has the names of the rows.
+ * @param width the usual number of cells of a row
+ */
+const headingsFor = (
+  named: readonly string[],
+  rows: readonly (readonly string[])[],
+  width: number,
+): readonly string[] => {
+  const headings = named.map((heading) => heading.trim());
+  const isFirstUnnamed =
+    headings.length > 1 && headings.length === width - 1 && rows.every((cells) => cells.at(-1) !== '');
+  const more = Array<string>(Math.max(width - headings.length, 0)).fill('');
+  return isFirstUnnamed ? ['', ...headings] : [...headings, ...more];
+};
+
+const jsonTable = async (source: Source, encoding: string): Promise<OpenedTable> => {
+  // Any object may have a field that the objects above lack.
+  const names = new Map<string, number>();
+  for await (const objects of jsonRows(source.open(), encoding)) {
+    for (const { fields } of objects) for (const name in fields) if (!names.has(name)) names.set(name, names.size);
+  }
+  const headings = [...names.keys()];
+  async function* rows(): AsyncGenerator<readonly Row[]> {
+    for await (const objects of jsonRows(source.open(), encoding)) {
+      yield objects.map(({ line, fields }) => ({
+        line,
+        cells: headings.map((name) => (Object.hasOwn(fields, name) ? cellOf(fields[name]) : null)),
+      }));
+    }
+  }
+  return { format: 'json', found: [`JSON in ${encoding.toUpperCase()}`], headings, isTyped: true, rows };
+};
+
+const parquetTable = async (path: string): Promise<OpenedTable> => {
+  const { headings, rows } = await openParquet(path);
+  async function* numbered(): AsyncGenerator<readonly Row[]> {
+    let line = 0;
+    for await (const batch of rows()) yield batch.map((cells) => ({ line: ++line, cells }));
+  }
+  return { format: 'parquet', found: ['Parquet'], headings, isTyped: true, rows: numbered };
+};
+
+const excelTable = async (path: string, { sheet: name, header }: FormatOptions): Promise<OpenedTable> => {
+  const { sheet, others, rows } = await openExcel(path, name);
+  const all = rows.map((cells, i) => ({ line: i + 1, cells, text: cells.map((cell) => String(cell ?? '')) }));
+  const { firstLine, hasHeader, sample } = startOf(
+    all.slice(0, 500).map(({ line, text }) => ({ line, cells: text })),
+    header,
+  );
+  const body = all.filter(
+    ({ line, text }) => line >= firstLine + (hasHeader ? 1 : 0) && text.some((cell) => cell.trim() !== ''),
+  );
+  const width = Math.max(0, ...body.slice(0, 500).map(({ cells }) => cells.length));
+  const named = hasHeader ? (sample[0]?.cells ?? []).map((heading) => heading.trim()) : [];
+  return {
+    format: 'xlsx',
+    found: [
+      `Excel sheet ${JSON.stringify(sheet)}`,
+      ...(others.length > 0 ? [`without ${others.map((each) => JSON.stringify(each)).join(', ')}`] : []),
+      ...(hasHeader ? (firstLine > 1 ? [`columns named in row ${firstLine}`] : []) : ['without a row of headings']),
+    ],
+    headings: [...named, ...Array<string>(Math.max(width - named.length, 0)).fill('')],
+    isTyped: true,
+    async *rows() {
+      yield body;
+    },
+  };
+};

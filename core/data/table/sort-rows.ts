@@ -1,0 +1,192 @@
+/** Sorts rows by their key in bounded memory: sorted runs in a temporary file, which are merged. */
+import { randomUUID } from 'node:crypto';
+import { type FileHandle, open, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Scalar } from '../../contracts/storage.js';
+import { compareScalars } from '../scalars.js';
+
+export interface KeyedRow {
+  readonly key: readonly Scalar[];
+  /** Line in the imported file. */
+  readonly line: number;
+  /** The row as JSON. */
+  readonly text: string;
+}
+
+export const compareKeys = (a: readonly Scalar[], b: readonly Scalar[]): number => {
+  for (let i = 0; i < a.length; i++) {
+    const order = compareScalars(a[i]!, b[i]!);
+    if (order !== 0) return order;
+  }
+  return 0;
+};
+
+const compareRows = (a: KeyedRow, b: KeyedRow): number => compareKeys(a.key, b.key) || a.line - b.line;
+
+/** Limits of the rows that are sorted in memory. */
+const MAX_CHARACTERS = 16 * 1024 * 1024;
+const MAX_ROWS = 65_536;
+const BLOCK_BYTES = 64 * 1024;
+/** Rows of a batch. */
+const BATCH = 1000;
+const NEWLINE = 0x0a;
+
+const encode = ({ key, line, text }: KeyedRow): string => `${JSON.stringify(key)}\t${line}\t${text}\n`;
+
+const decode = (text: string): KeyedRow => {
+  const first = text.indexOf('\t');
+  const second = text.indexOf('\t', first + 1);
+  return {
+    key: JSON.parse(text.slice(0, first)) as Scalar[],
+    line: Number(text.slice(first + 1, second)),
+    text: text.slice(second + 1),
+  };
+};
+
+/** Reads one run. */
+class Run {
+  readonly #file: FileHandle;
+  #at: number;
+  readonly #end: number;
+  #lines: readonly string[] = [];
+  #next = 0;
+  /** The next row. Undefined at the end. */
+  row: KeyedRow | undefined;
+
+  constructor(file: FileHandle, start: number, end: number) {
+    this.#file = file;
+    this.#at = start;
+    this.#end = end;
+  }
+
+  /** Whether `advance` must wait for the file. */
+  get mustRead(): boolean {
+    return this.#next === this.#lines.length && this.#at < this.#end;
+  }
+
+  async read(): Promise<void> {
+    for (let size = BLOCK_BYTES; ; size *= 2) {
+      const length = Math.min(size, this.#end - this.#at);
+      const { buffer } = await this.#file.read(Buffer.allocUnsafe(length), 0, length, this.#at);
+      const last = buffer.lastIndexOf(NEWLINE);
+      if (last === -1) continue;
+      this.#lines = buffer.toString('utf8', 0, last).split('\n');
+      this.#next = 0;
+      this.#at += last + 1;
+      return;
+    }
+  }
+
+  advance(): void {
+    const text = this.#lines[this.#next++];
+    this.row = text === undefined ? undefined : decode(text);
+  }
+}
+
+/** Moves the last run of a heap to its place, or the first one down. */
+const siftUp = (heap: Run[]): void => {
+  for (let at = heap.length - 1; at > 0; ) {
+    const parent = (at - 1) >>> 1;
+    if (compareRows(heap[parent]!.row!, heap[at]!.row!) <= 0) return;
+    [heap[parent], heap[at]] = [heap[at]!, heap[parent]!];
+    at = parent;
+  }
+};
+
+const siftDown = (heap: Run[]): void => {
+  for (let at = 0; ; ) {
+    const left = 2 * at + 1;
+    const right = left + 1;
+    let least = at;
+    if (left < heap.length && compareRows(heap[left]!.row!, heap[least]!.row!) < 0) least = left;
+    if (right < heap.length && compareRows(heap[right]!.row!, heap[least]!.row!) < 0) least = right;
+    if (least === at) return;
+    [heap[at], heap[least]] = [heap[least]!, heap[at]!];
+    at = least;
+  }
+};
+
+async function* merged(runs: readonly Run[]): AsyncGenerator<readonly KeyedRow[]> {
+  const heap: Run[] = [];
+  for (const run of runs) {
+    await run.read();
+    run.advance();
+    heap.push(run);
+    siftUp(heap);
+  }
+  let batch: KeyedRow[] = [];
+  while (heap.length > 0) {
+    const [first] = heap as [Run];
+    batch.push(first.row!);
+    if (first.mustRead) await first.read();
+    first.advance();
+    if (first.row === undefined) {
+      const last = heap.pop()!;
+      if (heap.length > 0) heap[0] = last;
+    }
+    siftDown(heap);
+    if (batch.length < BATCH) continue;
+    yield batch;
+    batch = [];
+  }
+  yield batch;
+}
+
+/**
+ * Yields the rows in key order, in batches. Rows with equal keys stay in the order of their lines.
+ * @param folder for the temporary file
+ */
+export async function* sortRows(
+  rows: AsyncIterable<readonly KeyedRow[]>,
+  folder: string,
+): AsyncGenerator<readonly KeyedRow[]> {
+  let held: KeyedRow[] = [];
+  let characters = 0;
+  let file: FileHandle | undefined;
+  const ends: number[] = [];
+  const spill = async (): Promise<void> => {
+    file ??= await scratchFile(folder);
+    held.sort(compareRows);
+    let end = ends.at(-1) ?? 0;
+    for (let at = 0; at < held.length; at += BATCH) {
+      const bytes = Buffer.from(
+        held
+          .slice(at, at + BATCH)
+          .map(encode)
+          .join(''),
+      );
+      await file.write(bytes, 0, bytes.length, end);
+      end += bytes.length;
+    }
+    ends.push(end);
+    held = [];
+    characters = 0;
+  };
+  try {
+    for await (const batch of rows) {
+      for (const row of batch) {
+        held.push(row);
+        characters += row.text.length;
+      }
+      if (characters > MAX_CHARACTERS || held.length > MAX_ROWS) await spill();
+    }
+    if (!file) {
+      held.sort(compareRows);
+      for (let at = 0; at < held.length; at += BATCH) yield held.slice(at, at + BATCH);
+      return;
+    }
+    if (held.length > 0) await spill();
+    const opened: FileHandle = file;
+    yield* merged(ends.map((end, i) => new Run(opened, ends[i - 1] ?? 0, end)));
+  } finally {
+    await file?.close();
+  }
+}
+
+/** A file without a name: it ends with its handle, also if the process is killed. */
+const scratchFile = async (folder: string): Promise<FileHandle> => {
+  const path = join(folder, `.${randomUUID()}.tmp`);
+  const file = await open(path, 'wx+', 0o600);
+  await unlink(path);
+  return file;
+};

@@ -1,0 +1,171 @@
+/** Opens the file of a table: as it is, from gzip, or the only file of a zip archive. Bytes can be read several times. */
+import { createReadStream } from 'node:fs';
+import type { FileHandle } from 'node:fs/promises';
+import { pipeline, type Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import type { Entry, ZipFile } from 'yauzl';
+import { OperatorError } from '../../errors.js';
+import { openRegular } from '../../util/regular.js';
+
+export const COMPRESSIONS = ['none', 'gzip', 'zip'] as const;
+export type Compression = (typeof COMPRESSIONS)[number];
+
+export interface Source {
+  readonly path: string;
+  readonly compression: Compression;
+  /** The first bytes of the content. */
+  readonly head: Buffer;
+  /** Whether `head` is the whole content. */
+  readonly isWholeHead: boolean;
+  /** Whether the content is an Excel workbook, which is a zip archive. */
+  readonly isWorkbook: boolean;
+  /** The content from its start. A chunk is valid until the next one. */
+  open(): AsyncIterable<Buffer>;
+}
+
+/** Bytes from which formats, encodings and separators are recognized. */
+const HEAD_BYTES = 1024 * 1024;
+/** Small chunks keep few rows alive at a time, which saves the garbage collector half of its work. */
+const CHUNK_BYTES = 64 * 1024;
+
+/** Formats that the import does not read, by their first bytes in hexadecimal. */
+const REJECTED: readonly (readonly [start: string, problem: string])[] = [
+  ['d0cf11e0', 'it is an old Excel workbook; save it as .xlsx or CSV'],
+  ['425a68', 'it is compressed with bzip2; unpack it'],
+  ['fd377a58', 'it is compressed with xz; unpack it'],
+  ['28b52ffd', 'it is compressed with zstd; unpack it'],
+  ['377abcaf', 'it is a 7z archive; unpack it'],
+  ['25504446', 'it is a PDF document, not a table'],
+  ['53514c69746520666f726d6174', 'it is an SQLite database; export a table as CSV'],
+];
+
+export const isParquet = (head: Buffer): boolean => head.subarray(0, 4).toString('latin1') === 'PAR1';
+const hex = (head: Buffer): string => head.subarray(0, 16).toString('hex');
+
+const compressionOf = (head: Buffer): Compression => {
+  if (hex(head).startsWith('1f8b')) return 'gzip';
+  return hex(head).startsWith('504b0304') ? 'zip' : 'none';
+};
+
+/** @throws OperatorError for files that are not tables */
+const assertReadable = (head: Buffer): void => {
+  const [, problem] = REJECTED.find(([start]) => hex(head).startsWith(start)) ?? [];
+  if (problem !== undefined) throw new OperatorError(problem);
+  if (/^\s*<(!doctype|html|\?xml)/i.test(head.subarray(0, 200).toString('latin1'))) {
+    throw new OperatorError('it is a web page or XML, not a table');
+  }
+};
+
+const headOf = async (bytes: AsyncIterable<Buffer>): Promise<Buffer> => {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of bytes) {
+    chunks.push(Buffer.from(chunk));
+    length += chunk.length;
+    if (length >= HEAD_BYTES) break;
+  }
+  return Buffer.concat(chunks);
+};
+
+const isDecodingError = (error: unknown): boolean =>
+  /^Z_|^ERR_.*ZLIB/.test((error as NodeJS.ErrnoException).code ?? '');
+
+/** The bytes of a stream. Errors of compressed data become messages. */
+async function* contentOf(stream: Readable): AsyncGenerator<Buffer> {
+  try {
+    yield* stream;
+  } catch (cause) {
+    if (!isDecodingError(cause)) throw cause;
+    throw new OperatorError('its compressed data is damaged or cut short', [], { cause });
+  } finally {
+    stream.destroy();
+  }
+}
+
+/** The next chunk overwrites the one before. */
+async function* fileContent(path: string): AsyncGenerator<Buffer> {
+  const file: FileHandle = await openRegular(path);
+  try {
+    const buffer = Buffer.allocUnsafe(CHUNK_BYTES);
+    for (;;) {
+      const { bytesRead } = await file.read(buffer, 0, CHUNK_BYTES, null);
+      if (bytesRead === 0) return;
+      yield buffer.subarray(0, bytesRead);
+    }
+  } finally {
+    await file.close();
+  }
+}
+
+const gunzipped = (path: string): AsyncGenerator<Buffer> => {
+  const gunzip = createGunzip({ chunkSize: CHUNK_BYTES });
+  pipeline(createReadStream(path, { highWaterMark: CHUNK_BYTES }), gunzip, () => undefined);
+  return contentOf(gunzip);
+};
+
+interface Archive {
+  readonly zip: ZipFile;
+  readonly files: readonly Entry[];
+}
+
+const openArchive = async (path: string): Promise<Archive> => {
+  const { open } = await import('yauzl');
+  return new Promise((resolve, reject) => {
+    const fail = (cause: Error): void =>
+      reject(new OperatorError(`it is not a whole zip archive: ${cause.message}`, [], { cause }));
+    open(path, { autoClose: false, lazyEntries: false }, (error, zip) => {
+      if (error) return fail(error);
+      const files: Entry[] = [];
+      const isFile = (name: string): boolean => !name.endsWith('/') && !/^__MACOSX\/|(^|\/)\./.test(name);
+      zip.on('entry', (entry: Entry) => isFile(entry.fileName) && files.push(entry));
+      zip.on('end', () => resolve({ zip, files }));
+      zip.on('error', fail);
+    });
+  });
+};
+
+async function* memberOf({ zip, files }: Archive): AsyncGenerator<Buffer> {
+  const stream = await new Promise<Readable>((resolve, reject) => {
+    zip.openReadStream(files[0]!, (error, found) => (error ? reject(error) : resolve(found)));
+  });
+  yield* contentOf(stream);
+}
+
+const WORKBOOK = 'xl/workbook.xml';
+
+const openZip = async (path: string): Promise<Pick<Source, 'isWorkbook' | 'open'>> => {
+  const { zip, files } = await openArchive(path);
+  zip.close();
+  const names = files.map(({ fileName }) => fileName);
+  const isWorkbook = names.includes(WORKBOOK);
+  if (!isWorkbook && names.length !== 1) {
+    throw new OperatorError(`it is a zip archive with ${names.length} files; unpack it and import one of them`, names);
+  }
+  return {
+    isWorkbook,
+    async *open() {
+      const archive = await openArchive(path);
+      try {
+        yield* memberOf(archive);
+      } finally {
+        archive.zip.close();
+      }
+    },
+  };
+};
+
+/**
+ * @param given the compression; recognized from the first bytes by default
+ * @throws OperatorError for content that is no table, errors of `node:fs`
+ */
+export const openSource = async (path: string, given?: Compression): Promise<Source> => {
+  const raw = await headOf(fileContent(path));
+  const compression = given ?? compressionOf(raw);
+  const { isWorkbook, open } =
+    compression === 'zip'
+      ? await openZip(path)
+      : { isWorkbook: false, open: () => (compression === 'gzip' ? gunzipped(path) : fileContent(path)) };
+  const head = isWorkbook ? Buffer.alloc(0) : compression === 'none' ? raw : await headOf(open());
+  assertReadable(head);
+  return { path, compression, head, isWholeHead: head.length < HEAD_BYTES, isWorkbook, open };
+};

@@ -1,0 +1,273 @@
+/** Reads a file as a collection: the types of its columns, its key, and its rows in key order. */
+import type { Collection } from '../../contracts/dataset.js';
+import type { Scalar } from '../../contracts/storage.js';
+import { OperatorError } from '../../errors.js';
+import type { NdjsonBatch } from '../write-directory.js';
+import type { Cell } from './column-guess.js';
+import { CsvSyntaxError } from './csv.js';
+import { badWidth, type Column, FirstPass, isRowNumber, type ReadColumn, type TableOptions } from './first-pass.js';
+import type { KeySearch } from './key-search.js';
+import { NOTATIONS, plainDigits, SCHEMAS } from './notations.js';
+import { Problems } from './problems.js';
+import { type OpenedTable, openTable } from './rows.js';
+import { compareKeys, type KeyedRow, sortRows } from './sort-rows.js';
+import { EncodingError } from './text.js';
+
+export type { Column, TableOptions } from './first-pass.js';
+
+/** A key of the table: columns, or the number of the row. */
+export interface Key {
+  readonly columns: readonly string[];
+  readonly isNumbered: boolean;
+}
+
+export interface ReadTable {
+  readonly columns: readonly Column[];
+  readonly rowCount: number;
+  /** What the reader recognized and changed, for the report. */
+  readonly found: readonly string[];
+  readonly notes: readonly string[];
+  /** Keys to try, the best first. */
+  readonly keys: readonly Key[];
+  collection(key: Key): Collection;
+  /**
+   * The rows with this key, for one reading.
+   * @param folder for temporary files; undefined: the file has the order of the key
+   * @throws OutOfOrder, RepeatedKey
+   */
+  rows(key: Key, folder: string | undefined): AsyncGenerator<NdjsonBatch>;
+}
+
+/** The rows of the file are not in the order of the key. */
+export class OutOfOrder extends Error {}
+
+/** Two rows have the same key. */
+export class RepeatedKey extends OperatorError {}
+
+/** Characters that JSON escapes. Surrogates may be unpaired. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: JSON escapes control characters
+const ESCAPED = /["\\\u0000-\u001f\ud800-\udfff]/;
+
+const textToJson = (cell: string): string => {
+  if (cell.charCodeAt(0) <= 0x20 && cell.trim() === '') return 'null';
+  return ESCAPED.test(cell) ? JSON.stringify(cell) : `"${cell}"`;
+};
+
+/** Returns a function that writes a cell of the column as JSON. */
+const writerOf = ({ notation }: ReadColumn, missing: ReadonlySet<string>): ((cell: Cell | undefined) => string) => {
+  const isPlainNumber = notation === 'integer' || notation === 'number';
+  return (cell) => {
+    if (cell === null || cell === undefined || cell === '') return 'null';
+    if (missing.size > 0 && missing.has(String(cell))) return 'null';
+    if (notation === 'text') return textToJson(String(cell));
+    if (typeof cell !== 'string') return JSON.stringify(cell);
+    if (isPlainNumber && plainDigits(cell) !== 0) return String(Number(cell));
+    const value = NOTATIONS[notation].read(cell.trim());
+    return value === undefined ? 'null' : JSON.stringify(value);
+  };
+};
+
+/** A field of the number of the row, with a name that no column has. */
+const numberField = (columns: readonly Column[]): string => {
+  const taken = columns.map(({ name }) => name);
+  return ['row', 'row_number'].find((name) => !taken.includes(name)) ?? `row_${taken.length + 1}`;
+};
+
+class ImportedTable implements ReadTable {
+  readonly #opened: OpenedTable;
+  readonly #options: TableOptions;
+  readonly #problems: Problems;
+  readonly #width: number;
+  readonly columns: readonly ReadColumn[];
+  readonly rowCount: number;
+  readonly keys: readonly Key[];
+  #example: string | undefined;
+
+  constructor(opened: OpenedTable, options: TableOptions, pass: FirstPass, problems: Problems) {
+    this.#opened = opened;
+    this.#options = options;
+    this.#problems = problems;
+    this.#width = pass.names.length;
+    this.rowCount = pass.rowCount;
+    if (this.rowCount === 0) problems.refuse(['it has no rows: the types of its columns are guessed from them']);
+    this.columns = pass.columns(options.types);
+    this.keys = this.#keys(pass.search);
+    this.#assertOrders();
+  }
+
+  get found(): readonly string[] {
+    return this.#opened.found;
+  }
+
+  get notes(): readonly string[] {
+    return this.#problems.notes;
+  }
+
+  #named(name: string): ReadColumn | undefined {
+    return this.columns.find((column) => column.name === name) ?? this.columns.find(({ heading }) => heading === name);
+  }
+
+  #keys(search: KeySearch): readonly Key[] {
+    const { key } = this.#options;
+    const numbered = { columns: [numberField(this.columns)], isNumbered: true };
+    if (key && isRowNumber(key) && !this.#named('row')) return [numbered];
+    if (key) return [{ columns: key.map((name) => this.#named(name)?.name ?? name), isNumbered: false }];
+    const positions = search.candidates(
+      Array.from({ length: this.#width }, (_, at) => {
+        const column = this.columns.find((each) => each.at === at);
+        return { name: column?.name ?? '', type: column?.type ?? 'number', hasGaps: (column?.empty ?? 1) > 0 };
+      }),
+    );
+    const found = positions.map((each) => ({
+      columns: each.map((at) => this.columns.find((column) => column.at === at)!.name),
+      isNumbered: false,
+    }));
+    return [...found, numbered];
+  }
+
+  get #sort(): readonly string[] {
+    return this.#options.sort.map((name) => this.#named(name)?.name ?? name);
+  }
+
+  #assertOrders(): void {
+    const key = this.#options.key ? this.keys[0]! : { columns: [], isNumbered: false };
+    const errors = [...new Set([...(key.isNumbered ? [] : key.columns), ...this.#sort])].flatMap((name) => {
+      const column = this.#named(name);
+      const role = key.columns.includes(name) ? 'a key' : 'a column to sort by';
+      if (!column) return [`"${name}" has no values: ${role} needs values`];
+      if (column.empty > 0)
+        return [
+          `"${name}" is empty in ${column.empty.toLocaleString('en-US')} rows: ${role} needs a value in each row`,
+        ];
+      return column.type === 'boolean'
+        ? [`"${name}" is boolean and cannot be ${role}; --type ${name}=text makes it text`]
+        : [];
+    });
+    if (errors.length > 0) this.#problems.refuse(errors);
+  }
+
+  collection(key: Key): Collection {
+    const sort = this.#sort;
+    const ordered = new Set([...key.columns, ...sort]);
+    const properties = Object.fromEntries(
+      this.columns.map(({ name, heading, type, empty }) => {
+        const schema = SCHEMAS[type];
+        const types = (empty > 0 || !ordered.has(name)) && { type: [schema['type'], 'null'] };
+        return [name, { ...schema, ...types, ...(heading !== name && heading !== '' && { title: heading }) }];
+      }),
+    );
+    const number = key.isNumbered && {
+      [key.columns[0]!]: { type: 'integer', description: 'The number of the row in the file.' },
+    };
+    const orders = sort
+      .map((column) => [column, ...key.columns.filter((field) => field !== column)])
+      .filter((order) => order.join() !== key.columns.join());
+    const all = { ...number, ...properties };
+    return {
+      name: this.#options.name,
+      key: key.columns,
+      ...(orders.length > 0 && { orders }),
+      schema: {
+        type: 'object',
+        required: Object.keys(all),
+        additionalProperties: false,
+        properties: all,
+        examples: [JSON.parse(this.#example!)],
+      },
+    };
+  }
+
+  async *rows(key: Key, folder: string | undefined): AsyncGenerator<NdjsonBatch> {
+    const keyed = this.#keyed(key);
+    const sorted = folder === undefined || key.isNumbered ? keyed : sortRows(keyed, folder);
+    const onWrong = folder === undefined ? this.#refuseOrder : this.#refuseKey;
+    let last: KeyedRow | undefined;
+    this.#example = undefined;
+    for await (const batch of sorted) {
+      for (const row of batch) {
+        if (last && compareKeys(last.key, row.key) >= 0) onWrong(key, last, row);
+        last = row;
+      }
+      this.#example ??= batch[0]?.text;
+      if (batch.length > 0) yield { text: `${batch.map(({ text }) => text).join('\n')}\n`, rows: batch.length };
+    }
+  }
+
+  readonly #refuseOrder = (): never => {
+    throw new OutOfOrder();
+  };
+
+  readonly #refuseKey = (key: Key, { line: other, key: values }: KeyedRow, { line }: KeyedRow): never => {
+    const shown = key.columns.map((name, i) => `${name} ${JSON.stringify(values[i])}`).join(', ');
+    return this.#problems.refuse([`line ${line}: has the key of line ${other}: ${shown}`], RepeatedKey);
+  };
+
+  async *#keyed(key: Key): AsyncGenerator<readonly KeyedRow[]> {
+    const missing = new Set(this.#options.missing);
+    const writers = this.columns.map((column) => ({ at: column.at, write: writerOf(column, missing) }));
+    // Every second part is the JSON of a value. Joining them takes half the time of adding strings.
+    const names = [...(key.isNumbered ? key.columns : []), ...this.columns.map(({ name }) => name)];
+    const parts = names.flatMap((name, i) => [`${i === 0 ? '{' : ','}${JSON.stringify(name)}:`, '']);
+    parts.push('}');
+    const fields = key.isNumbered ? [] : key.columns.map((name) => this.#named(name)!);
+    let number = 0;
+    for await (const batch of this.#opened.rows()) {
+      const rows: KeyedRow[] = [];
+      for (const row of batch) {
+        const { line, cells } = row;
+        if (badWidth(row, this.#width) !== undefined) continue;
+        number++;
+        let part = 1;
+        if (key.isNumbered) {
+          parts[part] = String(number);
+          part += 2;
+        }
+        for (const { at, write } of writers) {
+          parts[part] = write(cells[at]);
+          part += 2;
+        }
+        const values = key.isNumbered ? [number] : fields.map((column) => keyValue(column, cells[column.at]!));
+        rows.push({ key: values, line, text: parts.join('') });
+      }
+      yield rows;
+    }
+  }
+}
+
+const keyValue = ({ notation }: ReadColumn, cell: Cell): Scalar =>
+  typeof cell === 'string' && notation !== 'text'
+    ? (NOTATIONS[notation].read(cell.trim()) as Scalar)
+    : notation === 'text'
+      ? String(cell)
+      : (cell as Scalar);
+
+const firstPass = async (opened: OpenedTable, options: TableOptions, problems: Problems): Promise<FirstPass> => {
+  const pass = new FirstPass(opened, options, problems);
+  for await (const rows of opened.rows()) for (const row of rows) pass.add(row);
+  return pass;
+};
+
+/**
+ * Reads the whole file once, and finds its columns and keys.
+ * @throws OperatorError with the first errors of the file, each with its line; errors of `node:fs`
+ */
+export const readTable = async (path: string, options: TableOptions): Promise<ReadTable> => {
+  const problems = new Problems(options.file);
+  try {
+    const opened = await openTable(path, options);
+    const pass = await firstPass(opened, options, problems);
+    if (!options.skipBadRows) problems.throwBadRows();
+    return new ImportedTable(opened, options, pass, problems);
+  } catch (error) {
+    if (error instanceof EncodingError && error.mayBeOther && options.encoding === undefined) {
+      return await readTable(path, { ...options, encoding: 'windows-1252' });
+    }
+    if (error instanceof CsvSyntaxError) {
+      return problems.refuse([
+        `line ${error.line}: ${error.message}`,
+        'add the quote, or use --quote none if quotes belong to the text',
+      ]);
+    }
+    throw error;
+  }
+};

@@ -1,0 +1,107 @@
+/** Decodes the bytes of a text file. UTF-8 and UTF-16 are recognized; other text is taken for Windows-1252. */
+import { isAscii, isUtf8 } from 'node:buffer';
+
+export class EncodingError extends Error {
+  /** @param mayBeOther whether the text may have another encoding, since all of it was ASCII so far */
+  constructor(
+    message: string,
+    readonly mayBeOther = false,
+  ) {
+    super(message);
+  }
+}
+
+/** Bytes at the start of a file that decide between UTF-8 and UTF-16. */
+const HEAD_BYTES = 4096;
+
+/** The encoding that the first bytes show. Whether it is UTF-8 shows only at the end of the file. */
+export const encodingOf = (head: Buffer): 'utf-8' | 'utf-16le' | 'utf-16be' => {
+  if (head[0] === 0xff && head[1] === 0xfe) return 'utf-16le';
+  if (head[0] === 0xfe && head[1] === 0xff) return 'utf-16be';
+  // ASCII characters have a zero byte in UTF-16.
+  const zeros = [0, 0];
+  for (let i = 0; i < Math.min(head.length, HEAD_BYTES); i++) if (head[i] === 0) zeros[i % 2]!++;
+  const [even, odd] = zeros as [number, number];
+  if (Math.max(even, odd) < Math.min(head.length, HEAD_BYTES) / 8) return 'utf-8';
+  return odd > even ? 'utf-16le' : 'utf-16be';
+};
+
+/** The length of an incomplete character at the end of UTF-8 bytes. */
+const incompleteAtEnd = (bytes: Buffer): number => {
+  for (let back = 1; back <= Math.min(3, bytes.length); back++) {
+    const byte = bytes[bytes.length - back]!;
+    if (byte >= 0xc0) return back < (byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2) ? back : 0;
+    if (byte < 0x80) return 0;
+  }
+  return 0;
+};
+
+/** A character that was read as UTF-8, other than ASCII. Wrong bytes become U+FFFD. */
+const VALID = /[^\p{ASCII}\ufffd]/u;
+
+async function* utf8Text(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  let rest: Buffer = Buffer.alloc(0);
+  let hasOtherThanAscii = false;
+  const decode = (part: Buffer): string => {
+    if (isAscii(part)) return part.toString('latin1');
+    if (!isUtf8(part)) {
+      hasOtherThanAscii ||= VALID.test(part.toString('utf8'));
+      throw new EncodingError(
+        hasOtherThanAscii
+          ? 'it is not in UTF-8 throughout: name its encoding by --encoding, such as windows-1252'
+          : 'it is not in UTF-8',
+        !hasOtherThanAscii,
+      );
+    }
+    hasOtherThanAscii = true;
+    return part.toString('utf8');
+  };
+  for await (const chunk of bytes) {
+    const all =
+      rest.length === 0 ? Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length) : Buffer.concat([rest, chunk]);
+    const whole = all.length - incompleteAtEnd(all);
+    // A stream may reuse the buffer of a chunk.
+    rest = Buffer.from(all.subarray(whole));
+    if (whole > 0) yield decode(all.subarray(0, whole));
+  }
+  if (rest.length > 0) throw new EncodingError('it ends within a character of UTF-8: it was cut short');
+}
+
+/** Characters of control that Windows-1252 text does not contain. */
+const UNDEFINED = /[\u0081\u008d\u008f\u0090\u009d]/;
+
+async function* otherText(bytes: AsyncIterable<Uint8Array>, encoding: string): AsyncGenerator<string> {
+  // Without both options, Node 20 decodes Windows-1252 as ISO 8859-1.
+  const decoder = new TextDecoder(encoding, { fatal: true });
+  const decode = (chunk?: Uint8Array): string => {
+    try {
+      return chunk ? decoder.decode(chunk, { stream: true }) : decoder.decode();
+    } catch {
+      throw new EncodingError(`it is not in ${encoding}: name its encoding by --encoding, such as windows-1252`);
+    }
+  };
+  for await (const chunk of bytes) yield decode(chunk);
+  yield decode();
+}
+
+/**
+ * The text of a file without its byte order mark, in parts.
+ * @param encoding a label of the WHATWG Encoding Standard
+ * @throws EncodingError, errors of `bytes`
+ */
+export async function* textOf(bytes: AsyncIterable<Uint8Array>, encoding: string): AsyncGenerator<string> {
+  let isFirst = true;
+  for await (const text of encoding === 'utf-8' ? utf8Text(bytes) : otherText(bytes, encoding)) {
+    if (encoding === 'windows-1252' && UNDEFINED.test(text)) {
+      throw new EncodingError('it is neither in UTF-8 nor in Windows-1252: name its encoding by --encoding');
+    }
+    yield isFirst && text.startsWith('\ufeff') ? text.slice(1) : text;
+    isFirst = false;
+  }
+}
+
+/** The text at the start of a file. Damaged characters are replaced. */
+export const headText = (head: Buffer, encoding: string): string => {
+  const text = encoding === 'utf-8' ? head.toString('utf8') : new TextDecoder(encoding).decode(head, { stream: true });
+  return text.startsWith('\ufeff') ? text.slice(1) : text;
+};

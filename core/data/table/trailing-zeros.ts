@@ -1,0 +1,44 @@
+/** Finds numbers that differ only in trailing zeros, such as 1.1 and 1.10. They are versions or codes. */
+
+/** Cells and values that are compared exactly. */
+const MAX_CELLS = 65_536;
+const MAX_VALUES = 20_000;
+
+export class TrailingZeros {
+  /** The first cell of each value. Undefined if there are too many. */
+  #cells: Map<string, string> | undefined = new Map();
+  #count = 0;
+  #decimals = -1;
+  #isUniform = true;
+  #hasWhole = false;
+  /** The first cell such as 2.0, and the first such as 2.50. */
+  #wholeWithZero: string | undefined;
+  #fractionWithZero: string | undefined;
+  #pair: string | undefined;
+
+  add(cell: string, line: number): void {
+    const point = cell.indexOf('.');
+    const decimals = point === -1 ? 0 : cell.length - point - 1;
+    if (this.#decimals === -1) this.#decimals = decimals;
+    else if (decimals !== this.#decimals) this.#isUniform = false;
+    const endsInZero = point !== -1 && cell.endsWith('0');
+    if (point === -1) this.#hasWhole = true;
+    else if (endsInZero && decimals === 1) this.#wholeWithZero ??= `"${cell}" in line ${line}`;
+    else if (endsInZero) this.#fractionWithZero ??= `"${cell}" in line ${line}`;
+    if (this.#cells) this.#compare(this.#cells, cell, endsInZero ? cell.replace(/\.?0+$/, '') : cell, line);
+  }
+
+  #compare(cells: Map<string, string>, cell: string, value: string, line: number): void {
+    const other = cells.get(value);
+    if (other === undefined) cells.set(value, cell);
+    else if (other !== cell) this.#pair ??= `line ${line} has "${cell}" where another line has "${other}"`;
+    if (++this.#count > MAX_CELLS || cells.size > MAX_VALUES) this.#cells = undefined;
+  }
+
+  /** Why zeros may matter: two cells that differ only in them, or cells that were too many to be compared. */
+  get reason(): string | undefined {
+    if (this.#pair !== undefined || this.#isUniform || this.#cells) return this.#pair;
+    const found = this.#fractionWithZero ?? (this.#hasWhole ? this.#wholeWithZero : undefined);
+    return found && `the number of decimals varies, and zeros at the end may matter: ${found}`;
+  }
+}

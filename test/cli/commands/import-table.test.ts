@@ -1,0 +1,195 @@
+/** `metro-forecast import-table`: the files that it accepts and rejects, and what it writes. */
+import { execFileSync } from 'node:child_process';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { expect } from 'chai';
+import { parquetWriteBuffer } from 'hyparquet-writer';
+import { register } from '../../../cli/commands/import-table.js';
+import { readDeclarations } from '../../../core/data/declarations.js';
+import { OperatorError } from '../../../core/errors.js';
+import { expecting, runCommand } from '../../support/run-command.js';
+import { workbook, zipOf } from '../../support/zip.js';
+
+describe('metro-forecast import-table', () => {
+  let folder: string;
+  const at = (name: string): string => join(folder, name);
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'import-table-'));
+  });
+  afterEach(() => rm(folder, { recursive: true }));
+
+  const { done, refused, json } = expecting((file, ...options) =>
+    runCommand(register, ['import-table', file, '--to', at('data'), ...options]),
+  );
+  const rowsOf = async (collection: string): Promise<readonly object[]> => {
+    const file = (await readdir(at('data'))).find(
+      (name) => name.startsWith(`${collection}.`) && name.endsWith('.ndjson'),
+    )!;
+    return (await readFile(join(at('data'), file), 'utf8'))
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+  };
+
+  it('needs no option: collection, key and types are found and reported', async () => {
+    await writeFile(at('Pool list.csv'), 'Name,No.\nb,"1,000"\na,\n');
+    const { stdout } = await done(at('Pool list.csv'));
+    expect(stdout).to.match(/with 2 rows of pool_list:/);
+    expect(stdout).to.match(/no +number, guessed: read without thousands separators +1 empty, from "No\."/);
+    expect(stdout).to.match(/Read as: CSV in UTF-8, separated by commas\nKey: name, which identifies a row/);
+    expect(await rowsOf('pool_list')).to.deep.equal([
+      { name: 'a', no: null },
+      { name: 'b', no: 1000 },
+    ]);
+    expect(readDeclarations(at('data')).map(({ name, key }) => [name, key])).to.deep.equal([['pool_list', ['name']]]);
+  });
+
+  it('replaces the collection, keeps other collections, and names the version by the content', async () => {
+    await writeFile(at('a.csv'), 'id\n2\n1\n');
+    await writeFile(at('b.csv'), 'id\n1\n');
+    const first = await json(at('a.csv'), '--created', '2026-01-02T00:00:00Z');
+    await json(at('b.csv'));
+    const both = await json(at('a.csv'), '--created', '2026-01-02T00:00:00Z');
+    expect(readDeclarations(at('data'))).to.have.length(2);
+    expect(first.version).to.match(/^2026-01-02-[0-9a-f]{12}$/);
+    expect(both.version).not.to.equal(first.version);
+    expect((await json(at('a.csv'), '--created', '2026-01-02T00:00:00Z')).version).to.equal(both.version);
+  });
+
+  it('numbers the rows if no columns identify a row, or if asked to', async () => {
+    await writeFile(at('a.csv'), 'v,w\n0.5,x\n0.5,x\n');
+    expect((await done(at('a.csv'))).stdout).to.match(/Key: row, the number of the row, since/);
+    await writeFile(at('b.csv'), 'id\n7\n');
+    await done(at('b.csv'), '--key', 'row');
+    expect(await rowsOf('b')).to.deep.equal([{ row: 1, id: 7 }]);
+  });
+
+  it('takes the next key if rows far apart have the same values', async () => {
+    const lines = Array.from({ length: 30_000 }, (_, i) => `n${(i * 7919) % 29_999},${i}\n`);
+    await writeFile(at('a.csv'), `name,serial\n${lines.join('')}`);
+    expect((await json(at('a.csv'))).key).to.deep.equal(['serial']);
+  });
+
+  const rows = [
+    { id: 'a', n: 1 },
+    { id: 'b', n: 2.5 },
+  ];
+  const csv = 'id,n\na,1\nb,2.5\n';
+  for (const [name, content] of [
+    ['a.csv.gz', () => gzipSync(csv)],
+    ['a.zip', () => zipOf({ 'a.csv': csv })],
+    ['a.json', () => JSON.stringify(rows)],
+    [
+      'a.parquet',
+      () =>
+        parquetWriteBuffer({
+          columnData: [
+            { name: 'id', data: ['a', 'b'], type: 'STRING' },
+            { name: 'n', data: [1, 2.5], type: 'DOUBLE' },
+          ],
+        }),
+    ],
+    [
+      'a.xlsx',
+      () =>
+        workbook([
+          ['id', 'n'],
+          ['a', 1],
+          ['b', 2.5],
+        ]),
+    ],
+  ] as readonly (readonly [string, () => string | Uint8Array | ArrayBuffer])[]) {
+    it(`reads ${name}`, async () => {
+      const bytes = content();
+      await writeFile(at(name), typeof bytes === 'string' ? bytes : new Uint8Array(bytes));
+      await done(at(name));
+      expect(await rowsOf('a')).to.deep.equal(rows);
+    });
+  }
+
+  it('reads a URL, and reports a response with an error', async () => {
+    const server: Server = createServer((request, response) => {
+      response.statusCode = request.url === '/a%20b.csv?x=1' ? 200 : 404;
+      response.end(csv);
+    });
+    try {
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+      const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+      await done(`${origin}/a%20b.csv?x=1`);
+      expect(await rowsOf('a_b')).to.deep.equal(rows);
+      expect(await refused(`${origin}/none.csv`)).to.match(/Cannot fetch .*404/);
+    } finally {
+      server.close();
+    }
+  });
+
+  it('takes other settings from options', async () => {
+    await writeFile(at('a.txt'), 'Höhe (m)~Ort\n"1~x\n');
+    const result = await json(
+      at('a.txt'),
+      '--separator',
+      '~',
+      '--quote',
+      'none',
+      '--name',
+      'Höhe (m)=height_m',
+      '--type',
+      'Ort=text',
+      '--key',
+      'Ort',
+    );
+    expect(result.columns.map(({ name, type }: { name: string; type: string }) => [name, type])).to.deep.equal([
+      ['height_m', 'text'],
+      ['ort', 'text'],
+    ]);
+  });
+
+  for (const [name, options, problem] of [
+    ['status', ['--collection', 'status'], /a table must not be called "status"/],
+    ['health', ['--collection', 'health'], /a table must not be called "health"/],
+    ['acs_5 next to acs5', ['--collection', 'acs_5'], /operationId "listAcs5"|listAcs5/],
+  ] as const) {
+    it(`refuses a collection called ${name}, as the start of the service would`, async () => {
+      await writeFile(at('acs5.csv'), csv);
+      await done(at('acs5.csv'));
+      const before = await readdir(at('data'));
+      const message = await refused(at('acs5.csv'), ...options);
+      expect(message).to.match(problem);
+      expect(message).to.match(/--collection/);
+      expect(await readdir(at('data'))).to.deep.equal(before);
+    });
+  }
+
+  it('gives a file with the name of an endpoint another name', async () => {
+    await writeFile(at('status.csv'), csv);
+    expect((await json(at('status.csv'))).collection).to.equal('status_table');
+  });
+
+  const NOT_REGULAR = /cannot be read: it is a pipe, a socket or a device; name a regular file/;
+  it('rejects pipes and devices at once', async () => {
+    execFileSync('mkfifo', [at('pipe')]);
+    expect(await refused(at('pipe'))).to.match(NOT_REGULAR);
+    expect(await refused('/dev/zero')).to.match(NOT_REGULAR);
+  });
+
+  it('rejects folders, missing files, archives of several files, and text of an unknown encoding', async () => {
+    expect(await refused(folder)).to.match(/it is a folder/);
+    expect(await refused(at('none.csv'))).to.match(/it does not exist/);
+    await writeFile(at('two.zip'), zipOf({ 'a.csv': csv, 'b.csv': csv }));
+    expect(await refused(at('two.zip'))).to.match(/a zip archive with 2 files.*\n.*a\.csv\n.*b\.csv/);
+    await writeFile(at('mixed.csv'), Buffer.concat([Buffer.from(`id,name\n1,ö\n`), Buffer.from('2,ö\n', 'latin1')]));
+    expect(await refused(at('mixed.csv'))).to.match(/it is not in UTF-8 throughout: name its encoding by --encoding/);
+    expect(await readdir(folder)).not.to.include('data');
+  });
+
+  it('rejects a pipe instead of a declaration file', async () => {
+    await writeFile(at('a.csv'), 'id\n1\n');
+    await done(at('a.csv'));
+    execFileSync('mkfifo', [join(at('data'), 'other.collection.json')]);
+    expect(() => readDeclarations(at('data'))).to.throw(OperatorError, /it is a pipe/);
+  });
+});

@@ -1,0 +1,429 @@
+/** Reading a file as a collection: recognition of its format, names, types, keys and rows. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { expect } from 'chai';
+import { checkCollection } from '../../../../core/data/check-collection.js';
+import type { ColumnType } from '../../../../core/data/table/notations.js';
+import { readTable, type TableOptions } from '../../../../core/data/table/table.js';
+import type { OperatorError } from '../../../../core/errors.js';
+import { compileSchema } from '../../../../core/validation/compile-schema.js';
+
+type Content = string | Uint8Array;
+
+describe('readTable(path, options)', () => {
+  let folder: string;
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'table-'));
+  });
+  after(() => rm(folder, { recursive: true }));
+
+  const read = async (content: Content, options: Partial<TableOptions> = {}) => {
+    const path = join(folder, 'a');
+    await writeFile(path, content);
+    const table = await readTable(path, {
+      file: 'a.csv',
+      name: 'things',
+      sort: [],
+      types: new Map(),
+      names: new Map(),
+      missing: [],
+      ...options,
+    });
+    const [key] = table.keys as [(typeof table.keys)[0]];
+    const rows: Record<string, unknown>[] = [];
+    for await (const { text } of table.rows(key, folder)) {
+      rows.push(
+        ...text
+          .trimEnd()
+          .split('\n')
+          .map((line) => JSON.parse(line)),
+      );
+    }
+    const collection = table.collection(key);
+    expect(checkCollection(collection)).to.deep.equal([]);
+    for (const row of rows) expect(compileSchema(collection.schema)(row)).to.equal(true);
+    return {
+      ...table,
+      found: table.found,
+      notes: table.notes,
+      key: key.columns,
+      columns: table.columns,
+      rows,
+      collection,
+    };
+  };
+  const errorsOf = (content: Content, options: Partial<TableOptions> = {}): Promise<readonly string[]> =>
+    read(content, options).then(
+      () => [],
+      (error: OperatorError) => (error.faults?.length > 0 ? error.faults : [error.message]),
+    );
+
+  describe('types', () => {
+    const types: readonly (readonly [
+      type: ColumnType,
+      values: readonly unknown[],
+      cells: readonly string[],
+      why?: RegExp,
+    ])[] = [
+      ['integer', [1, -20, 0], ['1', '-20', '0']],
+      ['integer', [1, null], ['1', '']],
+      ['integer', [3, 4], ['+3', '4']],
+      ['number', [1, 2.5, -1e-7], ['1', '2.5', '-1e-7']],
+      ['number', [0.5, 0.5, 3, 1000], ['.5', '0.50', '+3', '1e3']],
+      ['number', [1, 0.30000000000000004], ['1.', '0.30000000000000004']],
+      ['number', [1.5, 2.5], ['1.50', '2.50']],
+      ['number', [100000, 1.5], ['1E5', '1.5']],
+      ['text', ['01001', '36061'], ['01001', '36061'], /^line 2 has "01001": zeros at its start would be lost/],
+      ['text', ['+4930123456', '+4930123457'], ['+4930123456', '+4930123457'], /its plus sign would be lost/],
+      ['text', ['1', '9007199254740993'], ['1', '9007199254740993'], /^line 3 .* would lose digits/],
+      ['text', ['9007199254740993.00'], ['9007199254740993.00'], /would lose digits/],
+      ['text', ['12345678901234567890.5'], ['12345678901234567890.5'], /would lose digits/],
+      ['text', ['1', '1e999'], ['1', '1e999'], /would lose digits/],
+      ['text', ['1', '1e-400'], ['1', '1e-400'], /would lose digits/],
+      ['text', ['1.10', '1.1'], ['1.10', '1.1'], /^line 3 has "1.1" where another line has "1.10"/],
+      ['text', ['1', '1.0'], ['1', '1.0'], /^line 3 has "1.0" where another line has "1"/],
+      ['text', ['1E5', '2E10'], ['1E5', '2E10'], /^line 2 has "1E5", which may be a code/],
+      ['text', ['1E5', '123'], ['1E5', '123'], /which may be a code/],
+      ['text', ['1', '2', 'x'], ['1', '2', 'x'], /^line 4 has "x", and the 2 values above are of the type integer/],
+      ['text', ['x', 'y'], ['x', 'y']],
+      ['text', [null, null], ['', ' '], /no cell has a value/],
+      ['text', ['NA', 'DE'], ['NA', 'DE']],
+      ['integer', [1, null, null], ['1', 'NA', 'n/a']],
+      ['number', [1.5, null, null], ['1.5', '.', '-']],
+      ['date', ['2024-02-29', null], ['2024-02-29', 'null']],
+      ['text', ['2024-02-29', '2025-02-29'], ['2024-02-29', '2025-02-29'], /^line 3 has "2025-02-29"/],
+      ['date', ['2024-01-31', '2024-02-01'], ['2024/01/31', '2024/2/1'], /written as YYYY-MM-DD/],
+      ['date', ['2024-01-31', '2024-02-01'], ['31.01.2024', '1.2.2024'], /read as day, month, year/],
+      ['date', ['2024-01-31', '2024-02-01'], ['01/31/2024', '02/01/2024'], /read as month, day, year/],
+      ['text', ['01/02/2024', '02/01/2024'], ['01/02/2024', '02/01/2024'], /day and month cannot be told apart/],
+      [
+        'datetime',
+        ['2024-01-31T12:00:00Z', '2024-01-31T12:00:00.5+01:00'],
+        ['2024-01-31T12:00:00Z', '2024-01-31 12:00:00.5+0100'],
+      ],
+      ['text', ['2024-01-31 12:00'], ['2024-01-31 12:00']],
+      ['boolean', [true, false], ['true', 'false']],
+      ['boolean', [true, false, null], ['TRUE', 'FALSE', 'NA']],
+      ['text', ['true', 'yes'], ['true', 'yes']],
+      ['number', [1234, 5, 1234567.5], ['"1,234"', '5', '"1,234,567.5"'], /without thousands separators/],
+      ['text', ['1,23', '5'], ['"1,23"', '5']],
+      ['number', [12.5, 3], ['12.5%', '3%'], /in percent/],
+      ['text', ['12.5%', '3'], ['12.5%', '3']],
+    ];
+    for (const [type, values, cells, why] of types) {
+      it(`reads a column of ${JSON.stringify(cells)} as ${type}`, async () => {
+        const { columns, rows } = await read(`id,v\n${cells.map((cell, i) => `${i},${cell}\n`).join('')}`, {
+          key: ['id'],
+        });
+        expect(columns[1]).to.include({ type, guessed: true, empty: values.filter((each) => each === null).length });
+        expect(rows.map(({ v }) => v)).to.deep.equal(values);
+        if (why) expect(columns[1]!.why).to.match(why);
+      });
+    }
+
+    it('reads decimal commas where commas do not separate cells', async () => {
+      const { rows, columns } = await read('a;b\nx;1,5\ny;1.234,25\n');
+      expect(rows.map(({ b }) => b)).to.deep.equal([1.5, 1234.25]);
+      expect(columns[1]!.why).to.match(/decimal commas/);
+      expect((await read('a;b\nx;1,234\ny;2,345\n')).columns[1]).to.include({ type: 'text' });
+      const given = await read('a;b\nx;1,234\ny;2,345\n', { decimal: 'comma' });
+      expect(given.rows.map(({ b }) => b)).to.deep.equal([1.234, 2.345]);
+    });
+
+    it('compares trailing zeros in a column of more values than it remembers', async () => {
+      const many = Array.from({ length: 30_000 }, (_, i) => `${i},${i}.25`).join('\n');
+      expect((await read(`id,v\n${many}\n`)).columns[1]).to.include({ type: 'number' });
+      const { type, why } = (await read(`id,v\n${many}\n30000,7.50\n30001,7.5\n`)).columns[1]!;
+      expect([type, why]).to.deep.equal([
+        'text',
+        'the number of decimals varies, and zeros at the end may matter: "7.50" in line 30002',
+      ]);
+    });
+
+    it('accepts the types, missing texts and order of dates that are given', async () => {
+      const { rows } = await read('id,a,b,c,d\n01,1,yes,01/02/2024,x\n02,none at all,no,02/03/2024,y\n', {
+        types: new Map([
+          ['a', 'number'],
+          ['b', 'boolean'],
+          ['c', 'date'],
+        ]),
+        missing: ['none at all', 'y'],
+        dateOrder: 'dmy',
+      });
+      expect(rows).to.deep.equal([
+        { id: '01', a: 1, b: true, c: '2024-02-01', d: 'x' },
+        { id: '02', a: null, b: false, c: '2024-03-02', d: null },
+      ]);
+    });
+  });
+
+  describe('CSV', () => {
+    const plain = [
+      { id: 1, name: 'Größe' },
+      { id: 2, name: 'b, c' },
+    ];
+    const text = 'id,name\n1,Größe\n2,"b, c"\n';
+    const utf16 = (bigEndian: boolean) => {
+      const bytes = Buffer.from(`\ufeff${text}`, 'utf16le');
+      return bigEndian ? bytes.swap16() : bytes;
+    };
+    for (const [what, content, found] of [
+      ['UTF-8 with a byte order mark', `\ufeff${text}`, /UTF-8/],
+      ['UTF-16, little-endian', utf16(false), /UTF-16LE/],
+      ['UTF-16, big-endian', utf16(true), /UTF-16BE/],
+      ['Windows-1252', Buffer.from(text, 'latin1'), /WINDOWS-1252/],
+      ['gzip', gzipSync(text), /gzip/],
+      ['CRLF', text.replaceAll('\n', '\r\n'), /commas/],
+      ['CR', text.replaceAll('\n', '\r'), /line ends CR/],
+      ['semicolons', 'id;name\n1;Größe\n2;b, c\n', /semicolons/],
+      ['tabs', 'id\tname\n1\tGröße\n2\tb, c\n', /tabs/],
+      ['pipes', 'id|name\n1|Größe\n2|b, c\n', /pipes/],
+      ['carets', 'id^name\n1^Größe\n2^b, c\n', /"\^"/],
+      ['a line that names the separator', 'sep=;\nid;name\n1;Größe\n2;b, c\n', /semicolons, columns named in line 2/],
+      ['commas at the ends of lines', 'id,name,\n1,Größe,\n2,"b, c",\n', /commas/],
+      ['commas at the ends of rows only', 'id,name\n1,Größe,\n2,"b, c",\n', /commas/],
+      ['blank lines and rows of commas', 'id,name\n\n1,Größe\n ,\n2,"b, c"\n,\n', /commas/],
+      ['a title and a note above the table', 'Things,\nas of 2024\n\nid,name\n1,Größe\n2,"b, c"\n', /named in line 4/],
+      ['comments above the table', '# Things\n# as of 2024\nid,name\n1,Größe\n2,"b, c"\n', /named in line 3/],
+      ['spaces after separators', 'id, name\n1, Größe\n2, "b, c"\n', /commas/],
+      ['single quotes', "id,name\n1,'Größe'\n2,'b, c'\n3,'d'\n", /quoted by '/],
+    ] as const) {
+      it(`reads ${what}`, async () => {
+        const { rows, found: read_ } = await read(content);
+        expect(rows.slice(0, 2)).to.deep.equal(plain);
+        expect(read_.join(', ')).to.match(found);
+      });
+    }
+
+    it('reads a header with quoted separators and line breaks', async () => {
+      const { columns } = await read('"Name\n(local)";"Val;ue"\nA;1\nB;2\n');
+      expect(columns.map(({ name }) => name)).to.deep.equal(['name_local', 'val_ue']);
+    });
+
+    it('numbers the columns of a table without headings', async () => {
+      const { rows, found } = await read('5.1,3.5,setosa\n4.9,3.0,setosa\n6.3,3.3,virginica\n');
+      expect(rows[0]).to.deep.equal({ row: 1, column_1: 5.1, column_2: 3.5, column_3: 'setosa' });
+      expect(found).to.include('without a line of headings');
+    });
+
+    it('takes years and numbered columns as headings', async () => {
+      expect((await read('name,2020,2021\na,1,2\nb,3,4\n')).columns.map(({ name }) => name)).to.deep.equal([
+        'name',
+        'c_2020',
+        'c_2021',
+      ]);
+      expect((await read('0,1\n5,7\n6,8\n')).columns.map(({ heading }) => heading)).to.deep.equal(['0', '1']);
+    });
+
+    it('names the first column of a file whose headings lack it, as R writes it', async () => {
+      const { columns, rows } = await read('mpg,cyl\nMazda,21.5,6\nFiat,32.5,4\n');
+      expect(columns.map(({ name }) => name)).to.deep.equal(['column_1', 'mpg', 'cyl']);
+      expect(rows[0]).to.deep.equal({ column_1: 'Fiat', mpg: 32.5, cyl: 4 });
+    });
+
+    it('fills short rows with null, and reports them and quotes inside cells', async () => {
+      const { rows, notes } = await read('id,a,b\n1,5" pipe,x\n2\n');
+      expect(rows).to.deep.equal([
+        { id: 1, a: '5" pipe', b: 'x' },
+        { id: 2, a: null, b: null },
+      ]);
+      expect(notes.join('; ')).to.match(/1 row has quotes inside cells.* line 2; 1 row has fewer cells .* line 3/);
+    });
+
+    it('keeps texts as written, and replaces no character', async () => {
+      const { rows } = await read('id,v\n1, a \n2,"line\nbreak \\ 😀"\n');
+      expect(rows.map(({ v }) => v)).to.deep.equal([' a ', 'line\nbreak \\ 😀']);
+    });
+
+    it('accepts the options that overrule what it would recognize', async () => {
+      const quoted = await read('id;v\n1;"x\n2;y"\n', { quote: 'none', separator: ';' });
+      expect(quoted.rows.map(({ v }) => v)).to.deep.equal(['"x', 'y"']);
+      expect((await read('a,b\nid,v\n1,2\n', { header: 2 })).columns.map(({ name }) => name)).to.deep.equal([
+        'id',
+        'v',
+      ]);
+      expect((await read('a,b\nc,d\n', { header: 'none' })).rows).to.have.length(2);
+      const japanese = Buffer.from([0x69, 0x64, 0x0a, 0x93, 0x8c, 0x8b, 0x9e, 0x0a]);
+      expect((await read(japanese, { encoding: 'shift_jis' })).rows).to.deep.equal([{ id: '東京' }]);
+    });
+
+    it('reads 5,000 columns', async () => {
+      const line = (cell: (i: number) => string) => Array.from({ length: 5000 }, (_, i) => cell(i)).join();
+      const { columns, rows } = await read(`id,${line((i) => `c${i}`)}\n1,${line(String)}\n`, { key: ['id'] });
+      expect(columns).to.have.length(5001);
+      expect(rows[0]).to.include({ id: 1, c4999: 4999 });
+    });
+  });
+
+  describe('JSON', () => {
+    const rows = [
+      { id: 'a', n: 1, deep: null },
+      { id: 'b', n: null, deep: '{"x":[1]}' },
+    ];
+    for (const [what, content] of [
+      ['an array of objects', '[{"id":"a","n":1},\n {"id":"b","deep":{"x":[1]}}]'],
+      ['one object per line', '{"id":"a","n":1}\n{"id":"b","deep":{"x":[1]}}\n'],
+    ] as const) {
+      it(`reads ${what}`, async () => {
+        const { collection, ...found } = await read(content);
+        expect(found.rows).to.deep.equal(rows);
+        expect(found.found).to.deep.equal(['JSON in UTF-8']);
+      });
+    }
+
+    it('keeps strings as text, and digits that a number would lose', async () => {
+      const { columns, rows: read_ } = await read('[{"zip":"123","big":12345678901234567890,"day":"2024-01-31"}]');
+      expect(columns.map(({ type }) => type)).to.deep.equal(['text', 'text', 'date']);
+      expect(read_[0]).to.deep.equal({ zip: '123', big: '12345678901234567890', day: '2024-01-31' });
+    });
+
+    it('rejects other JSON with the line of the error', async () => {
+      expect(await errorsOf('[{"a":1},\n 5]')).to.deep.equal([
+        'line 2: must be an object; a table is an array of objects, or has one object per line',
+      ]);
+      expect((await errorsOf('{"a":1}\n{"a":}\n'))[0]).to.match(/^line 2: is not JSON/);
+      expect((await errorsOf('[{"a":1},\n{"b":2'))[0]).to.match(/it was cut short/);
+    });
+  });
+
+  describe('keys', () => {
+    for (const [what, text, ...key] of [
+      ['the first column if it is unique', 'name,n\nb,1\na,2\n', 'name'],
+      ['a unique column that is named like a key', 'name,code\na,x\nb,y\n', 'code'],
+      ['two columns that are unique together', 'city,month,v\na,1,0.5\na,2,0.5\nb,1,0.5\n', 'city', 'month'],
+      ['three columns', 'a,b,c\nx,x,x\nx,x,y\nx,y,x\ny,x,x\nx,y,y\n', 'a', 'b', 'c'],
+      ['the number of the row if no columns are unique', 'a,b\nx,0.5\nx,0.5\n', 'row'],
+      ['no column with an empty cell', 'a,b\nx,0.5\n,0.5\n', 'row'],
+      ['no measurements', 'v,w\n1.5,2.5\n2.5,1.5\n', 'row'],
+    ] as const) {
+      it(`are ${what}`, async () => expect((await read(text)).key).to.deep.equal(key));
+    }
+
+    it('number the rows in the order of the file, with a name that no column has', async () => {
+      const { rows, key } = await read('row,v\nx,0.5\nx,0.7\n');
+      expect(key).to.deep.equal(['row_number']);
+      expect(rows.map(({ row_number, v }) => [row_number, v])).to.deep.equal([
+        [1, 0.5],
+        [2, 0.7],
+      ]);
+    });
+
+    it('sort the rows by the type of their columns, also through a temporary file', async () => {
+      const text = (count: number) =>
+        `id,v\n${Array.from({ length: count }, (_, i) => `${(i * 7919) % count},x${i}\n`).join('')}`;
+      for (const count of [101, 200_001]) {
+        const { rows } = await read(text(count), { key: ['id'] });
+        expect(rows.length).to.equal(count);
+        expect(rows.every(({ id, v }, i) => id === i && (Number(String(v).slice(1)) * 7919) % count === i)).to.equal(
+          true,
+        );
+      }
+      const { rows } = await read('id\n10\n9\n', { types: new Map([['id', 'text']]) });
+      expect(rows.map(({ id }) => id)).to.deep.equal(['10', '9']);
+    });
+  });
+
+  describe('names', () => {
+    it('are ASCII in snake case, with numbers where they collide, and keep the heading as title', async () => {
+      const { columns, collection } = await read(
+        'ID,Größe (cm),Grüße (cm),CO₂,CO²,% change,$ change,change,2024,Größe (cm),\n1,1,1,1,1,1,1,1,1,1,1\n',
+      );
+      expect(columns.map(({ name }) => name)).to.deep.equal([
+        'id',
+        'grosse_cm',
+        'grusse_cm',
+        'co2',
+        'co2_2',
+        'percent_change',
+        'change_2',
+        'change',
+        'c_2024',
+        'grosse_cm_2',
+        'column_11',
+      ]);
+      expect(columns[4]!.note).to.equal('another column is called "co2"');
+      const { grosse_cm } = collection.schema['properties'] as Record<string, { title?: string }>;
+      expect(grosse_cm?.title).to.equal('Größe (cm)');
+    });
+
+    it('are set by heading', async () => {
+      const { columns, key } = await read('Größe (cm),都市\n1,a\n', {
+        names: new Map([['Größe (cm)', 'size_cm']]),
+        key: ['都市'],
+      });
+      expect(columns.map(({ name }) => name)).to.deep.equal(['size_cm', 'doushi']);
+      expect(key).to.deep.equal(['doushi']);
+    });
+  });
+
+  describe('orders', () => {
+    it('are declared for each column to sort by', async () => {
+      const { collection } = await read('id,year\n10,1\n9,2\n', { sort: ['year'] });
+      expect(collection.orders).to.deep.equal([['year', 'id']]);
+    });
+  });
+
+  for (const [what, content, options, ...errors] of [
+    ['the same key twice', 'id,v\n1,a\n2,b\n1,c\n', { key: ['id'] }, 'line 4: has the key of line 2: id 1'],
+    ['an empty key', 'id,v\n1,a\n,b\n', { key: ['id'] }, '"id" is empty in 1 rows: a key needs a value in each row'],
+    [
+      'an empty cell in a sort column',
+      'id,v\n1,\n2,3\n',
+      { sort: ['v'] },
+      '"v" is empty in 1 rows: a column to sort by needs a value in each row',
+    ],
+    [
+      'a cell that does not match the given type',
+      'id,v\n1,x\n',
+      { types: new Map([['v', 'number']]) },
+      '"v" must be a number like 12.5, and is "x" in line 2',
+    ],
+    ['an unknown column', 'id,v\n1,x\n', { key: ['idd'] }, 'there is no column "idd"; did you mean "id"?'],
+    [
+      'a row with more cells than columns',
+      'id,v\n1,x\n2,y\n3,z\n4,a,b\n',
+      {},
+      'line 5: has 3 cells, and the table has 2 columns',
+      '--skip-bad-rows leaves such rows out, and the options --separator and --quote correct wrong guesses',
+    ],
+    [
+      'a quote that is not closed',
+      'id,v\n1,"x\n',
+      {},
+      'line 2: has a quote that is not closed',
+      'add the quote, or use --quote none if quotes belong to the text',
+    ],
+    ['nothing', '', {}, 'it is empty: there are no columns'],
+    ['no rows', 'id\n', {}, 'it has no rows: the types of its columns are guessed from them'],
+    ['200,000 columns', `id${',c'.repeat(200_000)}\n1\n`, {}, 'it has 200,001 columns; a table has at most 20,000'],
+    ['a web page', '<!DOCTYPE html><html></html>', {}, 'it is a web page or XML, not a table'],
+    [
+      'an old workbook',
+      Buffer.from('d0cf11e0a1b11ae1', 'hex'),
+      {},
+      'it is an old Excel workbook; save it as .xlsx or CSV',
+    ],
+    [
+      'damaged gzip',
+      gzipSync('id\n1\n'.repeat(1000)).subarray(0, 20),
+      {},
+      'its compressed data is damaged or cut short',
+    ],
+    [
+      'a character that was cut',
+      Buffer.from('id,name\n1,ö').subarray(0, -1),
+      {},
+      'it ends within a character of UTF-8: it was cut short',
+    ],
+  ] as readonly (readonly [string, Content, Partial<TableOptions>, ...string[]])[]) {
+    it(`rejects ${what}`, async () => expect(await errorsOf(content, options)).to.deep.equal(errors));
+  }
+
+  it('leaves bad rows out and reports them, if asked to', async () => {
+    const { rows, notes } = await read('id,v\n1,x\n2,y\n3,z\n4,a,b\n', { skipBadRows: true });
+    expect(rows).to.have.length(3);
+    expect(notes).to.deep.equal(['1 bad rows were left out: line 5: has 3 cells, and the table has 2 columns']);
+  });
+});

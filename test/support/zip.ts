@@ -1,0 +1,62 @@
+/** Small zip archives and Excel workbooks. */
+import { crc32, deflateRawSync } from 'node:zlib';
+
+/** An archive with these files, each compressed by "deflate". */
+export const zipOf = (files: Readonly<Record<string, string>>): Buffer => {
+  const locals: Buffer[] = [];
+  const entries: Buffer[] = [];
+  let offset = 0;
+  for (const [name, text] of Object.entries(files)) {
+    const content = Buffer.from(text);
+    const packed = deflateRawSync(content);
+    const common = Buffer.alloc(26);
+    common.writeUInt16LE(20, 0);
+    common.writeUInt16LE(8, 4);
+    common.writeUInt32LE(crc32(content), 10);
+    common.writeUInt32LE(packed.length, 14);
+    common.writeUInt32LE(content.length, 18);
+    common.writeUInt16LE(Buffer.byteLength(name), 22);
+    const local = Buffer.concat([Buffer.from('PK\x03\x04', 'latin1'), common, Buffer.from(name), packed]);
+    const entry = Buffer.alloc(46);
+    entry.write('PK\x01\x02', 'latin1');
+    entry.writeUInt16LE(20, 4);
+    common.copy(entry, 6);
+    entry.writeUInt32LE(offset, 42);
+    entries.push(Buffer.concat([entry, Buffer.from(name)]));
+    locals.push(local);
+    offset += local.length;
+  }
+  const directory = Buffer.concat(entries);
+  const end = Buffer.alloc(22);
+  end.write('PK\x05\x06', 'latin1');
+  end.writeUInt16LE(entries.length, 8);
+  end.writeUInt16LE(entries.length, 10);
+  end.writeUInt32LE(directory.length, 12);
+  end.writeUInt32LE(offset, 16);
+  return Buffer.concat([...locals, directory, end]);
+};
+
+const MAIN = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
+const LINKS = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
+const PACKAGE = 'http://schemas.openxmlformats.org/package/2006';
+const OFFICE = 'application/vnd.openxmlformats-officedocument.spreadsheetml';
+
+/** A workbook with one sheet. */
+export const workbook = (rows: readonly (readonly (string | number)[])[]): Buffer => {
+  const cell = (value: string | number, row: number, column: number): string => {
+    const at = `${String.fromCharCode(65 + column)}${row + 1}`;
+    return typeof value === 'number'
+      ? `<c r="${at}"><v>${value}</v></c>`
+      : `<c r="${at}" t="inlineStr"><is><t>${value}</t></is></c>`;
+  };
+  const lines = rows.map(
+    (cells, row) => `<row r="${row + 1}">${cells.map((each, i) => cell(each, row, i)).join('')}</row>`,
+  );
+  return zipOf({
+    '[Content_Types].xml': `<Types xmlns="${PACKAGE}/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Override PartName="/xl/workbook.xml" ContentType="${OFFICE}.sheet.main+xml"/><Override PartName="/xl/worksheets/sheet1.xml" ContentType="${OFFICE}.worksheet+xml"/></Types>`,
+    '_rels/.rels': `<Relationships xmlns="${PACKAGE}/relationships"><Relationship Id="r1" Type="${LINKS}/officeDocument" Target="xl/workbook.xml"/></Relationships>`,
+    'xl/workbook.xml': `<workbook xmlns="${MAIN}" xmlns:r="${LINKS}"><sheets><sheet name="Data" sheetId="1" r:id="r1"/></sheets></workbook>`,
+    'xl/_rels/workbook.xml.rels': `<Relationships xmlns="${PACKAGE}/relationships"><Relationship Id="r1" Type="${LINKS}/worksheet" Target="worksheets/sheet1.xml"/></Relationships>`,
+    'xl/worksheets/sheet1.xml': `<worksheet xmlns="${MAIN}"><sheetData>${lines.join('')}</sheetData></worksheet>`,
+  });
+};
