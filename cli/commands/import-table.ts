@@ -132,7 +132,7 @@ const read = async (path: string, source: string, collection: string, options: O
   try {
     return await readTable(path, { ...options, file: fileName(source), name: collection, types, names });
   } catch (cause) {
-    if (cause instanceof OperatorError && cause.faults.length > 0) throw cause;
+    if (cause instanceof OperatorError && cause.errors.length > 0) throw cause;
     const reason = cause instanceof OperatorError ? cause.message : reasonOf(cause);
     if (reason === undefined) throw cause;
     throw new OperatorError(`${source} cannot be read: ${reason}.`, [], { cause });
@@ -156,7 +156,7 @@ const assertServable = async (collection: Collection, directory: string): Promis
   } catch (cause) {
     if (!(cause instanceof OperatorError)) throw cause;
     const advice = '--collection and --name set other names';
-    throw new OperatorError(`The table cannot be served, and nothing was changed:`, [...cause.faults, advice], {
+    throw new OperatorError(`The table cannot be served, and nothing was changed:`, [...cause.errors, advice], {
       cause,
     });
   } finally {

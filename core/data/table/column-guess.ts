@@ -184,7 +184,7 @@ export class ColumnGuess {
 
   #errorOf(type: ColumnType): string {
     const { line, cell } = this.#end ?? {};
-    if (line === undefined) return 'day and month cannot be told apart: add --date-order dmy or --date-order mdy';
+    if (line === undefined) return 'the order of day and month is not certain: add --date-order dmy or --date-order mdy';
     return `must be ${NEEDS[type]}, and is ${shown(cell!)} in line ${line}`;
   }
 
@@ -199,7 +199,7 @@ export class ColumnGuess {
     const fits = (name: NotationName): boolean => this.#fitting.includes(name);
     const [first] = this.#fitting;
     if (first === undefined) return text(this.#reasonOfText());
-    if (fits('dmy') && fits('mdy')) return text('day and month cannot be told apart: see --date-order');
+    if (fits('dmy') && fits('mdy')) return text('the order of day and month is not certain: see --date-order');
     if (!fits('number') && fits('grouped') && fits('decimalComma')) {
       return text('a comma may mark thousands or decimals: see --decimal');
     }

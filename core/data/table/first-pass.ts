@@ -29,7 +29,7 @@ export interface TableOptions extends FormatOptions {
 export interface Column extends ColumnName {
   readonly type: ColumnType;
   readonly guessed: boolean;
-  /** Number of cells that become null, with those of `missing`. */
+  /** Number of cells that become null, including markers. */
   readonly empty: number;
   /** Number of cells by marker of a missing value. */
   readonly missing?: Readonly<Record<string, number>>;

@@ -13,7 +13,7 @@ export interface KeyColumn {
 const MAX_ROWS = 20_000;
 /** Rows in which combinations of columns must be unique. */
 const MAX_SAMPLE = 4096;
-/** Columns that combinations are made of, and columns of a combination. */
+/** Columns of which combinations are tried. */
 const MAX_COMBINED = 6;
 /** A longer text is a description. */
 const MAX_TEXT = 80;

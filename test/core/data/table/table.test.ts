@@ -57,7 +57,7 @@ describe('readTable(path, options)', () => {
   const errorsOf = (content: Content, options: Partial<TableOptions> = {}): Promise<readonly string[]> =>
     read(content, options).then(
       () => [],
-      (error: OperatorError) => (error.faults?.length > 0 ? error.faults : [error.message]),
+      (error: OperatorError) => (error.errors?.length > 0 ? error.errors : [error.message]),
     );
 
   describe('types', () => {
@@ -97,7 +97,7 @@ describe('readTable(path, options)', () => {
       ['date', ['2024-01-31', '2024-02-01'], ['2024/01/31', '2024/2/1'], /written as YYYY-MM-DD/],
       ['date', ['2024-01-31', '2024-02-01'], ['31.01.2024', '1.2.2024'], /read as day, month, year/],
       ['date', ['2024-01-31', '2024-02-01'], ['01/31/2024', '02/01/2024'], /read as month, day, year/],
-      ['text', ['01/02/2024', '02/01/2024'], ['01/02/2024', '02/01/2024'], /day and month cannot be told apart/],
+      ['text', ['01/02/2024', '02/01/2024'], ['01/02/2024', '02/01/2024'], /the order of day and month is not certain/],
       [
         'datetime',
         ['2024-01-31T12:00:00Z', '2024-01-31T12:00:00.5+01:00'],
