@@ -2,16 +2,14 @@
  * The audit of publications into a directory, in its file `.audit.ndjson`, so that it is moved and backed up with the
  * dataset.
  */
-import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import { pipeline } from 'node:stream/promises';
 import type { AuditVerification, DataAudit, DataAuditEntry } from '../contracts/audit.js';
 import type { Clock, Logger } from '../contracts/runtime.js';
 import { type DirectoryManifest, isDamagedManifest, MANIFEST_FILE, readManifest } from '../data/manifest.js';
 import type { ManifestChange } from '../data/write-directory.js';
 import { StorageError } from '../errors.js';
 import { fileErrorReason } from '../util/error-reason.js';
-import { openRegular } from '../util/read-file.js';
+import { sha256Of } from '../util/read-file.js';
 import { AuditFile } from './audit-file.js';
 import { endOf, madeOnly } from './chain.js';
 import { contentOf, dataAuditEntry, isDataAuditEntry, publicationOf, sumsOf, withPublished } from './data-audit.js';
@@ -70,13 +68,6 @@ const manifestIn = async (directory: string): Promise<DirectoryManifest | null |
     if (isDamagedManifest(error)) return { damage: (error as Error).message };
     throw error;
   }
-};
-
-export const sha256Of = async (path: string): Promise<string> => {
-  const file = await openRegular(path);
-  const hash = createHash('sha256');
-  await pipeline(file.createReadStream(), hash);
-  return hash.digest('hex');
 };
 
 /** The first 12 hex digits of a data file's SHA-256, which the tools put into its name. */

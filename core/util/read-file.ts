@@ -2,8 +2,10 @@
  * Reads files that a user can name. Only regular files are accepted: opening a pipe waits for a writer and blocks a
  * thread, and devices have no end.
  */
+import { createHash } from 'node:crypto';
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats, statSync } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
+import { pipeline } from 'node:stream/promises';
 
 const { O_RDONLY, O_NONBLOCK = 0, O_NOCTTY = 0 } = constants;
 
@@ -107,4 +109,12 @@ export const readRegularSync = (path: string, maxBytes = DEFAULT_MAX_BYTES): str
   } finally {
     closeSync(file);
   }
+};
+
+/** The SHA-256 of a file in hex. */
+export const sha256Of = async (path: string): Promise<string> => {
+  const file = await openRegular(path);
+  const hash = createHash('sha256');
+  await pipeline(file.createReadStream(), hash);
+  return hash.digest('hex');
 };

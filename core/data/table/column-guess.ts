@@ -184,7 +184,8 @@ export class ColumnGuess {
 
   #errorOf(type: ColumnType): string {
     const { line, cell } = this.#end ?? {};
-    if (line === undefined) return 'the order of day and month is not certain: add --date-order dmy or --date-order mdy';
+    if (line === undefined)
+      return 'the order of day and month is not certain: add --date-order dmy or --date-order mdy';
     return `must be ${NEEDS[type]}, and is ${shown(cell!)} in line ${line}`;
   }
 

@@ -5,7 +5,7 @@ import { pipeline, type Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import type { Entry, ZipFile } from 'yauzl';
 import { OperatorError } from '../../errors.js';
-import { openRegular } from '../../util/regular.js';
+import { openRegular } from '../../util/read-file.js';
 
 export const COMPRESSIONS = ['none', 'gzip', 'zip'] as const;
 export type Compression = (typeof COMPRESSIONS)[number];
