@@ -70,7 +70,7 @@ describe('the library catalogue of docs/tutorials/first-service.md', () => {
     await mkdir(join(folder, 'node_modules'));
     await symlink(packageRoot, join(folder, 'node_modules/metro-forecast-api'), 'dir');
     const importing = snippetsOf('docs/tutorials/first-service.md').find(({ code }) =>
-      code.includes('import-csv'),
+      code.includes('import-table'),
     )!.code;
     await run(process.execPath, [command, ...importing.trim().split(' ').slice(2)], { cwd: folder });
     const config = JSON.parse(

@@ -151,7 +151,7 @@ describe('plugin tables', () => {
     expect(await readFile(join(folder, 'data/manifest.json'), 'utf8')).to.equal(manifest);
   });
   for (const [what, options, says] of [
-    ['a directory without a table', { path: tmpdir() }, 'import-csv'],
+    ['a directory without a table', { path: tmpdir() }, 'import-table'],
     ['a collection that no plugin declares', { collections: ['permits'] }, 'no plugin declares a collection "permits"'],
     ['no table at all', {}, 'set the option "path" or "collections"'],
   ] as const) {
