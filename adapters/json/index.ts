@@ -16,6 +16,7 @@ import {
   version,
 } from 'metro-forecast-api/adapter';
 import { contentOf, type Loaded, load, stampOf } from './load.js';
+import type { DatasetSize } from './memory.js';
 import { hasDataset, publishInto } from './publish.js';
 
 const { directoryAudit } = audit;
@@ -29,7 +30,7 @@ interface JsonOptions {
 }
 
 interface Current extends IndexedDataset {
-  readonly fileBytes: number;
+  readonly size: DatasetSize;
 }
 
 class JsonAdapter implements StorageAdapter {
@@ -154,11 +155,10 @@ class JsonAdapter implements StorageAdapter {
 
   /** Resolves with the reason if the content of the directory cannot be served. */
   async #load(): Promise<StorageError | undefined> {
-    const heldBytes = this.#current?.fileBytes ?? 0;
     const { collections } = this.#context;
     const result = await load(this.#path, {
       collections,
-      heldBytes,
+      served: this.#current?.size,
       checkedContent: this.#checkedContent,
       signal: this.#closing.signal,
     });
@@ -171,13 +171,13 @@ class JsonAdapter implements StorageAdapter {
     return undefined;
   }
 
-  #accept({ manifest, collections, content, fileBytes }: Loaded): void {
+  #accept({ manifest, collections, content, size }: Loaded): void {
     this.#refusalMessage = undefined;
     this.#context.problem();
     // The version is already served: a file was only touched, or the operator restored the version.
     if (this.#current?.manifest.version === manifest.version) return;
     const publishedAt = publicationTime(manifest, this.#current?.publishedAt, this.#context.clock);
-    this.#current = { manifest, publishedAt, collections, fileBytes };
+    this.#current = { manifest, publishedAt, collections, size };
     this.#digests.set(manifest.version, content);
     if (this.#digests.size > KNOWN_VERSIONS) this.#digests.delete(this.#digests.keys().next().value!);
     this.#context.logger.info({ path: this.#path, version: manifest.version }, 'a dataset has been loaded');

@@ -1,6 +1,5 @@
 /** Loads a dataset directory into memory, and detects changes of its files. */
 import { realpath, stat } from 'node:fs/promises';
-import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import {
@@ -15,13 +14,14 @@ import {
   openDirectory,
   StorageError,
 } from 'metro-forecast-api/adapter';
+import { assertFits, type DatasetSize, sizeOf } from './memory.js';
 
 export interface Loaded {
   readonly manifest: Manifest;
   readonly collections: ReadonlyMap<string, IndexedCollection>;
   /** Identifies the rows: see `contentOf`. */
   readonly content: string;
-  readonly fileBytes: number;
+  readonly size: DatasetSize;
 }
 
 interface LoadResult {
@@ -36,8 +36,8 @@ interface LoadResult {
 
 export interface LoadOptions {
   readonly collections: ReadonlyMap<string, Collection>;
-  /** File size of the dataset that is served during the load, in bytes. */
-  readonly heldBytes: number;
+  /** The size of the dataset that is served during the load. */
+  readonly served?: DatasetSize | undefined;
   /** `content` of rows that this process has checked. The rows are not checked again if the manifest names them. */
   readonly checkedContent?: string | undefined;
   readonly signal: AbortSignal;
@@ -53,7 +53,7 @@ export const load = async (path: string, options: LoadOptions): Promise<LoadResu
     const { dataset } = await openDirectory(path);
     files = [...options.collections.keys()].flatMap((name) => dataset.fileOf(name)?.file ?? []);
     stamp = await stampOf(path, files);
-    const loaded = await read(path, dataset, files, options);
+    const loaded = await read(path, dataset, options);
     return (await isUnchanged()) ? { files, stamp, loaded } : { files, stamp: undefined };
   } catch (error) {
     const refused = named(error, path);
@@ -67,30 +67,23 @@ const named = (cause: unknown, path: string): StorageError => {
   return new StorageError('invalid_dataset', `${path} could not be loaded: ${(cause as Error).message}`, { cause });
 };
 
-const sizeOf = async (path: string, files: readonly string[]): Promise<number> => {
-  // A missing file is reported when it is read.
-  const sizes = files.map((file) => stat(join(path, file)).catch(() => ({ size: 0 })));
-  return (await Promise.all(sizes)).reduce((sum, { size }) => sum + size, 0);
-};
-
 const read = async (
   path: string,
   dataset: DirectoryDataset,
-  files: readonly string[],
-  { collections, heldBytes, checkedContent, signal }: LoadOptions,
+  { collections, served, checkedContent, signal }: LoadOptions,
 ): Promise<Loaded> => {
-  const fileBytes = await sizeOf(path, files);
-  assertFits(fileBytes, heldBytes, memoryLimit());
+  const size = await sizeOf(dataset, collections);
+  assertFits(size, served);
 
   const indexed = new Map([...collections].map(([name, collection]) => [name, new IndexedCollection(collection)]));
   const pacing = new BackgroundPacing();
-  const pause = () => (heldBytes > 0 ? pacing.pause(signal) : setImmediate(undefined, { signal }));
+  const pause = () => (served ? pacing.pause(signal) : setImmediate(undefined, { signal }));
   const sums = new Map(Object.entries(dataset.manifest.collections).map(([name, { sha256 }]) => [name, sha256]));
   const errors = await checkDataset(dataset, collections, {
     // `checkDataset` compares each file with its SHA-256.
     checked: checkedContent !== undefined && checkedContent === contentOf(collections, sums),
     // Without a served dataset there are no requests to delay.
-    ...(heldBytes > 0 && { pause }),
+    ...(served && { pause }),
     onProgress: () => signal.throwIfAborted(),
     onRows: ({ name }, { text }) => indexed.get(name)!.add(text!),
   });
@@ -101,7 +94,7 @@ const read = async (
 
   for (const collection of indexed.values()) await collection.sort(pause);
   const content = contentOf(collections, dataset.digests);
-  return { manifest: descriptionOf(dataset.manifest), collections: indexed, content, fileBytes };
+  return { manifest: descriptionOf(dataset.manifest), collections: indexed, content, size };
 };
 
 /** The SHA-256 of each declared collection, as one text. */
@@ -113,33 +106,6 @@ export const contentOf = (
     .sort()
     .map((name) => `${name} ${sums.get(name)}`)
     .join('\n');
-
-/** Memory per byte of the files: the JSON of the documents and their offsets. Measured: 1.1. */
-const PER_BYTE = 1.2;
-/** Memory of the process without a dataset. */
-const PROCESS = 128 * 1024 * 1024;
-
-const mebibytes = (bytes: number): string => `${Math.ceil(bytes / 1024 / 1024).toLocaleString('en-US')} MiB`;
-
-/** Memory of the machine or the container, in bytes. Documents are outside the heap, so its limit does not count. */
-const memoryLimit = (): number => Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
-
-/**
- * All sizes are in bytes.
- * @param heldBytes file size of the dataset that is served during the load
- * @throws StorageError `invalid_dataset` if the process needs more memory than `limit`
- */
-export const assertFits = (fileBytes: number, heldBytes: number, limit: number): void => {
-  const needed = (fileBytes + heldBytes) * PER_BYTE + PROCESS;
-  if (needed <= limit) return;
-  const served = heldBytes > 0 ? `, in addition to ${mebibytes(heldBytes * PER_BYTE)} for the served version` : '';
-  throw new StorageError(
-    'invalid_dataset',
-    `The dataset's files have ${mebibytes(fileBytes)} and need about ${mebibytes(fileBytes * PER_BYTE)} of memory${served}; ` +
-      `this machine or container has ${mebibytes(limit)}. Give it ${mebibytes(needed)}, ` +
-      'or serve the dataset from MongoDB (adapter "mongo").',
-  );
-};
 
 const stampOfFile = async (path: string): Promise<string> => {
   try {

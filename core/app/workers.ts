@@ -156,7 +156,7 @@ export class Workers {
     // Port 0 in the configuration means a new port for each worker, unless another one listens already.
     if (this.#running.size === 0 && this.#port > 0) this.#assignment = onPort(this.#assignment, this.#port);
     const since = performance.now();
-    const worker = cluster.fork({ [WORKER_VARIABLE]: '1' });
+    const worker = cluster.fork({ [WORKER_VARIABLE]: String(this.#count) });
     const number = this.#freeNumber();
     this.#running.set(worker, number);
     const assignment = this.#assignment;

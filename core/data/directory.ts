@@ -18,9 +18,8 @@ export class DirectoryDataset implements Dataset {
     readonly manifest: DirectoryManifest,
   ) {}
 
-  fileOf(collection: string): CollectionFile | undefined {
-    return Object.hasOwn(this.manifest.collections, collection) ? this.manifest.collections[collection] : undefined;
-  }
+  readonly fileOf = (collection: string): CollectionFile | undefined =>
+    Object.hasOwn(this.manifest.collections, collection) ? this.manifest.collections[collection] : undefined;
 
   /** Records that `checkDataset` found no errors. */
   markValid(collections: ReadonlyMap<string, Collection>): void {

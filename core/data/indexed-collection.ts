@@ -3,7 +3,7 @@ import type { Collection, Document } from '../contracts/dataset.js';
 import type { JsonRows, Query, Scalar } from '../contracts/storage.js';
 import { JsonFields } from './json-fields.js';
 import { jsonRows, PackedDocuments } from './packed-documents.js';
-import { fieldsToSortBy, sortedPositions } from './sorted-positions.js';
+import { fieldsToSortBy, PositionSorter } from './sorted-positions.js';
 import { ValueColumn } from './value-column.js';
 
 /** Documents of an order from `start` up to, but not including, `end`. */
@@ -91,9 +91,10 @@ export class IndexedCollection {
    * @param pause awaited between steps of less than a millisecond
    */
   async sort(pause?: () => Promise<unknown>): Promise<void> {
+    const sorter = new PositionSorter(this.#orders.length > 0 ? this.length : 0);
     for (const order of this.#orders) {
       const columns = fieldsToSortBy(order, this.#key).map((field) => this.#columns.get(field)!);
-      const steps = sortedPositions(columns, this.length);
+      const steps = sorter.sort(columns);
       let step = steps.next();
       for (; !step.done; step = steps.next()) await pause?.();
       this.#positions.set(order.join(), step.value);

@@ -43,25 +43,32 @@ class Keyed {
   }
 }
 
-/**
- * A radix sort that starts with the first bytes of the first column. It sorts positions with equal keys by the next
- * bytes, and those with equal values by the next column.
- */
-class PositionSort {
-  readonly positions: Uint32Array;
-  readonly #columns: readonly ValueColumn[];
+/** Sorts the documents of a collection by one order after the other. */
+export class PositionSorter {
+  readonly #length: number;
+  #columns: readonly ValueColumn[] = [];
+  #positions = new Uint32Array();
   #from: Keyed;
   #to: Keyed;
 
-  constructor(columns: readonly ValueColumn[], length: number) {
-    this.#columns = columns;
-    this.positions = new Uint32Array(length);
+  /** @param length the number of documents */
+  constructor(length: number) {
+    this.#length = length;
     this.#from = new Keyed(length);
     this.#to = new Keyed(length);
   }
 
-  *run(): Generator<void, Uint32Array> {
-    const { positions } = this;
+  /**
+   * The positions of the documents in the order of these columns. Documents with equal values keep their order.
+   *
+   * A radix sort: positions are sorted by the first bytes of the first column, then positions with equal bytes by the
+   * next bytes, then positions with equal values by the next column.
+   * @yields after a fraction of a millisecond, so that the caller can let other work run
+   */
+  *sort(columns: readonly ValueColumn[]): Generator<void, Uint32Array> {
+    const positions = new Uint32Array(this.#length);
+    this.#columns = columns;
+    this.#positions = positions;
     for (let at = 0; at < positions.length; at++) positions[at] = at;
     const ranges: Range[] = [{ start: 0, end: positions.length, column: 0, depth: 0 }];
     let few = 0;
@@ -81,7 +88,7 @@ class PositionSort {
   }
 
   #sortFew(range: Range): void {
-    this.positions.subarray(range.start, range.end).sort((a, b) => {
+    this.#positions.subarray(range.start, range.end).sort((a, b) => {
       let { depth } = range;
       for (let i = range.column; i < this.#columns.length; i++) {
         const order = this.#columns[i]!.compare(a, b, depth);
@@ -115,7 +122,7 @@ class PositionSort {
     const values = this.#columns[column]!;
     let [first, second] = differing;
     for (let at = from; at < to; at++) {
-      const position = this.positions[start + at]!;
+      const position = this.#positions[start + at]!;
       keys[at] = values.key(position, depth);
       positions[at] = position;
       first! |= words[2 * at]! ^ words[0]!;
@@ -162,7 +169,7 @@ class PositionSort {
     const { keys, positions } = this.#from;
     let same = first;
     for (let at = from; at < to; at++) {
-      this.positions[start + at] = positions[at]!;
+      this.#positions[start + at] = positions[at]!;
       if (at + 1 < end - start && keys[at + 1] === keys[same]) continue;
       if (at > same) {
         const next = hasMore(keys[same]!) ? { column, depth: depth + KEY_BYTES } : { column: column + 1, depth: 0 };
@@ -183,11 +190,3 @@ interface Step {
 function* steps(length: number): Generator<Step> {
   for (let from = 0; from < length; from += STEP) yield { from, to: Math.min(length, from + STEP) };
 }
-
-/**
- * The positions of documents in the order of these columns; documents with equal values keep their order. The time is
- * linear in the size of the values.
- * @yields after a fraction of a millisecond, so that the caller can let other work run
- */
-export const sortedPositions = (columns: readonly ValueColumn[], length: number): Generator<void, Uint32Array> =>
-  new PositionSort(columns, length).run();

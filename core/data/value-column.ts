@@ -85,7 +85,7 @@ export class ValueColumn {
   /** Makes room for a value in the last chunk. Returns where it starts. */
   #append(size: number): number {
     const index = this.#length++ & (CHUNK - 1);
-    if (index === 0) this.#chunks.push({ bytes: Buffer.allocUnsafeSlow(FIRST_BYTES), ends: new Uint32Array(CHUNK) });
+    if (index === 0) this.#addChunk();
     const chunk = this.#chunks[this.#chunks.length - 1]!;
     const start = index === 0 ? 0 : chunk.ends[index - 1]!;
     const end = start + size;
@@ -96,6 +96,12 @@ export class ValueColumn {
       chunk.bytes = larger;
     }
     return start;
+  }
+
+  /** Chunks usually get as large as the last one. */
+  #addChunk(): void {
+    const size = this.#chunks.at(-1)?.ends.at(-1) ?? FIRST_BYTES;
+    this.#chunks.push({ bytes: Buffer.allocUnsafeSlow(Math.ceil(1.1 * size)), ends: new Uint32Array(CHUNK) });
   }
 
   /** The next KEY_BYTES bytes of a value from `depth`, as a number that sorts like them. */

@@ -2,7 +2,7 @@
 import { mkdir, open, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { assertFits } from '../../adapters/json/load.js';
+import { assertFits } from '../../adapters/json/memory.js';
 import { StorageError } from '../../core/errors.js';
 import { lines, manifestOf, rows, writeByHand } from '../core/data/weather.js';
 import { eachInstance, eventually, expectServed, writeVersion } from './json-instance.js';
@@ -66,8 +66,10 @@ describe('json.open()', () => {
     await file.truncate(2 ** 40);
     await file.close();
     expect(await rejection())
-      .to.match(/files have 1,048,577 MiB and need about 1,258,292 MiB of memory/)
-      .and.match(/this machine or container has [\d,]+ MiB\. Give it 1,258,420 MiB, or serve the dataset from MongoDB/);
+      .to.match(/files have 1,048,577 MiB and need about [\d,]+ MiB of memory/)
+      .and.match(
+        /this machine or container has [\d,]+ MiB of memory\. Give it [\d,]+ MiB, or serve the dataset from another/,
+      );
   });
 
   it('waits for a dataset in a directory that has hidden files only', async () => {
@@ -143,14 +145,31 @@ describe('json.open()', () => {
   });
 });
 
-describe('assertFits(fileBytes, heldBytes, limit)', () => {
+describe('assertFits(loaded, served, limit, workers)', () => {
   const MIB = 2 ** 20;
+  const size = { bytes: 500 * MIB, positions: 10 * MIB };
 
-  it('accepts a dataset that fits next to the served dataset', () => {
-    expect(() => assertFits(500 * MIB, 0, 1000 * MIB)).to.not.throw();
-    expect(() => assertFits(500 * MIB, 500 * MIB, 1000 * MIB)).to.throw(
+  it('accepts a dataset that fits into the memory', () => {
+    expect(() => assertFits(size, undefined, 950 * MIB)).to.not.throw();
+    expect(() => assertFits(size, undefined, 900 * MIB)).to.throw(
       StorageError,
-      /need about 600 MiB of memory, in addition to 600 MiB for the served version; this machine or container has 1,000 MiB/,
+      /The dataset's files have 500 MiB and need about 840 MiB of memory; this machine or container has 900 MiB of memory\. Give it 930 MiB, or/,
+    );
+  });
+
+  it('counts the served dataset, which stays in memory during the load', () => {
+    expect(() => assertFits(size, size, 1900 * MIB)).to.not.throw();
+    expect(() => assertFits(size, size, 1800 * MIB)).to.throw(
+      StorageError,
+      /need about 840 MiB of memory, in addition to 840 MiB for the served version; .* Give it 1,850 MiB/,
+    );
+  });
+
+  it('counts the dataset once for each worker', () => {
+    expect(() => assertFits(size, undefined, 2000 * MIB, 2)).to.not.throw();
+    expect(() => assertFits(size, undefined, 2000 * MIB, 4)).to.throw(
+      StorageError,
+      /need about 840 MiB in each of 4 workers; .* Give it 3,800 MiB, set server\.workers to a lower number, or/,
     );
   });
 });

@@ -154,7 +154,7 @@ const errorsOf = async (path: string): Promise<readonly string[]> => {
 };
 
 const servedFrom = async (path: string): Promise<ReadonlyMap<string, readonly Document[]> | undefined> => {
-  const { loaded } = await load(path, { collections, heldBytes: 0, signal: new AbortController().signal });
+  const { loaded } = await load(path, { collections, signal: new AbortController().signal });
   if (!loaded) return undefined;
   const snapshot = indexedSnapshot({ ...loaded, publishedAt: new Date(0) }, () => {});
   const served = new Map<string, readonly Document[]>();

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { JsonFields } from '../../../core/data/json-fields.js';
 import { jsonRows } from '../../../core/data/packed-documents.js';
 import { compareBy } from '../../../core/data/scalars.js';
-import { sortedPositions } from '../../../core/data/sorted-positions.js';
+import { PositionSorter } from '../../../core/data/sorted-positions.js';
 import { ValueColumn } from '../../../core/data/value-column.js';
 
 type Row = Record<'text' | 'number', string | number>;
@@ -41,12 +41,12 @@ const numbers = fc.oneof(
 );
 const random = fc.array(fc.record({ text: texts, number: numbers }), { maxLength: 700 });
 
-describe('sortedPositions(columns, length)', () => {
+describe('PositionSorter', () => {
   for (const fields of [['text'], ['number'], ['number', 'text'], ['text', 'number']] as const) {
     it(`sorts random rows by ${fields.join(' and ')}, and keeps the order of equal ones`, () => {
       fc.assert(
         fc.property(random, (rows) => {
-          const { positions } = run(sortedPositions(columnsOf(rows, fields), rows.length));
+          const { positions } = run(new PositionSorter(rows.length).sort(columnsOf(rows, fields)));
           expect([...positions]).to.deep.equal(sorted(rows, fields));
         }),
       );
@@ -59,7 +59,7 @@ describe('sortedPositions(columns, length)', () => {
       return { text: `Applicant number ${number % 5000}`, number: number / 8 - 5000 };
     });
     for (const field of ['text', 'number'] as const) {
-      const { positions, count } = run(sortedPositions(columnsOf(rows, [field]), rows.length));
+      const { positions, count } = run(new PositionSorter(rows.length).sort(columnsOf(rows, [field])));
       expect(String(positions) === String(sorted(rows, [field]))).to.equal(true);
       expect(count).to.be.greaterThan(5);
     }
@@ -68,7 +68,7 @@ describe('sortedPositions(columns, length)', () => {
   it('sorts values of many sizes, the largest of a megabyte', () => {
     const rows = Array.from({ length: 300 }, (_, i) => ({ text: 'x'.repeat((i * 7919) % 1000), number: i }));
     rows.push({ text: 'x'.repeat(1_000_000), number: 300 });
-    const { positions } = run(sortedPositions(columnsOf(rows, ['text']), rows.length));
+    const { positions } = run(new PositionSorter(rows.length).sort(columnsOf(rows, ['text'])));
     expect([...positions]).to.deep.equal(sorted(rows, ['text']));
   });
 });

@@ -1,0 +1,40 @@
+/** The memory limit of this process, from its control groups (cgroups) and the machine. */
+import { readFileSync } from 'node:fs';
+import { totalmem } from 'node:os';
+import { dirname, join } from 'node:path';
+
+/** The folder and the file of the limit, for cgroup versions 1 and 2. Some systems mount version 2 in a subfolder. */
+const V1 = ['sys/fs/cgroup/memory', 'memory.limit_in_bytes'] as const;
+const V2 = [
+  ['sys/fs/cgroup', 'memory.max'],
+  ['sys/fs/cgroup/unified', 'memory.max'],
+] as const;
+
+const read = (path: string): string => {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
+};
+
+/** A group and all groups that contain it. In a container, the path of the host may not exist, but its root does. */
+const withParents = (path: string): string[] =>
+  path === '/' || path === '.' ? ['/'] : [path, ...withParents(dirname(path))];
+
+/** @param root the file system; tests use another one */
+const groupLimits = (root: string): number[] =>
+  read(join(root, 'proc/self/cgroup'))
+    .split('\n')
+    .flatMap((line) => {
+      const [id, controllers = '', ...rest] = line.split(':');
+      const places = id === '0' && controllers === '' ? V2 : controllers.split(',').includes('memory') ? [V1] : [];
+      const groups = withParents(rest.join(':'));
+      return places.flatMap(([folder, file]) => groups.map((group) => read(join(root, folder, group, file)).trim()));
+    })
+    // A group without a limit has the text "max", or in version 1 a number above any memory.
+    .filter((text) => /^\d+$/.test(text))
+    .map(Number);
+
+/** In bytes. A limit of a parent group applies to all its groups. */
+export const memoryLimit = (root = '/'): number => Math.min(totalmem(), ...groupLimits(root));
