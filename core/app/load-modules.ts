@@ -52,7 +52,8 @@ export const loadModules = async (
   extra: readonly LoadedPlugin[] = [],
 ): Promise<Modules> => {
   const { auth, limits, server } = config;
-  const document = () => openApiDocument(modules.registry, server.basePath, new Tiers(auth, limits.requestsPerMinute));
+  const tiers = () => new Tiers(auth, limits.requestsPerMinute);
+  const document = (publicUrl: string) => openApiDocument(modules.registry, server.basePath, tiers(), publicUrl);
   const draft = config as unknown as Draft;
   const unnamed = [...frameworkPlugins(builtins, auth, document), ...extra];
   const { errors, ...modules } = await examine(builtins, { draft, folder, overrides }, unnamed);
@@ -76,7 +77,11 @@ export const moduleErrors = async (
 };
 
 /** @param document creates the OpenAPI document, after all plugins are registered */
-const frameworkPlugins = ({ always }: BuiltinModules, auth: unknown, document: () => object): readonly LoadedPlugin[] =>
+const frameworkPlugins = (
+  { always }: BuiltinModules,
+  auth: unknown,
+  document: (publicUrl: string) => object,
+): readonly LoadedPlugin[] =>
   [openApiPlugin(document), ...(countsUsage(auth) ? [usagePlugin] : []), ...always].map((plugin) => ({
     plugin,
     options: {},

@@ -26,7 +26,7 @@ import { MemoryCache } from '../redis/memory-cache.js';
 import { RedisCache } from '../redis/redis-cache.js';
 import { declaredHeaders } from '../registry/route-defaults.js';
 import { type CommonHeaders, commonHeaders } from '../response/headers.js';
-import { handleMount, handleRoute, mountContext, responseBuilder } from '../routes/handle-endpoint.js';
+import { handleMount, handleRoute, mountContext, responseBuilder, settingsOf } from '../routes/handle-endpoint.js';
 import { checkedRoute } from '../routes/route-response.js';
 import { RouteTable } from '../routes/route-table.js';
 import { CurrentSnapshot } from '../routes/served-snapshot.js';
@@ -109,7 +109,7 @@ const mountDependencies = ({ config, modules }: Pick<Services, 'config' | 'modul
   mounts: modules.registry.mounts.map(({ mount }) => mount),
   info: modules.registry.service,
   basePath: config.config.server.basePath,
-  compression: config.config.http.compression,
+  ...settingsOf(config.config),
 });
 
 export const services: { readonly [Name in ServiceName]: Definition<Services[Name]> } = {
@@ -229,7 +229,7 @@ export const services: { readonly [Name in ServiceName]: Definition<Services[Nam
   work: service(['config'], ({ config: { config } }) => new WorkQueue(config.server.overload?.maxInFlight)),
   buildResponse: service(
     ['config', 'snapshots', 'vintages', 'cache', 'clock', 'state', 'work'],
-    ({ config: { config }, ...others }) => responseBuilder({ ...others, compression: config.http.compression }),
+    ({ config: { config }, ...others }) => responseBuilder({ ...others, ...settingsOf(config) }),
   ),
   routes: service(['config', 'modules', 'buildResponse', 'logger'], ({ config, modules, buildResponse, logger }) => {
     const { server, http } = config.config;

@@ -175,6 +175,13 @@ export const configSchema = {
         examples: ['/api/v1'],
         default: '/api/v1',
       },
+      publicUrl: {
+        type: 'string',
+        description:
+          'Address of the service for clients, if a proxy serves it below a path or on another host: pages, links and the servers of the OpenAPI document use it. Default: the path in the header X-Forwarded-Prefix of a trusted proxy, otherwise no path.',
+        pattern: '^https?://[^\\s/?#]+(/[A-Za-z0-9._~-]+)*/?$',
+        examples: ['https://example.com/lib'],
+      },
       trustProxy: {
         oneOf: [
           { type: 'integer', minimum: 0, maximum: 16 },

@@ -16,6 +16,8 @@ export interface MountContext {
   readonly info: ServiceInfo;
   /** The prefix of all routes, without a slash at the end: `/api/v1`. */
   readonly basePath: string;
+  /** What precedes `basePath` and the paths of mounts in links: empty, or a path such as `/lib` behind a proxy. */
+  readonly publicPath: string;
   /** Whether the service compresses responses. */
   readonly compression: boolean;
   /**

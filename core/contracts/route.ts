@@ -130,6 +130,11 @@ export interface ServiceRequest {
   readonly caller: CallerKey | null;
   /** Null if the caller's usage is not counted, and if all callers share the response. */
   readonly account: CallerAccount | null;
+  /**
+   * What precedes every path of the service for this client: the setting `server.publicUrl`, a path that a proxy strips,
+   * or an empty string. Empty if all callers share the response and the setting is absent.
+   */
+  readonly publicUrl: string;
   /** By lower-case name, without credentials and cookies. Empty if all callers share the response. */
   readonly headers: Readonly<Record<string, string | undefined>>;
 }

@@ -19,6 +19,7 @@ export const openApiDocument = (
   { routes, mounts, plugins, service }: Pick<Registry, 'routes' | 'mounts' | 'plugins' | 'service'>,
   basePath: string,
   tiers?: Tiers,
+  publicUrl = '',
 ): Record<string, unknown> => {
   const schemas = new ComponentSchemas();
   const failures = errorResponses(tiers);
@@ -34,11 +35,11 @@ export const openApiDocument = (
   return {
     openapi: '3.1.0',
     info: infoOf(service, new Set(all.map(({ operationId }) => operationId))),
-    servers: [{ url: basePath, description: 'This service' }],
+    servers: [{ url: `${publicUrl}${basePath}`, description: 'This service' }],
     security: [{ [SECURITY_SCHEME]: [] }],
     tags: plugins.filter(({ name }) => used.has(name)).map(({ name, description }) => ({ name, description })),
     paths,
-    // Pages and other protocols, which OpenAPI cannot describe. Their paths have no base path.
+    // Pages and other protocols, which OpenAPI cannot describe. Their paths have no base path and no public URL.
     'x-mounts': mounts.map(({ mount: { path, summary, methods = READ_METHODS, key = false } }) => ({
       path,
       summary,

@@ -1,5 +1,6 @@
 /** The endpoint of the OpenAPI document. */
 import { definePlugin, type Plugin, serviceRoute } from '../contracts/plugin.js';
+import { memoize } from '../util/lru-map.js';
 import { packageVersion } from '../util/package.js';
 
 interface OpenApi {
@@ -8,9 +9,12 @@ interface OpenApi {
   readonly paths: object;
 }
 
+/** Proxies report one path, or a few. */
+const MOST_DOCUMENTS = 10;
+
 /** @param build called at the first request, when all plugins are registered */
-export const openApiPlugin = (build: () => object): Plugin => {
-  let document: OpenApi | undefined;
+export const openApiPlugin = (build: (publicUrl: string) => object): Plugin => {
+  const documentFor = memoize((publicUrl) => build(publicUrl) as OpenApi, MOST_DOCUMENTS);
   return definePlugin({
     name: 'reference',
     version: packageVersion,
@@ -31,10 +35,7 @@ export const openApiPlugin = (build: () => object): Plugin => {
           },
           example: { openapi: '3.1.0', info: { title, version }, paths: {} },
         },
-        async handler() {
-          document ??= build() as OpenApi;
-          return document;
-        },
+        handler: async (_input, { publicUrl }) => documentFor(publicUrl),
       }),
     ],
   });

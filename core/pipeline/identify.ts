@@ -70,10 +70,14 @@ const accountOf = ({ state }: { readonly state: Partial<RequestState> }): Caller
 const SECRET = new Set(['authorization', 'proxy-authorization', 'cookie']);
 
 /** The request as handlers of routes see it: without credentials. */
-export const serviceRequest = (ctx: {
-  readonly state: Partial<RequestState>;
-  readonly req: { readonly headers: Readonly<Record<string, string | readonly string[] | undefined>> };
-}): ServiceRequest => ({
+export const serviceRequest = (
+  ctx: {
+    readonly state: Partial<RequestState>;
+    readonly req: { readonly headers: Readonly<Record<string, string | readonly string[] | undefined>> };
+  },
+  publicUrl: string,
+): ServiceRequest => ({
+  publicUrl,
   caller: callerOf(ctx),
   account: accountOf(ctx),
   get headers() {

@@ -5,10 +5,12 @@
 
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Context } from 'koa';
+import type { Config } from '../config/schema.js';
 import type { SharedCache } from '../contracts/cache.js';
 import type { Mount, MountContext, Route, ServiceRequest, ServiceRoute, ServiceState } from '../contracts/plugin.js';
 import type { Clock } from '../contracts/runtime.js';
 import type { ServiceInfo } from '../contracts/service.js';
+import { publicPathOf, publicUrlOf } from '../edge/public-url.js';
 import { StorageError } from '../errors.js';
 import { serviceRequest } from '../pipeline/identify.js';
 import type { ServiceKoa } from '../pipeline/service-koa.js';
@@ -37,12 +39,19 @@ export const handleRoute = (buildResponse: BuildResponse): ServiceMiddleware => 
   };
 };
 
-interface MountDependencies {
+/** Settings of routes and mounts. */
+export const settingsOf = ({ server, http }: Pick<Config, 'server' | 'http'>) => ({
+  publicUrlOf: publicUrlOf(server),
+  compression: http.compression,
+});
+
+type ResponseSettings = ReturnType<typeof settingsOf>;
+
+interface MountDependencies extends ResponseSettings {
   readonly routes: readonly Route[];
   readonly mounts: readonly Mount[];
   readonly info: ServiceInfo;
   readonly basePath: string;
-  readonly compression: boolean;
 }
 
 /**
@@ -62,7 +71,7 @@ export const handleMount = (mount: Mount, dependencies: MountDependencies): read
 /** @param outer the request that the mount handles; undefined for requests of this process */
 export const mountContext = (
   koa: ServiceKoa,
-  { routes, mounts, info, basePath, compression }: MountDependencies,
+  { routes, mounts, info, basePath, publicUrlOf: urlOf, compression }: MountDependencies,
   outer?: ServiceContext,
 ): MountContext =>
   // The context is also a function, so that a Koa middleware can be a mount's handler and call it as `next`. It does
@@ -72,17 +81,17 @@ export const mountContext = (
     mounts,
     info,
     basePath,
+    publicPath: publicPathOf(urlOf(outer?.req)),
     compression,
     request: (target: string) => requestWithin(koa, `${basePath}${target}`, outer),
   });
 
-interface ResponseDependencies {
+interface ResponseDependencies extends ResponseSettings {
   readonly snapshots: CurrentSnapshot;
   readonly vintages: Vintages;
   readonly cache: SharedCache;
   readonly clock: Clock;
   readonly work: WorkQueue;
-  readonly compression: boolean;
   readonly state: { readonly read: () => ServiceState };
 }
 
@@ -137,7 +146,7 @@ export const responseBuilder = (dependencies: ResponseDependencies): BuildRespon
     if (route.kind === 'service') {
       const response = endpoint.shared
         ? askReplicas(dependencies, endpoint, route, input)
-        : askService(route, input, serviceRequest(ctx));
+        : askService(route, input, serviceRequest(ctx, dependencies.publicUrlOf(ctx.req)));
       return response.then((representation) => {
         const found = { representation, isCached: false };
         return isReady(found, ctx) ? found : inTurn(ctx, () => found);
@@ -183,18 +192,26 @@ const serviceAsker = ({ state, clock }: ResponseDependencies) => {
 };
 
 /** The request that a handler gets if all callers share its response. */
-const SHARED_REQUEST: ServiceRequest = { caller: null, account: null, headers: {} };
+const SHARED_REQUEST = { caller: null, account: null, headers: {} };
 
 /** Returns a representation that all replicas and shared caches use for `sharedSeconds`. */
 const askReplicas = async (
-  { cache, clock, state }: ResponseDependencies,
+  { cache, clock, state, ...dependencies }: ResponseDependencies,
   { pattern }: ServedRoute,
   route: ServiceRoute,
   input: object,
 ): Promise<Representation> => {
   const { sharedSeconds = 0 } = route;
   const { value, ageSeconds } = await cache.getOrBuild(`${pattern} ${JSON.stringify(input)}`, sharedSeconds, () =>
-    ofRoute(route, async () => jsonOf(await route.handler(input as never, { state: state.read(), ...SHARED_REQUEST }))),
+    ofRoute(route, async () =>
+      jsonOf(
+        await route.handler(input as never, {
+          state: state.read(),
+          publicUrl: dependencies.publicUrlOf(undefined),
+          ...SHARED_REQUEST,
+        }),
+      ),
+    ),
   );
   const age = Math.floor(ageSeconds);
   const left = Math.max(0, sharedSeconds - age);

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { definePlugin, type MountContext } from '../../core/contracts/plugin.js';
 import { ApiError, errors } from '../../core/errors.js';
 import { jsonRepresentation, mediaTypeChooser, Representation } from '../../core/response/representation.js';
+import { LruMap } from '../../core/util/lru-map.js';
 import { packageVersion } from '../../core/util/package.js';
 import { escapeHtml, pagesOf } from './template.js';
 
@@ -17,15 +18,15 @@ interface Link {
 const ROUTES: Readonly<Record<string, Link['rel']>> = { getOpenApi: 'service-desc', getStatus: 'status' };
 
 const linksOf = (context: MountContext): Link[] => {
-  const { routes, basePath, info } = context;
+  const { routes, basePath, publicPath, info } = context;
   const ofRoutes = routes.flatMap(({ operationId, path, summary }) => {
     const rel = Object.hasOwn(ROUTES, operationId) ? ROUTES[operationId] : undefined;
-    return rel ? [{ rel, href: `${basePath}${path}`, title: summary }] : [];
+    return rel ? [{ rel, href: `${publicPath}${basePath}${path}`, title: summary }] : [];
   });
   const { pages, guides } = pagesOf(context);
   const ofPages = [...pages, ...guides].map(({ path, summary }) => ({
     rel: 'service-doc' as const,
-    href: path,
+    href: publicPath + path,
     title: summary,
   }));
   const { termsOfService } = info;
@@ -71,6 +72,9 @@ const htmlOf = ({ title, version, summary }: MountContext['info'], links: readon
 `;
 };
 
+/** Proxies report one public path, or a few. */
+const MOST_PATHS = 10;
+
 const HTML = { mediaType: 'text/html' } as const;
 /** JSON is the default. Browsers prefer HTML. */
 const choose = mediaTypeChooser([{ mediaType: 'application/json' }, HTML]);
@@ -91,7 +95,7 @@ export default definePlugin({
   description: 'Links to the pages, the OpenAPI document and the status, at /.',
   routes: () => [],
   mounts() {
-    let made: ReturnType<typeof representationsOf> | undefined;
+    const made = new LruMap<string, ReturnType<typeof representationsOf>>(MOST_PATHS);
     return [
       {
         path: '/',
@@ -99,10 +103,12 @@ export default definePlugin({
         handler(ctx, context) {
           const chosen = choose(ctx.req.headers.accept);
           if (!chosen) throw new ApiError(errors.not_acceptable);
-          made ??= representationsOf(context);
+          const { publicPath } = context;
+          const representations = made.get(publicPath) ?? representationsOf(context);
+          made.set(publicPath, representations);
           ctx.set('Cache-Control', 'no-cache');
           if (chosen === HTML) ctx.set('Content-Security-Policy', POLICY);
-          ctx.body = chosen === HTML ? made.html : made.json;
+          ctx.body = chosen === HTML ? representations.html : representations.json;
         },
       },
     ];

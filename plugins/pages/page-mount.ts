@@ -4,6 +4,7 @@ import { join, posix } from 'node:path';
 import type { Mount, MountContext } from '../../core/contracts/plugin.js';
 import { ApiError, errors } from '../../core/errors.js';
 import { Representation } from '../../core/response/representation.js';
+import { LruMap } from '../../core/util/lru-map.js';
 import { packageRoot } from '../../core/util/package.js';
 import { type PageFile, type PageFiles, readPageFiles } from './page-files.js';
 import { documents, Template } from './template.js';
@@ -55,6 +56,9 @@ export interface Page {
   readonly framedBy?: Readonly<Record<string, readonly string[]>>;
 }
 
+/** Templates that are kept filled in. Proxies report one public path, or a few. */
+const MOST_FILLED = 20;
+
 const digestOf = (files: PageFiles): string => {
   const digest = createHash('sha256');
   for (const [name, { bytes }] of files) digest.update(`${name} ${bytes.length} `).update(bytes);
@@ -78,15 +82,16 @@ export const pageMount = (page: Page): Mount => {
   const files = readPageFiles(folder, at, page.files);
   const pages = templatesIn(files, templates, values);
   const version = `v-${digestOf(files)}`;
-  const served = new Map<Template | PageFile, Representation>();
+  const served = new LruMap<string, Representation>(files.size + MOST_FILLED);
 
-  const representationOf = (source: Template | PageFile, context: MountContext): Representation => {
-    const known = served.get(source);
+  const representationOf = (name: string, source: Template | PageFile, context: MountContext): Representation => {
+    const key = source instanceof Template ? `${context.publicPath}:${name}` : name;
+    const known = served.get(key);
     if (known) return known;
     const { bytes, type, modified } =
       source instanceof Template ? source.fill({ path, title: summary, root: `${path}/${version}` }, context) : source;
     const representation = new Representation(bytes, type, { lastModified: modified, head: '' });
-    served.set(source, representation);
+    served.set(key, representation);
     return representation;
   };
   return {
@@ -98,11 +103,15 @@ export const pageMount = (page: Page): Mount => {
       const [, requested, name = ''] = /^(?:(v-[\w-]{12})\/)?(.*)$/s.exec(ctx.path.slice(path.length + 1)) ?? [];
       const template = requested === undefined ? pages.get(name) : undefined;
       const source = template ?? (name.endsWith('.html') ? undefined : files.get(name));
-      if (!source) throw new ApiError(errors.route_not_found, `There is no such file. The page is at ${path}.`);
+      if (!source)
+        throw new ApiError(
+          errors.route_not_found,
+          `There is no such file. The page is at ${context.publicPath}${path}.`,
+        );
       const framers = template && framedBy[name];
       if (framers) ctx.set('Content-Security-Policy', pagePolicy(framers));
       ctx.set('Cache-Control', requested === version ? IMMUTABLE : REVALIDATED);
-      ctx.body = representationOf(source, context);
+      ctx.body = representationOf(name, source, context);
     },
   };
 };

@@ -25,25 +25,27 @@ export const pagesOf = ({ mounts }: MountContext): { readonly pages: Mount[]; re
 /** The documents of guides, relative to `docs/`: a guide finds the pages of other documents by them. */
 export const documents = new WeakMap<Mount, string>();
 
-const listItem = (page: Mount): string => {
+const listItem = (page: Mount, publicPath: string): string => {
   const document = documents.get(page);
   const attribute = document === undefined ? '' : ` data-document="${escapeHtml(document)}"`;
-  return `<li><a href="${escapeHtml(page.path)}"${attribute}>${escapeHtml(page.summary)}</a></li>`;
+  return `<li><a href="${escapeHtml(publicPath + page.path)}"${attribute}>${escapeHtml(page.summary)}</a></li>`;
 };
 
-const listOf = (pages: readonly Mount[]): string => pages.map(listItem).join('');
+const listOf = (pages: readonly Mount[], publicPath: string): string =>
+  pages.map((page) => listItem(page, publicPath)).join('');
 
 /** The links that let the browser load all modules at once, instead of each after the module that imports it. */
 const preloadsOf = (modules: readonly string[], root: string): string =>
   modules.map((name) => `<link rel="modulepreload" href="${escapeHtml(`${root}/${name}`)}">`).join('');
 
 /** The first elements of every page's head. */
-const headOf = ({ service, base, root }: { service: string; base: string; root: string }): string =>
+const headOf = ({ service, base, publicPath, root }: Readonly<Record<string, string>>): string =>
   [
     '<meta charset="utf-8">',
     '<meta name="viewport" content="width=device-width, initial-scale=1">',
     `<meta name="service" content="${service}">`,
     `<meta name="base-path" content="${base}">`,
+    `<meta name="public-path" content="${publicPath}">`,
     `<link rel="icon" href="${root}/pages/shared/icon.svg">`,
     `<link rel="stylesheet" href="${root}/pages/shared/base.css">`,
     `<link rel="stylesheet" href="${root}/pages/shared/page.css">`,
@@ -92,25 +94,31 @@ export class Template {
     context: MountContext,
   ): PageFile {
     const { pages, guides } = pagesOf(context);
+    const { publicPath } = context;
     const { name, title } = context.info;
+    const root = publicPath + page.root;
     const values = escaped({
       service: name,
       owner: title,
       title: page.title,
-      base: context.basePath,
-      mount: page.path,
-      root: page.root,
-    }) as { service: string; base: string; root: string };
+      base: publicPath + context.basePath,
+      mount: publicPath + page.path,
+      publicPath,
+      root,
+    });
     const html = replaceValues(this.#html, {
       ...values,
       head: headOf(values),
-      preloads: preloadsOf(this.#modules, page.root),
-      links: listOf(pages.filter(({ path }) => path !== page.path)),
-      guides: listOf(guides),
+      preloads: preloadsOf(this.#modules, root),
+      links: listOf(
+        pages.filter(({ path }) => path !== page.path),
+        publicPath,
+      ),
+      guides: listOf(guides, publicPath),
     });
     const linked = html.replace(
       REFERENCE,
-      (_, attribute: string, path: string) => `${attribute}="${values.root}/${resolveName(this.#name, path)}"`,
+      (_, attribute: string, path: string) => `${attribute}="${values['root']}/${resolveName(this.#name, path)}"`,
     );
     return { ...this.#file, bytes: Buffer.from(linked) };
   }

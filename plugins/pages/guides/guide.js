@@ -1,4 +1,5 @@
 /** Shows the text of a guide, with a list of its parts. */
+import { publicPath } from '../shared/api.js';
 import { find, h } from '../shared/dom.js';
 import { blocksOf, headingId } from '../shared/markdown.js';
 
@@ -40,7 +41,7 @@ export const showGuide = async (figures = () => h('div')) => {
   }
   const markdown = await (await fetch(new URL('../../guide.md', import.meta.url))).text();
   // Documents call a service at its default address. The page shows the address of this service.
-  const text = markdown.replaceAll('http://127.0.0.1:8080', location.origin);
+  const text = markdown.replaceAll('http://127.0.0.1:8080', location.origin + publicPath);
   const elements = blocksOf(text, addressOf).map((block) =>
     block.kind === 'element' ? block.element : figures(block.name),
   );

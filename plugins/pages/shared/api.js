@@ -37,8 +37,11 @@ addEventListener('storage', (event) => {
   if (event.key === KEY) dispatchEvent(new Event('keychange'));
 });
 
-/** The path before every target: `/api/v1`. */
+/** The path before every target: `/api/v1`, or `/lib/api/v1` where a proxy serves the API below a path. */
 export const basePath = meta('base-path');
+
+/** The path before `basePath` and the addresses of pages: empty, or `/lib`. */
+export const publicPath = meta('public-path');
 
 /** A failed call. `status` is 0 without a response. */
 export class Problem extends Error {

@@ -12,7 +12,7 @@ import { marketLink } from './links.js';
 
 const TARGET = '/movers?limit=50';
 
-/** @typedef {import('../../client/api-types.js').Mover} Mover */
+/** @typedef {Required<import('../../client/api-types.js').Mover>} Mover */
 
 /** @param {number} most @returns {import('../../../pages/data-views/table.js').Column<Mover>[]} */
 const columns = (most) => [

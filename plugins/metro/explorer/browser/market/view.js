@@ -16,7 +16,7 @@ import { trackFigure } from './track-figure.js';
 /**
  * @typedef {import('./context.js').Track} Track
  * @typedef {import('../../../client/api-types.js').Area} Area
- * @typedef {import('../../../client/api-types.js').Market} Market
+ * @typedef {Required<import('../../../client/api-types.js').Market>} Market
  * @typedef {{ id: number, vintage: string | null, rules: import('./reasons.js').Rules | null }} Run
  */
 

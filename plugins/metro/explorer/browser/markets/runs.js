@@ -5,7 +5,7 @@ import { addMonths } from '../market-figures.js';
 import { onceEach } from '../once.js';
 
 /**
- * @typedef {import('../../../client/api-types.js').Market} Market
+ * @typedef {Required<import('../../../client/api-types.js').Market>} Market
  * @typedef {import('../../../client/api-types.js').AreaForecastTrack} Forecast
  * @typedef {{ id: number, run_at: string, model_version: string, vintage: string | null, target: string,
  *   rules: import('../grades.js').Limits | null }} Run `target`: first day of the quarter that the run forecasts

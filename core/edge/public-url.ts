@@ -1,0 +1,31 @@
+/** The address of the service as clients see it, where a proxy serves it below a path. */
+import type { IncomingMessage } from 'node:http';
+import { type TrustProxy, trustedSocket } from './caller-address.js';
+
+/**
+ * Returns what precedes every path of the service for the client of a request: the configured URL, the path in
+ * `X-Forwarded-Prefix` of a trusted proxy, or an empty string. It never ends with a slash.
+ */
+export type PublicUrl = (request: IncomingMessage | undefined) => string;
+
+/** A path without dot segments and empty ones, so that a link with it stays on this origin. */
+const PREFIX = /^(\/(?!\.{1,2}(\/|$))[A-Za-z0-9._~-]+)*\/?$/;
+
+export const publicUrlOf = ({
+  publicUrl,
+  trustProxy,
+}: {
+  readonly publicUrl?: string | undefined;
+  readonly trustProxy: TrustProxy;
+}): PublicUrl => {
+  if (publicUrl !== undefined) return () => publicUrl.replace(/\/$/, '');
+  const isProxy = trustedSocket(trustProxy);
+  return (request) => {
+    const prefix = request?.headers['x-forwarded-prefix'];
+    const isTrusted = typeof prefix === 'string' && PREFIX.test(prefix) && isProxy(request!.socket);
+    return isTrusted ? prefix.replace(/\/$/, '') : '';
+  };
+};
+
+/** The path of a public URL. */
+export const publicPathOf = (publicUrl: string): string => publicUrl.replace(/^https?:\/\/[^/]+/, '');
