@@ -104,6 +104,11 @@ export const inputs = {
     'Inputs of the model, in the order of `contributions`, with their mean contribution to the points in percentage points.',
 } as const;
 
+export const signalChangeShare = {
+  ...rate,
+  description: 'Share of the markets whose signal differs from that of the previous quarter.',
+} as const;
+
 export type RunRules = FromSchema<typeof runRules>;
 
 /** The error of a period that ends after its dataset was created. */
@@ -191,7 +196,7 @@ export const forecastRuns = collection({
       notes: nullable({ type: 'string' }),
     },
     // A run without `basis` is reconstructed.
-    { ...runOrigin, rules: runRules, coefficients, inputs },
+    { ...runOrigin, rules: runRules, coefficients, inputs, signal_change_share: signalChangeShare },
   ),
 });
 export type ForecastRun = RowOf<typeof forecastRuns>;

@@ -9,6 +9,17 @@ const lists = ['listMarkets', 'listForecasts', 'listSignals'];
 const changes: readonly InterfaceChange[] = [
   {
     version: 'Unreleased',
+    summary: 'What each input of the model contributes to a forecast, and the main driver of each mover.',
+    operations: ['getMarketDrivers', 'listMovers'],
+  },
+  {
+    version: 'Unreleased',
+    summary:
+      'Points of three benchmarks in tracks; their errors, Brier scores and groups of probabilities in the backtest.',
+    operations: ['getForecastTrack', 'listForecastTracks', 'getForecastBacktest', 'getForecastBacktestBreakdown'],
+  },
+  {
+    version: 'Unreleased',
     summary: 'Paging of lists by `limit` and `after`, with the next page in the header `Link`; `fields` of choice.',
     operations: [...lists, 'listMovers'],
   },

@@ -130,7 +130,7 @@ const run = (id: number, run_at: string, status: ForecastRun['status'] = 'comple
 });
 
 const inputs = [
-  { name: 'average', mean_contribution_pp: 1 },
+  { name: 'intercept', mean_contribution_pp: 1 },
   { name: 'growth_4q', mean_contribution_pp: 2 },
 ];
 

@@ -192,7 +192,7 @@ export type Driver = {
   readonly run_id: number;
   /** Point forecast of the run, in percent. */
   readonly point: number;
-  /** Input of the model. `average` is the intercept. */
+  /** Input of the model. */
   readonly input: string;
   /** Contribution to `point`, in percentage points. The contributions sum to `point`, up to rounding. */
   readonly contribution_pp: number;
@@ -268,6 +268,8 @@ export type ForecastRun = {
     readonly name: string;
     readonly value: number;
   }[];
+  /** Share of the markets whose signal differs from that of the previous quarter. */
+  readonly signal_change_share: number | null;
   /** Inputs of the model, in the order of `contributions`, with their mean contribution to the points in percentage points. Empty if the run published none. */
   readonly inputs: readonly {
     readonly name: string;

@@ -40,7 +40,7 @@ const driverRow = {
   ...record({
     run_id: { type: 'integer' },
     point: { ...percent, description: 'Point forecast of the run, in percent.' },
-    input: { ...text, description: 'Input of the model. `average` is the intercept.' },
+    input: { ...text, description: 'Input of the model.' },
     contribution_pp: {
       type: 'number',
       description: 'Contribution to `point`, in percentage points. The contributions sum to `point`, up to rounding.',

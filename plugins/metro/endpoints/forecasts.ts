@@ -23,6 +23,7 @@ import {
   runOrigin,
   runRules,
   signal,
+  signalChangeShare,
   text,
   upper80,
 } from '../collections.js';
@@ -107,6 +108,7 @@ const runProperties = {
   published_at: { ...nullable(dateTime), description: runOrigin.published_at.description },
   rules: { anyOf: [runRules, { type: 'null' }], description: 'The rules of signals and grades at the run.' },
   coefficients: { ...coefficients, description: 'Coefficients that the run estimated. Empty if it published none.' },
+  signal_change_share: { ...nullable(signalChangeShare), description: signalChangeShare.description },
   inputs: { ...inputs, description: `${inputs.description} Empty if the run published none.` },
 };
 
@@ -303,6 +305,7 @@ export default definePlugin({
                 grades: [0.1, 0.2, 0.35, 0.5],
               },
               coefficients: [{ name: 'growth_4q', value: 0.46 }],
+              signal_change_share: 0.12,
               inputs: [{ name: 'growth_4q', mean_contribution_pp: 1.2 }],
             },
           ],
@@ -320,6 +323,7 @@ export default definePlugin({
           published_at: run.published_at ?? null,
           rules: run.rules ?? null,
           coefficients: run.coefficients ?? [],
+          signal_change_share: run.signal_change_share ?? null,
           inputs: run.inputs ?? [],
         })),
       }),

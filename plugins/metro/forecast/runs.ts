@@ -97,6 +97,8 @@ const emptyMessage = ({ panel, span, options }: RunsInput): string => {
 /** An origin with what its run serves: rounded forecasts and signals, by market. Undefined without a forecast. */
 interface ServedOrigin extends Origin {
   readonly served: readonly ((Outlook & { readonly signal: Signal }) | undefined)[];
+  /** Share of the markets with a signal in both quarters whose signal changed. `NaN` without such markets. */
+  readonly signalChanges: number;
 }
 
 /**
@@ -110,14 +112,17 @@ const withSignals = (origins: readonly Origin[], { panel, rules, kept }: RunsInp
       ? kept?.forecasts.filter(({ run_id }) => run_id === runId(origin.quarter - 1))
       : undefined;
     const published = new Map(rows?.map(({ cbsa, signal }) => [cbsa, signal]));
-    const served = panel.markets.map(({ cbsa }, market) => {
+    const previousOf = (market: number) => published.get(panel.markets[market]?.cbsa ?? '') ?? before[market];
+    const served = panel.markets.map((_, market) => {
       const point = orNull(origin.point[market]);
       if (point === null) return undefined;
       const outlook = { point, lower_80: orNull(origin.lower[market]), upper_80: orNull(origin.upper[market]) };
-      return { ...outlook, signal: signalOf(outlook, rules, published.get(cbsa) ?? before[market]) };
+      return { ...outlook, signal: signalOf(outlook, rules, previousOf(market)) };
     });
+    const compared = [...served.keys()].filter((market) => served[market] && previousOf(market));
+    const changed = compared.filter((market) => served[market]?.signal !== previousOf(market));
     before = served.map((row) => row?.signal);
-    return { ...origin, served };
+    return { ...origin, served, signalChanges: changed.length / compared.length };
   });
 };
 
@@ -176,7 +181,11 @@ const inputOf = (name: string, contributions: Float64Array) => {
   return { name, mean_contribution_pp: rounded(known.reduce((sum, value) => sum + value, 0) / known.length) };
 };
 
-const runOf = ({ quarter, coefficients, contributions }: Origin, markets: number, input: Making): ForecastRun => {
+const runOf = (
+  { quarter, coefficients, contributions, signalChanges }: ServedOrigin,
+  markets: number,
+  input: Making,
+): ForecastRun => {
   const { panel, chosen, rules, vintage, created, computed = created } = input;
   const newest = isNewest(quarter, panel);
   const basis = newest ? basisOf(quarter, created, computed) : 'reconstructed';
@@ -199,6 +208,7 @@ const runOf = ({ quarter, coefficients, contributions }: Origin, markets: number
     computed_at: toTimestamp(computed),
     published_at: toTimestamp(created),
     rules: toRunRules(rules),
+    ...(!Number.isNaN(signalChanges) && { signal_change_share: rounded(signalChanges) }),
     ...(coefficients && {
       coefficients: Object.entries(coefficients).map(([name, value]) => ({
         name,

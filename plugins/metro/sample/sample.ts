@@ -18,7 +18,7 @@ export const writeSample = async (directory: string): Promise<void> => {
   await writeDirectory(directory, manifest, Object.fromEntries(batches));
 };
 
-const VERSION = 'sample-4';
+const VERSION = 'sample-5';
 const CREATED = '2026-10-15T00:00:00Z';
 const VINTAGE = '2026-09-01';
 const LOADED = '2026-09-01T12:00:00Z';

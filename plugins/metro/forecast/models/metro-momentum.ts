@@ -34,7 +34,7 @@ const WIDTH = FEATURES.length + 1;
 
 /** The input of each coefficient. Interactions with sales belong to sales. */
 const INPUTS: readonly string[] = [
-  'average',
+  'intercept',
   'growth_4q',
   'neighbour_growth_1q',
   'growth_20q',
@@ -52,11 +52,14 @@ interface Pending {
 /**
  * Growth of the nation's sales over the last 6 and 12 months of the series, in percent; 0 where it is unknown. The level
  * of a month is the weighted mean of the logs of the 24 months that end with it. The weight of k months ago is
- * (k + 1) 0.75^k, which is exponential smoothing applied twice. A month without a value is left out.
+ * (k + 1) 0.75^k, which is exponential smoothing applied twice. A month without a value is left out, unless the series
+ * begins later: then the level is unknown.
  */
 const salesGrowth = (macro: MacroSeriesValues): readonly [half: number, year: number] => {
   const logs = new Map((macro.get(NEW_HOME_SALES) ?? []).map(({ start, value }) => [monthOf(start), Math.log(value)]));
+  const first = Math.min(...logs.keys());
   const level = (month: number) => {
+    if (month - SALES_MONTHS + 1 < first) return Number.NaN;
     let sum = 0;
     let total = 0;
     for (let k = 0; k < SALES_MONTHS; k++) {

@@ -98,6 +98,7 @@ describe('plugin forecasts', () => {
       published_at: '2024-11-26T14:00:00Z',
       rules: { expand_point: 4, expand_lower: 0, contract_point: -1, margin: 1, grades: [0.1, 0.2, 0.35, 0.5] },
       coefficients: [{ name: 'growth_4q', value: 0.5 }],
+      signal_change_share: null,
       inputs: [],
     });
     const unknown = { basis: 'reconstructed', vintage: null, published_at: null, rules: null, coefficients: [] };
@@ -224,7 +225,7 @@ describe('plugin forecasts', () => {
     const { json } = await service.get(`/markets/${HOUSTON}/drivers`);
     const run = { run_id: 5, point: 1.5 };
     expect(json.data).to.deep.equal([
-      { ...run, input: 'average', contribution_pp: 1.1, prior_contribution_pp: 1, change_pp: 0.1 },
+      { ...run, input: 'intercept', contribution_pp: 1.1, prior_contribution_pp: 1, change_pp: 0.1 },
       { ...run, input: 'growth_4q', contribution_pp: 0.4, prior_contribution_pp: 2.5, change_pp: -2.1 },
     ]);
     expect((await service.get(`/markets/${DETROIT}/drivers`)).json).to.deep.equal({ data: [] });

@@ -60,7 +60,17 @@ describe('the methodology in Chromium', () => {
     const { page } = browser;
     await page.getByLabel('API key').fill(app.key);
     await page.getByRole('button', { name: 'Use this key' }).click();
-    for (const name of ['coefficients', 'rules', 'grades', 'signals', 'years', 'period', 'record'])
+    for (const name of [
+      'coefficients',
+      'inputs',
+      'rules',
+      'grades',
+      'signals',
+      'probabilities',
+      'years',
+      'period',
+      'record',
+    ])
       await page.waitForSelector(`[data-figures="${name}"] table`);
     const cells = (name: string) => page.locator(`[data-figures="${name}"] tbody tr`).allTextContents();
 
@@ -68,7 +78,11 @@ describe('the methodology in Chromium', () => {
     expect(await cells('coefficients')).to.deep.equal(
       run.coefficients.map(({ name, value }: { name: string; value: number }) => name + Number(value.toPrecision(3))),
     );
-    expect((await cells('rules'))[4]).to.equal('Grade Bfrom 10% to below 20%');
+    expect((await cells('rules'))[5]).to.equal('Grade Bfrom 10% to below 20%');
+    const { data } = (await app.get('/forecast-backtest')).json;
+    expect(await page.locator('[data-figures="summary"] li').first().textContent())
+      .to.include(`percentage points. That of the best benchmark`)
+      .and.to.include(data.mae_pp.toFixed(2));
     const grades = (await app.get('/forecast-backtest/breakdown?by=grade')).json.data;
     const shown = await cells('grades');
     expect(shown.map((row) => row[0])).to.deep.equal(grades.map(({ group }: { group: string }) => group));

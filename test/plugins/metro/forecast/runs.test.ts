@@ -53,6 +53,7 @@ describe('makeRuns(input)', () => {
       computed_at: '2015-05-25T14:00:00Z',
       published_at: '2015-05-25T14:00:00Z',
       rules: { expand_point: 4, expand_lower: 0, contract_point: -1, margin: 1, grades: [0.1, 0.2, 0.35, 0.5] },
+      signal_change_share: 0.1667,
     });
   });
 
@@ -129,7 +130,7 @@ describe('makeRuns(input)', () => {
     expect(own?.model_version).to.equal('metro-momentum-1.0.0');
     expect(own?.notes).to.include(' HSN1F up to 2014-09. 6 of 6 markets');
     expect(own?.coefficients?.map(({ name }) => name)).to.deep.equal(['intercept', ...(own?.features ?? [])]);
-    expect(own?.inputs?.map(({ name }) => name)).to.include.members(['average', 'new_home_sales']);
+    expect(own?.inputs?.map(({ name }) => name)).to.include.members(['intercept', 'new_home_sales']);
     const [other] = makeRuns({ ...byDefault, panel, span: { last: 1 } }).runs;
     expect(other?.model_version).to.equal('pooled-momentum-1.0.0');
     expect(other?.notes).to.match(

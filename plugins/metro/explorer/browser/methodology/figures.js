@@ -1,19 +1,23 @@
-/** Figures of the methodology, from the current snapshot of the service. */
-import { getJson } from '../../../../pages/shared/api.js';
+/** Figures of the methodology as Markdown, from the current snapshot of the service. */
 import { number, share } from '../../../../pages/shared/format.js';
-import { table } from '../../../../pages/shared/markdown.js';
 
-/**
- * @param {string} by
- * @param {AbortSignal} [signal]
- * @param {string} [span] of targets
- */
-const breakdown = async (by, signal, span = '') =>
-  (await getJson(`/forecast-backtest/breakdown?by=${by}${span}`, { signal })).data;
+/** @typedef {(target: string) => Promise<any>} Get returns the body of a target of the API */
 
 /** Targets up to and after the end of the crash of 2007. */
-const TO_2013 = '&until=2013-12-31';
-const FROM_2014 = '&since=2014-01-01';
+const PERIODS = /** @type {const} */ ([
+  ['all', ''],
+  ['to 2013', '&until=2013-12-31'],
+  ['from 2014', '&since=2014-01-01'],
+]);
+
+const NOTHING = 'No outcome of a past forecast has been published yet.';
+
+/** @param {Get} get @param {string} by @returns {Promise<any[]>} */
+const breakdown = async (get, by, span = '') => (await get(`/forecast-backtest/breakdown?by=${by}${span}`)).data;
+
+/** The groups of each period. @param {Get} get @param {string} by */
+const byPeriod = async (get, by) =>
+  Promise.all(PERIODS.map(async ([name, span]) => /** @type {const} */ ([name, await breakdown(get, by, span)])));
 
 /** @type {(rows: readonly any[], key: string) => number} */
 const sum = (rows, key) => rows.reduce((total, row) => total + row[key], 0);
@@ -24,22 +28,47 @@ const mean = (rows, key) => rows.reduce((total, row) => total + row.n * row[key]
 /** @type {(value: number) => string} */
 const percent = (value) => `${number(value)}%`;
 
-const NOTHING = 'No outcome of a past forecast has been published yet.';
+/** @param {readonly string[]} heads @param {readonly (readonly string[])[]} rows */
+const table = (heads, rows, nothing = NOTHING) =>
+  rows.length === 0
+    ? nothing
+    : [heads, heads.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 
-/** @type {(heads: readonly string[], rows: readonly (readonly string[])[], nothing?: string) => HTMLElement | string} */
-const tableOr = (heads, rows, nothing = NOTHING) => (rows.length === 0 ? nothing : table(heads, rows));
+/** @param {Get} get */
+const newestRun = async (get) => (await get('/forecast-runs')).data[0];
 
-/** @param {AbortSignal} [signal] */
-const newestRun = async (signal) => (await getJson('/forecast-runs', { signal })).data[0];
+/** @type {Readonly<Record<string, string>>} */
+const NAMES = { persistence: 'persistence', ar1_nation: 'AR(1) with the nation', shrunk_mean: 'the shrunk mean' };
 
-/** @type {Readonly<Record<string, (signal?: AbortSignal) => Promise<HTMLElement | string>>>} */
+/** @type {Readonly<Record<string, (get: Get) => Promise<string>>>} */
 export const figures = {
-  async coefficients(signal) {
-    const run = await newestRun(signal);
-    const rows = run?.coefficients ?? [];
-    return tableOr(
-      ['Regressor', `Coefficient in run ${run?.id} of ${run?.model_version}`],
-      rows.map((/** @type {{ name: string, value: number }} */ { name, value }) => [
+  async summary(get) {
+    const { data } = await get('/forecast-backtest');
+    if (!data) return NOTHING;
+    const [best] = data.benchmarks ?? [];
+    const years = (await breakdown(get, 'year')).sort((a, b) => a.coverage_80 - b.coverage_80);
+    const periods = await byPeriod(get, 'signal');
+    const contract = periods.slice(1).flatMap(([name, rows]) => {
+      const row = rows.find(({ group }) => group === 'contract');
+      return row ? [`${share(row.decline_share)} of ${number(row.n, 0)} ${name}`] : [];
+    });
+    return [
+      `- The mean absolute error of ${number(data.n, 0)} past forecasts is ${number(data.mae_pp)} percentage points.` +
+        (best
+          ? ` That of the best benchmark, ${NAMES[best.name]}, is ${number(best.mae_pp)}: a skill of ${share(best.skill_mae)}.`
+          : ''),
+      `- ${share(data.coverage_80)} of the outcomes were inside the 80% interval; in ${years[0]?.group}, ${share(years[0]?.coverage_80 ?? 0)}.`,
+      contract.length === 0 ? '' : `- Declines after \`contract\`: ${contract.join(', ')}.`,
+    ]
+      .filter(Boolean)
+      .join('\n');
+  },
+
+  async coefficients(get) {
+    const run = await newestRun(get);
+    return table(
+      ['Regressor', `Coefficient in run ${run?.id}`],
+      (run?.coefficients ?? []).map((/** @type {any} */ { name, value }) => [
         `\`${name}\``,
         String(Number(value.toPrecision(3))),
       ]),
@@ -47,8 +76,20 @@ export const figures = {
     );
   },
 
-  async rules(signal) {
-    const rules = (await newestRun(signal))?.rules;
+  async inputs(get) {
+    const inputs = /** @type {{ name: string, mean_contribution_pp: number }[]} */ (
+      (await newestRun(get))?.inputs ?? []
+    );
+    const total = inputs.reduce((all, { mean_contribution_pp }) => all + mean_contribution_pp, 0);
+    return table(
+      ['Input', 'Mean contribution (pp)', 'Share of the mean point'],
+      inputs.map(({ name, mean_contribution_pp: value }) => [`\`${name}\``, number(value), share(value / total)]),
+      'The newest run has published no contributions.',
+    );
+  },
+
+  async rules(get) {
+    const rules = (await newestRun(get))?.rules;
     if (!rules) return 'The newest run has published no thresholds.';
     const [a, b, c, d] = rules.grades.map((/** @type {number} */ limit) => `${Number((100 * limit).toFixed(4))}%`);
     return table(
@@ -57,6 +98,7 @@ export const figures = {
         ['`expand`', `\`point\` of ${rules.expand_point}% or more, and \`lower_80\` above ${rules.expand_lower}%`],
         ['`contract`', `\`point\` below ${rules.contract_point}%`],
         ['`hold`', 'everything else'],
+        ['Margin', `${rules.margin} pp`],
         ['Grade A', `probability of a decline below ${a}`],
         ['Grade B', `from ${a} to below ${b}`],
         ['Grade C', `from ${b} to below ${c}`],
@@ -66,65 +108,95 @@ export const figures = {
     );
   },
 
-  async grades(signal) {
-    const [all, before, since] = await Promise.all(
-      ['', TO_2013, FROM_2014].map((span) => breakdown('grade', signal, span)),
-    );
-    /** @type {(rows: readonly any[], grade: string) => string[]} */
-    const cells = (rows, grade) => {
-      const row = rows.find(({ group }) => group === grade);
-      return row
-        ? [
-            number(row.n, 0),
-            row.predicted_decline_share === null ? '' : share(row.predicted_decline_share),
-            share(row.decline_share),
-          ]
-        : ['0', '', ''];
-    };
-    return tableOr(
-      [
-        ...['Grade', 'Forecasts', 'Predicted', 'Declined'],
-        ...['To 2013: forecasts', 'Predicted', 'Declined'],
-        ...['From 2014: forecasts', 'Predicted', 'Declined'],
-      ],
-      all.map((/** @type {any} */ { group }) => [
+  async grades(get) {
+    const periods = await byPeriod(get, 'grade');
+    const all = periods[0]?.[1] ?? [];
+    return table(
+      ['Grade', ...periods.flatMap(([name]) => [`Forecasts ${name}`, 'Predicted', 'Declined', 'Brier'])],
+      all.map(({ group }) => [
         group,
-        ...cells(all, group),
-        ...cells(before, group),
-        ...cells(since, group),
+        ...periods.flatMap(([, rows]) => {
+          const row = rows.find((each) => each.group === group);
+          return row
+            ? [
+                number(row.n, 0),
+                share(row.predicted_decline_share),
+                share(row.decline_share),
+                number(row.brier_score, 3),
+              ]
+            : ['0', '', '', ''];
+        }),
       ]),
     );
   },
 
-  async signals(signal) {
-    const rows = await breakdown('signal', signal);
-    return tableOr(
-      ['Signal', 'Forecasts', 'Forecast (mean)', 'Outcome (mean)', 'Declined'],
-      rows.map((/** @type {any} */ row) => [
+  async probabilities(get) {
+    const rows = (await byPeriod(get, 'year')).flatMap(([name, years]) => {
+      if (years.length === 0) return [];
+      const declined = sum(years, 'declines') / sum(years, 'n');
+      const [brier, loss] = [mean(years, 'brier_score'), mean(years, 'log_loss')];
+      return [[name, share(declined), number(brier, 4), number(declined * (1 - declined), 4), number(loss, 3)]];
+    });
+    return table(['Targets', 'Declined', 'Brier score', 'Brier score of a constant', 'Log loss'], rows);
+  },
+
+  async reliability(get) {
+    return table(
+      ['Probability of a decline', 'Forecasts', 'Predicted', 'Declined'],
+      (await breakdown(get, 'probability')).map((row) => [
+        row.group,
+        number(row.n, 0),
+        share(row.predicted_decline_share),
+        share(row.decline_share),
+      ]),
+    );
+  },
+
+  async signals(get) {
+    const rows = (await byPeriod(get, 'signal')).flatMap(([name, groups]) =>
+      groups.map((row) => [
         `\`${row.group}\``,
+        name,
         number(row.n, 0),
         percent(row.mean_point),
         percent(row.mean_realized),
         share(row.decline_share),
       ]),
     );
+    return table(['Signal', 'Targets', 'Forecasts', 'Forecast (mean)', 'Outcome (mean)', 'Declined'], rows);
   },
 
-  async years(signal) {
-    const rows = await breakdown('year', signal);
-    rows.sort((/** @type {any} */ a, /** @type {any} */ b) => b.mae_pp - a.mae_pp);
-    return tableOr(
+  async churn(get) {
+    const runs = /** @type {any[]} */ ((await get('/forecast-runs')).data).filter(
+      ({ signal_change_share }) => typeof signal_change_share === 'number',
+    );
+    if (runs.length === 0) return 'The runs have published no changes of signals.';
+    const shares = runs.map(({ signal_change_share }) => signal_change_share);
+    const average = (/** @type {number[]} */ values) => values.reduce((all, value) => all + value, 0) / values.length;
+    return (
+      `From one run to the next, ${share(average(shares))} of the markets changed their signal on average over ` +
+      `${runs.length} runs, and ${share(average(shares.slice(0, 8)))} over the last ${Math.min(8, runs.length)}. The largest ` +
+      `change was ${share(Math.max(...shares))}.`
+    );
+  },
+
+  async years(get) {
+    const rows = await breakdown(get, 'year');
+    rows.sort((a, b) => b.mae_pp - a.mae_pp);
+    return table(
       [
         ...['Year', 'Forecasts', 'Forecast (mean)', 'Outcome (mean)', 'Error (pp)', 'Persistence (pp)'],
-        ...['In the 80% interval', 'Right direction', 'Always up'],
+        ...['AR(1) (pp)', 'Shrunk mean (pp)', 'In the 80% interval', 'Right direction', 'Always up'],
       ],
-      rows.map((/** @type {any} */ row) => [
+      rows.map((row) => [
         row.group,
         number(row.n, 0),
         percent(row.mean_point),
         percent(row.mean_realized),
         number(row.mae_pp),
         number(row.benchmark_mae_pp),
+        number(row.ar1_nation_mae_pp),
+        number(row.shrunk_mean_mae_pp),
         share(row.coverage_80),
         share(row.direction_hit_rate),
         share(row.always_up_hit_rate),
@@ -132,43 +204,67 @@ export const figures = {
     );
   },
 
-  async period(signal) {
-    const years = await breakdown('year', signal);
-    const periods = /** @type {[string, (year: string) => boolean][]} */ ([
-      ['all', () => true],
-      ['to 2013', (year) => year <= '2013'],
-      ['from 2014', (year) => year >= '2014'],
-    ]);
-    const rows = periods.flatMap(([name, isIn]) => {
-      const groups = years.filter((/** @type {any} */ { group }) => isIn(group));
-      if (groups.length === 0) return [];
+  async period(get) {
+    const rows = (await byPeriod(get, 'year')).flatMap(([name, years]) => {
+      if (years.length === 0) return [];
+      const error = mean(years, 'mae_pp');
+      const benchmarks = ['benchmark_mae_pp', 'ar1_nation_mae_pp', 'shrunk_mean_mae_pp'].map((key) => mean(years, key));
       return [
         [
-          name,
-          number(sum(groups, 'n'), 0),
-          number(mean(groups, 'mae_pp')),
-          number(mean(groups, 'benchmark_mae_pp')),
-          number(mean(groups, 'interval_score_80'), 1),
-          share(mean(groups, 'coverage_80')),
-          number(sum(groups, 'declines'), 0),
-          number(sum(groups, 'decline_calls'), 0),
-          number(sum(groups, 'declines_called'), 0),
+          ...[name, number(sum(years, 'n'), 0), number(error), ...benchmarks.map((value) => number(value))],
+          share(1 - error / Math.min(...benchmarks)),
+          number(mean(years, 'interval_score_80'), 1),
+          ...['coverage_80', 'direction_hit_rate', 'always_up_hit_rate'].map((key) => share(mean(years, key))),
+          ...['declines', 'decline_calls', 'declines_called'].map((key) => number(sum(years, key), 0)),
         ],
       ];
     });
-    return tableOr(
+    return table(
       [
-        ...['Targets', 'Forecasts', 'Error (pp)', 'Persistence (pp)', 'Interval score', 'In the 80% interval'],
+        ...['Targets', 'Forecasts', 'Error (pp)', 'Persistence (pp)', 'AR(1) (pp)', 'Shrunk mean (pp)'],
+        ...['Skill against the best', 'Interval score', 'In the 80% interval', 'Right direction', 'Always up'],
         ...['Declines', 'Forecast below 0', 'of these declined'],
       ],
       rows,
     );
   },
 
-  async record(signal) {
-    const runs = (await getJson('/forecast-runs', { signal })).data;
-    return tableOr(
-      ['Basis', 'Runs', 'First made', 'Last made'],
+  async beaten(get) {
+    const rows = (await breakdown(get, 'year')).map((row) => ({
+      ...row,
+      best: Math.min(row.benchmark_mae_pp, row.ar1_nation_mae_pp, row.shrunk_mean_mae_pp),
+    }));
+    if (rows.length === 0) return NOTHING;
+    const lost = rows.filter(({ mae_pp, best }) => best < mae_pp).map(({ group }) => group);
+    const calm = rows
+      .filter(({ group }) => group >= '2014')
+      .sort((a, b) => b.benchmark_mae_pp - a.benchmark_mae_pp)
+      .slice(3);
+    const without =
+      calm.length === 0
+        ? ''
+        : ` From 2014 on, without the three years in which persistence erred most, the error is ${number(mean(calm, 'mae_pp'))} ` +
+          `points, that of the shrunk mean ${number(mean(calm, 'shrunk_mean_mae_pp'))}.`;
+    return `In ${lost.length} of ${rows.length} years a benchmark had a smaller error${lost.length === 0 ? '' : `: ${lost.join(', ')}`}.${without}`;
+  },
+
+  async worst(get) {
+    const rows = (await breakdown(get, 'year')).sort((a, b) => b.mae_pp - a.mae_pp).slice(0, 5);
+    if (rows.length === 0) return NOTHING;
+    return rows
+      .toSorted((a, b) => (a.group < b.group ? -1 : 1))
+      .map(
+        (row) =>
+          `- **${row.group}.** The mean forecast was ${percent(row.mean_point)}, and the mean outcome ${percent(row.mean_realized)}. ` +
+          `${share(row.coverage_80)} of the outcomes were inside the interval.`,
+      )
+      .join('\n');
+  },
+
+  async record(get) {
+    const runs = (await get('/forecast-runs')).data;
+    return table(
+      ['Basis', 'Runs', 'First', 'Last'],
       ['published', 'reconstructed'].flatMap((basis) => {
         const days = runs
           .filter((/** @type {any} */ run) => run.basis === basis)

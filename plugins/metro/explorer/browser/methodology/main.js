@@ -1,9 +1,10 @@
 /** The script of the methodology: its text, with figures from the current snapshot of the service. */
 
 import { showGuide } from '../../../../pages/guides/guide.js';
-import { getKey, Problem } from '../../../../pages/shared/api.js';
+import { getJson, getKey, Problem } from '../../../../pages/shared/api.js';
 import { h } from '../../../../pages/shared/dom.js';
 import { keyForm } from '../../../../pages/shared/key-form.js';
+import { blocksOf } from '../../../../pages/shared/markdown.js';
 import { figures } from './figures.js';
 
 /** Fills a place with figures. Asks for a key if they need one. */
@@ -14,8 +15,8 @@ const fill = async (
 ) => {
   place.replaceChildren(h('p', { class: 'muted' }, 'Loading …'));
   try {
-    const content = await figures[name]?.();
-    place.replaceChildren(typeof content === 'string' ? h('p', { class: 'notice' }, content) : (content ?? ''));
+    const markdown = (await figures[name]?.(getJson)) ?? '';
+    place.replaceChildren(...blocksOf(markdown).flatMap((block) => (block.kind === 'element' ? block.element : [])));
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
     const message = error.status === 401 ? 'These figures need an API key.' : error.message;

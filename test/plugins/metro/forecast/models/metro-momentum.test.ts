@@ -78,6 +78,7 @@ const byDefinition = (panel: Panel) => {
     const months = (panel.macro.get('HSN1F') ?? []).filter(({ start }) => start < end);
     const number = (day: string) => Number(day.slice(0, 4)) * 12 + Number(day.slice(5, 7));
     const newest = number(months.at(-1)?.start ?? '');
+    if (newest - lag - 23 < number(months[0]?.start ?? '')) return Number.NaN;
     const terms = months.flatMap(({ start, value }) => {
       const k = newest - lag - number(start);
       return k >= 0 && k < 24 ? [{ weight: (k + 1) * 0.75 ** k, log: Math.log(value) }] : [];
@@ -248,7 +249,7 @@ describe('metro-momentum', () => {
   it('splits each point into contributions of its inputs that sum to it', () => {
     const { point, contributions = {} } = at(origins, 99);
     expect(Object.keys(contributions)).to.deep.equal([
-      ...['average', 'growth_4q', 'neighbour_growth_1q', 'growth_20q', 'new_home_sales'],
+      ...['intercept', 'growth_4q', 'neighbour_growth_1q', 'growth_20q', 'new_home_sales'],
     ]);
     for (const [market, value] of point.entries()) {
       const sum = sumOf(Object.values(contributions).map((values) => at(values, market)));

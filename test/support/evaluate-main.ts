@@ -1,0 +1,82 @@
+/** `npm run evaluate DIR`: prints the tables of the methodology for downloaded files of FHFA and FRED, as Markdown. */
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { openDirectory } from '../../core/data/directory.js';
+import { packageRoot } from '../../core/util/package.js';
+import { defaultRules } from '../../plugins/metro/forecast/default-rules.js';
+import { forecastDirectory } from '../../plugins/metro/forecast/forecast-directory.js';
+import { defaultForecastOptions } from '../../plugins/metro/forecast/model.js';
+import { defaultSpan } from '../../plugins/metro/forecast/runs.js';
+import { importInto } from '../../plugins/metro/import/import.js';
+import { quarterOf } from '../../plugins/metro/periods.js';
+import { indexReleaseOf } from '../../plugins/metro/release-calendar.js';
+import { panelOf, robustness } from './evaluate-robustness.js';
+import { pageModules } from './page-modules.js';
+import { startTestApp } from './test-app.js';
+
+const DOCUMENT = join(packageRoot, 'docs/explanation/methodology.md');
+const INDEX = /^hpi_at_metro.*\.csv$/;
+
+/** Imports files and forecasts them at the time of the release of the newest quarter. */
+const forecastFiles = async (sources: readonly string[], to: string): Promise<void> => {
+  await importInto({ sources, to });
+  const { manifest } = await openDirectory(to);
+  const { latest_period } = manifest.sources.find(({ id }) => id === 'metro_hpi') ?? {};
+  const time = new Date(`${indexReleaseOf(quarterOf(latest_period as string))}T14:00:00Z`);
+  const input = { options: defaultForecastOptions, rules: defaultRules, span: defaultSpan };
+  await forecastDirectory(to, { ...input, time });
+};
+
+/** The figures of the methodology by name, as a service of the dataset shows them. */
+const figuresOf = async (path: string): Promise<Map<string, string>> => {
+  const { figures } = await pageModules('metro/explorer/browser/methodology/figures');
+  const app = await startTestApp({ config: { adapter: { use: 'json', options: { path } } } });
+  try {
+    const get = async (target: string) => (await app.get(target)).json;
+    const texts = new Map<string, string>();
+    for (const name of Object.keys(figures)) texts.set(name, await figures[name](get));
+    return texts;
+  } finally {
+    await app.close();
+  }
+};
+
+/** Replaces the figures of the document. */
+const writeFigures = async (texts: ReadonlyMap<string, string>): Promise<void> => {
+  const old = await readFile(DOCUMENT, 'utf8');
+  const filled = old.replace(
+    /(<!-- figures (\w+) -->\n).*?(<!-- \/figures -->)/gs,
+    (_, start: string, name: string, end: string) => `${start}${texts.get(name) ?? ''}\n${end}`,
+  );
+  await writeFile(DOCUMENT, filled);
+};
+
+const [directory, option] = process.argv.slice(2);
+if (!directory) {
+  process.stderr.write('Usage: npm run evaluate DIR [-- --write]. DIR contains hpi_at_metro*.csv and HSN1F.csv.\n');
+  process.exit(2);
+}
+const paths = (await readdir(directory, { recursive: true })).map((path) => join(directory, path));
+const indexes = paths.filter((path) => INDEX.test(basename(path))).sort();
+const sales = paths.filter((path) => basename(path) === 'HSN1F.csv');
+const newest = indexes.at(-1);
+if (!newest || sales.length === 0) {
+  process.stderr.write(`${directory} must contain hpi_at_metro*.csv and HSN1F.csv.\n`);
+  process.exit(1);
+}
+const folder = await mkdtemp(join(tmpdir(), 'metro-forecast-evaluate-'));
+try {
+  const current = join(folder, 'current');
+  await forecastFiles([newest, ...sales], current);
+  const texts = await figuresOf(current);
+  for (const [name, text] of texts) process.stdout.write(`## ${name}\n\n${text}\n\n`);
+  const earlier = indexes.length > 1 ? join(folder, 'earlier') : undefined;
+  if (earlier) await importInto({ sources: [indexes.at(-2) as string, ...sales], to: earlier });
+  for (const line of robustness(await panelOf(current), earlier === undefined ? undefined : await panelOf(earlier))) {
+    process.stdout.write(`${line}\n`);
+  }
+  if (option === '--write') await writeFigures(texts);
+} finally {
+  await rm(folder, { recursive: true, force: true });
+}

@@ -1,0 +1,195 @@
+/** How much forecasts depend on single values, on revisions and on gaps. */
+import { openDirectory } from '../../core/data/directory.js';
+import {
+  type Forecast,
+  type Hpi,
+  hpi,
+  type Market,
+  markets,
+  type Observation,
+  observations,
+  type Series,
+  series,
+} from '../../plugins/metro/collections.js';
+import { intervalScore } from '../../plugins/metro/forecast/backtest.js';
+import { defaultRules } from '../../plugins/metro/forecast/default-rules.js';
+import { defaultForecastOptions, HORIZON_QUARTERS } from '../../plugins/metro/forecast/model.js';
+import {
+  createPanel,
+  macroSeries,
+  type Panel,
+  percentChange,
+  type SeriesValue,
+} from '../../plugins/metro/forecast/panel.js';
+import { makeRuns, type Span } from '../../plugins/metro/forecast/runs.js';
+import { quarterIndex, quarterName, quarterOf } from '../../plugins/metro/periods.js';
+import { readAll } from '../../plugins/metro/rows.js';
+
+const SALES = 'HSN1F';
+const MIN_VALUES = 40;
+
+export const panelOf = async (directory: string): Promise<Panel> => {
+  const { dataset } = await openDirectory(directory);
+  const macro = macroSeries(
+    await readAll<Series>(dataset.read(series.name)),
+    await readAll<Observation>(dataset.read(observations.name)),
+  );
+  return createPanel(
+    await readAll<Market>(dataset.read(markets.name)),
+    await readAll<Hpi>(dataset.read(hpi.name)),
+    macro,
+  );
+};
+
+const newestOf = ({ firstQuarter, quarters }: Panel): number => firstQuarter + quarters.length - 1;
+const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
+const quantile = (values: readonly number[], share: number): number =>
+  values.toSorted((a, b) => a - b)[Math.floor(share * (values.length - 1))] as number;
+const pp = (value: number): string => `${value.toFixed(3)} pp`;
+const share = (value: number): string => `${(100 * value).toFixed(1)}%`;
+
+/** The forecasts by run and market. */
+const forecastsOf = (panel: Panel, span: Span): Map<string, Forecast> => {
+  const { forecasts } = makeRuns({
+    panel,
+    options: defaultForecastOptions,
+    rules: defaultRules,
+    span,
+    vintage: '2000-01-01',
+    created: new Date(),
+  });
+  return new Map(forecasts.map((row) => [`${row.run_id} ${row.cbsa}`, row]));
+};
+
+const withSales = (panel: Panel, change: (values: readonly SeriesValue[]) => readonly SeriesValue[]): Panel => ({
+  ...panel,
+  macro: new Map([[SALES, change(panel.macro.get(SALES) ?? [])]]),
+});
+
+/** Mean change of the points, mean absolute change, and share of signals that differ, over forecasts in both. */
+const compare = (before: ReadonlyMap<string, Forecast>, after: ReadonlyMap<string, Forecast>) => {
+  const pairs = [...before].flatMap(([key, row]) => {
+    const other = after.get(key);
+    return other ? [[row, other] as const] : [];
+  });
+  const changes = pairs.map(([a, b]) => b.point - a.point);
+  return {
+    pairs,
+    changes,
+    text:
+      `mean point ${pp(mean(changes))}, mean absolute change ${pp(mean(changes.map(Math.abs)))}, ` +
+      `signals that differ ${share(mean(pairs.map(([a, b]) => Number(a.signal !== b.signal))))}`,
+  };
+};
+
+/** The newest run, with other values of the newest months of sales. */
+function* newestMonth(panel: Panel): Generator<string> {
+  const base = forecastsOf(panel, { last: 1 });
+  const last = panel.macro.get(SALES)?.at(-1);
+  yield `\n## New home sales: the newest month is ${last?.start.slice(0, 7)}\n`;
+  const scaled = (factor: number) => (values: readonly SeriesValue[]) =>
+    values.map((each) => (each === last ? { ...each, value: factor * each.value } : each));
+  const variants = [
+    ['10% higher', scaled(1.1)],
+    ['10% lower', scaled(0.9)],
+    ['without it', (values: readonly SeriesValue[]) => values.slice(0, -1)],
+    [
+      'without the last three months, which makes pooled-momentum replace the model',
+      (values: readonly SeriesValue[]) => values.slice(0, -3),
+    ],
+  ] as const;
+  for (const [name, change] of variants) {
+    yield `- ${name}: ${compare(base, forecastsOf(withSales(panel, change), { last: 1 })).text}`;
+  }
+}
+
+/** Markets with at least 40 values at the origin, which is how models are compared. */
+function* accuracy(panel: Panel): Generator<string> {
+  const counts = new Int32Array(panel.markets.length);
+  const counted = panel.quarters.map((levels) =>
+    Int32Array.from(levels, (level, market) => {
+      if (!Number.isNaN(level)) counts[market] = (counts[market] as number) + 1;
+      return counts[market] as number;
+    }),
+  );
+  const place = new Map(panel.markets.map(({ cbsa }, market) => [cbsa, market]));
+  const all = [...forecastsOf(panel, { from: quarterIndex(1990, 1) }).values()].flatMap((row) => {
+    const origin = quarterOf(row.target_period) - HORIZON_QUARTERS;
+    const values = counted[origin - panel.firstQuarter]?.[place.get(row.cbsa) as number] as number;
+    const { realized, lower_80, upper_80 } = row;
+    if (realized === null || lower_80 === null || upper_80 === null || values < MIN_VALUES) return [];
+    return [{ ...row, origin, realized, lower_80, upper_80 }];
+  });
+  yield `\n## Accuracy of markets with at least ${MIN_VALUES} values, by origin\n`;
+  const periods = [
+    [quarterIndex(1990, 1), quarterIndex(2012, 4)],
+    [quarterIndex(2005, 4), quarterIndex(2024, 4)],
+    [quarterIndex(2005, 4), quarterIndex(2012, 4)],
+    [quarterIndex(2013, 1), quarterIndex(2024, 4)],
+  ] as const;
+  for (const [from, to] of periods) {
+    const rows = all.filter(({ origin }) => origin >= from && origin <= to);
+    if (rows.length === 0) continue;
+    const mae = mean(rows.map(({ realized, point }) => Math.abs(realized - point)));
+    const score = mean(rows.map((row) => intervalScore(row.lower_80, row.upper_80, row.realized)));
+    const covered = mean(rows.map((row) => Number(row.lower_80 <= row.realized && row.realized <= row.upper_80)));
+    yield `- ${quarterName(from)} to ${quarterName(to)}: ${rows.length} forecasts, MAE ${pp(mae)}, interval score ${score.toFixed(2)}, coverage ${share(covered)}`;
+  }
+  const seasons = [0, 1, 2, 3].map((quarter) =>
+    mean(
+      all
+        .filter(
+          ({ origin }) => origin % 4 === quarter && origin >= quarterIndex(2015, 1) && origin <= quarterIndex(2024, 4),
+        )
+        .map(({ point }) => point),
+    ),
+  );
+  yield `- Mean point by quarter of the origin, 2015 to 2024: ${seasons.map(pp).join(', ')}; range ${pp(Math.max(...seasons) - Math.min(...seasons))}`;
+}
+
+/** Quarters inside a series that are interpolated. */
+const gapsOf = ({ quarters, markets: areas }: Panel) => {
+  let gaps = 0;
+  let withGaps = 0;
+  for (const market of areas.keys()) {
+    const known = [...quarters.keys()].filter((t) => !Number.isNaN(quarters[t]?.[market]));
+    const missing = known.length === 0 ? 0 : (known.at(-1) as number) - (known[0] as number) + 1 - known.length;
+    gaps += missing;
+    if (missing > 0) withGaps++;
+  }
+  return `${gaps} quarters of ${withGaps} areas are interpolated`;
+};
+
+/** The newest quarter of an earlier release, and its forecast, compared with the current release. */
+function* revisions(current: Panel, earlier: Panel): Generator<string> {
+  const quarter = newestOf(earlier);
+  yield `\n## Release of ${quarterName(quarter)} compared with that of ${quarterName(newestOf(current))}\n`;
+  const there = new Map(current.markets.map(({ cbsa }, market) => [cbsa, market]));
+  const common = earlier.markets.flatMap(({ cbsa }, market) => {
+    const now = there.get(cbsa);
+    return now === undefined ? [] : [[market, now] as const];
+  });
+  yield `- Areas in both releases: ${common.length}. Only in the earlier one: ${earlier.markets.length - common.length}. Only in the current one: ${current.markets.length - common.length}.`;
+  const level = (panel: Panel, at: number, market: number) => panel.quarters[at - panel.firstQuarter]?.[market];
+  const yoy = (panel: Panel, market: number) =>
+    percentChange(level(panel, quarter - HORIZON_QUARTERS, market), level(panel, quarter, market));
+  const pairs = common
+    .map(([then, now]) => [yoy(earlier, then), yoy(current, now)] as const)
+    .filter(([a, b]) => !Number.isNaN(a - b));
+  const changes = pairs.map(([a, b]) => Math.abs(b - a));
+  const signs = pairs.filter(([a, b]) => a > 0 !== b > 0).length;
+  yield `- Revision of yoy_price of the newest quarter: median ${pp(quantile(changes, 0.5))}, 95th percentile ${pp(quantile(changes, 0.95))}, ${signs} of ${pairs.length} signs`;
+  const span = { from: quarter, to: quarter };
+  const { pairs: made, text, changes: moved } = compare(forecastsOf(earlier, span), forecastsOf(current, span));
+  yield `- Reconstructed forecast minus that of the earlier index: ${text}, 95th percentile ${pp(quantile(moved.map(Math.abs), 0.95))}`;
+  const errors = (of: 0 | 1) =>
+    mean(made.flatMap((pair) => (pair[1].realized === null ? [] : Math.abs(pair[1].realized - pair[of].point))));
+  yield `- MAE against the current release: earlier index ${pp(errors(0))}, reconstructed ${pp(errors(1))}`;
+}
+
+export function* robustness(current: Panel, earlier: Panel | undefined): Generator<string> {
+  yield* newestMonth(current);
+  yield* accuracy(current);
+  yield `\n## Gaps\n\n- ${gapsOf(current)}`;
+  if (earlier) yield* revisions(current, earlier);
+}
