@@ -1,34 +1,68 @@
 /** The command line: one file per command, and one place that turns errors into messages and exit codes. */
-import { Command } from 'commander';
+import { Command, Help } from 'commander';
 import { fileErrorReason } from '../core/util/error-reason.js';
 import { packageVersion } from '../core/util/package.js';
 import { write, writeError } from './output.js';
 import { EXIT_CODES, errorText, report } from './report.js';
 import { handleSignals } from './signals.js';
 
-/** Only the command that is run is loaded. */
+interface CommandModule {
+  register(program: Command): void;
+}
+
+/** Each command with its summary, so that the help of the program loads none. Only the command that is run is loaded. */
 const COMMANDS = {
-  start: () => {
-    // As process 1 of a container it ignores signals that it does not handle.
-    handleSignals();
-    return import('./commands/start.js');
-  },
-  ready: () => import('./commands/ready.js'),
-  config: () => import('./commands/config.js'),
-  init: () => import('./commands/init.js'),
-  keys: () => import('./commands/keys.js'),
-  import: () => import('./commands/import.js'),
-  'import-table': () => import('./commands/import-table.js'),
-  forecast: () => import('./commands/forecast.js'),
-  validate: () => import('./commands/validate.js'),
-  publish: () => import('./commands/publish.js'),
-  snapshots: () => import('./commands/snapshots.js'),
-  doctor: () => import('./commands/doctor.js'),
-  new: () => import('./commands/new.js'),
-  types: () => import('./commands/types.js'),
-  mcp: () => import('./commands/mcp.js'),
-  completion: () => import('./commands/completion.js'),
-} satisfies Record<string, () => Promise<{ register(program: Command): void }>>;
+  start: [
+    'serve the API of the configuration until SIGTERM or SIGINT',
+    () => {
+      // As process 1 of a container it ignores signals that it does not handle.
+      handleSignals();
+      return import('./commands/start.js');
+    },
+  ],
+  ready: ['check whether the service on this machine is ready for requests', () => import('./commands/ready.js')],
+  config: ['show the configuration in effect, with secrets masked', () => import('./commands/config.js')],
+  init: [
+    'write a first configuration with the plugins that fit the dataset; never overwrites a file',
+    () => import('./commands/init.js'),
+  ],
+  keys: ['manage API keys', () => import('./commands/keys.js')],
+  import: [
+    "import FHFA's metro index and FRED's series into a dataset directory",
+    () => import('./commands/import.js'),
+  ],
+  'import-table': [
+    'import a table into a dataset directory, for the plugin "tables"',
+    () => import('./commands/import-table.js'),
+  ],
+  forecast: [
+    "add a model's runs to a dataset directory, for quarters without a run",
+    () => import('./commands/forecast.js'),
+  ],
+  validate: [
+    'check a dataset directory: files, schemas, keys, order, references, calendar, numbers, bounds',
+    () => import('./commands/validate.js'),
+  ],
+  publish: [
+    'check a dataset directory and make it the current snapshot of the configured storage',
+    () => import('./commands/publish.js'),
+  ],
+  snapshots: ['list published versions, activate one, or delete old ones', () => import('./commands/snapshots.js')],
+  doctor: [
+    'check Node, the configuration, file permissions, storage, every row of the dataset, keys, Redis and the port',
+    () => import('./commands/doctor.js'),
+  ],
+  new: ['write a small, working package for a new plugin or adapter', () => import('./commands/new.js')],
+  types: ['print the TypeScript types of the API, including your plugins', () => import('./commands/types.js')],
+  mcp: [
+    'serve the endpoints as tools to an AI assistant over standard input and output',
+    () => import('./commands/mcp.js'),
+  ],
+  completion: [
+    'print a script that completes commands and options in a shell',
+    () => import('./commands/completion.js'),
+  ],
+} as const satisfies Record<string, readonly [summary: string, load: () => Promise<CommandModule>]>;
 
 type CommandName = keyof typeof COMMANDS;
 
@@ -37,13 +71,10 @@ const ALIASES: Readonly<Record<string, CommandName>> = { 'import-csv': 'import-t
 
 const NAMES = Object.keys(COMMANDS) as CommandName[];
 
-/**
- * The commands that the arguments may mean: the named ones, all without a name or for completion, none for the version.
- */
+/** The commands to load: the named ones, all for completion, none for the help and the version of the program. */
 export const commandsIn = (argv: readonly string[]): readonly CommandName[] => {
-  if (argv.length === 3 && /^(-V|--version)$/.test(argv[2]!)) return [];
   const named = NAMES.filter((name) => argv.some((word) => word === name || ALIASES[word] === name));
-  return named.length === 0 || named.includes('completion') ? NAMES : named;
+  return named.includes('completion') ? NAMES : named;
 };
 
 /** @param json whether wrong usage is reported as JSON */
@@ -59,7 +90,12 @@ export const createProgram = async (names: readonly CommandName[] = NAMES, json 
     writeErr: writeError,
     outputError: (text, show) => show(json ? errorText(text.trim().replace(/^error: /, ''), [], { json }) : text),
   });
-  for (const name of names) (await COMMANDS[name]()).register(program);
+  program.configureHelp({
+    // Commands that are not loaded have no arguments to show.
+    subcommandTerm: (command) => (command.parent === program ? command.name() : Help.prototype.subcommandTerm(command)),
+  });
+  for (const name of names) (await COMMANDS[name][1]()).register(program);
+  if (names.length === 0) for (const name of NAMES) program.command(name).description(COMMANDS[name][0]);
   return program;
 };
 

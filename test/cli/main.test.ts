@@ -196,6 +196,12 @@ describe('the command line', () => {
   it('--version loads no command', async () => {
     expect((await run(['--version'])).stdout).to.equal(`${packageVersion}\n`);
     expect(commandsIn(['node', 'metro-forecast', '--version'])).to.deep.equal([]);
-    expect(commandsIn(['node', 'metro-forecast', '--help'])).to.include('start');
+    expect(commandsIn(['node', 'metro-forecast', '--help'])).to.deep.equal([]);
+    expect(commandsIn(['node', 'metro-forecast', 'help', 'start'])).to.deep.equal(['start']);
+    expect(commandsIn(['node', 'metro-forecast', 'completion', 'bash'])).to.include('start');
+  });
+
+  it('shows the same help whether or not the commands are loaded', async () => {
+    expect(helpOf(await createProgram([]))).to.equal(helpOf(program));
   });
 });
