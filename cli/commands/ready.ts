@@ -1,6 +1,6 @@
 /** `metro-forecast ready`: asks the running service of a configuration whether it is ready. */
 import type { Command } from 'commander';
-import { originOf } from '../../core/edge/listen.js';
+import { originOf } from '../../core/edge/connections.js';
 import { OperatorError } from '../../core/errors.js';
 import { loadConfig } from '../../product.js';
 import { print } from '../output.js';

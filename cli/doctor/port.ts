@@ -1,6 +1,6 @@
 /** Checks that the ports are free, or that this service listens on them. */
 import { createServer } from 'node:net';
-import { listen, originOf } from '../../core/edge/listen.js';
+import { listen, originOf } from '../../core/edge/connections.js';
 import { type ListenError, listenError } from '../listen-error.js';
 import { type CheckContext, type Finding, failure, ok } from './finding.js';
 

@@ -9,7 +9,7 @@ import type { DependencyContainer } from 'tsyringe';
 import { type ConfigNames, configLoader, type LoadedConfig, type LoadOptions } from '../config/load.js';
 import type { GivenConfig } from '../config/schema.js';
 import type { MountContext, Plugin } from '../contracts/plugin.js';
-import { originOf } from '../edge/listen.js';
+import { originOf } from '../edge/connections.js';
 import { OperatorError } from '../errors.js';
 import type { LoadedPlugin } from '../registry/register-plugins.js';
 import { close, createContainer, type Overrides, open, resolve } from './container.js';

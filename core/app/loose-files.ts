@@ -1,8 +1,10 @@
 /** Checks the permissions of the files that a service trusts: its configuration, mounted secrets and keys. */
+import { stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import type { LoadedConfig } from '../config/load.js';
 import type { Environment } from '../config/overrides.js';
 import { maskSecrets } from '../config/secrets.js';
-import { loosePermissions } from '../util/loose-permissions.js';
+import { linkTarget } from '../util/write-atomic.js';
 import { isObject } from '../validation/json.js';
 import { formatPath, type Path } from '../validation/path.js';
 import { type Modules, pathResolver } from './load-modules.js';
@@ -45,4 +47,41 @@ export const looseFiles = async (
   if (use === 'file') files.push([pathResolver(folder)(String(options['path'])), true]);
   const found = await Promise.all(files.map(([file, isSecret]) => loosePermissions(file, isSecret)));
   return [...new Set(found.flat())];
+};
+
+const GROUP_OR_OTHERS_WRITE = 0o022;
+const OTHERS_READ = 0o004;
+const OTHERS_WRITE = 0o002;
+/** In a folder with this bit, only the owner of a file may replace it. */
+const STICKY = 0o1000;
+
+const octal = (mode: number): string => `mode ${(mode & 0o7777).toString(8).padStart(4, '0')}`;
+
+const quoted = (path: string): string => `'${path.replaceAll("'", "'\\''")}'`;
+
+/**
+ * @param isSecret whether other users must not read it
+ * @returns sentences with the command that helps; none for a missing file, and on Windows
+ */
+export const loosePermissions = async (path: string, isSecret: boolean): Promise<readonly string[]> => {
+  if (process.platform === 'win32') return [];
+  const file = await linkTarget(path).catch(() => path);
+  const found = await stat(file).catch(() => undefined);
+  if (!found) return [];
+  const sentences: string[] = [];
+  const isWritable = (found.mode & GROUP_OR_OTHERS_WRITE) !== 0;
+  const isReadable = isSecret && (found.mode & OTHERS_READ) !== 0;
+  if (isWritable || isReadable) {
+    const what = [...(isReadable ? ['read'] : []), ...(isWritable ? ['change'] : [])].join(' and ');
+    const change = isSecret ? 'g-w,o-rwx' : 'g-w,o-w';
+    sentences.push(`Other users can ${what} ${path} (${octal(found.mode)}): run chmod ${change} ${quoted(file)}`);
+  }
+  const folder = dirname(file);
+  const { mode } = await stat(folder);
+  if ((mode & OTHERS_WRITE) !== 0 && (mode & STICKY) === 0) {
+    sentences.push(
+      `Other users can replace ${path}, since they can change its folder: run chmod o-w ${quoted(folder)}`,
+    );
+  }
+  return sentences;
 };

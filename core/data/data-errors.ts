@@ -1,7 +1,7 @@
 /** Errors of a dataset: where each one is, and what a schema finds in a document. */
 import type { JsonSchema } from '../contracts/json-schema.js';
 import type { ErrorObject } from '../validation/compile-schema.js';
-import { describeSchema } from '../validation/describe-schema.js';
+import { describeSchema } from '../validation/describe-errors.js';
 import { nearest } from '../validation/nearest.js';
 import { formatPath, type Path, pointerPath } from '../validation/path.js';
 

@@ -5,8 +5,9 @@
  * Node removes its own listeners from a socket that it hands over (`connect`, `upgrade`), and no longer counts or closes
  * it. An `error` without a listener ends the process, so each socket has one from its first moment.
  */
+import { once } from 'node:events';
 import type { Server } from 'node:http';
-import type { Socket } from 'node:net';
+import type { AddressInfo, Server as NetServer, Socket } from 'node:net';
 import { dropFinishedResponse, lastResponse } from './accept.js';
 import { socketAddress } from './caller-address.js';
 
@@ -112,3 +113,14 @@ export const cutUnreadResponses = (
     socket.destroy();
   });
 };
+
+/** @returns the port, which the system chooses for 0. Rejects when the port is taken. */
+export const listen = async (server: NetServer, port: number, host: string): Promise<number> => {
+  server.listen(port, host);
+  // Rejects at the event `error`.
+  await once(server, 'listening');
+  return (server.address() as AddressInfo).port;
+};
+
+export const originOf = (host: string, port: number): string =>
+  `http://${host.includes(':') ? `[${host}]` : host}:${port}`;

@@ -9,8 +9,7 @@ import { FastResponse } from '../response/writer.js';
 import { tryFastWrites } from '../response/writer-check.js';
 import { acceptor, type Listener, lastResponse, type Refusals } from './accept.js';
 import { trustedSocket } from './caller-address.js';
-import { closeSoon, cutUnreadResponses, destroyAll, limitConnections, openSockets } from './connections.js';
-import { listen } from './listen.js';
+import { closeSoon, cutUnreadResponses, destroyAll, limitConnections, listen, openSockets } from './connections.js';
 
 type ServerOptions = Config['server'];
 

@@ -1,7 +1,6 @@
 /** Serves the metrics to Prometheus on a separate port, without a key. The port must not be public. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { destroyAll, openSockets } from '../edge/connections.js';
-import { listen, originOf } from '../edge/listen.js';
+import { destroyAll, listen, openSockets, originOf } from '../edge/connections.js';
 
 const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 

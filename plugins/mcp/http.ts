@@ -1,7 +1,7 @@
 /** MCP's streamable HTTP transport in Koa. Each POST has one message and gets one response. No state remains. */
+import { createMcpHandler, ProtocolErrorCode } from '@modelcontextprotocol/server';
 import type { Context } from 'koa';
 import { excerpt, type MountContext } from 'metro-forecast-api/plugin';
-import { createMcpHandler, ProtocolErrorCode } from './sdk.js';
 import { mcpServer } from './server.js';
 import type { Tools } from './tools.js';
 

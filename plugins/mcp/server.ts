@@ -1,13 +1,12 @@
 /** A Model Context Protocol server over the tools of a service. It keeps no state between two calls. */
-import type { Server as McpServer } from '@modelcontextprotocol/server';
+import { Server } from '@modelcontextprotocol/server';
 import { type MountContext, version } from 'metro-forecast-api/plugin';
-import { loadStdio, Server } from './sdk.js';
 import { MAX_ANSWER_BYTES, type Tools, toolsOf } from './tools.js';
 
 const INSTRUCTIONS = "Read-only tools, one for each endpoint of the API; the result is the endpoint's JSON.";
 
 /** @param mount makes the requests of the tools */
-export const mcpServer = (tools: Tools, { info, request }: Pick<MountContext, 'info' | 'request'>): McpServer => {
+export const mcpServer = (tools: Tools, { info, request }: Pick<MountContext, 'info' | 'request'>): Server => {
   const server = new Server(
     { name: info.name, version },
     { capabilities: { tools: {} }, instructions: `${INSTRUCTIONS}\n${info.instructions}` },
@@ -22,7 +21,7 @@ export const mcpServer = (tools: Tools, { info, request }: Pick<MountContext, 'i
  * only the protocol may write to standard output.
  */
 export const serveOverStdio = async (context: MountContext): Promise<{ close(): Promise<void> }> => {
-  const { serveStdio } = await loadStdio();
+  const { serveStdio } = await import('@modelcontextprotocol/server/stdio');
   const tools = toolsOf(context.routes, MAX_ANSWER_BYTES);
   return serveStdio(() => mcpServer(tools, context));
 };

@@ -3,7 +3,7 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { expect } from 'chai';
 import { definePlugin, type Parameter, serviceRoute } from '../../core/contracts/plugin.js';
-import { argumentName, toolName, uniqueNames } from '../../plugins/mcp/names.js';
+import { argumentName, toolName, uniqueNames } from '../../plugins/mcp/tools.js';
 import { commandArgs } from '../support/command-process.js';
 import * as fixture from '../support/fixture.js';
 import { startTestApp, type TestApp } from '../support/test-app.js';

@@ -2,7 +2,7 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { expect } from 'chai';
-import { toolName } from '../../plugins/mcp/names.js';
+import { toolName } from '../../plugins/mcp/tools.js';
 import { commandArgs } from '../support/command-process.js';
 import * as fixture from '../support/fixture.js';
 import { request } from '../support/http-client.js';

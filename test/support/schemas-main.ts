@@ -1,9 +1,9 @@
 /** `npm run schemas`: writes the JSON Schemas of the dataset files to `docs/schemas`. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { schemaFiles } from '../../core/data/schema-files.js';
 import { packageRoot } from '../../core/util/package.js';
 import { collections } from '../../plugins/metro/collections.js';
+import { schemaFiles } from './schema-files.js';
 
 const [directory = join(packageRoot, 'docs', 'schemas')] = process.argv.slice(2);
 await mkdir(directory, { recursive: true });

@@ -1,8 +1,8 @@
 /** Proves that the dataset of the suite follows the rules that adapters may rely on. */
 import { expect } from 'chai';
 import { anotherDataset, collections, datasetOf, rowsWithCrowd } from '../../../adapters/conformance/fixture.js';
-import { checkCollection, referenceErrors } from '../../../core/data/check-collection.js';
 import { checkDataset } from '../../../core/data/validate.js';
+import { checkCollection, referenceErrors } from '../../../core/registry/collect-collections.js';
 
 describe('the dataset of the conformance suite', () => {
   it('has valid collections', () => {

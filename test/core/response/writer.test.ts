@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type Server, ServerResponse } from 
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import { listen } from '../../../core/edge/listen.js';
+import { listen } from '../../../core/edge/connections.js';
 import { commonHeaders, linesOf } from '../../../core/response/headers.js';
 import { PIECE_BYTES } from '../../../core/response/large-bodies.js';
 import { Prepared, payloadOf } from '../../../core/response/representation.js';

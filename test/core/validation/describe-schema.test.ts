@@ -1,7 +1,7 @@
 /** Descriptions of schemas in words, to follow "it must be". */
 import { expect } from 'chai';
 import type { JsonSchema } from '../../../core/contracts/json-schema.js';
-import { describeSchema, exampleOf } from '../../../core/validation/describe-schema.js';
+import { describeSchema, exampleOf } from '../../../core/validation/describe-errors.js';
 
 describe('describeSchema(schema)', () => {
   const cases: [schema: JsonSchema, words: string][] = [

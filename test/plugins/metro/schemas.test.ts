@@ -3,10 +3,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { type DirectoryManifest, manifestErrors } from '../../../core/data/manifest.js';
-import { schemaFiles } from '../../../core/data/schema-files.js';
 import { packageRoot } from '../../../core/util/package.js';
 import { compileSchema } from '../../../core/validation/compile-schema.js';
 import { collections } from '../../../plugins/metro/collections.js';
+import { schemaFiles } from '../../support/schema-files.js';
 
 const dataset = join(packageRoot, 'plugins/metro/dataset');
 const folder = join(packageRoot, 'docs', 'schemas');

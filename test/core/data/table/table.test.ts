@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
-import { checkCollection } from '../../../../core/data/check-collection.js';
 import type { ColumnType } from '../../../../core/data/table/notations.js';
 import { readTable, type TableOptions } from '../../../../core/data/table/table.js';
 import type { OperatorError } from '../../../../core/errors.js';
+import { checkCollection } from '../../../../core/registry/collect-collections.js';
 import { compileSchema } from '../../../../core/validation/compile-schema.js';
 
 type Content = string | Uint8Array;

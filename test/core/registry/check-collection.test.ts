@@ -1,7 +1,7 @@
 /** All errors of a collection's declaration are reported together. */
 import { expect } from 'chai';
 import type { Collection } from '../../../core/contracts/dataset.js';
-import { checkCollection, referenceErrors } from '../../../core/data/check-collection.js';
+import { checkCollection, referenceErrors } from '../../../core/registry/collect-collections.js';
 import { collections } from '../../../plugins/metro/collections.js';
 
 const rows: Collection = {

@@ -1,7 +1,7 @@
 /** JSON Schemas of the files of a dataset directory, from the declarations that validation uses. */
-import type { Collection } from '../contracts/dataset.js';
-import type { JsonSchema } from '../contracts/json-schema.js';
-import { manifestSchema } from './manifest.js';
+import type { Collection } from '../../core/contracts/dataset.js';
+import type { JsonSchema } from '../../core/contracts/json-schema.js';
+import { manifestSchema } from '../../core/data/manifest.js';
 
 const list = (fields: readonly string[]): string => fields.map((field) => `"${field}"`).join(', ');
 
