@@ -24,6 +24,7 @@ export const keyStores: Builtins<KeyStoreModule> = {
   memory: withOptions(async () => ({ default: (await import('./core/keys/memory-key-store.js')).memoryKeyStore })),
   file: withOptions(async () => ({ default: (await import('./core/keys/file-key-store.js')).fileKeyStore })),
   mongo: withOptions(async () => ({ default: (await import('./adapters/mongo/key-store.js')).mongoKeyStore })),
+  sqlite: withOptions(async () => ({ default: (await import('./adapters/sqlite/key-store.js')).sqliteKeyStore })),
 };
 
 export const plugins: Builtins<Plugin> = {

@@ -4,6 +4,7 @@
  * - `version`: one row per version with its manifest and its collections; without `published_at` while it is written.
  * - `move`: every change of the current version, oldest first. The last one is current.
  * - `data_audit`: the audit entries; `audit_head` has the hash of the newest one.
+ * - `api_key`, `api_key_audit`, `api_key_use`: the tables of the key store.
  * - `rows_<version>_<number>`: the rows of one collection of one version, in key order. The column `json` has the row,
  *   the columns `c0`, `c1`, ... have the fields of its key and orders. Each order has an index.
  *
@@ -18,14 +19,26 @@ const APPLICATION_ID = 0x4d465631;
 const FORMAT = 1;
 
 const SCHEMA = `
-CREATE TABLE IF NOT EXISTS version (
+CREATE TABLE version (
   id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, published_at INTEGER, manifest TEXT NOT NULL,
   collections TEXT NOT NULL
 );
-CREATE UNIQUE INDEX IF NOT EXISTS version_name ON version(name) WHERE published_at IS NOT NULL;
-CREATE TABLE IF NOT EXISTS move (n INTEGER PRIMARY KEY AUTOINCREMENT, version INTEGER NOT NULL, at INTEGER NOT NULL);
-CREATE TABLE IF NOT EXISTS data_audit (n INTEGER PRIMARY KEY AUTOINCREMENT, entry TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS audit_head (name TEXT PRIMARY KEY, hash TEXT NOT NULL);
+CREATE UNIQUE INDEX version_name ON version(name) WHERE published_at IS NOT NULL;
+CREATE TABLE move (n INTEGER PRIMARY KEY AUTOINCREMENT, version INTEGER NOT NULL, at INTEGER NOT NULL);
+CREATE TABLE data_audit (n INTEGER PRIMARY KEY AUTOINCREMENT, entry TEXT NOT NULL);
+CREATE TABLE audit_head (name TEXT PRIMARY KEY, hash TEXT NOT NULL);
+CREATE TABLE api_key (
+  id TEXT PRIMARY KEY, hash TEXT NOT NULL UNIQUE, record TEXT NOT NULL, change INTEGER NOT NULL DEFAULT 0
+);
+CREATE INDEX api_key_change ON api_key(change);
+CREATE TRIGGER api_key_inserted AFTER INSERT ON api_key BEGIN
+  UPDATE api_key SET change = (SELECT max(change) FROM api_key) + 1 WHERE id = new.id;
+END;
+CREATE TRIGGER api_key_updated AFTER UPDATE OF id, hash, record ON api_key BEGIN
+  UPDATE api_key SET change = (SELECT max(change) FROM api_key) + 1 WHERE id = new.id;
+END;
+CREATE TABLE api_key_audit (n INTEGER PRIMARY KEY AUTOINCREMENT, entry TEXT NOT NULL);
+CREATE TABLE api_key_use (id TEXT PRIMARY KEY, at INTEGER NOT NULL);
 `;
 
 /** A collection of a version, as it is stored. */
@@ -99,9 +112,12 @@ export const prepareStore = async (path: string, connection: WriteConnection): P
   );
   if (tables !== 0 || application !== 0) return assertOurs(path, application, format);
   await connection.exec('PRAGMA journal_mode = WAL');
-  await connection.transaction(() =>
-    connection.exec(`${SCHEMA}; PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${FORMAT}`),
-  );
+  await connection.transaction(async () => {
+    // Another process may have created the tables meanwhile.
+    const [[now] = []] = await connection.rows('SELECT count(*) FROM sqlite_schema');
+    if (now !== 0) return;
+    await connection.exec(`${SCHEMA}; PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${FORMAT}`);
+  });
 };
 
 /** The last move. Undefined before the first publication. */

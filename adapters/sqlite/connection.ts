@@ -3,6 +3,7 @@
  * the driver, so that the event loop continues while they work or wait for a lock.
  */
 import { stat } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import Database from 'libsql';
 import ThreadedDatabase from 'libsql/promise';
@@ -157,9 +158,11 @@ export class ReadConnection {
   }
 }
 
-/** How long a statement waits for the lock of another process, in milliseconds. */
+/** How long a writer waits for the lock of another one, in milliseconds. */
 const BUSY_MS = 30_000;
+/** How long `emptyLog` waits for readers, in milliseconds. */
 const LOG_WAIT_MS = 2500;
+const RETRY_MS = 20;
 /** Memory for changed pages and for sorting, in KiB. */
 const CACHE_KIB = 64 * 1024;
 
@@ -177,21 +180,25 @@ export class WriteConnection {
   static async open(path: string, { create = false } = {}): Promise<WriteConnection> {
     try {
       const connection = new WriteConnection(path, uriOf(path, create ? 'mode=rwc' : 'mode=rw'));
-      await connection.exec(
-        `PRAGMA busy_timeout = ${BUSY_MS}; PRAGMA temp_store = 1; PRAGMA cache_size = -${CACHE_KIB}; PRAGMA synchronous = FULL`,
-      );
+      await connection.exec(`PRAGMA temp_store = 1; PRAGMA cache_size = -${CACHE_KIB}; PRAGMA synchronous = FULL`);
       return connection;
     } catch (error) {
       throw storageError(path, error);
     }
   }
 
-  /** Runs statements without parameters, on another thread. */
+  /**
+   * Runs statements without parameters, on a thread. Waits for the lock of another writer here and not in SQLite: the
+   * driver has one thread per core, and the other writer may need one to finish.
+   */
   async exec(sql: string): Promise<void> {
-    try {
-      await this.#db.exec(sql);
-    } catch (error) {
-      throw storageError(this.#path, error);
+    for (const until = performance.now() + BUSY_MS; ; await delay(RETRY_MS * Math.random())) {
+      try {
+        return await this.#db.exec(sql);
+      } catch (error) {
+        const isLocked = codeOf(error as object).startsWith('SQLITE_BUSY');
+        if (!isLocked || performance.now() > until) throw storageError(this.#path, error);
+      }
     }
   }
 
@@ -211,7 +218,7 @@ export class WriteConnection {
     }
   }
 
-  /** Runs a statement that writes. Resolves with the id of the inserted row. */
+  /** Runs a statement that writes, within a transaction. Resolves with the id of the inserted row. */
   async run(sql: string, ...values: Value[]): Promise<number> {
     return (await this.prepare(sql))(...values);
   }
@@ -248,11 +255,14 @@ export class WriteConnection {
   /**
    * Empties the write-ahead log. Waits for readers in older transactions, for at most `LOG_WAIT_MS`. Afterwards the log
    * starts again when they have ended.
+   * @param renew renews the transactions of this process
    */
-  async emptyLog(): Promise<void> {
-    await this.exec(
-      `PRAGMA busy_timeout = ${LOG_WAIT_MS}; PRAGMA wal_checkpoint(TRUNCATE); PRAGMA busy_timeout = ${BUSY_MS}`,
-    );
+  async emptyLog(renew: () => void): Promise<void> {
+    for (const until = performance.now() + LOG_WAIT_MS; performance.now() < until; await delay(RETRY_MS)) {
+      const [[isBlocked] = [0]] = await this.rows('PRAGMA wal_checkpoint(TRUNCATE)');
+      if (isBlocked === 0) return;
+      renew();
+    }
   }
 
   close(): void {

@@ -28,6 +28,8 @@ export interface ContentTarget {
   /** Called before each step. Throws to stop. */
   assertGoingOn(): void;
   onWritten(rows: number): void;
+  /** Renews the transactions of this process. */
+  poll(): void;
 }
 
 const invalid = ({ name }: Collection, error: string): StorageError =>
@@ -75,9 +77,9 @@ async function* steps(collection: Collection, batches: AsyncIterable<readonly Do
  * Moves the pages of the log into the database, so that the log starts again. Readers in older transactions keep pages in
  * the log; they renew their transactions every second.
  */
-const checkpoint = async (connection: WriteConnection): Promise<void> => {
+const checkpoint = async ({ connection, poll }: ContentTarget): Promise<void> => {
   await connection.exec('PRAGMA wal_checkpoint(PASSIVE)');
-  if ((await connection.logBytes()) > MAX_LOG_BYTES) await connection.emptyLog();
+  if ((await connection.logBytes()) > MAX_LOG_BYTES) await connection.emptyLog(poll);
 };
 
 /** Returns a function that inserts rows with their JSON. */
@@ -125,7 +127,7 @@ export const writeContent = async (
     unmoved += lines.length;
     onWritten(rows);
     if (unmoved > CHECKPOINT_BYTES) {
-      await checkpoint(connection);
+      await checkpoint(target);
       unmoved = 0;
     }
     await setImmediate();
@@ -134,7 +136,7 @@ export const writeContent = async (
     assertGoingOn();
     const indexed = order.map((field) => `c${fields.indexOf(field)}`).join(', ');
     await connection.exec(`CREATE ${i === 0 ? 'UNIQUE ' : ''}INDEX ${table}_${i} ON ${table} (${indexed})`);
-    if (rows > STEP) await checkpoint(connection);
+    if (rows > STEP) await checkpoint(target);
   }
   return { table, rows, sha256: hash.digest('hex'), fields, orders };
 };

@@ -117,8 +117,8 @@ class SqliteAdapter implements StorageAdapter {
   async publish(dataset: Dataset, options: PublishOptions = {}): Promise<void> {
     this.#assertOpen();
     const signal = options.signal ? AbortSignal.any([options.signal, this.#closing.signal]) : this.#closing.signal;
-    const onCommitted = () => this.#poll();
-    await this.#tracked(publish(this.#path, this.#context, dataset, { ...options, signal, onCommitted }));
+    const poll = () => this.#poll();
+    await this.#tracked(publish(this.#path, this.#context, dataset, { ...options, signal, poll }));
   }
 
   #snapshotOf({ reader, move }: Served): Snapshot {

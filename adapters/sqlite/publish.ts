@@ -30,6 +30,11 @@ const { FileLockError, fileErrorReason, withFileLock } = files;
 
 type PublishContext = Pick<AdapterContext, 'collections' | 'clock' | 'logger'>;
 
+interface Options extends PublishOptions {
+  /** Renews the transactions of this process, and switches to the current version. */
+  poll(): void;
+}
+
 /** The lock of a publisher expires after this time without a renewal. */
 const STALE_MS = 60_000;
 
@@ -59,7 +64,7 @@ const errorsOf = async (
 
 /** Deletes what interrupted publications and deleted versions have left. To be called under the lock. */
 const sweep = async (connection: WriteConnection): Promise<void> => {
-  await connection.run('DELETE FROM version WHERE published_at IS NULL');
+  await connection.transaction(() => connection.run('DELETE FROM version WHERE published_at IS NULL'));
   await dropUnlisted(connection);
 };
 
@@ -99,7 +104,7 @@ const writeCollections = async (
   id: number,
   { collections }: PublishContext,
   dataset: Dataset,
-  { signal, onProgress }: PublishOptions,
+  { signal, onProgress, poll }: Options,
 ): Promise<StoredVersion['collections']> => {
   const written: Record<string, StoredCollection> = {};
   for (const [i, collection] of [...collections.values()].entries()) {
@@ -111,6 +116,7 @@ const writeCollections = async (
         collection,
         assertGoingOn: () => assertNotAborted(signal),
         onWritten: (rows) => onProgress?.({ collection: name, written: rows, total: undefined }),
+        poll,
       },
       dataset.read(name),
     );
@@ -122,7 +128,7 @@ const publishLocked = async (
   { connection, confirm }: Locked,
   context: PublishContext,
   dataset: Dataset,
-  options: PublishOptions,
+  options: Options,
 ): Promise<void> => {
   const { manifest } = dataset;
   const { version } = manifest;
@@ -131,10 +137,12 @@ const publishLocked = async (
   if (same && errors.length === 0) throw takenBy(same);
   await sweep(connection);
 
-  const id = await connection.run(
-    `INSERT INTO version (name, manifest, collections) VALUES (?, ?, '{}')`,
-    version,
-    JSON.stringify(manifest),
+  const id = await connection.transaction(() =>
+    connection.run(
+      `INSERT INTO version (name, manifest, collections) VALUES (?, ?, '{}')`,
+      version,
+      JSON.stringify(manifest),
+    ),
   );
   const collections = await writeCollections(connection, id, context, dataset, options);
   const stored = Object.entries(same?.collections ?? {});
@@ -174,13 +182,12 @@ const inFolder = async (path: string): Promise<void> => {
  *
  * Rejects with `conflict` if another publication is running or the version exists, or with `invalid_dataset`, `aborted`
  * or `unavailable`. The rows written so far are then removed, here or by the next publication.
- * @param options.onCommitted called when the version is current
  */
 export const publish = async (
   path: string,
   context: PublishContext,
   dataset: Dataset,
-  { onCommitted, ...options }: PublishOptions & { readonly onCommitted: () => void },
+  options: Options,
 ): Promise<void> => {
   assertNotAborted(options.signal);
   await inFolder(path);
@@ -196,9 +203,9 @@ export const publish = async (
             await cleanUp(connection, context);
             throw error;
           });
-          onCommitted();
+          options.poll();
           // It is published now. If the log cannot be emptied, the next publication does it.
-          await connection.emptyLog().catch(() => undefined);
+          await connection.emptyLog(options.poll).catch(() => undefined);
         } finally {
           connection.close();
         }

@@ -44,7 +44,7 @@ export const looseFiles = async (
     if (file) files.push([file, true]);
   }
   const { use, options } = config.auth.keys;
-  if (use === 'file') files.push([pathResolver(folder)(String(options['path'])), true]);
+  if (use === 'file' || use === 'sqlite') files.push([pathResolver(folder)(String(options['path'])), true]);
   const found = await Promise.all(files.map(([file, isSecret]) => loosePermissions(file, isSecret)));
   return [...new Set(found.flat())];
 };

@@ -1,0 +1,166 @@
+/** API keys in SQLite: changes reach every process, next to a dataset in the same file. */
+import { stat, writeFile } from 'node:fs/promises';
+import { expect } from 'chai';
+import Database from 'libsql';
+import { eventually } from '../../adapters/conformance/expect.js';
+import { datasetOf, FIRST, FIRST_CREATED } from '../../adapters/conformance/fixture.js';
+import { versionOf } from '../../adapters/conformance/instance.js';
+import { sqliteKeyStore } from '../../adapters/sqlite/key-store.js';
+import type { KeyStore } from '../../core/contracts/keys.js';
+import { KeyStoreError } from '../../core/errors.js';
+import { newRecord } from '../support/key-record.js';
+import { contextIn, rowsToPublish, SqliteStore } from './sqlite-store.js';
+
+type Store = KeyStore & Required<Pick<KeyStore, 'audit' | 'verifyAudit' | 'noteUse' | 'lastUsed'>>;
+
+const errorOf = async (work: Promise<unknown>): Promise<KeyStoreError> => {
+  const error = await work.then(
+    () => expect.fail('it succeeded'),
+    (reason) => reason,
+  );
+  expect(error).to.be.instanceOf(KeyStoreError);
+  return error;
+};
+
+describe('the key store in SQLite', () => {
+  let files: SqliteStore;
+  let stores: KeyStore[];
+
+  beforeEach(async () => {
+    files = await SqliteStore.create();
+    stores = [];
+  });
+  afterEach(async () => {
+    for (const store of stores) await store.close();
+    await files.remove();
+  });
+
+  const create = (): Store => {
+    const store = sqliteKeyStore.create({ path: 'data.db', pollMs: 50 }, contextIn(files.folder)) as Store;
+    stores.push(store);
+    return store;
+  };
+  const opened = async (): Promise<Store> => {
+    const store = create();
+    await store.open();
+    return store;
+  };
+  const edit = (sql: string): void => {
+    const db = new Database(files.path);
+    db.exec(sql);
+    db.close();
+  };
+
+  it('has no keys without a file, and creates the file with mode 0600 at the first key', async () => {
+    const store = await opened();
+    expect(await store.list()).to.deep.equal([]);
+    expect(await store.audit()).to.deep.equal([]);
+    expect([...(await store.lastUsed())]).to.deep.equal([]);
+    const record = newRecord();
+    await store.insert(record);
+    expect((await stat(files.path)).mode & 0o777).to.equal(0o600);
+    expect(store.lookup(record.hash)).to.deep.equal(record);
+  });
+
+  it('insert() and update() take effect before they resolve, and list() returns the oldest key first', async () => {
+    const store = await opened();
+    const changes: number[] = [];
+    store.onChange(() => changes.push(1));
+    const newer = newRecord({ created_at: '2026-02-01T00:00:00.000Z', pepper: 2 });
+    const older = newRecord({ name: 'été', shares_limit_of: newer.id });
+    await store.insert(newer);
+    await store.insert(older);
+    expect(await store.list()).to.deep.equal([older, newer]);
+    const changed = await store.update(newer.id, { limit_per_minute: 5, revoked_at: '2026-03-01T00:00:00.000Z' });
+    expect(changed).to.deep.equal({ ...newer, limit_per_minute: 5, revoked_at: '2026-03-01T00:00:00.000Z' });
+    expect(store.lookup(newer.hash)).to.deep.equal(changed);
+    expect(changes).to.have.length(3);
+  });
+
+  it('rejects unknown and repeated ids and hashes, and changes nothing', async () => {
+    const store = await opened();
+    const record = newRecord();
+    await store.insert(record);
+    expect((await errorOf(store.update('key_none', { name: 'x' }))).code).to.equal('unknown_key');
+    expect((await errorOf(store.insert(newRecord({ id: record.id })))).code).to.equal('conflict');
+    expect((await errorOf(store.insert(newRecord({ hash: record.hash })))).code).to.equal('conflict');
+    expect(await store.list()).to.deep.equal([record]);
+    expect(await store.audit()).to.have.length(1);
+  });
+
+  it('sees the changes of another process within the interval of its polls', async () => {
+    const [one, other] = [await opened(), await opened()];
+    const record = newRecord();
+    await one.insert(record);
+    await eventually('the other store has the key', () => other.lookup(record.hash) !== undefined, 5000);
+    await other.update(record.id, { revoked_at: '2026-03-01T00:00:00.000Z' });
+    await eventually('the first store sees the change', () => one.lookup(record.hash)?.revoked_at != null, 5000);
+  });
+
+  it('applies changes that were made in SQL, and the audit names them', async () => {
+    const store = await opened();
+    const [kept, deleted] = [newRecord(), newRecord()];
+    await store.insert(deleted);
+    await store.insert(kept);
+    edit(`UPDATE api_key SET record = json_set(record, '$.tier', 'gold') WHERE id = '${kept.id}'`);
+    await eventually('the edit is seen', () => store.lookup(kept.hash)?.tier === 'gold', 5000);
+    edit(`DELETE FROM api_key WHERE id = '${deleted.id}'`);
+    await eventually('the deletion is seen', () => store.lookup(deleted.hash) === undefined, 5000);
+    const { faults } = await store.verifyAudit();
+    expect(faults).to.deep.equal([
+      `${kept.id} (tier) was edited by hand: it has no entry`,
+      `${deleted.id} (removed) was edited by hand: it has no entry`,
+    ]);
+  });
+
+  it('loses no change when several stores make many at the same time, in one chain of audit entries', async () => {
+    const [one, other] = [await opened(), await opened()];
+    const records = Array.from({ length: 30 }, () => newRecord());
+    await Promise.all(records.map((record, i) => (i % 2 ? one : other).insert(record)));
+    expect(await one.list()).to.have.length(30);
+    const { chained, faults } = await other.verifyAudit();
+    expect({ chained, faults }).to.deep.equal({ chained: 30, faults: [] });
+  });
+
+  it('stores the later time of the last use of each key', async () => {
+    const [one, other] = [await opened(), await opened()];
+    await one.noteUse(
+      new Map([
+        ['a', 100],
+        ['b', 200],
+      ]),
+    );
+    await other.noteUse(
+      new Map([
+        ['a', 50],
+        ['b', 300],
+      ]),
+    );
+    expect([...(await one.lastUsed())]).to.deep.equal([
+      ['a', 100],
+      ['b', 300],
+    ]);
+  });
+
+  it('shares its file with a dataset, and changes keys during a publication', async () => {
+    const store = await opened();
+    const record = newRecord();
+    await store.insert(record);
+    const adapter = await files.opened();
+    expect(files.problems).to.deep.equal(['There is no dataset yet.']);
+    const publishing = adapter.publish(datasetOf(FIRST, FIRST_CREATED, rowsToPublish(FIRST)));
+    for (let i = 1; i <= 5; i++) await store.update(record.id, { limit_per_minute: i });
+    await publishing;
+    expect(versionOf(adapter)).to.equal(FIRST);
+    expect(store.lookup(record.hash)?.limit_per_minute).to.equal(5);
+    expect((await store.verifyAudit()).faults).to.deep.equal([]);
+    expect((await adapter.audit.verify()).faults).to.deep.equal([]);
+  });
+
+  it('does not open a file that is not a database', async () => {
+    await writeFile(files.path, 'name,key\n'.repeat(100));
+    const { code, message } = await errorOf(create().open());
+    expect(code).to.equal('unavailable');
+    expect(message).to.equal(`The database ${files.path} cannot be used: it is not an SQLite database.`);
+  });
+});
