@@ -1,5 +1,5 @@
 /** The report of `metro-forecast forecast`, as text and as JSON. */
-import { SIGNALS } from '../plugins/metro/collections.js';
+import { type Backtest, SIGNALS } from '../plugins/metro/collections.js';
 import type { ForecastReport } from '../plugins/metro/forecast/forecast-directory.js';
 import type { Runs } from '../plugins/metro/forecast/runs.js';
 import { count } from './output.js';
@@ -35,6 +35,12 @@ export const forecastReport = ({ version, made, replacedRuns }: ForecastReport) 
 const range = (ids: readonly number[]): string =>
   ids.length === 1 ? `1 run, number ${ids[0]}` : `${count.format(ids.length)} runs, numbers ${ids[0]} to ${ids.at(-1)}`;
 
+/** `(shrunk_mean 3.67, skill 0.11)`, for the best benchmark. */
+const comparison = ({ benchmark, skill_mae, benchmarks }: Backtest): string => {
+  const best = benchmarks?.[0] ?? { ...benchmark, skill_mae };
+  return `(${best.name} ${best.mae_pp.toFixed(2)}, skill ${best.skill_mae.toFixed(2)})`;
+};
+
 /** The report as text. */
 export const forecastSummary = (directory: string, report: ForecastReport): string => {
   const { version, made } = report;
@@ -57,7 +63,7 @@ export const forecastSummary = (directory: string, report: ForecastReport): stri
   lines.push(
     backtest
       ? `Backtest: ${count.format(backtest.n)} forecasts came due; mean absolute error ${backtest.mae_pp.toFixed(2)} percentage points ` +
-          `(${backtest.benchmark.name} ${backtest.benchmark.mae_pp.toFixed(2)}, skill ${backtest.skill_mae.toFixed(2)}), ` +
+          `${comparison(backtest)}, ` +
           `${(100 * backtest.coverage_80).toFixed(0)}% inside the 80% interval, ` +
           `${backtest.declines_called} of ${backtest.declines} declines called.`
       : 'No backtest: the runs span under 12 months, or no target has been published yet.',

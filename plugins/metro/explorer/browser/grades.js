@@ -1,8 +1,9 @@
-/** The meaning of risk grades, and the outcomes of past forecasts by grade. */
+/** The meaning of risk grades, and the outcomes of past forecasts by grade or signal. */
 import { number, share } from '../../../pages/shared/format.js';
 
 /**
- * @typedef {{ group: string, n: number, decline_share: number, predicted_decline_share: number | null }} Record
+ * @typedef {{ n: number, decline_share: number }} Outcomes
+ * @typedef {Outcomes & { group: string, recent?: Outcomes | undefined }} Record `recent`: targets from 2014 on, after the crash
  * @typedef {{ grades: readonly number[] }} Limits upper ends of the probabilities of A to D, as fractions
  */
 
@@ -19,10 +20,15 @@ export const limitsOf = ({ grades: [a = 0, b = 0, c = 0, d = 0] }, grade) =>
     F: `${chance(d)} and more`,
   })[grade ?? ''] ?? '';
 
-/** @param {readonly Record[]} records @param {string | null} grade @returns {string} empty if no forecast has come due */
-export const recordOf = (records, grade) => {
-  const record = records.find(({ group, n }) => group === grade && n > 0);
-  return record
-    ? `Of ${number(record.n, 0)} past forecasts graded ${grade}, ${share(record.decline_share)} declined.`
-    : '';
+/**
+ * What followed past forecasts with a grade or a signal, in all years and since the crash.
+ * @param {readonly Record[]} records @param {string | null} group
+ * @returns {string} empty if no forecast has come due
+ */
+export const recordOf = (records, group) => {
+  const record = records.find((each) => each.group === group && each.n > 0);
+  if (!record) return '';
+  const { recent } = record;
+  const since = recent ? `; of ${number(recent.n, 0)} from 2014 on, ${share(recent.decline_share)}` : '';
+  return `Of ${number(record.n, 0)} past forecasts with ${group}, ${share(record.decline_share)} declined${since}.`;
 };

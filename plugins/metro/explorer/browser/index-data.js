@@ -89,6 +89,17 @@ export const stateOf = async (state, signal) => {
   return rows.length === 0 ? undefined : { label: `${state} (${id})`, changes: yearlyChange(quarterMeans(rows)) };
 };
 
-/** The outcomes of past forecasts by grade. @param {AbortSignal} signal @returns {Promise<import('./grades.js').Record[]>} */
-export const gradeRecords = async (signal) =>
-  (await getJson('/forecast-backtest/breakdown?by=grade', { signal })).data ?? [];
+/**
+ * The outcomes of past forecasts by grade or signal, in all years and from 2014 on.
+ * @param {'grade' | 'signal'} by @param {AbortSignal} signal @returns {Promise<import('./grades.js').Record[]>}
+ */
+export const recordsBy = async (by, signal) => {
+  const target = `/forecast-backtest/breakdown?by=${by}`;
+  const [all, recent] = await Promise.all(
+    [target, `${target}&since=2014-01-01`].map(async (one) => (await getJson(one, { signal })).data),
+  );
+  return all.map((/** @type {import('./grades.js').Record} */ row) => ({
+    ...row,
+    recent: recent.find((/** @type {import('./grades.js').Record} */ { group }) => group === row.group),
+  }));
+};

@@ -8,6 +8,7 @@ import { getJson } from '../../../pages/shared/api.js';
 import { h } from '../../../pages/shared/dom.js';
 import { day, percent, points } from '../../../pages/shared/format.js';
 import { allMarkets, HPI } from './catalog.js';
+import { mainDriver } from './inputs.js';
 import { marketLink } from './links.js';
 
 const TARGET = '/movers?limit=50';
@@ -25,6 +26,7 @@ const columns = (most) => [
   },
   { label: 'Forecast', cell: (row) => percent(row.forecast_12m), value: (row) => row.forecast_12m, numeric: true },
   numbers('Before', (row) => row.prior_forecast_12m, percent),
+  { label: 'Main driver', cell: mainDriver },
   column('Signal', ({ signal }) => signal, badge),
   column('Signal before', (row) => row.prior_signal, badge),
 ];

@@ -1,11 +1,13 @@
-/** Texts of the explorer: API calls, the age of the data, and the meaning of grades. */
+/** Texts of the explorer: API calls, the age of the data, and the reasons of forecasts. */
 import { expect } from 'chai';
 import { pageModules } from '../../../support/page-modules.js';
 
-const { marketCalls, compareCalls, overdue, limitsOf, recordOf } = await pageModules(
+const { marketCalls, compareCalls, overdue, limitsOf, recordOf, reasonsOf, mainDriver } = await pageModules(
   'metro/explorer/browser/data-calls',
   'metro/explorer/browser/freshness',
   'metro/explorer/browser/grades',
+  'metro/explorer/browser/market/reasons',
+  'metro/explorer/browser/inputs',
 );
 
 describe('the explorer’s API calls', () => {
@@ -81,8 +83,38 @@ describe('the explorer’s texts on grades', () => {
       ...['below 10%', 'from 10% to below 20%', 'from 20% to below 35%', 'from 35% to below 50%', '50% and more'],
     ]);
     expect(limitsOf(rules, null)).to.equal('');
-    const records = [{ group: 'B', n: 2936, decline_share: 0.0358, predicted_decline_share: 0.1423 }];
-    expect(recordOf(records, 'B')).to.equal('Of 2,936 past forecasts graded B, 3.6% declined.');
+    const records = [{ group: 'B', n: 2936, decline_share: 0.0358, recent: undefined }];
+    expect(recordOf(records, 'B')).to.equal('Of 2,936 past forecasts with B, 3.6% declined.');
+    const recent = { n: 121, decline_share: 0.107 };
+    expect(recordOf([{ group: 'contract', n: 4091, decline_share: 0.8465, recent }], 'contract')).to.equal(
+      'Of 4,091 past forecasts with contract, 84.7% declined; of 121 from 2014 on, 10.7%.',
+    );
     expect(recordOf(records, 'F')).to.equal('');
+  });
+});
+
+describe('the explorer’s reasons of a forecast', () => {
+  const rules = { expand_point: 4, expand_lower: 0, contract_point: -1, margin: 1, grades: [0.1, 0.2, 0.35, 0.5] };
+  const forecast = { point: 4.5, lower_80: 0.5, risk_score: 'A', decline_probability: 0.05 };
+  const records = [{ group: 'contract', n: 4091, decline_share: 0.8465, recent: { n: 121, decline_share: 0.107 } }];
+
+  it('name the thresholds, or the margin that keeps the signal of the previous run', () => {
+    expect(reasonsOf({ ...forecast, signal: 'expand' }, rules, [])).to.match(
+      /^The signal is expand because the forecast of \+4\.50% is at least 4\.0%/,
+    );
+    expect(reasonsOf({ ...forecast, signal: 'hold' }, rules, [])).to.match(
+      /^The signal stays hold because the forecast of \+4\.50% is within 1\.0 percentage points of one with that signal\./,
+    );
+  });
+
+  it('state the record of the signal', () => {
+    const contract = { ...forecast, point: -3, lower_80: -7, signal: 'contract' };
+    expect(reasonsOf(contract, rules, records)).to.include('of 121 from 2014 on, 10.7%.');
+  });
+
+  it('name the input that changed a forecast most', () => {
+    const mover = { driver: 'new_home_sales', driver_pp: 1.5, delta_pp: 1.6 };
+    expect(mainDriver(mover)).to.equal('+1.50 pp of +1.60 pp from new home sales');
+    expect(mainDriver({ ...mover, driver: null })).to.equal('–');
   });
 });

@@ -80,6 +80,7 @@ const comparisonFigures = ({ base_rate_up, declines, declines_called }) =>
 /** @param {Backtest} backtest */
 const summary = (backtest) => {
   const { benchmark, model_version, horizon_months } = backtest;
+  const [best] = backtest.benchmarks ?? [];
   const [forecasts, markets, runs] = [backtest.n, backtest.n_metros, backtest.n_runs].map((count) => number(count, 0));
   const targets = `${quarter(backtest.window_start)} to ${quarter(backtest.window_end)}`;
   return [
@@ -91,7 +92,12 @@ const summary = (backtest) => {
     keyFigures([
       ['Mean absolute error', size(backtest.mae_pp), 'average distance from the outcome'],
       [`Error of ${benchmark.name}`, size(benchmark.mae_pp), 'repeats the last change'],
-      ['Skill', share(backtest.skill_mae), 'share of that error avoided'],
+      ...(best
+        ? /** @type {import('../key-figures.js').KeyFigure[]} */ ([
+            [`Error of ${best.name.replaceAll('_', ' ')}`, size(best.mae_pp), 'the best of three benchmarks'],
+            ['Skill', share(best.skill_mae), 'share of the best benchmark’s error avoided'],
+          ])
+        : []),
       ['Inside the 80% band', share(backtest.coverage_80), '80% expected'],
       ['Right direction', share(backtest.direction_hit_rate)],
       ...comparisonFigures(backtest),

@@ -4,14 +4,23 @@ import { limitsOf, recordOf } from '../grades.js';
 
 /**
  * @typedef {import('../market-figures.js').Track} Track
- * @typedef {{ expand_point: number, expand_lower: number, contract_point: number, grades: number[] }} Rules
+ * @typedef {{ expand_point: number, expand_lower: number, contract_point: number, margin: number, grades: number[] }} Rules
  */
+
+/** The signal without that of the previous run. @param {Pick<Track, 'point' | 'lower_80'>} forecast @param {Rules} rules */
+const plainSignalOf = ({ point, lower_80 }, rules) => {
+  if (point < rules.contract_point) return 'contract';
+  return point >= rules.expand_point && lower_80 !== null && lower_80 > rules.expand_lower ? 'expand' : 'hold';
+};
 
 /** @param {Track} forecast @param {Rules} rules */
 const signalReason = ({ point, lower_80, signal }, rules) => {
   if (!signal) return '';
   const low = lower_80 === null ? 'it has no lower bound' : `its lower bound is ${percent(lower_80)}`;
   const forecast = `the forecast of ${percent(point)}`;
+  const margin = `${number(rules.margin, 1)} percentage points`;
+  if (signal !== plainSignalOf({ point, lower_80 }, rules))
+    return `The signal stays ${signal} because ${forecast} is within ${margin} of one with that signal.`;
   const [expand, contract] = [`${number(rules.expand_point, 1)}%`, `${number(rules.contract_point, 1)}%`];
   const lowest = `${number(rules.expand_lower, 1)}%`;
   const hold =
@@ -36,11 +45,16 @@ const gradeReason = ({ risk_score, decline_probability }, rules) => {
 
 /**
  * @param {Track} forecast @param {Rules | null} rules
- * @param {readonly import('../grades.js').Record[]} records for each grade, the share of past forecasts that were followed by a decline
+ * @param {readonly import('../grades.js').Record[]} records the outcomes of past forecasts by grade and signal
  */
 export const reasonsOf = (forecast, rules, records) =>
   rules
-    ? [signalReason(forecast, rules), gradeReason(forecast, rules), recordOf(records, forecast.risk_score)]
+    ? [
+        signalReason(forecast, rules),
+        recordOf(records, forecast.signal),
+        gradeReason(forecast, rules),
+        recordOf(records, forecast.risk_score),
+      ]
         .filter(Boolean)
         .join(' ')
     : '';

@@ -4,7 +4,8 @@ import { getJson } from '../../../../pages/shared/api.js';
 import { h } from '../../../../pages/shared/dom.js';
 import { day, percent, quarter } from '../../../../pages/shared/format.js';
 import { HPI, seriesOf } from '../catalog.js';
-import { gradeRecords, recessionsOf } from '../index-data.js';
+import { driversOf } from '../drivers.js';
+import { recessionsOf, recordsBy } from '../index-data.js';
 import { keyFigures } from '../key-figures.js';
 import { addMonths } from '../market-figures.js';
 import { plainName } from '../search.js';
@@ -23,19 +24,31 @@ import { trackFigure } from './track-figure.js';
 /** @param {string} cbsa @param {AbortSignal} signal @param {URLSearchParams} query */
 const load = async (cbsa, signal, query) => {
   const path = `/markets/${encodeURIComponent(cbsa)}`;
-  const [market, { data: history }, { data: track }, { data: runs }, { data: areas }, series, recessions, records] =
-    await Promise.all([
-      ...[path, `${path}/history`, `${path}/forecast-track`, '/forecast-runs', '/areas'].map((target) =>
-        getJson(target, { signal }),
-      ),
-      seriesOf(HPI),
-      recessionsOf(signal),
-      gradeRecords(signal),
-    ]);
+  const [
+    market,
+    { data: history },
+    { data: track },
+    { data: runs },
+    { data: areas },
+    series,
+    recessions,
+    grades,
+    signals,
+    drivers,
+  ] = await Promise.all([
+    ...[path, `${path}/history`, `${path}/forecast-track`, '/forecast-runs', '/areas'].map((target) =>
+      getJson(target, { signal }),
+    ),
+    seriesOf(HPI),
+    recessionsOf(signal),
+    recordsBy('grade', signal),
+    recordsBy('signal', signal),
+    driversOf(cbsa, signal),
+  ]);
   const newest = market.forecast_12m === null ? undefined : /** @type {Track | undefined} */ (track.at(-1));
   const run = /** @type {Run[]} */ (runs).find(({ id }) => id === newest?.run_id);
   const context = { market, history, track, newest, series, recessions, signal, query };
-  return { context, run, records, areas: /** @type {Area[]} */ (areas) };
+  return { context, run, records: [...grades, ...signals], drivers, areas: /** @type {Area[]} */ (areas) };
 };
 
 /** The area's code and kind, and the run of the forecast. @param {Awaited<ReturnType<typeof load>>} loaded */
@@ -82,7 +95,7 @@ const figuresOf = ({ market, history, newest }) => {
 /** @type {import('../../../../pages/data-views/router.js').Route} */
 export const marketView = async ([cbsa = ''], signal, query) => {
   const loaded = await load(cbsa, signal, query);
-  const { context, run, records, areas } = loaded;
+  const { context, run, records, drivers, areas } = loaded;
   const { newest } = context;
   return {
     title: plainName(context.market.name),
@@ -91,6 +104,7 @@ export const marketView = async ([cbsa = ''], signal, query) => {
       aboutMarket(loaded),
       figuresOf(context),
       newest ? h('p', { class: 'reasons' }, reasonsOf(newest, run?.rules ?? null, records)) : null,
+      drivers,
       indexFigure(context),
       trackFigure(context),
       neighboursOf(areas, cbsa),

@@ -5,7 +5,7 @@ import { latestOf, showLatest } from '../../../../pages/data-views/latest.js';
 import { narrowBy } from '../../../../pages/data-views/search-field.js';
 import { h } from '../../../../pages/shared/dom.js';
 import { allMarkets, HPI, places, seriesOf } from '../catalog.js';
-import { gradeRecords } from '../index-data.js';
+import { recordsBy } from '../index-data.js';
 import { searcher } from '../search.js';
 import { toolsOf } from './downloads.js';
 import { choicesOf, countOf, filterFields, matches, measureChoice, runSlider } from './filters.js';
@@ -30,7 +30,7 @@ const load = async (markets, signal) => {
     outlined,
     runsOf(signal, markets),
     seriesOf(HPI),
-    gradeRecords(signal),
+    recordsBy('grade', signal),
   ]);
   return { markets, map, runs, series, records, find: searcher(markets, parents) };
 };

@@ -1,0 +1,43 @@
+/** What each input of the model contributes to a forecast. */
+import { bar } from '../../../pages/data-views/bars.js';
+import { dataTable, numbers } from '../../../pages/data-views/table.js';
+import { getJson } from '../../../pages/shared/api.js';
+import { h } from '../../../pages/shared/dom.js';
+import { percent, points } from '../../../pages/shared/format.js';
+import { inputLabel } from './inputs.js';
+
+/** @typedef {import('../../client/api-types.js').Driver} Driver */
+
+/** The contributions to a market's newest forecast. Null if the model has none. @param {string} cbsa @param {AbortSignal} signal */
+export const driversOf = async (cbsa, signal) => {
+  const target = `/markets/${encodeURIComponent(cbsa)}/drivers`;
+  const rows = /** @type {Driver[]} */ ((await getJson(target, { signal })).data);
+  const [first] = rows;
+  if (!first) return null;
+  const most = Math.max(...rows.map(({ contribution_pp }) => Math.abs(contribution_pp)), 0.01);
+  return h(
+    'section',
+    {},
+    h('h2', {}, 'Why this forecast'),
+    h(
+      'p',
+      { class: 'muted' },
+      `The contributions sum to the forecast of ${percent(first.point)}. They are terms of a regression, not causes.`,
+    ),
+    dataTable({
+      caption: 'Contributions of the inputs of the model, and their changes since the previous run.',
+      rows,
+      columns: [
+        { label: 'Input', cell: ({ input }) => inputLabel(input) },
+        numbers('Contribution', ({ contribution_pp }) => contribution_pp, points),
+        {
+          label: 'Down or up',
+          cell: ({ contribution_pp }) =>
+            bar(contribution_pp, { least: -most, most, color: contribution_pp < 0 ? 'fall-2' : 'rise-4' }),
+          name: 'wide',
+        },
+        numbers('Change', ({ change_pp }) => change_pp, points),
+      ],
+    }).element,
+  );
+};
