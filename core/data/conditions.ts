@@ -49,14 +49,14 @@ export const filterColumns = ({ schema, key, orders = [] }: Collection): Readonl
 
 /** The schema of each operator's value. @param value schema of the column's values */
 export const operatorSchemas = (value: JsonSchema): Partial<Readonly<Record<Operator, JsonSchema>>> => {
-  // A limit need not be a value of the column: `day[gte]=2024` is valid for a column of dates.
+  // A limit need not be a value of the column: `day[gte]=2024` is valid for a column of dates. The same goes for `in`.
   const limit = { type: value['type'] };
   return {
     eq: value,
     not: value,
     null: { type: 'boolean' },
     ...(value['type'] !== 'boolean' && {
-      in: { type: 'array', items: value },
+      in: { type: 'array', items: limit },
       gt: limit,
       gte: limit,
       lt: limit,

@@ -26,7 +26,7 @@ const parameter = (place: 'path' | 'query', name: string, { description, schema,
   description,
   required: place === 'path' || (required ?? false),
   ...(schema['type'] === 'array' && { style: 'form', explode: false }),
-  schema: withoutDescription(schema),
+  schema: { ...withoutDescription(schema), ...(schema['type'] === 'array' && { minItems: 1 }) },
   ...(example === undefined ? {} : { example }),
 });
 
@@ -63,12 +63,24 @@ const OPERATORS: Readonly<Record<Operator, string>> = {
   null: 'Whether there is no value.',
 };
 
+/** One of the values of `in`, as text: OpenAPI has no style for lists within `deepObject`. Longer numbers may overflow. */
+const LISTED: Readonly<Record<string, string>> = {
+  integer: '-?(0|[1-9]\\d{0,14})',
+  number: '-?(0|[1-9]\\d{0,99})(\\.\\d+)?([eE][+-]?\\d{1,2})?',
+  string: '("([^"]|"")*"|([^\\s",][^,]*)?)',
+};
+
+const listText = (type: string): JsonSchema => {
+  const one = `\\s*${LISTED[type]}\\s*`;
+  return { type: 'string', pattern: `^${one}(,${one})*$` };
+};
+
 /** The operators of a column. Columns with the same plain type share a component. */
 const filterSchema = (value: JsonSchema): JsonSchema => {
   const { type, format, ...limits } = value as { readonly type: string; readonly format?: string };
   const properties = Object.entries(operatorSchemas(value)).map(([operator, schema]) => [
     operator,
-    { ...(operator === 'in' ? { type: 'string' } : schema), description: OPERATORS[operator as Operator] },
+    { ...(operator === 'in' ? listText(type) : schema), description: OPERATORS[operator as Operator] },
   ]);
   return {
     ...(Object.keys(limits).length === 0 && { title: `${pascalCase(format ?? type)}Filter` }),

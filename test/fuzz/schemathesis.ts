@@ -53,6 +53,8 @@ export interface Orders {
   /** Maximum number of test cases for each operation and phase. */
   readonly examples: number;
   readonly seed: number;
+  /** Path of the only operation to test. Default: all. */
+  readonly path?: string;
 }
 
 export interface Verdict {
@@ -75,7 +77,7 @@ interface Report {
 export const runSchemathesis = async (
   { command, env }: Schemathesis,
   { url, key }: Target,
-  { examples, seed }: Orders,
+  { examples, seed, path }: Orders,
 ): Promise<Verdict> => {
   const folder = await mkdtemp(join(tmpdir(), 'metro-forecast-schemathesis-'));
   const file = join(folder, 'report.json');
@@ -84,6 +86,7 @@ export const runSchemathesis = async (
       ...['run', `${url}/openapi.json`, '--url', url, '--header', `Authorization: Bearer ${key}`],
       ...['--checks', 'all', '--phases', PHASES.join(','), '--mode', 'all'],
       ...['--max-examples', String(examples), '--seed', String(seed)],
+      ...(path === undefined ? [] : ['--include-path', path]),
       ...['--report', 'json', '--report-json-path', file],
     ];
     // Schemathesis stores failures in its working directory.

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { writeTemplate } from '../../cli/commands/new.js';
 import type { Document } from '../../core/contracts/dataset.js';
+import { DECLARATION } from '../../core/data/declarations.js';
 import { openDirectory } from '../../core/data/directory.js';
 import { writeDirectory } from '../../core/data/write-directory.js';
 import { formatKeyFile } from '../../core/keys/key-file.js';
@@ -29,6 +30,30 @@ export interface FuzzedService extends Target {
 /** Arguments of `metro-forecast new plugin`. */
 const WRITTEN_PLUGIN = 'own-figures';
 const PERMIT_MONTHS = ['2025-10-01', '2025-11-01', '2025-12-01'];
+
+/** A table, with a column that has the name of a parameter. */
+const TREES = {
+  name: 'trees',
+  key: ['id'],
+  orders: [['species', 'planted', 'id']],
+  schema: {
+    type: 'object',
+    required: ['id', 'species', 'planted', 'height', 'healthy', 'limit'],
+    properties: {
+      id: { type: 'integer' },
+      species: { type: 'string' },
+      planted: { type: 'string', format: 'date' },
+      height: { type: ['number', 'null'] },
+      healthy: { type: ['boolean', 'null'] },
+      limit: { type: 'integer' },
+    },
+    examples: [{ id: 1, species: 'Oak', planted: '2001-10-01', height: 12.5, healthy: true, limit: 3 }],
+  },
+};
+const trees = Array.from({ length: 40 }, (_, i) => ({
+  ...{ id: i + 1, species: ['Ash', 'Elm', 'Oak'][i % 3], planted: `20${10 + (i % 15)}-10-01` },
+  ...{ height: i % 4 === 0 ? null : i / 2, healthy: i % 5 === 0 ? null : i % 2 === 0, limit: i % 7 },
+}));
 
 const rowsOf = async <T = Document>(directory: string, collection: string): Promise<T[]> => {
   const rows: T[] = [];
@@ -59,8 +84,9 @@ const writeDataset = async (folder: string): Promise<string> => {
   await writeDirectory(
     directory,
     { ...manifest, version: `${manifest.version}-fuzz` },
-    { permits: [permits], [written]: [figures] },
+    { permits: [permits], [written]: [figures], [TREES.name]: [trees] },
   );
+  await writeFile(join(directory, `${TREES.name}${DECLARATION}`), JSON.stringify(TREES));
   return directory;
 };
 
@@ -80,7 +106,12 @@ export const startFuzzedService = async (adapter: AdapterName): Promise<FuzzedSe
     const ours = ['markets', 'forecasts', 'observations', 'signals', 'vintages', 'status', 'docs', 'explore'];
     const sections = {
       adapter: await adapterConfig(adapter),
-      plugins: [...ours, 'metro-forecast-permits', `./${WRITTEN_PLUGIN}/index.js`],
+      plugins: [
+        ...ours,
+        { use: 'tables', options: { path: 'dataset' } },
+        'metro-forecast-permits',
+        `./${WRITTEN_PLUGIN}/index.js`,
+      ],
       auth: { keys: { use: 'file', options: { path: 'keys.json' } } },
       // Limits are high, because a 429 or 503 would hide the response under test.
       limits: { requestsPerMinute: 1_000_000_000 },
