@@ -65,12 +65,17 @@ const changes: readonly InterfaceChange[] = [
   },
   {
     version: 'Unreleased',
-    summary: 'Forecast histories and tracks of all metros in one request.',
+    summary: 'The interval, probability, target, run and basis of the newest forecast of each market.',
+    operations: ['listMarkets', 'getMarket', 'listForecasts'],
+  },
+  {
+    version: 'Unreleased',
+    summary: 'Forecast histories and tracks of all metros, or of those in `cbsa`, in one request.',
     operations: ['listForecastHistories', 'listForecastTracks'],
   },
   {
     version: 'Unreleased',
-    summary: '`basis` and `vintage` of runs, forecast histories and tracks.',
+    summary: '`basis` and `vintage` of runs, forecast histories and tracks; `computed_at` and `data_through` of runs.',
     operations: [
       'listForecastRuns',
       'getForecastHistory',
@@ -81,7 +86,7 @@ const changes: readonly InterfaceChange[] = [
   },
   {
     version: 'Unreleased',
-    summary: 'The backtest broken down by year, quarter, grade, signal, state or size.',
+    summary: 'The backtest broken down by year, quarter, grade, signal, state, size, probability or basis.',
     operations: ['getForecastBacktestBreakdown'],
   },
   {

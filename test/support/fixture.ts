@@ -46,13 +46,24 @@ export const manifest: Manifest = {
   ],
 };
 
+/** What a market has of its newest forecast. */
+const newest = (point: number | null) => ({
+  forecast_12m: point,
+  lower_80: point === null ? null : point - 4,
+  upper_80: point === null ? null : point + 4,
+  decline_probability: null,
+  target_period: point === null ? null : '2026-10-01',
+  run_id: point === null ? null : 5,
+  basis: point === null ? null : ('reconstructed' as const),
+});
+
 const markets: Market[] = [
-  { id: 1, cbsa: ATLANTA, name: 'Atlanta, GA', signal: 'expand', risk_score: 'A', yoy_price: 4.5, forecast_12m: 5.25 },
+  { id: 1, cbsa: ATLANTA, name: 'Atlanta, GA', signal: 'expand', risk_score: 'A', yoy_price: 4.5, ...newest(5.25) },
   // Has an index, and no forecast.
-  { id: 2, cbsa: DETROIT, name: 'Detroit, MI', signal: null, risk_score: null, yoy_price: -1.25, forecast_12m: null },
-  { id: 3, cbsa: HOUSTON, name: 'Houston, TX', signal: 'hold', risk_score: 'C', yoy_price: 2, forecast_12m: 1.5 },
+  { id: 2, cbsa: DETROIT, name: 'Detroit, MI', signal: null, risk_score: null, yoy_price: -1.25, ...newest(null) },
+  { id: 3, cbsa: HOUSTON, name: 'Houston, TX', signal: 'hold', risk_score: 'C', yoy_price: 2, ...newest(1.5) },
   // Has no rows anywhere.
-  { id: 4, cbsa: TUCSON, name: 'Tucson, AZ', signal: null, risk_score: null, yoy_price: null, forecast_12m: null },
+  { id: 4, cbsa: TUCSON, name: 'Tucson, AZ', signal: null, risk_score: null, yoy_price: null, ...newest(null) },
 ];
 
 const hpi: Hpi[] = [
@@ -139,7 +150,9 @@ const runs: ForecastRun[] = [
   {
     ...run(1, '2024-11-26T14:00:00Z'),
     basis: 'published',
-    vintage: '2024-09-30',
+    vintage: '2024-11-26',
+    data_through: '2024-07-01',
+    computed_at: '2024-11-26T14:00:00Z',
     published_at: '2024-11-26T14:00:00Z',
     rules: { expand_point: 4, expand_lower: 0, contract_point: -1, margin: 1, grades: [0.1, 0.2, 0.35, 0.5] },
     coefficients: [{ name: 'growth_4q', value: 0.5 }],

@@ -23,7 +23,7 @@ export type Area = {
 export type AreaForecastHistory = {
   /** Core-based statistical area code. */
   readonly cbsa: string;
-  /** Time of the run. */
+  /** Time that the run represents: when the index of its quarter became known. Runs are ordered by it. */
   readonly run_at: string;
   /** Identifier of the model version. */
   readonly model_version: string;
@@ -46,7 +46,7 @@ export type AreaForecastHistory = {
 export type AreaForecastTrack = {
   /** Core-based statistical area code. */
   readonly cbsa: string;
-  /** Time of the run. */
+  /** Time that the run represents: when the index of its quarter became known. Runs are ordered by it. */
   readonly run_at: string;
   /** Identifier of the model version. */
   readonly model_version: string;
@@ -128,6 +128,10 @@ export type Backtest = {
   readonly declines?: number;
   /** Number of declines whose point forecast was below 0. */
   readonly declines_called?: number;
+  /** Scored forecasts of published runs. */
+  readonly n_published?: number;
+  /** Scored forecasts of reconstructed runs. */
+  readonly n_reconstructed?: number;
   /** Mean squared difference of `decline_probability` and the outcome (1 for a decline, 0 otherwise). */
   readonly brier_score?: number;
   /** All benchmarks on the same pairs, the most accurate first. `skill_mae` is the skill relative to that benchmark. */
@@ -216,7 +220,7 @@ export type Error = {
 };
 
 export type ForecastHistory = {
-  /** Time of the run. */
+  /** Time that the run represents: when the index of its quarter became known. Runs are ordered by it. */
   readonly run_at: string;
   /** Identifier of the model version. */
   readonly model_version: string;
@@ -239,6 +243,7 @@ export type ForecastHistory = {
 export type ForecastRun = {
   readonly id: number;
   readonly model_version: string;
+  /** Time that the run represents: when the index of its quarter became known. Runs are ordered by it. */
   readonly run_at: string;
   /** Features that the run used. */
   readonly features: readonly string[] | null;
@@ -248,6 +253,10 @@ export type ForecastRun = {
   readonly basis: 'published' | 'reconstructed';
   /** A day on which the data of the run was available. */
   readonly vintage: string | null;
+  /** First day of the last quarter of the index that the run uses. */
+  readonly data_through: string | null;
+  /** Time at which the run was computed. */
+  readonly computed_at: string | null;
   /** Time of the first publication. */
   readonly published_at: string | null;
   /** The rules of signals and grades at the run. */
@@ -278,7 +287,7 @@ export type ForecastRun = {
 };
 
 export type ForecastTrack = {
-  /** Time of the run. */
+  /** Time that the run represents: when the index of its quarter became known. Runs are ordered by it. */
   readonly run_at: string;
   /** Identifier of the model version. */
   readonly model_version: string;
@@ -359,6 +368,18 @@ export type Market = {
   readonly yoy_price?: number | null;
   /** Forecast 12-month return: the change of the index over the 12 months after its newest quarter, in percent. */
   readonly forecast_12m?: number | null;
+  /** Lower bound of the 80% interval, in percent. Over the years, 80% of the outcomes lie inside the interval. */
+  readonly lower_80?: number | null;
+  /** Upper bound of the 80% interval, in percent. */
+  readonly upper_80?: number | null;
+  /** Probability of a decline that `risk_score` grades. */
+  readonly decline_probability?: number | null;
+  /** First day of the quarter whose 12-month change is forecast. */
+  readonly target_period?: string | null;
+  /** The run of the forecast. */
+  readonly run_id?: number | null;
+  /** `published`: computed and served before the index of the next quarter was released. `reconstructed`: computed later, from data of `vintage` up to the quarter of the run. */
+  readonly basis?: 'published' | 'reconstructed' | null;
 };
 
 export type MarketSignal = {
@@ -480,9 +501,11 @@ export type Vintage = {
 /** Parameters that several paths have. */
 interface SharedParameters {
   /** Properties to sort by, separated by commas; descending with a leading "-". Nulls are last. The last property is `cbsa`. */
-  readonly sort?: readonly ('id' | '-id' | 'cbsa' | '-cbsa' | 'name' | '-name' | 'signal' | '-signal' | 'risk_score' | '-risk_score' | 'yoy_price' | '-yoy_price' | 'forecast_12m' | '-forecast_12m')[];
+  readonly sort?: readonly ('id' | '-id' | 'cbsa' | '-cbsa' | 'name' | '-name' | 'signal' | '-signal' | 'risk_score' | '-risk_score' | 'yoy_price' | '-yoy_price' | 'forecast_12m' | '-forecast_12m' | 'lower_80' | '-lower_80' | 'upper_80' | '-upper_80' | 'decline_probability' | '-decline_probability' | 'target_period' | '-target_period' | 'run_id' | '-run_id' | 'basis' | '-basis')[];
   /** Properties of each row, separated by commas. Always included: cbsa, name. Default: all. */
-  readonly fields?: readonly ('id' | 'cbsa' | 'name' | 'signal' | 'risk_score' | 'yoy_price' | 'forecast_12m')[];
+  readonly fields?: readonly ('id' | 'cbsa' | 'name' | 'signal' | 'risk_score' | 'yoy_price' | 'forecast_12m' | 'lower_80' | 'upper_80' | 'decline_probability' | 'target_period' | 'run_id' | 'basis')[];
+  /** Core-based statistical area code of the market: exactly 5 digits. */
+  readonly cbsa: string;
   /** Risk grades. A row matches any of the values, which are separated by commas. */
   readonly risk_score?: readonly ('A' | 'B' | 'C' | 'D' | 'F')[];
   /** Maximum number of rows of a page. A page with filters may have fewer. The header `Link` has the URL of the next page. Default: all rows. */
@@ -493,8 +516,6 @@ interface SharedParameters {
   readonly signal?: readonly ('expand' | 'hold' | 'contract')[];
   /** Start of the page. Copy it from the `next` link of the previous page, and keep the other parameters. */
   readonly after?: string;
-  /** Core-based statistical area code of the market: exactly 5 digits. */
-  readonly cbsa: string;
   /** Earliest period, inclusive. */
   readonly since?: string;
   /** Latest period, inclusive. */
@@ -555,12 +576,18 @@ export interface Paths {
   };
   /** The past forecasts for all markets */
   readonly '/forecast-history': {
-    readonly input: Pick<SharedParameters, 'since' | 'until' | 'format' | 'as_of'>;
+    readonly input: Pick<SharedParameters, 'since' | 'until' | 'format' | 'as_of'> & {
+      /** Restricts the list to these areas. Codes of 5 digits, separated by commas. */
+      readonly cbsa?: readonly string[];
+    };
     readonly output: { readonly data: readonly AreaForecastHistory[] };
   };
   /** The past forecasts for all markets, with realized values */
   readonly '/forecast-track': {
-    readonly input: Pick<SharedParameters, 'since' | 'until' | 'format' | 'as_of'>;
+    readonly input: Pick<SharedParameters, 'since' | 'until' | 'format' | 'as_of'> & {
+      /** Restricts the list to these areas. Codes of 5 digits, separated by commas. */
+      readonly cbsa?: readonly string[];
+    };
     readonly output: { readonly data: readonly AreaForecastTrack[] };
   };
   /** Every completed model run */
@@ -573,11 +600,11 @@ export interface Paths {
     readonly input: Pick<SharedParameters, 'as_of'>;
     readonly output: { readonly data: Backtest | null };
   };
-  /** Accuracy of past forecasts by year, quarter, grade, signal, state, size or probability of a decline */
+  /** Accuracy of past forecasts by year, quarter, grade, signal, state, size, probability of a decline or basis */
   readonly '/forecast-backtest/breakdown': {
     readonly input: Pick<SharedParameters, 'since' | 'until' | 'format' | 'as_of'> & {
       /** The property to group by. */
-      readonly by: 'year' | 'quarter' | 'grade' | 'signal' | 'state' | 'size' | 'probability';
+      readonly by: 'year' | 'quarter' | 'grade' | 'signal' | 'state' | 'size' | 'probability' | 'basis';
     };
     readonly output: { readonly data: readonly BacktestGroup[] };
   };
@@ -591,7 +618,7 @@ export interface Paths {
     readonly input: Pick<SharedParameters, 'since' | 'until' | 'format' | 'as_of'> & {
       /** Identifier of a macro series (see `/series`), or `metro_hpi` for the house price index of the metros. Separate several values by commas; rows then have a `series_id`. */
       readonly series_id: readonly string[];
-      /** Restricts `metro_hpi` to these markets: codes of 5 digits, separated by commas. */
+      /** Restricts `metro_hpi` to these markets. Codes of 5 digits, separated by commas. */
       readonly cbsa?: readonly string[];
       /** `level`: as published. `change`: difference from the previous period, or from the previous observation of daily and irregular series. `log`: natural logarithm. `yoy`: percent change from the same period of the previous year; from 52 weeks before for weekly series; from the last observation at or before the same date for daily and irregular ones. `real`: amounts of money and price indexes in prices of the month `base_period`, which is the newest month of CPIAUCSL. A longer period is divided by the mean of its months, and left out if one is missing. Values that cannot be computed are left out. Computed values have 8 decimals. */
       readonly units?: 'level' | 'change' | 'log' | 'yoy' | 'real';

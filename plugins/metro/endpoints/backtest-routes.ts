@@ -88,10 +88,12 @@ export const backtestRoutes: readonly Route[] = [
           direction_hit_rate: 0.93,
           benchmark: { name: 'persistence', mae_pp: 4.1 },
           skill_mae: 0.146,
-          realized_vintage: '2025-12-31',
+          realized_vintage: '2026-02-24',
           base_rate_up: 0.96,
           declines: 549,
           declines_called: 2,
+          n_published: 410,
+          n_reconstructed: 14390,
           brier_score: 0.041,
           benchmarks: [
             { name: 'shrunk_mean', mae_pp: 3.7, direction_hit_rate: 0.92, skill_mae: 0.054 },
@@ -116,11 +118,13 @@ export const backtestRoutes: readonly Route[] = [
     path: '/forecast-backtest/breakdown',
     operationId: 'getForecastBacktestBreakdown',
     vintages: true,
-    summary: 'Accuracy of past forecasts by year, quarter, grade, signal, state, size or probability of a decline',
+    summary:
+      'Accuracy of past forecasts by year, quarter, grade, signal, state, size, probability of a decline or basis',
     description:
       'The forecasts of the backtest in groups, compared with persistence and a constant forecast of "up". `year`: year of ' +
-      'the target. `quarter`: newest quarter of the data of the forecast. `state`: first state in the name of the market. ' +
-      '`size`: point forecast, in percent. `probability`: `decline_probability`, for a reliability diagram.',
+      'the target. `quarter`: newest quarter of the data of the forecast. `state`: a market in several states counts in ' +
+      'each. `size`: point forecast, in percent. `probability`: `decline_probability`, for a reliability diagram. `basis`: ' +
+      'published or reconstructed.',
     parameters: {
       query: {
         by: {

@@ -29,7 +29,24 @@ export const marketExample: Market = {
   risk_score: 'B',
   yoy_price: 2.31,
   forecast_12m: 3.05,
+  lower_80: -1.2,
+  upper_80: 7.3,
+  decline_probability: 0.14,
+  target_period: '2026-10-01',
+  run_id: 20254,
+  basis: 'published',
 };
+
+/** The row of a market in responses, with null for what its dataset lacks. */
+export const marketRow = ({
+  lower_80 = null,
+  upper_80 = null,
+  decline_probability = null,
+  target_period = null,
+  run_id = null,
+  basis = null,
+  ...market
+}: Market): Market => ({ ...market, lower_80, upper_80, decline_probability, target_period, run_id, basis });
 
 const areaNotFound = defineError({
   code: 'area_not_found',
@@ -120,7 +137,8 @@ export default definePlugin({
         example: { data: [marketExample] },
         headers: marketList.headers,
       },
-      handler: async (input, context) => marketList.answer(await context.snapshot.find(markets), input, context),
+      handler: async (input, context) =>
+        marketList.answer((await context.snapshot.find(markets)).map(marketRow), input, context),
     }),
     dataRoute({
       path: '/markets/{cbsa}',
@@ -130,7 +148,7 @@ export default definePlugin({
       parameters: { path: { cbsa: cbsaParameter } },
       errors: [marketNotFound],
       response: { description: 'The market.', schema: marketSchema, example: marketExample },
-      handler: ({ cbsa }, { snapshot }) => requireMarket(snapshot, cbsa),
+      handler: async ({ cbsa }, { snapshot }) => marketRow(await requireMarket(snapshot, cbsa)),
     }),
     dataRoute({
       path: '/areas',

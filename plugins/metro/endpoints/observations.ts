@@ -13,7 +13,7 @@ import {
 } from 'metro-forecast-api/plugin';
 import { cbsa, date, hpi, METRO_HPI, markets, observations, series, text } from '../collections.js';
 import { seriesRoute } from './series-route.js';
-import { cbsaParameter, listOf, marketNotFound, requireMarket } from './shared.js';
+import { cbsaList, listOf, marketNotFound, requireMarket, sortedCodes } from './shared.js';
 import {
   checkSpan,
   normalizeSpan,
@@ -180,12 +180,7 @@ export default definePlugin({
             foundIn: { listSeries: '/data/0/series_id' },
           },
           ...spanParameters,
-          cbsa: {
-            ...cbsaParameter,
-            description: 'Restricts `metro_hpi` to these markets: codes of 5 digits, separated by commas.',
-            schema: { type: 'array', items: cbsaParameter.schema },
-            example: [cbsaParameter.example],
-          },
+          cbsa: cbsaList('Restricts `metro_hpi` to these markets.'),
           units: {
             description:
               '`level`: as published. `change`: difference from the previous period, or from the previous observation of ' +
@@ -213,7 +208,7 @@ export default definePlugin({
           throw invalidParameter('query', 'cbsa', `is allowed with series_id=${METRO_HPI} only`);
         }
       },
-      normalize: ({ cbsa, ...others }) => ({ ...others, ...(cbsa !== undefined && { cbsa: [...cbsa].sort() }) }),
+      normalize: sortedCodes,
       async normalizeIn(input, snapshot) {
         if (input.since === undefined && input.until === undefined) return input;
         const [code, ...others] = input.cbsa ?? [];

@@ -8,9 +8,9 @@ import {
   schemas,
 } from 'metro-forecast-api/plugin';
 import { metroAreas } from '../areas.js';
-import { cbsa, type ForecastRun, forecastRuns, type Market, markets } from '../collections.js';
+import { cbsa, type ForecastRun, forecastRuns, type Market, markets, runOrigin } from '../collections.js';
 
-const { record } = schemas;
+const { nullable, record } = schemas;
 
 export const marketNotFound = defineError({
   code: 'market_not_found',
@@ -32,6 +32,18 @@ export const cbsaParameter = {
   },
 } as const satisfies Parameter;
 
+/** A parameter with codes of several markets. */
+export const cbsaList = (what: string) =>
+  ({
+    description: `${what} Codes of 5 digits, separated by commas.`,
+    schema: { type: 'array', items: cbsaParameter.schema },
+    example: [cbsaParameter.example],
+  }) as const satisfies Parameter;
+
+/** Sorts codes, so that equivalent requests share a cached response. */
+export const sortedCodes = <Input extends { readonly cbsa?: readonly string[] }>({ cbsa, ...others }: Input): Input =>
+  ({ ...others, ...(cbsa !== undefined && { cbsa: [...cbsa].sort() }) }) as unknown as Input;
+
 /** Throws `market_not_found`. */
 export const requireMarket = async (snapshot: SnapshotReader, cbsa: string): Promise<Market> => {
   const market = await snapshot.get(markets, [cbsa]);
@@ -51,6 +63,17 @@ export const newestRuns = (snapshot: SnapshotReader): Promise<readonly ForecastR
 /** Completed runs, newest first. */
 export const completedRuns = async (snapshot: SnapshotReader): Promise<ForecastRun[]> =>
   (await newestRuns(snapshot)).filter(({ status }) => status === 'completed');
+
+/** The origin of the run of a row. */
+export const originProperties = {
+  basis: runOrigin.basis,
+  vintage: { ...nullable(runOrigin.vintage), description: runOrigin.vintage.description },
+};
+
+export const originOf = ({ basis, vintage }: ForecastRun) => ({
+  basis: basis ?? 'reconstructed',
+  vintage: vintage ?? null,
+});
 
 /** The envelope of every list. */
 export const listOf = <const S extends JsonSchema>(items: S) => record({ data: { type: 'array', items } });

@@ -150,6 +150,8 @@ export const backtestOf = ({ runs, forecasts, vintage }: BacktestInput): Backtes
 
   const { benchmark: persistence } = scores.benchmarks;
   const targets = rows.map((row) => row.target_period).sort();
+  const published = new Set(runs.filter(({ basis }) => basis === 'published').map(({ id }) => id));
+  const n_published = rows.filter(({ run_id }) => published.has(run_id)).length;
   return {
     as_of: moments.toSorted().at(-1) as string,
     model_version: example.model_version,
@@ -171,6 +173,8 @@ export const backtestOf = ({ runs, forecasts, vintage }: BacktestInput): Backtes
     base_rate_up: rounded(scores.base_rate_up),
     declines: scores.declines,
     declines_called: scores.declines_called,
+    n_published,
+    n_reconstructed: scores.n - n_published,
     brier_score: rounded(scores.brier_score),
     benchmarks: Object.values(scores.benchmarks)
       .toSorted((a, b) => a.mae_pp - b.mae_pp)

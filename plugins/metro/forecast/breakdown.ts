@@ -1,12 +1,12 @@
-/** Scores of past forecasts by year, quarter, grade, signal, state, size of forecast or probability of a decline. */
-import { type Forecast, type ForecastRun, RISK_GRADES, SIGNALS } from '../collections.js';
+/** Scores of past forecasts by year, quarter, grade, signal, state, size, probability of a decline or basis. */
+import { statesOf } from '../areas.js';
+import { BASES, type Forecast, type ForecastRun, RISK_GRADES, SIGNALS } from '../collections.js';
 import { quarterOf } from '../periods.js';
 import { rounded } from '../rounding.js';
 import { type Scorable, type Scores, scorable, scoresOf } from './backtest.js';
 import { HORIZON_QUARTERS } from './model.js';
-import { stateOf } from './panel.js';
 
-export const BREAKDOWN_KEYS = ['year', 'quarter', 'grade', 'signal', 'state', 'size', 'probability'] as const;
+export const BREAKDOWN_KEYS = ['year', 'quarter', 'grade', 'signal', 'state', 'size', 'probability', 'basis'] as const;
 export type BreakdownKey = (typeof BREAKDOWN_KEYS)[number];
 
 /** Sizes of point forecasts by their lower limit in percent. */
@@ -30,10 +30,19 @@ const ORDERS: Readonly<Partial<Record<BreakdownKey, readonly string[]>>> = {
   signal: SIGNALS,
   size: SIZES.map(([name]) => name),
   probability: PROBABILITIES,
+  basis: BASES,
 };
 
-/** The group of a forecast. Undefined if it has none, such as a forecast without a grade. */
-const groupOf = (row: Scorable, by: BreakdownKey, names: ReadonlyMap<string, string>): string | undefined => {
+/** A forecast with the name of its market and the run that made it. */
+interface Named {
+  readonly row: Scorable;
+  /** Undefined for an area that is no market any more. */
+  readonly name: string | undefined;
+  readonly run: ForecastRun | undefined;
+}
+
+/** The group of a forecast, or the groups of all states of its market. Undefined if it has none, such as a grade. */
+const groupOf = ({ row, name, run }: Named, by: BreakdownKey): string | readonly string[] | undefined => {
   switch (by) {
     case 'year':
       return row.target_period.slice(0, 4);
@@ -44,11 +53,13 @@ const groupOf = (row: Scorable, by: BreakdownKey, names: ReadonlyMap<string, str
     case 'signal':
       return row.signal ?? undefined;
     case 'state':
-      return stateOf(names.get(row.cbsa) ?? '') || undefined;
+      return statesOf(name ?? '');
     case 'size':
       return SIZES.findLast(([, from]) => row.point >= from)?.[0];
     case 'probability':
       return PROBABILITIES[Math.min(9, Math.floor(10 * row.decline_probability))];
+    case 'basis':
+      return run?.basis ?? 'reconstructed';
   }
 };
 
@@ -86,7 +97,7 @@ const figuresOf = (group: string, rows: readonly Scorable[]) => {
 export type BacktestGroup = ReturnType<typeof figuresOf>;
 
 /**
- * Groups the scored forecasts of the newest run's model, and sorts the groups.
+ * Groups the scored forecasts of the newest run's model, and sorts the groups. A market in several states counts in each.
  * @param names of the markets by code. A forecast of another area has no state
  */
 export const breakdownOf = (
@@ -96,12 +107,13 @@ export const breakdownOf = (
   by: BreakdownKey,
 ): BacktestGroup[] => {
   const groups = new Map<string, Scorable[]>();
+  const runBy = new Map(runs.map((run) => [run.id, run]));
   for (const row of scorable(runs, forecasts)) {
-    const group = groupOf(row, by, names);
-    if (group === undefined) continue;
-    const rows = groups.get(group);
-    if (rows) rows.push(row);
-    else groups.set(group, [row]);
+    for (const group of [groupOf({ row, name: names.get(row.cbsa), run: runBy.get(row.run_id) }, by) ?? []].flat()) {
+      const rows = groups.get(group);
+      if (rows) rows.push(row);
+      else groups.set(group, [row]);
+    }
   }
   const order = ORDERS[by] ?? [...groups.keys()].sort();
   return order.flatMap((group) => {

@@ -276,8 +276,8 @@ export const withNewestRun = (
   markets: readonly Market[],
   { runs, forecasts }: Pick<Runs, 'runs' | 'forecasts'>,
 ): Market[] => {
-  const newest = runs.findLast(({ status }) => status === 'completed')?.id;
-  const byMarket = new Map(forecasts.filter(({ run_id }) => run_id === newest).map((row) => [row.cbsa, row]));
+  const newest = runs.findLast(({ status }) => status === 'completed');
+  const byMarket = new Map(forecasts.filter(({ run_id }) => run_id === newest?.id).map((row) => [row.cbsa, row]));
   return markets.map((market) => {
     const forecast = byMarket.get(market.cbsa);
     return {
@@ -285,6 +285,12 @@ export const withNewestRun = (
       signal: forecast?.signal ?? null,
       risk_score: forecast?.risk_score ?? null,
       forecast_12m: forecast?.point ?? null,
+      lower_80: forecast?.lower_80 ?? null,
+      upper_80: forecast?.upper_80 ?? null,
+      decline_probability: forecast?.decline_probability ?? null,
+      target_period: forecast?.target_period ?? null,
+      run_id: forecast?.run_id ?? null,
+      basis: forecast ? (newest?.basis ?? 'reconstructed') : null,
     };
   });
 };

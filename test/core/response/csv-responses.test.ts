@@ -66,9 +66,10 @@ describe('lists as CSV', () => {
   it('GET /markets?format=csv has the columns of the schema, the rows of the JSON, and empty cells for null', async () => {
     const { text } = await service.get('/markets?format=csv');
     expect(text.split('\r\n').slice(0, 3)).to.deep.equal([
-      'id,cbsa,name,signal,risk_score,yoy_price,forecast_12m',
-      '1,12060,"Atlanta, GA",expand,A,4.5,5.25',
-      '2,19820,"Detroit, MI",,,-1.25,',
+      'id,cbsa,name,signal,risk_score,yoy_price,forecast_12m,' +
+        'lower_80,upper_80,decline_probability,target_period,run_id,basis',
+      '1,12060,"Atlanta, GA",expand,A,4.5,5.25,1.25,9.25,,2026-10-01,5,reconstructed',
+      '2,19820,"Detroit, MI",,,-1.25,,,,,,,',
     ]);
   });
 
@@ -146,6 +147,7 @@ describe('lists as CSV', () => {
           '/forecast-backtest/breakdown',
           '/markets/{cbsa}/history',
           '/markets/{cbsa}/forecast-track',
+          '/markets/{cbsa}/drivers',
           '/movers',
           '/forecasts',
           '/forecasts/{cbsa}/history',

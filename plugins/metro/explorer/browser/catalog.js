@@ -22,7 +22,7 @@ export const catalog = () => listOf('/series');
 /** @returns {Promise<Named[]>} */
 export const allMarkets = () => listOf('/markets');
 
-/** All markets, and the name of the metro of each division. */
+/** All markets, and the code and name of the metro of each division. */
 export const places = async () => {
   // One request after the other, so that a wrong key causes one error.
   const markets = await allMarkets();
@@ -30,7 +30,8 @@ export const places = async () => {
   const names = new Map(areas.map(({ cbsa, name }) => [cbsa, name]));
   const parents = new Map(
     areas.flatMap(({ cbsa, parent }) =>
-      parent === null ? [] : [/** @type {const} */ ([cbsa, names.get(parent) ?? ''])],
+      // The code of the metro finds its divisions, too.
+      parent === null ? [] : [/** @type {const} */ ([cbsa, `${parent} ${names.get(parent) ?? ''}`])],
     ),
   );
   return { markets, parents };

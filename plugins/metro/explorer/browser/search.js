@@ -173,7 +173,7 @@ const termsOf = (query) => {
 /**
  * @template {{ cbsa: string, name: string }} Row
  * @param {readonly Row[]} rows
- * @param {ReadonlyMap<string, string>} [parents] names of the metros of divisions, by the division's code
+ * @param {ReadonlyMap<string, string>} [parents] codes and names of the metros of divisions, by the division's code
  * @returns {(query: string) => Row[]} the rows that match all of the query, best first
  */
 export const searcher = (rows, parents = new Map()) => {
@@ -202,7 +202,8 @@ export const searcher = (rows, parents = new Map()) => {
     }
     if (forgiving) {
       const like = (/** @type {string[]} */ among) =>
-        term.words.every((one) => among.some((other) => nearly(one, other)));
+        // A code with another digit is another area.
+        term.words.every((one) => !/^\d/.test(one) && among.some((other) => nearly(one, other)));
       if (like(words)) scores.push(2);
       if (like([...parent, ...states.flatMap((state) => wordsOf(STATES.get(state) ?? ''))])) scores.push(1);
     }

@@ -1,7 +1,9 @@
 /** The endpoints of the plugin `forecasts`, over HTTP. */
 import { expect } from 'chai';
 import { rounded } from '../../../../plugins/metro/rounding.js';
-import { ATLANTA, collections, DETROIT, documents, HOUSTON, TUCSON } from '../../../support/fixture.js';
+import { ATLANTA, collections, DETROIT, documents, HOUSTON, manifest, TUCSON } from '../../../support/fixture.js';
+import { memoryDataset } from '../../../support/memory-dataset.js';
+import { otherAdapters, publishTo } from '../../../support/other-adapters.js';
 import { startTestApp, type TestApp } from '../../../support/test-app.js';
 
 describe('plugin forecasts', () => {
@@ -43,7 +45,7 @@ describe('plugin forecasts', () => {
       lower_80: 3.1 - 4,
       upper_80: 7.1,
       basis: 'published',
-      vintage: '2024-09-30',
+      vintage: '2024-11-26',
       run_id: 1,
       signal: 'hold',
       risk_score: 'C',
@@ -78,6 +80,42 @@ describe('plugin forecasts', () => {
     expect([status, json.code]).to.deep.equal([404, 'market_not_found']);
   });
 
+  for (const list of ['forecast-track', 'forecast-history']) {
+    it(`GET /${list}?cbsa= has the rows of these areas, by code, and is a 404 for an unknown code`, async () => {
+      const { data } = (await service.get(`/${list}`)).json;
+      expect((await service.get(`/${list}?cbsa=${HOUSTON},${ATLANTA}`)).json.data).to.deep.equal(data);
+      const ofHouston = data.filter(({ cbsa }: { cbsa: string }) => cbsa === HOUSTON);
+      expect((await service.get(`/${list}?cbsa=${HOUSTON}`)).json.data).to.deep.equal(ofHouston);
+      const since = await service.get(`/${list}?cbsa=${HOUSTON}&since=2026-01-01`);
+      expect(since.json.data).to.have.length(ofHouston.length - 1);
+      expect((await service.get(`/${list}?cbsa=${TUCSON}`)).json.data).to.deep.equal([]);
+      const unknown = await service.get(`/${list}?cbsa=${HOUSTON},99999`);
+      expect([unknown.status, unknown.json.code]).to.deep.equal([404, 'market_not_found']);
+      expect((await service.get(`/${list}?cbsa=1`)).status).to.equal(400);
+    });
+  }
+
+  it('lists the forecasts of a redrawn area, and returns them one by one', async () => {
+    const without = (name: string) => documents[name]!.filter(({ cbsa }) => cbsa !== HOUSTON);
+    const redrawn = { ...documents, markets: without('markets'), hpi: without('hpi') };
+    const other = await startTestApp({ config: { adapter: await otherAdapters['memory']!() } });
+    try {
+      await publishTo(other, memoryDataset(manifest, redrawn));
+      const { data } = (await other.get('/forecast-track')).json;
+      const codes = new Set(data.map(({ cbsa }: { cbsa: string }) => cbsa));
+      expect([...codes]).to.deep.equal([ATLANTA, HOUSTON]);
+      for (const code of codes) {
+        const { json } = await other.get(`/markets/${code}/forecast-track`);
+        const rows = json.data.map((row: object) => ({ cbsa: code, ...row }));
+        expect(rows).to.deep.equal(data.filter(({ cbsa }: { cbsa: string }) => cbsa === code));
+        expect((await other.get(`/forecasts/${code}/history`)).json.data).to.have.length(rows.length);
+      }
+      expect((await other.get(`/markets/${HOUSTON}`)).status).to.equal(404);
+    } finally {
+      await other.close();
+    }
+  });
+
   it('GET /forecasts/1/history is a 400 invalid_parameter', async () => {
     const { status, json } = await service.get('/forecasts/1/history');
     expect([status, json.code]).to.deep.equal([400, 'invalid_parameter']);
@@ -94,14 +132,23 @@ describe('plugin forecasts', () => {
       notes: null,
       horizon_months: 12,
       basis: 'published',
-      vintage: '2024-09-30',
+      vintage: '2024-11-26',
+      data_through: '2024-07-01',
+      computed_at: '2024-11-26T14:00:00Z',
       published_at: '2024-11-26T14:00:00Z',
       rules: { expand_point: 4, expand_lower: 0, contract_point: -1, margin: 1, grades: [0.1, 0.2, 0.35, 0.5] },
       coefficients: [{ name: 'growth_4q', value: 0.5 }],
       signal_change_share: null,
       inputs: [],
     });
-    const unknown = { basis: 'reconstructed', vintage: null, published_at: null, rules: null, coefficients: [] };
+    const unknown = {
+      basis: 'reconstructed',
+      vintage: null,
+      computed_at: null,
+      published_at: null,
+      rules: null,
+      coefficients: [],
+    };
     expect(json.data[2]).to.deep.include(unknown);
   });
 
@@ -198,6 +245,7 @@ describe('plugin forecasts', () => {
     state: ['GA', 'TX'],
     size: ['2 to 4', '6 to 8'],
     probability: ['10 to 20%', '20 to 30%'],
+    basis: ['published'],
   };
   for (const [by, expected] of Object.entries(groups)) {
     it(`GET /forecast-backtest/breakdown?by=${by} has the expected groups`, async () => {

@@ -49,6 +49,12 @@ const MARKET = [
   'risk_score STRING OPTIONAL',
   'yoy_price DOUBLE OPTIONAL',
   'forecast_12m DOUBLE OPTIONAL',
+  'lower_80 DOUBLE OPTIONAL',
+  'upper_80 DOUBLE OPTIONAL',
+  'decline_probability DOUBLE OPTIONAL',
+  'target_period DATE OPTIONAL',
+  'run_id INT64 OPTIONAL',
+  'basis STRING OPTIONAL',
 ];
 
 const LISTS: Readonly<Record<string, readonly string[]>> = {

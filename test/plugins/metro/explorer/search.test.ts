@@ -10,11 +10,19 @@ const areas = [...metroAreas.values()];
 const markets = areas
   .filter(({ divisions }) => divisions.length === 0)
   .map(({ cbsa, name, kind }) => ({ cbsa, name: kind === 'division' ? `${name} (MSAD)` : name }));
-const parents = new Map(areas.flatMap(({ cbsa, parent }) => (parent ? [[cbsa, metroAreas.get(parent)!.name]] : [])));
+const parents = new Map(
+  areas.flatMap(({ cbsa, parent }) => (parent ? [[cbsa, `${parent} ${metroAreas.get(parent)!.name}`]] : [])),
+);
 const find: (query: string) => { cbsa: string; name: string }[] = searcher(markets, parents);
 const first = (query: string) => find(query)[0]?.name;
 
 describe('the explorer’s search', () => {
+  it('finds the divisions of a divided metro by its code', () => {
+    const { divisions } = metroAreas.get('35620')!;
+    expect(find('35620').map(({ cbsa }) => cbsa)).to.have.members([...divisions]);
+    expect(find('35629')).to.deep.equal([]);
+  });
+
   for (const [query, expected] of [
     ['Houston, TX', /^Houston/],
     ['houston tx', /^Houston/],

@@ -7,6 +7,7 @@ import {
   type ScoredForecast,
   scoresOf,
 } from '../../../../plugins/metro/forecast/backtest.js';
+import { breakdownOf } from '../../../../plugins/metro/forecast/breakdown.js';
 
 const run = (id: number, run_at: string, status: ForecastRun['status'] = 'completed'): ForecastRun => ({
   id,
@@ -80,6 +81,8 @@ describe('backtestOf(input)', () => {
       realized_vintage: '2021-06-30',
       base_rate_up: 0.6667,
       declines: 1,
+      n_published: 0,
+      n_reconstructed: 3,
       declines_called: 0,
       brier_score: 0.25,
       // Errors of 0, -4 and 3, then 1, -3 and 4.
@@ -89,6 +92,28 @@ describe('backtestOf(input)', () => {
         { name: 'persistence', mae_pp: 3, direction_hit_rate: 0.6667, skill_mae: 0.1111 },
       ],
     });
+  });
+
+  it('counts the forecasts of published and of reconstructed runs, which the breakdown scores separately', () => {
+    const mixed = runs.map((one) => (one.id === 2 ? { ...one, basis: 'published' as const } : one));
+    expect(backtestOf({ ...input, runs: mixed })).to.include({ n: 3, n_published: 1, n_reconstructed: 2 });
+    const groups = breakdownOf(mixed, forecasts, new Map(), 'basis');
+    expect(groups.map(({ group, n, mae_pp }) => [group, n, mae_pp])).to.deep.equal([
+      ['published', 1, 4],
+      ['reconstructed', 2, 2],
+    ]);
+  });
+
+  it('counts a market in each of its states, as the filter `state` does', () => {
+    const names = new Map([
+      ['10000', 'New York-Jersey City, NY-NJ (MSAD)'],
+      ['10001', 'Trenton-Princeton, NJ'],
+    ]);
+    const groups = breakdownOf(runs, forecasts, names, 'state');
+    expect(groups.map(({ group, n }) => [group, n])).to.deep.equal([
+      ['NJ', 3],
+      ['NY', 2],
+    ]);
   });
 
   it('is undefined if the completed runs span less than 12 months', () => {

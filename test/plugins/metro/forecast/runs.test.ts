@@ -223,6 +223,14 @@ describe('makeRuns(input)', () => {
 });
 
 describe('withNewestRun(markets, runs)', () => {
+  const none = {
+    lower_80: null,
+    upper_80: null,
+    decline_probability: null,
+    target_period: null,
+    run_id: null,
+    basis: null,
+  };
   const market = (cbsa: string): Market => ({
     id: 1,
     cbsa,
@@ -236,8 +244,19 @@ describe('withNewestRun(markets, runs)', () => {
   it('gives each market its row of the newest run, and null to a market without one', () => {
     const newest = rowsOf('10003').at(-1) as Forecast;
     expect(withNewestRun([market('10003'), market('99999')], made)).to.deep.equal([
-      { ...market('10003'), signal: newest.signal, risk_score: newest.risk_score, forecast_12m: newest.point },
-      { ...market('99999'), signal: null, risk_score: null, forecast_12m: null },
+      {
+        ...market('10003'),
+        signal: newest.signal,
+        risk_score: newest.risk_score,
+        forecast_12m: newest.point,
+        lower_80: newest.lower_80,
+        upper_80: newest.upper_80,
+        decline_probability: newest.decline_probability,
+        target_period: '2015-10-01',
+        run_id: 20144,
+        basis: 'published',
+      },
+      { ...market('99999'), signal: null, risk_score: null, forecast_12m: null, ...none },
     ]);
   });
 });

@@ -52,6 +52,19 @@ const load = async (directory: string) => {
   return { manifest, rows };
 };
 
+/** A market without a forecast. */
+const unscored = {
+  signal: null,
+  risk_score: null,
+  forecast_12m: null,
+  lower_80: null,
+  upper_80: null,
+  decline_probability: null,
+  target_period: null,
+  run_id: null,
+  basis: null,
+};
+
 describe('plugins/metro/import', () => {
   let folder: string;
   let to: string;
@@ -77,19 +90,15 @@ describe('plugins/metro/import', () => {
         id: 10180,
         cbsa: '10180',
         name: 'Abilene, TX',
-        signal: null,
-        risk_score: null,
         yoy_price: 10,
-        forecast_12m: null,
+        ...unscored,
       },
       {
         id: 11244,
         cbsa: '11244',
         name: 'Anaheim, CA (MSAD)',
-        signal: null,
-        risk_score: null,
         yoy_price: null,
-        forecast_12m: null,
+        ...unscored,
       },
     ]);
     expect(rows['hpi']?.slice(0, 4)).to.deep.equal([

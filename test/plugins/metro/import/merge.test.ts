@@ -75,6 +75,19 @@ const merged = async (...args: Parameters<typeof merge>) => {
   return { sources: sources.map(({ id }) => id), droppedMarkets, read };
 };
 
+/** A market without a forecast. */
+const unscored = {
+  signal: null,
+  risk_score: null,
+  forecast_12m: null,
+  lower_80: null,
+  upper_80: null,
+  decline_probability: null,
+  target_period: null,
+  run_id: null,
+  basis: null,
+};
+
 describe('plugins/metro/import/merge', () => {
   it('replaces markets, history and everything computed from the old index', async () => {
     const index = [area('10000', 100, 101, 102, 103, 110), area('30000', 100, 101)];
@@ -84,19 +97,15 @@ describe('plugins/metro/import/merge', () => {
         id: 10000,
         cbsa: '10000',
         name: 'Area 10000',
-        signal: null,
-        risk_score: null,
         yoy_price: 10,
-        forecast_12m: null,
+        ...unscored,
       },
       {
         id: 30000,
         cbsa: '30000',
         name: 'Area 30000',
-        signal: null,
-        risk_score: null,
         yoy_price: null,
-        forecast_12m: null,
+        ...unscored,
       },
     ]);
     expect(read['hpi']).to.have.length(7);

@@ -57,7 +57,8 @@ const gradeTable = (grades) => {
 const stateTable = (states) => [
   h('h2', {}, 'Best and worst states'),
   dataTable({
-    caption: 'Mean absolute error by the first state in a market’s name. The mark is the error of persistence.',
+    caption:
+      'Mean absolute error by state. A market in several states counts in each. The mark is the error of persistence.',
     rows: states,
     sort: '-error',
     columns: [column('State', ({ group }) => STATES.get(group) ?? group), ...errorColumns(states), FORECASTS],

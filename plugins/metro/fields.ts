@@ -1,0 +1,120 @@
+/** Schemas of fields that collections and responses share. */
+import { type FromSchema, schemas } from 'metro-forecast-api/plugin';
+import { forecastMeaning, gradeMeaning, lowerMeaning, signalMeaning } from './forecast/default-rules.js';
+
+const { date, dateTime, nullable, record, text } = schemas;
+
+export { date, dateTime, nullable, record, text };
+
+export const SIGNALS = ['expand', 'hold', 'contract'] as const;
+export type Signal = (typeof SIGNALS)[number];
+
+export const RISK_GRADES = ['A', 'B', 'C', 'D', 'F'] as const;
+export type RiskGrade = (typeof RISK_GRADES)[number];
+
+/** Whether a run was published at its time, or computed later. */
+export const BASES = ['published', 'reconstructed'] as const;
+export type Basis = (typeof BASES)[number];
+
+/** The series of the indexes of all metros. Its values are in the collection `hpi`. */
+export const METRO_HPI = 'metro_hpi';
+
+// Building blocks of the schemas below; routes use them too.
+export const cbsa = { type: 'string', pattern: '^\\d{5}$', description: 'Core-based statistical area code.' } as const;
+export const percent = { type: 'number', description: 'In percent.' } as const;
+export const rate = { type: 'number', minimum: 0, maximum: 1, description: 'A fraction from 0 to 1.' } as const;
+export const standardError = {
+  type: 'number',
+  minimum: 0,
+  description: 'Standard error of `value`, as published.',
+} as const;
+export const count = { type: 'integer', minimum: 1 } as const;
+export const tally = { type: 'integer', minimum: 0 } as const;
+export const size = { type: 'number', minimum: 0, description: 'In percentage points.' } as const;
+export const signal = { type: ['string', 'null'], enum: [...SIGNALS, null], description: signalMeaning } as const;
+export const riskScore = { type: ['string', 'null'], enum: [...RISK_GRADES, null], description: gradeMeaning } as const;
+export const forecast12m = { ...percent, description: forecastMeaning } as const;
+export const lower80 = { ...percent, description: lowerMeaning } as const;
+export const upper80 = { ...percent, description: 'Upper bound of the 80% interval, in percent.' } as const;
+
+export const declineProbability = {
+  ...nullable(rate),
+  description: 'Probability of a decline that `risk_score` grades.',
+} as const;
+export const targetPeriod = {
+  ...date,
+  description: 'First day of the quarter whose 12-month change is forecast.',
+} as const;
+
+export const runAt = {
+  ...dateTime,
+  description: 'Time that the run represents: when the index of its quarter became known. Runs are ordered by it.',
+} as const;
+
+/** The points of the benchmarks from the same data. */
+export const benchmarkPoints = {
+  benchmark: { ...nullable(percent), description: 'Point of persistence: the last 12-month change, in percent.' },
+  ar1_nation: {
+    ...nullable(percent),
+    description: "Point of a first-order autoregression on the market's growth and the nation's, in percent.",
+  },
+  shrunk_mean: {
+    ...nullable(percent),
+    description:
+      "0.5 of the market's last 12-month growth, 0.3 of the nation's and 0.2 of the mean of all quarters, in percent.",
+  },
+} as const;
+
+/** The origin of a run. */
+export const runOrigin = {
+  basis: {
+    type: 'string',
+    enum: BASES,
+    description:
+      '`published`: computed and served before the index of the next quarter was released. `reconstructed`: computed later, from data of `vintage` up to the quarter of the run.',
+  },
+  vintage: { ...date, description: 'A day on which the data of the run was available.' },
+  data_through: { ...date, description: 'First day of the last quarter of the index that the run uses.' },
+  computed_at: { ...dateTime, description: 'Time at which the run was computed.' },
+  published_at: { ...dateTime, description: 'Time of the first publication.' },
+} as const;
+
+/** The rules of signals and grades that a run was made with: see `plugins/metro/forecast/rules.ts`. */
+export const runRules = record({
+  expand_point: { ...percent, description: 'Lowest `point` of the signal `expand`, in percent.' },
+  expand_lower: { ...percent, description: '`lower_80` must be above this for `expand`, in percent.' },
+  contract_point: { ...percent, description: 'A `point` below this is the signal `contract`, in percent.' },
+  margin: {
+    type: 'number',
+    minimum: 0,
+    description:
+      'A market keeps the signal of its previous run while a forecast within this many percentage points has that signal.',
+  },
+  grades: {
+    type: 'array',
+    items: rate,
+    minItems: 4,
+    maxItems: 4,
+    description: 'Probabilities of a decline below which the grade is A, B, C and D; F from the last value on.',
+  },
+});
+
+export const coefficients = {
+  type: 'array',
+  items: record({ name: text, value: { type: 'number' } }),
+  description: 'Coefficients that the run estimated.',
+} as const;
+
+export const inputs = {
+  type: 'array',
+  items: record({ name: text, mean_contribution_pp: { type: 'number' } }),
+  description:
+    'Inputs of the model, in the order of `contributions`, with their mean contribution to the points in percentage points.',
+} as const;
+
+export const signalChangeShare = {
+  ...rate,
+  description: 'Share of the markets whose signal differs from that of the previous quarter.',
+} as const;
+
+export type RunRules = FromSchema<typeof runRules>;
