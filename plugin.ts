@@ -3,7 +3,6 @@ export type { Cadence, Collection, Document, Manifest, Source } from './core/con
 export type { FromSchema, JsonSchema } from './core/contracts/json-schema.js';
 export type { FinishedRequest, ObserverContext, RequestObserver, TraceParent } from './core/contracts/observer.js';
 export {
-  type CallerAccount,
   type CallerKey,
   type ComponentState,
   collection,
@@ -17,17 +16,14 @@ export {
   type Plugin,
   type PluginContext,
   type PublishedVersion,
-  type QueryOf,
   type Route,
-  type ServiceRequest,
   type ServiceRoute,
   type ServiceState,
   type SnapshotReader,
   type StatusComponent,
-  type StreamedList,
   serviceRoute,
 } from './core/contracts/plugin.js';
-export type { Clock, Health, Logger } from './core/contracts/runtime.js';
+export type { Health, Logger } from './core/contracts/runtime.js';
 export { conventions, type InterfaceChange, type ServiceInfo } from './core/contracts/service.js';
 export type { Scalar } from './core/contracts/storage.js';
 export { type Condition, conditionsOf, filterColumns } from './core/data/conditions.js';
@@ -56,4 +52,4 @@ export { findPage, type Selection, selectPage } from './core/routes/selection.js
 export { packageVersion as version } from './core/util/package.js';
 export { nearest } from './core/validation/nearest.js';
 export * as schemas from './core/validation/schemas.js';
-export { guidePage, type Page, pageMount } from './plugins/pages/page-mount.js';
+export { guidePage, pageMount } from './plugins/pages/page-mount.js';

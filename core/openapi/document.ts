@@ -4,13 +4,14 @@ import type { Tier, Tiers } from '../config/tiers.js';
 import type { JsonSchema } from '../contracts/json-schema.js';
 import type { Plugin, Route } from '../contracts/plugin.js';
 import type { InterfaceChange, ServiceInfo } from '../contracts/service.js';
+import { type HeaderName, responseHeaders } from '../headers.js';
 import { includes } from '../pipeline/authorize.js';
 import type { RegisteredRoute, Registry } from '../registry/register-plugins.js';
 import { declaredHeaders, isLimited, isShared, listColumns, needsKey } from '../registry/route-defaults.js';
 import { READ_METHODS } from '../response/headers.js';
 import { routeFormats } from '../response/route-formats.js';
 import { parametersOf } from './parameters.js';
-import { errorResponses, errorSchema, type HeaderName, headerComponents, headerReferences } from './responses.js';
+import { errorResponses, errorSchema, headerReferences } from './responses.js';
 
 const SECURITY_SCHEME = 'ApiKey';
 
@@ -55,7 +56,7 @@ export const openApiDocument = (
         },
       },
       schemas: schemas.all(),
-      headers: headerComponents,
+      headers: responseHeaders,
       responses: failures.components,
     },
   };

@@ -1,6 +1,7 @@
 /** Checks the declaration of a route, and its links to other routes. */
 import type { JsonSchema } from '../contracts/json-schema.js';
 import type { Parameter, Route } from '../contracts/plugin.js';
+import { isFrameworkHeader } from '../headers.js';
 import { compileSchema } from '../validation/compile-schema.js';
 import { isObject } from '../validation/json.js';
 import { pointerPath, valueAt } from '../validation/path.js';
@@ -54,10 +55,6 @@ const ERROR: Members = { code: 'string', status: 'number', sentence: 'string', w
 const RESPONSE: Members = { description: 'string', schema: 'object', headers: 'object?' };
 const HEADER: Members = { description: 'string', example: 'string' };
 
-/** Headers of the framework, of the connection or of a single caller, which handlers cannot set. */
-const OWN_HEADERS =
-  /^(access-control-.*|age|allow|cache-control|connection|content-.*|cross-origin-.*|date|etag|keep-alive|last-modified|ratelimit.*|referrer-policy|retry-after|set-cookie|snapshot-version|trailer|transfer-encoding|upgrade|vary|www-authenticate|x-content-type-options|x-request-id)$/i;
-
 /** The names in braces. */
 const templateParameters = (path: string): string[] => [...path.matchAll(/\{([^}]+)\}/g)].map((m) => m[1]!);
 
@@ -108,7 +105,7 @@ export const routeErrors = (route: Route): string[] => {
   for (const [name, header] of Object.entries(declaredHeaders(route))) {
     const at = `response header "${name}"`;
     if (!/^[A-Za-z][A-Za-z0-9-]*$/.test(name)) report(`${at} must be a name like Link`);
-    else if (OWN_HEADERS.test(name)) report(`${at} is one that the framework sends`);
+    else if (isFrameworkHeader(name)) report(`${at} is one that the framework sends`);
     members(header ?? {}, HEADER, `${at}: `);
   }
   if (route.kind === 'data' && route.columns && !listColumns(route)) {

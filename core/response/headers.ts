@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import type { Config } from '../config/schema.js';
 import { type Decision, type QuotaState, WINDOW_MS } from '../contracts/limiter.js';
+import { exposedHeaders } from '../headers.js';
 
 const LAST_THREE = Array.from({ length: 1000 }, (_, i) => String(i).padStart(3, '0'));
 
@@ -44,19 +45,6 @@ export const newRequestId = (): string => `${processId}-${(++count).toString(36)
 
 /** The value of `Allow` for an endpoint with these methods. */
 export const allowOf = (methods: readonly string[]): string => [...methods, 'OPTIONS'].join(', ');
-
-/** Response headers that pages of other origins may read. */
-const EXPOSED: readonly string[] = [
-  'Age',
-  'ETag',
-  'Last-Modified',
-  'RateLimit',
-  'RateLimit-Policy',
-  'Retry-After',
-  'Snapshot-Version',
-  'WWW-Authenticate',
-  'X-Request-Id',
-];
 
 /** Request headers that pages of other origins may send to every endpoint. */
 const ACCEPTED: readonly string[] = [
@@ -134,7 +122,7 @@ const readableBy = (
   const shared = {
     ...FIXED,
     'Cross-Origin-Resource-Policy': 'cross-origin',
-    'Access-Control-Expose-Headers': [...new Set([...EXPOSED, ...declared])].sort().join(', '),
+    'Access-Control-Expose-Headers': [...new Set([...exposedHeaders, ...declared])].sort().join(', '),
   };
   if (cors.origin === '*') {
     const open = linesOf({ ...shared, 'Access-Control-Allow-Origin': '*' });

@@ -28,6 +28,7 @@ const LAYERS = [
   'util',
   'contracts',
   'errors.ts',
+  'headers.ts',
 ] as const;
 
 const root = join(packageRoot, 'core');

@@ -15,7 +15,7 @@ import counties from './counties.json' with { type: 'json' };
 type Atlas = Topology<{ counties: GeometryCollection; states: GeometryCollection; nation: GeometryCollection }>;
 
 /** The content of `map.json`. Coordinates are whole numbers from 0 to `size`. */
-export interface MetroMap {
+export interface Outlines {
   readonly size: readonly [width: number, height: number];
   /** Outline of the nation. */
   readonly land: string;
@@ -86,7 +86,7 @@ export const countiesByArea: ReadonlyMap<string, readonly string[]> = new Map(
   Object.entries(counties).map(([cbsa, states]) => [cbsa, states.split(' ').flatMap(countyCodes)]),
 );
 
-export const drawMap = async (): Promise<MetroMap> => {
+export const buildOutlines = async (): Promise<Outlines> => {
   const file = createRequire(import.meta.url).resolve('us-atlas/counties-albers-10m.json');
   const atlas = JSON.parse(await readFile(file, 'utf8')) as Atlas;
   const plain = simplify(presimplify(atlas), DETAIL) as Atlas;

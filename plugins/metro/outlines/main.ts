@@ -1,8 +1,8 @@
 /** `npm run map`: writes the outlines that the explorer serves. */
 import { writeFile } from 'node:fs/promises';
-import { drawMap } from './draw-map.js';
+import { buildOutlines } from './outlines.js';
 
-const map = await drawMap();
+const map = await buildOutlines();
 await writeFile('plugins/metro/explorer/browser/map.json', `${JSON.stringify(map)}\n`);
 const points = Object.values(map.areas).filter(([outline]) => outline === '').length;
 console.log(`${Object.keys(map.areas).length} areas, ${points} of them points.`);

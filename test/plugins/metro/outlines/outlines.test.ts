@@ -4,20 +4,20 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { packageRoot } from '../../../../core/util/package.js';
 import { metroAreas } from '../../../../plugins/metro/areas.js';
-import { countiesByArea, drawMap, type MetroMap } from '../../../../plugins/metro/map/draw-map.js';
+import { buildOutlines, countiesByArea, type Outlines } from '../../../../plugins/metro/outlines/outlines.js';
 
 const CONNECTICUT = ['14860', '25540', '35300', '35980', '47930'];
 
 describe('the explorer’s map', () => {
   let served: string;
-  let map: MetroMap;
+  let map: Outlines;
   before(async () => {
     served = await readFile(join(packageRoot, 'plugins/metro/explorer/browser/map.json'), 'utf8');
     map = JSON.parse(served);
   });
 
   it('equals the output of `npm run map`, in less than 150 kB', async () => {
-    expect(served === `${JSON.stringify(await drawMap())}\n`, 'run `npm run map`').to.equal(true);
+    expect(served === `${JSON.stringify(await buildOutlines())}\n`, 'run `npm run map`').to.equal(true);
     expect(served.length).to.be.below(150_000);
   });
 
