@@ -121,6 +121,12 @@ class SqliteAdapter implements StorageAdapter {
     await this.#tracked(publish(this.#path, this.#context, dataset, { ...options, signal, poll }));
   }
 
+  async checkIntegrity(full: boolean): Promise<readonly string[]> {
+    const check = full ? 'integrity_check' : 'quick_check';
+    const rows = await this.#write((connection) => connection.rows(`PRAGMA ${check}`));
+    return rows.map(([error]) => String(error)).filter((error) => error !== 'ok');
+  }
+
   #snapshotOf({ reader, move }: Served): Snapshot {
     reader.holds++;
     return new SqliteSnapshot(reader, move.publishedAt, this.#assertOpen);

@@ -19,11 +19,15 @@ const line = ({ check, state, message, advice }: Finding): string =>
     ...(advice ?? []).map((text) => `${' '.repeat(24)}-> ${text}`),
   ].join('\n');
 
-const examine = async ({ config, json }: CommonOptions): Promise<boolean> => {
+interface Options extends CommonOptions {
+  readonly integrity?: boolean;
+}
+
+const examine = async ({ config, json, integrity = false }: Options): Promise<boolean> => {
   const found: Finding[] = [];
   await withProgress(async (progress) => {
     const onRows = (rows: number) => progress.update('checking the dataset', rows);
-    for await (const finding of findings(config, process.env, onRows)) {
+    for await (const finding of findings(config, process.env, { onRows, integrity })) {
       progress.finish();
       found.push(finding);
       if (!json) print(line(finding));
@@ -38,8 +42,9 @@ export const register = (program: Command): void => {
   program
     .command('doctor')
     .description(
-      'check Node, the configuration, file permissions, storage, every row of the dataset, keys, Redis and the port',
+      'check Node, the configuration, file permissions, storage and its files, every row of the dataset, keys, Redis and the port',
     )
+    .option('--integrity', 'also compare every index of a database file with its rows (adapter "sqlite")')
     .option('--json', 'print the findings as JSON for machines')
     .addHelpText(
       'after',
@@ -54,6 +59,6 @@ Examples:
 Exit codes: 0 no check failed, 1 a check failed, 2 wrong usage.`,
     )
     .action(async (_: unknown, command: Command) => {
-      if (!(await examine(command.optsWithGlobals<CommonOptions>()))) process.exitCode = 1;
+      if (!(await examine(command.optsWithGlobals<Options>()))) process.exitCode = 1;
     });
 };

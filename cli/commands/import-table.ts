@@ -2,7 +2,7 @@
 import { createWriteStream } from 'node:fs';
 import { copyFile, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Collection } from '../../core/contracts/dataset.js';
@@ -23,6 +23,7 @@ import { loadConfig, loadModules } from '../../product.js';
 import { createdOption } from '../options.js';
 import { count, print, table, toJson } from '../output.js';
 import { withProgress } from '../progress.js';
+import { isDatabase, withTarget } from '../table-database.js';
 
 interface Options {
   readonly collection?: string;
@@ -194,7 +195,8 @@ const report = ({ columns, rowCount, found, notes }: ReadTable, written: Written
     keyLine(written, options),
     ...notes.map((note) => `Note: ${note}`),
     'To correct a guess, use --type COLUMN=TYPE. To serve the table, use the plugin "tables":',
-    `  "plugins": [${JSON.stringify({ use: 'tables', options: { path: to } })}]`,
+    `  "plugins": [${JSON.stringify({ use: 'tables', options: { path: isDatabase(to) ? dirname(to) : to } })}]`,
+    ...(isDatabase(to) ? [`  "adapter": ${JSON.stringify({ use: 'sqlite', options: { path: to } })}`] : []),
   ].join('\n');
 };
 
@@ -212,34 +214,29 @@ const SHOWS_PROGRESS = 200_000;
 const run = async (source: string, options: Options): Promise<void> => {
   const name = options.collection ?? collectionName(source);
   const old = await openOld(options.to);
-  await withFile(source, (path) =>
-    withProgress(async (progress) => {
-      const imported = await read(path, source, name, options);
-      const written = await writeTable(imported, {
-        directory: options.to,
-        name,
-        created: options.created ?? new Date(),
-        sources: old?.dataset.manifest.sources ?? [],
-        check: (collection) => assertServable(collection, options.to),
-        onWrite: (rows) => {
+  await withTarget(options.to, ({ directory, folder, publish }) =>
+    withFile(source, (path) =>
+      withProgress(async (progress) => {
+        const imported = await read(path, source, name, options);
+        const onWrite = (rows: number) => {
           if (imported.rowCount > SHOWS_PROGRESS) progress.update(`writing ${name}`, rows, imported.rowCount);
-        },
-      });
-      progress.finish();
-      const { columns, rowCount: rows, found, notes } = imported;
-      const { version, key } = written;
-      const result = {
-        directory: options.to,
-        version,
-        collection: name,
-        rows,
-        key: key.columns,
-        found,
-        notes,
-        columns,
-      };
-      print(options.json ? toJson(result) : report(imported, written, options));
-    }),
+        };
+        const table = await writeTable(imported, {
+          directory,
+          name,
+          created: options.created ?? new Date(),
+          sources: old?.dataset.manifest.sources ?? [],
+          check: (collection) => assertServable(collection, folder),
+          onWrite,
+        });
+        const written = { ...table, version: await publish(table.collection, table.version, onWrite) };
+        progress.finish();
+        const { columns, rowCount: rows, found, notes } = imported;
+        const { version, key } = written;
+        const result = { directory: folder, version, collection: name, rows, key: key.columns, found, notes, columns };
+        print(options.json ? toJson(result) : report(imported, written, options));
+      }),
+    ),
   );
 };
 
@@ -259,7 +256,7 @@ export const register = (program: Command): void => {
       'the columns that identify a row, separated by commas, or row for its number (default: found in the data)',
       list,
     )
-    .option('--to <dir>', 'the dataset directory; created if it does not exist', 'dataset')
+    .option('--to <path>', 'the dataset directory, or a database file such as data.db; created if missing', 'dataset')
     .option('--sort <columns>', 'columns to sort and filter by, in addition to the key, separated by commas', list, [])
     .option('--type <column=type>', `the type of a column: ${COLUMN_TYPES.join(', ')}`, parseType, new Map())
     .option('--name <heading=name>', 'the name of a column, such as "Size (cm)=size_cm"', parseColumnName, new Map())

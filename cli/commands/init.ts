@@ -12,6 +12,7 @@ import { OperatorError } from '../../core/errors.js';
 import { fileErrorReason } from '../../core/util/error-reason.js';
 import { packageName, packageRoot } from '../../core/util/package.js';
 import { plugins as builtins } from '../../product.js';
+import { sqliteAdvice } from '../large-dataset.js';
 import { commandLine } from '../options.js';
 import { print, toJson } from '../output.js';
 import { EXIT_CODES } from '../report.js';
@@ -80,10 +81,15 @@ const schemaReference = async (folder: string): Promise<string | undefined> => {
   return path && !path.startsWith('.') ? `./${path}` : path;
 };
 
+const rowsOf = ({ manifest }: OpenedDirectory): number =>
+  Object.values(manifest.collections).reduce((sum, { rows = 0 }) => sum + rows, 0);
+
 const writeStarter = async (file: string, { dataset }: { dataset: string }): Promise<void> => {
   const path = resolve(file);
   const data = resolve(dirname(path), dataset);
-  const fitting = existsSync(join(data, MANIFEST_FILE)) ? await fittingPlugins(await openDirectory(data)) : undefined;
+  const opened = existsSync(join(data, MANIFEST_FILE)) ? await openDirectory(data) : undefined;
+  const fitting = opened && (await fittingPlugins(opened));
+  const advice = sqliteAdvice(opened ? rowsOf(opened) : 0);
   const tables = fitting && hasDeclarations(data) ? readDeclarations(data).map(({ name }) => name) : [];
   const embedded = JSON.parse(await readFile(join(packageRoot, 'config/default.json'), 'utf8'));
   const $schema = await schemaReference(dirname(path));
@@ -118,6 +124,7 @@ const writeStarter = async (file: string, { dataset }: { dataset: string }): Pro
         : []),
       `  ${commandLine(file, 'keys', 'create', '--name', 'NAME')}`,
       `  ${commandLine(file, 'start')}`,
+      ...(advice ? [advice] : []),
       ...($schema ? [] : ['For editors: metro-forecast config --schema > schema.json, and "$schema": "./schema.json"']),
     ].join('\n'),
   );

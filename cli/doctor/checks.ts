@@ -10,7 +10,7 @@ import { type CheckContext, type Finding, failed, failure, type OnRows, ok, warn
 import { checkKeys } from './keys.js';
 import { checkPorts } from './port.js';
 import { checkRedis } from './redis.js';
-import { checkDatasetRows, checkStorage } from './storage.js';
+import { checkDatasetRows, checkIntegrity, checkStorage } from './storage.js';
 
 /** Checks the version of Node. @param version as in `process.versions.node` */
 export const checkNode = (version: string): Finding => {
@@ -29,8 +29,18 @@ const checkPermissions = async ({ loaded, modules }: CheckContext, env: Environm
   return warning('permissions', 'other users can read or change files that the service trusts', ...sentences);
 };
 
+interface DoctorOptions {
+  readonly onRows: OnRows;
+  /** Whether to compare the indexes of a database file with its rows. */
+  readonly integrity: boolean;
+}
+
 /** @param path of the configuration, relative to the working directory */
-export async function* findings(path: string | undefined, env: Environment, onRows: OnRows): AsyncGenerator<Finding> {
+export async function* findings(
+  path: string | undefined,
+  env: Environment,
+  { onRows, integrity }: DoctorOptions,
+): AsyncGenerator<Finding> {
   // The variable may be set for this command only, so commands in advice name the file.
   const command = (...words: string[]) => commandLine(path ?? (env['METRO_CONFIG'] || undefined), ...words);
   yield checkNode(process.versions.node);
@@ -55,6 +65,7 @@ export async function* findings(path: string | undefined, env: Environment, onRo
   const storage = await checkStorage(service);
   try {
     yield storage.finding;
+    yield* checkIntegrity(service, storage.readable, integrity);
     yield storage.readable
       ? await checkDatasetRows(service, onRows)
       : { check: 'dataset', state: 'skipped', message: 'needs readable storage' };

@@ -7,8 +7,9 @@ import type { Dataset, Snapshot, StorageAdapter } from '../../core/contracts/sto
 import { MANIFEST_FILE } from '../../core/data/manifest.js';
 import { checkDataset } from '../../core/data/validate.js';
 import { firstLines, StorageError } from '../../core/errors.js';
+import { sqliteAdvice } from '../large-dataset.js';
 import { count } from '../output.js';
-import { type CheckContext, type Finding, failed, failure, type OnRows, ok } from './finding.js';
+import { type CheckContext, type Finding, failed, failure, type OnRows, ok, warning } from './finding.js';
 
 const MAX_ERRORS = 10;
 
@@ -32,10 +33,14 @@ const directoryOf = ({ loaded: { config, folder } }: CheckContext): string | und
 const openingFailure = (error: unknown, service: CheckContext): Finding => {
   const { options } = service.loaded.config.adapter;
   const directory = directoryOf(service);
-  if (directory !== undefined && !existsSync(join(directory, MANIFEST_FILE))) {
+  const isFile = service.loaded.config.adapter.use === 'sqlite';
+  if (directory !== undefined && !isFile && !existsSync(join(directory, MANIFEST_FILE))) {
     const fill = service.command('import', 'SOURCE...', '--to', directory);
     const advice = `There is no dataset in ${directory}. Check adapter.options.path of the configuration, or create one: ${fill} or ${service.command('publish', 'DIR')}`;
     return failure('storage', error, [advice]);
+  }
+  if (directory !== undefined && isFile && !existsSync(directory)) {
+    return failure('storage', error, [`To create it: ${service.command('publish', 'DIR')}`]);
   }
   if (!(error instanceof StorageError) || error.code !== 'invalid_dataset') {
     return failure('storage', error, 'uri' in options ? ['Check adapter.options.uri of the configuration.'] : []);
@@ -72,6 +77,32 @@ export const checkStorage = async (service: CheckContext): Promise<StorageFindin
   }
 };
 
+/**
+ * Checks the files of an adapter that supports it.
+ * @param full whether to compare indexes with rows
+ */
+export async function* checkIntegrity(
+  { container }: CheckContext,
+  readable: boolean,
+  full: boolean,
+): AsyncGenerator<Finding> {
+  const adapter = resolve(container, 'adapter');
+  if (!readable || !adapter.checkIntegrity) return;
+  try {
+    const errors = await adapter.checkIntegrity(full);
+    yield errors.length === 0
+      ? ok('integrity', full ? 'the file and its indexes are intact' : 'the file is intact')
+      : failed(
+          'integrity',
+          `the file is damaged; errors: ${errors.length}`,
+          ...firstLines(errors, MAX_ERRORS),
+          'Restore the file from a backup, or publish into a new one.',
+        );
+  } catch (error) {
+    yield failure('integrity', error);
+  }
+}
+
 /** The current version in storage, read back as a dataset. */
 const datasetOf = (snapshot: Snapshot, { modules }: CheckContext): Dataset => ({
   manifest: snapshot.manifest,
@@ -93,7 +124,8 @@ export const checkDatasetRows = async (service: CheckContext, onRows: OnRows): P
       },
     });
     const message = `${collections.size} collections, ${count.format(total())} rows`;
-    if (errors.total === 0) return ok('dataset', message);
+    const advised = service.loaded.config.adapter.use === 'json' ? sqliteAdvice(total()) : undefined;
+    if (errors.total === 0) return advised ? warning('dataset', message, advised) : ok('dataset', message);
     const advice = `Publish a valid dataset: ${service.command('validate', 'DIR')}`;
     return failed('dataset', `${message}; errors: ${errors.total}`, ...errors.lines(), advice);
   } catch (error) {

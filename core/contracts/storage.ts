@@ -80,6 +80,11 @@ export interface StorageAdapter {
    * with `invalid_dataset`, `publish` replaces the invalid dataset.
    */
   publish?(dataset: Dataset, options?: PublishOptions): Promise<void>;
+  /**
+   * Checks the structure of the stored files, for `doctor`. Resolves with one sentence per error.
+   * @param full also compares each index with its rows, which takes longer
+   */
+  checkIntegrity?(full: boolean): Promise<readonly string[]>;
   /** With the capability `versions`. */
   readonly versions?: Versions;
   /** With the capability `audit`. */

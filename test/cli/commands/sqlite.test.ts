@@ -1,0 +1,167 @@
+/** Commands with a database file: `import-table --to data.db`, `doctor` and `keys`. */
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import Database from 'libsql';
+import { find, withSnapshot } from '../../../adapters/conformance/instance.js';
+import sqlite from '../../../adapters/sqlite/index.js';
+import { register as registerDoctor } from '../../../cli/commands/doctor.js';
+import { register as registerImport } from '../../../cli/commands/import-table.js';
+import { register as registerKeys } from '../../../cli/commands/keys.js';
+import { sqliteAdvice } from '../../../cli/large-dataset.js';
+import { readDeclarations } from '../../../core/data/declarations.js';
+import { contextIn } from '../../adapters/sqlite-store.js';
+import { expecting, runCommand } from '../../support/run-command.js';
+
+interface Finding {
+  readonly check: string;
+  readonly state: string;
+  readonly message: string;
+  readonly advice?: readonly string[];
+}
+
+describe('commands with a database file', () => {
+  let folder: string;
+  const at = (name: string): string => join(folder, name);
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'sqlite-commands-'));
+    await writeFile(at('permits.csv'), 'no,city\n1,Oslo\n2,Bergen\n3,Oslo\n');
+    await writeFile(at('areas.csv'), 'code,name\na,Alpha\nb,Beta\n');
+  });
+  afterEach(() => rm(folder, { recursive: true }));
+
+  const { done, refused } = expecting((file, ...options) =>
+    runCommand(registerImport, ['import-table', at(file as string), '--to', at('service/data.db'), ...options]),
+  );
+
+  /** The rows of each declared table in the current version. */
+  const tables = async () => {
+    const declared = readDeclarations(at('service'));
+    const context = contextIn(at('service'), new Map(declared.map((each) => [each.name, each])));
+    const adapter = sqlite.create({ path: 'data.db' }, context);
+    try {
+      await adapter.open();
+      return await withSnapshot({ adapter }, async (snapshot) => {
+        const rows = await Promise.all(declared.map(async (each) => [each.name, await find(snapshot, each)] as const));
+        return Object.fromEntries(rows);
+      });
+    } finally {
+      await adapter.close();
+    }
+  };
+
+  const PERMITS = [
+    { no: 1, city: 'Oslo' },
+    { no: 2, city: 'Bergen' },
+    { no: 3, city: 'Oslo' },
+  ];
+  const AREAS = [
+    { code: 'a', name: 'Alpha' },
+    { code: 'b', name: 'Beta' },
+  ];
+
+  it('import-table --to data.db creates the file with its declaration, and reports the configuration', async () => {
+    const { stdout } = await done('permits.csv', '--key', 'no', '--sort', 'city');
+    expect(stdout).to.match(/service\/data\.db is now version \d{4}-\d\d-\d\d-[0-9a-f]{12}, with 3 rows of permits:/);
+    expect(stdout).to.include(JSON.stringify({ use: 'tables', options: { path: at('service') } }));
+    expect(stdout).to.include(JSON.stringify({ use: 'sqlite', options: { path: at('service/data.db') } }));
+    expect(await tables()).to.deep.equal({ permits: PERMITS });
+    expect(await readdir(at('service'))).to.include.members(['data.db', 'permits.collection.json']);
+    expect((await readdir(at('service'))).filter((name) => name.startsWith('.'))).to.deep.equal([]);
+  });
+
+  it('import-table keeps the other tables, and replaces a table of the same name', async () => {
+    await done('permits.csv', '--key', 'no');
+    await done('areas.csv');
+    expect(await tables()).to.deep.equal({ areas: AREAS, permits: PERMITS });
+    await writeFile(at('permits.csv'), 'no,city\n4,Tromsø\n');
+    await done('permits.csv', '--key', 'no');
+    expect(await tables()).to.deep.equal({ areas: AREAS, permits: [{ no: 4, city: 'Tromsø' }] });
+  });
+
+  it('import-table of the same file again changes only the declared orders', async () => {
+    await done('permits.csv', '--key', 'no', '--created', '2026-01-01T00:00:00Z');
+    const { stdout } = await done('permits.csv', '--key', 'no', '--created', '2026-01-01T00:00:00Z');
+    expect(stdout).to.include('with 3 rows of permits');
+    await done('permits.csv', '--key', 'no', '--created', '2026-01-01T00:00:00Z', '--sort', 'city');
+    expect(readDeclarations(at('service'))[0]?.orders).to.deep.equal([['city', 'no']]);
+    expect(await tables()).to.deep.equal({ permits: PERMITS });
+  });
+
+  it('import-table that fails changes nothing', async () => {
+    await done('permits.csv', '--key', 'no');
+    await writeFile(at('permits.csv'), 'no,city\n1,Oslo\n1,Bergen\n');
+    expect(await refused('permits.csv', '--key', 'no')).to.match(/line 3: has the key of line 2/);
+    expect(await tables()).to.deep.equal({ permits: PERMITS });
+    expect((await readdir(at('service'))).filter((name) => name.startsWith('.'))).to.deep.equal([]);
+  });
+
+  it('import-table rejects a folder that declares tables of another dataset', async () => {
+    await mkdir(at('service'));
+    await runCommand(registerImport, ['import-table', at('areas.csv'), '--to', at('service')]);
+    expect(await refused('permits.csv', '--key', 'no')).to.include(
+      `${at('service')} declares tables that ${at('service/data.db')} does not have: areas.`,
+    );
+  });
+
+  describe('doctor', () => {
+    const config = () => at('service/api.json');
+    const examine = async (...options: readonly string[]): Promise<Record<string, Finding>> => {
+      const before = process.exitCode;
+      try {
+        const { stdout } = await runCommand(registerDoctor, ['--config', config(), 'doctor', '--json', ...options]);
+        const { checks } = JSON.parse(stdout) as { checks: Finding[] };
+        return Object.fromEntries(checks.map((each) => [each.check, each]));
+      } finally {
+        process.exitCode = before;
+      }
+    };
+    const storage = { use: 'sqlite', options: { path: 'data.db' } };
+    const configure = async () => {
+      await mkdir(at('service'), { recursive: true });
+      const plugins = [{ use: 'tables', options: { path: '.' } }];
+      await writeFile(config(), JSON.stringify({ adapter: storage, plugins, auth: { keys: storage } }));
+    };
+
+    it('checks the file, and with --integrity its indexes too', async () => {
+      await done('permits.csv', '--key', 'no', '--sort', 'city');
+      await configure();
+      await runCommand(registerKeys, ['--config', config(), 'keys', 'create', '--name', 'first']);
+      const { storage: served, integrity, dataset, keys } = await examine();
+      expect([served, integrity, dataset, keys].map((each) => each?.state)).to.deep.equal(['ok', 'ok', 'ok', 'ok']);
+      expect(integrity?.message).to.equal('the file is intact');
+      expect(keys?.message).to.equal('sqlite: 1 of 1 keys can be used');
+
+      const db = new Database(at('service/data.db'));
+      const roots = `(SELECT sum(rootpage) FROM sqlite_schema WHERE name IN ('rows_1_0_0', 'rows_1_0_1'))`;
+      db.exec(
+        `PRAGMA writable_schema = 1; UPDATE sqlite_schema SET rootpage = ${roots} - rootpage WHERE name GLOB 'rows_1_0_[01]'`,
+      );
+      db.close();
+      expect((await examine())['integrity']?.state).to.equal('ok');
+      const { state, message, advice } = (await examine('--integrity'))['integrity']!;
+      expect([state, message]).to.deep.equal(['failed', 'the file is damaged; errors: 6']);
+      expect(advice?.join()).to.match(/missing from index rows_1_0_/);
+      expect(advice?.at(-1)).to.equal('Restore the file from a backup, or publish into a new one.');
+    });
+
+    it('reports a missing database, and how to publish', async () => {
+      await done('permits.csv', '--key', 'no');
+      await configure();
+      await rm(at('service/data.db'));
+      const { storage: missing, integrity } = await examine();
+      expect(missing?.state).to.equal('failed');
+      expect(missing?.message).to.equal(`There is no database ${at('service/data.db')}.`);
+      expect(missing?.advice?.join()).to.include('publish DIR');
+      expect(integrity).to.equal(undefined);
+    });
+  });
+
+  it('the advice to use SQLite starts at 500,000 rows', () => {
+    expect(sqliteAdvice(499_999)).to.equal(undefined);
+    expect(sqliteAdvice(500_000)).to.match(
+      /loads 500,000 rows into the memory of each worker.*docs\/guides\/sqlite\.md$/,
+    );
+  });
+});
