@@ -4,7 +4,7 @@ import { type Collection, compareBy, type Document, readable, StorageError } fro
 import { BSON, type Collection as MongoCollection, MongoInvalidArgumentError, MongoServerError } from 'mongodb';
 import type { Publication } from './catalog.js';
 import type { Connection } from './connection.js';
-import { dataCollection, indexOf, isDuplicate, ordersOf, planFind, type Row } from './layout.js';
+import { dataCollection, indexOf, isDuplicate, ordersOf, type Row } from './layout.js';
 import type { VersionDocument } from './version-locks.js';
 
 export interface Content {
@@ -64,10 +64,15 @@ const insert = async (rows: MongoCollection<Row>, step: readonly Row[], collecti
   }
 };
 
-/** Groups rows into batches of one size. Throws if they are not in key order. */
+/** Characters of JSON in a batch, which is about half of its size. */
+const BATCH_CHARACTERS = 4 * 2 ** 20;
+
+/** Groups rows into batches of at most `batchSize`. Throws if they are not in key order or cannot be stored. */
 async function* steps({ collection, batchSize }: ContentTarget, batches: AsyncIterable<readonly Document[]>) {
   const compare = compareBy(collection.key);
-  let step: Document[] = [];
+  let step: Row[] = [];
+  let characters = 0;
+  let rows = 0;
   let last: Document | undefined;
   for await (const batch of readable(batches)) {
     for (const row of batch) {
@@ -75,19 +80,46 @@ async function* steps({ collection, batchSize }: ContentTarget, batches: AsyncIt
       if (order === 0) throw invalid(collection, `two rows have the key ${keyText(collection, row)}`);
       if (order > 0) throw invalid(collection, `the row with the key ${keyText(collection, row)} is not in key order`);
       last = row;
-      step.push(row);
-      if (step.length < batchSize) continue;
+      const json = JSON.stringify(row);
+      const error = unstorable(row, json);
+      if (error) throw invalid(collection, `MongoDB cannot store the row ${keyText(collection, row)}: ${error}`);
+      step.push({ _id: rows++, d: row, j: json });
+      characters += json.length;
+      if (step.length < batchSize && characters < BATCH_CHARACTERS) continue;
       yield step;
       step = [];
+      characters = 0;
     }
   }
   if (step.length > 0) yield step;
 }
 
 /**
- * Creates the indexes, then inserts the rows. Building the indexes afterwards would be one long operation, for which no
- * time limit fits. The total time is the same (70,000 rows: 0.5 s).
+ * Builds the indexes of a collection whose rows are written, one after the other. This takes a tenth of the server's time
+ * that inserts into a collection with indexes take (a million rows, six indexes: 24 seconds instead of more than 240).
+ *
+ * A build continues on the server after a timeout, and the next call waits for it. Only the lock ends the waiting.
  */
+const buildIndexes = async ({ connection, id, collection, assertGoingOn }: ContentTarget): Promise<void> => {
+  const name = dataCollection(id, collection.name);
+  for (const [i, order] of ordersOf(collection).entries()) {
+    const index = { key: indexOf(order), unique: i === 0 };
+    for (let isBuilt = false; !isBuilt; ) {
+      assertGoingOn();
+      isBuilt = await connection
+        .run(`build an index of "${collection.name}"`, (db) => db.collection(name).createIndexes([index]))
+        .then(
+          () => true,
+          (error: Error) => {
+            if (error.cause instanceof MongoServerError) throw insertError(error.cause, collection);
+            return false;
+          },
+        );
+    }
+  }
+};
+
+/** Inserts the rows, then builds the indexes. */
 export const writeContent = async (
   target: ContentTarget,
   batches: AsyncIterable<readonly Document[]>,
@@ -95,9 +127,6 @@ export const writeContent = async (
 ): Promise<Content> => {
   const { connection, id, collection } = target;
   const name = dataCollection(id, collection.name);
-  const indexes = ordersOf(collection).map((order, i) => ({ key: indexOf(order), unique: i === 0 }));
-  await connection.run('create indexes', (db) => db.collection(name).createIndexes(indexes));
-
   const hash = createHash('sha256');
   const inFlight = new Set<Promise<void>>();
   let failure: { readonly error: unknown } | undefined;
@@ -118,14 +147,9 @@ export const writeContent = async (
     for await (const step of steps(target, batches)) {
       target.assertGoingOn();
       if (failure) break;
-      const stored = step.map((d): Row => {
-        const json = JSON.stringify(d);
-        const error = unstorable(d, json);
-        if (error) throw invalid(collection, `MongoDB cannot store the row ${keyText(collection, d)}: ${error}`);
-        hash.update(json).update('\n');
-        return { _id: rows++, d };
-      });
-      const writing = write(stored).finally(() => inFlight.delete(writing));
+      for (const { j } of step) hash.update(j).update('\n');
+      rows += step.length;
+      const writing = write(step).finally(() => inFlight.delete(writing));
       inFlight.add(writing);
       if (inFlight.size >= IN_FLIGHT) await Promise.race(inFlight);
     }
@@ -133,19 +157,25 @@ export const writeContent = async (
     await Promise.all(inFlight);
   }
   if (failure) throw failure.error;
+  await buildIndexes(target);
   return { rows, sha256: hash.digest('hex') };
 };
 
-/** Reads all rows of a collection, in key order. */
+/** Reads all rows of a collection, in key order. The digest includes the fields of rows whose text differs from them. */
 const readContent = async ({ connection, id, collection, batchSize, assertGoingOn }: ReadTarget): Promise<Content> => {
-  const { filter, options } = planFind({ order: collection.key }, batchSize);
-  const cursor = connection.db.collection<Row>(dataCollection(id, collection.name)).find(filter, options);
+  const cursor = connection.db
+    .collection<Row>(dataCollection(id, collection.name))
+    .find({}, { sort: indexOf(collection.key), hint: indexOf(collection.key), batchSize });
   const hash = createHash('sha256');
   let rows = 0;
   for await (const batch of connection.batches(`read "${collection.name}" back`, cursor)) {
     assertGoingOn();
     rows += batch.length;
-    for (const { d } of batch) hash.update(JSON.stringify(d)).update('\n');
+    for (const { d, j } of batch) {
+      hash.update(j).update('\n');
+      const fields = JSON.stringify(d);
+      if (fields !== j) hash.update(fields);
+    }
   }
   return { rows, sha256: hash.digest('hex') };
 };
@@ -156,13 +186,18 @@ const differenceOf = (found: Content, expected: Content): string | undefined => 
   return found.sha256 === expected.sha256 ? undefined : 'other rows';
 };
 
-/** Reads the rows that were written. Rejects with `unavailable` if they differ. */
-export const verifyContent = async (target: ContentTarget, expected: Content): Promise<void> => {
-  const found = differenceOf(await readContent(target), expected);
-  if (found === undefined) return;
+/** Counts the rows that were written. Rejects with `unavailable` if some are missing. */
+export const verifyContent = async (
+  { connection, id, collection }: ContentTarget,
+  { rows }: Content,
+): Promise<void> => {
+  const found = await connection.run(`count "${collection.name}"`, (db) =>
+    db.collection(dataCollection(id, collection.name)).countDocuments({}, { hint: { _id: 1 } }),
+  );
+  if (found === rows) return;
   throw new StorageError(
     'unavailable',
-    `Collection "${target.collection.name}": ${expected.rows} rows were written and ${found} read back. Publish again.`,
+    `Collection "${collection.name}": ${rows} rows were written and ${found} are stored. Publish again.`,
   );
 };
 

@@ -140,7 +140,7 @@ const mongo: AdapterModule<Given<MongoOptions>> = {
   kind: 'adapter',
   name: 'mongo',
   version,
-  capabilities: { publish: true, versions: true, durable: true, follows: true, audit: true },
+  capabilities: { publish: true, versions: true, durable: true, follows: true, audit: true, json: true },
   options: mongoOptions,
   check: checkConnection,
   create: (options, context) => new MongoAdapter(withDefaults<MongoOptions>(mongoOptions, options), context),

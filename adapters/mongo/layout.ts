@@ -5,14 +5,15 @@
  * - `versions`: one document per version with its manifest and, per collection, the number of rows and their digest.
  * - `replicas`: one document per running replica with the versions that it has locked (see `version-locks.ts`). To
  *   write it, a replica needs the role readWrite.
- * - `data.<id>.<collection>`: the rows of one collection of one version, as `{ _id: <row number>, d: <row> }`.
+ * - `data.<id>.<collection>`: the rows of one collection of one version, as `{ _id: <row number>, d: <row>, j: <text> }`.
+ *   `d` is what indexes and filters use. `j` is the row as JSON text, which is sent as it is.
  *
  * Each version has its own MongoDB collections. Deleting a version is a drop, which takes the same time at any size and
  * frees the space. Indexes need no version field, and match the orders that the publisher declared. Rows are stored in
  * the field `d`, so they may have any field, including `_id` and names with dots and dollar signs.
  */
 
-import type { Collection, Document, Query, Scalar } from 'metro-forecast-api/adapter';
+import type { Collection, Document, JsonRows, Query, Scalar } from 'metro-forecast-api/adapter';
 import { type Filter, type FindOptions, MongoServerError } from 'mongodb';
 
 const DUPLICATE_KEY = 11000;
@@ -24,6 +25,7 @@ export const isDuplicate = (error: unknown): error is MongoServerError =>
 export interface Row {
   readonly _id: number;
   readonly d: Document;
+  readonly j: string;
 }
 
 export const dataCollection = (id: number, collection: string): string => `data.${id}.${collection}`;
@@ -48,7 +50,27 @@ interface Plan {
   readonly options: FindOptions;
 }
 
-const PROJECTION = { _id: 0 };
+const PROJECTION = { _id: 0, j: 1 };
+
+/** In the BSON of a document that has only the field `j`: the length of its text with a NUL, and the text. */
+const LENGTH_AT = 7;
+const TEXT_AT = 11;
+
+/** The texts of documents that were read as BSON with `planFind`. */
+export const jsonOf = (documents: readonly Uint8Array[]): JsonRows => {
+  const ends: number[] = [];
+  let size = -1;
+  const texts = documents.map((bson) => {
+    const document = Buffer.from(bson.buffer, bson.byteOffset, bson.byteLength);
+    const text = document.subarray(TEXT_AT, TEXT_AT + document.readInt32LE(LENGTH_AT) - 1);
+    size += text.length + 1;
+    ends.push(size);
+    return text;
+  });
+  const json = Buffer.alloc(Math.max(0, size), ',');
+  for (const [i, text] of texts.entries()) text.copy(json, ends[i]! - text.length);
+  return { json, ends };
+};
 
 /** The parts of a `get` that depend on the collection only. */
 const keyed = new WeakMap<Collection, { readonly fields: readonly string[]; readonly options: FindOptions }>();
@@ -110,6 +132,7 @@ export const planFind = (query: Query, batchSize: number): Plan => {
       hint: indexOf(order),
       sort: indexOf(order, descending ? -1 : 1),
       batchSize,
+      raw: true,
       ...(limit !== undefined && { limit }),
     },
   };

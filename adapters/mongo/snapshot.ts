@@ -3,6 +3,7 @@
 import {
   type Collection,
   type Document,
+  type JsonRows,
   type Manifest,
   type Query,
   type Scalar,
@@ -12,7 +13,7 @@ import {
 import type { Collection as MongoCollection } from 'mongodb';
 import type { Publication } from './catalog.js';
 import type { Connection } from './connection.js';
-import { dataCollection, planFind, planGet, type Row } from './layout.js';
+import { dataCollection, jsonOf, planFind, planGet, type Row } from './layout.js';
 import type { LockedVersion, LockedVersions } from './version-locks.js';
 
 export interface SnapshotContext {
@@ -50,23 +51,27 @@ export class MongoSnapshot implements Snapshot {
     try {
       const found = await connection.first(`read "${name}"`, this.#rows(name), filter, options, signal);
       this.#context.locks.assertReadable(this.#locked);
-      return found?.d;
+      return found ? (JSON.parse(found.j) as Document) : undefined;
     } catch (error) {
       throw this.#failure(error);
     }
   }
 
   async *find(name: string, query: Query, signal?: AbortSignal): AsyncGenerator<readonly Document[]> {
+    for await (const { json } of this.findJson(name, query, signal)) yield JSON.parse(`[${json}]`) as Document[];
+  }
+
+  async *findJson(name: string, query: Query, signal?: AbortSignal): AsyncGenerator<JsonRows> {
     this.#collection(name);
     // In MongoDB a limit of 0 means no limit; in a query it means no documents.
     if (query.limit === 0) return;
     this.#context.assertOpen();
     const { filter, options } = planFind(query, this.#context.batchSize);
-    const cursor = this.#rows(name).find(filter, options);
+    const cursor = this.#rows(name).find<Uint8Array>(filter, options);
     try {
       for await (const batch of this.#context.connection.batches(`read "${name}"`, cursor, signal)) {
         this.#context.locks.assertReadable(this.#locked);
-        yield batch.map(({ d }) => d);
+        yield jsonOf(batch);
       }
       // A dropped collection ends the cursor without an error.
       this.#context.locks.assertReadable(this.#locked);

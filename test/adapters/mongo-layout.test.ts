@@ -32,12 +32,13 @@ describe('the layout in MongoDB', () => {
   it('get() queries by key with the index of the key', () => {
     expect(planGet(collection, ['12060', '2026-01'])).to.deep.equal({
       filter: { 'd.cbsa': '12060', 'd.date': '2026-01' },
-      options: { projection: { _id: 0 }, hint: { 'd.cbsa': 1, 'd.date': 1 } },
+      options: { projection: { _id: 0, j: 1 }, hint: { 'd.cbsa': 1, 'd.date': 1 } },
     });
   });
 
   it('find() sorts in the order of an index', () => {
-    const plain = { projection: { _id: 0 }, hint: { 'd.date': 1 }, sort: { 'd.date': 1 }, batchSize: 9 };
+    const read = { projection: { _id: 0, j: 1 }, batchSize: 9, raw: true };
+    const plain = { ...read, hint: { 'd.date': 1 }, sort: { 'd.date': 1 } };
     expect(planFind({ order: ['date'] }, 9)).to.deep.equal({ filter: {}, options: plain });
     expect(planFind({ order: ['date'], limit: 3, descending: true }, 9)).to.deep.equal({
       filter: {},

@@ -122,30 +122,23 @@ describe('publishing to MongoDB', () => {
     assert.equal(read, 0);
   });
 
-  it('reads back the written rows: lost or changed rows are found before the version is activated', async () => {
+  it('counts the written rows: lost rows are found before the version is activated', async () => {
     const replica = await replicas.open();
     await replica.adapter.publish(datasetOf());
-    const spoil = (work: 'deleteOne' | 'updateOne') =>
-      pausing(anotherDataset(), 'crowd', () =>
-        replicas.raw(async (db) => {
-          const [id] = (await replicas.storedIds()).slice(-1);
-          const written = db.collection<{ _id: number }>(`data.${id}.items`);
-          for (let tries = 0; (await written.countDocuments()) < rows['items']!.length; tries++) {
-            assert(tries < 500, 'the items are written');
-            await delay(10);
-          }
-          if (work === 'deleteOne') await written.deleteOne({ _id: 5 });
-          else await written.updateOne({ _id: 5 }, { $set: { 'd.label': 'other' } });
-        }),
-      );
-    for (const work of ['deleteOne', 'updateOne'] as const) {
-      const { message } = await failsWith('unavailable', () => replica.adapter.publish(spoil(work)));
-      assert.match(
-        message,
-        work === 'deleteOne' ? /24 rows were written and 23 rows read back/ : /other rows read back/,
-      );
-      assert.deepEqual(await replica.items(), rows['items']);
-    }
+    const spoiled = pausing(anotherDataset(), 'crowd', () =>
+      replicas.raw(async (db) => {
+        const [id] = (await replicas.storedIds()).slice(-1);
+        const written = db.collection<{ _id: number }>(`data.${id}.items`);
+        for (let tries = 0; (await written.countDocuments()) < rows['items']!.length; tries++) {
+          assert(tries < 500, 'the items are written');
+          await delay(10);
+        }
+        await written.deleteOne({ _id: 5 });
+      }),
+    );
+    const { message } = await failsWith('unavailable', () => replica.adapter.publish(spoiled));
+    assert.match(message, /24 rows were written and 23 are stored/);
+    assert.deepEqual(await replica.items(), rows['items']);
   });
 
   it('rejects with invalid_dataset for rows out of key order and for duplicate keys', async () => {
@@ -194,10 +187,9 @@ describe('publishing to MongoDB', () => {
 
   it('accepts text that resembles an unstorable value', async () => {
     const { adapter } = await replicas.open();
-    const row = { id: 'x', text: '\\ud800 \u0000 "_bsontype"', $ref: 'a', zero: -0 };
+    const row = { id: 'x', text: '\\ud800 \u0000 "_bsontype"', $ref: 'a' };
     await adapter.publish(withShape(row));
     const found = await adapter.snapshot().get('nothing', ['x']);
     assert.deepEqual(found, row);
-    assert(Object.is(found?.['zero'], -0));
   });
 });

@@ -318,7 +318,7 @@ describe('replicas on MongoDB', () => {
           for (const { filter, options } of reads) {
             const explained = await db
               .collection<Row>(`data.${id}.${collection.name}`)
-              .find(filter, options)
+              .find(filter, { ...options, raw: false })
               .explain('queryPlanner');
             const stages = stagesOf(explained['queryPlanner'].winningPlan);
             const what = `${collection.name} ${JSON.stringify({ filter, sort: options.sort })}: ${stages}`;
