@@ -228,7 +228,7 @@ export const services: { readonly [Name in ServiceName]: Definition<Services[Nam
   ),
   work: service(['config'], ({ config: { config } }) => new WorkQueue(config.server.overload?.maxInFlight)),
   buildResponse: service(
-    ['config', 'snapshots', 'vintages', 'cache', 'clock', 'state', 'work'],
+    ['config', 'snapshots', 'vintages', 'cache', 'clock', 'state', 'work', 'logger'],
     ({ config: { config }, ...others }) => responseBuilder({ ...others, ...settingsOf(config) }),
   ),
   routes: service(['config', 'modules', 'buildResponse', 'logger'], ({ config, modules, buildResponse, logger }) => {

@@ -267,7 +267,7 @@ export const configSchema = {
       compression: { type: 'boolean', description: 'Compress responses with br or gzip.', default: true },
       cacheBytes: count('Memory for cached responses in bytes; 0 for no cache.', 0, 2 ** 40, 64 * 1024 * 1024),
       answerMs: milliseconds(
-        'Timeout for all reads of one response; afterwards it is a 503. It must be shorter than the timeout of the proxy.',
+        'Timeout for all reads of one response; afterwards it is a 503. It must be shorter than the timeout of the proxy. For a list above a megabyte, the longest time without rows.',
         4000,
       ),
       responseCheck: {

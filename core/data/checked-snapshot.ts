@@ -6,15 +6,20 @@ import type { QueryOf, SnapshotReader } from '../contracts/plugin.js';
 import type { JsonRows, Query, Scalar, Snapshot } from '../contracts/storage.js';
 import { StorageError } from '../errors.js';
 import type { Pauses } from '../util/event-loop.js';
-import { joinRows, lazyRows } from './lazy-rows.js';
+import { collectRows, lazyRows } from './lazy-rows.js';
 import { isScalarOf, scalarType } from './scalars.js';
 
 /** What all reads of a snapshot share. */
 interface Reads {
   readonly snapshot: Snapshot;
   readonly collections: ReadonlyMap<string, Collection>;
-  readonly signal: AbortSignal | undefined;
+  signal: AbortSignal | undefined;
   readonly pauses: Pauses | undefined;
+}
+
+export interface CheckedReader extends SnapshotReader {
+  /** Reads that start from now on are aborted by this signal, and have no timeout. */
+  readUntil(signal: AbortSignal): void;
 }
 
 const declared = ({ collections }: Reads, { name }: { readonly name: string }): Collection => {
@@ -81,24 +86,23 @@ export const checkedSnapshot = (
   collections: ReadonlyMap<string, Collection>,
   signal?: AbortSignal,
   pauses?: Pauses,
-): SnapshotReader => {
+): CheckedReader => {
   const reads: Reads = { snapshot, collections, signal, pauses };
   return {
     version: snapshot.version,
     publishedAt: snapshot.publishedAt,
     manifest: snapshot.manifest,
     get: (target, key) => get(reads, target, key),
-    async find<T extends object>(target: Collection<T>, query?: QueryOf<T>) {
-      const batches: (readonly Readonly<T>[])[] = [];
-      for await (const batch of stream(reads, target, query)) batches.push(batch);
-      return joinRows(batches);
-    },
+    find: (target, query) => collectRows(stream(reads, target, query)),
     stream: (target, query) => stream(reads, target, query),
+    readUntil(signal) {
+      reads.signal = signal;
+    },
   };
 };
 
 /** Calls `work` with a reader and resolves with its result. */
-export type TimedRead = <Result>(work: (reader: SnapshotReader) => Promise<Result>) => Promise<Result>;
+export type TimedRead = <Result>(work: (reader: CheckedReader) => Promise<Result>) => Promise<Result>;
 
 /**
  * A reader of a snapshot with one timeout for all its reads: `ms` milliseconds from now. Adapters have a timeout for each
@@ -128,7 +132,7 @@ interface TimedReads {
 
 const readUntil = (signal: AbortSignal, { snapshot, collections, ms, pauses }: TimedReads): TimedRead => {
   const reader = checkedSnapshot(snapshot, collections, signal, pauses);
-  return async <Result>(work: (reader: SnapshotReader) => Promise<Result>): Promise<Result> => {
+  return async <Result>(work: (reader: CheckedReader) => Promise<Result>): Promise<Result> => {
     try {
       return await work(reader);
     } catch (cause) {

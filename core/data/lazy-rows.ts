@@ -5,6 +5,8 @@ import type { JsonRows } from '../contracts/storage.js';
 /** The property under which a list has its text. */
 const TEXT = Symbol('text');
 
+const isIndex = (property: string | symbol): boolean => typeof property === 'string' && /^\d/.test(property);
+
 /** Parses the text at the first access to a row. From then on the text is not used, since rows may have been changed. */
 class ParsedWhenRead implements ProxyHandler<Document[]> {
   #text: readonly JsonRows[] | undefined;
@@ -16,9 +18,15 @@ class ParsedWhenRead implements ProxyHandler<Document[]> {
   get(rows: Document[], property: string | symbol): unknown {
     if (property === TEXT) return this.#text;
     if (property === 'length' && this.#text) return countOf(this.#text);
-    const value: unknown = Reflect.get(this.read(rows), property);
+    if (isIndex(property)) return Reflect.get(this.read(rows), property);
+    // `await` gets `then`, and core looks for an async iterator: neither reads a row.
+    const value: unknown = Reflect.get(rows, property);
     // A method of the parsed array does not go through this handler for each row.
-    return typeof value === 'function' && property !== 'constructor' ? value.bind(rows) : value;
+    return typeof value === 'function' && property !== 'constructor' ? value.bind(this.read(rows)) : value;
+  }
+
+  has(rows: Document[], property: string | symbol): boolean {
+    return Reflect.has(isIndex(property) ? this.read(rows) : rows, property);
   }
 
   read(rows: Document[]): Document[] {
@@ -33,7 +41,6 @@ const TRAPS = [
   'defineProperty',
   'deleteProperty',
   'getOwnPropertyDescriptor',
-  'has',
   'ownKeys',
   'preventExtensions',
   'set',
@@ -71,6 +78,20 @@ export function* inBatches<T extends object>(rows: readonly T[], size: number): 
   if (text) for (const part of text) yield lazyRows(part) as readonly T[];
   else for (let start = 0; start < rows.length; start += size) yield rows.slice(start, start + size);
 }
+
+/** Lists above this number of rows are parsed batch by batch: all at once would block the process for too long. */
+const MOST_LAZY = 1000;
+
+/** All rows of the batches, still as text if they are few and no code has read any of them. */
+export const collectRows = async <T extends object>(batches: AsyncIterable<readonly T[]>): Promise<T[]> => {
+  const lists: (readonly T[])[] = [];
+  let count = 0;
+  for await (const batch of batches) {
+    count += batch.length;
+    lists.push(count > MOST_LAZY ? [...batch] : batch);
+  }
+  return joinRows(lists);
+};
 
 const startOf = ({ ends }: JsonRows, row: number): number => (row === 0 ? 0 : ends[row - 1]! + 1);
 

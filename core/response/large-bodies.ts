@@ -1,5 +1,6 @@
 /** Sends large bodies in pieces, between which other requests are handled. */
 import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { TurnQueue } from '../util/event-loop.js';
 
 /** Size of a piece: four megabytes in one write would block the event loop for up to 13 milliseconds. */
@@ -17,6 +18,22 @@ export const endInPieces = async (response: ServerResponse, body: Buffer, caller
     if (!room && response.writableLength > 0) await roomIn(response);
   }
   if (!response.destroyed) response.end();
+};
+
+/** Resolves when all earlier responses of a connection have been sent, or when it has closed. */
+export const firstOnConnection = async (response: ServerResponse, connection: Socket): Promise<void> => {
+  if (response.socket || connection.destroyed) return;
+  // Clients pipeline many requests.
+  connection.setMaxListeners(0);
+  await new Promise<void>((resolve) => {
+    const settle = () => {
+      response.off('socket', settle);
+      connection.off('close', settle);
+      resolve();
+    };
+    response.once('socket', settle);
+    connection.once('close', settle);
+  });
 };
 
 /**

@@ -1,8 +1,9 @@
 /** A resource's bytes in one format, with their validators and compressed encodings. */
 import { isAscii } from 'node:buffer';
 import { hash } from 'node:crypto';
+import type { Transform } from 'node:stream';
 import { promisify } from 'node:util';
-import { brotliCompress, constants, gzip } from 'node:zlib';
+import { brotliCompress, constants, createBrotliCompress, createGzip, gzip } from 'node:zlib';
 import Negotiator from 'negotiator';
 import { memoize } from '../util/lru-map.js';
 import { JSON_TYPE, jsonOf } from './formats.js';
@@ -121,22 +122,66 @@ const datedLines = memoize((lastModified) =>
   linesOf({ 'Last-Modified': new Date(Number(lastModified)).toUTCString(), Vary: 'Accept, Accept-Encoding' }),
 );
 
-export class Representation {
+/** The ETag and date of a representation. */
+export class Validators {
   readonly lastModified: number;
+  readonly #digest: string;
+
+  /** @param sha256 in base64url */
+  constructor(sha256: string, lastModified: Date) {
+    this.#digest = sha256.slice(0, 27);
+    // HTTP dates have whole seconds.
+    this.lastModified = Math.floor(lastModified.getTime() / 1000) * 1000;
+  }
+
+  /** Header lines of all encodings. */
+  get lines(): string {
+    return datedLines(String(this.lastModified));
+  }
+
+  etag(encoding: Encoding): string {
+    return encoding === 'identity' ? `"${this.#digest}"` : `"${this.#digest}-${encoding}"`;
+  }
+
+  /** Whether the client's copy is current, by RFC 9110 (13.1.2, 13.1.3). `If-None-Match` has precedence. */
+  isFresh(ifNoneMatch: string | undefined, ifModifiedSince: string | undefined): boolean {
+    if (ifNoneMatch !== undefined) return this.matches(ifNoneMatch);
+    if (ifModifiedSince === undefined) return false;
+    const since = ifModifiedSince.length > LONGEST_DATE ? Number.NaN : Date.parse(ifModifiedSince);
+    return !Number.isNaN(since) && this.lastModified <= since;
+  }
+
+  matches(ifNoneMatch: string): boolean {
+    if (ifNoneMatch.length > LONGEST_TAGS) return false;
+    if (ifNoneMatch.trim() === '*') return true;
+    // The tags of all encodings have the same digest, so any of them shows that the content is current.
+    return ifNoneMatch.split(',').some((tag) => {
+      const opaque = /^\s*(?:W\/)?"([^"]*)"\s*$/.exec(tag)?.[1];
+      return (
+        opaque !== undefined && (opaque === this.#digest || /^(.*)-(?:br|gzip)$/.exec(opaque)?.[1] === this.#digest)
+      );
+    });
+  }
+}
+
+const BROTLI_PARAMS = { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY };
+
+/** A stream that compresses as representations are compressed. */
+export const compressor = (encoding: 'br' | 'gzip'): Transform =>
+  encoding === 'gzip' ? createGzip() : createBrotliCompress({ params: BROTLI_PARAMS });
+
+export class Representation extends Validators {
   readonly identity: Encoded;
   readonly #contentType: string;
-  readonly #digest: string;
   readonly #isCompressible: boolean;
   /** Header lines of all encodings. */
   readonly #head: string;
   readonly #encodings = new Map<Encoding, Encoded | Promise<Encoded>>();
 
   constructor(body: Buffer, contentType: string, options: RepresentationOptions) {
+    super(options.sha256 ?? hash('sha256', body, 'base64url'), options.lastModified);
     this.#contentType = contentType;
-    this.#digest = (options.sha256 ?? hash('sha256', body, 'base64url')).slice(0, 27);
-    // HTTP dates have whole seconds.
-    this.lastModified = Math.floor(options.lastModified.getTime() / 1000) * 1000;
-    this.#head = options.head + datedLines(String(this.lastModified));
+    this.#head = options.head + this.lines;
     this.#isCompressible = !options.isCompressed && body.length >= COMPRESSED_FROM_BYTES;
     this.identity = this.#encoded(body, 'identity');
   }
@@ -168,42 +213,18 @@ export class Representation {
     return compressed;
   }
 
-  /** Whether the client's copy is current, by RFC 9110 (13.1.2, 13.1.3). `If-None-Match` has precedence. */
-  isFresh(ifNoneMatch: string | undefined, ifModifiedSince: string | undefined): boolean {
-    if (ifNoneMatch !== undefined) return this.#matches(ifNoneMatch);
-    if (ifModifiedSince === undefined) return false;
-    const since = ifModifiedSince.length > LONGEST_DATE ? Number.NaN : Date.parse(ifModifiedSince);
-    return !Number.isNaN(since) && this.lastModified <= since;
-  }
-
-  #matches(ifNoneMatch: string): boolean {
-    if (ifNoneMatch.length > LONGEST_TAGS) return false;
-    if (ifNoneMatch.trim() === '*') return true;
-    // The tags of all encodings have the same digest, so any of them shows that the content is current.
-    return ifNoneMatch.split(',').some((tag) => {
-      const opaque = /^\s*(?:W\/)?"([^"]*)"\s*$/.exec(tag)?.[1];
-      return (
-        opaque !== undefined && (opaque === this.#digest || /^(.*)-(?:br|gzip)$/.exec(opaque)?.[1] === this.#digest)
-      );
-    });
-  }
-
   #compress(encoding: 'br' | 'gzip'): Promise<Buffer> {
     const { body } = this.identity;
     return encoding === 'gzip'
       ? gzipAsync(body)
       : brotliAsync(body, {
-          params: {
-            [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY,
-            [constants.BROTLI_PARAM_SIZE_HINT]: body.length,
-          },
+          params: { ...BROTLI_PARAMS, [constants.BROTLI_PARAM_SIZE_HINT]: body.length },
         });
   }
 
   #encoded(body: Buffer, encoding: Encoding): Encoded {
-    const etag = encoding === 'identity' ? `"${this.#digest}"` : `"${this.#digest}-${encoding}"`;
     const coding = encoding === 'identity' ? '' : `Content-Encoding: ${encoding}\r\n`;
     const ownHead = `Content-Type: ${this.#contentType}\r\nContent-Length: ${body.length}\r\n${coding}`;
-    return new Encoded(body, encoding, etag, ownHead, this.#head);
+    return new Encoded(body, encoding, this.etag(encoding), ownHead, this.#head);
   }
 }

@@ -4,11 +4,12 @@
  */
 
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import type { Readable } from 'node:stream';
 import type { Context } from 'koa';
 import type { Config } from '../config/schema.js';
 import type { SharedCache } from '../contracts/cache.js';
 import type { Mount, MountContext, Route, ServiceRequest, ServiceRoute, ServiceState } from '../contracts/plugin.js';
-import type { Clock } from '../contracts/runtime.js';
+import type { Clock, Logger } from '../contracts/runtime.js';
 import type { ServiceInfo } from '../contracts/service.js';
 import { publicPathOf, publicUrlOf } from '../edge/public-url.js';
 import { StorageError } from '../errors.js';
@@ -17,21 +18,29 @@ import type { ServiceKoa } from '../pipeline/service-koa.js';
 import { RequestState, type ServiceContext, type ServiceMiddleware } from '../pipeline/service-koa.js';
 import { JSON_TYPE, jsonOf } from '../response/formats.js';
 import { linesOf } from '../response/headers.js';
-import { chooseEncoding, type Encoding, jsonRepresentation, Representation } from '../response/representation.js';
+import {
+  chooseEncoding,
+  type Encoding,
+  jsonRepresentation,
+  type Prepared,
+  Representation,
+} from '../response/representation.js';
 import type { Pauses } from '../util/event-loop.js';
+import type { ListResponse } from './list-response.js';
 import { type DataRequest, dataRequest } from './response-cache.js';
 import { ofRoute } from './route-response.js';
 import type { RouteMatch, ServedRoute } from './route-table.js';
+import { listSender } from './send-list.js';
 import type { CurrentSnapshot } from './served-snapshot.js';
 import type { Vintages } from './vintages.js';
 import type { WorkQueue } from './work-queue.js';
 
 /** Sets `ctx.body` to the route's representation; the last middleware of every route. */
 export const handleRoute = (buildResponse: BuildResponse): ServiceMiddleware => {
-  const settle = (ctx: ServiceContext, { representation, snapshotVersion, isCached }: BuiltResponse): void => {
+  const settle = (ctx: ServiceContext, { body, snapshotVersion, isCached }: BuiltResponse): void => {
     ctx.state.snapshotVersion = snapshotVersion;
     ctx.state.cacheHit = isCached;
-    ctx.body = representation;
+    ctx.body = body;
   };
   return (ctx) => {
     const built = buildResponse(ctx);
@@ -92,14 +101,19 @@ interface ResponseDependencies extends ResponseSettings {
   readonly cache: SharedCache;
   readonly clock: Clock;
   readonly work: WorkQueue;
+  readonly logger: Logger;
   readonly state: { readonly read: () => ServiceState };
 }
 
 interface BuiltResponse {
-  readonly representation: Representation;
+  readonly body: Representation | Prepared | Readable;
   readonly isCached: boolean;
   /** The version of the snapshot that a data route has read. */
   readonly snapshotVersion?: string;
+}
+
+interface FoundResponse extends Omit<BuiltResponse, 'body'> {
+  readonly representation: Representation | ListResponse;
 }
 
 /**
@@ -112,32 +126,39 @@ export type BuildResponse = (ctx: ServiceContext) => BuiltResponse | Promise<Bui
 const LOCAL = 'local';
 
 export const responseBuilder = (dependencies: ResponseDependencies): BuildResponse => {
-  const { snapshots, vintages, work, compression } = dependencies;
+  const { snapshots, vintages, work, compression, logger } = dependencies;
+  const sendList = listSender(logger);
   const askService = serviceAsker(dependencies);
   const currentSnapshot = () => {
     const served = snapshots.served;
     if (!served) throw new StorageError('unavailable', 'No snapshot has been published yet.');
     return served;
   };
-  const compute = async (request: DataRequest, pauses: Pauses): Promise<BuiltResponse> => {
+  const compute = async (request: DataRequest, pauses: Pauses): Promise<FoundResponse> => {
     const served = currentSnapshot();
     const representation = await served.answer(request, pauses);
     return { representation, isCached: false, snapshotVersion: served.version };
   };
-  const isReady = ({ representation }: BuiltResponse, ctx: ServiceContext) => representation.has(encodingFor(ctx));
+  const callerOf = (ctx: ServiceContext) => ctx.state.caller?.id ?? LOCAL;
+  const connectionOf = (ctx: ServiceContext) => ctx.state.connection ?? ctx.req.socket;
   const encodingFor = ({ req }: ServiceContext): Encoding =>
     compression ? chooseEncoding(req.headers['accept-encoding'] as string | undefined) : 'identity';
+  const isReady = (representation: Representation, ctx: ServiceContext) => representation.has(encodingFor(ctx));
   /** Computes and compresses a response when it is the caller's turn. */
-  const inTurn = (ctx: ServiceContext, find: (pauses: Pauses) => BuiltResponse | Promise<BuiltResponse>) =>
-    work.run(
-      ctx.state.caller?.id ?? LOCAL,
-      async (pauses) => {
-        const found = await find(pauses);
-        await found.representation.encoding(encodingFor(ctx));
-        return found;
-      },
-      ctx.state.connection ?? ctx.req.socket,
-    );
+  const inTurn = async (ctx: ServiceContext, find: (pauses: Pauses) => FoundResponse | Promise<FoundResponse>) => {
+    const turn = async (pauses: Pauses): Promise<FoundResponse> => {
+      const found = await find(pauses);
+      if (found.representation instanceof Representation) await found.representation.encoding(encodingFor(ctx));
+      return found;
+    };
+    const { representation, ...found } = await work.run(callerOf(ctx), turn, connectionOf(ctx));
+    if (representation instanceof Representation) return { ...found, body: representation };
+    const body = await sendList(ctx, representation, encodingFor(ctx), {
+      caller: callerOf(ctx),
+      connection: connectionOf(ctx),
+    });
+    return { ...found, body };
+  };
   return (ctx) => {
     // `checkRequest` has rejected requests that match no route.
     const { endpoint, input, cacheKey, asOf } = ctx.state.match as RouteMatch;
@@ -148,8 +169,9 @@ export const responseBuilder = (dependencies: ResponseDependencies): BuildRespon
         ? askReplicas(dependencies, endpoint, route, input)
         : askService(route, input, serviceRequest(ctx, dependencies.publicUrlOf(ctx.req)));
       return response.then((representation) => {
-        const found = { representation, isCached: false };
-        return isReady(found, ctx) ? found : inTurn(ctx, () => found);
+        return isReady(representation, ctx)
+          ? { body: representation, isCached: false }
+          : inTurn(ctx, () => ({ representation, isCached: false }));
       });
     }
     const request = dataRequest(route, input, format, cacheKey);
@@ -157,8 +179,10 @@ export const responseBuilder = (dependencies: ResponseDependencies): BuildRespon
     if (asOf !== undefined) return inTurn(ctx, (pauses) => vintages.answer(asOf, request, pauses));
     const cached = served.responses.get(request.cacheKey);
     if (!cached) return inTurn(ctx, (pauses) => compute(request, pauses));
-    const found = { representation: cached, isCached: true, snapshotVersion: served.version };
-    return isReady(found, ctx) ? found : inTurn(ctx, () => found);
+    const { version: snapshotVersion } = served;
+    return isReady(cached, ctx)
+      ? { body: cached, isCached: true, snapshotVersion }
+      : inTurn(ctx, () => ({ representation: cached, isCached: true, snapshotVersion }));
   };
 };
 

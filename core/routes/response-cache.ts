@@ -1,7 +1,8 @@
 /** Requests to data routes, and the cache of their representations. */
 import type { DataRoute } from '../contracts/plugin.js';
 import { type Format, jsonFormat } from '../response/formats.js';
-import type { Representation } from '../response/representation.js';
+import { Representation } from '../response/representation.js';
+import { LruMap } from '../util/lru-map.js';
 import { cacheKeyOf, type Input } from './input.js';
 
 /** A request to a data route. Requests with the same cache key have the same body in a snapshot. */
@@ -33,12 +34,18 @@ interface Entry {
 /** Overhead of an entry in bytes, measured: 1930 for headers, request and map entry. */
 export const ENTRY_OVERHEAD = 2048;
 
+/** A body above this share of the budget would evict many others. */
+const LARGEST_SHARE = 1 / 8;
+/** How many lists are remembered to be large. */
+const KNOWN_LARGE = 1000;
+
 const bytesOf = (cacheKey: string, { size }: Representation): number => size + cacheKey.length + ENTRY_OVERHEAD;
 
 /** The cached representations of one snapshot. Beyond the budget of bytes, the least used are dropped. */
 export class ResponseCache {
   readonly #entries = new Map<string, Entry>();
-  readonly #pending = new Map<string, Promise<Representation>>();
+  readonly #pending = new Map<string, Promise<Representation | undefined>>();
+  readonly #large = new LruMap<string, true>(KNOWN_LARGE);
   readonly #budget: number;
   #bytes = 0;
 
@@ -51,6 +58,11 @@ export class ResponseCache {
   constructor(budget: number, dropped: (cacheKey: string) => void = () => undefined) {
     this.#budget = budget;
     this.#dropped = dropped;
+  }
+
+  /** The largest body that is cached, in bytes. */
+  get mostBytes(): number {
+    return this.#budget * LARGEST_SHARE;
   }
 
   get bytes(): number {
@@ -68,22 +80,40 @@ export class ResponseCache {
     return entry.representation;
   }
 
-  /** The computed representation. Concurrent requests share one computation. */
-  getOrCompute(cacheKey: string, compute: () => Promise<Representation>): Promise<Representation> {
+  /** Remembers that a list is too large to be built as a whole. */
+  setLarge(cacheKey: string): void {
+    this.#large.set(cacheKey, true);
+  }
+
+  isLarge(cacheKey: string): boolean {
+    return this.#large.get(cacheKey) !== undefined;
+  }
+
+  /**
+   * The computed representation. Concurrent requests share one computation. If its result is not a representation, the
+   * first request gets it, and the others get undefined.
+   */
+  getOrCompute<Other>(
+    cacheKey: string,
+    compute: () => Promise<Representation | Other>,
+  ): Promise<Representation | Other | undefined> {
     const pending = this.#pending.get(cacheKey);
     if (pending) return pending;
-    const promise = compute()
-      .then((representation) => {
-        this.set(cacheKey, representation);
-        return representation;
+    const computed = compute()
+      .then((built) => {
+        if (built instanceof Representation && built.size <= this.mostBytes) this.set(cacheKey, built);
+        return built;
       })
       .finally(() => this.#pending.delete(cacheKey));
-    this.#pending.set(cacheKey, promise);
-    return promise;
+    const shared = computed.then((built) => (built instanceof Representation ? built : undefined));
+    shared.catch(() => undefined);
+    this.#pending.set(cacheKey, shared);
+    return computed;
   }
 
   set(cacheKey: string, representation: Representation): void {
     const bytes = bytesOf(cacheKey, representation);
+    this.#bytes -= this.#entries.get(cacheKey)?.bytes ?? 0;
     this.#entries.set(cacheKey, { representation, uses: 1, bytes });
     this.#bytes += bytes;
     this.#sweep();

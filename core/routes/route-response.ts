@@ -1,8 +1,9 @@
 /** Calls the handler of a route, checks its response against the schema, and writes the representation. */
-import { createHash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 import type { Config } from '../config/schema.js';
 import type { DataContext, DataRoute, Route, ServiceRoute, SnapshotReader, StreamedList } from '../contracts/plugin.js';
 import type { Logger } from '../contracts/runtime.js';
+import type { CheckedReader } from '../data/checked-snapshot.js';
 import { inBatches, textOf } from '../data/lazy-rows.js';
 import { AS_OF, declaredHeaders, FORMAT, listColumns } from '../registry/route-defaults.js';
 import { jsonOf, type ListWriter, ResponseError } from '../response/formats.js';
@@ -10,8 +11,10 @@ import { linesOf } from '../response/headers.js';
 import { Representation } from '../response/representation.js';
 import type { Pauses } from '../util/event-loop.js';
 import { memoize } from '../util/lru-map.js';
+import { packageVersion } from '../util/package.js';
 import { compileSchema, type ErrorObject, type ValidateFunction } from '../validation/compile-schema.js';
 import type { Input } from './input.js';
+import { ListReading } from './list-reading.js';
 import { valueText } from './parameter-values.js';
 import { type DataRequest, dataRequest } from './response-cache.js';
 
@@ -48,32 +51,104 @@ const contextOf = (request: DataRequest, snapshot: SnapshotReader, headers: Reco
   },
 });
 
-/**
- * Rejects with the handler's error.
- * @param pauses awaited between the batches of a list
- */
-export const buildRepresentation = (
-  request: DataRequest,
-  snapshot: SnapshotReader,
-  pauses: Pauses,
-): Promise<Representation> => ofRoute(request.route, () => build(request, snapshot, pauses));
+/** What a handler has returned, ready to be written. */
+interface Response {
+  /** Header lines of every encoding and of a 304. */
+  readonly head: string;
+  /** The body in pieces, of which none is written before it is read. Undefined for a response that is not a list. */
+  readonly pieces: ((pauses: Pauses) => AsyncGenerator<Buffer>) | undefined;
+  /** Whether the rows of the list are read while it is written. */
+  readonly isStreamed: boolean;
+  /** Whether the first rows were sent on as they are stored. */
+  readonly isStored: () => boolean;
+  /** Writes the whole body of a response that is not a list. */
+  readonly whole: () => Buffer;
+}
 
-const build = async (request: DataRequest, snapshot: SnapshotReader, pauses: Pauses): Promise<Representation> => {
+/** Calls the handler. Rejects with its error. */
+export const callHandler = async (request: DataRequest, snapshot: SnapshotReader): Promise<Response> => {
   const { route, input, format } = request;
   const headers: Record<string, string> = {};
   const response = await route.handler(input as never, contextOf(request, snapshot, headers));
   const columns = route.columns?.(input as never);
   const batches = isStreamed(response) ? response.data : batchesOf(response);
-  const written = batches
-    ? await writeList(format.list(columns), batches, pauses)
-    : { body: bytesOf(format.write(response, columns)) };
-  return new Representation(written.body, format.mediaType, {
-    ...written,
-    isCompressed: format.isCompressed ?? false,
-    lastModified: snapshot.publishedAt,
+  let isStored = false;
+  async function* noted(lists: NonNullable<typeof batches>) {
+    for await (const list of lists) {
+      isStored ||= textOf(list) !== undefined;
+      yield list;
+    }
+  }
+  return {
     head: headOf(snapshot.version) + linesOf(headers),
-  });
+    pieces: batches && ((pauses) => piecesOf(format.list(columns), noted(batches), pauses)),
+    isStored: () => isStored,
+    isStreamed: isStreamed(response),
+    whole: () => bytesOf(format.write(response, columns)),
+  };
 };
+
+/**
+ * Lists of stored rows above this size are sent while they are read. Lists whose rows are computed take longer, so they are
+ * built as a whole, for all requests at once, up to the largest size that is cached.
+ */
+export const LARGE_LIST_BYTES = 1024 * 1024;
+
+/** The SHA-256 in the ETag of a large list, which is known before its body. The version identifies the rows. */
+export const largeListDigest = (cacheKey: string, version: string): string =>
+  hash('sha256', `${packageVersion} ${version} ${cacheKey}`, 'base64url');
+
+/** A streamed list that is larger than allowed. Its first chunks have been read. */
+export interface StartedList {
+  readonly head: string;
+  readonly first: readonly Buffer[];
+  readonly reading: ListReading;
+}
+
+export interface ListLimits {
+  /** The largest streamed list that is built as a whole, in bytes. Undefined: none is read. See `LARGE_LIST_BYTES`. */
+  readonly mostBytes?: number;
+  /** Whether `mostBytes` is also the limit for stored rows. Default: false. */
+  readonly isWhole?: boolean;
+  /** As in `ListReading`. */
+  readonly stallMs: number;
+}
+
+/**
+ * Rejects with the handler's error. Resolves with undefined for a streamed list without `mostBytes`.
+ * @param pauses awaited between the batches of a list
+ */
+export const buildRepresentation = (
+  request: DataRequest,
+  reader: CheckedReader,
+  pauses: Pauses,
+  { mostBytes, stallMs, isWhole = false }: ListLimits,
+): Promise<Representation | StartedList | undefined> =>
+  ofRoute(request.route, async () => {
+    const { head, pieces, isStreamed, isStored, whole } = await callHandler(request, reader);
+    const options = { head, lastModified: reader.publishedAt, isCompressed: request.format.isCompressed ?? false };
+    const { mediaType } = request.format;
+    if (!pieces) return new Representation(whole(), mediaType, options);
+    const chunks: Buffer[] = [];
+    let size = 0;
+    if (!isStreamed) {
+      for await (const piece of pieces(pauses)) size += chunks[chunks.push(piece) - 1]!.length;
+      return new Representation(await together(chunks, size, pauses), mediaType, options);
+    }
+    if (mostBytes === undefined) return undefined;
+    const reading = new ListReading(pieces(pauses), reader, stallMs);
+    const sum = createHash('sha256');
+    for (let next = await reading.next(); !next.done; next = await reading.next()) {
+      chunks.push(next.value);
+      size += next.value.length;
+      const most = isStored() && !isWhole ? Math.min(mostBytes, LARGE_LIST_BYTES) : mostBytes;
+      if (size > most) return { head, first: chunks, reading };
+      sum.update(next.value);
+    }
+    const isLarge = isStored() && size > LARGE_LIST_BYTES;
+    const sha256 = isLarge ? largeListDigest(request.cacheKey, reader.version) : sum.digest('base64url');
+    return new Representation(await together(chunks, size, pauses), mediaType, { ...options, sha256 });
+  });
 
 const bytesOf = (written: string | Buffer): Buffer => (typeof written === 'string' ? Buffer.from(written) : written);
 
@@ -87,36 +162,28 @@ const batchesOf = (response: unknown): Iterable<readonly object[]> | undefined =
   return isList && (data.length > BATCH || textOf(data)) ? inBatches(data, BATCH) : undefined;
 };
 
-/** Writes and hashes a list batch by batch. */
-const writeList = async (
+async function* piecesOf(
   list: ListWriter<string | Buffer>,
   batches: AsyncIterable<readonly object[]> | Iterable<readonly object[]>,
   pauses: Pauses,
-): Promise<{ body: Buffer; sha256: string }> => {
-  const pieces: Buffer[] = [];
-  const hash = createHash('sha256');
-  const write = (written: string | Buffer): void => {
-    const piece = bytesOf(written);
-    hash.update(piece);
-    pieces.push(piece);
-  };
-  write(list.before);
+): AsyncGenerator<Buffer> {
+  yield bytesOf(list.before);
   await pauses.pause();
   for await (const batch of batches) {
     if (batch.length === 0) continue;
-    write(list.rows(batch));
+    yield bytesOf(list.rows(batch));
     await pauses.pause();
   }
-  write(list.after());
-  return { body: await together(pieces, pauses), sha256: hash.digest('base64url') };
-};
+  yield bytesOf(list.after());
+}
 
 /** `Buffer.concat` in steps. Many megabytes at once take milliseconds, mostly because the system clears the memory. */
-const together = async (pieces: readonly Buffer[], pauses: Pauses): Promise<Buffer> => {
-  const body = Buffer.allocUnsafeSlow(pieces.reduce((sum, { length }) => sum + length, 0));
+const together = async (chunks: readonly Buffer[], size: number, pauses: Pauses): Promise<Buffer> => {
+  if (chunks.length === 1) return chunks[0]!;
+  const body = Buffer.allocUnsafeSlow(size);
   let at = 0;
-  for (const piece of pieces) {
-    at += piece.copy(body, at);
+  for (const chunk of chunks) {
+    at += chunk.copy(body, at);
     await pauses.pause();
   }
   return body;

@@ -3,7 +3,7 @@ import type { Collection } from '../contracts/dataset.js';
 import type { DataContext, QueryOf, StreamedList } from '../contracts/plugin.js';
 import type { Scalar } from '../contracts/storage.js';
 import { type Condition, matcherOf, planRead, type ReadPlan } from '../data/conditions.js';
-import { firstRows, joinRows, lastRow } from '../data/lazy-rows.js';
+import { collectRows, firstRows, joinRows, lastRow } from '../data/lazy-rows.js';
 import { compareScalars } from '../data/scalars.js';
 import { documentPlaces, linkNextPage, type PageInput } from './pagination.js';
 
@@ -142,8 +142,5 @@ export const findPage = async <T extends object>(
 ): Promise<readonly Readonly<T>[]> => {
   const plan = { order: collection.key, equal: {}, ...query, rest: [] } as ReadPlan;
   const found = await select(context, collection, plan, { ...page, descending });
-  if (!(Symbol.asyncIterator in found)) return found;
-  const batches: (readonly Readonly<T>[])[] = [];
-  for await (const batch of found) batches.push(batch);
-  return joinRows(batches);
+  return Symbol.asyncIterator in found ? collectRows(found) : found;
 };

@@ -5,8 +5,9 @@ import type { Clock, Logger } from '../contracts/runtime.js';
 import type { Snapshot, StorageAdapter } from '../contracts/storage.js';
 import { checkedSnapshot, sharedReader, type TimedRead, timedReader } from '../data/checked-snapshot.js';
 import { ApiError, StorageError } from '../errors.js';
-import type { Representation } from '../response/representation.js';
+import { Representation } from '../response/representation.js';
 import { BackgroundPacing, type Pauses } from '../util/event-loop.js';
+import { type ListOptions, ListResponse } from './list-response.js';
 import { type DataRequest, ResponseCache } from './response-cache.js';
 import { buildRepresentation, normalizedIn } from './route-response.js';
 
@@ -18,6 +19,7 @@ class ServedSnapshot {
   readonly #snapshot: Snapshot;
   readonly #collections: ReadonlyMap<string, Collection>;
   readonly #timedRead: (pauses: Pauses) => TimedRead;
+  readonly #lists: ListOptions;
   /** The requests of cached representations, which are computed again for the next snapshot. */
   readonly #requests = new Map<string, DataRequest>();
   #computing = 0;
@@ -31,21 +33,29 @@ class ServedSnapshot {
     this.#timedRead = sharedReader(snapshot, options.collections, options.answerMs);
     this.reader = checkedSnapshot(snapshot, options.collections);
     this.responses = new ResponseCache(options.cacheBytes, (cacheKey) => this.#requests.delete(cacheKey));
+    const { collections, answerMs: stallMs } = options;
+    const cached = (request: DataRequest) => this.#remember(request);
+    this.#lists = { collections, stallMs, responses: this.responses, cached };
   }
 
-  /** Returns the cached representation, or computes it once for concurrent requests. */
-  answer(request: DataRequest, pauses: Pauses): Promise<Representation> {
+  /** Returns the cached representation, or computes it once for concurrent requests. Reads no streamed list. */
+  answer(request: DataRequest, pauses: Pauses): Promise<Representation | ListResponse> {
     const read = this.#timedRead(pauses);
     return this.#whileOpen(async () => {
       const normalized = await read((reader) => normalizedIn(request, reader));
-      return this.responses.get(normalized.cacheKey) ?? this.#compute(normalized, read, pauses);
+      const cached = this.responses.get(normalized.cacheKey);
+      const built = cached ?? (await this.#compute(normalized, read, pauses));
+      return built instanceof Representation ? built : this.#list(normalized);
     });
   }
 
   /** Computes representations before requests need them, with background pacing. All reads together take `withinMs`. */
   warmer(pacing: BackgroundPacing, withinMs: number): (request: DataRequest) => Promise<unknown> {
     const read = timedReader(this.#snapshot, this.#collections, withinMs, pacing);
-    return (request) => this.#compute(request, read, pacing);
+    return async (request) => {
+      const built = await this.#compute(request, read, pacing, this.responses.mostBytes);
+      if (built && !(built instanceof Representation)) built.reading.close();
+    };
   }
 
   /** The requests of the most used representations. */
@@ -59,14 +69,29 @@ class ServedSnapshot {
     this.#releaseWhenIdle();
   }
 
-  #compute(request: DataRequest, read: TimedRead, pauses: Pauses): Promise<Representation> {
-    return this.responses.getOrCompute(request.cacheKey, () =>
+  #compute(request: DataRequest, read: TimedRead, pauses: Pauses, mostBytes?: number) {
+    const { responses } = this;
+    const limits = { stallMs: this.#lists.stallMs, ...(mostBytes !== undefined && { mostBytes, isWhole: true }) };
+    return responses.getOrCompute(request.cacheKey, () =>
       this.#whileOpen(async () => {
-        const representation = await read((reader) => buildRepresentation(request, reader, pauses));
-        this.#requests.set(request.cacheKey, request);
-        return representation;
+        const built = await read((reader) => buildRepresentation(request, reader, pauses, limits));
+        if (built instanceof Representation && built.size <= responses.mostBytes) this.#remember(request);
+        return built;
       }),
     );
+  }
+
+  #remember(request: DataRequest): void {
+    this.#requests.set(request.cacheKey, request);
+  }
+
+  /** The snapshot is not released before the list. */
+  #list(request: DataRequest): ListResponse {
+    this.#computing++;
+    return new ListResponse(request, this.#snapshot, this.#lists, () => {
+      this.#computing--;
+      this.#releaseWhenIdle();
+    });
   }
 
   /** Runs `work`, and releases the snapshot only after it. */

@@ -4,8 +4,9 @@ import type { Snapshot, StorageAdapter } from '../contracts/storage.js';
 import { timedReader } from '../data/checked-snapshot.js';
 import { ApiError, errors } from '../errors.js';
 import { AS_OF } from '../registry/route-defaults.js';
-import type { Representation } from '../response/representation.js';
+import { Representation } from '../response/representation.js';
 import type { Pauses } from '../util/event-loop.js';
+import { ListResponse } from './list-response.js';
 import { type DataRequest, ResponseCache } from './response-cache.js';
 import { buildRepresentation, normalizedIn } from './route-response.js';
 
@@ -30,7 +31,7 @@ export interface Vintages {
 }
 
 interface VintageResponse {
-  readonly representation: Representation;
+  readonly representation: Representation | ListResponse;
   readonly isCached: boolean;
   readonly snapshotVersion: string;
 }
@@ -40,6 +41,7 @@ export const createVintages = ({ adapter, collections, cacheBytes, answerMs }: V
   return {
     async answer(date, request, pauses) {
       const snapshot = await snapshotOf(adapter, date);
+      let isHeld = false;
       try {
         const { version: snapshotVersion, publishedAt } = snapshot;
         const read = timedReader(snapshot, collections, answerMs, pauses);
@@ -50,10 +52,16 @@ export const createVintages = ({ adapter, collections, cacheBytes, answerMs }: V
         const cacheKey = `${named}${snapshotVersion} ${publishedAt.getTime()} ${normalized.cacheKey}`;
         const cached = responses.get(cacheKey);
         if (cached) return { representation: cached, isCached: true, snapshotVersion };
-        const compute = () => read((reader) => buildRepresentation({ ...normalized, asOf: date }, reader, pauses));
-        return { representation: await responses.getOrCompute(cacheKey, compute), isCached: false, snapshotVersion };
+        const dated = { ...normalized, asOf: date };
+        const compute = () => read((reader) => buildRepresentation(dated, reader, pauses, { stallMs: answerMs }));
+        const built = await responses.getOrCompute(cacheKey, compute);
+        if (built instanceof Representation) return { representation: built, isCached: false, snapshotVersion };
+        const lists = { collections, stallMs: answerMs, responses };
+        isHeld = true;
+        const representation = new ListResponse(dated, snapshot, lists, () => snapshot.release(), cacheKey);
+        return { representation, isCached: false, snapshotVersion };
       } finally {
-        snapshot.release();
+        if (!isHeld) snapshot.release();
       }
     },
   };

@@ -42,15 +42,20 @@ export class WorkQueue {
   /** The number of rejected requests. */
   rejected = 0;
   readonly #maxWaiting: number;
+  readonly #maxRunning: number;
   /** Callers with running or waiting requests. The first one whose request can start is the next. */
   readonly #callers = new Map<string, CallerQueue>();
   /** Connections that have a listener: one each, since clients pipeline many requests. */
   readonly #watched = new WeakSet<Socket>();
   #running = 0;
 
-  /** @param maxWaiting the maximum number of waiting requests of all callers; default: no maximum */
-  constructor(maxWaiting = Number.POSITIVE_INFINITY) {
+  /**
+   * @param maxWaiting the maximum number of waiting requests of all callers; default: no maximum
+   * @param maxRunning the maximum number of running requests of all callers
+   */
+  constructor(maxWaiting = Number.POSITIVE_INFINITY, maxRunning = RUNNING) {
     this.#maxWaiting = maxWaiting;
+    this.#maxRunning = maxRunning;
   }
 
   /**
@@ -89,7 +94,7 @@ export class WorkQueue {
   }
 
   #canStart({ running }: CallerQueue): boolean {
-    return running < RUNNING_PER_CALLER && this.#running < RUNNING;
+    return running < RUNNING_PER_CALLER && this.#running < this.#maxRunning;
   }
 
   #start(queue: CallerQueue): void {

@@ -44,6 +44,13 @@ describe('lazyRows(...text)', () => {
     it(`returns what an array returns: ${name}`, () => expect(read(rows())).to.deep.equal(read(array())));
   }
 
+  it('keeps its text when it is awaited, counted and recognised as a list', async () => {
+    const list = await Promise.resolve(rows());
+    expect([Array.isArray(list), list.length, Symbol.asyncIterator in list]).to.deep.equal([true, 3, false]);
+    expect((list as { [Symbol.asyncIterator]?: unknown })[Symbol.asyncIterator]).to.equal(undefined);
+    expect(text(list)).to.not.equal(undefined);
+  });
+
   it('has its text until a row is read, because rows can then be changed', () => {
     const list = rows();
     expect(list.length).to.equal(3);

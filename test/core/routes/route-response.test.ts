@@ -3,17 +3,19 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { type DataRoute, dataRoute, type SnapshotReader } from '../../../core/contracts/plugin.js';
+import { type DataRoute, dataRoute } from '../../../core/contracts/plugin.js';
+import type { CheckedReader } from '../../../core/data/checked-snapshot.js';
 import { lazyRows } from '../../../core/data/lazy-rows.js';
 import { jsonRows } from '../../../core/data/packed-documents.js';
 import { csvFormat, type Format, jsonFormat, ndjsonFormat } from '../../../core/response/formats.js';
 import { parquetFormat } from '../../../core/response/parquet-format.js';
+import type { Representation } from '../../../core/response/representation.js';
 import { buildRepresentation } from '../../../core/routes/route-response.js';
 import { BackgroundPacing, longWork, type Pauses } from '../../../core/util/event-loop.js';
 
-const snapshot = { version: 'v1', publishedAt: new Date(0) } as SnapshotReader;
+const snapshot = { version: 'v1', publishedAt: new Date(0), readUntil: () => undefined } as unknown as CheckedReader;
 
-const represent = (data: unknown, format: Format = jsonFormat, pauses: Pauses = longWork.join()) => {
+const represent = async (data: unknown, format: Format = jsonFormat, pauses: Pauses = longWork.join()) => {
   const route = dataRoute({
     path: '/things',
     operationId: 'listThings',
@@ -21,7 +23,11 @@ const represent = (data: unknown, format: Format = jsonFormat, pauses: Pauses = 
     response: { description: 'Things.', schema: {}, example: {} },
     handler: async () => ({ data }),
   }) as DataRoute;
-  return buildRepresentation({ cacheKey: '', route, input: {}, format }, snapshot, pauses);
+  const representation = await buildRepresentation({ cacheKey: '', route, input: {}, format }, snapshot, pauses, {
+    mostBytes: Number.POSITIVE_INFINITY,
+    stallMs: 10_000,
+  });
+  return representation as Representation;
 };
 
 class CountedPace extends BackgroundPacing {

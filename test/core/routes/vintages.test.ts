@@ -11,6 +11,7 @@ import { systemClock } from '../../../core/contracts/runtime.js';
 import type { AdapterContext, StorageAdapter } from '../../../core/contracts/storage.js';
 import { ApiError } from '../../../core/errors.js';
 import { jsonFormat } from '../../../core/response/formats.js';
+import type { Representation } from '../../../core/response/representation.js';
 import type { DataRequest } from '../../../core/routes/response-cache.js';
 import { createVintages, type Vintages } from '../../../core/routes/vintages.js';
 import { longWork } from '../../../core/util/event-loop.js';
@@ -75,7 +76,7 @@ const countingRequest = (): { request: DataRequest; calls: () => number } => {
 const bodyAt = async (vintages: Vintages, date: string, request: DataRequest) => {
   try {
     const { representation, snapshotVersion } = await vintages.answer(date, request, longWork.join());
-    const { identity, lastModified } = representation;
+    const { identity, lastModified } = representation as Representation;
     return { version: snapshotVersion, lastModified, body: identity.body.toString() };
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;

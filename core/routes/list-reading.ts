@@ -1,0 +1,59 @@
+/** Reads a list in chunks, without a limit on the whole time. */
+import { setMaxListeners } from 'node:events';
+import type { CheckedReader } from '../data/checked-snapshot.js';
+import { StorageError } from '../errors.js';
+
+/** Size of a chunk: many small writes would cost more than the list. */
+const CHUNK_BYTES = 64 * 1024;
+
+async function* inChunks(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let chunk: Buffer[] = [];
+  let size = 0;
+  for await (const piece of pieces) {
+    chunk.push(piece);
+    size += piece.length;
+    if (size < CHUNK_BYTES) continue;
+    yield Buffer.concat(chunk, size);
+    chunk = [];
+    size = 0;
+  }
+  if (size > 0) yield Buffer.concat(chunk, size);
+}
+
+export class ListReading {
+  readonly #chunks: AsyncGenerator<Buffer>;
+  readonly #controller = new AbortController();
+  readonly #stallMs: number;
+
+  /**
+   * @param reader reads the rows of the pieces, from the first call of `next`
+   * @param stallMs time without a chunk after which reading ends with `unavailable`, in milliseconds
+   */
+  constructor(pieces: AsyncIterable<Buffer>, reader: CheckedReader, stallMs: number) {
+    const { signal } = this.#controller;
+    // Each read adds a listener.
+    setMaxListeners(0, signal);
+    reader.readUntil(signal);
+    this.#chunks = inChunks(pieces);
+    this.#stallMs = stallMs;
+  }
+
+  next(): Promise<IteratorResult<Buffer>> {
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        reject(new StorageError('unavailable', `A list got no rows for ${this.#stallMs} ms.`));
+        this.close();
+      }, this.#stallMs);
+      this.#chunks
+        .next()
+        .then(resolve, reject)
+        .finally(() => clearTimeout(timer));
+    });
+  }
+
+  /** Ends reads in progress. */
+  close(): void {
+    this.#controller.abort();
+    this.#chunks.return(undefined).catch(() => undefined);
+  }
+}

@@ -1,0 +1,185 @@
+/** Responses with the rows of `snapshot.stream`. Large ones are sent while they are read. */
+import type { IncomingMessage } from 'node:http';
+import { pipeline, Readable } from 'node:stream';
+import type { Collection } from '../contracts/dataset.js';
+import type { Logger } from '../contracts/runtime.js';
+import type { Snapshot } from '../contracts/storage.js';
+import { timedReader } from '../data/checked-snapshot.js';
+import { compressor, type Encoding, Prepared, Representation, Validators } from '../response/representation.js';
+import type { Pauses } from '../util/event-loop.js';
+import type { DataRequest, ResponseCache } from './response-cache.js';
+import {
+  buildRepresentation,
+  callHandler,
+  LARGE_LIST_BYTES,
+  largeListDigest,
+  type StartedList,
+} from './route-response.js';
+
+/** Large lists that are collected for the cache at once. This bounds the memory for them. */
+const COLLECTED = 2;
+
+let collected = 0;
+
+export interface ListOptions {
+  readonly collections: ReadonlyMap<string, Collection>;
+  /** Time without rows after which the list ends with an error, in milliseconds. */
+  readonly stallMs: number;
+  readonly responses: ResponseCache;
+  /** Called when a list is cached. */
+  readonly cached?: (request: DataRequest) => void;
+}
+
+/** Header lines, and the body that follows them. */
+interface OpenList {
+  readonly lines: string;
+  readonly body: Readable;
+}
+
+/** A streamed list of a snapshot, whose rows have not been read. */
+export class ListResponse {
+  readonly #request: DataRequest;
+  readonly #snapshot: Snapshot;
+  readonly #options: ListOptions;
+  readonly #cacheKey: string;
+  /** Of a large list. The ETag of other lists depends on the body. */
+  readonly #validators: Validators;
+  #started: StartedList | undefined;
+  #release: (() => void) | undefined;
+  #close: () => void = () => undefined;
+  /** Resolves when the list is released. */
+  readonly closed = new Promise<void>((resolve) => {
+    this.#close = resolve;
+  });
+
+  /**
+   * @param request normalized
+   * @param snapshot locked until `release` is called
+   */
+  constructor(
+    request: DataRequest,
+    snapshot: Snapshot,
+    options: ListOptions,
+    release: () => void,
+    cacheKey = request.cacheKey,
+  ) {
+    this.#validators = new Validators(largeListDigest(request.cacheKey, snapshot.version), snapshot.publishedAt);
+    this.#request = request;
+    this.#snapshot = snapshot;
+    this.#options = options;
+    this.#release = release;
+    this.#cacheKey = cacheKey;
+  }
+
+  /** Stops reading, and releases the snapshot. */
+  release(): void {
+    this.#started?.reading.close();
+    this.#release?.();
+    this.#release = undefined;
+    this.#close();
+  }
+
+  /** The response to HEAD or a conditional request for a list that is known to be large. Reads no rows. */
+  async prepare({ method, headers }: IncomingMessage, accepted: Encoding): Promise<Prepared | undefined> {
+    const tags = headers['if-none-match'];
+    const isLarge = this.#isLarge || (tags !== undefined && tags.trim() !== '*' && this.#validators.matches(tags));
+    const isFresh = this.#validators.isFresh(tags, headers['if-modified-since']);
+    if (!isLarge || (!isFresh && method !== 'HEAD')) return undefined;
+    const { head } = await this.#read((reader) => callHandler(this.#request, reader));
+    return new Prepared(isFresh ? 304 : 200, this.#lines(isFresh, accepted, head));
+  }
+
+  /**
+   * Reads the list if it is small, otherwise its first chunks, so that an error until then is a response of its own.
+   * The body of a large list releases it when it is closed. For a small list, call `release`.
+   */
+  async open(pauses: Pauses, accepted: Encoding, logger: Logger): Promise<Representation | OpenList> {
+    const { responses } = this.#options;
+    const cached = responses.get(this.#cacheKey);
+    if (cached) return cached;
+    const shared = this.#isLarge
+      ? undefined
+      : await responses.getOrCompute(this.#cacheKey, () =>
+          this.#build(pauses, Math.max(LARGE_LIST_BYTES, responses.mostBytes)),
+        );
+    const built = shared ?? (await this.#build(pauses, 0));
+    if (built instanceof Representation) {
+      if (built.size <= responses.mostBytes) this.#options.cached?.(this.#request);
+      return built;
+    }
+    responses.setLarge(this.#cacheKey);
+    this.#started = built!;
+    const source = Readable.from(this.#chunks(built!, logger), { objectMode: false });
+    source.once('close', () => this.release());
+    const encoding = this.#encoding(accepted);
+    const body = encoding === 'identity' ? source : pipeline(source, compressor(encoding), () => undefined);
+    return { lines: this.#lines(false, accepted, built!.head), body };
+  }
+
+  get #isLarge(): boolean {
+    return this.#options.responses.isLarge(this.#cacheKey);
+  }
+
+  #encoding(accepted: Encoding): Encoding {
+    return this.#request.format.isCompressed ? 'identity' : accepted;
+  }
+
+  #lines(isFresh: boolean, accepted: Encoding, head: string): string {
+    const encoding = this.#encoding(accepted);
+    const coding = encoding === 'identity' ? '' : `Content-Encoding: ${encoding}\r\n`;
+    const type = isFresh ? '' : `Content-Type: ${this.#request.format.mediaType}\r\n${coding}`;
+    return `${type}ETag: ${this.#validators.etag(encoding)}\r\n${head}${this.#validators.lines}`;
+  }
+
+  get #read() {
+    return timedReader(this.#snapshot, this.#options.collections, this.#options.stallMs);
+  }
+
+  #build(pauses: Pauses, mostBytes: number): Promise<Representation | StartedList | undefined> {
+    const { collections, stallMs } = this.#options;
+    const read = timedReader(this.#snapshot, collections, stallMs, pauses);
+    return read((reader) => buildRepresentation(this.#request, reader, pauses, { mostBytes, stallMs }));
+  }
+
+  /** Yields all chunks. Collects a body that is small enough for the cache. */
+  async *#chunks({ head, first, reading }: StartedList, logger: Logger): AsyncGenerator<Buffer> {
+    const { responses, cached } = this.#options;
+    let kept: Buffer[] | undefined = collected < COLLECTED ? [] : undefined;
+    if (kept) collected++;
+    const forget = () => {
+      if (kept) collected--;
+      kept = undefined;
+    };
+    let size = 0;
+    const chunks = [...first];
+    try {
+      for (;;) {
+        const chunk = chunks.shift() ?? ((await reading.next()) as { readonly value?: Buffer }).value;
+        if (!chunk) break;
+        size += chunk.length;
+        if (size > responses.mostBytes) forget();
+        kept?.push(chunk);
+        yield chunk;
+      }
+      if (!kept) return;
+      responses.set(this.#cacheKey, this.#representation(Buffer.concat(kept, size), head));
+      cached?.(this.#request);
+    } catch (err) {
+      // Otherwise the client has closed the connection.
+      if (this.#release) logger.warn({ err }, 'a list was not sent completely: its connection is closed');
+      throw err;
+    } finally {
+      forget();
+    }
+  }
+
+  #representation(body: Buffer, head: string): Representation {
+    const { format, cacheKey } = this.#request;
+    const { version, publishedAt: lastModified } = this.#snapshot;
+    const sha256 = largeListDigest(cacheKey, version);
+    return new Representation(body, format.mediaType, {
+      ...{ sha256, lastModified, head },
+      isCompressed: format.isCompressed ?? false,
+    });
+  }
+}

@@ -1,0 +1,59 @@
+/** Sends streamed lists when it is the turn of their callers. */
+import type { Socket } from 'node:net';
+import type { Readable } from 'node:stream';
+import type { Logger } from '../contracts/runtime.js';
+import type { ServiceContext } from '../pipeline/service-koa.js';
+import { firstOnConnection } from '../response/large-bodies.js';
+import { type Encoding, type Prepared, Representation } from '../response/representation.js';
+import { addLines } from '../response/writer.js';
+import type { Pauses } from '../util/event-loop.js';
+import type { ListResponse } from './list-response.js';
+import { WorkQueue } from './work-queue.js';
+
+/** Lists that are read or sent at once. */
+const MOST_LISTS = 64;
+
+type Body = Representation | Prepared | Readable;
+
+interface Client {
+  readonly caller: string;
+  readonly connection: Socket;
+}
+
+/** The returned function resolves with the body of the response. It sets the headers of a stream. */
+export const listSender = (logger: Logger) => {
+  // A queue apart from other work, since a list takes as long as its client reads.
+  const lists = new WorkQueue(undefined, MOST_LISTS);
+  const inTurn = (ctx: ServiceContext, list: ListResponse, encoding: Encoding, { caller, connection }: Client) =>
+    new Promise<Body>((resolve, reject) => {
+      const send = async (pauses: Pauses): Promise<void> => {
+        const opened = await list.open(pauses, encoding, logger);
+        if (opened instanceof Representation) {
+          await opened.encoding(encoding);
+          list.release();
+          return resolve(opened);
+        }
+        const prepared = await list.prepare(ctx.req, encoding);
+        if (prepared) opened.body.destroy();
+        else addLines(ctx.res, opened.lines);
+        resolve(prepared ?? opened.body);
+        await list.closed;
+      };
+      lists.run(caller, send, connection).catch(reject);
+    });
+  return async (ctx: ServiceContext, list: ListResponse, encoding: Encoding, client: Client): Promise<Body> => {
+    try {
+      const prepared = await list.prepare(ctx.req, encoding);
+      if (prepared) {
+        list.release();
+        return prepared;
+      }
+      // Later responses of a connection would otherwise take the turns that an earlier one waits for.
+      await firstOnConnection(ctx.res, client.connection);
+      return await inTurn(ctx, list, encoding, client);
+    } catch (error) {
+      list.release();
+      throw error;
+    }
+  };
+};

@@ -1,0 +1,237 @@
+/** Lists above a megabyte are sent while they are read. */
+import { once } from 'node:events';
+import { get as httpGet, type IncomingMessage } from 'node:http';
+import { connect } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { expect } from 'chai';
+import { parquetReadObjects } from 'hyparquet';
+import type { Manifest } from '../../../core/contracts/dataset.js';
+import { collection, dataRoute, definePlugin, type StreamedList } from '../../../core/contracts/plugin.js';
+import { startTestApp, type TestApp } from '../../support/test-app.js';
+
+const ROW = {
+  type: 'object',
+  required: ['id', 'text'],
+  additionalProperties: false,
+  properties: { id: { type: 'integer' }, text: { type: 'string' } },
+} as const;
+const things = collection({ name: 'things', key: ['id'], schema: ROW });
+const ROWS = 20_000;
+const rows = Array.from({ length: ROWS }, (_, id) => ({ id, text: `row ${id} ${'x'.repeat(100)}` }));
+
+/** Counts the reads of rows, and what the plugin's lists do. */
+const seen = { batches: 0, ended: 0 };
+
+async function* watched(batches: AsyncIterable<readonly object[]>, end?: () => Promise<void>) {
+  try {
+    for await (const batch of batches) {
+      seen.batches++;
+      yield batch;
+      if (seen.batches === 150) await end?.();
+    }
+  } finally {
+    seen.ended++;
+  }
+}
+
+/** So long that the buffers of a connection do not hold it. */
+async function* repeated(read: () => AsyncIterable<readonly object[]>) {
+  for (let i = 0; i < 10; i++) yield* read();
+}
+
+const list = (path: string, end?: () => Promise<void>) =>
+  dataRoute({
+    path,
+    operationId: `list${path.slice(1)}`,
+    summary: 'Things',
+    vintages: true,
+    response: {
+      description: 'Things.',
+      schema: { type: 'object', required: ['data'], properties: { data: { type: 'array', items: ROW } } },
+      example: { data: [] },
+    },
+    async handler(_input, { snapshot }) {
+      const read = () => snapshot.stream(things);
+      const data: StreamedList['data'] = watched(path === '/long' ? repeated(read) : read(), end);
+      return { data } as never;
+    },
+  });
+
+const plugin = definePlugin({
+  name: 'things',
+  version: '1.0.0',
+  description: 'Large lists: one fails, and one stalls.',
+  collections: [things],
+  routes: () => [
+    list('/things'),
+    list('/long'),
+    list('/failing', async () => {
+      throw new Error('the store is gone');
+    }),
+    list('/stalling', () => delay(60_000, undefined, { ref: false })),
+  ],
+});
+
+const manifest = {
+  ...{ format: 1, version: 'v1', created: '2026-01-01T00:00:00Z', vintage: '2025-12-31' },
+  ...{ synthetic: true, sources: [] },
+} as Manifest;
+
+describe('a list above a megabyte', function () {
+  this.timeout(20_000);
+  let service: TestApp;
+  const start = (http = {}) =>
+    startTestApp({
+      manifest,
+      collections: { things: rows },
+      config: { plugins: [], http: { responseCheck: 'off', cacheBytes: 1_000_000, answerMs: 500, ...http } },
+      overrides: { plugins: [{ plugin }] },
+    });
+  beforeEach(async () => {
+    Object.assign(seen, { batches: 0, ended: 0 });
+    service = await start();
+  });
+  afterEach(() => service.close());
+
+  const open = async (path: string, headers: Record<string, string> = {}): Promise<IncomingMessage> => {
+    const options = { headers: { Authorization: `Bearer ${service.key}`, ...headers }, agent: false };
+    const [response] = (await once(httpGet(`${service.url}${path}`, options), 'response')) as [IncomingMessage];
+    expect(response.statusCode).to.be.oneOf([200, 304]);
+    return response;
+  };
+  const bodyOf = async (response: IncomingMessage): Promise<Buffer> => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of response) chunks.push(chunk as Buffer);
+    return Buffer.concat(chunks);
+  };
+
+  it('is chunked, complete, and the same in every format and encoding', async () => {
+    const plain = await open('/things');
+    expect([plain.headers['transfer-encoding'], plain.headers['content-length']]).to.deep.equal(['chunked', undefined]);
+    const text = await bodyOf(plain);
+    expect(text.equals(Buffer.from(JSON.stringify({ data: rows })))).to.equal(true);
+    const lines = await bodyOf(await open('/things?format=ndjson'));
+    expect(lines.equals(Buffer.from(rows.map((row) => `${JSON.stringify(row)}\n`).join('')))).to.equal(true);
+    const csv = String(await bodyOf(await open('/things?format=csv'))).split('\r\n');
+    expect([csv.length, csv[1], csv.at(-2)]).to.deep.equal([
+      ROWS + 2,
+      Object.values(rows[0]!).join(),
+      Object.values(rows.at(-1)!).join(),
+    ]);
+    for (const [encoding, decompress] of [
+      ['gzip', gunzipSync],
+      ['br', brotliDecompressSync],
+    ] as const) {
+      const response = await open('/things', { 'Accept-Encoding': encoding });
+      expect(response.headers['content-encoding']).to.equal(encoding);
+      expect(response.headers.etag).to.equal(plain.headers.etag!.replace(/"$/, `-${encoding}"`));
+      expect(decompress(await bodyOf(response)).equals(text)).to.equal(true);
+    }
+    const parquet = await bodyOf(await open('/things?format=parquet'));
+    const bytes = parquet.buffer.slice(parquet.byteOffset, parquet.byteOffset + parquet.length) as ArrayBuffer;
+    const found = await parquetReadObjects({ file: bytes });
+    expect([found.length, Number(found.at(-1)!['id'])]).to.deep.equal([ROWS, ROWS - 1]);
+  });
+
+  it('has an ETag that gets a 304, and HEAD gets the same headers, without reading rows', async () => {
+    const first = await open('/things');
+    await bodyOf(first);
+    const { etag } = first.headers;
+    const before = seen.batches;
+    const again = await open('/things', { 'If-None-Match': etag! });
+    expect([again.statusCode, again.headers.etag, again.headers['snapshot-version']]).to.deep.equal([304, etag, 'v1']);
+    const head = await service.get('/things', { method: 'HEAD' });
+    for (const name of ['etag', 'content-type', 'snapshot-version', 'last-modified', 'vary', 'cache-control']) {
+      expect(head.headers[name], name).to.equal(first.headers[name]);
+    }
+    expect([head.status, seen.batches - before]).to.deep.equal([200, 0]);
+
+    // After a restart nothing is known about the list but its tag.
+    const other = await start();
+    try {
+      const { status } = await other.get('/things', { headers: { 'If-None-Match': etag! } });
+      expect([status, seen.batches - before]).to.deep.equal([304, 0]);
+    } finally {
+      await other.close();
+    }
+  });
+
+  it('has another ETag in each format', async () => {
+    const tags = [];
+    for (const format of ['json', 'csv', 'ndjson', 'parquet']) {
+      const response = await open(`/things?format=${format}`);
+      await bodyOf(response);
+      tags.push(response.headers.etag);
+    }
+    expect(new Set(tags).size).to.equal(4);
+  });
+
+  it('is not cached above an eighth of the budget, and is cached below it', async () => {
+    await bodyOf(await open('/things'));
+    expect((await service.get('/things')).headers['content-length']).to.equal(undefined);
+    await service.close();
+    service = await start({ cacheBytes: 64_000_000 });
+    const [first, second] = [await open('/things'), await open('/things')];
+    const bodies = [await bodyOf(first), await bodyOf(second)];
+    const cached = await open('/things');
+    bodies.push(await bodyOf(cached));
+    expect(cached.headers['content-length']).to.equal(String(bodies[0]!.length));
+    expect(cached.headers.etag).to.equal(first.headers.etag);
+    expect(bodies.every((body) => body.equals(bodies[0]!))).to.equal(true);
+  });
+
+  for (const path of ['/failing', '/stalling']) {
+    it(`of ${path} ends with an aborted connection after an error, never as if it were complete`, async () => {
+      const response = await open(path);
+      expect(response.statusCode).to.equal(200);
+      const error = await bodyOf(response).then(
+        () => undefined,
+        (reason: NodeJS.ErrnoException) => reason.code,
+      );
+      expect(error).to.equal('ECONNRESET');
+      expect((await service.get('/things')).status).to.equal(200);
+    });
+  }
+
+  it('releases everything when its client goes away', async () => {
+    const before = seen.ended;
+    for (let i = 0; i < 6; i++) {
+      const response = await open('/long');
+      await once(response, 'readable');
+      response.destroy();
+    }
+    for (let tries = 0; seen.ended - before < 6 && tries < 200; tries++) await delay(10);
+    expect(seen.ended - before).to.equal(6);
+    // A caller has two of them at a time: further ones would wait forever if a slot were not free again.
+    await Promise.all([1, 2, 3].map(async () => bodyOf(await open('/things'))));
+  });
+
+  it('is sent in order to a client that pipelines ten of them', async () => {
+    const { port, pathname } = new URL(service.url);
+    const socket = connect(Number(port), '127.0.0.1');
+    const request = `GET ${pathname}/things HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${service.key}\r\n\r\n`;
+    socket.write(request.repeat(10));
+    let [text, count] = ['', 0];
+    for await (const chunk of socket) {
+      text += String(chunk);
+      count += text.split('"}]}').length - 1;
+      text = text.slice(-3);
+      if (count === 10) break;
+    }
+    expect(count).to.equal(10);
+  });
+
+  it('waits for its turn if the caller already reads two of them; other callers and small requests do not wait', async () => {
+    const held = [await open('/long'), await open('/long')];
+    const third = open('/long');
+    const state = await Promise.race([third.then(() => 'sent'), delay(300, 'waits')]);
+    expect(state).to.equal('waits');
+    expect((await service.get('/long', { method: 'HEAD' })).status).to.equal(200);
+    const { key } = await service.newKey();
+    const other = await open('/long', { Authorization: `Bearer ${key}` });
+    expect((await bodyOf(other)).length).to.be.greaterThan(20_000_000);
+    for (const response of held) response.destroy();
+    expect((await bodyOf(await third)).length).to.be.greaterThan(20_000_000);
+  });
+});
