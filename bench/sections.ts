@@ -4,11 +4,12 @@ import { BARE, EXPRESS, FASTIFY, KOA, OTHER, SERVICE } from './contenders.js';
 import { type DayRequest, drawDay } from './day.js';
 import { type Entrant, prepare, representationsOf, withLineup } from './lineup.js';
 import type { RequestList } from './requests.js';
+import { measureRows } from './rows.js';
 import { HUGE_LIMIT } from './service.js';
 import { formatCell, percent, type Table } from './table.js';
 import { type Outcome, takeTurns } from './turns.js';
 
-export const SECTIONS = ['day', 'keys', 'responses'] as const;
+export const SECTIONS = ['day', 'keys', 'responses', 'rows'] as const;
 export type SectionName = (typeof SECTIONS)[number];
 
 export interface SectionReport {
@@ -44,7 +45,7 @@ const request = (path: string, key: string, conditional = false): DayRequest => 
 
 const MARKET = `/markets/${catalogue.cbsas[200]}`;
 
-const sections: Readonly<Record<SectionName, Section>> = {
+const sections: Readonly<Record<Exclude<SectionName, 'rows'>, Section>> = {
   day: {
     contenders: [SERVICE, BARE, FASTIFY, KOA, EXPRESS],
     scenarios: ({ fewKeys }) => [
@@ -113,6 +114,7 @@ export const loadNote = (measured: readonly ReadonlyMap<string, Outcome>[]): str
 };
 
 export const measureSection = (bench: Bench, name: SectionName): Promise<SectionReport> => {
+  if (name === 'rows') return measureRows(bench);
   const { contenders, scenarios: scenariosOf, notes } = sections[name];
   const names = bench.against ? contenders.toSpliced(1, 0, OTHER) : contenders;
   return withLineup(bench, names, async (entrants, answers) => {
