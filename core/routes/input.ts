@@ -165,8 +165,11 @@ export const compileInput = (route: Route, unknownParameters: 'reject' | 'ignore
       if (!inQuery.find(name)) {
         if (unknownParameters === 'reject' && problems.length < MOST_DETAILS)
           problems.push(unknownParameter(sent, inQuery.namesLike(sent)));
-      } else if (given.has(name)) problems.push(invalidParameter('query', sent, 'must be given only once'));
-      else given.set(name, { sent, value });
+      } else if (given.has(name)) {
+        const isList = inQuery.find(name)!.parameter.schema['type'] === 'array';
+        const advice = isList ? ', with its values separated by commas' : '';
+        problems.push(invalidParameter('query', sent, `must be given only once${advice}`));
+      } else given.set(name, { sent, value });
     }
     // Without a prototype, since a parameter may be called "constructor".
     const input: Record<string, ParameterValue> = Object.create(null);

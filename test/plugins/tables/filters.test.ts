@@ -67,9 +67,9 @@ const tables = definePlugin({
   routes: () => [],
 });
 
-const start = (adapter?: object): Promise<TestApp> =>
+const start = (adapter?: object, rows: Readonly<Record<string, readonly Row[]>> = {}): Promise<TestApp> =>
   startTestApp({
-    collections: { ...fixture.documents, readings, tricky },
+    collections: { ...fixture.documents, readings, tricky, ...rows },
     config: {
       plugins: ['markets', { use: 'tables', options: { collections: ['readings', 'tricky'] } }],
       ...(adapter && { adapter }),
@@ -174,15 +174,14 @@ describe('filters of tables', function () {
       { numRuns },
     );
 
-  it('finds the rows that fulfil every generated question, as a whole and in pages', () =>
-    checkGenerated(service, 150));
+  it('finds the rows that fulfil every generated question, as a whole and in pages', () => checkGenerated(service, 80));
 
   for (const [name, section] of Object.entries(otherAdapters)) {
     it(`${name} gives the same answers`, async () => {
       const other = await start(await section());
       try {
         await publishTo(other, (await openDirectory(service.directory)).dataset);
-        await checkGenerated(other, 40);
+        await checkGenerated(other, 25);
       } finally {
         await other.close();
       }
@@ -250,6 +249,28 @@ describe('filters of tables', function () {
       expect(json.error).to.include(message);
     });
   }
+
+  it('reads at most 50,000 rows for a page, which may be empty and still has a link to the next page', async () => {
+    const many = Array.from({ length: 120_000 }, (_, id) => ({
+      ...tricky[0]!,
+      id,
+      price_to: id % 60_000 === 59_999 ? 1 : 0,
+    }));
+    const large = await start(undefined, { tricky: many });
+    try {
+      const pages: number[] = [];
+      for (let target: string | undefined = '?price_to=1&limit=5'; target !== undefined; ) {
+        const { json, headers } = await large.get(`/tricky${target}`);
+        pages.push(json.data.length);
+        target = /^<(\?[^>]*)>; rel="next"$/.exec(String(headers['link']))?.[1];
+      }
+      expect(pages).to.deep.equal([0, 1, 1]);
+      expect(ids(await rowsOf('/tricky?price_to=1', large))).to.deep.equal([59_999, 119_999]);
+      expect(ids(await rowsOf('/tricky?price_to=1&id[gt]=60000&limit=5', large))).to.deep.equal([]);
+    } finally {
+      await large.close();
+    }
+  });
 
   it('questions with the same meaning share a cache key', async () => {
     const snapshots = async (target: string) => (await service.get(target)).headers['etag'];
