@@ -6,12 +6,14 @@ import { constants } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import type { AuditEntry, AuditVerification } from '../contracts/audit.js';
 import type { Logger } from '../contracts/runtime.js';
-import { openRegular, readRegular, unlessMissing } from '../util/read-file.js';
+import { openRegular, readRegular, streamRegular, unlessMissing } from '../util/read-file.js';
 import { type NewFile, ownNewFile, writeFileAtomic } from '../util/write-atomic.js';
 import { chain, endOf, type Placed, verifyChain } from './chain.js';
 
 /** Size limit of an audit: about a million entries. */
 const MAX_BYTES = 384 * 2 ** 20;
+/** Bytes at the end of an audit that usually have the newest entry. */
+const TAIL_BYTES = 16 * 1024;
 const NEWLINE = 0x0a;
 /** For appending and reading, as `a+`. */
 const APPEND = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT;
@@ -55,8 +57,7 @@ export class AuditFile<E extends AuditEntry> {
    * @param options owner and permissions of a new file
    */
   async append(added: readonly E[], options: NewFile): Promise<readonly E[]> {
-    const { placed } = await this.#read();
-    const entries = placed.map((each) => each.entry);
+    const entries = await this.#newest();
     const head = await this.#head();
     // The process may have been stopped between the entry and the head.
     const isHeadOld = entries.at(-1)?.previous === head;
@@ -101,15 +102,60 @@ export class AuditFile<E extends AuditEntry> {
   }
 
   async #read(): Promise<{ placed: readonly Placed<E>[]; unreadable: readonly number[] }> {
-    const content = (await readRegular(this.#path, MAX_BYTES).catch(unlessMissing)) ?? '';
     const placed: Placed<E>[] = [];
     const unreadable: number[] = [];
-    for (const [i, line] of content.split('\n').entries()) {
-      if (line === '') continue;
-      const value = parse(line);
-      if (this.#isEntry(value)) placed.push({ entry: value, place: `line ${i + 1}` });
-      else unreadable.push(i + 1);
+    for await (const { line, entry } of this.#lines()) {
+      if (entry) placed.push({ entry, place: `line ${line}` });
+      else unreadable.push(line);
     }
     return { placed, unreadable };
+  }
+
+  /** The newest entries: at least one with a hash, if there is one. */
+  async #newest(): Promise<readonly E[]> {
+    const size = await this.size();
+    for (let bytes = TAIL_BYTES; ; bytes *= 16) {
+      const entries: E[] = [];
+      for await (const entry of this.entries(Math.max(0, size - bytes))) entries.push(entry);
+      if (bytes >= size || endOf(entries) !== null) return entries;
+    }
+  }
+
+  /** In bytes; 0 if there is no audit yet. */
+  async size(): Promise<number> {
+    return (await stat(this.#path).catch(unlessMissing))?.size ?? 0;
+  }
+
+  /**
+   * The entries from a position in the file, oldest first, read one after the other.
+   * @param start the size of the audit at an earlier time, or any position: the rest of its line is left out
+   */
+  async *entries(start = 0): AsyncGenerator<E> {
+    for await (const { entry } of this.#lines(start)) if (entry) yield entry;
+  }
+
+  /** The lines that are not empty. `entry` is undefined where a line is not an entry. */
+  async *#lines(start = 0): AsyncGenerator<{ line: number; entry: E | undefined }> {
+    let line = 0;
+    let rest: Buffer = Buffer.alloc(0);
+    const entryOf = (bytes: Buffer): E | undefined => {
+      const value = parse(bytes.toString('utf8'));
+      return this.#isEntry(value) ? value : undefined;
+    };
+    try {
+      for await (const chunk of streamRegular(this.#path, MAX_BYTES, start)) {
+        const bytes = rest.length > 0 ? Buffer.concat([rest, chunk]) : chunk;
+        let from = 0;
+        for (let end = bytes.indexOf(NEWLINE); end !== -1; end = bytes.indexOf(NEWLINE, from)) {
+          line++;
+          if (end > from) yield { line, entry: entryOf(bytes.subarray(from, end)) };
+          from = end + 1;
+        }
+        rest = bytes.subarray(from);
+      }
+    } catch (error) {
+      unlessMissing(error as NodeJS.ErrnoException);
+    }
+    if (rest.length > 0) yield { line: line + 1, entry: entryOf(rest) };
   }
 }

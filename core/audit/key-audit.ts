@@ -102,13 +102,77 @@ const compare = (records: readonly KeyRecord[], entries: readonly KeyAuditEntry[
   return [...found, ...[...keys.keys()].map((key) => ({ action: 'remove' as const, key, changes: {} }))];
 };
 
-interface Comparison {
+/** The audited fields of a record. Each has a bit. */
+const FIELDS = 'pepper name tier limit_per_minute created_at expires_at revoked_at shares_limit_of'.split(' ');
+/** The bit of the hash, and of any field that is not in FIELDS. */
+const OTHER = 1 << FIELDS.length;
+
+/** Entries that are remembered, since the newest ones may be undone. */
+const MAX_NEWEST = 100;
+
+type AnyRecord = Readonly<Record<string, unknown>>;
+
+const bitOf = (name: string): number => {
+  const at = FIELDS.indexOf(name);
+  return at === -1 ? OTHER : 1 << at;
+};
+
+/** The bits of all fields that are not null. */
+const unaudited = (record: AnyRecord): number =>
+  FIELDS.reduce((bits, name, at) => ((record[name] ?? null) === null ? bits : bits | (1 << at)), OTHER);
+
+/** @param differing the bits of fields in which the entries so far differ from the record */
+const follow = (record: KeyRecord, differing: number, { action, changes, fingerprint }: KeyAuditEntry): number => {
+  const fields = record as unknown as AnyRecord;
+  if (action === 'remove') return unaudited(fields);
+  let bits = differing;
+  for (const [name, { to }] of Object.entries(changes)) {
+    const isSame = FIELDS.includes(name) && to === (fields[name] ?? null);
+    bits = isSame ? bits & ~bitOf(name) : bits | bitOf(name);
+  }
+  if (fingerprint === undefined) return bits;
+  return fingerprint === fingerprintOf(record) ? bits & ~OTHER : bits | OTHER;
+};
+
+/**
+ * The entries of keys whose record may differ from the audit, and of the newest key. Entries of other keys are not kept
+ * in memory.
+ * @param read reads the audit; called twice
+ */
+export const entriesInDoubt = async (
+  records: readonly KeyRecord[],
+  read: () => AsyncIterable<KeyAuditEntry>,
+): Promise<{ readonly records: readonly KeyRecord[]; readonly entries: readonly KeyAuditEntry[] }> => {
+  const keys = new Map(
+    records.map((record) => [record.id, { record, differing: unaudited(record as unknown as AnyRecord) }]),
+  );
+  const doubtful = new Set<string>();
+  /** The newest entries whose changes were made. */
+  let newest: KeyAuditEntry[] = [];
+  for await (const entry of read()) {
+    if (entry.undoes === undefined) newest.push(entry);
+    else newest = newest.filter(({ hash }) => hash === undefined || hash !== entry.undoes);
+    if (newest.length > 2 * MAX_NEWEST) newest = newest.slice(-MAX_NEWEST);
+    const key = keys.get(entry.key);
+    if (key) key.differing = follow(key.record, key.differing, entry);
+    if (!key || entry.undoes !== undefined) doubtful.add(entry.key);
+  }
+  for (const [id, { differing }] of keys) if (differing > 0) doubtful.add(id);
+  const entries: KeyAuditEntry[] = [];
+  if (doubtful.size > 0) {
+    for (const { key } of newest.slice(-1)) doubtful.add(key);
+    for await (const entry of read()) if (doubtful.has(entry.key)) entries.push(entry);
+  }
+  return { records: records.filter(({ id }) => doubtful.has(id)), entries };
+};
+
+export interface Comparison {
   readonly unrecorded: readonly Unrecorded[];
   /** The newest entry if its change was not made, or not yet: the process may have been stopped before. */
   readonly pending: KeyAuditEntry | undefined;
 }
 
-/** @param entries the whole audit */
+/** @param entries all entries of these records, and the newest one of the audit */
 export const compareWithAudit = (records: readonly KeyRecord[], entries: readonly KeyAuditEntry[]): Comparison => {
   const made = madeOnly(entries);
   const unrecorded = compare(records, made);

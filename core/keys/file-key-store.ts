@@ -4,16 +4,8 @@
  */
 
 import { stat } from 'node:fs/promises';
-import { AuditFile } from '../audit/audit-file.js';
-import { endOf, madeOnly, undoing } from '../audit/chain.js';
-import {
-  auditEntry,
-  compareWithAudit,
-  describeUnrecorded,
-  entriesOf,
-  isKeyAuditEntry,
-  withComparison,
-} from '../audit/key-audit.js';
+import { undoing } from '../audit/chain.js';
+import { auditEntry, describeUnrecorded, entriesOf } from '../audit/key-audit.js';
 import type { AuditVerification } from '../contracts/audit.js';
 import type {
   KeyAuditEntry,
@@ -27,18 +19,20 @@ import type { Health } from '../contracts/runtime.js';
 import { firstLines, KeyStoreError } from '../errors.js';
 import { fileErrorReason } from '../util/error-reason.js';
 import { withFileLock } from '../util/lock.js';
-import { readRegular, unlessMissing } from '../util/read-file.js';
+import { readRegularBytes, unlessMissing } from '../util/read-file.js';
 import { writeFileAtomic } from '../util/write-atomic.js';
 import {
-  formatKeyFile,
+  assertUnique,
   KEY_FILE_MODE,
+  keyFilePieces,
   MAX_KEY_FILE_BYTES,
   mergeUsed,
   parseKeyFile,
   readUsed,
-  siblingPath,
 } from './key-file.js';
-import { indexByHash, withChanged, withInserted } from './key-table.js';
+import { KeyFileAudit } from './key-file-audit.js';
+import { KeyLines, type LineChange } from './key-lines.js';
+import { indexByHash, withChange, withChanged, withInserted } from './key-table.js';
 
 interface FileKeyStoreOptions {
   readonly path: string;
@@ -58,9 +52,12 @@ const stampOf = async (path: string): Promise<Stamp> => {
 
 export class FileKeyStore implements KeyStore {
   readonly #path: string;
+  readonly #audit: KeyFileAudit;
   readonly #listeners: (() => void)[] = [];
   #records: readonly KeyRecord[] = [];
   #byHash = indexByHash([]);
+  /** The lines of the last read. Undefined if the file was not written by a command. */
+  #lines: KeyLines | undefined;
   /** Identity of the file at the last read, and the error of that read. */
   #stamp: Stamp;
   #error: KeyStoreError | undefined;
@@ -75,10 +72,12 @@ export class FileKeyStore implements KeyStore {
     readonly context: KeyStoreContext,
   ) {
     this.#path = context.resolvePath(options.path);
+    this.#audit = new KeyFileAudit(this.#path);
   }
 
   /** A missing file counts as a file without keys. @throws KeyStoreError if the file cannot be read */
   async open(): Promise<void> {
+    await this.#audit.open();
     await this.#read();
     this.#poll();
   }
@@ -117,24 +116,11 @@ export class FileKeyStore implements KeyStore {
   }
 
   async audit(): Promise<readonly KeyAuditEntry[]> {
-    return madeOnly(await this.#audited('read', (file) => file.list(this.context.logger)));
+    return this.#audit.list(this.context.logger);
   }
 
   verifyAudit(expected?: string): Promise<AuditVerification> {
-    return this.#audited('read', async (file) => {
-      let [verified, entries, records]: [
-        AuditVerification | undefined,
-        readonly KeyAuditEntry[],
-        readonly KeyRecord[],
-      ] = [undefined, [], []];
-      // Reads again if a change was made in between.
-      while (verified?.head !== endOf(entries)) {
-        entries = await file.list();
-        records = await this.#read();
-        verified = await file.verify(expected);
-      }
-      return withComparison(verified, records, entries);
-    });
+    return this.#audit.verify(() => this.#read(), expected);
   }
 
   noteUse(times: ReadonlyMap<string, number>): Promise<void> {
@@ -155,11 +141,11 @@ export class FileKeyStore implements KeyStore {
         await this.#recordEdits(before);
         const known = before.find(({ id }) => id === changed.id);
         const entry = auditEntry(known, changed, this.context.clock.now());
-        await writeFileAtomic(this.#path, formatKeyFile(records), {
+        await writeFileAtomic(this.#path, keyFilePieces(records), {
           mode: KEY_FILE_MODE,
           beforeCommit: async () => {
             // The audit entry is written first, so that every change has one.
-            if (entry) await this.#append([entry]);
+            if (entry) await this.#audit.append([entry]);
             await confirm();
           },
         });
@@ -198,13 +184,13 @@ export class FileKeyStore implements KeyStore {
         if (earlier) throw earlier;
         return this.#records;
       }
-      const content = await readRegular(this.#path, MAX_KEY_FILE_BYTES);
+      const bytes = await readRegularBytes(this.#path, MAX_KEY_FILE_BYTES);
       const isFirst = this.#stamp === undefined;
       this.#stamp = stamp;
-      this.#replace(parseKeyFile(this.#path, content));
+      const change = this.#apply(bytes);
       this.#error = undefined;
       // Edits from before the start of this process are recorded with the next change.
-      if (!isFirst && !isOwn) this.#edits = this.#findEdits();
+      if (!isFirst && !isOwn) this.#edits = this.#findEdits(change);
     } catch (cause) {
       const error = cause instanceof KeyStoreError ? cause : this.#unavailable('read', fileErrorReason(cause), cause);
       this.#error = error;
@@ -214,10 +200,30 @@ export class FileKeyStore implements KeyStore {
     return this.#records;
   }
 
-  async #findEdits(): Promise<void> {
+  /** Returns what changed, if it was a small change. */
+  #apply(bytes: Buffer): LineChange | undefined {
+    const change = this.#lines?.changeTo(bytes);
+    const records = change && withChange(this.#records, change);
+    if (change && records) {
+      this.#lines = change.lines;
+      this.#records = records;
+      for (const { hash } of change.removed) this.#byHash.delete(hash);
+      for (const record of change.added) this.#byHash.set(record.hash, record);
+      this.#notify();
+      return change;
+    }
+    const read = KeyLines.read(bytes);
+    this.#records = read ? assertUnique(this.#path, read.records) : parseKeyFile(this.#path, bytes.toString('utf8'));
+    this.#lines = read?.lines;
+    this.#byHash = indexByHash(this.#records);
+    this.#notify();
+    return undefined;
+  }
+
+  async #findEdits(change: LineChange | undefined): Promise<void> {
     try {
-      const entries = await this.#audited('read', (file) => file.list());
-      if (compareWithAudit(this.#records, entries).unrecorded.length === 0) return;
+      if (change && (await this.#audit.isRecorded(change))) return;
+      if ((await this.#audit.compare(this.#records, 'read')).unrecorded.length === 0) return;
       // Under the lock no change is in progress, so any difference is an edit by hand.
       await withFileLock(this.#path, async () => this.#recordEdits(await this.#read()));
     } catch (err) {
@@ -228,37 +234,17 @@ export class FileKeyStore implements KeyStore {
 
   /** Adds entries for edits by hand, and names the edited keys in the log. The caller holds the lock. */
   async #recordEdits(records: readonly KeyRecord[]): Promise<void> {
-    const entries = await this.#audited('written', (file) => file.list());
-    const { unrecorded, pending } = compareWithAudit(records, entries);
+    const { unrecorded, pending } = await this.#audit.compare(records, 'written');
     const now = this.context.clock.now();
     const undone = pending?.hash === undefined ? [] : [undoing(pending, new Date(now).toISOString())];
     const added = [...undone, ...entriesOf(unrecorded, now)];
-    if (added.length > 0) await this.#append(added);
+    if (added.length > 0) await this.#audit.append(added);
     if (unrecorded.length === 0) return;
     const keys = firstLines(unrecorded.map(describeUnrecorded), MAX_NAMED);
     this.context.logger.warn({ path: this.#path, keys }, 'the key file was edited by hand; its audit was updated');
   }
 
-  async #append(entries: readonly KeyAuditEntry[]): Promise<void> {
-    const options = { mode: KEY_FILE_MODE, like: this.#path };
-    await this.#audited('written', (file) => file.append(entries, options));
-  }
-
-  async #audited<T>(what: 'read' | 'written', work: (file: AuditFile<KeyAuditEntry>) => Promise<T>): Promise<T> {
-    const path = await siblingPath(this.#path, 'audit.ndjson');
-    try {
-      return await work(new AuditFile(path, isKeyAuditEntry));
-    } catch (cause) {
-      if (cause instanceof KeyStoreError) throw cause;
-      const start = what === 'written' ? 'Nothing has changed: the' : 'The';
-      const message = `${start} audit ${path} cannot be ${what}: ${fileErrorReason(cause)}.`;
-      throw new KeyStoreError('unavailable', message, { cause });
-    }
-  }
-
-  #replace(records: readonly KeyRecord[]): void {
-    this.#records = records;
-    this.#byHash = indexByHash(records);
+  #notify(): void {
     for (const listener of this.#listeners) listener();
   }
 

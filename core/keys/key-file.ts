@@ -26,6 +26,15 @@ const properties = {
   revoked_at: nullable(dateTime),
 };
 
+const recordSchema = {
+  type: 'object',
+  additionalProperties: false,
+  required: Object.keys(properties),
+  properties: { ...properties, pepper: { type: 'integer', minimum: 1 }, shares_limit_of: text },
+};
+
+export const isKeyRecord = compileSchema<KeyRecord>(recordSchema);
+
 const validate = compileSchema<KeyFile>({
   type: 'object',
   additionalProperties: false,
@@ -35,12 +44,7 @@ const validate = compileSchema<KeyFile>({
     format: { const: 1 },
     keys: {
       type: 'array',
-      items: {
-        type: 'object',
-        additionalProperties: false,
-        required: Object.keys(properties),
-        properties: { ...properties, pepper: { type: 'integer', minimum: 1 }, shares_limit_of: text },
-      },
+      items: recordSchema,
     },
   },
 });
@@ -77,13 +81,34 @@ export const parseKeyFile = (path: string, content: string): readonly KeyRecord[
     return reject(path, error ? [formatJsonError(error)] : []);
   }
   if (!validate(value)) return reject(path, describeErrors(validate.errors ?? [], value));
-  const repeated = [...repetitions(value.keys, 'id'), ...repetitions(value.keys, 'hash')];
-  return repeated.length > 0 ? reject(path, repeated) : value.keys;
+  return assertUnique(path, value.keys);
 };
 
-/** One key per line, for people and version control. */
-export const formatKeyFile = (keys: readonly KeyRecord[]): string =>
-  `{\n  "format": 1,\n  "keys": [${keys.map((key) => `\n    ${JSON.stringify(key)}`).join(',')}\n  ]\n}\n`;
+/** @throws KeyStoreError `invalid_file` if keys have the same id or the same hash */
+export const assertUnique = (path: string, keys: readonly KeyRecord[]): readonly KeyRecord[] => {
+  const repeated = [...repetitions(keys, 'id'), ...repetitions(keys, 'hash')];
+  return repeated.length > 0 ? reject(path, repeated) : keys;
+};
+
+/** What comes before and after the keys in a file of a command. Each key has a line, for people and version control. */
+export const KEYS_START = '{\n  "format": 1,\n  "keys": [';
+export const KEYS_END = '\n  ]\n}\n';
+export const KEY_INDENT = '    ';
+
+/** Keys that are formatted at once. */
+const BATCH = 1000;
+
+/** The content of a key file, in pieces. */
+export function* keyFilePieces(keys: readonly KeyRecord[]): Generator<string> {
+  yield KEYS_START;
+  for (let start = 0; start < keys.length; start += BATCH) {
+    const lines = keys.slice(start, start + BATCH).map((key) => `\n${KEY_INDENT}${JSON.stringify(key)}`);
+    yield lines.join() + (start + BATCH < keys.length ? ',' : '');
+  }
+  yield KEYS_END;
+}
+
+export const formatKeyFile = (keys: readonly KeyRecord[]): string => [...keyFilePieces(keys)].join('');
 
 /** The path of a file next to the key file. For a symbolic link it is next to the target, as the lock is. */
 export const siblingPath = async (path: string, extension: string): Promise<string> =>

@@ -1,6 +1,7 @@
 /** Changes to a list of key records, by the rules of every store. */
 import type { KeyChange, KeyRecord } from '../contracts/keys.js';
 import { KeyStoreError } from '../errors.js';
+import type { LineChange } from './key-lines.js';
 
 /** @throws KeyStoreError `conflict` if the id or the hash exists already */
 export const withInserted = (records: readonly KeyRecord[], record: KeyRecord): KeyRecord[] => {
@@ -23,5 +24,18 @@ export const withChanged = (
   return { records: records.with(at, changed), changed };
 };
 
-export const indexByHash = (records: readonly KeyRecord[]): ReadonlyMap<string, KeyRecord> =>
+/** Undefined if an id or a hash would occur twice. */
+export const withChange = (
+  records: readonly KeyRecord[],
+  { at, removed, added }: Pick<LineChange, 'at' | 'removed' | 'added'>,
+): readonly KeyRecord[] | undefined => {
+  const changed = records.toSpliced(at, removed.length, ...added);
+  const [ids, hashes] = [new Set(added.map(({ id }) => id)), new Set(added.map(({ hash }) => hash))];
+  if (ids.size < added.length || hashes.size < added.length) return undefined;
+  let repeated = -2 * added.length;
+  for (const { id, hash } of changed) repeated += Number(ids.has(id)) + Number(hashes.has(hash));
+  return repeated === 0 ? changed : undefined;
+};
+
+export const indexByHash = (records: readonly KeyRecord[]): Map<string, KeyRecord> =>
   new Map(records.map((record) => [record.hash, record]));

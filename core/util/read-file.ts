@@ -56,26 +56,31 @@ export const readRegularBytes = async (path: string, maxBytes = DEFAULT_MAX_BYTE
   try {
     const { size } = await file.stat();
     assertSize(path, size, maxBytes);
-    const chunks: Buffer[] = [];
-    let bytes = 0;
     // One byte more than allowed is read, since the file may grow and its stated size may be 0, as in /proc.
-    for await (const chunk of file.createReadStream({ end: maxBytes, autoClose: false, highWaterMark: MIB })) {
-      chunks.push(chunk);
-      bytes += chunk.length;
+    let buffer = Buffer.allocUnsafeSlow(size + 1);
+    let bytes = 0;
+    for (;;) {
+      const { bytesRead } = await file.read(buffer, bytes, Math.min(MIB, buffer.length - bytes));
+      bytes += bytesRead;
+      assertSize(path, bytes, maxBytes);
+      if (bytesRead === 0) return buffer.subarray(0, bytes);
+      if (bytes === buffer.length) buffer = Buffer.concat([buffer], 2 * bytes + MIB);
     }
-    assertSize(path, bytes, maxBytes);
-    return Buffer.concat(chunks, bytes);
   } finally {
     await file.close();
   }
 };
 
-/** Yields the content of a file. @throws like `readRegularBytes`, the error `EFBIG` after `maxBytes` */
-export async function* streamRegular(path: string, maxBytes: number): AsyncGenerator<Buffer> {
+/**
+ * Yields the content of a file.
+ * @param start where to start, in bytes
+ * @throws like `readRegularBytes`, the error `EFBIG` after `maxBytes`
+ */
+export async function* streamRegular(path: string, maxBytes: number, start = 0): AsyncGenerator<Buffer> {
   const file = await openRegular(path);
   try {
     let bytes = 0;
-    for await (const chunk of file.createReadStream({ autoClose: false })) {
+    for await (const chunk of file.createReadStream({ start, autoClose: false })) {
       bytes += chunk.length;
       assertSize(path, bytes, maxBytes);
       yield chunk;

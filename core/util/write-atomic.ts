@@ -3,7 +3,19 @@
  * permissions of a file stay; if they cannot, nothing is changed.
  */
 import { randomUUID } from 'node:crypto';
-import { chown, type FileHandle, lstat, mkdir, open, readlink, realpath, rename, stat, unlink } from 'node:fs/promises';
+import {
+  chown,
+  type FileHandle,
+  lstat,
+  mkdir,
+  open,
+  readlink,
+  realpath,
+  rename,
+  stat,
+  unlink,
+  writeFile,
+} from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { assertRegular, unlessMissing } from './read-file.js';
 
@@ -107,7 +119,7 @@ const syncFolder = async (folder: string): Promise<void> => {
  */
 export const writeFileAtomic = async (
   path: string,
-  content: string,
+  content: string | Iterable<string>,
   { beforeCommit, ...options }: NewFile & { beforeCommit?: () => Promise<void> } = {},
 ): Promise<void> => {
   const target = await linkTarget(path);
@@ -119,7 +131,7 @@ export const writeFileAtomic = async (
     try {
       if (existing) await applyOwnership(file, { ...existing, mode: existing.mode & 0o777 });
       else await ownNewFile(target, file, options);
-      await file.writeFile(content);
+      await writeFile(file, content);
       await file.sync();
     } finally {
       await file.close();

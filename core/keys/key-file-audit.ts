@@ -1,0 +1,100 @@
+/** The audit of a key file, in the file next to it. */
+import { AuditFile } from '../audit/audit-file.js';
+import { endOf, madeOnly } from '../audit/chain.js';
+import {
+  auditEntry,
+  type Comparison,
+  compareWithAudit,
+  entriesInDoubt,
+  isKeyAuditEntry,
+  withComparison,
+} from '../audit/key-audit.js';
+import type { AuditVerification } from '../contracts/audit.js';
+import type { KeyAuditEntry, KeyRecord } from '../contracts/keys.js';
+import type { Logger } from '../contracts/runtime.js';
+import { KeyStoreError } from '../errors.js';
+import { fileErrorReason } from '../util/error-reason.js';
+import { KEY_FILE_MODE, siblingPath } from './key-file.js';
+import type { LineChange } from './key-lines.js';
+
+export class KeyFileAudit {
+  readonly #keyFile: string;
+  /** Size of the audit at the last comparison. */
+  #size = 0;
+  /** Later entries of keys that had not changed yet. */
+  #early: readonly KeyAuditEntry[] = [];
+
+  constructor(keyFile: string) {
+    this.#keyFile = keyFile;
+  }
+
+  /** Call it before the key file is read for the first time. */
+  async open(): Promise<void> {
+    // If it cannot be read, the first comparison reports it.
+    this.#size = await this.#with('read', (file) => file.size()).catch(() => 0);
+  }
+
+  async list(logger: Logger): Promise<readonly KeyAuditEntry[]> {
+    return madeOnly(await this.#with('read', (file) => file.list(logger)));
+  }
+
+  async append(entries: readonly KeyAuditEntry[]): Promise<void> {
+    const options = { mode: KEY_FILE_MODE, like: this.#keyFile };
+    await this.#with('written', (file) => file.append(entries, options));
+  }
+
+  verify(readKeys: () => Promise<readonly KeyRecord[]>, expected?: string): Promise<AuditVerification> {
+    return this.#with('read', async (file) => {
+      let [verified, entries, records]: [
+        AuditVerification | undefined,
+        readonly KeyAuditEntry[],
+        readonly KeyRecord[],
+      ] = [undefined, [], []];
+      // Reads again if a change was made in between.
+      while (verified?.head !== endOf(entries)) {
+        entries = await file.list();
+        records = await readKeys();
+        verified = await file.verify(expected);
+      }
+      return withComparison(verified, records, entries);
+    });
+  }
+
+  /** Compares keys with the whole audit. */
+  compare(records: readonly KeyRecord[], what: 'read' | 'written'): Promise<Comparison> {
+    return this.#with(what, async (file) => {
+      this.#size = await file.size();
+      this.#early = [];
+      const doubtful = await entriesInDoubt(records, () => file.entries());
+      return compareWithAudit(doubtful.records, doubtful.entries);
+    });
+  }
+
+  /** Whether the entries since the last comparison describe a change. False: compare all keys with the audit. */
+  async isRecorded({ removed, added }: LineChange): Promise<boolean> {
+    const entries = [...this.#early];
+    await this.#with('read', async (file) => {
+      const size = await file.size();
+      for await (const entry of file.entries(this.#size)) entries.push(entry);
+      this.#size = size;
+    });
+    const changed = new Set([...removed, ...added].map(({ id }) => id));
+    this.#early = entries.filter(({ key }) => !changed.has(key));
+    const known = removed.flatMap((record) => auditEntry(undefined, record, 0) ?? []);
+    const since = entries.filter(({ key }) => changed.has(key));
+    const { unrecorded, pending } = compareWithAudit(added, [...known, ...since]);
+    return unrecorded.length === 0 && !pending && since.every(({ undoes }) => undoes === undefined);
+  }
+
+  async #with<T>(what: 'read' | 'written', work: (file: AuditFile<KeyAuditEntry>) => Promise<T>): Promise<T> {
+    const path = await siblingPath(this.#keyFile, 'audit.ndjson');
+    try {
+      return await work(new AuditFile(path, isKeyAuditEntry));
+    } catch (cause) {
+      if (cause instanceof KeyStoreError) throw cause;
+      const start = what === 'written' ? 'Nothing has changed: the' : 'The';
+      const message = `${start} audit ${path} cannot be ${what}: ${fileErrorReason(cause)}.`;
+      throw new KeyStoreError('unavailable', message, { cause });
+    }
+  }
+}
