@@ -1,5 +1,4 @@
 /** The view of movers: the largest changes of forecasts between the last two runs. */
-
 import { badge } from '../../../pages/data-views/badge.js';
 import { bar } from '../../../pages/data-views/bars.js';
 import { dataTools } from '../../../pages/data-views/figure.js';
@@ -9,7 +8,7 @@ import { h } from '../../../pages/shared/dom.js';
 import { day, percent, points } from '../../../pages/shared/format.js';
 import { allMarkets, HPI } from './catalog.js';
 import { mainDriver } from './inputs.js';
-import { marketLink } from './links.js';
+import { marketLink } from './search.js';
 
 const TARGET = '/movers?limit=50';
 

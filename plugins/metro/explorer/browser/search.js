@@ -1,4 +1,5 @@
 /** Finds markets by cities, states by name or code, CBSA codes, and the metro of a division. */
+import { h } from '../../../pages/shared/dom.js';
 import { plain } from '../../../pages/shared/format.js';
 
 /** States by postal code. */
@@ -222,3 +223,6 @@ export const searcher = (rows, parents = new Map()) => {
     return [];
   };
 };
+
+/** @param {string} cbsa @param {string} name */
+export const marketLink = (cbsa, name) => h('a', { href: `#/markets/${cbsa}` }, plainName(name));
