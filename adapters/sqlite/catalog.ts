@@ -187,6 +187,7 @@ export const dropUnlisted = async (connection: WriteConnection): Promise<void> =
   );
   const ids = new Set((await connection.rows('SELECT id FROM version')).map(([id]) => Number(id)));
   for (const [name] of tables) {
-    if (!ids.has(Number(/^rows_(\d+)_/.exec(String(name))?.[1]))) await connection.exec(`DROP TABLE "${name}"`);
+    if (!ids.has(Number(/^rows_(\d+)_/.exec(String(name))?.[1])))
+      await connection.exec(`DROP TABLE IF EXISTS "${name}"`);
   }
 };

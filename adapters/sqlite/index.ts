@@ -156,7 +156,7 @@ class SqliteAdapter implements StorageAdapter {
   }
 
   async #write<T>(work: (connection: WriteConnection) => Promise<T>): Promise<T> {
-    this.#assertOpen();
+    if (!this.#connected()) throw new StorageError('unavailable', `There is no database ${this.#path}.`);
     return this.#tracked(
       (async () => {
         const connection = await WriteConnection.open(this.#path);

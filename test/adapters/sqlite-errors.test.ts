@@ -57,6 +57,9 @@ describe('the SQLite adapter and files that it cannot use', () => {
     const adapter = await store.opened();
     expect(store.problems).to.deep.equal(['There is no dataset yet.']);
     expect((await errorOf(adapter.ping())).message).to.include(`There is no database ${store.path}`);
+    const missing = { code: 'unavailable', message: `There is no database ${store.path}.` };
+    expect(await errorOf(adapter.audit.list())).to.include(missing);
+    expect(await errorOf(adapter.checkIntegrity!(true))).to.include(missing);
     expect(await adapter.versions.list()).to.deep.equal([]);
     expect(
       (
