@@ -1,4 +1,4 @@
-/** Services with the adapters memory, json and mongo give equal responses to the same requests. */
+/** Services with the adapters memory, json, sqlite and mongo give equal responses to the same requests. */
 import { assert } from 'chai';
 import { MongoClient } from 'mongodb';
 import { resolve } from '../../core/app/container.js';
@@ -128,7 +128,7 @@ const visible = ({ status, headers, bytes }: TestResponse) => ({
   body: bytes.toString('base64'),
 });
 
-describe('the same requests to memory, json and mongo', () => {
+describe('the same requests to memory, json, sqlite and mongo', () => {
   const services = new Map<string, TestApp>();
   const closers: (() => Promise<unknown>)[] = [];
   const { key, hash, id } = createKey();
@@ -160,9 +160,12 @@ describe('the same requests to memory, json and mongo', () => {
       await client.db(database).dropDatabase();
       await client.close();
     });
-    const { dataset } = await openDirectory(overMongo.directory);
-    await resolve(overMongo.app.container, 'adapter').publish!(dataset);
-    for (let tries = 0; (await overMongo.get('/health')).status !== 200; tries++) assert.isBelow(tries, 500);
+    const overSqlite = await start('sqlite', { use: 'sqlite', options: { path: 'data.db', pollMs: 20 } });
+    for (const service of [overMongo, overSqlite]) {
+      const { dataset } = await openDirectory(service.directory);
+      await resolve(service.app.container, 'adapter').publish!(dataset);
+      for (let tries = 0; (await service.get('/health')).status !== 200; tries++) assert.isBelow(tries, 500);
+    }
   });
 
   after(async () => {
@@ -184,7 +187,7 @@ describe('the same requests to memory, json and mongo', () => {
   };
 
   it(`${entries.length} requests of every endpoint, parameter and error: equal status, headers and bytes`, async function () {
-    this.timeout(60_000);
+    this.timeout(120_000);
     const seen = new Set<number>();
     for (const [target, options] of entries) seen.add(await ask(target, options));
     for (let count = 0; count < 2; count++) {
