@@ -28,11 +28,25 @@ const isBlankCell = (cell: string): boolean => cell === '' || cell.trim() === ''
 export const isBlank = ({ cells }: Cells): boolean => isBlankCell(cells[0]!) && cells.every(isBlankCell);
 const filledIn = ({ cells }: Cells): number => cells.reduce((sum, cell) => sum + (isBlankCell(cell) ? 0 : 1), 0);
 
-const sampleOf = (head: string, isWhole: boolean, dialect: Dialect): readonly CsvRecord[] => {
+interface Sample {
+  readonly text: string;
+  /** Whether it is the whole text of the file. */
+  readonly isWhole: boolean;
+}
+
+/** Characters of a sample. */
+const SAMPLE_LENGTH = 128 * 1024;
+
+const sampleOf = (text: string, isWhole: boolean): Sample => {
+  const end = Math.max(text.lastIndexOf('\n', SAMPLE_LENGTH), text.lastIndexOf('\r', SAMPLE_LENGTH)) + 1;
+  return text.length <= SAMPLE_LENGTH || end === 0 ? { text, isWhole } : { text: text.slice(0, end), isWhole: false };
+};
+
+const recordsOf = ({ text, isWhole }: Sample, dialect: Dialect): readonly CsvRecord[] => {
   const splitter = new CsvSplitter(dialect);
   const records: CsvRecord[] = [];
   try {
-    records.push(...splitter.push(head));
+    records.push(...splitter.push(text));
     if (isWhole || records.length === 0) records.push(...splitter.end());
   } catch (error) {
     // The import reports it.
@@ -54,29 +68,12 @@ const usualWidth = (records: readonly CsvRecord[]): { readonly width: number; re
 /** The most frequent number of cells. */
 export const widthOf = (records: readonly CsvRecord[]): number => usualWidth(records).width;
 
-/** The separator that splits most records into the same number of cells, at least two. */
-const separatorOf = (head: string, isWhole: boolean, dialect: Omit<Dialect, 'separator'>): string => {
-  let best = { separator: ',', share: 0, width: 1 };
-  for (const separator of SEPARATORS) {
-    if (!head.includes(separator)) continue;
-    const records = sampleOf(head, isWhole, { ...dialect, separator }).filter((record) => !isBlank(record));
-    const several = records.filter(({ cells }) => cells.length > 1);
-    if (several.length === 0) continue;
-    const usual = usualWidth(several);
-    const share = (usual.share * several.length) / records.length;
-    if (share < (COMMON.includes(separator) ? 0.3 : 0.95)) continue;
-    if (share > best.share || (share === best.share && usual.width > best.width))
-      best = { separator, share, width: usual.width };
-  }
-  return best.separator;
-};
-
 /**
  * The quote of a file: double quotes, or single ones around most texts. Undefined if quotes at the start of cells have no
  * counterpart at the end of cells.
  */
-const quoteOf = (head: string, isWhole: boolean, dialect: Omit<Dialect, 'quote'>): string | undefined => {
-  const [first, ...rest] = sampleOf(head, isWhole, { ...dialect, quote: undefined }).map((record) =>
+const quoteOf = (sample: Sample, dialect: Omit<Dialect, 'quote'>): string | undefined => {
+  const [first, ...rest] = recordsOf(sample, { ...dialect, quote: undefined }).map((record) =>
     record.cells.map((cell) => cell.trim()).filter((cell) => cell !== ''),
   );
   const cells = rest.flat();
@@ -91,6 +88,31 @@ const quoteOf = (head: string, isWhole: boolean, dialect: Omit<Dialect, 'quote'>
   }
   const { opened, closed } = quoted("'");
   return opened > 2 && opened === closed && opened > count((cell) => !isNumeric(cell)) / 2 ? "'" : '"';
+};
+
+type Plain = Pick<Dialect, 'separator' | 'quote' | 'lineEnd'>;
+
+/** The separator that splits most records into the same number of cells, at least two. */
+const plainDialect = (sample: Sample, lineEnd: Dialect['lineEnd'], options: CsvOptions): Plain => {
+  const of = (separator: string): Plain => {
+    const quote = options.quote === undefined ? quoteOf(sample, { separator, lineEnd }) : options.quote;
+    return { separator, quote: quote === 'none' ? undefined : quote, lineEnd };
+  };
+  if (options.separator !== undefined) return of(options.separator);
+  let best = { dialect: of(','), share: 0, width: 1 };
+  for (const separator of SEPARATORS) {
+    if (!sample.text.includes(separator)) continue;
+    const dialect = of(separator);
+    const records = recordsOf(sample, dialect).filter((record) => !isBlank(record));
+    const several = records.filter(({ cells }) => cells.length > 1);
+    if (several.length === 0) continue;
+    const usual = usualWidth(several);
+    const share = (usual.share * several.length) / records.length;
+    if (share < (COMMON.includes(separator) ? 0.3 : 0.95)) continue;
+    if (share > best.share || (share === best.share && usual.width > best.width))
+      best = { dialect, share, width: usual.width };
+  }
+  return best.dialect;
 };
 
 const skipsSpaces = (records: readonly CsvRecord[]): boolean => {
@@ -147,7 +169,7 @@ const firstRecord = (records: readonly CsvRecord[]): CsvRecord | undefined => {
   const filled = records.filter((record) => !isBlank(record));
   if (filled.length === 0) return undefined;
   const width = widthOf(filled);
-  const most = Math.max(...filled.map(filledIn));
+  const most = Math.max(...filled.filter(({ cells }) => cells.length === width).map(filledIn));
   const start = records.slice(0, MAX_PREAMBLE);
   return start.find((record, i) => !isBlank(record) && !isPreamble(start, i, width, most)) ?? filled[0];
 };
@@ -169,16 +191,14 @@ const SEP_LINE = /^"?sep=(.)"?\r?[\r\n]/i;
  * @param isWhole whether it is the whole text
  */
 export const layoutOf = (head: string, isWhole: boolean, options: CsvOptions = {}): CsvLayout => {
-  const [sepLine, named] = SEP_LINE.exec(head) ?? [];
-  // The line stays, so that later lines keep their numbers.
-  const sample = sepLine === undefined ? head : head.slice(sepLine.length);
+  const [sepLine = '', named] = SEP_LINE.exec(head) ?? [];
+  const sample = sampleOf(head.slice(sepLine.length), isWhole);
   const lineEnd = head.includes('\r') && !head.includes('\n') ? '\r' : '\n';
-  const given = options.quote === 'none' ? undefined : (options.quote ?? '"');
-  const separator = options.separator ?? named ?? separatorOf(sample, isWhole, { quote: given, lineEnd });
-  const quote = options.quote === undefined ? quoteOf(sample, isWhole, { separator, lineEnd }) : given;
-  const plain = { separator, quote, lineEnd } as const;
-  const spaced = separator !== ' ' && skipsSpaces(sampleOf(sample, isWhole, plain));
+  const plain = plainDialect(sample, lineEnd, { separator: named, ...options });
+  const spaced = plain.separator !== ' ' && skipsSpaces(recordsOf(sample, plain));
   const dialect: Dialect = { ...plain, ...(spaced && { skipsSpaces: true }) };
-  const records = sampleOf(head, isWhole, dialect).filter(({ line }) => line > (sepLine === undefined ? 0 : 1));
+  // Lines are counted from the start of the file.
+  const above = sepLine === '' ? 0 : 1;
+  const records = recordsOf(sample, dialect).map((record) => ({ ...record, line: record.line + above }));
   return { dialect, ...startOf(records, options.header) };
 };

@@ -17,8 +17,17 @@ export const openParquet = async (path: string): Promise<ParquetTable> => {
   const metadata = await parquetMetadataAsync(file);
   const fields = parquetSchema(metadata).children.map(({ element }) => element);
   const dates = new Set(fields.filter(({ converted_type }) => converted_type === 'DATE').map(({ name }) => name));
-  const cell = (name: string, value: unknown): Cell =>
-    value instanceof Date && dates.has(name) ? value.toISOString().slice(0, 10) : cellOf(value);
+  const local = new Set(
+    fields
+      .filter(({ logical_type: type }) => type?.type === 'TIMESTAMP' && !type.isAdjustedToUTC)
+      .map(({ name }) => name),
+  );
+  const cell = (name: string, value: unknown): Cell => {
+    if (!(value instanceof Date)) return cellOf(value);
+    const text = value.toISOString();
+    if (dates.has(name)) return text.slice(0, 10);
+    return local.has(name) ? text.slice(0, -1).replace(/\.000$/, '') : text;
+  };
   const headings = fields.map(({ name }) => name);
   return {
     headings,
@@ -45,9 +54,12 @@ export interface ExcelTable {
 const MAX_WORKBOOK = 200 * 1024 * 1024;
 
 const excelCell = (value: unknown): Cell => {
+  // XML means LF by all line ends.
+  if (typeof value === 'string') return value.replaceAll(/\r+\n/g, '\n');
   if (!(value instanceof Date)) return cellOf(value);
   const text = value.toISOString();
-  // Times in Excel have no zone.
+  // Times of day are times of the day before 1900. Times in Excel have no zone.
+  if (text.startsWith('1899-')) return text.slice(11, 19);
   return text.endsWith('T00:00:00.000Z') ? text.slice(0, 10) : text.slice(0, 19).replace('T', ' ');
 };
 

@@ -101,6 +101,7 @@ const csvTable = async (source: Source, encoding: string, options: CsvOptions): 
     found: [
       `CSV in ${encoding.toUpperCase()}`,
       ...(width > 1 || options.separator ? [`separated by ${NAMES[separator] ?? JSON.stringify(separator)}`] : []),
+      ...(dialect.skipsSpaces ? ['with spaces after separators'] : []),
       ...(quote === '"' ? [] : [quote === undefined ? 'without quotes' : `quoted by ${quote}`]),
       ...(lineEnd === '\r' ? ['with line ends CR'] : []),
       ...(hasHeader ? (firstLine > 1 ? [`columns named in line ${firstLine}`] : []) : ['without a line of headings']),

@@ -1,0 +1,217 @@
+#!/usr/bin/env python3
+"""Imports every file of a directory without an option, and compares each value with the text that pandas reads.
+
+Usage: python3 test/support/compare-with-pandas.py DIRECTORY [--jobs N]
+Needs a build of the project, and the packages pandas, pyarrow and openpyxl.
+Prints one line for each file with a problem, and the totals by kind of file. Exit code 1: below 97 percent are right.
+"""
+
+import argparse
+import collections
+import csv
+import datetime
+import gzip
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal, InvalidOperation
+
+import pandas
+
+COMMAND = pathlib.Path(__file__).parents[2] / "cli" / "metro-forecast.js"
+SEPARATORS = {"commas": ",", "semicolons": ";", "tabs": "\t", "pipes": "|", "spaces": " "}
+MARKERS = set("na n/a n.a. #n/a <na> nan null (null) none \\n - -- . .. ?".split())
+# Typed cells of other formats than CSV have no text of their own.
+NUMBER = re.compile(r"-?[0-9.]+([eE][+-]?[0-9]+)?$")
+csv.field_size_limit(sys.maxsize)
+
+
+def import_file(path, folder):
+    run = subprocess.run(
+        ["node", COMMAND, "import-table", path, "--to", folder, "--json"], capture_output=True, text=True, timeout=600
+    )
+    if run.returncode != 0:
+        return None, " ".join(run.stderr.split())[:300]
+    report = json.loads(run.stdout)
+    rows = []
+    for file in pathlib.Path(folder).glob("*.ndjson"):
+        for line in file.read_text("utf8").rstrip("\n").split("\n"):
+            rows.append(json.loads(line, parse_float=Decimal, parse_int=Decimal))
+    return report, rows
+
+
+def read_text(path, report):
+    """The cells that pandas reads as text, with the separator and the first line that the import reports."""
+    columns = report["columns"]
+    found = ", ".join(report["found"])
+    if found.startswith("JSON"):
+        text = content(path).decode("utf-8-sig")
+        rows = json.loads(text) if text.lstrip().startswith("[") else objects(text)
+        return pandas.DataFrame(rows, columns=[column["heading"] for column in columns], dtype=object)
+    if found.startswith("Parquet"):
+        return pandas.read_parquet(path)
+    line = re.search(r"named in (?:line|row) (\d+)", found)
+    options = {
+        "dtype": str,
+        "keep_default_na": False,
+        "skiprows": int(line[1]) - 1 if line else None,
+        "header": None if "without a" in found and "of headings" in found else 0,
+    }
+    if found.startswith("Excel"):
+        return pandas.read_excel(path, sheet_name=re.search(r'sheet "(.*?)"', found)[1], **{**options, "dtype": object})
+    named = re.search(r'separated by (\w+|".*?")', found)
+    separator = "," if not named else SEPARATORS.get(named[1]) or json.loads(named[1])
+    quote = re.search(r"quoted by (.)", found)
+    if quote:
+        options["quotechar"] = quote[1]
+    if "without quotes" in found:
+        options["quoting"] = csv.QUOTE_NONE
+    encoding = re.search(r"in ([A-Z0-9-]+)", found)[1].lower()
+    return pandas.read_csv(path, sep=separator, encoding=encoding, index_col=False, skipinitialspace="spaces" in found, **options)
+
+
+def content(path):
+    with (gzip.open if str(path).endswith(".gz") else open)(path, "rb") as file:
+        return file.read()
+
+
+def objects(text):
+    decoder = json.JSONDecoder()
+    at = 0
+    while at < len(text):
+        if text[at].isspace():
+            at += 1
+            continue
+        value, at = decoder.raw_decode(text, at)
+        yield value
+
+
+def is_structure(text):
+    return text.startswith(("[", "{")) and text.endswith(("]", "}"))
+
+
+def number(text):
+    try:
+        return Decimal(text).normalize()
+    except InvalidOperation:
+        return text
+
+
+def expected(value, column):
+    """A value of pandas in the form of `actual`."""
+    if value is None or value is pandas.NaT or (isinstance(value, float) and value != value):
+        return ""
+    if isinstance(value, (list, dict)) or hasattr(value, "tolist") and not isinstance(value, (int, float)):
+        return "structure"
+    text = str(value).lower() if isinstance(value, bool) else str(value).replace("_x000D_", "")
+    if isinstance(value, float):
+        text = str(Decimal(repr(value)).normalize())
+    if isinstance(value, datetime.datetime):
+        text = text.removesuffix(" 00:00:00")
+    kind, why = column["type"], column.get("why", "")
+    plain = text.strip()
+    if plain == "":
+        return ""
+    if is_structure(text):
+        return "structure"
+    if kind == "text":
+        return number(text) if NUMBER.match(text) else text
+    if plain.lower() in MARKERS:
+        return ""
+    if kind in ("integer", "number"):
+        if "thousands" in why:
+            plain = plain.replace(",", "")
+        if "decimal commas" in why:
+            plain = plain.replace(".", "").replace(",", ".")
+        return number(plain.rstrip("%").strip())
+    if kind == "boolean":
+        return plain.lower()
+    if kind == "date" and why:
+        day_first = "day, month" in why
+        parts = re.split(r"[./-]", plain)
+        year, month, day = parts if len(parts[0]) == 4 else [parts[2], *(parts[1::-1] if day_first else parts[:2])]
+        return f"{year}-{int(month):02d}-{int(day):02d}"
+    if kind in ("date", "datetime"):
+        return str(pandas.Timestamp(plain))
+    return plain
+
+
+def actual(value, column):
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, Decimal):
+        return value.normalize()
+    if column["type"] in ("date", "datetime") and not (column["type"] == "date" and column.get("why")):
+        return str(pandas.Timestamp(value))
+    if NUMBER.match(value):
+        return number(value)
+    return "structure" if is_structure(value) else value
+
+
+def difference(path, report, rows):
+    columns = report["columns"]
+    frame = read_text(path, report)
+    if len(frame.columns) > len(columns):
+        unnamed = [str(name).startswith("Unnamed") and (frame[name].fillna("") == "").all() for name in frame.columns]
+        frame = frame.loc[:, [not each for each in unnamed]]
+    if len(frame.columns) != len(columns):
+        return f"{len(columns)} columns, pandas {len(frame.columns)}"
+    theirs = collections.Counter(
+        cells
+        for cells in (tuple(map(expected, row, columns)) for row in frame.itertuples(index=False, name=None))
+        if any(cell != "" for cell in cells)
+    )
+    ours = collections.Counter(
+        cells
+        for cells in (tuple(actual(row[column["name"]], column) for column in columns) for row in rows)
+        if any(cell != "" for cell in cells)
+    )
+    if ours == theirs:
+        return None
+    return f"{sum((theirs - ours).values())} rows differ: {str(next(iter(ours - theirs), None))[:150]} and {str(next(iter(theirs - ours), None))[:150]}"
+
+
+def check(path):
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            report, rows = import_file(path, folder + "/data")
+        except subprocess.TimeoutExpired:
+            return path, "refused", "took too long"
+        if report is None:
+            return path, "refused", rows
+        try:
+            problem = difference(path, report, rows)
+        except Exception as error:  # pandas raises errors of many kinds
+            return path, "unread by pandas", f"{type(error).__name__}: {str(error)[:150]}"
+        return path, "differs" if problem else "right", problem
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("directory", type=pathlib.Path)
+    parser.add_argument("--jobs", type=int, default=2)
+    options = parser.parse_args()
+    files = sorted(each for each in options.directory.rglob("*") if each.is_file())
+    totals = collections.Counter()
+    kinds = collections.Counter()
+    with ThreadPoolExecutor(options.jobs) as pool:
+        for path, result, problem in pool.map(check, files):
+            totals[result] += 1
+            kinds["".join(path.suffixes[-2:]) if path.suffix == ".gz" else path.suffix, result] += 1
+            if problem:
+                print(f"{result}: {path}: {problem}", flush=True)
+    for (kind, result), count in sorted(kinds.items()):
+        print(f"{kind:12} {result:18} {count}")
+    share = totals["right"] / max(1, len(files) - totals["unread by pandas"])
+    print(f"{dict(totals)}: {share:.1%} of the files that pandas reads too have the right values")
+    sys.exit(share < 0.97)
+
+
+if __name__ == "__main__":
+    main()
