@@ -170,17 +170,20 @@ const DATA: ReadonlySet<string> = new Set(['const', 'default', 'enum', 'example'
 /** Keywords whose values map names to schemas. A name may equal a keyword. */
 const NAMED: ReadonlySet<string> = new Set(['properties', 'patternProperties', 'dependentSchemas', '$defs']);
 
-/** Turns schemas with a title into named components, so that generated clients have named types. */
+/**
+ * Turns schemas of objects with a title into named components, so that generated clients have named types. The title of
+ * another schema is a label, such as the heading of a column.
+ */
 class ComponentSchemas {
   readonly #components = new Map<string, { schema: JsonSchema; resolved: unknown }>();
 
-  /** Replaces every schema that has a title by a reference. */
+  /** Replaces every schema of an object that has a title by a reference. */
   reference(schema: JsonSchema): unknown {
     const resolved = Object.fromEntries(
       Object.entries(schema).map(([keyword, value]) => [keyword, this.#resolve(keyword, value)]),
     );
     const title = schema['title'];
-    if (typeof title !== 'string') return resolved;
+    if (typeof title !== 'string' || schema['type'] !== 'object') return resolved;
     const known = this.#components.get(title);
     if (known && JSON.stringify(known.schema) !== JSON.stringify(schema)) {
       throw new Error(`Two different schemas have the title "${title}"`);

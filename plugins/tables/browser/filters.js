@@ -1,7 +1,6 @@
 /** Fields that filter the rows of a table. */
 import { keepInAddress } from '../../pages/data-views/address.js';
 import { h } from '../../pages/shared/dom.js';
-import { words } from './cells.js';
 
 /**
  * @typedef {import('./tables.js').Table} Table
@@ -45,14 +44,14 @@ export const filterFields = ({ columns, filters }, chosen, rows, onchange) =>
     const column = columns.find((each) => each.name === name);
     if (column?.kind === 'number' || column?.kind === 'date') {
       return [
-        fieldOf({ parameter: `${name}[gte]`, label: `${words(name)} from`, column }, chosen, onchange),
-        fieldOf({ parameter: `${name}[lte]`, label: `${words(name)} to`, column }, chosen, onchange),
+        fieldOf({ parameter: `${name}[gte]`, label: `${column.label} from`, column }, chosen, onchange),
+        fieldOf({ parameter: `${name}[lte]`, label: `${column.label} to`, column }, chosen, onchange),
       ];
     }
     const list = `values-${name}`;
     const values = [...new Set(rows.map((row) => String(row[name] ?? '')))].sort().slice(0, MOST_SUGGESTED);
     return [
-      fieldOf({ parameter: `${name}[eq]`, label: words(name), column, list }, chosen, onchange),
+      fieldOf({ parameter: `${name}[eq]`, label: column?.label ?? name, column, list }, chosen, onchange),
       h('datalist', { id: list }, ...values.map((value) => h('option', { value }))),
     ];
   });

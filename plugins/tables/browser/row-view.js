@@ -24,7 +24,7 @@ export const rowView = (table) => async (parameters, signal) => {
         'dl',
         { class: 'record' },
         ...table.columns.flatMap((column) => [
-          h('dt', {}, words(column.name), column.description ? h('small', {}, column.description) : null),
+          h('dt', {}, column.label, column.description ? h('small', {}, column.description) : null),
           h('dd', {}, cell(row, column)),
         ]),
       ),

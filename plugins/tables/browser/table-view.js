@@ -47,7 +47,7 @@ const columnsOf = (table, { rows, more }) => {
   /** Only the API can sort rows that are not loaded. @param {string} name */
   const isSortable = (name) => !more || table.sorts.some((sort) => sort.split(',')[0] === name);
   return table.columns.map((column, index) => ({
-    label: words(column.name),
+    label: column.label,
     key: column.name,
     hint: column.description,
     numeric: column.kind === 'number',

@@ -1,8 +1,9 @@
 /** Reads the tables of a service from its OpenAPI document. */
+import { words } from './cells.js';
 
 /**
  * @typedef {'text' | 'date' | 'number' | 'boolean'} Kind
- * @typedef {{ name: string, kind: Kind, whole: boolean, description: string }} Column `whole`: only integers
+ * @typedef {{ name: string, label: string, kind: Kind, whole: boolean, description: string }} Column `whole`: only integers
  * @typedef {object} Table
  * @property {string} name as in its path: `building-permits`
  * @property {readonly Column[]} columns
@@ -29,7 +30,8 @@ const columnOf = (name, schema) => {
   const isDate = types.includes('string') && /^date/.test(schema['format'] ?? '');
   const isNumber = whole || types.includes('number');
   const kind = isDate ? 'date' : isNumber ? 'number' : types.includes('boolean') ? 'boolean' : 'text';
-  return { name, kind, whole, description: schema['description'] ?? '' };
+  const label = schema['title'] ?? words(name);
+  return { name, label, kind, whole, description: schema['description'] ?? '' };
 };
 
 /** The values of `sort`. A column with this name adds filters. @param {Json} schema @returns {string[]} */

@@ -39,7 +39,7 @@ const choicesOf = ({ times, numbers, groups, first }, { form, time, value, by })
 };
 
 /** @param {readonly Column[]} columns @returns {(readonly [string, string])[]} */
-const optionsFor = (columns) => columns.map(({ name }) => [name, words(name)]);
+const optionsFor = (columns) => columns.map(({ name, label }) => [name, label]);
 
 /** @param {Offer} offer @param {Choices} chosen @param {(change: Partial<Query>) => void} choose */
 const controlsOf = ({ times, numbers, groups }, { form, time, value, by }, choose) =>

@@ -11,6 +11,8 @@ import { parquetWriteBuffer } from 'hyparquet-writer';
 import { register } from '../../../cli/commands/import-table.js';
 import { readDeclarations } from '../../../core/data/declarations.js';
 import { OperatorError } from '../../../core/errors.js';
+import { openApiDocument } from '../../../core/openapi/document.js';
+import { loadConfig, loadModules } from '../../../product.js';
 import { expecting, runCommand } from '../../support/run-command.js';
 import { workbook, zipOf } from '../../support/zip.js';
 
@@ -167,6 +169,20 @@ describe('metro-forecast import-table', () => {
   it('gives a file with the name of an endpoint another name', async () => {
     await writeFile(at('status.csv'), csv);
     expect((await json(at('status.csv'))).collection).to.equal('status_table');
+  });
+
+  it('keeps headings as titles in the document, also if two tables have one heading with different types', async () => {
+    await writeFile(at('a.csv'), 'id,Größe (cm)\nx,1\n');
+    await writeFile(at('b.csv'), 'id,Größe (cm)\nx,y\n');
+    await done(at('a.csv'));
+    await done(at('b.csv'));
+    const config = { adapter: 'memory', plugins: [{ use: 'tables', options: { path: at('data') } }, 'status'] };
+    await writeFile(at('api.json'), JSON.stringify({ ...config, auth: { keys: 'memory' } }));
+    const { registry } = await loadModules(await loadConfig({ path: at('api.json') }));
+    const { components } = openApiDocument(registry, '/api/v1') as { components: { schemas: Record<string, object> } };
+    expect(Object.keys(components.schemas).every((name) => /^[\w.-]+$/.test(name))).to.equal(true);
+    const { properties } = components.schemas['ARow'] as { properties: Record<string, unknown> };
+    expect(properties['grosse_cm']).to.deep.include({ title: 'Größe (cm)' });
   });
 
   const NOT_REGULAR = /cannot be read: it is a pipe, a socket or a device; name a regular file/;
