@@ -4,13 +4,10 @@ import { copyFile, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { Command } from 'commander';
 import type { Collection } from '../../core/contracts/dataset.js';
 import { DECLARATION } from '../../core/data/declarations.js';
 import { nameOf } from '../../core/data/table/names.js';
-import { COLUMN_TYPES, type ColumnType } from '../../core/data/table/notations.js';
-import { FORMATS, type Format } from '../../core/data/table/rows.js';
-import { COMPRESSIONS, type Compression } from '../../core/data/table/source.js';
 import { type ReadTable, readTable } from '../../core/data/table/table.js';
 import { EncodingError } from '../../core/data/table/text.js';
 import { type WrittenTable, writeTable } from '../../core/data/table/write-table.js';
@@ -20,87 +17,10 @@ import { openOld } from '../../plugins/metro/import/import.js';
 import { openUrl } from '../../plugins/metro/import/input.js';
 import { tableNameError } from '../../plugins/tables/routes.js';
 import { loadConfig, loadModules } from '../../product.js';
-import { createdOption } from '../options.js';
 import { count, print, table, toJson } from '../output.js';
 import { withProgress } from '../progress.js';
 import { isDatabase, withTarget } from '../table-database.js';
-
-interface Options {
-  readonly collection?: string;
-  readonly key?: readonly string[];
-  readonly to: string;
-  readonly sort: readonly string[];
-  readonly type: ReadonlyMap<string, ColumnType>;
-  readonly name: ReadonlyMap<string, string>;
-  readonly missing: readonly string[];
-  readonly format?: Format;
-  readonly compression?: Compression;
-  readonly encoding?: string;
-  readonly separator?: string;
-  readonly quote?: string;
-  readonly header?: number | 'none';
-  readonly sheet?: string;
-  readonly decimal?: 'point' | 'comma';
-  readonly dateOrder?: 'dmy' | 'mdy';
-  readonly skipBadRows?: boolean;
-  readonly created?: Date;
-  readonly json?: boolean;
-}
-
-const NAME = /^[a-z][a-z0-9_]*$/;
-
-const list = (text: string): string[] => text.split(',').map((part) => part.trim());
-
-const parseName = (text: string): string => {
-  if (!NAME.test(text)) throw new InvalidArgumentError('It must be a name such as building_permits.');
-  return text;
-};
-
-/** The parts of `column=value`. The heading of a column may contain equals signs. */
-const parsePair = (text: string): readonly [column: string, value: string] => {
-  const at = text.lastIndexOf('=');
-  return [text.slice(0, Math.max(at, 0)), text.slice(at + 1)];
-};
-
-const parseType = (text: string, before: ReadonlyMap<string, ColumnType>): ReadonlyMap<string, ColumnType> => {
-  const [column, type] = parsePair(text);
-  if (!column || !COLUMN_TYPES.includes(type as ColumnType)) {
-    throw new InvalidArgumentError(`It must have the form id=text; the types are ${COLUMN_TYPES.join(', ')}.`);
-  }
-  return new Map([...before, [column, type as ColumnType]]);
-};
-
-const parseColumnName = (text: string, before: ReadonlyMap<string, string>): ReadonlyMap<string, string> => {
-  const [heading, name] = parsePair(text);
-  if (!heading || !NAME.test(name)) throw new InvalidArgumentError('It must have the form "Size (cm)=size_cm".');
-  return new Map([...before, [heading, name]]);
-};
-
-const parseSeparator = (text: string): string => {
-  const separator = text === '\\t' || text === 'tab' ? '\t' : text;
-  if (separator === '' || /["\r\n]/.test(separator))
-    throw new InvalidArgumentError('It must be text such as ; or tab.');
-  return separator;
-};
-
-const parseQuote = (text: string): string => {
-  if (text !== 'none' && text.length !== 1) throw new InvalidArgumentError('It must be one character, or none.');
-  return text;
-};
-
-const parseHeader = (text: string): number | 'none' => {
-  if (text === 'none') return text;
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('It must be the number of a line, or none.');
-  return Number(text);
-};
-
-const parseEncoding = (text: string): string => {
-  try {
-    return new TextDecoder(text).encoding;
-  } catch {
-    throw new InvalidArgumentError('It must be an encoding such as utf-8, utf-16le, windows-1252 or shift_jis.');
-  }
-};
+import { type TableCommandOptions as Options, withTableOptions } from '../table-options.js';
 
 const isUrl = (source: string): boolean => /^https?:\/\//i.test(source);
 
@@ -241,49 +161,12 @@ const run = async (source: string, options: Options): Promise<void> => {
 };
 
 export const register = (program: Command): void => {
-  program
+  const command = program
     .command('import-table')
     .alias('import-csv')
     .description('import a table into a dataset directory, for the plugin "tables"')
-    .argument('<file>', 'a file or http(s) URL: CSV and the like, JSON, NDJSON, Parquet, or an Excel workbook')
-    .option(
-      '--collection <name>',
-      'name of the collection, such as permits (default: from the name of the file)',
-      parseName,
-    )
-    .option(
-      '--key <columns>',
-      'the columns that identify a row, separated by commas, or row for its number (default: found in the data)',
-      list,
-    )
-    .option('--to <path>', 'the dataset directory, or a database file such as data.db; created if missing', 'dataset')
-    .option('--sort <columns>', 'columns to sort and filter by, in addition to the key, separated by commas', list, [])
-    .option('--type <column=type>', `the type of a column: ${COLUMN_TYPES.join(', ')}`, parseType, new Map())
-    .option('--name <heading=name>', 'the name of a column, such as "Size (cm)=size_cm"', parseColumnName, new Map())
-    .option(
-      '--missing <text>',
-      'a text that means a missing value, in every column',
-      (text, before: string[]) => [...before, text],
-      [],
-    )
-    .addOption(new Option('--decimal <sign>', 'the sign before decimals').choices(['point', 'comma']))
-    .addOption(
-      new Option('--date-order <order>', 'the order of day and month in dates like 01/02/2025').choices(['dmy', 'mdy']),
-    )
-    .addOption(new Option('--format <format>', 'the format of the file').choices(FORMATS))
-    .addOption(new Option('--compression <name>', 'the compression of the file').choices(COMPRESSIONS))
-    .option(
-      '--encoding <name>',
-      'the encoding of text, such as utf-8, utf-16le, windows-1252 or shift_jis',
-      parseEncoding,
-    )
-    .option('--separator <text>', 'the separator of cells, such as ; or tab', parseSeparator)
-    .option('--quote <character>', 'the quote around cells, or none', parseQuote)
-    .option('--header <line>', 'the line that names the columns, or none', parseHeader)
-    .option('--sheet <name>', 'the sheet of a workbook (default: the first with rows)')
-    .option('--skip-bad-rows', 'leave bad rows out and report them, instead of failing')
-    .addOption(createdOption('the import'))
-    .option('--json', 'print the report as JSON for machines')
+    .argument('<file>', 'a file or http(s) URL: CSV and the like, JSON, NDJSON, Parquet, or an Excel workbook');
+  withTableOptions(command)
     .addHelpText(
       'after',
       `

@@ -84,7 +84,9 @@ const quoteOf = (sample: Sample, dialect: Omit<Dialect, 'quote'>): string | unde
   });
   const double = quoted('"');
   if (double.opened > 0 || first?.some((cell) => cell.startsWith('"'))) {
-    return double.opened > 1 && double.closed < double.opened / 2 ? undefined : '"';
+    // Texts separated by tabs often have no quotes. Elsewhere one quote that is not closed is an error.
+    const most = dialect.separator === '\t' ? 0 : 1;
+    return double.opened > most && double.closed < double.opened / 2 ? undefined : '"';
   }
   const { opened, closed } = quoted("'");
   return opened > 2 && opened === closed && opened > count((cell) => !isNumeric(cell)) / 2 ? "'" : '"';

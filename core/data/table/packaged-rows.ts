@@ -58,8 +58,8 @@ const excelCell = (value: unknown): Cell => {
   if (typeof value === 'string') return value.replaceAll(/\r+\n/g, '\n');
   if (!(value instanceof Date)) return cellOf(value);
   const text = value.toISOString();
-  // Times of day are times of the day before 1900. Times in Excel have no zone.
-  if (text.startsWith('1899-')) return text.slice(11, 19);
+  // A time of day belongs to day 0. Times in Excel have no zone.
+  if (text.startsWith('1899-12-30T')) return text.slice(11, 19);
   return text.endsWith('T00:00:00.000Z') ? text.slice(0, 10) : text.slice(0, 19).replace('T', ' ');
 };
 

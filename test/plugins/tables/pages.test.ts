@@ -11,7 +11,7 @@ const { tablesOf, parametersOf, found, timesOf, figuresOf, withGaps, chartChoice
 
 interface Table {
   readonly name: string;
-  readonly columns: readonly { readonly name: string }[];
+  readonly columns: readonly { readonly name: string; readonly kind: string; readonly whole: boolean }[];
 }
 
 describe('plugin table-pages', () => {
@@ -34,12 +34,25 @@ describe('plugin table-pages', () => {
       filters: ['isbn', 'title', 'author', 'published', 'pages'],
       sorts: ['isbn', 'published'],
     });
-    const kinds = [...books.columns, ...stations.columns].map((column) => Object.values(column).slice(0, 3).join());
+    const kinds = [...books.columns, ...stations.columns].map(({ name, kind, whole }) => `${name},${kind},${whole}`);
     expect(kinds).to.deep.equal([
       ...['isbn,text,false', 'title,text,false', 'author,text,false', 'published,number,true', 'pages,number,true'],
       ...['station,text,false', 'day,date,false', 'degrees,number,true'],
     ]);
     expect(stations).to.deep.include({ name: 'weather', key: ['station', 'day'], sorts: ['station'] });
+  });
+
+  it('labels a column by the heading of its file, else by its name', () => {
+    const label = (schema: object) => {
+      const row = { properties: { grosse_cm: { type: 'number', ...schema } } };
+      const json = { schema: { properties: { data: { items: row } } } };
+      const responses = { 200: { content: { 'application/json': json } } };
+      const parameters = [{ name: 'sort', schema: { enum: ['row'] } }];
+      const [table] = tablesOf({ paths: { '/a': { get: { tags: ['tables'], parameters, responses } } } });
+      return table!.columns[0]!.label;
+    };
+    expect(label({ title: 'Größe (cm)' })).to.equal('Größe (cm)');
+    expect(label({})).to.equal('Grosse cm');
   });
 
   it('sends the choices as parameters of the API', async () => {

@@ -249,6 +249,12 @@ describe('readTable(path, options)', () => {
       expect((await read(japanese, { encoding: 'shift_jis' })).rows).to.deep.equal([{ id: '東京' }]);
     });
 
+    it('takes quotes for text if tabs separate the cells and a quote is not closed', async () => {
+      const { rows, found } = await read('id\tv\n1\t"x\n2\ty\n');
+      expect(rows.map(({ v }) => v)).to.deep.equal(['"x', 'y']);
+      expect(found).to.include('without quotes');
+    });
+
     it('reads 5,000 columns', async () => {
       const line = (cell: (i: number) => string) => Array.from({ length: 5000 }, (_, i) => cell(i)).join();
       const { columns, rows } = await read(`id,${line((i) => `c${i}`)}\n1,${line(String)}\n`, { key: ['id'] });
