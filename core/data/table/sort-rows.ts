@@ -26,7 +26,8 @@ const compareRows = (a: KeyedRow, b: KeyedRow): number => compareKeys(a.key, b.k
 /** Limits of the rows that are sorted in memory. */
 const MAX_CHARACTERS = 16 * 1024 * 1024;
 const MAX_ROWS = 65_536;
-const BLOCK_BYTES = 64 * 1024;
+/** Bytes of a run that are read at a time. A file of 5 GB has 500 runs. */
+const BLOCK_BYTES = 32 * 1024;
 /** Rows of a batch. */
 const BATCH = 1000;
 const NEWLINE = 0x0a;
@@ -48,15 +49,18 @@ class Run {
   readonly #file: FileHandle;
   #at: number;
   readonly #end: number;
+  readonly #buffer: Buffer;
   #lines: readonly string[] = [];
   #next = 0;
   /** The next row. Undefined at the end. */
   row: KeyedRow | undefined;
 
-  constructor(file: FileHandle, start: number, end: number) {
+  /** @param buffer all runs share it, since one of them reads at a time */
+  constructor(file: FileHandle, start: number, end: number, buffer: Buffer) {
     this.#file = file;
     this.#at = start;
     this.#end = end;
+    this.#buffer = buffer;
   }
 
   /** Whether `advance` must wait for the file. */
@@ -65,9 +69,10 @@ class Run {
   }
 
   async read(): Promise<void> {
-    for (let size = BLOCK_BYTES; ; size *= 2) {
-      const length = Math.min(size, this.#end - this.#at);
-      const { buffer } = await this.#file.read(Buffer.allocUnsafe(length), 0, length, this.#at);
+    for (let block = this.#buffer; ; block = Buffer.allocUnsafe(2 * block.length)) {
+      const length = Math.min(block.length, this.#end - this.#at);
+      const { bytesRead } = await this.#file.read(block, 0, length, this.#at);
+      const buffer = block.subarray(0, bytesRead);
       const last = buffer.lastIndexOf(NEWLINE);
       if (last === -1) continue;
       this.#lines = buffer.toString('utf8', 0, last).split('\n');
@@ -177,7 +182,8 @@ export async function* sortRows(
     }
     if (held.length > 0) await spill();
     const opened: FileHandle = file;
-    yield* merged(ends.map((end, i) => new Run(opened, ends[i - 1] ?? 0, end)));
+    const buffer = Buffer.allocUnsafe(BLOCK_BYTES);
+    yield* merged(ends.map((end, i) => new Run(opened, ends[i - 1] ?? 0, end, buffer)));
   } finally {
     await file?.close();
   }
