@@ -59,8 +59,8 @@ interface Response {
   readonly pieces: ((pauses: Pauses) => AsyncGenerator<Buffer>) | undefined;
   /** Whether the rows of the list are read while it is written. */
   readonly isStreamed: boolean;
-  /** Whether the first rows were sent on as they are stored. */
-  readonly isStored: () => boolean;
+  /** The text of the rows that were passed on as stored, in bytes. Rows that the handler has read or made count as 0. */
+  readonly storedBytes: () => number;
   /** Writes the whole body of a response that is not a list. */
   readonly whole: () => Buffer;
 }
@@ -72,25 +72,25 @@ export const callHandler = async (request: DataRequest, snapshot: SnapshotReader
   const response = await route.handler(input as never, contextOf(request, snapshot, headers));
   const columns = route.columns?.(input as never);
   const batches = isStreamed(response) ? response.data : batchesOf(response);
-  let isStored = false;
+  let storedBytes = 0;
   async function* noted(lists: NonNullable<typeof batches>) {
     for await (const list of lists) {
-      isStored ||= textOf(list) !== undefined;
+      for (const { json } of textOf(list) ?? []) storedBytes += json.length;
       yield list;
     }
   }
   return {
     head: headOf(snapshot.version) + linesOf(headers),
     pieces: batches && ((pauses) => piecesOf(format.list(columns), noted(batches), pauses)),
-    isStored: () => isStored,
+    storedBytes: () => storedBytes,
     isStreamed: isStreamed(response),
     whole: () => bytesOf(format.write(response, columns)),
   };
 };
 
 /**
- * Lists of stored rows above this size are sent while they are read. Lists whose rows are computed take longer, so they are
- * built as a whole, for all requests at once, up to the largest size that is cached.
+ * Lists are sent while they are read if the text of their stored rows is above this size. Lists whose rows are computed
+ * take longer, so they are built as a whole, for all requests at once, up to the largest size that is cached.
  */
 export const LARGE_LIST_BYTES = 1024 * 1024;
 
@@ -125,7 +125,7 @@ export const buildRepresentation = (
   { mostBytes, stallMs, isWhole = false }: ListLimits,
 ): Promise<Representation | StartedList | undefined> =>
   ofRoute(request.route, async () => {
-    const { head, pieces, isStreamed, isStored, whole } = await callHandler(request, reader);
+    const { head, pieces, isStreamed, storedBytes, whole } = await callHandler(request, reader);
     const options = { head, lastModified: reader.publishedAt, isCompressed: request.format.isCompressed ?? false };
     const { mediaType } = request.format;
     if (!pieces) return new Representation(whole(), mediaType, options);
@@ -141,11 +141,11 @@ export const buildRepresentation = (
     for (let next = await reading.next(); !next.done; next = await reading.next()) {
       chunks.push(next.value);
       size += next.value.length;
-      const most = isStored() && !isWhole ? Math.min(mostBytes, LARGE_LIST_BYTES) : mostBytes;
-      if (size > most) return { head, first: chunks, reading };
+      const isLarge = size > mostBytes || (!isWhole && storedBytes() > LARGE_LIST_BYTES);
+      if (isLarge) return { head, first: chunks, reading };
       sum.update(next.value);
     }
-    const isLarge = isStored() && size > LARGE_LIST_BYTES;
+    const isLarge = storedBytes() > LARGE_LIST_BYTES;
     const sha256 = isLarge ? largeListDigest(request.cacheKey, reader.version) : sum.digest('base64url');
     return new Representation(await together(chunks, size, pauses), mediaType, { ...options, sha256 });
   });
