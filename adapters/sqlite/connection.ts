@@ -64,6 +64,8 @@ const uriOf = (path: string, parameters: string): string => `${pathToFileURL(pat
 
 /** SQLite's limit for mapped memory. Mapped pages belong to the page cache, which all processes share. */
 const MAPPED_BYTES = 0x7fff0000;
+/** Memory for pages that are not mapped, mostly the upper levels of indexes, in KiB. */
+const READ_CACHE_KIB = 16 * 1024;
 
 /** A connection for reading. */
 export class ReadConnection {
@@ -74,7 +76,7 @@ export class ReadConnection {
   private constructor(path: string, uri: string) {
     this.#path = path;
     this.#db = new Database(uri);
-    this.#db.exec(`PRAGMA query_only = 1; PRAGMA mmap_size = ${MAPPED_BYTES}`);
+    this.#db.exec(`PRAGMA query_only = 1; PRAGMA mmap_size = ${MAPPED_BYTES}; PRAGMA cache_size = -${READ_CACHE_KIB}`);
     this.row('SELECT count(*) FROM sqlite_schema');
   }
 
