@@ -7,6 +7,7 @@ const lists = ['listMarkets', 'listForecasts', 'listSignals'];
 
 /** Newest first. The reference shows them. */
 const changes: readonly InterfaceChange[] = [
+  { version: 'Unreleased', summary: 'Quantiles of the newest forecast.', operations: ['getMarketQuantiles'] },
   {
     version: 'Unreleased',
     summary: 'What each input of the model contributes to a forecast, and the main driver of each mover.',

@@ -11,6 +11,7 @@ import {
   type Series,
   series,
 } from '../../plugins/metro/collections.js';
+import { quantilesOf } from '../../plugins/metro/endpoints/quantiles.js';
 import { intervalScore } from '../../plugins/metro/forecast/backtest.js';
 import { defaultRules } from '../../plugins/metro/forecast/default-rules.js';
 import { defaultForecastOptions, HORIZON_QUARTERS } from '../../plugins/metro/forecast/model.js';
@@ -133,7 +134,10 @@ function* accuracy(panel: Panel): Generator<string> {
     const mae = mean(rows.map(({ realized, point }) => Math.abs(realized - point)));
     const score = mean(rows.map((row) => intervalScore(row.lower_80, row.upper_80, row.realized)));
     const covered = mean(rows.map((row) => Number(row.lower_80 <= row.realized && row.realized <= row.upper_80)));
-    yield `- ${quarterName(from)} to ${quarterName(to)}: ${rows.length} forecasts, MAE ${pp(mae)}, interval score ${score.toFixed(2)}, coverage ${share(covered)}`;
+    const quartiles = [0, 2].map((bound) =>
+      mean(rows.map((row) => Number(row.realized < (quantilesOf(row)[1 + bound]?.[1] as number)))),
+    );
+    yield `- ${quarterName(from)} to ${quarterName(to)}: ${rows.length} forecasts, MAE ${pp(mae)}, interval score ${score.toFixed(2)}, coverage ${share(covered)}, below the quartiles ${quartiles.map(share).join(' and ')}`;
   }
   const seasons = [0, 1, 2, 3].map((quarter) =>
     mean(
@@ -159,6 +163,37 @@ const gapsOf = ({ quarters, markets: areas }: Panel) => {
   }
   return `${gaps} quarters of ${withGaps} areas are interpolated`;
 };
+
+/** Growth by season, how much growth differs from one quarter to the next, and how much forecasts do. */
+function* noise(panel: Panel): Generator<string> {
+  const seasons: number[][] = [[], [], [], []];
+  const changes = panel.markets.map((): number[] => []);
+  for (const [t, levels] of panel.quarters.entries()) {
+    const quarter = panel.firstQuarter + t;
+    for (const market of levels.keys()) {
+      const growth = percentChange(panel.quarters[t - 1]?.[market], levels[market]);
+      const before = percentChange(panel.quarters[t - 2]?.[market], panel.quarters[t - 1]?.[market]);
+      if (quarter >= quarterIndex(1990, 1) && !Number.isNaN(growth)) seasons[quarter % 4]?.push(growth);
+      if (quarter >= quarterIndex(2015, 1) && !Number.isNaN(growth - before))
+        changes[market]?.push(Math.abs(growth - before));
+    }
+  }
+  yield '\n## Noise of the index\n';
+  yield `- Mean growth by quarter since 1990: ${seasons.map((values) => share(mean(values) / 100)).join(', ')}`;
+  const byArea = panel.markets.map(({ name }, market) => ({ name, change: mean(changes[market] ?? []) }));
+  const known = byArea.filter(({ change }) => !Number.isNaN(change)).sort((a, b) => a.change - b.change);
+  const houston = known.find(({ name }) => name.startsWith('Houston'));
+  for (const area of [known[0], houston, known[Math.floor(known.length / 2)], known.at(-1)]) {
+    if (area)
+      yield `- ${area.name}: growth differs by ${pp(area.change)} from one quarter to the next on average since 2015`;
+  }
+  const forecasts = forecastsOf(panel, { from: quarterIndex(2005, 4) });
+  const moves = [...forecasts.values()].flatMap((row) => {
+    const before = forecasts.get(`${row.run_id % 10 === 1 ? row.run_id - 7 : row.run_id - 1} ${row.cbsa}`);
+    return before ? [Math.abs(row.point - before.point)] : [];
+  });
+  yield `- Points differ by ${pp(mean(moves))} from one run to the next on average`;
+}
 
 /** The newest quarter of an earlier release, and its forecast, compared with the current release. */
 function* revisions(current: Panel, earlier: Panel): Generator<string> {
@@ -190,6 +225,7 @@ function* revisions(current: Panel, earlier: Panel): Generator<string> {
 export function* robustness(current: Panel, earlier: Panel | undefined): Generator<string> {
   yield* newestMonth(current);
   yield* accuracy(current);
+  yield* noise(current);
   yield `\n## Gaps\n\n- ${gapsOf(current)}`;
   if (earlier) yield* revisions(current, earlier);
 }

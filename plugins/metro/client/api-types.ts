@@ -423,6 +423,14 @@ export type Mover = {
   readonly driver_pp?: number | null;
 };
 
+export type Quantile = {
+  readonly run_id: number;
+  /** Probability of an outcome of at most `value`. */
+  readonly probability: number;
+  /** 12-month change of the index, in percent. */
+  readonly value: number;
+};
+
 export type Ready = { readonly status: 'ok' };
 
 export type Series = {
@@ -612,6 +620,11 @@ export interface Paths {
   readonly '/markets/{cbsa}/drivers': {
     readonly input: Pick<SharedParameters, 'cbsa' | 'format' | 'as_of'>;
     readonly output: { readonly data: readonly Driver[] };
+  };
+  /** The 10%, 25%, 50%, 75% and 90% quantiles of the newest forecast of one market */
+  readonly '/markets/{cbsa}/quantiles': {
+    readonly input: Pick<SharedParameters, 'cbsa' | 'format' | 'as_of'>;
+    readonly output: { readonly data: readonly Quantile[] };
   };
   /** Observations of one series or several */
   readonly '/observations': {

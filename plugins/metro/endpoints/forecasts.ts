@@ -23,6 +23,7 @@ import { backtestRoutes } from './backtest-routes.js';
 import { driverRoutes } from './drivers.js';
 import { components } from './forecast-status.js';
 import { marketExample, marketList, marketRow, marketSchema } from './markets.js';
+import { quantileRoutes } from './quantiles.js';
 import { completedRuns, listOf, originOf, originProperties } from './shared.js';
 import { trackRoutes } from './tracks.js';
 
@@ -133,5 +134,6 @@ export default definePlugin({
     }),
     ...backtestRoutes,
     ...driverRoutes,
+    ...quantileRoutes,
   ],
 });

@@ -77,7 +77,7 @@ describe('CSV in pandas', function () {
             ? ['/observations?series_id=UNRATE', '/observations?series_id=metro_hpi']
             : [path.replace('{cbsa}', HOUSTON).replace(/breakdown$/, '$&?by=year')],
         );
-      expect(targets).to.have.length(16);
+      expect(targets).to.have.length(17);
       const texts: string[] = [];
       const lists: (readonly Row[])[] = [];
       for (const target of targets) {

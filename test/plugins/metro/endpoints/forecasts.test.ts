@@ -280,6 +280,20 @@ describe('plugin forecasts', () => {
     expect((await service.get('/markets/99999/drivers')).json.code).to.equal('market_not_found');
   });
 
+  it('GET /markets/{cbsa}/quantiles has the bounds, the point, and quartiles on the scale of logarithms', async () => {
+    const { data } = (await service.get(`/markets/${HOUSTON}/quantiles`)).json;
+    expect(data.map(({ probability }: { probability: number }) => probability)).to.deep.equal([
+      0.1, 0.25, 0.5, 0.75, 0.9,
+    ]);
+    const [lower, first, point, third, upper] = data.map(({ value }: { value: number }) => Math.log1p(value / 100));
+    expect(data[0]).to.deep.equal({ run_id: 5, probability: 0.1, value: -2.5 });
+    expect(data[2].value).to.equal(1.5);
+    expect(data[4].value).to.equal(5.5);
+    expect((first - point) / (lower - point)).to.be.closeTo(0.6745 / 1.2816, 1e-3);
+    expect((third - point) / (upper - point)).to.be.closeTo(0.6745 / 1.2816, 1e-3);
+    expect((await service.get(`/markets/${DETROIT}/quantiles`)).json).to.deep.equal({ data: [] });
+  });
+
   it('GET /forecast-backtest is one row', async () => {
     const { json } = await service.get('/forecast-backtest');
     expect(json).to.deep.equal({ data: collections.backtests[0] });
