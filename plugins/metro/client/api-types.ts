@@ -399,6 +399,8 @@ export type MarketSignal = {
   readonly run_id?: number;
   readonly run_at?: string;
   readonly model_version?: string;
+  /** `published`: computed and served before the index of the next quarter was released. `reconstructed`: computed later, from data of `vintage` up to the quarter of the run. */
+  readonly basis?: 'published' | 'reconstructed';
 };
 
 export type Mover = {
@@ -417,6 +419,10 @@ export type Mover = {
   readonly prior_signal?: 'expand' | 'hold' | 'contract' | null;
   readonly run_at?: string;
   readonly prior_run_at?: string;
+  /** `published`: computed and served before the index of the next quarter was released. `reconstructed`: computed later, from data of `vintage` up to the quarter of the run. */
+  readonly basis?: 'published' | 'reconstructed';
+  /** The basis of the prior run. */
+  readonly prior_basis?: 'published' | 'reconstructed';
   /** Input of the model whose contribution changed most. */
   readonly driver?: string | null;
   /** Change of its contribution, in percentage points, signed. */
@@ -647,9 +653,9 @@ export interface Paths {
   readonly '/signals': {
     readonly input: Pick<SharedParameters, 'state' | 'signal' | 'risk_score' | 'limit' | 'after' | 'format' | 'as_of'> & {
       /** Properties to sort by, separated by commas; descending with a leading "-". Nulls are last. The last property is `cbsa`. */
-      readonly sort?: readonly ('cbsa' | '-cbsa' | 'name' | '-name' | 'signal' | '-signal' | 'risk_score' | '-risk_score' | 'forecast_12m' | '-forecast_12m' | 'lower_80' | '-lower_80' | 'upper_80' | '-upper_80' | 'run_id' | '-run_id' | 'run_at' | '-run_at' | 'model_version' | '-model_version')[];
+      readonly sort?: readonly ('cbsa' | '-cbsa' | 'name' | '-name' | 'signal' | '-signal' | 'risk_score' | '-risk_score' | 'forecast_12m' | '-forecast_12m' | 'lower_80' | '-lower_80' | 'upper_80' | '-upper_80' | 'run_id' | '-run_id' | 'run_at' | '-run_at' | 'model_version' | '-model_version' | 'basis' | '-basis')[];
       /** Properties of each row, separated by commas. Always included: cbsa, name. Default: all. */
-      readonly fields?: readonly ('cbsa' | 'name' | 'signal' | 'risk_score' | 'forecast_12m' | 'lower_80' | 'upper_80' | 'run_id' | 'run_at' | 'model_version')[];
+      readonly fields?: readonly ('cbsa' | 'name' | 'signal' | 'risk_score' | 'forecast_12m' | 'lower_80' | 'upper_80' | 'run_id' | 'run_at' | 'model_version' | 'basis')[];
     };
     readonly output: { readonly data: readonly MarketSignal[] };
   };
@@ -657,9 +663,9 @@ export interface Paths {
   readonly '/movers': {
     readonly input: Pick<SharedParameters, 'state' | 'signal' | 'after' | 'format' | 'as_of'> & {
       /** Properties to sort by, separated by commas; descending with a leading "-". Nulls are last. The last property is `cbsa`. */
-      readonly sort?: readonly ('cbsa' | '-cbsa' | 'name' | '-name' | 'forecast_12m' | '-forecast_12m' | 'prior_forecast_12m' | '-prior_forecast_12m' | 'delta_pp' | '-delta_pp' | 'signal' | '-signal' | 'prior_signal' | '-prior_signal' | 'run_at' | '-run_at' | 'prior_run_at' | '-prior_run_at' | 'driver' | '-driver' | 'driver_pp' | '-driver_pp')[];
+      readonly sort?: readonly ('cbsa' | '-cbsa' | 'name' | '-name' | 'forecast_12m' | '-forecast_12m' | 'prior_forecast_12m' | '-prior_forecast_12m' | 'delta_pp' | '-delta_pp' | 'signal' | '-signal' | 'prior_signal' | '-prior_signal' | 'run_at' | '-run_at' | 'prior_run_at' | '-prior_run_at' | 'basis' | '-basis' | 'prior_basis' | '-prior_basis' | 'driver' | '-driver' | 'driver_pp' | '-driver_pp')[];
       /** Properties of each row, separated by commas. Always included: cbsa, name. Default: all. */
-      readonly fields?: readonly ('cbsa' | 'name' | 'forecast_12m' | 'prior_forecast_12m' | 'delta_pp' | 'signal' | 'prior_signal' | 'run_at' | 'prior_run_at' | 'driver' | 'driver_pp')[];
+      readonly fields?: readonly ('cbsa' | 'name' | 'forecast_12m' | 'prior_forecast_12m' | 'delta_pp' | 'signal' | 'prior_signal' | 'run_at' | 'prior_run_at' | 'basis' | 'prior_basis' | 'driver' | 'driver_pp')[];
       /** Maximum number of rows. */
       readonly limit?: number;
     };

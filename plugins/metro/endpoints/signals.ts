@@ -15,13 +15,14 @@ import {
   percent,
   record,
   riskScore,
+  runOrigin,
   signal,
   text,
   upper80,
 } from '../collections.js';
 import { mainDriverOf, mainDriverProperties } from './drivers.js';
 import { type ListRow, listParameters } from './list-parameters.js';
-import { completedRuns, difference, listOf } from './shared.js';
+import { completedRuns, difference, listOf, originOf } from './shared.js';
 
 interface Scored {
   readonly name: string;
@@ -53,6 +54,7 @@ const signalRow = {
       run_id: { type: 'integer' },
       run_at: dateTime,
       model_version: text,
+      basis: runOrigin.basis,
     },
   ),
 };
@@ -69,6 +71,8 @@ const moverRow = {
       prior_signal: signal,
       run_at: dateTime,
       prior_run_at: dateTime,
+      basis: runOrigin.basis,
+      prior_basis: { ...runOrigin.basis, description: 'The basis of the prior run.' },
       ...mainDriverProperties,
     },
   ),
@@ -115,6 +119,7 @@ export default definePlugin({
               run_id: 20254,
               run_at: '2026-02-24T00:00:00Z',
               model_version: 'pooled-momentum-1.0',
+              basis: 'published',
             },
           ],
         },
@@ -136,6 +141,7 @@ export default definePlugin({
           run_id: run.id,
           run_at: run.run_at,
           model_version: run.model_version,
+          basis: originOf(run).basis,
         }));
         return signalList.answer(rows, input, context);
       },
@@ -175,6 +181,8 @@ export default definePlugin({
               prior_signal: 'hold',
               run_at: '2026-02-24T00:00:00Z',
               prior_run_at: '2025-11-25T00:00:00Z',
+              basis: 'published',
+              prior_basis: 'published',
               driver: 'new_home_sales',
               driver_pp: 1.4,
             },
@@ -201,6 +209,8 @@ export default definePlugin({
             prior_signal: before.signal,
             run_at: run.run_at,
             prior_run_at: priorRun.run_at,
+            basis: originOf(run).basis,
+            prior_basis: originOf(priorRun).basis,
             ...mainDriverOf([run, forecast], [priorRun, before]),
           };
         });

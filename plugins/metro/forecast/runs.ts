@@ -4,7 +4,7 @@ import { compareScalars } from 'metro-forecast-api/adapter';
 import { OperatorError } from 'metro-forecast-api/plugin';
 import type { Backtest, Forecast, ForecastRun, Market, Signal } from '../collections.js';
 import { periodEnd, quarterIndex, quarterName, quarterStart } from '../periods.js';
-import { basisOf } from '../release-calendar.js';
+import { basisOf, indexReleaseOf } from '../release-calendar.js';
 import { rounded } from '../rounding.js';
 import { type Benchmark, backtestOf } from './backtest.js';
 import { type ForecastModel, type ForecastOptions, HORIZON_MONTHS, HORIZON_QUARTERS, modelVersion } from './model.js';
@@ -193,6 +193,10 @@ const runOf = (
     ? `Uses the index up to ${quarterName(quarter)}, in its vintage of ${vintage}.`
     : `Reconstructed, pseudo-out-of-sample: uses the index up to ${quarterName(quarter)} only, but as the vintage of ` +
       `${vintage} has it, with the revisions made since.`;
+  const late =
+    newest && basis === 'reconstructed'
+      ? ` Reconstructed, since FHFA released ${quarterName(quarter + 1)} on ${indexReleaseOf(quarter + 1)}, before this run was published.`
+      : '';
   const substitution = chosen.substitution === undefined ? '' : ` ${chosen.substitution}`;
   return {
     id: runId(quarter),
@@ -201,7 +205,7 @@ const runOf = (
     run_at: runAt(quarter, created),
     horizon_months: HORIZON_MONTHS,
     features: chosen.model.features,
-    notes: `${index}${macroNote(input, quarter)} ${markets} of ${panel.markets.length} markets forecast.${substitution}`,
+    notes: `${index}${late}${macroNote(input, quarter)} ${markets} of ${panel.markets.length} markets forecast.${substitution}`,
     basis,
     vintage,
     data_through: quarterStart(quarter),

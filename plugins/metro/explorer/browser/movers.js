@@ -6,6 +6,7 @@ import { column, dataTable, numbers } from '../../../pages/data-views/table.js';
 import { getJson } from '../../../pages/shared/api.js';
 import { h } from '../../../pages/shared/dom.js';
 import { day, percent, points } from '../../../pages/shared/format.js';
+import { markOf } from './basis.js';
 import { allMarkets, HPI } from './catalog.js';
 import { mainDriver } from './inputs.js';
 import { marketLink } from './search.js';
@@ -40,7 +41,11 @@ export const moversView = async (_parameters, signal) => {
         h(
           'p',
           {},
-          `The ${data.length} largest changes among the 12-month forecasts of ${forecast} markets, from the run of ${day(newest.prior_run_at)} to that of ${day(newest.run_at)}.`,
+          `The ${data.length} largest changes among the 12-month forecasts of ${forecast} markets, from the run of ${day(newest.prior_run_at)}`,
+          ...markOf(newest.prior_basis),
+          ` to that of ${day(newest.run_at)}`,
+          ...markOf(newest.basis),
+          '.',
         ),
         dataTable({
           caption: 'Largest change first, up or down.',

@@ -24,6 +24,7 @@ describe('plugin signals', () => {
       run_id: 5,
       run_at: '2026-03-01T00:00:00Z',
       model_version: 'test-1.0',
+      basis: 'reconstructed',
     });
   });
 
@@ -40,6 +41,8 @@ describe('plugin signals', () => {
         prior_signal: 'contract',
         run_at: '2026-03-01T00:00:00Z',
         prior_run_at: '2025-12-01T00:00:00Z',
+        basis: 'reconstructed',
+        prior_basis: 'reconstructed',
         driver: 'growth_4q',
         driver_pp: -2.1,
       },
@@ -53,6 +56,8 @@ describe('plugin signals', () => {
         prior_signal: 'hold',
         run_at: '2026-03-01T00:00:00Z',
         prior_run_at: '2025-12-01T00:00:00Z',
+        basis: 'reconstructed',
+        prior_basis: 'reconstructed',
         driver: null,
         driver_pp: null,
       },

@@ -203,7 +203,7 @@ describe('the explorer in Chromium', () => {
   it('shows series, units, adjustment, quarter, run and vintage of the list', async () => {
     await view('markets');
     expect(await browser.page.locator('.facts').innerText()).to.equal(
-      'House Price Index: Index, 1995 Q1 = 100, not seasonally adjusted, up to 2025 Q4 · run of 2026-03-01 by test-1.0',
+      'House Price Index: Index, 1995 Q1 = 100, not seasonally adjusted, up to 2025 Q4 · run of 2026-03-01 by test-1.0 · reconstructed',
     );
     await view('markets?run=1');
     expect(await browser.page.locator('.facts').innerText(), 'a past run').to.contain(
@@ -540,6 +540,37 @@ describe('the explorer in Chromium', () => {
     await page.getByText('Python', { exact: true }).click();
     const code = await page.locator('pre').first().innerText();
     expect(code).to.contain('METRO_FORECAST_KEY').and.contain('cbsa=12060,19820&since=2025').and.not.contain(app.key);
+  });
+
+  it('calls reconstructed forecasts reconstructed, with a link, in views, pictures and files', async () => {
+    const { page } = browser;
+    const words = page.locator('main a', { hasText: /^reconstructed$/ });
+    for (const [address, least] of [
+      ['markets', 2],
+      ['movers', 2],
+      [`markets/${fixture.HOUSTON}`, 2],
+      ['backtest', 0],
+    ] as const) {
+      await view(address);
+      await page.locator('main .tools').first().waitFor();
+      expect(await words.count(), address).to.be.at.least(least);
+      for (const link of await words.all())
+        expect(await link.getAttribute('href')).to.equal('/docs/methodology#record-and-reconstruction');
+    }
+    expect((await request(`${app.origin}/docs/methodology`)).status).to.equal(200);
+    await view('markets');
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'CSV: as shown' }).click(),
+    ]);
+    const [heads = '', first = ''] = (await readFile(await download.path(), 'utf8')).split('\r\n');
+    expect([heads.split(',').at(-1), first.split(',').at(-1)]).to.deep.equal(['basis', 'reconstructed']);
+    await view(`markets/${fixture.HOUSTON}`);
+    const [picture] = await Promise.all([
+      page.waitForEvent('download'),
+      page.locator('#forecasts').getByRole('button', { name: 'SVG' }).click(),
+    ]);
+    expect(await readFile(await picture.path(), 'utf8')).to.contain('reconstructed');
   });
 
   it('copies a link to a list, and to one figure of a view', async () => {
@@ -879,7 +910,7 @@ describe('the explorer over FHFA’s index at full size', () => {
     await page.getByRole('button', { name: 'Use this key' }).click();
     await page.getByText('410 markets').waitFor();
     expect(await page.locator('.map .metro').count()).to.equal(410);
-    expect(await page.locator('.facts').innerText()).to.match(/ · vintage of 2026-02-24$/);
+    expect(await page.locator('.facts').innerText()).to.match(/ · vintage of 2026-02-24 · reconstructed$/);
     await page.getByRole('link', { name: /^Houston/ }).click();
     const figure = page.locator('figure').first();
     await figure.locator('.plot svg').waitFor();

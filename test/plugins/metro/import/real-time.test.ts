@@ -89,6 +89,7 @@ describe('the record of runs', function () {
     const runs = await update(await put('2024Q3'), '2026-11-26T12:00:00Z');
     expect(published(runs)).to.deep.equal([]);
     expect(runs.at(-1)).to.include({ id: 20243, vintage: '2024-11-26', computed_at: '2026-11-26T12:00:00Z' });
+    expect(runs.at(-1)?.notes).to.include('Reconstructed, since FHFA released 2024Q4 on 2025-02-25');
     expect(published(await update(await put('2024Q4'), '2026-11-26T13:00:00Z'))).to.deep.equal([]);
     const backdated = await update(await put('2024Q3'), '2026-11-26T14:00:00Z', '2024-11-26T14:00:00Z');
     expect(backdated.at(-1)).to.include({ id: 20243, basis: 'reconstructed', computed_at: '2026-11-26T14:00:00Z' });

@@ -6,6 +6,7 @@ import { column, dataTable, numbers } from '../../../../pages/data-views/table.j
 import { getJson } from '../../../../pages/shared/api.js';
 import { h } from '../../../../pages/shared/dom.js';
 import { day, exact, number, points, quarter, share } from '../../../../pages/shared/format.js';
+import { basisNote, basisText } from '../basis.js';
 import { HPI } from '../catalog.js';
 import { keyFigures } from '../key-figures.js';
 import { STATES } from '../search.js';
@@ -78,6 +79,9 @@ const comparisonFigures = ({ base_rate_up, declines, declines_called }) =>
         ['Declines called', `${number(declines_called, 0)} of ${number(declines, 0)}`],
       ];
 
+/** Datasets without these counts have no published run. @param {Backtest} backtest */
+const reconstructedIn = ({ n, n_reconstructed = n }) => n_reconstructed;
+
 /** @param {Backtest} backtest */
 const summary = (backtest) => {
   const { benchmark, model_version, horizon_months } = backtest;
@@ -88,7 +92,8 @@ const summary = (backtest) => {
     h(
       'p',
       {},
-      `${forecasts} forecasts for ${markets} markets by ${runs} runs of ${model_version}, ${horizon_months} months ahead, with targets from ${targets}.`,
+      `${forecasts} forecasts for ${markets} markets by ${runs} runs of ${model_version}, ${horizon_months} months ahead, with targets from ${targets}. `,
+      ...basisNote(reconstructedIn(backtest), backtest.n),
     ),
     keyFigures([
       ['Mean absolute error', size(backtest.mae_pp), 'average distance from the outcome'],
@@ -136,7 +141,7 @@ export const backtestView = async (_parameters, signal) => {
     content: [
       ...summary(data),
       dataTools({ sources: TOOLS }),
-      ...(years.length > 0 ? yearFigures(years, signal) : []),
+      ...(years.length > 0 ? yearFigures(years, signal, basisText(reconstructedIn(data), data.n)) : []),
       ...(grades.length > 0 ? gradeTable(grades) : []),
       ...(states.length > 0 ? stateTable(states) : []),
     ],

@@ -75,13 +75,18 @@ const yearTable = (years) =>
     ],
   }).element;
 
-/** @param {readonly Group[]} years oldest first @param {AbortSignal} signal */
-export const yearFigures = (years, signal) => {
+/** @param {readonly Group[]} years oldest first @param {AbortSignal} signal @param {string} basis for saved pictures; may be empty */
+export const yearFigures = (years, signal, basis) => {
   const worst = years.toSorted((a, b) => b.mae_pp - a.mae_pp)[0];
   const common = (/** @type {string} */ title, /** @type {ChartOptions} */ options) => ({
     chart: chart(options, signal),
     table: linesTable(options, 'Year'),
-    picture: { title, file: 'backtest', options: () => options, credits: () => [location.href] },
+    picture: {
+      title,
+      file: 'backtest',
+      options: () => options,
+      credits: () => [...(basis ? [basis] : []), location.href],
+    },
     sources: [{ label: 'years', target: breakdownTarget('year'), file: 'backtest-years' }],
   });
   return [

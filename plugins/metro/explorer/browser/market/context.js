@@ -14,7 +14,7 @@ export const creditsOf = ({ series, newest }) => [
   [
     series && creditOf(series),
     newest?.vintage && `vintage of ${newest.vintage}`,
-    newest && `forecast: ${newest.model_version}, run of ${day(newest.run_at)}`,
+    newest && `forecast: ${newest.model_version}, run of ${day(newest.run_at)}, ${newest.basis}`,
   ]
     .filter(Boolean)
     .join('; '),

@@ -4,6 +4,7 @@ import { chartFigure, dataTools } from '../../../../pages/data-views/figure.js';
 import { column, numbers } from '../../../../pages/data-views/table.js';
 import { h } from '../../../../pages/shared/dom.js';
 import { day, exact, percent, points, quarter, share } from '../../../../pages/shared/format.js';
+import { basisNote, basisText } from '../basis.js';
 import { quartersBetween, scoreOf } from '../market-figures.js';
 import { plainName } from '../search.js';
 import { creditsOf } from './context.js';
@@ -16,6 +17,7 @@ const TITLE = 'Past forecasts and outcomes';
 const COLUMNS = [
   column('Target', ({ target_period }) => target_period, quarter, { name: 'date' }),
   column('Run', ({ run_at }) => run_at, day, { name: 'date' }),
+  column('Basis', ({ basis }) => basis),
   numbers('Forecast %', ({ point }) => point, exact),
   { label: 'Lower 80', cell: ({ lower_80 }) => exact(lower_80), numeric: true },
   { label: 'Upper 80', cell: ({ upper_80 }) => exact(upper_80), numeric: true },
@@ -31,13 +33,8 @@ const scoreText = (track) => {
     : `${due} came due: off by ${points(meanError).replace('+', '')} on average, ${share(inside)} inside the 80% band.`;
 };
 
-/** How many forecasts were made from later data. @param {readonly Track[]} track */
-const basisText = (track) => {
-  const later = track.filter(({ basis }) => basis === 'reconstructed').length;
-  return later === 0
-    ? ''
-    : `${later} of ${track.length} were reconstructed from later data and were not published at the time.`;
-};
+/** @param {readonly Track[]} track @returns {[reconstructed: number, all: number]} */
+const countsOf = (track) => [track.filter(({ basis }) => basis === 'reconstructed').length, track.length];
 
 /**
  * @param {readonly Track[]} track oldest first @param {string} name
@@ -78,12 +75,12 @@ export const trackFigure = (context) => {
     const reason = 'No run has forecast this market: its index is too short, or there are no forecasts yet.';
     return h('section', {}, h('h2', {}, TITLE), h('p', {}, reason), dataTools({ sources }));
   }
-  const basis = basisText(track);
+  const basis = basisText(...countsOf(track));
   const options = optionsOf(track, name);
   return chartFigure({
     title: TITLE,
     figure: 'forecasts',
-    note: [scoreText(track), basis].filter(Boolean).join(' '),
+    note: h('span', {}, `${scoreText(track)} `, ...basisNote(...countsOf(track))),
     chart: chart(options, signal),
     sources,
     picture: {

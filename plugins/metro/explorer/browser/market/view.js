@@ -3,6 +3,7 @@ import { badge } from '../../../../pages/data-views/badge.js';
 import { getJson } from '../../../../pages/shared/api.js';
 import { h } from '../../../../pages/shared/dom.js';
 import { day, percent, quarter } from '../../../../pages/shared/format.js';
+import { markOf } from '../basis.js';
 import { HPI, seriesOf } from '../catalog.js';
 import { driversOf } from '../drivers.js';
 import { recessionsOf, recordsBy } from '../index-data.js';
@@ -65,8 +66,10 @@ const aboutMarket = ({ context: { market, newest }, run, areas }) => {
         ? 'a division of a metropolitan area (MSAD) · '
         : '',
     newest && run
-      ? `run of ${day(newest.run_at)} by ${newest.model_version}${run.vintage ? `, vintage of ${run.vintage}` : ''} · `
+      ? `run of ${day(newest.run_at)} by ${newest.model_version}${run.vintage ? `, vintage of ${run.vintage}` : ''}`
       : '',
+    ...markOf(newest?.basis),
+    newest ? ' · ' : '',
     h('a', { href: '#/markets' }, 'All markets'),
   );
 };

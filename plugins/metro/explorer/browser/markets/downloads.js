@@ -12,7 +12,7 @@ import { plainName } from '../search.js';
 
 const HEADINGS = [
   ...['cbsa', 'name', 'forecast_12m_percent', 'lower_80_percent', 'upper_80_percent', 'last_12_months_percent'],
-  ...['change_from_run_before_pp', 'grade', 'signal', 'target_period', 'run_at', 'model_version'],
+  ...['change_from_run_before_pp', 'grade', 'signal', 'target_period', 'run_at', 'model_version', 'basis'],
 ];
 
 /** @param {readonly Row[]} rows @param {Run | undefined} run */
@@ -21,7 +21,7 @@ const csvOfRows = (rows, run) =>
     HEADINGS,
     ...rows.map(({ cbsa, name, forecast, lower, upper, last, change, grade, signal }) => [
       ...[cbsa, plainName(name), forecast, lower, upper, last, change, grade, signal],
-      ...[run?.target, run?.run_at, run?.model_version],
+      ...[run?.target, run?.run_at, run?.model_version, run?.basis],
     ]),
   ]);
 

@@ -3,6 +3,7 @@ import { addressOf } from '../../../../pages/data-views/address.js';
 import { choice, labelledSelect } from '../../../../pages/data-views/controls.js';
 import { h } from '../../../../pages/shared/dom.js';
 import { quarter } from '../../../../pages/shared/format.js';
+import { markOf } from '../basis.js';
 import { STATES, statesOf } from '../search.js';
 import { lastQuarterOf } from './runs.js';
 
@@ -105,7 +106,8 @@ export const runSlider = (runs, chosen, onrun) => {
     element: h('div', { class: 'time' }, h('label', { for: 'run' }, 'Run of the model'), slider, output),
     show: () => {
       const run = runs[chosen.run];
-      output.textContent = run ? `Data to ${quarter(lastQuarterOf(run))}, forecast for ${quarter(run.target)}` : '';
+      const text = run ? `Data to ${quarter(lastQuarterOf(run))}, forecast for ${quarter(run.target)}` : '';
+      output.replaceChildren(text, ...markOf(run?.basis));
     },
   };
 };

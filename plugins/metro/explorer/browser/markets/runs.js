@@ -7,7 +7,7 @@ import { onceEach } from '../once.js';
 /**
  * @typedef {Required<import('../../../client/api-types.js').Market>} Market
  * @typedef {import('../../../client/api-types.js').AreaForecastTrack} Forecast
- * @typedef {{ id: number, run_at: string, model_version: string, vintage: string | null, target: string,
+ * @typedef {{ id: number, run_at: string, model_version: string, basis: string, vintage: string | null, target: string,
  *   rules: import('../grades.js').Limits | null }} Run `target`: first day of the quarter that the run forecasts
  * @typedef {{ cbsa: string, name: string, signal: string | null, grade: string | null, forecast: number | null,
  *   lower: number | null, upper: number | null, change: number | null, last: number | null }} Row

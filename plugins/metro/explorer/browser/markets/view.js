@@ -4,6 +4,7 @@ import { replaceTools } from '../../../../pages/data-views/figure.js';
 import { latestOf, showLatest } from '../../../../pages/data-views/latest.js';
 import { narrowBy } from '../../../../pages/data-views/search-field.js';
 import { h } from '../../../../pages/shared/dom.js';
+import { reconstructed } from '../basis.js';
 import { allMarkets, HPI, places, seriesOf } from '../catalog.js';
 import { recordsBy } from '../index-data.js';
 import { searcher } from '../search.js';
@@ -69,7 +70,8 @@ const partsOf = ({ markets, map, runs, series, records, find }, chosen, signal) 
       count.replaceChildren(...countOf(shown.length, searched.length, rows.length, chosen.q));
     },
     showFacts: () => {
-      facts.textContent = factsText(series, run(), until());
+      const basis = run()?.basis === 'reconstructed' ? [' · ', reconstructed()] : [];
+      facts.replaceChildren(factsText(series, run(), until()), ...basis);
     },
     /** @param {readonly Row[]} some @param {AbortSignal} shown aborted when another run is chosen */
     setRows: (some, shown) => {
