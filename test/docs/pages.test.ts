@@ -23,7 +23,10 @@ const pages = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'SECURITY.md', ..
 
 /** Number of words, without code blocks and link targets. */
 const wordsOf = (text: string): number => {
-  const prose = text.replace(/```[\s\S]*?```/g, '').replace(/\]\([^)]*\)/g, ']');
+  const prose = text
+    .replace(/```[\s\S]*?```/g, '')
+    .replace(/<!-- figures [\s\S]*?<!-- \/figures -->/g, '')
+    .replace(/\]\([^)]*\)/g, ']');
   return prose.match(/\p{L}[\p{L}\p{N}'’-]*/gu)?.length ?? 0;
 };
 

@@ -57,6 +57,8 @@ describe('the plugin mcp', () => {
         'get_market',
         'list_areas',
         'get_area',
+        'get_market_drivers',
+        'get_market_quantiles',
         'get_forecast_backtest_breakdown',
         'list_forecast_histories',
         'list_forecast_tracks',
@@ -137,7 +139,7 @@ describe('the plugin mcp', () => {
       expect(long.text).to.match(
         /^The result has \d+ bytes, more than the 200 .+ Narrow it by "series_id" or "since" or "until" or "cbsa"/,
       );
-      expect((await call(client, 'get_market', { cbsa: fixture.HOUSTON })).isError).to.equal(false);
+      expect((await call(client, 'get_area', { cbsa: fixture.HOUSTON })).isError).to.equal(false);
     } finally {
       await small.close();
     }

@@ -53,6 +53,7 @@ describe('GET /openapi.json', () => {
       '/markets/{cbsa}/history',
       '/markets/{cbsa}/forecast-track',
       '/markets/{cbsa}/drivers',
+      '/markets/{cbsa}/quantiles',
       '/areas',
       '/areas/{cbsa}',
       '/forecast-backtest/breakdown',
@@ -253,7 +254,13 @@ describe('GET /openapi.json', () => {
         return names.length > 0 ? [[operation.operationId, names]] : [];
       }),
     );
-    const ofMarket = ['getMarketHistory', 'getForecastTrack', 'getForecastHistory', 'getMarketDrivers'];
+    const ofMarket = [
+      'getMarketHistory',
+      'getForecastTrack',
+      'getForecastHistory',
+      'getMarketDrivers',
+      'getMarketQuantiles',
+    ];
     const ofMarkets = ['getMarket', ...ofMarket];
     expect(Object.keys(links)).to.have.members([
       'listMarkets',
