@@ -25,9 +25,10 @@ const compareRows = (a: KeyedRow, b: KeyedRow): number => compareKeys(a.key, b.k
 
 /** Limits of the rows that are sorted in memory. */
 const MAX_CHARACTERS = 16 * 1024 * 1024;
-const MAX_ROWS = 65_536;
-/** Bytes of a run that are read at a time. A file of 5 GB has 500 runs. */
-const BLOCK_BYTES = 32 * 1024;
+const MAX_ROWS = 32_768;
+/** Limits of the bytes that are read at a time, from one run and from all. A file of 5 GB may have 2,000 runs. */
+const MAX_BLOCK = 32 * 1024;
+const MAX_BLOCKS = 8 * 1024 * 1024;
 /** Rows of a batch. */
 const BATCH = 1000;
 const NEWLINE = 0x0a;
@@ -182,7 +183,7 @@ export async function* sortRows(
     }
     if (held.length > 0) await spill();
     const opened: FileHandle = file;
-    const buffer = Buffer.allocUnsafe(BLOCK_BYTES);
+    const buffer = Buffer.allocUnsafe(Math.min(MAX_BLOCK, Math.ceil(MAX_BLOCKS / ends.length)));
     yield* merged(ends.map((end, i) => new Run(opened, ends[i - 1] ?? 0, end, buffer)));
   } finally {
     await file?.close();
