@@ -12,6 +12,8 @@ export interface Dialect {
   readonly separator: string;
   /** Undefined: the file has no quotes, and quotes belong to the text. */
   readonly quote: string | undefined;
+  /** Whether a backslash in a quoted cell makes the next quote or backslash text. */
+  readonly isEscaped?: boolean;
   /** Lines that end in LF may end in CRLF too. */
   readonly lineEnd: '\n' | '\r';
   /** Whether cells start after the spaces that follow a separator. */
@@ -42,6 +44,13 @@ interface Cell {
   readonly end: number;
   readonly isMisquoted?: boolean;
 }
+
+/** Whether an odd number of backslashes, from `start` on, ends at `end`. */
+const hasEscape = (text: string, start: number, end: number): boolean => {
+  let at = end;
+  while (at > start && text[at - 1] === '\\') at--;
+  return (end - at) % 2 === 1;
+};
 
 /** Splits one text that arrives in parts. */
 export class CsvSplitter {
@@ -158,7 +167,17 @@ export class CsvSplitter {
   }
 
   #quotedCell(open: number, lineEnd: number): Cell | undefined {
-    const { quote, isOneLine } = this.#dialect;
+    const cell = this.#rawCell(open, lineEnd);
+    if (!cell || !this.#dialect.isEscaped || !cell.text.includes('\\')) return cell;
+    const text = cell.text.replaceAll(/\\(.)/gs, (both, next) =>
+      next === '\\' || next === this.#dialect.quote ? next : both,
+    );
+    return { ...cell, text };
+  }
+
+  /** A quoted cell, with its backslashes. */
+  #rawCell(open: number, lineEnd: number): Cell | undefined {
+    const { quote, isOneLine, isEscaped } = this.#dialect;
     const text = this.#text;
     let value = '';
     let isMisquoted = false;
@@ -172,9 +191,10 @@ export class CsvSplitter {
         return undefined;
       }
       const after = close + 1;
-      if (text.startsWith(quote!, after)) {
+      const isText = isEscaped === true && hasEscape(text, from, close);
+      if (isText || text.startsWith(quote!, after)) {
         value += text.slice(from, after);
-        from = after + 1;
+        from = isText ? after : after + 1;
         continue;
       }
       const end = this.#endAfter(after);

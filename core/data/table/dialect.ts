@@ -185,6 +185,23 @@ export const startOf = (records: readonly CsvRecord[], header?: number | 'none')
   return { firstLine: first.line, hasHeader, sample };
 };
 
+/**
+ * Whether backslashes escape the quotes of a file: in some quoted cell, text follows the first inner quote, which has a
+ * backslash. A backslash before a quote at the end of a cell may belong to a path.
+ */
+const escapesQuotes = (text: string, { separator, quote }: Plain): boolean => {
+  if (quote === undefined) return false;
+  const ends = (rest: string): boolean =>
+    rest === '' || [separator, quote, '\r', '\n'].some((each) => rest.startsWith(each));
+  for (let at = text.indexOf(`\\${quote}`); at !== -1; at = text.indexOf(`\\${quote}`, at + 1)) {
+    const open = text.lastIndexOf(quote, at - 1);
+    const before = text.slice(Math.max(open - 100, 0), Math.max(open, 0)).replace(/ +$/, '');
+    const opens = open !== -1 && (before === '' || before.endsWith(separator) || /[\r\n]$/.test(before));
+    if (opens && !ends(text.slice(at + 2, at + 102).replace(/^[ \t]+/, ''))) return true;
+  }
+  return false;
+};
+
 /** The separator that Excel reads from a first line such as `sep=;`. */
 const SEP_LINE = /^"?sep=(.)"?\r?[\r\n]/i;
 
@@ -196,7 +213,8 @@ export const layoutOf = (head: string, isWhole: boolean, options: CsvOptions = {
   const [sepLine = '', named] = SEP_LINE.exec(head) ?? [];
   const sample = sampleOf(head.slice(sepLine.length), isWhole);
   const lineEnd = head.includes('\r') && !head.includes('\n') ? '\r' : '\n';
-  const plain = plainDialect(sample, lineEnd, { separator: named, ...options });
+  const unescaped = plainDialect(sample, lineEnd, { separator: named, ...options });
+  const plain = { ...unescaped, ...(escapesQuotes(head, unescaped) && { isEscaped: true }) };
   const spaced = plain.separator !== ' ' && skipsSpaces(recordsOf(sample, plain));
   const dialect: Dialect = { ...plain, ...(spaced && { skipsSpaces: true }) };
   // Lines are counted from the start of the file.

@@ -57,10 +57,15 @@ const excelCell = (value: unknown): Cell => {
   // XML means LF by all line ends.
   if (typeof value === 'string') return value.replaceAll(/\r+\n/g, '\n');
   if (!(value instanceof Date)) return cellOf(value);
-  const text = value.toISOString();
-  // A time of day belongs to day 0. Times in Excel have no zone.
-  if (text.startsWith('1899-12-30T')) return text.slice(11, 19);
-  return text.endsWith('T00:00:00.000Z') ? text.slice(0, 10) : text.slice(0, 19).replace('T', ' ');
+  // A time in Excel is a fraction of a day without a zone, such as 14:57:12.999 for 14:57:13. Day 0 has times of day.
+  const second = Math.round(value.getTime() / 1000) * 1000;
+  const time = Math.abs(value.getTime() - second) > 1 ? value : new Date(second);
+  const text = time
+    .toISOString()
+    .slice(0, -1)
+    .replace(/\.000$/, '');
+  if (text.startsWith('1899-12-30T')) return text.slice(11);
+  return text.endsWith('T00:00:00') ? text.slice(0, 10) : text.replace('T', ' ');
 };
 
 /** @param name of the sheet; by default the first one with rows */

@@ -62,6 +62,22 @@ describe('CsvSplitter', () => {
     it(`reads ${text}`, () => expect(cellsOf(text)).to.deep.equal([cells]));
   }
 
+  it('reads quotes that follow a backslash as text, if the file is written so', () => {
+    for (const [text, ...cells] of [
+      [String.raw`"say \"hi\" now",2`, 'say "hi" now', '2'],
+      [String.raw`"\"all\"","a, \"b\""`, '"all"', 'a, "b"'],
+      [String.raw`"C:\\dir\\","x\\\"y"`, 'C:\\dir\\', String.raw`x\"y`],
+      [String.raw`"","a""b",C:\new\"`, '', 'a"b', String.raw`C:\new\"`],
+      [String.raw`"a\nb",1`, String.raw`a\nb`, '1'],
+    ] as const) {
+      for (const size of [1, 2, 100]) {
+        const records = split(text, { isEscaped: true }, size);
+        expect(records.map((each) => each.cells)).to.deep.equal([cells]);
+      }
+    }
+    expect(cellsOf(String.raw`"C:\dir\",2`)).to.deep.equal([['C:\\dir\\', '2']]);
+  });
+
   it('marks records with a quote that is neither doubled nor at an end of its cell', () => {
     expect(split('"a",b\n"a"b,c\na"b,c\n').map(({ isMisquoted }) => isMisquoted ?? false)).to.deep.equal([
       false,
