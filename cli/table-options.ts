@@ -15,6 +15,7 @@ export interface TableCommandOptions {
   readonly missing: readonly string[];
   readonly format?: Format;
   readonly compression?: Compression;
+  readonly member?: string;
   readonly encoding?: string;
   readonly separator?: string;
   readonly quote?: string;
@@ -111,6 +112,7 @@ export const withTableOptions = (command: Command): Command =>
     )
     .addOption(new Option('--format <format>', 'the format of the file').choices(FORMATS))
     .addOption(new Option('--compression <name>', 'the compression of the file').choices(COMPRESSIONS))
+    .option('--member <file>', 'the file to import from a zip archive of several files')
     .option(
       '--encoding <name>',
       'the encoding of text, such as utf-8, utf-16le, windows-1252 or shift_jis',

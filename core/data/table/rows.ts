@@ -5,16 +5,15 @@ import { CsvSplitter } from './csv.js';
 import { type CsvOptions, isBlank, layoutOf, startOf, widthOf } from './dialect.js';
 import { cellOf, jsonRows } from './json-rows.js';
 import { openExcel, openParquet } from './packaged-rows.js';
-import { type Compression, isParquet, openSource, type Source } from './source.js';
+import { isParquet, openSource, type Source, type SourceOptions } from './source.js';
 import { encodingOf, headText, textOf } from './text.js';
 
 export const FORMATS = ['csv', 'json', 'parquet', 'xlsx'] as const;
 export type Format = (typeof FORMATS)[number];
 
 /** What is recognized unless it is given. */
-export interface FormatOptions extends CsvOptions {
+export interface FormatOptions extends CsvOptions, SourceOptions {
   readonly format?: Format | undefined;
-  readonly compression?: Compression | undefined;
   /** A label of the WHATWG Encoding Standard. */
   readonly encoding?: string | undefined;
   /** The sheet of a workbook. */
@@ -49,7 +48,7 @@ const formatOf = ({ head, isWorkbook }: Source, encoding: string): Format => {
 
 /** @throws OperatorError with the reason why the file cannot be read, EncodingError, errors of `node:fs` */
 export const openTable = async (path: string, options: FormatOptions): Promise<OpenedTable> => {
-  const source = await openSource(path, options.compression);
+  const source = await openSource(path, options);
   const encoding = options.encoding ?? encodingOf(source.head);
   const format = options.format ?? formatOf(source, encoding);
   const packed = source.compression === 'none' || source.isWorkbook ? [] : [source.compression];
@@ -103,6 +102,7 @@ const csvTable = async (source: Source, encoding: string, options: CsvOptions): 
       ...(width > 1 || options.separator ? [`separated by ${NAMES[separator] ?? JSON.stringify(separator)}`] : []),
       ...(dialect.skipsSpaces ? ['with spaces after separators'] : []),
       ...(quote === '"' ? [] : [quote === undefined ? 'without quotes' : `quoted by ${quote}`]),
+      ...(dialect.isEscaped ? ['with quotes escaped by backslashes'] : []),
       ...(lineEnd === '\r' ? ['with line ends CR'] : []),
       ...(hasHeader ? (firstLine > 1 ? [`columns named in line ${firstLine}`] : []) : ['without a line of headings']),
     ],

@@ -1,14 +1,21 @@
-/** Opens the file of a table: as it is, from gzip, or the only file of a zip archive. Bytes can be read several times. */
+/** Opens the file of a table: as it is, from gzip, or from a zip archive. Bytes can be read several times. */
 import { createReadStream } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { pipeline, type Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import type { Entry, ZipFile } from 'yauzl';
-import { OperatorError } from '../../errors.js';
+import { firstLines, OperatorError } from '../../errors.js';
 import { openRegular } from '../../util/read-file.js';
 
 export const COMPRESSIONS = ['none', 'gzip', 'zip'] as const;
 export type Compression = (typeof COMPRESSIONS)[number];
+
+/** What is recognized unless it is given. */
+export interface SourceOptions {
+  readonly compression?: Compression | undefined;
+  /** The file of a zip archive. */
+  readonly member?: string | undefined;
+}
 
 export interface Source {
   readonly path: string;
@@ -124,29 +131,40 @@ const openArchive = async (path: string): Promise<Archive> => {
   });
 };
 
-async function* memberOf({ zip, files }: Archive): AsyncGenerator<Buffer> {
+async function* memberOf({ zip, files }: Archive, name: string): AsyncGenerator<Buffer> {
   const stream = await new Promise<Readable>((resolve, reject) => {
-    zip.openReadStream(files[0]!, (error, found) => (error ? reject(error) : resolve(found)));
+    zip.openReadStream(files.find(({ fileName }) => fileName === name)!, (error, found) =>
+      error ? reject(error) : resolve(found),
+    );
   });
   yield* contentOf(stream);
 }
 
 const WORKBOOK = 'xl/workbook.xml';
 
-const openZip = async (path: string): Promise<Pick<Source, 'isWorkbook' | 'open'>> => {
+/** Names of files that a message lists. */
+const MAX_LISTED = 20;
+
+const openZip = async (path: string, given?: string): Promise<Pick<Source, 'isWorkbook' | 'open'>> => {
   const { zip, files } = await openArchive(path);
   zip.close();
   const names = files.map(({ fileName }) => fileName);
-  const isWorkbook = names.includes(WORKBOOK);
-  if (!isWorkbook && names.length !== 1) {
-    throw new OperatorError(`it is a zip archive with ${names.length} files; unpack it and import one of them`, names);
+  const isWorkbook = given === undefined && names.includes(WORKBOOK);
+  const member = given ?? names[0];
+  if (member === undefined) throw new OperatorError('it is a zip archive without files');
+  if (!names.includes(member)) {
+    throw new OperatorError(`the zip archive has no file "${member}"; it has:`, firstLines(names, MAX_LISTED));
+  }
+  if (!isWorkbook && given === undefined && names.length > 1) {
+    const message = `the zip archive has ${names.length} files; choose one by --member:`;
+    throw new OperatorError(message, firstLines(names, MAX_LISTED));
   }
   return {
     isWorkbook,
     async *open() {
       const archive = await openArchive(path);
       try {
-        yield* memberOf(archive);
+        yield* memberOf(archive, member);
       } finally {
         archive.zip.close();
       }
@@ -154,16 +172,13 @@ const openZip = async (path: string): Promise<Pick<Source, 'isWorkbook' | 'open'
   };
 };
 
-/**
- * @param given the compression; recognized from the first bytes by default
- * @throws OperatorError for content that is no table, errors of `node:fs`
- */
-export const openSource = async (path: string, given?: Compression): Promise<Source> => {
+/** @throws OperatorError for content that is no table, errors of `node:fs` */
+export const openSource = async (path: string, options: SourceOptions = {}): Promise<Source> => {
   const raw = await headOf(fileContent(path));
-  const compression = given ?? compressionOf(raw);
+  const compression = options.compression ?? compressionOf(raw);
   const { isWorkbook, open } =
     compression === 'zip'
-      ? await openZip(path)
+      ? await openZip(path, options.member)
       : { isWorkbook: false, open: () => (compression === 'gzip' ? gunzipped(path) : fileContent(path)) };
   const head = isWorkbook ? Buffer.alloc(0) : compression === 'none' ? raw : await headOf(open());
   assertReadable(head);

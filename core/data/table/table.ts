@@ -1,7 +1,7 @@
 /** Reads a file as a collection: the types of its columns, its key, and its rows in key order. */
 import type { Collection } from '../../contracts/dataset.js';
 import type { Scalar } from '../../contracts/storage.js';
-import { OperatorError } from '../../errors.js';
+import { firstLines, OperatorError } from '../../errors.js';
 import type { NdjsonBatch } from '../write-directory.js';
 import type { Cell } from './column-guess.js';
 import { CsvSyntaxError } from './csv.js';
@@ -73,6 +73,14 @@ const numberField = (columns: readonly Column[]): string => {
   return ['row', 'row_number'].find((name) => !taken.includes(name)) ?? `row_${taken.length + 1}`;
 };
 
+const noRows = ({ headings, format }: OpenedTable): readonly string[] => [
+  `it has headings and no rows: ${firstLines(
+    headings.map((heading) => JSON.stringify(heading)),
+    5,
+  ).join(', ')}`,
+  ...(format === 'csv' || format === 'xlsx' ? ['add a row, or use --header none if these cells are a row'] : []),
+];
+
 class ImportedTable implements ReadTable {
   readonly #opened: OpenedTable;
   readonly #options: TableOptions;
@@ -89,7 +97,7 @@ class ImportedTable implements ReadTable {
     this.#problems = problems;
     this.#width = pass.names.length;
     this.rowCount = pass.rowCount;
-    if (this.rowCount === 0) problems.refuse(['it has no rows: the types of its columns are guessed from them']);
+    if (this.rowCount === 0) problems.refuse(noRows(opened));
     this.columns = pass.columns(options.types);
     this.keys = this.#keys(pass.search);
     this.#assertOrders();

@@ -113,6 +113,24 @@ describe('metro-forecast import-table', () => {
     });
   }
 
+  it('reads times of a workbook to the second, and fractions of seconds', async () => {
+    const times = Array.from({ length: 600 }, (_, i) => new Date(Date.UTC(1948, 0, 1, 14, 57, i)));
+    const cells = [...times, new Date(Date.UTC(1948, 0, 1, 14, 57, 13, 500))];
+    await writeFile(at('a.xlsx'), workbook([['t', 'n'], ...cells.map((time, i) => [time, i])]));
+    await done(at('a.xlsx'), '--key', 'row');
+    const written = (time: Date) => time.toISOString().slice(0, 23).replace('T', ' ').replace('.000', '');
+    expect((await rowsOf('a')).map((each) => (each as { t: string }).t)).to.deep.equal(cells.map(written));
+  });
+
+  it('reads the chosen file of a zip archive', async () => {
+    await writeFile(at('a.zip'), zipOf({ 'read me.txt': 'Values of 2025', 'in/b.csv': csv }));
+    await done(at('a.zip'), '--member', 'in/b.csv');
+    expect(await rowsOf('a')).to.deep.equal(rows);
+    expect(await refused(at('a.zip'), '--member', 'b.csv')).to.match(
+      /no file "b\.csv"; it has:\n.*read me\.txt\n.*in\/b\.csv/,
+    );
+  });
+
   it('reads a URL, and reports a response with an error', async () => {
     const server: Server = createServer((request, response) => {
       response.statusCode = request.url === '/a%20b.csv?x=1' ? 200 : 404;
@@ -196,7 +214,9 @@ describe('metro-forecast import-table', () => {
     expect(await refused(folder)).to.match(/it is a folder/);
     expect(await refused(at('none.csv'))).to.match(/it does not exist/);
     await writeFile(at('two.zip'), zipOf({ 'a.csv': csv, 'b.csv': csv }));
-    expect(await refused(at('two.zip'))).to.match(/a zip archive with 2 files.*\n.*a\.csv\n.*b\.csv/);
+    expect(await refused(at('two.zip'))).to.match(
+      /the zip archive has 2 files; choose one by --member:\n.*a\.csv\n.*b\.csv/,
+    );
     await writeFile(at('mixed.csv'), Buffer.concat([Buffer.from(`id,name\n1,ö\n`), Buffer.from('2,ö\n', 'latin1')]));
     expect(await refused(at('mixed.csv'))).to.match(/it is not in UTF-8 throughout: name its encoding by --encoding/);
     expect(await readdir(folder)).not.to.include('data');

@@ -249,6 +249,15 @@ describe('readTable(path, options)', () => {
       expect((await read(japanese, { encoding: 'shift_jis' })).rows).to.deep.equal([{ id: '東京' }]);
     });
 
+    it('recognizes quotes that are escaped by backslashes, except at the end of a path', async () => {
+      const { rows, found } = await read('name, n\n"Eddie", 1\n"H. \\"Barney\\" Ewell, jr.", 2\n');
+      expect(rows.map(({ name }) => name)).to.deep.equal(['Eddie', 'H. "Barney" Ewell, jr.']);
+      expect(found).to.include('with quotes escaped by backslashes');
+      const paths = await read('id,path\n1,"C:\\dir\\"\n2,"D:\\x\\"\n');
+      expect(paths.rows.map(({ path }) => path)).to.deep.equal(['C:\\dir\\', 'D:\\x\\']);
+      expect(paths.found).not.to.include('with quotes escaped by backslashes');
+    });
+
     it('takes quotes for text if tabs separate the cells and a quote is not closed', async () => {
       const { rows, found } = await read('id\tv\n1\t"x\n2\ty\n');
       expect(rows.map(({ v }) => v)).to.deep.equal(['"x', 'y']);
@@ -402,7 +411,13 @@ describe('readTable(path, options)', () => {
       'add the quote, or use --quote none if quotes belong to the text',
     ],
     ['nothing', '', {}, 'it is empty: there are no columns'],
-    ['no rows', 'id\n', {}, 'it has no rows: the types of its columns are guessed from them'],
+    [
+      'headings without rows',
+      'id,name\n',
+      {},
+      'it has headings and no rows: "id", "name"',
+      'add a row, or use --header none if these cells are a row',
+    ],
     ['200,000 columns', `id${',c'.repeat(200_000)}\n1\n`, {}, 'it has 200,001 columns; a table has at most 20,000'],
     ['a web page', '<!DOCTYPE html><html></html>', {}, 'it is a web page or XML, not a table'],
     [
