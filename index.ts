@@ -1,4 +1,7 @@
-/** For programs that embed the service. Plugins import from `./plugin`, adapters and key stores from `./adapter`. */
+/**
+ * The entry point for programs that embed the service. Plugins import from `./plugin`, and adapters and key stores
+ * import from `./adapter`.
+ */
 export type { Overrides } from './core/app/container.js';
 export type { App, AppOverrides } from './core/app/create-app.js';
 export type { Services } from './core/app/services.js';

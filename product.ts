@@ -1,4 +1,4 @@
-/** Metro Forecast: the framework with its adapters, key stores and plugins, and its environment variables. */
+/** Defines the product Metro Forecast: its name, adapters, key stores, plugins and environment variables. */
 import { join } from 'node:path';
 import { createFramework } from './core/app/create-app.js';
 import type { NamedVariable } from './core/config/overrides.js';
@@ -42,7 +42,7 @@ export const plugins: Builtins<Plugin> = {
   opentelemetry: withOptions(() => import('./plugins/opentelemetry/index.js')),
 };
 
-/** Settings with well-known environment variables. */
+/** Settings that also have a conventional environment variable, such as `PORT`. */
 export const namedVariables: readonly NamedVariable[] = [
   { variable: 'HOST', path: ['server', 'host'] },
   { variable: 'PORT', path: ['server', 'port'] },

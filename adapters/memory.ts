@@ -1,4 +1,4 @@
-/** The memory adapter: the whole storage contract in the fewest lines. Copy it to write another adapter. */
+/** The memory adapter implements the whole storage contract in few lines. Copy it to start an adapter of your own. */
 import {
   type AdapterContext,
   type AdapterModule,
@@ -25,12 +25,12 @@ interface MemoryOptions {
   readonly path?: string;
 }
 
-/** A published dataset, and how many snapshots of it are in use. */
+/** A published dataset, and the number of its snapshots that are in use. */
 interface Stored extends IndexedDataset {
   holds: number;
 }
 
-/** When a version became the current one. */
+/** Records when a version became the current one. */
 interface Move {
   readonly since: Date;
   readonly version: string;
@@ -42,9 +42,9 @@ class MemoryAdapter implements StorageAdapter {
   #opening: Promise<void> | undefined;
   #closed = false;
   #publishing = false;
-  /** By version, oldest publication first. */
+  /** The stored datasets by version, oldest publication first. */
   readonly #stored = new Map<string, Stored>();
-  /** Changes of the current version, oldest first. */
+  /** Every change of the current version, oldest first. */
   readonly #moves: Move[] = [];
 
   constructor({ path }: MemoryOptions, context: AdapterContext) {
@@ -155,7 +155,7 @@ class MemoryAdapter implements StorageAdapter {
     if (signal?.aborted) throw new StorageError('aborted', 'The caller has aborted the read.');
   }
 
-  /** Returns undefined for a version that was pruned. */
+  /** Returns a snapshot, or undefined if the version was pruned. */
   #hold({ since, version }: Move): Snapshot | undefined {
     const stored = this.#stored.get(version);
     if (!stored) return undefined;

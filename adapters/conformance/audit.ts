@@ -1,4 +1,4 @@
-/** Tests of the audit log: it records every change, and verification finds missing entries. */
+/** Tests that the audit log records every change and that verification finds missing entries. */
 import type { Document } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { sameList, sameValue } from './expect.js';
@@ -24,7 +24,7 @@ export const describeAudit = (target: AdapterUnderTest): void => {
   const testSeveral = testsOver(target, obstacle || standsAlone(target));
 
   const entriesOf = ({ adapter }: Pick<Instance, 'adapter'>) => adapter.audit!.list();
-  /** The entries after the first `before`, without time, user and host. */
+  /** Returns the entries after the first `before` entries, without their time, user and host. */
   const since = async (instance: Instance, before: number) =>
     (await entriesOf(instance)).slice(before).map(({ action, version, replaces }) => ({ action, version, replaces }));
   const isWhole = async (instance: Instance): Promise<void> =>

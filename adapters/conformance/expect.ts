@@ -1,5 +1,6 @@
 /**
- * Assertions. All except the tests of values compare documents by key only, so that one error fails one test.
+ * Assertions for the tests. Only the tests of values compare whole documents. All other tests compare keys, so that one
+ * error fails one test.
  *
  * `assert.deepEqual` is not used for lists: from Node 22 on, its message about two long lists needs memory in
  * proportion to the product of their lengths, which is tens of gigabytes for an adapter that loses rows.
@@ -15,7 +16,7 @@ import {
   type StorageErrorCode,
 } from 'metro-forecast-api/adapter';
 
-/** How many equal items a message shows on either side of the first difference. */
+/** The number of items that a message shows on either side of the first difference. */
 const NEIGHBOURS = 3;
 const ITEM_CHARACTERS = 80;
 const VALUE_CHARACTERS = 1000;
@@ -23,14 +24,14 @@ const VALUE_CHARACTERS = 1000;
 const oneLine = (value: unknown): string =>
   inspect(value, { depth: null, compact: true, breakLength: Infinity, maxArrayLength: 100 });
 
-/** The first `length` characters of a text, or the characters around `position` if it lies behind them. */
+/** Returns the first `length` characters of a text, or those around `position` if it is further on. */
 const excerpt = (text: string, length: number, position = 0): string => {
   const start = position < length ? 0 : position - Math.floor(length / 2);
   const end = start + length;
   return `${start > 0 ? '…' : ''}${text.slice(start, end)}${end < text.length ? '…' : ''}`;
 };
 
-/** Excerpts of two texts around the first character that differs. */
+/** Returns excerpts of two texts around the first character that differs. */
 const excerpts = (one: string, other: string, length: number): [string, string] => {
   let position = 0;
   while (position < one.length && one[position] === other[position]) position++;
@@ -46,7 +47,7 @@ const firstDifference = (found: readonly unknown[], expected: readonly unknown[]
   return found.length === expected.length ? -1 : shorter;
 };
 
-/** A table of the items around `difference`: index, expected, found. */
+/** Formats a table of the items around the index `difference`, with the columns index, expected and found. */
 const surroundings = (found: readonly unknown[], expected: readonly unknown[], difference: number): string => {
   const start = Math.max(0, difference - NEIGHBOURS);
   const end = Math.min(Math.max(found.length, expected.length), difference + NEIGHBOURS + 1);
@@ -62,8 +63,8 @@ const surroundings = (found: readonly unknown[], expected: readonly unknown[], d
 };
 
 /**
- * Asserts that two lists have equal items in the same order, in linear time and memory. The message shows the first
- * difference with its neighbours, and both lengths.
+ * Asserts that two lists have equal items in the same order. Needs linear time and memory. The message shows the first
+ * difference with the items around it, and the lengths of both lists.
  * @param rule the expected result, as a phrase that follows "expected"
  */
 export const sameList = (found: readonly unknown[], expected: readonly unknown[], rule: string): void => {
@@ -78,7 +79,7 @@ export const sameList = (found: readonly unknown[], expected: readonly unknown[]
 /** Asserts that a list is empty. */
 export const isEmpty = (found: readonly unknown[], rule: string): void => sameList(found, [], rule);
 
-/** Asserts that two values are deeply equal. The message shows both around the first difference. */
+/** Asserts that two values are deeply equal. The message shows excerpts of both around the first difference. */
 export const sameValue = (found: unknown, expected: unknown, rule: string): void => {
   if (isDeepStrictEqual(found, expected)) return;
   const [wanted, got] = excerpts(oneLine(expected), oneLine(found), VALUE_CHARACTERS);
@@ -103,7 +104,7 @@ const forQuery = (query: object = {}): string => (Object.keys(query).length > 0 
 
 /**
  * Asserts that two lists have the same documents in the same order.
- * @param query shown in the message
+ * @param query the query that the message shows
  */
 export const sameSequence = (
   collection: Collection,
@@ -126,11 +127,11 @@ export const sameSet = (
 
 const labels = (items: readonly Document[]) => items.map(({ id, label }) => ({ id, label }));
 
-/** Asserts that two lists have the same items with the same labels. A label contains the version. */
+/** Asserts that two lists have the same items with the same labels. Each label contains the version of its item. */
 export const sameItems = (found: readonly Document[], expected: readonly Document[]): void =>
   sameList(labels(found), labels(expected), 'the items of one version, with its labels');
 
-/** Asserts that a call throws or rejects with a `StorageError` that has one of these codes and a message. */
+/** Asserts that a call throws or rejects with a `StorageError` that has one of the given codes and a message. */
 export const failsWith = async (
   codes: StorageErrorCode | readonly StorageErrorCode[],
   call: () => unknown,
@@ -149,7 +150,7 @@ export const failsWith = async (
   return assert.fail(`expected a StorageError with code ${expected}, got the result ${found}`);
 };
 
-/** Resolves when the condition holds. Fails if it does not within `ms` milliseconds. */
+/** Resolves when the condition becomes true. Fails if this takes longer than `ms` milliseconds. */
 export const eventually = async (what: string, condition: () => boolean, ms: number): Promise<void> => {
   for (const end = performance.now() + ms; !condition(); await delay(5)) {
     if (performance.now() > end) assert.fail(`expected within ${ms} ms: ${what}`);

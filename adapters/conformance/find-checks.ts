@@ -18,7 +18,10 @@ export const PAGE = 4;
 
 export const all = ({ name }: Collection): readonly Document[] => allRows()[name]!;
 
-/** Every query by equality on leading fields of an order that finds documents, shortest first. */
+/**
+ * Yields every query that matches documents by equality on leading fields of an order. Queries with fewer fields come
+ * first.
+ */
 export function* equalities(collection: Collection): Generator<Query> {
   for (const order of ordersOf(collection)) {
     for (let count = 1; count <= order.length; count++) {
@@ -33,7 +36,7 @@ export function* equalities(collection: Collection): Generator<Query> {
   }
 }
 
-/** Queries with few and with many parts, in both directions, to be combined with limits. */
+/** Yields simple and complex queries in both directions. Tests combine them with limits. */
 export function* shapesOfQueries(): Generator<[Collection, Query]> {
   const station = { station: 'west' };
   const days = { field: 'day', from: '2024-01-31', to: '2024-02-01' };

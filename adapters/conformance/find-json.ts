@@ -7,7 +7,7 @@ import { equalities, shapesOfQueries, small } from './find-checks.js';
 import { allCollections, allRowsWithCrowd, crowd, datasetOf, FIRST, FIRST_CREATED, items, nothing } from './fixture.js';
 import { find, type Instance, itUnless, startInstance, testsOver, without, withSnapshot } from './instance.js';
 
-/** The documents of some rows, each parsed from its own text. */
+/** Parses the text of each row on its own, and returns the documents. */
 const parse = ({ json, ends }: JsonRows): Document[] => {
   assert(Buffer.isBuffer(json), 'json is a Buffer');
   const texts = ends.map((end, i) => {

@@ -1,4 +1,4 @@
-/** Tests of `find` with `after` and `limit`, and with all parts of a query together. */
+/** Tests of `find` with `after`, with `limit`, and with all parts of a query combined. */
 import type { Collection, Document, Query, Scalar } from 'metro-forecast-api/adapter';
 import { sameSequence } from './expect.js';
 import { all, BY_GRADE, BY_NAME, BY_RANK, BY_SIZE, findChecks, PAGE, shapesOfQueries } from './find-checks.js';
@@ -12,7 +12,7 @@ export const describeFindPages = (instance: () => Instance): void => {
 
   describe('find(collection, { after })', () => {
     const placeOf = (document: Document, fields: readonly string[]) => fields.map((field) => document[field] as Scalar);
-    /** Compares the result behind each document that a query finds, in both directions. */
+    /** Checks the result after each document that a query finds, in both directions. */
     const behindEach = async (collection: Collection, query: Query): Promise<void> => {
       const free = query.order.slice(Object.keys(query.equal ?? {}).length);
       for (const document of answerOf(all(collection), query)) {

@@ -109,7 +109,7 @@ export const describeFind = (instance: () => Instance): void => {
       const equal = { station: 'west', day: '2024-02-01' };
       return isSet(readings, { order: readings.key, equal, range: { field: 'hour', ...range } });
     };
-    /** Compares the results for each value as the lower, the upper and both bounds of the first field of an order. */
+    /** Checks the results with each value as the lower bound, the upper bound, and both bounds of the first field. */
     const eachBound = async (collection: Collection, order: readonly string[], values: readonly Scalar[]) => {
       const field = order[0]!;
       for (const value of values) {

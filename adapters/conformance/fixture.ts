@@ -1,4 +1,4 @@
-/** The dataset of the suite. Its collections cover every case of the contract. */
+/** The dataset that the suite publishes. Its collections cover every case of the adapter contract. */
 import { type Collection, compareBy, type Dataset, type Document, type Manifest } from 'metro-forecast-api/adapter';
 import { numbers as numberValues, shapes as shapeValues, typedRows, words as wordValues } from './tricky-values.js';
 
@@ -12,7 +12,7 @@ const integer = { type: 'integer' };
 const number = { type: 'number' };
 const orNull = (type: string) => ({ type: [type, 'null'] });
 
-/** A key of one field, and orders whose leading fields have equal values. */
+/** Has a key of one field, and orders in which several documents have equal values in the leading fields. */
 export const items: Collection = {
   name: 'items',
   key: ['id'],
@@ -23,7 +23,7 @@ export const items: Collection = {
   schema: object({ id: string, grade: string, rank: integer, label: string }),
 };
 
-/** A key of three fields, of two types. */
+/** Has a key of three fields, which have two types. */
 export const readings: Collection = {
   name: 'readings',
   key: ['station', 'day', 'hour'],
@@ -31,14 +31,12 @@ export const readings: Collection = {
   schema: object({ station: string, day: string, hour: integer, value: number }),
 };
 
-/**
- * The keys of `items` with other documents. The name starts with `items`, to find adapters that match names by prefix.
- */
+/** Has the keys of `items`, but other documents. The name detects adapters that match names by prefix. */
 export const twins: Collection = { ...items, name: 'items_twins' };
 
 export const nothing: Collection = { name: 'nothing', key: ['id'], schema: object({ id: string }) };
 
-/** More documents than one batch of any adapter. */
+/** Has more documents than fit into one batch of any adapter. */
 export const crowd: Collection = {
   name: 'crowd',
   key: ['block', 'seat'],
@@ -46,17 +44,17 @@ export const crowd: Collection = {
   schema: object({ block: integer, seat: integer, score: integer, name: string }),
 };
 
-/** Numeric keys over the whole range of a double. */
+/** Has numeric keys across the whole range of a double. */
 export const numbers: Collection = {
   name: 'numbers',
   key: ['value'],
   schema: object({ value: number, label: string }),
 };
 
-/** String keys of every kind. */
+/** Has string keys of every kind. */
 export const words: Collection = { name: 'words', key: ['word'], schema: object({ word: string, units: integer }) };
 
-/** Keys of two strings that become equal if an adapter joins them carelessly. */
+/** Has keys of two strings, which become equal if an adapter joins the strings carelessly. */
 export const pairs: Collection = {
   name: 'pairs',
   key: ['left', 'right'],
@@ -64,7 +62,7 @@ export const pairs: Collection = {
   schema: object({ left: string, right: string, label: string }),
 };
 
-/** Orders by strings and numbers of every kind, outside the key, with equal values. */
+/** Has orders by strings and numbers of every kind that are not part of the key. Some values are equal. */
 export const spots: Collection = {
   name: 'spots',
   key: ['id'],
@@ -75,10 +73,10 @@ export const spots: Collection = {
   schema: object({ id: integer, name: string, size: number }),
 };
 
-/** Documents of every shape that JSON allows. */
+/** Has documents of every shape that JSON allows. */
 export const shapes: Collection = { name: 'shapes', key: ['id'], schema: object({ id: string }) };
 
-/** Fields of every type that a schema can declare, all optional. */
+/** Has an optional field of each type that a schema can declare. */
 export const records: Collection = {
   name: 'records',
   key: ['code'],
@@ -100,10 +98,10 @@ export const records: Collection = {
 const byName = (list: readonly Collection[]): ReadonlyMap<string, Collection> =>
   new Map(list.map((collection) => [collection.name, collection]));
 
-/** The collections for all tests except reading. */
+/** The collections that all tests except the reading tests use. */
 export const collections = byName([items, readings, twins, nothing, crowd]);
 
-/** The same with the collections of tricky values. */
+/** `collections`, together with the collections of tricky values. */
 export const allCollections = byName([...collections.values(), numbers, words, pairs, spots, shapes, records]);
 
 const itemRows = Array.from({ length: 24 }, (_, i) => ({
@@ -130,8 +128,8 @@ const names = [
 const sizes = [
   -(2 ** 31) - 1, -16_777_217, -16_777_216, -10, -9, -0.5, 0, 0.1 + 0.2, 0.3, 9, 10, 16_777_217, 16_777_216,
 ];
-// Each name has four rows in sequence, and sizes advance by 5 of 13. So each name has several sizes, and each size
-// several names.
+// Each name is used for four consecutive rows, and the size moves on by 5 of the 13 sizes with each row. So each name
+// has several sizes, and each size has several names.
 const spotRows = Array.from({ length: names.length * 4 }, (_, i) => ({
   id: [Number.MAX_SAFE_INTEGER, 2 ** 32 + 1, -(2 ** 31) - 5][i] ?? ((i * 29) % (names.length * 4)) - 20,
   name: names[Math.floor(i / 4)],
@@ -146,7 +144,7 @@ const crowdRows = (): Document[] =>
     block: Math.floor(i / CROWD_SEATS) - 5,
     seat: i % CROWD_SEATS,
     score: (i * 7919) % 1000,
-    name: `Somebody in seat ${i}`,
+    name: `The guest in seat ${i}`,
   }));
 
 export type Rows = Readonly<Record<string, readonly Document[]>>;
@@ -168,7 +166,7 @@ export const rows: Rows = inKeyOrder({
   crowd: [],
 });
 
-/** Caches the result of `make` after the first call. */
+/** Wraps `make` so that it runs at the first call only; later calls return the same result. */
 const once = (make: () => Rows): (() => Rows) => {
   let made: Rows | undefined;
   return () => {
@@ -198,7 +196,7 @@ export const allRows = once(() => ({
 /** The rows of `allCollections`, including `crowd`. */
 export const allRowsWithCrowd = once(() => ({ ...allRows(), ...crowded() }));
 
-/** Every field has a unique value, so that an adapter cannot derive one from another. */
+/** Returns a manifest in which every field has a unique value, so that an adapter cannot derive one from another. */
 export const manifestOf = (version: string, created: string): Manifest => ({
   format: 1,
   version,
@@ -240,7 +238,7 @@ export const manifestOf = (version: string, created: string): Manifest => ({
 
 const BATCH = 700;
 
-/** Yields one empty batch, then batches of `size` documents. The documents are copies: an adapter may change them. */
+/** Yields an empty batch, then batches of `size` documents. The documents are copies, so adapters may change them. */
 export async function* inBatches(documents: readonly Document[], size = BATCH) {
   yield [];
   for (let start = 0; start < documents.length; start += size) {
@@ -255,7 +253,7 @@ export const SECOND_CREATED = '2024-02-01T00:00:00Z';
 export const THIRD = 'third-3';
 export const THIRD_CREATED = '2024-03-01T23:59:59.999Z';
 
-/** A dataset of these rows, in batches of this size. */
+/** Returns a dataset that yields the given rows in batches of the given size. */
 export const datasetOf = (
   version = FIRST,
   created = FIRST_CREATED,
@@ -266,30 +264,30 @@ export const datasetOf = (
   read: (collection) => inBatches(content[collection] ?? [], batchSize),
 });
 
-/** The items of another version. Each label contains the version, the first row is missing and a last row is new. */
+/** Returns the items of another version: labels name the version, the first row is missing, and a row is added. */
 export const itemsOf = (version: string): readonly Document[] => [
   ...rows['items']!.slice(1).map((item) => ({ ...item, label: version })),
   { id: 'i99', grade: 'z', rank: 0, label: version },
 ];
 
-/** A dataset whose items are `itemsOf(version)`. */
+/** Returns a dataset whose items are `itemsOf(version)`. */
 export const anotherDataset = (version = SECOND, created = SECOND_CREATED): Dataset =>
   datasetOf(version, created, { ...rows, items: itemsOf(version) });
 
-/** A dataset with the rows of `crowd`. */
+/** Returns a dataset that includes the rows of `crowd`. */
 export const crowdedDataset = (): Dataset => datasetOf(FIRST, FIRST_CREATED, rowsWithCrowd());
 
-/** The items of a version: `rows` for the first one, else `itemsOf(version)`. */
+/** Returns the items of a version: those in `rows` for the first version, otherwise `itemsOf(version)`. */
 export const itemsIn = (version: string): readonly Document[] =>
   version === FIRST ? rows['items']! : itemsOf(version);
 
-/** The expected result of `list()` for the first three versions. */
+/** Returns the expected result of `list()` for the first three versions. */
 export const listWith = (current: string) =>
   [[THIRD, THIRD_CREATED] as const, [SECOND, SECOND_CREATED] as const, [FIRST, FIRST_CREATED] as const].map(
     ([version, created]) => ({ version, publishedAt: new Date(created), current: version === current }),
   );
 
-/** The expected properties of a snapshot. */
+/** Returns the expected properties of a snapshot. */
 export const aboutDataset = (version: string, created: string) => ({
   version,
   publishedAt: new Date(created),

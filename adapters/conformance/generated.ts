@@ -14,18 +14,18 @@ import { absentNumbers, absentWords, numbers as someNumbers, words as someWords 
 
 const QUERIES = 3000;
 const DATASETS = 150;
-/** The time limit in milliseconds. Slow adapters get fewer examples. */
+/** The time limit for the examples of one property, in milliseconds. Slow adapters are tested with fewer examples. */
 const LIMIT_MS = 4000;
-/** A fixed seed: every run uses the same queries, so that results are reproducible. */
+/** The seed is fixed, so that every run uses the same queries and results are reproducible. */
 const SEED = 24;
 
-/** An optional peer dependency: undefined if it is not installed. */
+/** The module `fast-check`, an optional peer dependency. Undefined if it is not installed. */
 const fc: typeof FastCheck | undefined = await import('fast-check').catch((error: NodeJS.ErrnoException) => {
   if (error.code === 'ERR_MODULE_NOT_FOUND') return undefined;
   throw error;
 });
 
-/** Values that usually no document has, by the type of a field. */
+/** Values that documents rarely have, by the type of a field. */
 const NEIGHBOURS: Readonly<Record<string, readonly Scalar[]>> = {
   string: ['', ...absentWords],
   number: [0, -0, ...absentNumbers],
@@ -39,15 +39,15 @@ const WITHOUT = !fc && 'fast-check is not installed: npm install --save-dev fast
 
 type Check = typeof FastCheck;
 
-/** A value of a query: usually the value of a document, sometimes one from `NEIGHBOURS`. */
+/** A value to use in a query. It usually comes from a document, and sometimes from `NEIGHBOURS`. */
 interface ValueRecipe {
   readonly pick: number;
   readonly odd: number;
 }
 
 /**
- * A recipe for a query of any collection. Its numbers are taken modulo the number of choices, so that a query and its
- * documents shrink independently.
+ * A recipe for a query of any collection. Each number in it is taken modulo the number of choices, so that a query and
+ * the documents can shrink independently.
  */
 interface QueryRecipe {
   readonly order: number;
@@ -88,7 +88,7 @@ const queryOf = (recipe: QueryRecipe, collection: Collection, documents: readonl
       : (among(documents, pick)[field] as Scalar);
   const placeFor = (field: string, { like, odd }: NonNullable<QueryRecipe['after']>, i: number): Scalar =>
     valueFor(field, odd[i] ?? { pick: like, odd: 0 });
-  // Most values come from one document. With independent values, most queries would find nothing.
+  // Most values come from the same document. If each came from a different one, most queries would find nothing.
   const equal = order.slice(0, fixed).map((field, i) => {
     const other = recipe.equal[i];
     return [field, valueFor(field, other?.odd === ODD ? other : { pick: recipe.like, odd: 0 })] as const;
@@ -122,7 +122,10 @@ const answersRightly = async (
     sameSequence(collection, await find(snapshot, collection, query), answerOf(documents, query), query),
   );
 
-/** The collection of generated datasets: a key of two types, orders by both, and documents with additional fields. */
+/**
+ * The collection of generated datasets. Its key has two fields of different types, its orders use both, and its
+ * documents have additional fields.
+ */
 const generated: Collection = {
   name: 'generated',
   key: ['name', 'part'],
@@ -146,7 +149,7 @@ const generated: Collection = {
 
 const integers = someNumbers.filter(Number.isSafeInteger);
 
-/** Generates documents with unique keys in key order, and queries of them. */
+/** Generates documents with unique keys, in key order, and recipes for queries of these documents. */
 const datasetAnd = (check: Check) => {
   const { constantFrom, oneof, string, integer, double, option, jsonValue, dictionary } = check;
   const text = oneof(
@@ -182,7 +185,7 @@ const datasetAnd = (check: Check) => {
 /** Copies a value through JSON, which turns -0 into 0. */
 const plain = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
 
-/** Checks a property, and fails with the smallest counterexample. */
+/** Checks a property. If it does not hold, fails with the smallest counterexample. */
 const holds = async <T>(
   check: Check,
   arbitrary: FastCheck.Arbitrary<T>,
@@ -207,7 +210,7 @@ const holds = async <T>(
     interruptAfterTimeLimit: LIMIT_MS,
     markInterruptAsFailure: false,
   });
-  // The time limit does not stop the last example, which would write into a deleted folder.
+  // The time limit does not stop the last example. Wait for it; otherwise it would write into a deleted folder.
   await running?.catch(() => undefined);
   if (!result.failed) return;
   const [smallest] = result.counterexample as [T];
@@ -215,7 +218,7 @@ const holds = async <T>(
   assert.fail(`${failure?.message}\n  the smallest example, ${found}:\n${shown(smallest)}\n`);
 };
 
-/** Generated queries of the suite's own dataset. */
+/** Defines tests that run generated queries on the suite's own dataset. */
 export const describeGeneratedQueries = (instance: () => Instance): void => {
   describe('generated queries', () => {
     for (const collection of [items, readings, pairs, spots, words, numbers]) {
@@ -234,7 +237,7 @@ export const describeGeneratedQueries = (instance: () => Instance): void => {
   });
 };
 
-/** Generated datasets, published and queried. */
+/** Defines tests that publish and query generated datasets. */
 export const describeGeneratedDatasets = (target: AdapterUnderTest): void => {
   const obstacle = WITHOUT || cannotChange(target);
   const named = new Map([[generated.name, generated]]);

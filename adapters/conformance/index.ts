@@ -1,7 +1,7 @@
 /**
- * The conformance suite: mocha tests of the whole adapter contract.
+ * The conformance suite: mocha tests that cover the whole adapter contract.
  *
- * A complete test file for `mocha`:
+ * This is a complete test file for mocha:
  *
  *     import { describeAdapter } from 'metro-forecast-api/conformance';
  *     import adapter from '../../index.js';
@@ -20,9 +20,9 @@
  *       createEmpty: create,
  *     });
  *
- * `docs/reference/adapter-contract.md` lists the rules. The title of a test is the rule that it proves. A failed test shows
- * the query, the expected result and the result. If `fast-check` is installed, the suite also compares the adapter with a
- * reference over generated queries and datasets, and shows the smallest counterexample.
+ * `docs/reference/adapter-contract.md` lists the rules. The title of a test is the rule that it proves. A failed test
+ * shows the query, the expected result and the result. If `fast-check` is installed, the suite also compares the
+ * adapter with a reference over generated queries and datasets, and shows the smallest counterexample.
  */
 import { type AdapterUnderTest, targets } from './adapter-under-test.js';
 import { describeAudit } from './audit.js';
@@ -47,7 +47,7 @@ import { describeVersions } from './versions.js';
 
 export type { AdapterUnderTest } from './adapter-under-test.js';
 
-/** These share one adapter, whose dataset is published once. */
+/** Groups of tests that share one adapter, whose dataset is published once. */
 const READING = [
   describeGet,
   describeFind,

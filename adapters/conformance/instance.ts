@@ -18,17 +18,17 @@ import { collections, datasetOf, items } from './fixture.js';
 
 type Collections = ReadonlyMap<string, Collection>;
 
-/** An adapter, and the calls of `changed()` that it made. */
+/** An open adapter, and a record of its calls of `changed()`. */
 export interface Opened {
   readonly adapter: StorageAdapter;
-  /** The version that `snapshot()` returned at each call of `changed()`; undefined if it threw. */
+  /** For each call of `changed()`, the version that `snapshot()` returned then; undefined if it threw. */
   readonly changes: readonly (string | undefined)[];
 }
 
 export interface Instance extends Opened {
-  /** The folder of the store. The paths of a context are relative to it. */
+  /** The folder of the store. `context.resolvePath` resolves paths relative to it. */
   readonly folder: string;
-  /** Opens another adapter over the same store. */
+  /** Opens another adapter that uses the same store. */
   another(): Promise<Opened>;
   /** Closes every adapter and removes the store. */
   stop(): Promise<void>;
@@ -50,8 +50,8 @@ const versionIfAny = (adapter: StorageAdapter): string | undefined => {
 };
 
 /**
- * Waits until `changed()` is called again, and asserts that this version was current. `before` is the number of earlier
- * calls.
+ * Waits until `changed()` is called again, and asserts that `version` was current at that time. `before` is the number
+ * of earlier calls.
  */
 export const changedTo = async (version: string, { changes }: Opened, before: number): Promise<void> => {
   await eventually('changed() is called', () => changes.length > before, 2000);
@@ -61,7 +61,7 @@ export const changedTo = async (version: string, { changes }: Opened, before: nu
 
 type Make = (context: AdapterContext) => StorageAdapter | Promise<StorageAdapter>;
 
-/** Creates an adapter whose paths are relative to `folder`. */
+/** Creates and opens an adapter whose paths are relative to `folder`. */
 export const makeIn = async (folder: string, collections: Collections, make: Make): Promise<Opened> => {
   const changes: (string | undefined)[] = [];
   let adapter: StorageAdapter | undefined;
@@ -109,7 +109,7 @@ const start = async (target: AdapterUnderTest, collections: Collections, make: M
   }
 };
 
-/** Starts an adapter with this dataset. The caller stops it. */
+/** Starts an adapter with the given dataset. The caller must stop it. */
 export const startInstance = (
   target: AdapterUnderTest,
   dataset: Dataset = datasetOf(),
@@ -118,7 +118,7 @@ export const startInstance = (
 
 type Test = (instance: Instance, running: Mocha.Context) => Promise<void>;
 
-/** A test function that starts and stops its own instance. */
+/** Wraps a test in a function that starts an instance for it and stops the instance afterwards. */
 const over = (begin: () => Promise<Instance>, test: Test) =>
   async function (this: Mocha.Context) {
     const instance = await begin();
@@ -132,13 +132,13 @@ const over = (begin: () => Promise<Instance>, test: Test) =>
 /** The reason why a test is skipped, or false. */
 export type Obstacle = string | false;
 
-/** Defines a test. With an obstacle it is skipped, and its title states the reason. */
+/** Defines a test. If there is an obstacle, the test is skipped and its title states the reason. */
 export const itUnless = (obstacle: Obstacle, title: string, test: Mocha.AsyncFunc): void => {
   if (obstacle) it.skip(`${title} (skipped: ${obstacle})`);
   else it(title, test);
 };
 
-/** Returns a function that defines tests, each with its own instance. With an obstacle all of them are skipped. */
+/** Returns a function that defines tests, each with its own instance. If there is an obstacle, all are skipped. */
 export const testsOver =
   (target: AdapterUnderTest, obstacle: Obstacle = false, dataset = () => datasetOf()) =>
   (title: string, test: Test): void =>
@@ -148,7 +148,7 @@ export const testsOver =
       over(() => startInstance(target, dataset()), test),
     );
 
-/** Like `testsOver`, for tests of an adapter that is not open, over an empty store. */
+/** Like `testsOver`, but each test gets an adapter that is not open and whose store is empty. */
 export const testsOfEmpty =
   (target: AdapterUnderTest, obstacle: Obstacle = false) =>
   (title: string, test: Test): void =>
@@ -159,8 +159,9 @@ export const testsOfEmpty =
     );
 
 /**
- * Like `testsOver`, for tests of several adapters over one store. If the adapter does not declare `durable` and its
- * folder is empty, a test is skipped after its start: nothing shows whether a second adapter would use the same store.
+ * Like `testsOver`, for tests of several adapters that use the same store. If the adapter does not declare `durable`
+ * and its folder is empty, a test is skipped after it has started, since nothing shows whether a second adapter would
+ * use the same store.
  */
 export const testsOverStore =
   (target: AdapterUnderTest) =>
@@ -173,7 +174,7 @@ export const testsOverStore =
       await test(instance);
     });
 
-/** Returns all documents of a query. The default order is the collection's key. */
+/** Returns all documents that match a query. The default order is the collection's key. */
 export const find = async (
   snapshot: Snapshot,
   { name, key }: Collection,
@@ -212,29 +213,29 @@ export const versionAsOf = async ({ adapter }: Opened, time: string | number): P
   return snapshot?.version;
 };
 
-/** Returns the versions of `list()` without `held`. */
+/** Returns the result of `list()` without the property `held`. */
 export const listOf = async ({ adapter }: Opened) =>
   (await adapter.versions!.list()).map(({ version, publishedAt, current }) => ({ version, publishedAt, current }));
 
-/** The properties of a snapshot that describe its dataset. */
+/** Returns the properties of a snapshot that describe its dataset. */
 export const about = ({ version, publishedAt, manifest }: Snapshot) => ({ version, publishedAt, manifest });
 
-/** Asserts that this version is current. */
+/** Asserts that the given version is current. */
 export const hasVersion = ({ adapter }: Pick<Instance, 'adapter'>, version: string): void =>
   sameValue(versionOf(adapter), version, 'the version of snapshot()');
 
-/** Asserts that the current version has these items. */
+/** Asserts that the current version has the expected items. */
 export const hasItems = (instance: Pick<Instance, 'adapter'>, expected: readonly Document[]): Promise<void> =>
   withSnapshot(instance, async (snapshot) => sameItems(await find(snapshot, items), expected));
 
 /** How long an adapter may take to notice a change of the store, in milliseconds. */
 export const FOLLOW_MS = 5000;
 
-/** Resolves once this version is the current one. */
+/** Resolves when the given version is current. */
 export const isCurrent = ({ adapter }: Pick<Instance, 'adapter'>, version: string): Promise<void> =>
   eventually(`snapshot() returns ${version}`, () => versionIfAny(adapter) === version, FOLLOW_MS);
 
-/** Makes `dataset` current by `publish` or `replace`. */
+/** Makes `dataset` current with `publish` or `replace`. */
 export const makeCurrent = async (
   target: AdapterUnderTest,
   { adapter }: Pick<Instance, 'adapter'>,
@@ -245,23 +246,23 @@ export const makeCurrent = async (
   return isCurrent({ adapter }, dataset.manifest.version);
 };
 
-/** The obstacle if the adapter does not declare the capability. */
+/** Returns an obstacle if the adapter does not declare the capability. */
 export const without = (
   { capabilities }: AdapterUnderTest,
   capability: 'publish' | 'versions' | 'audit' | 'json',
 ): Obstacle => !capabilities[capability] && `the adapter does not declare the capability "${capability}"`;
 
-/** The obstacle if `createEmpty` is missing. */
+/** Returns an obstacle if `createEmpty` is missing. */
 const withoutEmpty = ({ createEmpty }: AdapterUnderTest): Obstacle => !createEmpty && 'createEmpty() is missing';
 
-/** The obstacle if the dataset cannot be changed. */
+/** Returns an obstacle if the dataset cannot be changed. */
 export const cannotChange = ({ capabilities, replace }: AdapterUnderTest): Obstacle =>
   !capabilities.publish && !replace && 'the adapter does not publish, and replace() is missing';
 
-/** The obstacle if the store cannot have a second adapter. */
+/** Returns an obstacle if a second adapter cannot use the same store. */
 export const standsAlone = (target: AdapterUnderTest): Obstacle =>
   (target.capabilities.durable === false && 'the adapter declares that it is not durable') || withoutEmpty(target);
 
-/** The obstacle if other adapters do not notice publications. */
+/** Returns an obstacle if an adapter does not notice the publications of other adapters. */
 export const isUnnoticed = (target: AdapterUnderTest): Obstacle =>
   target.capabilities.follows === false && 'the adapter declares that it does not follow other adapters';

@@ -1,4 +1,4 @@
-/** Tests of several adapters in one process over one store. */
+/** Tests several adapters in one process that use the same store. */
 import assert from 'node:assert/strict';
 import { StorageError } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
@@ -41,7 +41,7 @@ import {
   withSnapshot,
 } from './instance.js';
 
-/** Asserts that an adapter serves this version completely. */
+/** Asserts that an adapter serves the given version completely. */
 export const serves = (opened: Pick<Opened, 'adapter'>, version: string, created: string): Promise<void> =>
   withSnapshot(opened, async (snapshot) => {
     const rule = 'the other adapter to have the dataset as it was published';

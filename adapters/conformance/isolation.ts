@@ -1,4 +1,4 @@
-/** Proves that a snapshot does not change when another version becomes current. */
+/** Tests that a snapshot does not change when another version becomes current. */
 import assert from 'node:assert/strict';
 import type { Document, Manifest, Scalar, Snapshot } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
@@ -39,7 +39,7 @@ import {
 } from './instance.js';
 import { answerOf } from './reference.js';
 
-/** A version in which one collection lost all rows, one gained rows, and documents lost and gained fields. */
+/** A version in which one collection has lost all rows, another has gained rows, and documents have other fields. */
 const OTHERWISE: Rows = {
   items: rows['items']!.map(({ label, ...item }, i) =>
     i % 2 ? { ...item, label, extra: [i] } : { ...item, label: '' },
@@ -54,7 +54,7 @@ const OTHERWISE: Rows = {
   crowd: [],
 };
 
-/** Asserts that each collection has exactly these rows. */
+/** Asserts that each collection has exactly the given rows. */
 const holds = async (snapshot: Snapshot, content: Rows): Promise<void> => {
   for (const collection of collections.values()) {
     const found = await find(snapshot, collection);
@@ -206,7 +206,7 @@ export const describeIsolation = (target: AdapterUnderTest): void => {
         const before: readonly Document[] = (await batches.next()).value ?? [];
         await makeCurrent(target, instance, anotherDataset());
         const seats = [...before, ...(await restOf(batches))];
-        // Another test checks the total.
+        // Another test checks the total number of rows.
         const expected = rowsWithCrowd()['crowd']!;
         assert(seats.length > before.length || before.length === expected.length, 'rows follow after the change');
         sameSequence(crowd, seats, expected.slice(0, seats.length));

@@ -1,4 +1,4 @@
-/** Tests of opening, closing and unreachable backends. */
+/** Tests opening and closing an adapter, and unreachable backends. */
 import assert from 'node:assert/strict';
 import { type Document, type StorageAdapter, StorageError } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';

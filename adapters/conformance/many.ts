@@ -1,4 +1,4 @@
-/** Tests of a large collection, and of concurrent reads. */
+/** Tests reads of a large collection, and concurrent reads. */
 import assert from 'node:assert/strict';
 import type { Document, Query, Scalar } from 'metro-forecast-api/adapter';
 import { sameItems, sameList, sameSequence, sameSet, sameValue } from './expect.js';
@@ -8,7 +8,7 @@ import { answerOf } from './reference.js';
 
 const TOTAL = CROWD_BLOCKS * CROWD_SEATS;
 const BY_SCORE = crowd.orders![0]!;
-/** Usual sizes of batches, pages and buffers. */
+/** Common sizes of batches, pages and buffers. */
 const EDGES = [100, 128, 256, 500, 512, 1000, 1024, 2000, 2048, 4096, 5000, 8192, 10_000];
 
 export const describeMany = (instance: () => Instance): void => {
@@ -40,7 +40,7 @@ export const describeMany = (instance: () => Instance): void => {
       await isSequence({ range: { field: 'block', from: 2, to: 4 } });
       await isSequence({ range: { field: 'seat', from: 999 }, descending: true });
       await withSnapshot(instance(), async (snapshot) => {
-        assert.equal((await snapshot.get('crowd', [-5, 999]))?.['name'], 'Somebody in seat 999');
+        assert.equal((await snapshot.get('crowd', [-5, 999]))?.['name'], 'The guest in seat 999');
       });
     });
 

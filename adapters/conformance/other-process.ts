@@ -1,4 +1,4 @@
-/** Tests of adapters in two processes over one store. */
+/** Tests adapters in two processes that use the same store. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -34,7 +34,7 @@ import { serves } from './instances.js';
 import type { Commands, Request, Response } from './process-main.js';
 
 const MAIN = fileURLToPath(new URL('./process-main.js', import.meta.url));
-/** UTC+12:45, and +13:45 in summer: an unusual offset, so that local times in a store are noticed. */
+/** A time zone with an unusual offset, UTC+12:45 or +13:45 in summer, so that tests detect local times in a store. */
 const TIME_ZONE = 'Pacific/Chatham';
 const START_MS = 20_000;
 
@@ -46,7 +46,7 @@ interface OtherProcess extends Commands {
 const startProcess = (file: string, name: string): OtherProcess => {
   const child: ChildProcess = fork(MAIN, [file, name], {
     env: { ...process.env, TZ: TIME_ZONE },
-    // Keeps dates and undefined fields.
+    // Unlike JSON, this serialization keeps dates and undefined fields.
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   });
@@ -92,7 +92,7 @@ interface PromiseWithResolvers {
   reject(error: Error): void;
 }
 
-/** @param file the file that calls `describeAdapter`, if mocha knows it */
+/** @param file the path of the file that calls `describeAdapter`, if mocha knows it */
 export const describeOtherProcess = (target: AdapterUnderTest, file: string | undefined): void => {
   const alone =
     standsAlone(target) ||
@@ -107,7 +107,7 @@ export const describeOtherProcess = (target: AdapterUnderTest, file: string | un
     after(() => other?.kill());
 
     const testOverStore = testsOverStore(target);
-    /** Runs a test with an adapter in this process and one in the other process, opened after it. */
+    /** Defines a test with an adapter in this process and a second one, which is opened later, in the other process. */
     const test = (
       obstacle: Obstacle,
       title: string,

@@ -7,21 +7,21 @@ import { type AdapterUnderTest, targets } from './adapter-under-test.js';
 import { anotherDataset, collections, items } from './fixture.js';
 import { about, find, makeIn, type Opened, withSnapshot } from './instance.js';
 
-/** The commands of the process. */
+/** The commands that the process runs. */
 export interface Commands {
-  /** Opens an adapter over the store in this folder, instead of the previous one. */
+  /** Closes the previous adapter, if any, and opens one that uses the store in `folder`. */
   open(folder: string): Promise<void>;
   publish(version: string, created: string): Promise<void>;
-  /** Starts a publication that does not end. Resolves when it is in progress. */
+  /** Starts a publication that never ends. Resolves when the publication is in progress. */
   beginToPublish(version: string, created: string): Promise<void>;
-  /** Returns what the adapter serves, or undefined. */
+  /** Describes the dataset that the adapter serves. Resolves with undefined if there is none. */
   read(): Promise<object | undefined>;
   close(): Promise<void>;
 }
 
 const [file = '', name = ''] = process.argv.slice(2);
 
-/** Accepts any call and any property access. */
+/** A value that accepts any call and any property access. */
 const anything: unknown = new Proxy(() => {}, { get: () => anything, apply: () => anything });
 
 /** Replaces mocha's globals, so that importing a test file runs no tests. */
@@ -69,7 +69,7 @@ const commands: Commands = {
 };
 
 const target = targetOf();
-// Each command reports the rejection.
+// Handles the rejection here, so that it does not end the process. Each command reports it.
 target.catch(() => {});
 
 export interface Request {

@@ -1,4 +1,4 @@
-/** Rules of `prune()`: which versions it deletes, and what locks keep. */
+/** Tests which versions `prune()` deletes, and which ones it keeps because they are locked. */
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { failsWith, isEmpty, sameItems, sameList } from './expect.js';
 import {

@@ -1,4 +1,4 @@
-/** Tests of publications: they succeed as a whole or change nothing. */
+/** Tests that a publication either succeeds as a whole or changes nothing. */
 import assert from 'node:assert/strict';
 import type { Dataset, Document } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
@@ -33,7 +33,7 @@ import {
 
 const LAST = [...collections.keys()].at(-1)!;
 
-/** A dataset that throws `cause` after the rows of a collection. */
+/** Returns a dataset that throws `cause` after it has yielded the rows of the collection `at`. */
 const brokenDataset = (cause: Error, at = LAST): Dataset => {
   const whole = anotherDataset();
   return {
@@ -45,7 +45,7 @@ const brokenDataset = (cause: Error, at = LAST): Dataset => {
   };
 };
 
-/** A dataset that calls `pause` after the rows of each collection. */
+/** Returns a dataset that calls `pause` after it has yielded the rows of each collection. */
 const observedDataset = (pause: () => Promise<void> | void, whole = anotherDataset()): Dataset => ({
   ...whole,
   async *read(collection) {
@@ -229,7 +229,7 @@ export const describePublishing = (target: AdapterUnderTest): void => {
         const before = Date.now();
         await instance.adapter.publish!(anotherDataset(version, created));
         const publishedAt = await withSnapshot(instance, async (snapshot) => snapshot.publishedAt.getTime());
-        // The clock of a store may differ a little.
+        // The store's clock may differ slightly from the clock of this process.
         const now = publishedAt >= before - 5000 && publishedAt <= Date.now() + 5000;
         assert(now, `${version}: published at ${new Date(publishedAt).toISOString()}`);
       }

@@ -1,4 +1,4 @@
-/** The reference: computes the right result of every query in the simplest way. */
+/** The reference, which computes the correct result of every query in the simplest way. */
 import {
   type Collection,
   compareBy,
@@ -8,7 +8,7 @@ import {
   type Scalar,
 } from 'metro-forecast-api/adapter';
 
-/** Sorted documents by order, so that a large collection is not sorted for each query. */
+/** Caches the documents sorted by each order, so that a large collection is not sorted again for each query. */
 const sorted = new WeakMap<readonly Document[], Map<string, readonly Document[]>>();
 
 const inOrder = (documents: readonly Document[], order: readonly string[]): readonly Document[] => {
@@ -19,7 +19,7 @@ const inOrder = (documents: readonly Document[], order: readonly string[]): read
   return known;
 };
 
-/** Returns the documents of a query, in order. */
+/** Returns the documents that match a query, in order. */
 export const answerOf = (
   documents: readonly Document[],
   { order, equal = {}, range, descending, after, limit }: Query,
@@ -45,9 +45,9 @@ export const answerOf = (
   return (descending ? found.reverse() : found).slice(0, limit);
 };
 
-/** The orders in which a collection can be read. */
+/** Returns the orders in which a collection can be read. */
 export const ordersOf = ({ key, orders = [] }: Collection): readonly (readonly string[])[] => [key, ...orders];
 
-/** The distinct values of a field, sorted. */
+/** Returns the distinct values of a field, sorted. */
 export const valuesOf = (documents: readonly Document[], field: string): readonly Scalar[] =>
   [...new Set(documents.map((document) => document[field] as Scalar))].sort(compareScalars);

@@ -1,4 +1,4 @@
-/** Proves that changes of a returned document by one caller do not affect others. */
+/** Tests that other callers are not affected when one caller changes a returned document. */
 import type { Document } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { sameList, sameValue } from './expect.js';
@@ -8,7 +8,7 @@ import { shapes as cases } from './tricky-values.js';
 
 type Writable = Record<string, unknown>;
 
-/** Ways to change an object. All of them throw if it is frozen. */
+/** Ways to change an object. Each of them throws if the object is frozen. */
 const changes: readonly ((document: Writable) => unknown)[] = [
   (document) => Object.assign(document, { id: 'changed' }),
   (document) => Object.assign(document, { added: true }),
@@ -60,7 +60,7 @@ export const describeSharing = (instance: () => Instance): void => {
   });
 };
 
-/** Proves that changes by the publisher after `publish` do not affect the store. */
+/** Defines tests that the store is not affected when a publisher changes its documents after `publish`. */
 export const describeHandingOver = (target: AdapterUnderTest): void => {
   testsOver(target, without(target, 'publish'))(
     'documents belong to their publisher after publish() has resolved',

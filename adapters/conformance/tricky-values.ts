@@ -1,32 +1,32 @@
-/** Values that stores often get wrong: strings, numbers, and documents of every shape that JSON allows. */
+/** Values that stores often handle incorrectly: strings, numbers, and documents of every shape that JSON allows. */
 import type { Document } from 'metro-forecast-api/adapter';
 
 const byCodePoint = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b));
 
-/** Strings with this prefix differ only after the 255 bytes of an index entry. */
+/** Strings with this prefix differ only after their first 255 bytes, where some stores truncate index entries. */
 const PREFIX = 'x'.repeat(300);
 const LONG = 'y'.repeat(1500);
 
-/** Keys that some stores treat as equal, convert or sort wrongly. In order of code points. */
+/** Keys that some stores treat as equal, convert, or sort incorrectly. They are sorted by code point. */
 // biome-ignore format: similar values share a line
 export const words: readonly string[] = [
   '',
-  // Trimmed or cut by some stores, or treated as empty.
+  // Some stores trim these, truncate them or treat them as empty.
   ' ', '  ', '\t', '\n', '\r\n', '\0', 'A\0', 'A\0B', 'A', 'A ', ' A', 'AB', '\ufeffA', 'a\u200bb',
-  // Some stores convert these to numbers, which makes some of them equal.
+  // Some stores convert these to numbers, so that some of them become equal.
   '-1', '0', '00', '01001', '1', '1.0', '1001', '10', '9', '1e3', '1000', '0x10', 'Infinity', 'NaN', 'null', 'true',
   '2024-01-31', '2024-01-31T00:00:00Z',
-  // Operators, patterns, paths and quotes.
+  // These contain operators, patterns, paths and quotes.
   '$gt', '%', '_', '*', '.*', '[a]', '../a', 'a/b', 'a\\b', 'a.b', 'a,b', 'a:b', 'a|b', "'", "''", '"', '`',
   '{"a":1}', '["a"]', 'constructor', '__proto__',
-  // Equal under some collations: case, accents, width, ligatures, normal forms.
+  // Some collations treat these as equal because they ignore case, accents, width, ligatures or normal forms.
   'B', 'Z', 'a', 'b', 'e\u0301', '\u00e9', 'ä', 'ß', 'ss!', 'I', 'i', 'İ', 'ı', 'ﬁ', 'Ａ', '\u212b', '\u00c5',
-  // On either side of the surrogates, where the order of UTF-16 units differs from that of code points.
+  // These lie on either side of the surrogates, where the order of UTF-16 units differs from that of code points.
   '\ud7ff', '\ue000', '\uffee', '\uffff', '𐀀', '👩', '👩‍💻', '😀', '\u{10ffff}', PREFIX, `${PREFIX}a`, `${PREFIX}b`,
   `${LONG}a`, `${LONG}b`,
 ].sort(byCodePoint);
 
-/** Strings that are not in `words`, each similar to one that is. */
+/** Strings that are not in `words`, but are similar to strings in it. */
 // biome-ignore format: similar values share a line
 export const absentWords: readonly string[] = [
   '\0\0', '   ', '\u00a0', '001', '1.00', '+1', '1E3', '1000.0', '2024-01-31T00:00:00.000Z', 'z', 'E\u0301',
@@ -34,8 +34,7 @@ export const absentWords: readonly string[] = [
 ];
 
 /**
- * Numbers over the whole range of a double. Next to each is one that a narrower number type would confuse with it.
- * Sorted.
+ * Numbers across the whole range of a double, sorted. Each has a neighbour that is the same number in a narrower type.
  */
 // biome-ignore format: in rows
 export const numbers: readonly number[] = [
@@ -55,7 +54,7 @@ export const absentNumbers: readonly number[] = [
 const nested = (depth: number): unknown =>
   depth === 0 ? 'core' : depth % 2 ? [nested(depth - 1)] : { d: nested(depth - 1) };
 
-/** A document, and the rule that an adapter breaks if it does not keep it. */
+/** A document, and the rule that an adapter breaks if it returns the document with other content. */
 export interface Shape {
   readonly rule: string;
   readonly document: Document;
@@ -109,7 +108,7 @@ export const shapes: readonly Shape[] = [
     rule: 'keeps fields with the names of members of Object.prototype, and does not change the prototype',
     document: {
       id: 'prototype',
-      // In brackets, since a plain `__proto__` key sets the prototype.
+      // The brackets are needed, since a plain `__proto__` key sets the prototype.
       nested: { ['__proto__']: { polluted: 'yes' }, constructor: 'x', toString: 1, hasOwnProperty: null },
       values: ['__proto__', 'constructor', 'prototype'],
     },
@@ -182,7 +181,7 @@ export const shapes: readonly Shape[] = [
     rule: 'keeps long texts, long arrays and many fields',
     document: {
       id: 'long',
-      // Usual maximum lengths of columns, pages and packets, in letters of one byte and of four.
+      // Common maximum lengths of columns, pages and packets. The texts consist of one-byte and four-byte characters.
       texts: [254, 255, 256, 1023, 1025, 4001, 8001, 32_768, 65_534, 65_535, 65_536, 70_001].map(
         (length) => `${'x'.repeat(length - 1)}|`,
       ),
@@ -193,7 +192,7 @@ export const shapes: readonly Shape[] = [
   },
 ];
 
-/** Values of optional fields that a schema declares. An adapter may store them in the columns of a table. */
+/** Documents with optional fields that a schema declares. An adapter may store these fields in table columns. */
 export const typedRows: readonly Document[] = [
   { code: 'absent' },
   { code: 'nulls', flag: null, count: null, ratio: null, note: null, tags: null, extra: null },

@@ -1,4 +1,4 @@
-/** Proves that documents are returned as they were published. */
+/** Tests that documents are returned as they were published. */
 import assert from 'node:assert/strict';
 import type { Collection, Document, Scalar } from 'metro-forecast-api/adapter';
 import { sameValue } from './expect.js';

@@ -1,4 +1,4 @@
-/** Tests of `versions`: listing, activating, reading as of a time, pruning. */
+/** Tests `versions`: listing versions, activating and pruning them, and reading the version of an earlier time. */
 import assert from 'node:assert/strict';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { failsWith, isEmpty, sameItems, sameList, sameValue } from './expect.js';
@@ -33,11 +33,11 @@ import {
   withSnapshot,
 } from './instance.js';
 
-/** Helpers for tests of `versions`. */
+/** Returns helpers for tests of `versions`. */
 export const versionTests = (target: AdapterUnderTest) => {
   const obstacle = without(target, 'versions') || without(target, 'publish');
   const test = testsOver(target, obstacle);
-  /** A test with three publications. */
+  /** Defines a test that starts with three publications. */
   const testOfThree = (title: string, body: (instance: Instance) => Promise<void>): void =>
     test(title, async (instance) => {
       await instance.adapter.publish!(anotherDataset(SECOND, SECOND_CREATED));
@@ -202,7 +202,7 @@ export const describeVersions = (target: AdapterUnderTest): void => {
       await instance.adapter.versions!.activate(FIRST);
       await isAsOf(instance, '2024-02-15T00:00:00.000Z', SECOND);
       await isAsOf(instance, '2024-03-15T00:00:00.000Z', THIRD);
-      // The clock of a store may be a little ahead.
+      // The store's clock may be slightly ahead of the clock of this process.
       await isAsOf(instance, Date.now() + 5000, FIRST);
     });
 
@@ -210,7 +210,7 @@ export const describeVersions = (target: AdapterUnderTest): void => {
       'asOf() returns undefined, not an older version, if the version of that time was pruned',
       async (instance) => {
         await instance.adapter.versions!.activate(FIRST);
-        // Other tests check whether it was pruned.
+        // Other tests check which versions are pruned.
         const pruned = await instance.adapter.versions!.prune(1);
         if (pruned.includes(SECOND)) await isAsOf(instance, SECOND_CREATED, undefined);
       },

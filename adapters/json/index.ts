@@ -46,17 +46,17 @@ class JsonAdapter implements StorageAdapter {
   #opening: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #current: Current | undefined;
-  /** `content` of each version that was served recently. */
+  /** The `content` of each recently served version, by version. */
   readonly #digests = new Map<string, string>();
-  /** The files of the last load, and the state that they had. */
+  /** The files that were loaded last. `#stamp` is their state at that time. */
   #files: readonly string[] = [];
   #stamp: string | undefined;
-  /** `content` of the rows that this adapter published last. */
+  /** The `content` of the rows that this adapter published last. */
   #checkedContent: string | undefined;
   /** The current poll; resolved if there is none. */
   #polling: Promise<void> = Promise.resolve();
   #isPolling = false;
-  /** The reason why the content of the directory is not served. */
+  /** The reason why the directory's current content is not served. */
   #refusalMessage: string | undefined;
   #publishing = false;
 
@@ -139,8 +139,8 @@ class JsonAdapter implements StorageAdapter {
   }
 
   /**
-   * Loads the directory again if it has changed. Polls run one after the other. Never rejects: a dataset that cannot be
-   * served is reported.
+   * Loads the directory again if it has changed. Polls run one after the other. The promise never rejects; a dataset
+   * that cannot be served is reported to the log and to `context.problem`.
    */
   #poll(): Promise<void> {
     this.#polling = this.#polling.then(async () => {
@@ -174,7 +174,7 @@ class JsonAdapter implements StorageAdapter {
   #accept({ manifest, collections, content, size }: Loaded): void {
     this.#refusalMessage = undefined;
     this.#context.problem();
-    // The version is already served: a file was only touched, or the operator restored the version.
+    // The version is already served: only a file's timestamp changed, or an operator restored the version.
     if (this.#current?.manifest.version === manifest.version) return;
     const publishedAt = publicationTime(manifest, this.#current?.publishedAt, this.#context.clock);
     this.#current = { manifest, publishedAt, collections, size };
@@ -197,7 +197,7 @@ class JsonAdapter implements StorageAdapter {
   }
 }
 
-/** Whether the directory exists and is empty. If it contains other files, the path is probably wrong. */
+/** Whether the directory exists and is empty. If it contains files that are no dataset, the path is probably wrong. */
 const isEmpty = async (path: string): Promise<boolean> =>
   readdir(path).then(
     (names) => names.every((name) => name.startsWith('.')),

@@ -1,4 +1,4 @@
-/** Loads a dataset directory into memory, and detects changes of its files. */
+/** Loads a dataset directory into memory, and detects changes to its files. */
 import { realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
@@ -19,7 +19,7 @@ import { assertFits, type DatasetSize, sizeOf } from './memory.js';
 export interface Loaded {
   readonly manifest: Manifest;
   readonly collections: ReadonlyMap<string, IndexedCollection>;
-  /** Identifies the rows: see `contentOf`. */
+  /** Identifies the rows. See `contentOf`. */
   readonly content: string;
   readonly size: DatasetSize;
 }
@@ -27,23 +27,29 @@ export interface Loaded {
 interface LoadResult {
   /** The files of the dataset. */
   readonly files: readonly string[];
-  /** Their state when they were read. Undefined: load again at the next poll. */
+  /** The state of the files when they were read. If it is undefined, the next poll loads them again. */
   readonly stamp: string | undefined;
-  /** At most one of the two is set. Neither is if files changed during the load, which may have mixed two versions. */
+  /**
+   * At most one of `loaded` and `refused` is set. Neither is set if files changed during the load, since the rows may
+   * then come from two versions.
+   */
   readonly loaded?: Loaded;
   readonly refused?: StorageError;
 }
 
 export interface LoadOptions {
   readonly collections: ReadonlyMap<string, Collection>;
-  /** The size of the dataset that is served during the load. */
+  /** The size of the dataset that is served during the load. Undefined if none is served. */
   readonly served?: DatasetSize | undefined;
-  /** `content` of rows that this process has checked. The rows are not checked again if the manifest names them. */
+  /** The `content` of rows that this process has already checked. These rows are not checked again. */
   readonly checkedContent?: string | undefined;
   readonly signal: AbortSignal;
 }
 
-/** Never rejects. While a dataset is served, each step takes less than a millisecond, and requests run in between. */
+/**
+ * Loads a dataset directory. The promise never rejects. While another dataset is served, the load pauses after each
+ * step of less than a millisecond, so that requests are not delayed.
+ */
 export const load = async (path: string, options: LoadOptions): Promise<LoadResult> => {
   const manifestStamp = await stampOf(path, []);
   let files: readonly string[] = [];
@@ -82,7 +88,7 @@ const read = async (
   const errors = await checkDataset(dataset, collections, {
     // `checkDataset` compares each file with its SHA-256.
     checked: checkedContent !== undefined && checkedContent === contentOf(collections, sums),
-    // Without a served dataset there are no requests to delay.
+    // While no dataset is served, there are no requests to delay, so the load does not pause.
     ...(served && { pause }),
     onProgress: () => signal.throwIfAborted(),
     onRows: ({ name }, { text }) => indexed.get(name)!.add(text!),
@@ -97,7 +103,7 @@ const read = async (
   return { manifest: descriptionOf(dataset.manifest), collections: indexed, content, size };
 };
 
-/** The SHA-256 of each declared collection, as one text. */
+/** Returns the SHA-256 of each declared collection, joined into one string. */
 export const contentOf = (
   collections: ReadonlyMap<string, Collection>,
   sums: ReadonlyMap<string, string | undefined>,
@@ -120,8 +126,9 @@ const stampOfFile = async (path: string): Promise<string> => {
 };
 
 /**
- * The state of the manifest and of these files. It changes with an edit in place, a rename, and a swap of a symbolic
- * link anywhere in the path. It also works on bind mounts and network file systems, which send no notifications.
+ * Describes the current state of the manifest and the given files. The state changes when a file is edited in place or
+ * renamed, or when a symbolic link anywhere in the path is swapped. Unlike file system notifications, this also works
+ * on bind mounts and network file systems.
  */
 export const stampOf = async (directory: string, files: readonly string[]): Promise<string> => {
   const stamps = await Promise.all([MANIFEST_FILE, ...files].map((file) => stampOfFile(join(directory, file))));

@@ -1,4 +1,7 @@
-/** Estimates the memory of a dataset, so that the service refuses it instead of being killed by the system. */
+/**
+ * Estimates how much memory a dataset needs, so that the service refuses one that is too large instead of being killed
+ * by the operating system.
+ */
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
@@ -10,13 +13,13 @@ import {
 } from 'metro-forecast-api/adapter';
 
 export interface DatasetSize {
-  /** Size of the files. */
+  /** The total size of the files. */
   readonly bytes: number;
-  /** Rows, times the orders of their collection. */
+  /** The number of index positions: for each collection, its rows multiplied by the number of its orders. */
   readonly positions: number;
 }
 
-/** Size of a row, where the manifest does not have the number of rows. */
+/** The assumed size of a row. It is used if the manifest does not state the number of rows. */
 const ROW_BYTES = 100;
 
 export const sizeOf = async (
@@ -27,7 +30,7 @@ export const sizeOf = async (
   for (const { name, orders = [] } of collections.values()) {
     const described = fileOf(name);
     if (!described) continue;
-    // A missing file is reported when it is read.
+    // A missing file counts as empty here, since it is reported when it is read.
     const { size } = await stat(join(path, described.file)).catch(() => ({ size: 0 }));
     bytes += size;
     positions += orders.length * (described.rows ?? size / ROW_BYTES);
@@ -36,15 +39,15 @@ export const sizeOf = async (
 };
 
 const MIB = 2 ** 20;
-/** Measured, and rounded up: bytes of memory for each byte of the files. */
+/** Bytes of memory per byte of the files, as measured and rounded up. */
 const PER_BYTE = 1.2;
-/** Bytes for each position while a dataset is sorted, and later. */
+/** Bytes of memory per index position while a dataset is being sorted, and afterwards. */
 const PER_SORTED_POSITION = 24;
 const PER_POSITION = 4;
-/** A process that serves requests, with its response cache, and one that has not started to serve. */
+/** Memory of a process that serves requests, including its response cache, and of one that does not serve yet. */
 const SERVING = 170 * MIB;
 const STARTING = 90 * MIB;
-/** The process that starts workers. */
+/** Memory of the primary process, which starts the workers. */
 const PRIMARY = 80 * MIB;
 
 const mebibytes = (bytes: number): string => `${Math.ceil(bytes / MIB).toLocaleString('en-US')} MiB`;
@@ -53,8 +56,9 @@ const memoryOf = ({ bytes, positions }: DatasetSize, perPosition: number): numbe
   bytes * PER_BYTE + positions * perPosition;
 
 /**
+ * Checks that there is enough memory to load a dataset.
  * @param served the dataset that is served during the load
- * @param limit in bytes, for all processes of the service
+ * @param limit the memory limit for all processes of the service together, in bytes
  * @throws StorageError `invalid_dataset` if the processes need more memory than the limit
  */
 export const assertFits = (

@@ -20,8 +20,8 @@ import {
 const { recordPublication } = audit;
 
 /**
- * Whether a directory contains a dataset, complete or damaged.
- * @throws StorageError `conflict` if it contains other files only, since the path is probably wrong
+ * Whether a directory contains a dataset, even a damaged one.
+ * @throws StorageError `conflict` if the directory contains only other files, since the path is probably wrong
  */
 export const hasDataset = async (path: string): Promise<boolean> => {
   const names = (await readdir(path).catch(() => [])).filter((name) => !name.startsWith('.'));
@@ -33,17 +33,17 @@ export const hasDataset = async (path: string): Promise<boolean> => {
 
 interface Source {
   readonly batches: Readonly<Record<string, Batches>>;
-  /** Call it when all batches have been read. @throws StorageError `invalid_dataset` */
+  /** Must be called after all batches have been read. @throws StorageError `invalid_dataset` */
   assertValid(): void;
 }
 
-/** The rows of a directory that was checked before. `read` rejects if a file has changed since. */
+/** Returns the rows of a directory that was checked earlier. `read` rejects if a file has changed since then. */
 const checkedBefore = (dataset: Dataset, collections: ReadonlyMap<string, Collection>): Source => ({
   batches: Object.fromEntries([...collections.keys()].map((name) => [name, readable(dataset.read(name))])),
   assertValid: () => {},
 });
 
-/** The rows of any other dataset, checked while they are written. */
+/** Returns the rows of any other dataset. They are checked while they are written. */
 const checkedNow = (dataset: Dataset, collections: ReadonlyMap<string, Collection>): Source => {
   const check = new DatasetCheck(collections, dataset.manifest);
   const refuse = (): never => {
@@ -69,7 +69,7 @@ const checkedNow = (dataset: Dataset, collections: ReadonlyMap<string, Collectio
 };
 
 /**
- * Writes a dataset that is valid; otherwise nothing changes. Each row is checked once, here or before.
+ * Writes a dataset if it is valid; otherwise nothing changes. Rows that were not checked earlier are checked here.
  * @throws StorageError `invalid_dataset`, `conflict`, `aborted` or `unavailable`
  */
 export const publishInto = async (

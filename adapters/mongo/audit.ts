@@ -1,9 +1,11 @@
 /**
- * An audit in a MongoDB collection: one numbered document per entry, and a head document with the hash of the newest.
+ * An audit log in a MongoDB collection. Each entry is a numbered document, and a head document contains the hash of the
+ * newest entry.
  *
- * To append, a writer updates the head only if its hash is still the one that it read; otherwise it reads again. The
- * head also contains the newest entry, so the next writer inserts it if the previous writer was stopped before. This
- * works without transactions, which a standalone server does not support.
+ * To append an entry, a writer updates the head on the condition that its hash has not changed since the writer read
+ * it; otherwise the writer reads the head again. The head also contains the newest entry itself. If a writer is stopped
+ * before it has inserted its entry, the next writer inserts it. This works without transactions, which a standalone
+ * server does not support.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type AuditEntry, type AuditVerification, audit } from 'metro-forecast-api/adapter';
@@ -19,7 +21,7 @@ const RETRY_MS = 40;
 
 interface HeadDocument<E> {
   readonly _id: typeof HEAD;
-  /** Number of the newest entry; 0 before the first one. */
+  /** The number of the newest entry; 0 before the first entry. */
   readonly number: number;
   readonly hash: string | null;
   readonly entry: E | null;
@@ -34,16 +36,16 @@ export class MongoAudit<E extends AuditEntry> {
   readonly #connection: Connection;
   readonly #name: string;
 
-  /** @param name name of the MongoDB collection */
+  /** @param name the name of the MongoDB collection */
   constructor(connection: Connection, name: string) {
     this.#connection = connection;
     this.#name = name;
   }
 
   /**
-   * Stores the entry, then makes the change. If the change was not made, a second entry undoes the first. If MongoDB
-   * became unreachable and the outcome is unknown, only the first entry remains.
-   * @param change resolves with whether it changed anything
+   * Stores the entry and then makes the change. If the change is not made, a second entry revokes the first. If MongoDB
+   * becomes unreachable and the outcome is unknown, only the first entry remains.
+   * @param change resolves with true if it changed anything
    */
   async around(entry: E, change: () => Promise<boolean>): Promise<boolean> {
     const written = await this.#append(entry);
@@ -58,12 +60,12 @@ export class MongoAudit<E extends AuditEntry> {
     }
   }
 
-  /** All entries, oldest first. */
+  /** Returns all entries, oldest first. */
   async list(): Promise<readonly E[]> {
     return (await this.#read()).placed.map(({ entry }) => entry);
   }
 
-  /** @param expected hash of an entry that the audit must contain */
+  /** @param expected the hash of an entry that the audit log must contain */
   async verify(expected?: string): Promise<AuditVerification> {
     const { placed, head } = await this.#read();
     return verifyChain(placed, head?.hash, expected);
@@ -83,7 +85,7 @@ export class MongoAudit<E extends AuditEntry> {
           { $set: { number, hash: linked.hash, entry: linked } },
         );
         if (matchedCount === 0) {
-          // A random delay separates writers that collided.
+          // A random delay keeps competing writers from colliding again.
           await delay(RETRY_MS * Math.random());
           continue;
         }
@@ -93,7 +95,7 @@ export class MongoAudit<E extends AuditEntry> {
     });
   }
 
-  /** Creates the head. Undefined if another writer created it first. */
+  /** Creates the head. Resolves with undefined if another writer created it first. */
   async #begin(db: Db): Promise<HeadDocument<E> | undefined> {
     const documents = this.#documents(db);
     const last = await documents.findOne({ _id: { $gte: 0 } }, { sort: { _id: -1 } });
@@ -116,7 +118,7 @@ export class MongoAudit<E extends AuditEntry> {
         { upsert: true },
       );
     } catch (error) {
-      // Another writer inserted the same entry.
+      // A duplicate means that another writer has inserted the same entry.
       if (!isDuplicate(error)) throw error;
     }
   }
@@ -126,9 +128,9 @@ export class MongoAudit<E extends AuditEntry> {
       const head = await this.#connection.run('read the audit', (db) => this.#head(db));
       const placed = await this.#entries();
       const after = await this.#connection.run('read the audit', (db) => this.#head(db));
-      // An entry was appended between the reads, so the entries and the head do not match: read again.
+      // An entry was appended between the reads, so the entries and the head do not match. Read both again.
       if (after?.number !== head?.number || after?.hash !== head?.hash) continue;
-      // The newest entry may be in the head only.
+      // The newest entry may be in the head only, if its writer was stopped.
       const place = `entry ${head?.number}`;
       if (head?.entry && placed.at(-1)?.place !== place) placed.push({ entry: head.entry, place });
       return { placed, head };

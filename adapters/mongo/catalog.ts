@@ -1,11 +1,11 @@
 /**
- * The catalog: one document with the versions, the current version and the publishers' lock. Each change is one atomic
- * update, so no transaction is needed. The update of a publisher that lost its lock no longer matches.
+ * The catalog is one document with the versions, the current version and the publishers' lock. Each change is a single
+ * atomic update, so no transaction is needed. If a publisher has lost its lock, its updates match no document.
  */
 import type { ChangeStream, Collection as MongoCollection, UpdateFilter, UpdateResult } from 'mongodb';
 import type { Connection } from './connection.js';
 
-/** A version and the time from which it is, or was, the current one. */
+/** A version, and the time at which it became the current one. */
 export interface Publication {
   readonly id: number;
   readonly version: string;
@@ -15,13 +15,15 @@ export interface Publication {
 export interface CatalogDocument {
   readonly _id: 'catalog';
   /**
-   * The last version id. Ids are never reused, so a deleted version stays deleted. A new catalog starts at its creation
-   * time in milliseconds, so a recreated catalog does not reuse ids either.
+   * The version id that was assigned last. Ids are never reused, so a deleted version stays deleted. A new catalog
+   * starts with its creation time in milliseconds, so a recreated catalog does not reuse ids either.
    */
   readonly sequence: number;
   readonly lock: { readonly owner: string; readonly id: number; readonly expires: Date } | null;
   readonly current: Publication | null;
-  /** The readable versions, oldest publication first. Other versions are deleted unless a replica has locked them. */
+  /**
+   * The versions that can be read, oldest publication first. All others are deleted unless a replica has locked them.
+   */
   readonly versions: readonly Publication[];
   /** Every change of `current`, oldest first. */
   readonly moves: readonly Publication[];
@@ -29,7 +31,9 @@ export interface CatalogDocument {
 
 const EMPTY = { _id: 'catalog', sequence: 0, lock: null, current: null, versions: [], moves: [] } as const;
 
-/** An expression: the server's time plus `ms`. The clocks of replicas and publishers do not matter. */
+/**
+ * Returns an expression for the server's time plus `ms`, so that the clocks of replicas and publishers do not matter.
+ */
 export const fromNow = (ms: number) => ({ $add: ['$$NOW', ms] });
 
 export class Catalog {
@@ -54,19 +58,22 @@ export class Catalog {
     return (await this.#run('read the catalog', (catalog) => catalog.findOne({ _id: 'catalog' }))) ?? EMPTY;
   }
 
-  /** A change stream of the catalog. @param waitMs how long a `getMore` waits for a change */
+  /** Opens a change stream of the catalog. @param waitMs how long a `getMore` waits for a change, in milliseconds */
   watch(waitMs: number): Promise<ChangeStream> {
     return this.#connection.watch('catalog', waitMs);
   }
 
-  /** The versions among `ids` that can still be read. */
+  /** Returns the `ids` whose versions can still be read. */
   async existing(ids: readonly number[]): Promise<ReadonlySet<number>> {
     const { versions } = await this.read();
     const all = new Set(versions.map(({ id }) => id));
     return new Set(ids.filter((id) => all.has(id)));
   }
 
-  /** Takes the publishers' lock and the next version id. Undefined while another publisher holds the lock. */
+  /**
+   * Acquires the publishers' lock and assigns the next version id. Resolves with undefined while another publisher
+   * holds the lock.
+   */
   async lock(owner: string, ms: number): Promise<CatalogDocument | undefined> {
     await this.#run('create the catalog', (catalog) =>
       catalog.updateOne({ _id: 'catalog' }, { $setOnInsert: { ...EMPTY, sequence: Date.now() } }, { upsert: true }),
@@ -82,7 +89,7 @@ export class Catalog {
     return taken ?? undefined;
   }
 
-  /** Resolves with false if `owner` no longer holds the lock. */
+  /** Renews the publishers' lock. Resolves with false if `owner` no longer holds it. */
   renew(owner: string, ms: number): Promise<boolean> {
     return this.#update('renew the lock', { 'lock.owner': owner }, [{ $set: { 'lock.expires': fromNow(ms) } }]);
   }
@@ -91,7 +98,9 @@ export class Catalog {
     await this.#update('unlock the catalog', { 'lock.owner': owner }, { $set: { lock: null } });
   }
 
-  /** Adds a version and makes it current, if `owner` still holds the lock and `previous` is still current. */
+  /**
+   * Adds a version and makes it current, provided that `owner` still holds the lock and `previous` is still current.
+   */
   commit(owner: string, publication: Publication, previous: Publication | null): Promise<boolean> {
     return this.#update(
       'move the pointer',
@@ -100,7 +109,7 @@ export class Catalog {
     );
   }
 
-  /** Makes a publication current that replaces a damaged one with the same rows, in `versions` and in `moves`. */
+  /** Makes a publication current and replaces a damaged one, which has the same rows, in `versions` and `moves`. */
   replace(
     owner: string,
     publication: Publication,
@@ -123,7 +132,7 @@ export class Catalog {
     ]);
   }
 
-  /** Makes a stored version current, if `previous` is still current. */
+  /** Makes a stored version current, provided that `previous` is still current. */
   activate(publication: Publication, previous: Publication | null): Promise<boolean> {
     return this.#update(
       'move the pointer',
@@ -132,7 +141,7 @@ export class Catalog {
     );
   }
 
-  /** Removes a version, unless it is current. */
+  /** Removes a version from the catalog, unless it is current. */
   remove(id: number): Promise<boolean> {
     return this.#update(
       'remove a version',

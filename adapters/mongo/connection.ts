@@ -1,4 +1,4 @@
-/** A connection to one MongoDB database. Every operation is bounded in time, since MongoDB may be unreachable. */
+/** A connection to one MongoDB database. Every operation has a timeout, since MongoDB may be unreachable. */
 import { files, OperatorError, StorageError } from 'metro-forecast-api/adapter';
 import {
   type ChangeStream,
@@ -23,10 +23,12 @@ export const toStorageError = (error: unknown, what: string): StorageError =>
     : new StorageError('unavailable', `MongoDB could not ${what}: ${(error as Error).message}`, { cause: error });
 
 /**
- * Settles as `work` does, but rejects with `unavailable` after `ms`, and with `aborted` when `signal` is aborted.
+ * Settles as `work` does, but rejects with `unavailable` after `ms` milliseconds, and with `aborted` when `signal` is
+ * aborted.
  *
- * The driver bounds each stage of an operation (selecting a server, waiting for a connection, reading from the socket),
- * but not their sum, nor a retry. After a rejection, a started operation ends by those limits.
+ * The driver has a timeout for each stage of an operation (selecting a server, waiting for a connection, reading from
+ * the socket), but none for all stages together or for a retry. After a rejection, the operation goes on until one of
+ * the driver's timeouts ends it.
  */
 export const bounded = <T>(
   what: string,
@@ -63,11 +65,11 @@ export const bounded = <T>(
 
 export const DEFAULT_DATABASE = 'dataset';
 
-/** The database in a connection string: the part between the hosts and the parameters. */
+/** Returns the database in a connection string, which is the part between the hosts and the parameters. */
 const databaseOf = (uri: string): string | undefined =>
   decodeURIComponent(/^mongodb(?:\+srv)?:\/\/[^/]+\/([^?]+)/.exec(uri)?.[1] ?? '') || undefined;
 
-/** Options of `find` that have the same form in the server's `find` command. */
+/** Options of the driver's `find` that the server's `find` command accepts in the same form. */
 type FirstOptions = Pick<FindOptions, 'projection' | 'hint'>;
 
 interface FirstReply<T> {
@@ -80,7 +82,7 @@ const WRITE_IT = [
   'percent-encode special characters in the user name and the password: @ is %40, : is %3A, / is %2F',
 ];
 
-/** Returns an error for a connection string that the driver cannot parse. Does not connect. */
+/** Returns an error if the driver cannot parse the connection string. Does not connect. */
 export const checkConnection = ({ uri }: Pick<ConnectionOptions, 'uri'>): Readonly<Record<string, string>> => {
   try {
     new MongoClient(uri);
@@ -93,13 +95,13 @@ export const checkConnection = ({ uri }: Pick<ConnectionOptions, 'uri'>): Readon
   }
 };
 
-/** Parameters of a connection string that name a file. */
+/** The connection string parameters that name a file. */
 const FILE_PARAMETERS = ['tlsCAFile', 'tlsCRLFile', 'tlsCertificateKeyFile'] as const;
 const MAX_FILE_BYTES = 16 * 2 ** 20;
 
 /**
- * Checks that the files of a connection string are readable regular files. The driver would wait forever for a pipe, and
- * block a thread of the process with it.
+ * Checks that the files named in a connection string are readable regular files. If one of them were a pipe, the driver
+ * would wait forever and block one of the process's threads.
  */
 const checkFiles = async (options: MongoClientOptions): Promise<void> => {
   for (const parameter of FILE_PARAMETERS) {
@@ -117,13 +119,14 @@ const checkFiles = async (options: MongoClientOptions): Promise<void> => {
 export class Connection {
   readonly db: Db;
   /**
-   * The same database without a write concern, for the reads of requests. Otherwise the driver copies the options of
-   * each `find` and deletes the write concern from the copy, which makes that object slow.
+   * The same database without a write concern, for reads that answer requests. If there were a write concern, the
+   * driver would copy the options of each `find` and delete the write concern from the copy, which makes the copy slow
+   * to use.
    */
   readonly readDb: Db;
   readonly #client: MongoClient;
   readonly #operationMs: number;
-  /** Whether the files of the connection string were checked. The driver reads them once. */
+  /** Whether the files named in the connection string have been checked. The driver reads them only once. */
   #checked = false;
 
   /** @throws `OperatorError` for an invalid connection string */
@@ -134,11 +137,11 @@ export class Connection {
       connectTimeoutMS: options.connectMs,
       waitQueueTimeoutMS: options.waitQueueMs,
       socketTimeoutMS: options.operationMs,
-      // A server that hangs counts as unreachable after about heartbeatFrequencyMS + connectMs.
+      // A server that hangs is considered unreachable after about heartbeatFrequencyMS + connectMs.
       heartbeatFrequencyMS: 2000,
       minPoolSize: options.poolMin,
       maxPoolSize: options.poolMax,
-      // A secondary may not have all rows of a version yet.
+      // A secondary may not have received all rows of a version yet.
       readPreference: 'primary',
       retryReads: true,
       retryWrites: true,
@@ -157,8 +160,8 @@ export class Connection {
   }
 
   /**
-   * Call it before the first operation, and again after a failure: until it has resolved once, the client does not
-   * reconnect on its own.
+   * Must be called before the first operation, and again after each failure until it succeeds. Only then does the
+   * client reconnect on its own.
    */
   async connect(signal?: AbortSignal): Promise<void> {
     await bounded('connect', this.#operationMs, signal, async () => {
@@ -167,21 +170,28 @@ export class Connection {
     });
   }
 
-  /** Runs one bounded operation. Rejects with a `StorageError`. @param what completes "MongoDB could not" in messages */
+  /**
+   * Runs one operation with the timeout. Rejects with a `StorageError`.
+   * @param what completes "MongoDB could not ..." in messages
+   */
   run<T>(what: string, work: (db: Db) => Promise<T>, signal?: AbortSignal): Promise<T> {
     return bounded(what, this.#operationMs, signal, () => work(this.db));
   }
 
   /**
-   * Opens a change stream. It connects first, since the driver would otherwise connect on its own, without our checks.
-   * @param waitMs how long a `getMore` waits for a change
+   * Opens a change stream. Calls `connect` first; otherwise the driver would connect on its own and skip the checks of
+   * `connect`.
+   * @param waitMs how long a `getMore` waits for a change, in milliseconds
    */
   async watch(collection: string, waitMs: number): Promise<ChangeStream> {
     await this.connect();
     return this.db.collection(collection).watch([], { maxAwaitTimeMS: waitMs });
   }
 
-  /** Resolves with the first matching document, or null. One bounded operation. @param collection from `readDb` */
+  /**
+   * Resolves with the first matching document, or null. The timeout applies to the whole call.
+   * @param collection a collection of `readDb`
+   */
   first<T extends Document>(
     what: string,
     collection: Collection<T>,
@@ -192,7 +202,7 @@ export class Connection {
     return bounded(what, this.#operationMs, signal, () => this.#first(collection, filter, options));
   }
 
-  /** Sends the command directly: the driver's cursor would take about a tenth of the CPU time of such a request. */
+  /** Sends the command directly, since the driver's cursor would take about a tenth of the CPU time of a request. */
   async #first<T extends Document>(
     collection: Collection<T>,
     filter: Filter<T>,
@@ -209,20 +219,20 @@ export class Connection {
     }
   }
 
-  /** Yields the batches of a cursor. Each batch is one bounded operation. */
+  /** Yields the batches of a cursor. The timeout applies to each batch. */
   async *batches<T>(what: string, cursor: FindCursor<T>, signal?: AbortSignal): AsyncGenerator<T[]> {
     try {
       while (await bounded(what, this.#operationMs, signal, () => cursor.hasNext())) {
         yield cursor.readBufferedDocuments();
       }
     } finally {
-      // Not awaited: the server may hang.
+      // This is not awaited, since the server may hang.
       cursor.close().catch(() => undefined);
     }
   }
 
   async close(): Promise<void> {
-    // If the server hangs, the operating system closes the connections when the process ends.
+    // If the server hangs, closing fails, and the operating system closes the connections when the process ends.
     await bounded('close', this.#operationMs, undefined, () => this.#client.close()).catch(() => undefined);
   }
 }

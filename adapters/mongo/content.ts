@@ -9,7 +9,7 @@ import type { VersionDocument } from './version-locks.js';
 
 export interface Content {
   readonly rows: number;
-  /** SHA-256 of the rows in key order, one line of JSON per row. */
+  /** The SHA-256 of the rows in key order, with one line of JSON per row. */
   readonly sha256: string;
 }
 
@@ -18,16 +18,16 @@ export interface ContentTarget {
   readonly id: number;
   readonly collection: Collection;
   readonly batchSize: number;
-  /** Called before each batch. Throws to stop. */
+  /** Called before each batch. It throws to stop the publication. */
   assertGoingOn(): void;
 }
 
-/** A stored collection of a version. */
+/** A stored collection that is to be read back. */
 interface ReadTarget extends Omit<ContentTarget, 'collection'> {
   readonly collection: Pick<Collection, 'name' | 'key'>;
 }
 
-/** Batches in flight: one is prepared while another is written. */
+/** The number of batches in flight, so that one is prepared while another is written. */
 const IN_FLIGHT = 2;
 /** MongoDB's error codes for documents that are too large or nested too deeply. */
 const UNFIT = new Set([10334, 15]);
@@ -37,7 +37,7 @@ const invalid = (collection: Collection, error: string, cause?: unknown): Storag
 
 const keyText = ({ key }: Collection, row: Document): string => JSON.stringify(key.map((field) => row[field]));
 
-/** Turns the error of a rejected batch into `invalid_dataset` if a row caused it. */
+/** Converts the error of a rejected batch into `invalid_dataset` if a row caused it. */
 const insertError = (error: unknown, collection: Collection): unknown => {
   if (isDuplicate(error)) {
     return invalid(
@@ -64,10 +64,10 @@ const insert = async (rows: MongoCollection<Row>, step: readonly Row[], collecti
   }
 };
 
-/** Characters of JSON in a batch, which is about half of its size. */
+/** The maximum number of JSON characters in a batch, which are about half of the batch's size. */
 const BATCH_CHARACTERS = 4 * 2 ** 20;
 
-/** Groups rows into batches of at most `batchSize`. Throws if they are not in key order or cannot be stored. */
+/** Groups rows into batches of at most `batchSize`. Throws if rows are not in key order or cannot be stored. */
 async function* steps({ collection, batchSize }: ContentTarget, batches: AsyncIterable<readonly Document[]>) {
   const compare = compareBy(collection.key);
   let step: Row[] = [];
@@ -95,10 +95,12 @@ async function* steps({ collection, batchSize }: ContentTarget, batches: AsyncIt
 }
 
 /**
- * Builds the indexes of a collection whose rows are written, one after the other. This takes a tenth of the server's time
- * that inserts into a collection with indexes take (a million rows, six indexes: 24 seconds instead of more than 240).
+ * Builds the indexes of a collection, one after the other, once all its rows are written. This takes a tenth of the
+ * server time needed to insert rows into a collection that already has indexes: 24 instead of more than 240 seconds for
+ * a million rows and six indexes.
  *
- * A build continues on the server after a timeout, and the next call waits for it. Only the lock ends the waiting.
+ * After a timeout, the build continues on the server, and the next call waits for it. The waiting ends early only if
+ * the publication stops, for example because its lock expired.
  */
 const buildIndexes = async ({ connection, id, collection, assertGoingOn }: ContentTarget): Promise<void> => {
   const name = dataCollection(id, collection.name);
@@ -161,7 +163,10 @@ export const writeContent = async (
   return { rows, sha256: hash.digest('hex') };
 };
 
-/** Reads all rows of a collection, in key order. The digest includes the fields of rows whose text differs from them. */
+/**
+ * Reads all rows of a collection in key order, and computes their digest. If the text of a row differs from its fields,
+ * the digest includes the fields.
+ */
 const readContent = async ({ connection, id, collection, batchSize, assertGoingOn }: ReadTarget): Promise<Content> => {
   const cursor = connection.db
     .collection<Row>(dataCollection(id, collection.name))
@@ -180,13 +185,13 @@ const readContent = async ({ connection, id, collection, batchSize, assertGoingO
   return { rows, sha256: hash.digest('hex') };
 };
 
-/** Describes how the rows that were read differ from the expected rows. Undefined if they are equal. */
+/** Describes how the stored rows differ from the expected rows. Returns undefined if they are equal. */
 const differenceOf = (found: Content, expected: Content): string | undefined => {
   if (found.rows !== expected.rows) return `${found.rows} rows`;
   return found.sha256 === expected.sha256 ? undefined : 'other rows';
 };
 
-/** Counts the rows that were written. Rejects with `unavailable` if some are missing. */
+/** Counts the stored rows of a collection. Rejects with `unavailable` if rows are missing. */
 export const verifyContent = async (
   { connection, id, collection }: ContentTarget,
   { rows }: Content,
@@ -204,13 +209,13 @@ export const verifyContent = async (
 export interface StoredVersion {
   /** Undefined if the version has no document in `versions`. */
   readonly described: VersionDocument | undefined;
-  /** What is missing or differs from the publication, one sentence each. */
+  /** One message for each difference between the stored rows and the publication. */
   readonly errors: readonly string[];
 }
 
 interface ReadOptions {
   readonly batchSize: number;
-  /** Called before each batch. Throws to stop. */
+  /** Called before each batch. It throws to stop the reading. */
   readonly assertGoingOn?: () => void;
 }
 
@@ -234,7 +239,9 @@ export const readStored = async (
   return { described, errors };
 };
 
-/** Matches the JSON of rows that MongoDB may not be able to store. Only these rows are searched value by value. */
+/**
+ * Matches the JSON of rows that MongoDB may be unable to store. Only the values of these rows are checked one by one.
+ */
 const SUSPICIOUS = /\\u|"_bsontype"|"\$ref"/i;
 
 const HALF_PAIR = /\p{Surrogate}/u;
@@ -258,7 +265,7 @@ const error = (value: unknown, path: string): string | undefined => {
 };
 
 /**
- * Returns why MongoDB cannot store a row without changing it, or undefined if it can.
+ * Returns the reason why MongoDB cannot store a row unchanged, or undefined if it can.
  * @param json the row as JSON text
  */
 export const unstorable = (row: Document, json: string): string | undefined =>

@@ -1,4 +1,7 @@
-/** The version that this replica serves. Polls the catalog, and reports a problem if it cannot serve the current version. */
+/**
+ * Keeps track of the version that this replica serves. It polls the catalog, and reports a problem if the replica
+ * cannot serve the current version.
+ */
 import { type AdapterContext, StorageError } from 'metro-forecast-api/adapter';
 import type { Catalog, Publication } from './catalog.js';
 import type { Connection } from './connection.js';
@@ -27,7 +30,7 @@ export class CurrentVersion {
   readonly #poller: Poller;
   #watch: ChangeWatch | undefined;
   #served: Served | undefined;
-  /** Id of a version that does not fit this configuration. It is not tried again. */
+  /** The id of a version that does not match this configuration and is not tried again. */
   #refused: number | undefined;
   #problem: string | undefined;
 
@@ -50,12 +53,15 @@ export class CurrentVersion {
     throw new StorageError('unavailable', this.#problem ?? 'Nothing has been published yet: publish a dataset.');
   }
 
-  /** As `Served.moves`; empty before the first publication. @throws StorageError `unavailable` if all polls have failed */
+  /**
+   * `Served.moves`, or an empty list before the first publication.
+   * @throws StorageError `unavailable` if all polls failed
+   */
   get moves(): readonly Publication[] {
     return this.#served || this.#problem ? this.served.moves : [];
   }
 
-  /** Resolves after the first poll, also if it fails. */
+  /** Starts polling. Resolves after the first poll, even if it fails. */
   async start(): Promise<void> {
     this.#watch = watchChanges(
       () => this.#catalog.watch(this.#options.operationMs / 2),
@@ -66,7 +72,7 @@ export class CurrentVersion {
     await this.#poller.poll();
   }
 
-  /** Resolves after a poll that started after this call. */
+  /** Requests a poll. Resolves when a poll that started after this call has ended. */
   poll(): Promise<void> {
     return this.#poller.poll();
   }
@@ -87,7 +93,7 @@ export class CurrentVersion {
     }
   }
 
-  /** Switches to a publication. Resolves with the problem if it cannot be served. */
+  /** Switches to a publication. If it cannot be served, resolves with a message that says why. */
   async #follow(publication: Publication): Promise<string | undefined> {
     const before = this.#served;
     if (before && isSame(before.publication, publication)) return undefined;
@@ -102,7 +108,7 @@ export class CurrentVersion {
       this.#context.logger.error({ err: error, version: publication.version }, 'the new version is not served');
       return UNSUITABLE;
     }
-    // The version was deleted meanwhile: the next poll finds its successor.
+    // The version has been deleted in the meantime. The next poll finds its successor.
     if (!locked) return undefined;
     this.#served = {
       locked,

@@ -1,4 +1,4 @@
-/** The audit of published, activated and pruned versions, in the collection `data_audit`. */
+/** The audit log of published, activated and pruned versions, which is stored in the collection `data_audit`. */
 
 import {
   type AuditVerification,
@@ -16,7 +16,7 @@ const { contentOf, dataAuditEntry, publicationOf, sumsOf, withPublished, endOf, 
 
 const auditOver = (connection: Connection): MongoAudit<DataAuditEntry> => new MongoAudit(connection, 'data_audit');
 
-/** Stores an audit entry, then changes the catalog. @param make resolves with whether it changed anything */
+/** Stores an audit entry and then changes the catalog. @param make resolves with true if it changed anything */
 export const audited = (
   connection: Connection,
   clock: Clock,
@@ -24,7 +24,7 @@ export const audited = (
   make: () => Promise<boolean>,
 ): Promise<boolean> => auditOver(connection).around(dataAuditEntry(change, clock.now()), make);
 
-/** Digest of the content that was published as this version. Undefined if no entry has it. */
+/** Returns the digest of the content that was published as a version, or undefined if no entry contains it. */
 export const publishedContent = async (
   connection: Connection,
   version: string,
@@ -32,7 +32,7 @@ export const publishedContent = async (
 ): Promise<string | undefined> =>
   publicationOf(madeOnly(await auditOver(connection).list()), version, current)?.content;
 
-/** Compares the stored rows of all versions with their publications. Returns one sentence per difference. */
+/** Compares the stored rows of all versions with their publications. Returns one message per difference. */
 const damageOf = async (
   connection: Connection,
   { versions, current }: CatalogDocument,
@@ -63,7 +63,7 @@ const verify = async (
     const { current, versions } = catalog;
     const damage = await damageOf(connection, catalog, made, batchSize);
     const verified = await auditOver(connection).verify(expected);
-    // A change was made during the reads, so the catalog may not match the entries: read again.
+    // A change was made during the reads, so the catalog may not match the entries. Read both again.
     if (endOf(all) !== verified.head) continue;
     const published = { current: current?.version ?? null, versions: versions.map(({ version }) => version) };
     const found = withPublished(verified, made, published);
@@ -72,7 +72,7 @@ const verify = async (
 };
 
 /**
- * @param batchSize documents per batch when reading
+ * @param batchSize the number of documents per batch when reading
  * @param connected runs `work` with a connection, and closes the connection afterwards
  */
 export const mongoDataAudit = (

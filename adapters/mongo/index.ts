@@ -1,4 +1,4 @@
-/** The `mongo` adapter: any number of replicas over one MongoDB, which serve one version at a time. */
+/** The `mongo` adapter: any number of replicas share one MongoDB database and serve the same current version. */
 import {
   type AdapterContext,
   type AdapterModule,

@@ -1,4 +1,4 @@
-/** API keys and their last use as MongoDB documents. */
+/** Stores API keys, and the time of their last use, as MongoDB documents. */
 import type { KeyRecord } from 'metro-forecast-api/adapter';
 import type { Document as MongoDocument } from 'mongodb';
 import type { Connection } from './connection.js';
@@ -14,14 +14,17 @@ export interface KeyDocument {
   readonly expires_at?: string | Date | null;
   readonly revoked_at?: string | Date | null;
   readonly shares_limit_of?: string | null;
-  /** Time of the last change, by the server's clock. Polling reads keys by it. */
+  /** The time of the last change, according to the server's clock. Polling uses it to find changed keys. */
   readonly changed_at?: Date;
 }
 
 const time = (value: string | Date | null | undefined): string | null =>
   value instanceof Date ? value.toISOString() : (value ?? null);
 
-/** Documents edited by hand may contain dates instead of strings; absent fields are read as null. */
+/**
+ * Converts a document to a record. Documents that were edited by hand may contain dates instead of strings. Absent
+ * fields become null.
+ */
 export const toRecord = (document: KeyDocument): KeyRecord => ({
   id: document._id,
   hash: document.hash,
@@ -35,7 +38,7 @@ export const toRecord = (document: KeyDocument): KeyRecord => ({
   ...(document.shares_limit_of ? { shares_limit_of: document.shares_limit_of } : {}),
 });
 
-/** An update that sets these fields and `changed_at`. The values are literals, never expressions. */
+/** Returns an update that sets the given fields and `changed_at`. MongoDB treats the values as literals. */
 export const setting = (fields: Partial<KeyRecord>): MongoDocument[] => [
   {
     $set: {
@@ -46,8 +49,8 @@ export const setting = (fields: Partial<KeyRecord>): MongoDocument[] => [
 ];
 
 /**
- * The last use of keys is stored in a separate collection, which no replica watches. In the key documents, each update
- * would make every replica read the key again.
+ * The last use of keys is stored in a separate collection, which no replica watches. If it were stored in the key
+ * documents, each update would make every replica read the key again.
  */
 const USE_COLLECTION = 'api_key_use';
 const BATCH = 1000;
@@ -57,7 +60,7 @@ interface UseDocument {
   readonly last_used_at: Date;
 }
 
-/** Keeps the later timestamp for each key. */
+/** Stores the last use of keys. If a later time is already stored for a key, it is kept. */
 export const writeUse = async (connection: Connection, times: ReadonlyMap<string, number>): Promise<void> => {
   const updates = [...times].map(([id, time]) => ({
     updateOne: { filter: { _id: id }, update: { $max: { last_used_at: new Date(time) } }, upsert: true },
@@ -69,7 +72,7 @@ export const writeUse = async (connection: Connection, times: ReadonlyMap<string
   }
 };
 
-/** The last use of each key, by id, in milliseconds since 1970. */
+/** Returns the last use of each key by its id, in milliseconds since 1970. */
 export const readUse = async (connection: Connection): Promise<ReadonlyMap<string, number>> => {
   const cursor = connection.db.collection<UseDocument>(USE_COLLECTION).find({});
   const times = new Map<string, number>();

@@ -1,9 +1,9 @@
 /**
- * API keys in MongoDB, all cached in memory.
+ * Stores API keys in MongoDB, and caches all of them in memory.
  *
- * A change stream names the keys to read again, including keys edited by hand. A standalone server has no change
- * streams, so each poll also reads the keys with a `changed_at` since the previous poll. An overlap covers changes that
- * become visible after their timestamp.
+ * A change stream reports which keys to read again, including keys that were edited by hand. A standalone server has no
+ * change streams, so each poll also reads the keys whose `changed_at` is later than the previous poll. These periods
+ * overlap, because a change may become visible some time after its timestamp.
  */
 import { isDeepStrictEqual } from 'node:util';
 import {
@@ -43,9 +43,9 @@ export class MongoKeyStore implements KeyStore {
   #watch: ChangeWatch | undefined;
   #byId = new Map<string, KeyRecord>();
   #byHash = new Map<string, KeyRecord>();
-  /** Changes since this time, by the server's clock, may not have been read. */
+  /** The server time from which changes may not have been read yet. */
   #since = new Date(0);
-  /** Whether the next poll reads all keys, or only `#dirty` and the changes since `#since`. */
+  /** Whether the next poll reads all keys. Otherwise it reads `#dirty` and the changes since `#since`. */
   #all = true;
   #dirty = new Set<string>();
   #loaded = false;
@@ -71,8 +71,8 @@ export class MongoKeyStore implements KeyStore {
           else this.#all = true;
           void this.#poller.poll();
         },
-        // A stream does not report earlier edits by hand, so all keys are read again. The first stream opens during the
-        // first poll, which reads all keys anyway.
+        // A new stream does not report keys that were edited by hand before it opened, so all keys are read again. The
+        // first stream is an exception: it opens during the first poll, which reads all keys anyway.
         open: () => {
           this.#all ||= this.#streamed;
           this.#streamed = true;
@@ -150,7 +150,7 @@ export class MongoKeyStore implements KeyStore {
         const records: KeyRecord[] = [];
         for await (const record of this.#read({})) records.push(record);
         const entries = await this.#audit.list();
-        // A change was made during the reads: read again.
+        // A change was made during the reads, so the keys may not match the entries. Read both again.
         if (endOf(entries) !== verified.head) continue;
         return withComparison(verified, records, entries);
       }
@@ -174,13 +174,13 @@ export class MongoKeyStore implements KeyStore {
     }
   }
 
-  /** Resolves with null if no key has this id. */
+  /** Changes a key. Resolves with null if no key has this id. */
   async #change(id: string, change: KeyChange): Promise<KeyDocument | null> {
     for (;;) {
       const before = await this.#keys().findOne({ _id: id });
       const entry = before && this.#entry(toRecord(before), { ...toRecord(before), ...change });
       if (!entry) return before;
-      // The update matches only the values that the entry records. If another process changed them, the loop repeats.
+      // The update matches only if the key still has the recorded values. If another process changed them, repeat.
       const recorded = Object.keys(entry.changes).map((name) => [
         name,
         { $eq: before[name as keyof KeyDocument] ?? null },
@@ -230,7 +230,7 @@ export class MongoKeyStore implements KeyStore {
     const { logger } = this.#context;
     const all = this.#all;
     const dirty = this.#dirty;
-    // Changes that are reported from here on belong to the next poll.
+    // Changes that are reported from now on belong to the next poll.
     this.#all = false;
     this.#dirty = new Set();
     try {

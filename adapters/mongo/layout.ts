@@ -1,16 +1,18 @@
 /**
- * The layout of the database.
+ * Defines the layout of the database.
  *
  * - `catalog`: one document with the list of versions and the current version (see `catalog.ts`).
- * - `versions`: one document per version with its manifest and, per collection, the number of rows and their digest.
- * - `replicas`: one document per running replica with the versions that it has locked (see `version-locks.ts`). To
- *   write it, a replica needs the role readWrite.
- * - `data.<id>.<collection>`: the rows of one collection of one version, as `{ _id: <row number>, d: <row>, j: <text> }`.
- *   `d` is what indexes and filters use. `j` is the row as JSON text, which is sent as it is.
+ * - `versions`: one document per version with its manifest and, for each collection, the number of rows and their
+ *   digest.
+ * - `replicas`: one document per running replica with the versions that it has locked (see `version-locks.ts`). A
+ *   replica needs the role readWrite to write its document.
+ * - `data.<id>.<collection>`: the rows of one collection of one version, as `{ _id: <row number>, d: <row>, j: <text>
+ *   }`. Indexes and filters use `d`. `j` is the row as JSON text, which is sent to clients unchanged.
  *
- * Each version has its own MongoDB collections. Deleting a version is a drop, which takes the same time at any size and
- * frees the space. Indexes need no version field, and match the orders that the publisher declared. Rows are stored in
- * the field `d`, so they may have any field, including `_id` and names with dots and dollar signs.
+ * Each version has its own MongoDB collections, so a version is deleted by dropping them. This frees the space and
+ * takes the same time whatever their size. Indexes need no version field, and match the orders that the publisher
+ * declared. Because rows are stored in the field `d`, they may have any field, including `_id` and names with dots and
+ * dollar signs.
  */
 
 import type { Collection, Document, JsonRows, Query, Scalar } from 'metro-forecast-api/adapter';
@@ -30,13 +32,13 @@ export interface Row {
 
 export const dataCollection = (id: number, collection: string): string => `data.${id}.${collection}`;
 
-/** The version id in the name of a data collection. Undefined for other names. */
+/** Returns the version id in the name of a data collection, or undefined for any other name. */
 export const versionIdOf = (name: string): number | undefined => {
   const id = /^data\.(\d+)\./.exec(name)?.[1];
   return id === undefined ? undefined : Number(id);
 };
 
-/** One index per order. The first one is the key and is unique. */
+/** Returns the orders of a collection, each of which has an index. The first one is the key, whose index is unique. */
 export const ordersOf = (collection: Collection): readonly (readonly string[])[] => [
   collection.key,
   ...(collection.orders ?? []),
@@ -52,11 +54,14 @@ interface Plan {
 
 const PROJECTION = { _id: 0, j: 1 };
 
-/** In the BSON of a document that has only the field `j`: the length of its text with a NUL, and the text. */
+/**
+ * Offsets in the BSON of a document that has only the field `j`: the length of the text, including its final NUL, and
+ * the text.
+ */
 const LENGTH_AT = 7;
 const TEXT_AT = 11;
 
-/** The texts of documents that were read as BSON with `planFind`. */
+/** Returns the texts of documents that were read as BSON with `planFind`. */
 export const jsonOf = (documents: readonly Uint8Array[]): JsonRows => {
   const ends: number[] = [];
   let size = -1;
@@ -107,8 +112,9 @@ const conditionsOf = ({ equal = {}, range }: Query): Conditions => {
 };
 
 /**
- * The rows after the position `after` in an order, as disjoint alternatives: equal values in the first fields, and a
- * later value in the next field. MongoDB reads each alternative from the index in order and merges them.
+ * Returns conditions for the rows after the position `after` in an order, as alternatives that do not overlap. Each
+ * requires equal values in the first fields and a later value in the next field. MongoDB reads each alternative from
+ * the index in order and merges the results.
  */
 const alternativesBehind = (after: readonly Scalar[], query: Query): readonly Conditions[] => {
   const base = conditionsOf(query);

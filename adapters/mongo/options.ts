@@ -20,7 +20,7 @@ export interface MongoOptions extends ConnectionOptions {
   readonly writeMs: number;
 }
 
-/** The options in the configuration. All but `uri` have defaults or are optional. */
+/** The options as they appear in the configuration. All except `uri` have defaults or are optional. */
 export type Given<Options extends ConnectionOptions> = Partial<Options> & Pick<Options, 'uri'>;
 
 const integer = (preset: number, minimum: number, description: string) => ({
@@ -37,12 +37,12 @@ const connection = {
     'x-secret': true,
     'x-variable': 'MONGODB_URI',
     description:
-      'Connection string. If it contains a password, set it with the environment variable MONGODB_URI, which overrides this.',
+      'Connection string. If it contains a password, set the environment variable MONGODB_URI, which overrides this.',
   },
   database: {
     type: 'string',
     pattern: '^[^/\\\\. "$*<>:|?\\u0000]{1,63}$',
-    description: 'Name of the database. Default: the database in `uri`, or `dataset`.',
+    description: 'Name of the database. Default: the database named in `uri`, or else `dataset`.',
   },
   serverSelectionMs: integer(500, 1, 'Timeout for finding a server that accepts the operation, in milliseconds.'),
   connectMs: integer(1000, 1, 'Timeout for opening a connection, in milliseconds.'),
@@ -50,14 +50,14 @@ const connection = {
   operationMs: integer(
     1500,
     50,
-    'Timeout for one read in total, including the timeouts above and a retry, in milliseconds.',
+    'Timeout for one read as a whole, including server selection, connecting, waiting and a retry, in milliseconds.',
   ),
   poolMin: integer(1, 0, 'Minimum number of open connections.'),
   poolMax: integer(50, 1, 'Maximum number of open connections.'),
   pollMs: integer(
     1000,
     20,
-    'Interval between checks for changes, in milliseconds. On a replica set, change streams report them sooner.',
+    'Interval between checks for changes, in milliseconds. On a replica set, change streams report changes sooner.',
   ),
 };
 
@@ -66,7 +66,7 @@ const publishing = {
   holdMs: integer(
     60_000,
     1000,
-    'How long the versions of an unresponsive replica are protected from pruning, in milliseconds.',
+    'How long the versions that a replica uses are protected from pruning after it stops responding, in milliseconds.',
   ),
   lockMs: integer(15_000, 500, 'How long the lock of an interrupted publication blocks the next one, in milliseconds.'),
   writeMs: integer(30_000, 1000, 'Timeout for one write of a publication, in milliseconds.'),
@@ -82,7 +82,7 @@ const schemaOf = (properties: Record<string, JsonSchema>) => ({
 export const connectionOptions = schemaOf(connection);
 export const mongoOptions = schemaOf({ ...connection, ...publishing });
 
-/** Fills in the defaults of the schema. */
+/** Fills in the defaults from the schema. */
 export const withDefaults = <Options extends ConnectionOptions>(
   schema: { readonly properties: Readonly<Record<string, JsonSchema>> },
   given: Given<Options>,
@@ -93,7 +93,9 @@ export const withDefaults = <Options extends ConnectionOptions>(
   return { ...Object.fromEntries(defaults), ...given } as Options;
 };
 
-/** The options for publishing: writes may take longer than reads, and wait for an election instead of failing. */
+/**
+ * Returns the options for publishing. Writes may take longer than reads, and wait for an election instead of failing.
+ */
 export const forWriting = <Options extends MongoOptions>(options: Options): Options => ({
   ...options,
   operationMs: options.writeMs,

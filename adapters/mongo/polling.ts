@@ -1,9 +1,9 @@
-/** Polling for changes, and change streams that trigger a poll earlier. Polling alone finds every change. */
+/** Polls for changes. Change streams trigger a poll earlier, but polling alone finds every change. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'metro-forecast-api/adapter';
 import { type ChangeStream, type ChangeStreamDocument, MongoServerError } from 'mongodb';
 
-/** Runs a task at an interval and on request. Runs never overlap. */
+/** Runs a task at regular intervals and on request. Runs never overlap. */
 export class Poller {
   readonly #task: () => Promise<void>;
   readonly #intervalMs: number;
@@ -18,7 +18,7 @@ export class Poller {
     this.#task = task;
   }
 
-  /** Resolves after a run that started after this call. */
+  /** Requests a run. Resolves when a run that started after this call has ended. */
   poll(): Promise<void> {
     if (this.#stopped) return Promise.resolve();
     if (!this.#running) return this.#run();
@@ -29,7 +29,7 @@ export class Poller {
     return this.#next;
   }
 
-  /** Resolves when the last run has ended. */
+  /** Stops polling. Resolves when the last run has ended. */
   async stop(): Promise<void> {
     this.#stopped = true;
     clearTimeout(this.#timer);
@@ -47,19 +47,19 @@ export class Poller {
 }
 
 export interface ChangeWatch {
-  /** Does not wait for a running request to the server: closing the client ends that. */
+  /** Stops watching. Does not wait for a pending request to the server, which ends when the client is closed. */
   stop(): void;
 }
 
-/** Error codes of a standalone server, which has no change streams. */
+/** Error codes with which a standalone server rejects change streams, since it has none. */
 const UNSUPPORTED = new Set([40573, 40324]);
 
 /**
- * Watches a change stream, and opens it again when it ends.
+ * Watches a change stream, and reopens it when it ends.
  * @param open opens a change stream
  * @param on.change called for each change
- * @param on.open called when a stream was opened. It does not report earlier changes
- * @param retryMs pause before a failed stream is opened again, in milliseconds
+ * @param on.open called when a stream has been opened; the stream does not report earlier changes
+ * @param retryMs the pause before a failed stream is reopened, in milliseconds
  */
 export const watchChanges = (
   open: () => Promise<ChangeStream>,
@@ -76,7 +76,7 @@ export const watchChanges = (
       const change = await stream.tryNext();
       if (!opened) on.open?.();
       if (change) on.change(change);
-      // The watched collection was dropped. `tryNext` of an ended stream returns at once, forever.
+      // The watched collection was dropped. Return, since `tryNext` of an ended stream never waits again.
       if (change?.operationType === 'invalidate' || stream.closed) return;
     }
   };

@@ -1,4 +1,4 @@
-/** Publishes a dataset: writes and verifies it under a new id, then makes it the current version. */
+/** Publishes a dataset: writes it under a new id, verifies it, and then makes it the current version. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
@@ -40,8 +40,9 @@ export interface PublishContext {
 const conflict = (message: string): StorageError => new StorageError('conflict', message);
 
 /**
- * Takes the publishers' lock. If the owner renews it within a third of `lockMs`, this rejects with `conflict`;
- * otherwise it waits until the lock expires. If another version is published meanwhile, this also rejects.
+ * Acquires the publishers' lock. If another publisher holds it and renews it within a third of `lockMs`, the call
+ * rejects with `conflict`; otherwise it waits until the lock expires. It also rejects with `conflict` if another
+ * version is published during the wait.
  */
 const takeLock = async (catalog: Catalog, owner: string, lockMs: number, { signal, onWait }: PublishOptions) => {
   const before = await catalog.read();
@@ -69,7 +70,10 @@ const takeLock = async (catalog: Catalog, owner: string, lockMs: number, { signa
   }
 };
 
-/** Renews the lock until stopped. `lost()`: the lock may have expired, and another publisher may hold it. */
+/**
+ * Renews the lock until it is stopped. `lost()` returns true if the lock may have expired, so that another publisher
+ * may hold it.
+ */
 const keepLock = (catalog: Catalog, owner: string, lockMs: number, clock: Clock) => {
   let heldFrom = clock.monotonic();
   let taken = false;
@@ -79,7 +83,7 @@ const keepLock = (catalog: Catalog, owner: string, lockMs: number, clock: Clock)
       taken ||= !(await catalog.renew(owner, lockMs));
       heldFrom = startedAt;
     } catch {
-      // The next renewal may succeed. `lost` checks the time.
+      // The error is ignored, since the next renewal may succeed and `lost` checks the time.
     }
   }, lockMs / 4);
   return {
@@ -98,8 +102,8 @@ const abandon = async (connection: Connection, catalog: Catalog, owner: string):
 };
 
 /**
- * Commits the publication. Resolves with whether this publisher made it current. If the server's response is lost, the
- * catalog shows whether the commit succeeded.
+ * Commits the publication. Resolves with true if this publisher made it current. If the server's response is lost, the
+ * catalog is read to find out whether the commit succeeded.
  */
 const commit = async (
   catalog: Catalog,
@@ -122,13 +126,13 @@ const takenBy = ({ version, publishedAt }: Publication): StorageError =>
     `Version ${version} has been published already, on ${publishedAt.toISOString()}: other content needs a new version.`,
   );
 
-/** The reasons why a version cannot be served as published. Empty if it can. */
+/** Returns the reasons why a stored version cannot be served as it was published. The list is empty if it can. */
 const errorsOf = ({ described, errors }: StoredVersion, collections: ReadonlyMap<string, Collection>) => {
   const missing = described ? missingIn(described, collections) : [];
   return [...errors, ...missing.map((what) => `it was published without ${what}`)];
 };
 
-/** Whether the written collections include all published collections of a version, with the same rows. */
+/** Whether the written collections include all collections of a published version, with the same rows. */
 const hasSameRows = async (
   { connection }: Pick<PublishContext, 'connection'>,
   { described }: StoredVersion,
@@ -142,14 +146,17 @@ const hasSameRows = async (
 };
 
 interface WriteOptions {
-  /** Id of the new version. */
+  /** The id of the new version. */
   readonly id: number;
-  /** Called before each batch. Throws to stop. */
+  /** Called before each batch. It throws to stop the publication. */
   readonly assertGoingOn: () => void;
   readonly onProgress: PublishOptions['onProgress'];
 }
 
-/** Writes and verifies a version, and adds its document to `versions`. @returns the SHA-256 of each collection's rows */
+/**
+ * Writes and verifies a version, and adds its document to `versions`.
+ * @returns the SHA-256 of each collection's rows
+ */
 const writeVersion = async (
   { connection, collections, batchSize }: PublishContext,
   dataset: Dataset,
@@ -173,11 +180,12 @@ const writeVersion = async (
 };
 
 /**
- * Publishes a dataset. A stored version of this name is replaced if it is damaged or was published for another
- * configuration, and the rows are the same.
+ * Publishes a dataset. A stored version with the same name is replaced if it has the same rows but is damaged or was
+ * published for another configuration.
  *
- * Rejects with `conflict` if another publication is running or the version exists, or with `invalid_dataset`, `aborted`
- * or `unavailable`. The rows written so far are then removed, here or by the next publication.
+ * Rejects with `conflict` if another publication is running or the version already exists, or with `invalid_dataset`,
+ * `aborted` or `unavailable`. After a rejection, the rows written so far are removed at once or by the next
+ * publication.
  */
 export const publish = async (context: PublishContext, dataset: Dataset, options: PublishOptions = {}) => {
   const { connection, collections, clock, logger, batchSize, lockMs } = context;

@@ -1,4 +1,4 @@
-/** Reads one locked version. Each read is one indexed query. */
+/** Reads one locked version. Each read is a single query that uses an index. */
 
 import {
   type Collection,
@@ -31,7 +31,7 @@ export class MongoSnapshot implements Snapshot {
   readonly manifest: Manifest;
   readonly #context: SnapshotContext;
   readonly #locked: LockedVersion;
-  /** The driver's collection objects, cached: creating one costs half as much as a read. */
+  /** Caches the driver's collection objects, since creating one costs half as much as a read. */
   readonly #handles = new Map<string, MongoCollection<Row>>();
   #released = false;
 
@@ -63,7 +63,7 @@ export class MongoSnapshot implements Snapshot {
 
   async *findJson(name: string, query: Query, signal?: AbortSignal): AsyncGenerator<JsonRows> {
     this.#collection(name);
-    // In MongoDB a limit of 0 means no limit; in a query it means no documents.
+    // In MongoDB, a limit of 0 means no limit. In the adapter contract, it means no documents.
     if (query.limit === 0) return;
     this.#context.assertOpen();
     const { filter, options } = planFind(query, this.#context.batchSize);
@@ -86,7 +86,7 @@ export class MongoSnapshot implements Snapshot {
     this.#context.locks.release(this.#locked);
   }
 
-  /** Throws `closed` instead of an error that was caused by closing the adapter. */
+  /** Returns the error of a read. Throws `closed` instead if the error was caused by closing the adapter. */
   #failure(error: unknown): unknown {
     this.#context.assertOpen();
     return error;

@@ -5,9 +5,10 @@ import { versionIdOf } from './layout.js';
 import { lockedIds, type VersionDocument } from './version-locks.js';
 
 /**
- * The order matters. The collections are listed first, so that the list has no collection of a publication that starts
- * meanwhile. The locks are read last (see `version-locks.ts`). The id in the publishers' lock is kept even after the
- * lock has expired, since its owner may still renew it; the next publisher replaces that id.
+ * Removes what is no longer needed. The order of the reads matters. The collections are listed first, so that the list
+ * does not include collections of a publication that starts later. The locks are read last (see `version-locks.ts`).
+ * The version whose id is in the publishers' lock is kept even after the lock has expired, since its owner may still
+ * renew the lock. The next publisher replaces that id.
  */
 export const sweep = async (connection: Connection, catalog: Catalog): Promise<void> => {
   const names = await connection.run('list the collections', async (db) =>

@@ -2,19 +2,20 @@
  * Version locks keep a version from being deleted while a replica reads it.
  *
  * Each replica has a document in `replicas` with the ids that it has locked (`holds`) and the time at which its locks
- * expire. It renews them after a quarter of `holdMs`. A version is deleted in three steps, and locked in three:
+ * expire. It renews them after a quarter of `holdMs`. Deleting a version takes three steps, and so does locking one:
  *
  *     pruner:   1. remove it from the catalog   2. read the replicas' locks   3. drop it unless a replica has locked it
  *     replica:  1. write the lock               2. read the catalog           3. read the version if it is listed
  *
- * Both write with majority write concern before they read, so the second one sees the write of the first. Either the
- * replica finds that the version was removed and does not read it, or the pruner finds the lock and leaves the version
- * to a later sweep. Ids are never reused, so a removed version does not return to the catalog.
+ * Both write with majority write concern before they read, so at least one of them sees the write of the other. Either
+ * the replica finds that the version was removed and does not read it, or the pruner finds the lock and leaves the
+ * version to a later sweep. Ids are never reused, so a removed version does not return to the catalog.
  *
- * A replica that cannot renew (it hangs, or MongoDB is unreachable) loses its locks after `holdMs`. The replica counts
- * from before it sent the last renewal, the server from when it received it, so the replica's count ends first. Then
- * its reads fail, since a dropped collection looks like an empty one; each batch is checked after it has arrived. At the
- * next renewal the replica reads from the catalog which of its versions still exist, and continues with them.
+ * A replica that cannot renew its locks, because it hangs or MongoDB is unreachable, loses them after `holdMs`. The
+ * replica counts from the time before it sent the last renewal, and the server counts from the time when it received
+ * the renewal, so the locks expire on the replica first. From then on its reads fail, because a dropped collection
+ * would look like an empty one. Each batch is checked after it has arrived. At the next renewal, the replica reads from
+ * the catalog which of its versions still exist, and continues with those.
  */
 import { randomUUID } from 'node:crypto';
 import {
@@ -36,7 +37,7 @@ interface ReplicaDocument {
 
 const COLLECTION = 'replicas';
 
-/** The version ids that running replicas have locked. */
+/** Returns the ids of the versions that running replicas have locked. */
 export const lockedIds = async (connection: Connection): Promise<ReadonlySet<number>> => {
   const live = { $expr: { $gt: ['$expires', '$$NOW'] } };
   const replicas = await connection.run('read the locks', (db) =>
@@ -66,14 +67,14 @@ export class VersionLocks {
     this.#holdMs = holdMs;
   }
 
-  /** Whether the last written locks have not expired. */
+  /** Whether the locks that were written last have not expired yet. */
   get areValid(): boolean {
     return this.#clock.monotonic() - this.#writtenAt < this.#holdMs;
   }
 
   /**
    * Writes the locks if they have changed or are due for renewal.
-   * @param lapsed called before expired locks count as valid again. It must find out which versions were deleted
+   * @param lapsed called before expired locks count as valid again; it must find out which versions were deleted
    */
   async keep(ids: readonly number[], lapsed: () => Promise<void>): Promise<void> {
     const previous = this.#writtenAt;
@@ -91,7 +92,7 @@ export class VersionLocks {
     this.#writtenAt = startedAt;
   }
 
-  /** Releases all locks. If the server is unreachable, they expire. */
+  /** Releases all locks. If the server is unreachable, the locks expire instead. */
   async end(): Promise<void> {
     if (this.#writtenAt === Number.NEGATIVE_INFINITY) return;
     this.#writtenAt = Number.NEGATIVE_INFINITY;
@@ -101,7 +102,7 @@ export class VersionLocks {
   }
 }
 
-/** The manifest of a version, and the number and digest of its rows as published. */
+/** The manifest of a version, and the number and digest of its rows when they were published. */
 export interface VersionDocument {
   readonly _id: number;
   readonly manifest: Manifest;
@@ -110,7 +111,7 @@ export interface VersionDocument {
   >;
 }
 
-/** The declared collections and orders that a version lacks. If there are any, this configuration cannot serve it. */
+/** Returns the declared collections and orders that a version lacks. If any are missing, it cannot be served. */
 export const missingIn = (
   { collections: published }: Pick<VersionDocument, 'collections'>,
   collections: ReadonlyMap<string, Collection>,
@@ -139,7 +140,7 @@ export class LockedVersions {
   readonly #collections: ReadonlyMap<string, Collection>;
   readonly #locks: VersionLocks;
   readonly #entries = new Map<number, Entry>();
-  /** Ids whose lock is being taken. */
+  /** The locks that are being acquired, by version id. */
   readonly #taking = new Map<number, Promise<Entry | undefined>>();
   #last: Promise<unknown> = Promise.resolve();
 
@@ -231,7 +232,9 @@ export class LockedVersions {
     });
   }
 
-  /** A missing collection would look empty, and an order without an index would be sorted in memory. */
+  /**
+   * A missing collection would look empty, and MongoDB would have to sort rows in memory for an order without an index.
+   */
   #assertComplete({ manifest, collections }: VersionDocument): void {
     const missing = missingIn({ collections }, this.#collections);
     if (missing.length === 0) return;
@@ -241,7 +244,7 @@ export class LockedVersions {
     );
   }
 
-  /** Runs writes one after the other: each must include the ids that the previous write added. */
+  /** Runs writes one after the other, since each must include the ids that the previous one added. */
   #serially<T>(work: () => Promise<T>): Promise<T> {
     const result = this.#last.then(work);
     this.#last = result.catch(() => undefined);

@@ -1,4 +1,4 @@
-/** Lists, activates and prunes versions, and reads earlier ones. */
+/** Lists, activates and prunes versions, and reads earlier versions. */
 import { type Clock, momentAfter, type Snapshot, StorageError, type Versions } from 'metro-forecast-api/adapter';
 import { Catalog, type Publication } from './catalog.js';
 import type { Connection } from './connection.js';
@@ -11,7 +11,7 @@ export interface VersionsContext {
   readonly clock: Clock;
   readonly locks: LockedVersions;
   readonly current: CurrentVersion;
-  /** Runs `work` with a connection for writing, closes it, and then polls the catalog. */
+  /** Runs `work` with a connection for writing, closes the connection, and then polls the catalog. */
   write<T>(work: (connection: Connection) => Promise<T>): Promise<T>;
   snapshotOf(locked: LockedVersion, publication: Publication): Snapshot;
   assertOpen(): void;
@@ -85,10 +85,10 @@ export class MongoVersions implements Versions {
 
   async asOf(time: Date): Promise<Snapshot | undefined> {
     this.#context.assertOpen();
-    // Only the history that this replica has read: it does not include a version that is not served yet.
+    // This is the history that this replica has read, so it does not include a version that is not served yet.
     const publication = this.#context.current.moves.findLast(({ publishedAt }) => publishedAt <= time);
     if (!publication) return undefined;
-    // Undefined for a pruned version: the previous version was not current at that time.
+    // A pruned version yields undefined, because the version before it was not current at that time.
     const locked = await this.#context.locks.acquire(publication.id);
     return locked && this.#context.snapshotOf(locked, publication);
   }

@@ -1,4 +1,7 @@
-/** Audits in tables. An entry is stored in the transaction of its change, so there is never one without the other. */
+/**
+ * Audit logs in tables. An entry and its change are stored in the same transaction, so neither exists without the
+ * other.
+ */
 import {
   type AuditEntry,
   type AuditVerification,
@@ -12,7 +15,7 @@ import { differenceIn } from './content.js';
 
 const { chain, contentOf, publicationOf, sumsOf, verifyChain, withPublished } = audit;
 
-/** Adds an entry. To be called within a transaction. */
+/** Adds an entry. Must be called within a transaction. */
 export const appendEntry = async (connection: WriteConnection, table: string, entry: AuditEntry): Promise<void> => {
   const linked = chain(entry, await headOf(connection, table));
   await connection.run(`INSERT INTO ${table} (entry) VALUES (?)`, JSON.stringify(linked));
@@ -24,14 +27,14 @@ const headOf = async (connection: WriteConnection, table: string): Promise<strin
   return hash === undefined || hash === null ? null : String(hash);
 };
 
-/** All entries, oldest first. */
+/** Returns all entries, oldest first. */
 export const readEntries = async <E extends AuditEntry>(
   connection: WriteConnection,
   table: string,
 ): Promise<readonly E[]> =>
   (await connection.rows(`SELECT entry FROM ${table} ORDER BY n`)).map(([entry]) => JSON.parse(String(entry)));
 
-/** @param expected hash of an entry that the audit must contain */
+/** Verifies the hashes of all entries. @param expected the hash of an entry that the audit log must contain */
 export const verifyEntries = async (
   connection: WriteConnection,
   table: string,
@@ -45,7 +48,7 @@ export const verifyEntries = async (
 
 const TABLE = 'data_audit';
 
-/** Compares the stored rows of all versions with their publications. Returns one sentence per difference. */
+/** Compares the stored rows of all versions with their publications. Returns one message per difference. */
 const damageOf = async (
   connection: WriteConnection,
   { versions, current }: Pick<Catalog, 'versions' | 'current'>,
@@ -74,7 +77,7 @@ export const sqliteDataAudit = (
   list: () => connected((connection) => readEntries<DataAuditEntry>(connection, TABLE)),
   verify: (expected) =>
     connected(async (connection) => {
-      // One transaction, so that entries and versions belong together.
+      // One transaction reads both, so that the entries and the versions are consistent.
       await connection.exec('BEGIN');
       const entries = await readEntries<DataAuditEntry>(connection, TABLE);
       const catalog = await readCatalog(connection);
@@ -87,6 +90,6 @@ export const sqliteDataAudit = (
     }),
 });
 
-/** Oldest first. */
+/** Returns the names of versions, oldest first. */
 const namesOf = (versions: readonly StoredVersion[]): readonly string[] =>
   versions.map(({ version }) => version).reverse();

@@ -1,20 +1,21 @@
 /**
- * The tables of the database.
+ * Defines the tables of the database and the statements that read and write them.
  *
- * - `version`: one row per version with its manifest and its collections; without `published_at` while it is written.
- * - `move`: every change of the current version, oldest first. The last one is current.
- * - `data_audit`: the audit entries; `audit_head` has the hash of the newest one.
+ * - `version`: one row per version with its manifest and its collections. `published_at` is null until the version has
+ *   been published.
+ * - `move`: every change of the current version, oldest first. The last row names the current version.
+ * - `data_audit`: the audit entries. `audit_head` contains the hash of the newest one.
  * - `api_key`, `api_key_audit`, `api_key_use`: the tables of the key store.
- * - `rows_<version>_<number>`: the rows of one collection of one version, in key order. The column `json` has the row,
- *   the columns `c0`, `c1`, ... have the fields of its key and orders. Each order has an index.
+ * - `rows_<version>_<number>`: the rows of one collection of one version, in key order. The column `json` contains the
+ *   row, and the columns `c0`, `c1`, ... contain the fields of its key and orders. Each order has an index.
  *
- * Tables of rows are written once. Deleting a version drops its tables. A reader continues to see them, since it reads
- * in a transaction that began before.
+ * Tables of rows are written once. Deleting a version drops its tables. A process that is reading them continues to see
+ * them, because its transaction began before the deletion.
  */
 import { type Collection, type Manifest, StorageError } from 'metro-forecast-api/adapter';
 import type { ReadConnection, Row, WriteConnection } from './connection.js';
 
-/** Identifies databases of this adapter, in the header of the file. */
+/** Identifies databases that this adapter created. It is stored in the header of the file. */
 const APPLICATION_ID = 0x4d465631;
 const FORMAT = 1;
 
@@ -41,11 +42,11 @@ CREATE TABLE api_key_audit (n INTEGER PRIMARY KEY AUTOINCREMENT, entry TEXT NOT 
 CREATE TABLE api_key_use (id TEXT PRIMARY KEY, at INTEGER NOT NULL);
 `;
 
-/** A collection of a version, as it is stored. */
+/** Describes how a collection of a version is stored. */
 export interface StoredCollection {
   readonly table: string;
   readonly rows: number;
-  /** SHA-256 of the rows in key order, one line of JSON per row. */
+  /** The SHA-256 of the rows in key order, with one line of JSON per row. */
   readonly sha256: string;
   /** The fields of the columns `c0`, `c1`, ... */
   readonly fields: readonly string[];
@@ -56,13 +57,13 @@ export interface StoredCollection {
 export interface StoredVersion {
   readonly id: number;
   readonly version: string;
-  /** When it was published. */
+  /** The time at which the version was published. */
   readonly publishedAt: Date;
   readonly manifest: Manifest;
   readonly collections: Readonly<Record<string, StoredCollection>>;
 }
 
-/** A version and the time from which it is, or was, the current one. */
+/** A version, and the time at which it became the current one. */
 export interface Move {
   readonly id: number;
   readonly publishedAt: Date;
@@ -88,14 +89,14 @@ const VERSIONS = `SELECT ${COLUMNS} FROM version WHERE published_at IS NOT NULL 
 const foreign = (path: string): StorageError =>
   new StorageError('unavailable', `The database ${path} belongs to another application. Name another file.`);
 
-/** @throws StorageError `unavailable` for a database of another application, or of a later version of this adapter */
+/** @throws StorageError `unavailable` if another application or a later version of this adapter wrote the database */
 const assertOurs = (path: string, application: unknown, format: unknown): void => {
   if (application !== APPLICATION_ID) throw foreign(path);
   if (Number(format) <= FORMAT) return;
   throw new StorageError('unavailable', `The database ${path} was written by a later version of this program.`);
 };
 
-/** Whether the database is empty, as a new file is. @throws StorageError `unavailable` if it is no store of this adapter */
+/** Whether the database is a new, empty file. @throws StorageError `unavailable` if this adapter did not create it */
 export const isEmpty = (path: string, connection: ReadConnection): boolean => {
   const [tables] = connection.row('SELECT count(*) FROM sqlite_schema')!;
   const [application] = connection.row('PRAGMA application_id')!;
@@ -105,7 +106,7 @@ export const isEmpty = (path: string, connection: ReadConnection): boolean => {
   return false;
 };
 
-/** Creates the tables in a new file. @throws StorageError `unavailable` if the file is no store of this adapter */
+/** Creates the tables in a new file. @throws StorageError `unavailable` if the file has a database of another kind */
 export const prepareStore = async (path: string, connection: WriteConnection): Promise<void> => {
   const [[tables, application, format] = []] = await connection.rows(
     'SELECT (SELECT count(*) FROM sqlite_schema), (SELECT application_id FROM pragma_application_id), (SELECT user_version FROM pragma_user_version)',
@@ -113,26 +114,26 @@ export const prepareStore = async (path: string, connection: WriteConnection): P
   if (tables !== 0 || application !== 0) return assertOurs(path, application, format);
   await connection.exec('PRAGMA journal_mode = WAL');
   await connection.transaction(async () => {
-    // Another process may have created the tables meanwhile.
+    // Another process may have created the tables in the meantime.
     const [[now] = []] = await connection.rows('SELECT count(*) FROM sqlite_schema');
     if (now !== 0) return;
     await connection.exec(`${SCHEMA}; PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${FORMAT}`);
   });
 };
 
-/** The last move. Undefined before the first publication. */
+/** Returns the last move, or undefined before the first publication. */
 export const readCurrent = (connection: ReadConnection): Move | undefined => {
   const found = connection.row(LAST_MOVE);
   return found && moveOf(found);
 };
 
-/** The move that was the last one at a time. */
+/** Returns the last move before the given time, or undefined if there is none. */
 export const readMoveAt = (connection: ReadConnection, time: Date): Move | undefined => {
   const found = connection.row('SELECT version, at FROM move WHERE at <= ? ORDER BY n DESC LIMIT 1', [time.getTime()]);
   return found && moveOf(found);
 };
 
-/** A version, unless it was deleted. */
+/** Returns a version, or undefined if it was deleted. */
 export const readVersion = (connection: ReadConnection, id: number): StoredVersion | undefined => {
   const found = connection.row(`SELECT ${COLUMNS} FROM version WHERE id = ?`, [id]);
   return found && versionOf(found);
@@ -141,13 +142,13 @@ export const readVersion = (connection: ReadConnection, id: number): StoredVersi
 export const hasVersion = (connection: ReadConnection, id: number): boolean =>
   connection.row('SELECT 1 FROM version WHERE id = ?', [id]) !== undefined;
 
-/** The published versions, newest first. */
+/** Returns the published versions, newest first. */
 export const listVersions = (connection: ReadConnection): readonly StoredVersion[] =>
   connection.rows(VERSIONS).map(versionOf);
 
-/** The versions and the current one, as a writer reads them within its transaction. */
+/** The versions and the current version, as a writer reads them within its transaction. */
 export interface Catalog {
-  /** Newest first. */
+  /** The published versions, newest first. */
   readonly versions: readonly StoredVersion[];
   readonly current: Move | undefined;
 }
@@ -158,17 +159,17 @@ export const readCatalog = async (connection: WriteConnection): Promise<Catalog>
   return { versions: versions.map(versionOf), current: current && moveOf(current) };
 };
 
-/** The name of the current version; null before the first publication. */
+/** Returns the name of the current version, or null before the first publication. */
 export const currentName = ({ versions, current }: Catalog): string | null =>
   versions.find(({ id }) => id === current?.id)?.version ?? null;
 
 export const addMove = (connection: WriteConnection, { id, publishedAt }: Move): Promise<number> =>
   connection.run('INSERT INTO move (version, at) VALUES (?, ?)', id, publishedAt.getTime());
 
-/** One index per order. The first one is the key. */
+/** Returns the orders of a collection, each of which has an index. The first one is the key. */
 export const ordersOf = ({ key, orders = [] }: Collection): readonly (readonly string[])[] => [key, ...orders];
 
-/** The declared collections and orders that a version lacks. If there are any, this configuration cannot serve it. */
+/** Returns the declared collections and orders that a version lacks. If any are missing, it cannot be served. */
 export const missingIn = (
   { collections: stored }: Pick<StoredVersion, 'collections'>,
   collections: ReadonlyMap<string, Collection>,
@@ -180,7 +181,7 @@ export const missingIn = (
     return orders.map((order) => `the order [${order.join(', ')}] of "${collection.name}"`);
   });
 
-/** Drops the tables of versions that the catalog does not have. */
+/** Drops the tables of versions that are not in the catalog. */
 export const dropUnlisted = async (connection: WriteConnection): Promise<void> => {
   const tables = await connection.rows(
     `SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB 'rows_[0-9]*_[0-9]*'`,

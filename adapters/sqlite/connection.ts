@@ -1,6 +1,6 @@
 /**
- * Connections to a database file. Reads of a few microseconds are synchronous. Writes and long reads run on a thread of
- * the driver, so that the event loop continues while they work or wait for a lock.
+ * Connections to a database file. Short reads, which take a few microseconds, are synchronous. Writes and long reads
+ * run on one of the driver's threads, so that they do not block the event loop while they work or wait for a lock.
  */
 import { stat } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -24,7 +24,7 @@ interface ThreadedStatement extends Pick<Statement, 'run'> {
   all(...values: Value[]): Promise<readonly Row[]>;
 }
 
-/** The driver's types for connections with a thread are incomplete. */
+/** Methods that are missing from the driver's types for connections with a thread. */
 interface Threaded {
   readonly inTransaction: boolean;
   exec(sql: string): Promise<void>;
@@ -32,7 +32,7 @@ interface Threaded {
   close(): void;
 }
 
-/** Result codes of SQLite, and what they mean to an operator. */
+/** SQLite's result codes, and explanations of them for operators. */
 const REASONS: readonly (readonly [RegExp, string])[] = [
   [/^SQLITE_BUSY/, 'another process has locked it'],
   [/^SQLITE_FULL/, 'the disk is full'],
@@ -43,13 +43,13 @@ const REASONS: readonly (readonly [RegExp, string])[] = [
   [/^SQLITE_IOERR/, 'the disk reported an error'],
 ];
 
-/** The result code of SQLite. If a connection cannot be opened, the driver has it in the message only. */
+/** Returns SQLite's result code. If a connection cannot be opened, the driver puts the code only into the message. */
 const codeOf = (error: object): string => {
   const { code, message } = error as { readonly code?: string; readonly message?: string };
   return code || (/ConnectionFailed\(.*: 14"\)$/.test(message ?? '') ? 'SQLITE_CANTOPEN' : '');
 };
 
-/** Converts an error of the driver. Other errors are returned unchanged. */
+/** Converts an error from the driver to a `StorageError`. Other errors are returned unchanged. */
 export const storageError = (path: string, cause: unknown): unknown => {
   const code = codeOf(cause as object);
   if (cause instanceof StorageError || !code.startsWith('SQLITE_')) return cause;
@@ -62,9 +62,9 @@ export const isBusy = (error: unknown): boolean => codeOf((error as Error).cause
 
 const uriOf = (path: string, parameters: string): string => `${pathToFileURL(path).href}?${parameters}`;
 
-/** SQLite's limit for mapped memory. Mapped pages belong to the page cache, which all processes share. */
+/** SQLite's maximum for mapped memory. Mapped pages belong to the system's page cache, which all processes share. */
 const MAPPED_BYTES = 0x7fff0000;
-/** Memory for pages that are not mapped, mostly the upper levels of indexes, in KiB. */
+/** The cache size for pages that are not mapped, mostly the upper levels of indexes, in KiB. */
 const READ_CACHE_KIB = 16 * 1024;
 
 /** A connection for reading. */
@@ -81,8 +81,8 @@ export class ReadConnection {
   }
 
   /**
-   * Opens an existing database. A file in a folder that this user cannot write to is opened as unchangeable, unless the
-   * log of a writer is there.
+   * Opens an existing database. If this user cannot write to its folder, the file is opened as immutable, unless a
+   * writer's log exists next to it.
    * @throws StorageError `unavailable`
    */
   static open(path: string): ReadConnection {
@@ -115,7 +115,7 @@ export class ReadConnection {
     }
   }
 
-  /** Starts a read transaction: from now on, this connection sees the database as it is at this moment. */
+  /** Starts a read transaction. From then on, this connection sees the database as it is at this moment. */
   pin(): void {
     try {
       this.unpin();
@@ -127,8 +127,8 @@ export class ReadConnection {
   }
 
   /**
-   * Turns on the write-ahead log, so that readers do not block writers. A copy by `VACUUM INTO` has none. Without
-   * permission to write, nothing changes.
+   * Turns on the write-ahead log, so that readers do not block writers. A copy made by `VACUUM INTO` does not use one.
+   * Without write permission, nothing changes.
    */
   turnOnLog(): void {
     try {
@@ -160,12 +160,12 @@ export class ReadConnection {
   }
 }
 
-/** How long a writer waits for the lock of another one, in milliseconds. */
+/** How long a writer waits for a lock that another writer holds, in milliseconds. */
 const BUSY_MS = 30_000;
 /** How long `emptyLog` waits for readers, in milliseconds. */
 const LOG_WAIT_MS = 2500;
 const RETRY_MS = 20;
-/** Memory for changed pages and for sorting, in KiB. */
+/** The cache size of a writer for changed pages and for sorting, in KiB. */
 const CACHE_KIB = 64 * 1024;
 
 /** A connection for writes and for long reads. */
@@ -190,8 +190,8 @@ export class WriteConnection {
   }
 
   /**
-   * Runs statements without parameters, on a thread. Waits for the lock of another writer here and not in SQLite: the
-   * driver has one thread per core, and the other writer may need one to finish.
+   * Runs statements without parameters on one of the driver's threads. If another writer holds the lock, the wait
+   * happens here and not in SQLite: the driver has one thread per core, and the other writer may need it to finish.
    */
   async exec(sql: string): Promise<void> {
     for (const until = performance.now() + BUSY_MS; ; await delay(RETRY_MS * Math.random())) {
@@ -204,7 +204,7 @@ export class WriteConnection {
     }
   }
 
-  /** Prepares a statement that writes. Its calls are synchronous. */
+  /** Prepares a statement that writes, and returns a synchronous function that runs it. */
   async prepare(sql: string): Promise<(...values: Value[]) => number> {
     try {
       const statement = await this.#db.prepare(sql);
@@ -220,12 +220,12 @@ export class WriteConnection {
     }
   }
 
-  /** Runs a statement that writes, within a transaction. Resolves with the id of the inserted row. */
+  /** Runs one statement that writes. Must be called within a transaction. Resolves with the id of the inserted row. */
   async run(sql: string, ...values: Value[]): Promise<number> {
     return (await this.prepare(sql))(...values);
   }
 
-  /** Reads rows, on another thread until the first one is found. */
+  /** Reads rows. The search for the first row runs on another thread. */
   async rows(sql: string, ...values: Value[]): Promise<readonly Row[]> {
     try {
       const statement = await this.#db.prepare(sql);
@@ -235,7 +235,7 @@ export class WriteConnection {
     }
   }
 
-  /** Runs `work` in one transaction. Other writers wait meanwhile. */
+  /** Runs `work` in one transaction. Other writers wait until it has ended. */
   async transaction<T>(work: () => Promise<T>): Promise<T> {
     await this.exec('BEGIN IMMEDIATE');
     try {
@@ -243,20 +243,20 @@ export class WriteConnection {
       await this.exec('COMMIT');
       return result;
     } catch (error) {
-      // SQLite has rolled back already after some errors, such as a full disk.
+      // After some errors, such as a full disk, SQLite has already rolled back.
       if (this.#db.inTransaction) await this.exec('ROLLBACK').catch(() => undefined);
       throw error;
     }
   }
 
-  /** Size of the write-ahead log. */
+  /** Returns the size of the write-ahead log. */
   async logBytes(): Promise<number> {
     return (await stat(`${this.#path}-wal`).catch(() => undefined))?.size ?? 0;
   }
 
   /**
-   * Empties the write-ahead log. Waits for readers in older transactions, for at most `LOG_WAIT_MS`. Afterwards the log
-   * starts again when they have ended.
+   * Empties the write-ahead log. Waits up to `LOG_WAIT_MS` for readers in older transactions. If they take longer, the
+   * log starts from the beginning again after they have ended.
    * @param renew renews the transactions of this process
    */
   async emptyLog(renew: () => void): Promise<void> {

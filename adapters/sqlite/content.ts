@@ -12,20 +12,22 @@ import {
 import { ordersOf, type StoredCollection } from './catalog.js';
 import type { WriteConnection } from './connection.js';
 
-/** Rows per transaction. Inserting them takes a few milliseconds, in which the event loop waits. */
+/** The number of rows per transaction. Inserting them blocks the event loop for a few milliseconds. */
 const STEP = 500;
-/** Rows per statement: one call of the driver costs as much as four values. */
+/**
+ * The number of rows per statement. Several are inserted at once, since one driver call costs as much as four values.
+ */
 const ROWS = 20;
-/** JSON that is written before the pages of the log are moved into the database, in bytes. */
+/** How much JSON is written before the pages of the log are moved into the database, in bytes. */
 const CHECKPOINT_BYTES = 32 * 1024 * 1024;
-/** Size of the log from which a publication waits for the readers that keep it, in bytes. */
+/** The log size above which a publication waits for the readers that keep the log from shrinking, in bytes. */
 const MAX_LOG_BYTES = 256 * 1024 * 1024;
 
 export interface ContentTarget {
   readonly connection: WriteConnection;
   readonly table: string;
   readonly collection: Collection;
-  /** Called before each step. Throws to stop. */
+  /** Called before each step. It throws to stop the publication. */
   assertGoingOn(): void;
   onWritten(rows: number): void;
   /** Renews the transactions of this process. */
@@ -42,10 +44,10 @@ const isText = ({ schema }: Collection, field: string): boolean => {
   return properties[field]?.type === 'string';
 };
 
-/** The JSON of a row. @throws StorageError `invalid_dataset` for a number that JSON cannot represent */
+/** Returns the JSON of a row. @throws StorageError `invalid_dataset` for a number that JSON cannot represent */
 const jsonOf = (collection: Collection, row: Document): string => {
   const json = JSON.stringify(row);
-  // Infinity and NaN become null.
+  // `JSON.stringify` turns Infinity and NaN into null. Only text with a null needs the slower check below.
   if (!json.includes('null')) return json;
   return JSON.stringify(row, (field, value) => {
     if (typeof value !== 'number' || Number.isFinite(value)) return value;
@@ -53,7 +55,7 @@ const jsonOf = (collection: Collection, row: Document): string => {
   });
 };
 
-/** Yields rows in steps of one size. @throws StorageError `invalid_dataset` if they are not in key order */
+/** Groups rows into steps of equal size. @throws StorageError `invalid_dataset` if the rows are not in key order */
 async function* steps(collection: Collection, batches: AsyncIterable<readonly Document[]>) {
   const compare = compareBy(collection.key);
   let step: Document[] = [];
@@ -74,15 +76,15 @@ async function* steps(collection: Collection, batches: AsyncIterable<readonly Do
 }
 
 /**
- * Moves the pages of the log into the database, so that the log starts again. Readers in older transactions keep pages in
- * the log; they renew their transactions every second.
+ * Moves the pages of the log into the database, so that the log can start from the beginning again. Readers in older
+ * transactions keep pages in the log. They renew their transactions every second.
  */
 const checkpoint = async ({ connection, poll }: ContentTarget): Promise<void> => {
   await connection.exec('PRAGMA wal_checkpoint(PASSIVE)');
   if ((await connection.logBytes()) > MAX_LOG_BYTES) await connection.emptyLog(poll);
 };
 
-/** Returns a function that inserts rows with their JSON. */
+/** Returns a function that inserts rows together with their JSON. */
 const inserter = async (connection: WriteConnection, table: string, fields: readonly string[]) => {
   const row = `(?${', ?'.repeat(fields.length)})`;
   const prepare = (count: number) => connection.prepare(`INSERT INTO ${table} VALUES ${Array(count).fill(row).join()}`);
@@ -102,7 +104,7 @@ const inserter = async (connection: WriteConnection, table: string, fields: read
   };
 };
 
-/** Creates the table, inserts the rows, and then builds the indexes, which is faster in this order. */
+/** Creates the table, inserts the rows, and builds the indexes last, since that is faster. */
 export const writeContent = async (
   target: ContentTarget,
   batches: AsyncIterable<readonly Document[]>,
@@ -141,7 +143,7 @@ export const writeContent = async (
   return { table, rows, sha256: hash.digest('hex'), fields, orders };
 };
 
-/** How the stored rows differ from the published rows. Undefined if they are the same. */
+/** Describes how the stored rows differ from the published rows. Resolves with undefined if they are equal. */
 export const differenceIn = async (
   connection: WriteConnection,
   { table, rows, sha256 }: StoredCollection,

@@ -1,4 +1,4 @@
-/** The `sqlite` adapter: serves versions of a dataset from one database file, which all processes of a machine share. */
+/** The `sqlite` adapter serves versions of a dataset from a database file that all processes on a machine share. */
 import { existsSync } from 'node:fs';
 import { access } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -58,10 +58,10 @@ class SqliteAdapter implements StorageAdapter {
   };
   #opening: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
-  /** Reads the catalog, without a transaction. Undefined while there is no database. */
+  /** The connection that reads the catalog, outside any transaction. Undefined while there is no database. */
   #catalog: ReadConnection | undefined;
   #served: Served | undefined;
-  /** The last move whose version does not fit this configuration. It is not tried again. */
+  /** The last move to a version that does not match this configuration. That version is not tried again. */
   #refused: { readonly move: Move; readonly error: StorageError } | undefined;
   #problem: string | undefined;
 
@@ -136,11 +136,11 @@ class SqliteAdapter implements StorageAdapter {
     if (!this.#connected()) return undefined;
     const move = readMoveAt(this.#catalog!, time);
     const reader = move && this.#readers.open(move.id);
-    // Without a reader the version was pruned: the previous version was not current at that time.
+    // If there is no reader, the version was pruned. The version before it was not current at that time.
     return reader && this.#snapshotOf({ reader, move });
   }
 
-  /** Resolves after this adapter has read the result of a write. */
+  /** Waits for a write, and then polls, so that this adapter has read the result when the promise resolves. */
   async #tracked<T>(writing: Promise<T>): Promise<T> {
     this.#writing.add(writing);
     try {
@@ -207,7 +207,7 @@ class SqliteAdapter implements StorageAdapter {
     return true;
   }
 
-  /** Never throws: a database that cannot be read is reported, and read again at the next poll. */
+  /** Never throws. If the database cannot be read, this is reported, and the next poll tries again. */
   #poll(): void {
     if (this.#closing.signal.aborted) return;
     try {
@@ -217,7 +217,7 @@ class SqliteAdapter implements StorageAdapter {
     }
   }
 
-  /** Switches to the current version. Returns the problem if it cannot be served. */
+  /** Switches to the current version. If it cannot be served, returns a message that says why. */
   #follow(catalog: ReadConnection): string | undefined {
     const move = readCurrent(catalog);
     this.#readers.renew(catalog, this.#served?.move.id);
@@ -233,7 +233,7 @@ class SqliteAdapter implements StorageAdapter {
       this.#context.logger.error({ err: error }, 'the new version is not served');
       return UNSUITABLE;
     }
-    // The version was deleted meanwhile: the next poll finds its successor.
+    // The version has been deleted in the meantime. The next poll finds its successor.
     if (!reader) return undefined;
     this.#refused = undefined;
     this.#served = { reader, move };

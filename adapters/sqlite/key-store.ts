@@ -1,8 +1,8 @@
 /**
- * API keys in a database file, which may also be the one of the adapter. All keys are cached in memory.
+ * Stores API keys in a database file, which may be the same file that the adapter uses. All keys are cached in memory.
  *
- * Triggers number the changes of keys, including the changes that an operator makes in SQL. Each poll reads the keys with a
- * higher number than the last one.
+ * Triggers number every change to a key, including changes that an operator makes with SQL. Each poll reads the keys
+ * whose number is higher than the highest one read so far.
  */
 import { existsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
@@ -27,7 +27,7 @@ const { keyAuditEntry, withComparison } = audit;
 
 const POLL_MS = 1000;
 const AUDIT = 'api_key_audit';
-/** The file has hashes of keys, so only its owner may read a new one. */
+/** The mode of a new file. It contains hashes of keys, so only its owner may read it. */
 const FILE_MODE = 0o600;
 
 interface SqliteKeyStoreOptions {
@@ -54,7 +54,7 @@ class SqliteKeyStore implements KeyStore {
   readonly #byHash = new Map<string, KeyRecord>();
   /** Undefined while there is no database. */
   #connection: ReadConnection | undefined;
-  /** The highest number of a change that was read. */
+  /** The highest change number that was read. */
   #change = -1;
   #error: KeyStoreError | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -65,7 +65,10 @@ class SqliteKeyStore implements KeyStore {
     this.#context = context;
   }
 
-  /** A missing file counts as a store without keys. @throws KeyStoreError if the file cannot be read */
+  /**
+   * Opens the store. A missing file counts as a store without keys.
+   * @throws KeyStoreError if the file cannot be read
+   */
   async open(): Promise<void> {
     this.#poll();
     if (this.#error) throw this.#error;
@@ -131,7 +134,7 @@ class SqliteKeyStore implements KeyStore {
 
   verifyAudit(expected?: string): Promise<AuditVerification> {
     return this.#read({ chained: 0, head: null, notes: [], faults: [] }, async (connection) => {
-      // One transaction, so that entries and keys belong together.
+      // One transaction reads both, so that the entries and the keys are consistent.
       await connection.exec('BEGIN');
       const entries = await readEntries<KeyAuditEntry>(connection, AUDIT);
       const verified = await verifyEntries(connection, AUDIT, entries, expected);
@@ -172,7 +175,7 @@ class SqliteKeyStore implements KeyStore {
     });
   }
 
-  /** @param none the result while there is no database */
+  /** Runs `work`, which only reads. @param none the result while there is no database */
   async #read<T>(none: T, work: (connection: WriteConnection) => Promise<T>): Promise<T> {
     this.#poll();
     if (!this.#connection) return none;
@@ -199,7 +202,7 @@ class SqliteKeyStore implements KeyStore {
     }
   }
 
-  /** Never throws: after an error the previous keys stay active until a later poll. */
+  /** Never throws. After an error, the previous keys stay active until a later poll succeeds. */
   #poll(): void {
     try {
       if (!this.#connection && existsSync(this.#path)) {

@@ -31,11 +31,11 @@ const { FileLockError, fileErrorReason, withFileLock } = files;
 type PublishContext = Pick<AdapterContext, 'collections' | 'clock' | 'logger'>;
 
 interface Options extends PublishOptions {
-  /** Renews the transactions of this process, and switches to the current version. */
+  /** Renews this process's transactions, and switches to the current version. */
   poll(): void;
 }
 
-/** The lock of a publisher expires after this time without a renewal. */
+/** The time without a renewal after which a publisher's lock expires, in milliseconds. */
 const STALE_MS = 60_000;
 
 const assertNotAborted = (signal: AbortSignal | undefined): void => {
@@ -48,7 +48,7 @@ const takenBy = ({ version, publishedAt }: StoredVersion): StorageError =>
     `Version ${version} has been published already, on ${publishedAt.toISOString()}: other content needs a new version.`,
   );
 
-/** The reasons why a stored version cannot be served as it was published. Empty if it can. */
+/** Returns the reasons why a stored version cannot be served as it was published. The list is empty if it can. */
 const errorsOf = async (
   connection: WriteConnection,
   stored: StoredVersion,
@@ -62,7 +62,7 @@ const errorsOf = async (
   return errors;
 };
 
-/** Deletes what interrupted publications and deleted versions have left. To be called under the lock. */
+/** Deletes rows that interrupted publications and deleted versions have left. Must be called while holding the lock. */
 const sweep = async (connection: WriteConnection): Promise<void> => {
   await connection.transaction(() => connection.run('DELETE FROM version WHERE published_at IS NULL'));
   await dropUnlisted(connection);
@@ -150,7 +150,7 @@ const publishLocked = async (
   if (same && !isSame) throw takenBy(same);
   await confirm();
   assertNotAborted(options.signal);
-  // So far a power failure may lose the last transactions. This one is on the disk before it counts.
+  // Until here, a power failure may lose the last transactions. The commit must be on the disk before it takes effect.
   await connection.exec('PRAGMA synchronous = FULL');
   await commit(connection, { id, version, collections }, { dataset, damaged: same, clock: context.clock });
   if (same) options.onRepair?.(`version ${version}: ${errors.join('; ')}`);
@@ -177,11 +177,12 @@ const inFolder = async (path: string): Promise<void> => {
 };
 
 /**
- * Publishes a dataset. A stored version of this name is replaced if it is damaged or was published for another
- * configuration, and the rows are the same.
+ * Publishes a dataset. A stored version with the same name is replaced if it has the same rows but is damaged or was
+ * published for another configuration.
  *
- * Rejects with `conflict` if another publication is running or the version exists, or with `invalid_dataset`, `aborted`
- * or `unavailable`. The rows written so far are then removed, here or by the next publication.
+ * Rejects with `conflict` if another publication is running or the version already exists, or with `invalid_dataset`,
+ * `aborted` or `unavailable`. After a rejection, the rows written so far are removed at once or by the next
+ * publication.
  */
 export const publish = async (
   path: string,
@@ -204,7 +205,7 @@ export const publish = async (
             throw error;
           });
           options.poll();
-          // It is published now. If the log cannot be emptied, the next publication does it.
+          // The dataset is published at this point. If the log cannot be emptied, the next publication empties it.
           await connection.emptyLog(options.poll).catch(() => undefined);
         } finally {
           connection.close();

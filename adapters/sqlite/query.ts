@@ -1,8 +1,8 @@
-/** SQL for queries. Each is answered from one index, in its order. */
+/** Builds the SQL for queries. Each query reads from one index, in the order of that index. */
 import { compareScalars, type Document, type Query, type Scalar } from 'metro-forecast-api/adapter';
 import type { StoredCollection } from './catalog.js';
 
-/** A condition with its values, for `WHERE`. */
+/** A `WHERE` condition and the values of its parameters. */
 interface Condition {
   readonly sql: string;
   readonly values: readonly Scalar[];
@@ -17,22 +17,22 @@ type Table = Pick<StoredCollection, 'table' | 'fields' | 'orders'>;
 
 const columnOf = ({ fields }: Table, field: string): string => `c${fields.indexOf(field)}`;
 
-/** The table with the index of an order. The planner must not choose another one. */
+/** Returns the table with the index for an order, so that the query planner cannot choose another index. */
 const indexed = (table: Table, order: readonly string[]): string => {
   const name = order.join();
   return `${table.table} INDEXED BY ${table.table}_${table.orders.findIndex((each) => each.join() === name)}`;
 };
 
-/** The fields of the order that `equal` does not name. */
+/** Returns the fields of the order that `equal` does not name. */
 const freeFields = ({ order, equal = {} }: Query): readonly string[] => order.slice(Object.keys(equal).length);
 
-/** Whether the range bounds a field that the index does not sort by first, so that a query skips entries. */
+/** Whether the range bounds a field that is not the first free one in the index, so that a query must skip entries. */
 export const skipsEntries = (query: Query): boolean =>
   query.range !== undefined && query.range.field !== freeFields(query)[0];
 
 /**
- * Leaves out the bound or the position that the other one implies. SQLite starts at only one of two lower bounds, and
- * would read everything between the two.
+ * A range bound and a position may both set a start. This leaves out the one that the other implies, because SQLite
+ * starts at only one of two lower bounds and would read everything between them.
  */
 const withoutImplied = (query: Query): Query => {
   const { range, after, ...rest } = query;
@@ -49,7 +49,7 @@ const withoutImplied = (query: Query): Query => {
 const tuple = (columns: readonly string[]): string => `(${columns.join()})`;
 const places = (count: number): string => `(${Array(count).fill('?').join()})`;
 
-/** The position of a document in an order: values of the fields that `equal` does not name. */
+/** Returns the position of a document in an order: its values of the fields that `equal` does not name. */
 export const positionOf = (query: Query, document: Document): readonly Scalar[] =>
   freeFields(query).map((field) => document[field] as Scalar);
 
@@ -74,17 +74,20 @@ const conditionsOf = (table: Table, given: Query, upTo?: readonly Scalar[]): Con
 const sortOf = (table: Table, { order, descending }: Query): string =>
   order.map((field) => columnOf(table, field) + (descending ? ' DESC' : '')).join();
 
-/** The JSON of the first `limit` rows that match, one per line. @param upTo the position of the last row that may be returned */
+/**
+ * Selects the JSON of the first `limit` matching rows, one per line.
+ * @param upTo the position of the last row that may be returned
+ */
 export const selectRows = (table: Table, query: Query, limit: number, upTo?: readonly Scalar[]): Select => {
   const { sql, values } = conditionsOf(table, query, upTo);
   return {
-    // One value instead of many rows: each value that crosses into JavaScript costs half a microsecond.
+    // Returns one value instead of many rows, since each value that is passed to JavaScript costs half a microsecond.
     sql: `SELECT CAST(group_concat(json, char(10)) AS BLOB) FROM (SELECT json FROM ${indexed(table, query.order)}${sql} ORDER BY ${sortOf(table, query)} LIMIT ?)`,
     values: [...values, limit],
   };
 };
 
-/** The row `count` entries of the index further on, whether or not the range includes it. */
+/** Selects the row that is `count` index entries further on, whether or not the range includes it. */
 export const selectAhead = (table: Table, { range: _, ...query }: Query, count: number): Select => {
   const { sql, values } = conditionsOf(table, query);
   return {
@@ -95,7 +98,7 @@ export const selectAhead = (table: Table, { range: _, ...query }: Query, count: 
 
 const keySelects = new WeakMap<Table, string>();
 
-/** The JSON of the row with a key. */
+/** Selects the JSON of the row with a given key. */
 export const selectKey = (table: Table): string => {
   let sql = keySelects.get(table);
   if (!sql) {

@@ -1,6 +1,6 @@
 /**
- * The versions that this process reads. Each has a connection with an open read transaction, so it stays readable while
- * it is in use, even if another process deletes it.
+ * Manages the versions that this process reads. Each has a connection with an open read transaction, so it stays
+ * readable while it is in use, even if another process deletes it.
  *
  * An open transaction keeps SQLite from reusing its log, so transactions are renewed at every poll.
  */
@@ -27,7 +27,7 @@ export class Readers {
   }
 
   /**
-   * A reader of a version. Undefined if the version was deleted.
+   * Returns a reader of a version, or undefined if the version was deleted.
    * @throws StorageError `invalid_dataset` if the version lacks a declared collection or order
    */
   open(id: number): Reader | undefined {
@@ -65,7 +65,7 @@ export class Readers {
         this.#readers.delete(id);
         connection.close();
       } else if (hasVersion(catalog, id)) connection.pin();
-      // A deleted version is readable in the old transaction only.
+      // A deleted version can only be read in the old transaction, so that transaction is kept.
     }
   }
 

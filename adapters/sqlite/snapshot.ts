@@ -1,4 +1,4 @@
-/** Reads one version. Each read is a few short queries, which run in the event loop. */
+/** Reads one version. Each read consists of a few short queries, which run synchronously. */
 import {
   type Document,
   type JsonRows,
@@ -13,9 +13,9 @@ import type { ReadConnection, Value } from './connection.js';
 import { positionOf, selectAhead, selectKey, selectRows, skipsEntries } from './query.js';
 import type { Reader } from './readers.js';
 
-/** Documents in a batch: reading one takes 0.1 ms as text and 0.3 ms as documents. */
+/** The number of documents in a batch. Reading a batch takes 0.1 ms as text and 0.3 ms as documents. */
 const BATCH = 250;
-/** Index entries that one query searches: about 0.5 ms. */
+/** The number of index entries that one query searches, which takes about 0.5 ms. */
 const WINDOW = 2000;
 const LINE_END = 0x0a;
 const COMMA = 0x2c;
@@ -25,7 +25,10 @@ interface Source {
   readonly table: StoredCollection;
 }
 
-/** The rows of a query. The database has returned them with line ends between, which no JSON text contains. */
+/**
+ * Splits the result of a query into rows. The database separates rows by line ends, which the JSON of a row never
+ * contains.
+ */
 const rowsOf = (text: Value): JsonRows => {
   if (text === null) return { json: Buffer.alloc(0), ends: [] };
   const json = text as unknown as Buffer;
@@ -44,7 +47,9 @@ const asText = (rows: JsonRows): JsonRows => rows;
 const lastOf = ({ json, ends }: JsonRows): Document =>
   JSON.parse(json.toString('utf8', ends.length > 1 ? ends.at(-2)! + 1 : 0));
 
-/** Declared here and not in each snapshot, so that V8 compiles it once. */
+/**
+ * Yields the batches of a query. The function is declared once and not in each snapshot, so that V8 compiles it once.
+ */
 async function* batchesOf<Batch>(
   source: () => Source,
   query: Query,
@@ -68,7 +73,7 @@ async function* batchesOf<Batch>(
   }
 }
 
-/** The position of the index entry `WINDOW` entries further on. Undefined if fewer are left. */
+/** Returns the position of the index entry that is `WINDOW` entries further on, or undefined if fewer are left. */
 const aheadOf = (connection: ReadConnection, table: StoredCollection, query: Query): readonly Scalar[] | undefined => {
   const { sql, values } = selectAhead(table, query, WINDOW);
   const found = connection.row(sql, values);

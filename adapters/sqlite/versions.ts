@@ -1,4 +1,4 @@
-/** Lists, activates and prunes versions, and reads earlier ones. */
+/** Lists, activates and prunes versions, and reads earlier versions. */
 import { audit, type Clock, momentAfter, type Snapshot, StorageError, type Versions } from 'metro-forecast-api/adapter';
 import { appendEntry } from './audit.js';
 import { addMove, currentName, dropUnlisted, type Move, readCatalog, type StoredVersion } from './catalog.js';
@@ -8,7 +8,9 @@ const { dataAuditEntry } = audit;
 
 export interface VersionsContext {
   readonly clock: Clock;
-  /** Runs `work` with a connection for writing if the database exists, closes it, and then polls the catalog. */
+  /**
+   * If the database exists, runs `work` with a connection for writing, closes the connection, and polls the catalog.
+   */
   write<T>(work: (connection: WriteConnection) => Promise<T>): Promise<T | undefined>;
   /** The published versions, newest first. */
   list(): readonly StoredVersion[];
