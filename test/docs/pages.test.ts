@@ -61,7 +61,7 @@ describe('the documentation', () => {
   it('each page says who it is for', () => {
     for (const page of docs.filter((name) => name !== 'docs/README.md')) {
       const [paragraph] = /^(?!#|<!--|\n).+/m.exec(read(page)) ?? [''];
-      expect(paragraph, page).to.match(/^For /);
+      expect(paragraph, page).to.match(/^(For|This (page|guide|tutorial) is for) /);
     }
   });
 
