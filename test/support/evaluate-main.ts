@@ -18,14 +18,17 @@ import { startTestApp } from './test-app.js';
 const DOCUMENT = join(packageRoot, 'docs/explanation/methodology.md');
 const INDEX = /^hpi_at_metro.*\.csv$/;
 
-/** Imports files and forecasts them at the time of the release of the newest quarter. */
+/**
+ * Imports files and forecasts them. The dataset has the time of the release of the newest quarter. The clock is the real
+ * one, since the basis of the newest run depends on it.
+ */
 const forecastFiles = async (sources: readonly string[], to: string): Promise<void> => {
   await importInto({ sources, to });
   const { manifest } = await openDirectory(to);
   const { latest_period } = manifest.sources.find(({ id }) => id === 'metro_hpi') ?? {};
-  const time = new Date(`${indexReleaseOf(quarterOf(latest_period as string))}T14:00:00Z`);
+  const created = new Date(`${indexReleaseOf(quarterOf(latest_period as string))}T14:00:00Z`);
   const input = { options: defaultForecastOptions, rules: defaultRules, span: defaultSpan };
-  await forecastDirectory(to, { ...input, time });
+  await forecastDirectory(to, { ...input, created });
 };
 
 /** The figures of the methodology by name, as a service of the dataset shows them. */
