@@ -10,7 +10,7 @@ interface CommandModule {
   register(program: Command): void;
 }
 
-/** Each command with its summary, so that the help of the program loads none. Only the command that is run is loaded. */
+/** The commands with their summaries. Only the command that runs is loaded; the help of the program loads none. */
 const COMMANDS = {
   start: [
     'serve the API of the configuration until SIGTERM or SIGINT',

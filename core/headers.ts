@@ -40,5 +40,5 @@ const NAMES: ReadonlySet<string> = new Set(Object.keys(responseHeaders).map((nam
 const OTHERS =
   /^(access-control-.*|connection|content-.*|cross-origin-.*|date|keep-alive|ratelimit.*|referrer-policy|set-cookie|trailer|transfer-encoding|upgrade|x-content-type-options)$/i;
 
-/** Whether handlers of routes cannot set a header. */
+/** Whether the framework sets a header, so that routes cannot. */
 export const isFrameworkHeader = (name: string): boolean => NAMES.has(name.toLowerCase()) || OTHERS.test(name);

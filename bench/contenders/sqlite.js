@@ -1,5 +1,6 @@
 /**
- * SQLite behind Fastify, as an engineer writes it for one table: prepared statements, a memory-mapped file, hashed bearer
+ * SQLite with Fastify, as an engineer would write it for one table: prepared statements, a memory-mapped file, hashed
+ * bearer
  * keys, limits in memory, schema checks, ETags and streamed exports. It has no request log, metrics or versions.
  */
 import { createHash } from 'node:crypto';

@@ -1,4 +1,7 @@
-/** `metro-forecast import-table`: imports a file as a collection of a dataset directory, with a declaration of its columns. */
+/**
+ * `metro-forecast import-table`: imports a file as a collection of a dataset directory, with a declaration of its
+ * columns.
+ */
 import { createWriteStream } from 'node:fs';
 import { copyFile, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -24,11 +27,11 @@ import { type TableCommandOptions as Options, withTableOptions } from '../table-
 
 const isUrl = (source: string): boolean => /^https?:\/\//i.test(source);
 
-/** The name of a file or URL: `permits.csv.gz`. */
+/** The file name of a path or URL, such as `permits.csv.gz`. */
 const fileName = (source: string): string =>
   basename(isUrl(source) ? decodeURIComponent(new URL(source).pathname) : source);
 
-/** Runs a task with a local file: the source, or what its URL returns. */
+/** Runs a task with a local file: the source, or a download of its URL. */
 const withFile = async <T>(source: string, task: (path: string) => Promise<T>): Promise<T> => {
   if (!isUrl(source)) return task(source);
   if (!URL.canParse(source)) throw new OperatorError(`${source} is not a valid URL.`);
@@ -63,7 +66,9 @@ const read = async (path: string, source: string, collection: string, options: O
 /** Plugins of a service that `init` and the tutorial configure. */
 const SERVED_WITH = ['table-pages', 'status', 'docs'];
 
-/** Loads a service with all tables of the directory. @throws OperatorError as its start would */
+/**
+ * Loads a service with all tables of the directory. @throws OperatorError with the errors that the start would report
+ */
 const assertServable = async (collection: Collection, directory: string): Promise<void> => {
   const folder = await mkdtemp(join(tmpdir(), 'metro-forecast-'));
   try {
@@ -165,7 +170,7 @@ export const register = (program: Command): void => {
     .command('import-table')
     .alias('import-csv')
     .description('import a table into a dataset directory, for the plugin "tables"')
-    .argument('<file>', 'a file or http(s) URL: CSV and the like, JSON, NDJSON, Parquet, or an Excel workbook');
+    .argument('<file>', 'a file or http(s) URL: CSV or similar text, JSON, NDJSON, Parquet, or an Excel workbook');
   withTableOptions(command)
     .addHelpText(
       'after',

@@ -61,7 +61,7 @@ const quoted = (path: string): string => `'${path.replaceAll("'", "'\\''")}'`;
 
 /**
  * @param isSecret whether other users must not read it
- * @returns sentences with the command that helps; none for a missing file, and on Windows
+ * @returns one sentence per problem, with the command that fixes it; empty for a missing file and on Windows
  */
 export const loosePermissions = async (path: string, isSecret: boolean): Promise<readonly string[]> => {
   if (process.platform === 'win32') return [];

@@ -12,7 +12,7 @@ import { chain, endOf, type Placed, verifyChain } from './chain.js';
 
 /** Size limit of an audit: about a million entries. */
 const MAX_BYTES = 384 * 2 ** 20;
-/** Bytes at the end of an audit that usually have the newest entry. */
+/** Bytes at the end of an audit, usually enough for the newest entry. */
 const TAIL_BYTES = 16 * 1024;
 const NEWLINE = 0x0a;
 /** For appending and reading, as `a+`. */
@@ -111,7 +111,7 @@ export class AuditFile<E extends AuditEntry> {
     return { placed, unreadable };
   }
 
-  /** The newest entries: at least one with a hash, if there is one. */
+  /** The newest entries, including at least one with a hash if the audit has one. */
   async #newest(): Promise<readonly E[]> {
     const size = await this.size();
     for (let bytes = TAIL_BYTES; ; bytes *= 16) {
@@ -127,14 +127,14 @@ export class AuditFile<E extends AuditEntry> {
   }
 
   /**
-   * The entries from a position in the file, oldest first, read one after the other.
-   * @param start the size of the audit at an earlier time, or any position: the rest of its line is left out
+   * Yields the entries from a position in the file, oldest first.
+   * @param start an earlier size of the audit, or any position; the rest of its line is skipped
    */
   async *entries(start = 0): AsyncGenerator<E> {
     for await (const { entry } of this.#lines(start)) if (entry) yield entry;
   }
 
-  /** The lines that are not empty. `entry` is undefined where a line is not an entry. */
+  /** Yields the lines that are not empty. `entry` is undefined if a line is not an entry. */
   async *#lines(start = 0): AsyncGenerator<{ line: number; entry: E | undefined }> {
     let line = 0;
     let rest: Buffer = Buffer.alloc(0);

@@ -102,12 +102,12 @@ const compare = (records: readonly KeyRecord[], entries: readonly KeyAuditEntry[
   return [...found, ...[...keys.keys()].map((key) => ({ action: 'remove' as const, key, changes: {} }))];
 };
 
-/** The audited fields of a record. Each has a bit. */
+/** The audited fields of a record. Each field has a bit. */
 const FIELDS = 'pepper name tier limit_per_minute created_at expires_at revoked_at shares_limit_of'.split(' ');
 /** The bit of the hash, and of any field that is not in FIELDS. */
 const OTHER = 1 << FIELDS.length;
 
-/** Entries that are remembered, since the newest ones may be undone. */
+/** Number of entries to remember, since the newest ones may be undone. */
 const MAX_NEWEST = 100;
 
 type AnyRecord = Readonly<Record<string, unknown>>;

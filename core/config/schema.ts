@@ -178,7 +178,7 @@ export const configSchema = {
       publicUrl: {
         type: 'string',
         description:
-          'Address of the service for clients, if a proxy serves it below a path or on another host: pages, links and the servers of the OpenAPI document use it. Default: the path in the header X-Forwarded-Prefix of a trusted proxy, otherwise no path.',
+          'Public address of the service, if a proxy serves it under a path or on another host. Pages, links and the OpenAPI document use it. Default: the path in the header X-Forwarded-Prefix of a trusted proxy, otherwise no path.',
         pattern: '^https?://[^\\s/?#]+(/[A-Za-z0-9._~-]+)*/?$',
         examples: ['https://example.com/lib'],
       },
@@ -267,7 +267,7 @@ export const configSchema = {
       compression: { type: 'boolean', description: 'Compress responses with br or gzip.', default: true },
       cacheBytes: count('Memory for cached responses in bytes; 0 for no cache.', 0, 2 ** 40, 64 * 1024 * 1024),
       answerMs: milliseconds(
-        'Timeout for all reads of one response; afterwards it is a 503. It must be shorter than the timeout of the proxy. For a list above a megabyte, the longest time without rows.',
+        'Timeout for all reads of one response, which is then a 503. It must be shorter than the timeout of the proxy. For a list larger than 1 MB, the maximum time without rows.',
         4000,
       ),
       responseCheck: {

@@ -18,7 +18,7 @@ interface Reads {
 }
 
 export interface CheckedReader extends SnapshotReader {
-  /** Reads that start from now on are aborted by this signal, and have no timeout. */
+  /** Later reads have no timeout. They are aborted by this signal. */
   readUntil(signal: AbortSignal): void;
 }
 
@@ -105,7 +105,8 @@ export const checkedSnapshot = (
 export type TimedRead = <Result>(work: (reader: CheckedReader) => Promise<Result>) => Promise<Result>;
 
 /**
- * A reader of a snapshot with one timeout for all its reads: `ms` milliseconds from now. Adapters have a timeout for each
+ * A reader of a snapshot with one timeout for all its reads: `ms` milliseconds from now. Adapters have a timeout for
+ * each
  * operation, but the operations of one response add up when a store is slow. Late reads reject with `unavailable`.
  * @param pauses as in `checkedSnapshot`
  */
@@ -230,7 +231,8 @@ const checkAfter = (collection: Collection, free: readonly string[], after: unkn
 };
 
 /**
- * Completes a query for an adapter: `order` defaults to the key, the fields of `equal` follow the order, and empty parts
+ * Completes a query for an adapter: `order` defaults to the key, the fields of `equal` follow the order, and empty
+ * parts
  * are omitted.
  * @throws StorageError `invalid_query` for a query that the collection does not declare
  */

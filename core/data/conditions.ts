@@ -16,13 +16,13 @@ export type Operator = 'eq' | 'not' | 'in' | 'gt' | 'gte' | 'lt' | 'lte' | 'null
 export interface Condition {
   readonly field: string;
   readonly operator: Operator;
-  /** Of the type of the field; a list for `in`, a boolean for `null`. */
+  /** Has the type of the field, except a list for `in` and a boolean for `null`. */
   readonly value: ParameterValue;
 }
 
 const TYPES: ReadonlySet<unknown> = new Set(['string', 'integer', 'number', 'boolean']);
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
-/** A collection with more columns has filters for the columns of its orders only. */
+/** A collection with more columns has filters only for the columns of its orders. */
 const MOST_COLUMNS = 200;
 
 /** The schema of the values of a column other than null. Undefined for columns of several types, lists and objects. */
@@ -80,7 +80,7 @@ export const conditionsOf = (input: Readonly<Record<string, unknown>>): readonly
     return filter ? [{ ...filter, value } as Condition] : [];
   });
 
-/** Tests a value, or null for none. */
+/** Returns a function that tests a value. A missing value is null. */
 const testOf = ({ operator, value }: Condition): ((found: unknown) => boolean) => {
   const compared = (isFit: (order: number) => boolean) => (found: unknown) =>
     found !== null && isFit(compareScalars(found as Scalar, value as Scalar));
@@ -95,13 +95,13 @@ const testOf = ({ operator, value }: Condition): ((found: unknown) => boolean) =
   return (found) => values.has(found);
 };
 
-/** Returns a function that tests whether documents fulfil all conditions. */
+/** Returns a function that tests whether a document meets all conditions. */
 export const matcherOf = (conditions: readonly Condition[]): ((document: Document) => boolean) => {
   const tests = conditions.map((condition) => ({ field: condition.field, test: testOf(condition) }));
   return (document) => tests.every(({ field, test }) => test(document[field] ?? null));
 };
 
-/** How to read the documents that fulfil conditions. */
+/** How to read the documents that meet the conditions. */
 export interface ReadPlan {
   readonly order: readonly string[];
   /** Values of the first fields of the order. */
@@ -109,7 +109,7 @@ export interface ReadPlan {
   /** Values of the next field, ascending and without duplicates. Each one is a query. */
   readonly values?: readonly Scalar[];
   readonly range?: NonNullable<Query['range']>;
-  /** Conditions that the queries do not express. */
+  /** Conditions that the queries do not cover. */
   readonly rest: readonly Condition[];
 }
 
@@ -126,7 +126,7 @@ const rangeOf = (field: string, limits: readonly Condition[]): NonNullable<Query
   return { field, ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
 };
 
-/** The plan in one order, and how far the order narrows the read: the higher, the better. */
+/** The plan for one order, and a score for how far the order narrows the read. */
 const planIn = (order: readonly string[], where: readonly Condition[]): { plan: ReadPlan; rank: number } => {
   const of = (field: string | undefined, ...operators: readonly Operator[]) =>
     where.filter((condition) => condition.field === field && operators.includes(condition.operator));

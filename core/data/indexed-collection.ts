@@ -49,7 +49,6 @@ export class IndexedCollection {
   #columns: ReadonlyMap<string, ValueColumn>;
   /** Positions of the documents in each order. Key order needs none. */
   readonly #positions = new Map<string, Uint32Array>();
-  /** By the names of the fields. */
   readonly #fields = new Map<string, JsonFields>();
 
   constructor({ key, orders = [] }: Collection) {
@@ -142,7 +141,7 @@ export class IndexedCollection {
     }
   }
 
-  /** Where the documents of a query are. `filter` is left to be checked for each of them, and then the limit. */
+  /** Selects the positions of a query. If there is a `filter`, the caller applies it, and then the limit. */
   #select({ order, equal = {}, range, descending = false, after, limit = Number.POSITIVE_INFINITY }: Query): Selection {
     const positions = order.join() === this.#key.join() ? undefined : this.#positions.get(order.join());
     const fixed = order.slice(0, Object.keys(equal).length);

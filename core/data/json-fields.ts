@@ -59,7 +59,7 @@ interface Member {
 }
 
 /**
- * Finds the values of some fields in one document after the other. Members usually have the same order in all documents,
+ * Finds the values of some fields in a sequence of documents. Members usually have the same order in all documents,
  * so the names of the last document are tried first.
  */
 export class JsonFields {
@@ -76,7 +76,7 @@ export class JsonFields {
     this.ends = fields.map(() => 0);
   }
 
-  /** @param start where an object starts that is valid JSON */
+  /** @param start start of an object, which must be valid JSON */
   find(json: Buffer, start: number): void {
     let left = this.#fields.length;
     let at = skipSpace(json, skipSpace(json, start) + 1);

@@ -2,12 +2,14 @@
 import type { Document } from '../contracts/dataset.js';
 import type { JsonRows } from '../contracts/storage.js';
 
-/** The property under which a list has its text. */
+/** The property that contains the text of a list. */
 const TEXT = Symbol('text');
 
 const isIndex = (property: string | symbol): boolean => typeof property === 'string' && /^\d/.test(property);
 
-/** Parses the text at the first access to a row. From then on the text is not used, since rows may have been changed. */
+/**
+ * Parses the text at the first access to a row. From then on the text is not used, since rows may have been changed.
+ */
 class ParsedWhenRead implements ProxyHandler<Document[]> {
   #text: readonly JsonRows[] | undefined;
 
@@ -19,7 +21,7 @@ class ParsedWhenRead implements ProxyHandler<Document[]> {
     if (property === TEXT) return this.#text;
     if (property === 'length' && this.#text) return countOf(this.#text);
     if (isIndex(property)) return Reflect.get(this.read(rows), property);
-    // `await` gets `then`, and core looks for an async iterator: neither reads a row.
+    // `await` reads `then`, and core looks for an async iterator. Neither needs a row.
     const value: unknown = Reflect.get(rows, property);
     // A method of the parsed array does not go through this handler for each row.
     return typeof value === 'function' && property !== 'constructor' ? value.bind(this.read(rows)) : value;
@@ -56,15 +58,15 @@ for (const trap of TRAPS) {
 
 const countOf = (text: readonly JsonRows[]): number => text.reduce((count, { ends }) => count + ends.length, 0);
 
-/** A list of the documents. It is parsed when code reads it. */
+/** A list of the documents, which is parsed at the first access to a row. */
 export const lazyRows = (...text: readonly JsonRows[]): readonly Document[] =>
   new Proxy<Document[]>([], new ParsedWhenRead(text));
 
-/** The text of a list that no code has read. Undefined for any other list. */
+/** The text of a list that has not been parsed. Undefined for any other list. */
 export const textOf = (rows: readonly object[]): readonly JsonRows[] | undefined =>
   (rows as { readonly [TEXT]?: readonly JsonRows[] })[TEXT];
 
-/** All rows of the lists, still as text if no code has read any of them. */
+/** All rows of the lists, still as text if none has been parsed. */
 export const joinRows = <T extends object>(lists: readonly (readonly T[])[]): T[] => {
   const texts = lists.map(textOf);
   return texts.every((text) => text !== undefined)
@@ -79,10 +81,10 @@ export function* inBatches<T extends object>(rows: readonly T[], size: number): 
   else for (let start = 0; start < rows.length; start += size) yield rows.slice(start, start + size);
 }
 
-/** Lists above this number of rows are parsed batch by batch: all at once would block the process for too long. */
+/** Longer lists are parsed batch by batch. Parsing one at once would block the process for too long. */
 const MOST_LAZY = 1000;
 
-/** All rows of the batches, still as text if they are few and no code has read any of them. */
+/** All rows of the batches. Up to `MOST_LAZY` rows stay text if none has been parsed. */
 export const collectRows = async <T extends object>(batches: AsyncIterable<readonly T[]>): Promise<T[]> => {
   const lists: (readonly T[])[] = [];
   let count = 0;
@@ -95,7 +97,7 @@ export const collectRows = async <T extends object>(batches: AsyncIterable<reado
 
 const startOf = ({ ends }: JsonRows, row: number): number => (row === 0 ? 0 : ends[row - 1]! + 1);
 
-/** The first rows of a list. Parses none. @param count from 1 to the number of rows */
+/** The first rows of a list, without parsing them. @param count from 1 to the number of rows */
 export const firstRows = <T extends object>(rows: readonly T[], count: number): readonly T[] => {
   const text = textOf(rows);
   if (!text) return rows.slice(0, count);

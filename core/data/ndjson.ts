@@ -33,11 +33,12 @@ export interface Rows {
   readonly firstRow: number;
   readonly count: number;
   /**
-   * Undefined where a row could not be read, which is reported. Rows of a file are parsed at the first access, which must
+   * Undefined for a row that could not be read. The error is reported. Rows of a file are parsed at the first access,
+   * which must
    * come before the next batch.
    */
   readonly documents: readonly (Document | undefined)[];
-  /** The lines of a file, until the next batch. They may have errors that parsing them reports. */
+  /** The lines of a file, until the next batch. Their errors are reported when they are parsed. */
   readonly text?: JsonRows;
 }
 

@@ -75,7 +75,7 @@ export class PackedDocuments {
 
   /** The text of the documents at these positions, in the given order. */
   json(positions: Iterable<number>): JsonRows {
-    // Documents that follow each other in a page are one part.
+    // Adjacent documents of a page are one part.
     const parts: { readonly page: Page; readonly from: number; to: number }[] = [];
     const ends: number[] = [];
     let size = 0;

@@ -59,7 +59,6 @@ const shown = (document: Document, key: readonly string[]): string => {
 
 type OnError = (row: number, field: string | null, rule: string) => void;
 
-/** Checks rows one after the other. */
 interface Check {
   add(document: Document, row: number): void;
   /** Call it after the rows of all collections have been added. */
@@ -69,7 +68,7 @@ interface Check {
 export interface RowCheck extends Check {
   /** Adds rows without parsing them. Returns false if one may have an error, so that the rows must be added parsed. */
   addText(rows: JsonRows): boolean;
-  /** Whether all rows fit the schema. False: they may fit or not. */
+  /** Returns true if all rows match the schema, and false if this is not certain. */
   matches(rows: JsonRows): boolean;
 }
 

@@ -1,9 +1,9 @@
 /** Sorts the documents of a collection by the fields of an order, without moving them. */
 import { hasMore, KEY_BYTES, type ValueColumn } from './value-column.js';
 
-/** Positions that a step moves: less than a millisecond of work. */
+/** Positions moved in one step, which takes less than a millisecond. */
 const STEP = 20_000;
-/** Fewer positions are sorted by comparison. */
+/** Ranges with fewer positions are sorted by comparison. */
 const FEW = 256;
 
 /** Positions whose values are equal in all earlier columns, and in the first `depth` bytes of this one. */
@@ -27,7 +27,6 @@ export const fieldsToSortBy = (order: readonly string[], key: readonly string[])
   return order;
 };
 
-/** Positions and their keys. */
 class Keyed {
   readonly keys: Float64Array;
   readonly positions: Uint32Array;
@@ -43,7 +42,7 @@ class Keyed {
   }
 }
 
-/** Sorts the documents of a collection by one order after the other. */
+/** Sorts the documents of a collection by each of its orders. */
 export class PositionSorter {
   readonly #length: number;
   #columns: readonly ValueColumn[] = [];

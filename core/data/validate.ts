@@ -14,7 +14,7 @@ interface CheckOptions {
   readonly onProgress?: (progress: { collection: string; rows: number; total: number | undefined }) => void;
   /** Called with each valid batch, in key order. */
   readonly onRows?: (collection: Collection, rows: Rows) => void;
-  /** Whether these rows were checked before, so that it is enough that they are JSON. Default: false. */
+  /** Whether these rows were checked before. Then only their JSON syntax is checked. Default: false. */
   readonly checked?: boolean;
   /** Awaited after each batch, so that other work can run. */
   readonly pause?: () => Promise<unknown>;
@@ -114,7 +114,7 @@ export class DatasetCheck {
     this.#checks = new Map(this.order.map((collection) => [collection.name, check(collection)]));
   }
 
-  /** Checks the next rows of a declared collection. Their reader reports the undefined ones. */
+  /** Checks the next rows of a declared collection. The reader reports undefined rows. */
   add(collection: string, rows: Pick<Rows, 'firstRow' | 'documents' | 'text'>): void {
     const check = this.#checks.get(collection) as RowCheck;
     if (rows.text && check.addText(rows.text)) return;

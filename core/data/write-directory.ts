@@ -59,7 +59,8 @@ const STALE_MS = 60_000;
  * Other collections of the directory are kept. Files of the previous version stay, because readers may have just opened
  * it; older files are removed. If anything fails, the written files are removed and nothing else changes.
  * @param path created if it does not exist
- * @param manifest or a function that is called when the rows are written, such as one that derives the version from them
+ * @param manifest or a function that is called when the rows are written, such as one that derives the version from
+ * them
  * @throws OperatorError if a file or the directory cannot be written
  * @throws StorageError `conflict` if another process is writing, or if this version exists with other content;
  *   `invalid_dataset` if the manifest or a number cannot be written, or if the old manifest cannot be read or repaired;
@@ -220,7 +221,7 @@ const removeUnused = async (path: string, manifests: readonly DirectoryManifest[
   }
 };
 
-/** Rows as NDJSON: lines of JSON without spaces, each with its end. */
+/** Rows as NDJSON: lines of JSON without spaces, each with its line end. */
 export interface NdjsonBatch {
   readonly text: string;
   readonly rows: number;

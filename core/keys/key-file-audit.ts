@@ -1,4 +1,4 @@
-/** The audit of a key file, in the file next to it. */
+/** The audit of a key file, which is stored next to it. */
 import { AuditFile } from '../audit/audit-file.js';
 import { endOf, madeOnly } from '../audit/chain.js';
 import {

@@ -90,12 +90,12 @@ export const assertUnique = (path: string, keys: readonly KeyRecord[]): readonly
   return repeated.length > 0 ? reject(path, repeated) : keys;
 };
 
-/** What comes before and after the keys in a file of a command. Each key has a line, for people and version control. */
+/** The text before and after the keys of a file that a command writes. Each key is one line, for version control. */
 export const KEYS_START = '{\n  "format": 1,\n  "keys": [';
 export const KEYS_END = '\n  ]\n}\n';
 export const KEY_INDENT = '    ';
 
-/** Keys that are formatted at once. */
+/** Number of keys to format at once. */
 const BATCH = 1000;
 
 /** The content of a key file, in pieces. */
@@ -118,7 +118,8 @@ export const siblingPath = async (path: string, extension: string): Promise<stri
 export const KEY_FILE_MODE = 0o600;
 
 /**
- * The last use of keys has its own file, which is written every few minutes. Writing the key file instead would conflict
+ * The last use of keys has its own file, which is written every few minutes. Writing the key file instead would
+ * conflict
  * with edits and make every process read all keys again.
  */
 const usedPath = (keyFile: string): Promise<string> => siblingPath(keyFile, 'used.json');

@@ -7,9 +7,9 @@ const END = Buffer.from(KEYS_END);
 const NEWLINE = 0x0a;
 const COMMA = 0x2c;
 
-/** Bytes that a change may have. A larger change is read like a new file. */
+/** Maximum size of a change in bytes. After a larger change, the whole file is read. */
 const MAX_CHANGE = 256 * 1024;
-/** Bytes that are compared at once. */
+/** Bytes to compare at once. */
 const BLOCK = 64 * 1024;
 
 /** The keys in the lines between two positions. Undefined if they do not have this form, or are not valid. */

@@ -49,7 +49,7 @@ export class CallerState extends SyncedCaller {
   remaining = 0;
   /** When another permit is free at the latest. Monotonic milliseconds, as all times here. */
   resetAt = 0;
-  /** Until then requests are rejected without a call. */
+  /** Requests before this time are rejected without a call. */
   rejectUntil = 0;
 
   constructor(
@@ -127,6 +127,9 @@ export const partitionOf = (caller: string, partitions: number): number => {
 /** The hashes of a partition: keys, recent addresses, and earlier addresses. */
 export const hashesOf = (key: string): readonly string[] => [key, `${key}:addresses`, `${key}:addresses-before`];
 
-/** The hashes that a call needs. A cluster rejects calls with several keys while it moves them, so most calls have one. */
+/**
+ * The hashes that a call needs. A cluster rejects calls with several keys while it moves them, so most calls have
+ * one.
+ */
 export const hashesFor = (key: string, callers: readonly { readonly caller: string }[]): readonly string[] =>
   callers.some(({ caller }) => isAddress(caller)) ? hashesOf(key) : [key];

@@ -1,5 +1,6 @@
 /**
- * Turns the grants of Redis into decisions, and stores what a reply says about a caller's next requests. An active caller
+ * Turns the grants of Redis into decisions, and stores what a reply says about a caller's next requests. An active
+ * caller
  * gets permits before it needs them, so that most of its requests need no call.
  */
 import type { Decision } from '../contracts/limiter.js';
@@ -45,7 +46,7 @@ export class Decisions {
     return quotaStates(quotas, { day: day - unused, month: month - unused }, time);
   }
 
-  /** Allows a request by a prefetched permit. Undefined if there is none; expired permits are returned. */
+  /** Allows a request with a prefetched permit. Undefined if there is none; expired permits are returned. */
   allowPrefetched(caller: CallerState, now: number): Decision | undefined {
     const { prefetched } = caller;
     if (!prefetched) return undefined;
@@ -141,7 +142,7 @@ export const withQuotas = (decision: Decision, quotas: Decision['quotas']): Deci
 const PREFETCHED_BUCKETS = 3 / 2;
 /** A single permit is seldom used before it expires, and returning it costs more than it saves. */
 const FEWEST = 2;
-/** At most this part of the remaining permits is prefetched. Other replicas may miss as many until they are returned. */
+/** Maximum fraction of the remaining permits to prefetch. Other replicas cannot use them until they are returned. */
 const MOST_OF_REMAINING = 1 / 64;
 
 /** Whether callers with this limit prefetch. Then other replicas may return permits at any time. */

@@ -1,6 +1,6 @@
 /**
- * The log on standard error: one JSON object per line, or text for people. Writing never blocks the event loop, even if
- * the reader of the log is slow or has ended.
+ * The log on standard error: one JSON object per line, or text for people. Writing never blocks the event loop, even
+ * if the reader of the log is slow or has exited.
  */
 import cluster from 'node:cluster';
 import { constants, fstatSync, openSync, write, writeSync } from 'node:fs';
@@ -62,7 +62,7 @@ const prettyPrinter = (output: LogOutput) => {
 let millisecond = 0;
 let formatted = '';
 
-/** Many lines have the same time, which is formatted once. */
+/** Cached, because many lines have the same time. */
 const isoTime = (): string => {
   const now = Date.now();
   if (now !== millisecond) {

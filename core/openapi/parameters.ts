@@ -32,7 +32,7 @@ const parameter = (place: 'path' | 'query', name: string, { description, schema,
 
 /**
  * A filter as one parameter: an object of operators, or a value.
- * @param same the parameter with the same name, which has the meaning of the value
+ * @param same the parameter with the same name, whose schema applies to a plain value
  */
 const filterParameter = (
   name: string,
@@ -63,7 +63,10 @@ const OPERATORS: Readonly<Record<Operator, string>> = {
   null: 'Whether there is no value.',
 };
 
-/** One of the values of `in`, as text: OpenAPI has no style for lists within `deepObject`. Longer numbers may overflow. */
+/**
+ * One of the values of `in`, as text: OpenAPI has no style for lists within `deepObject`. Longer numbers may
+ * overflow.
+ */
 const LISTED: Readonly<Record<string, string>> = {
   integer: '-?(0|[1-9]\\d{0,14})',
   number: '-?(0|[1-9]\\d{0,99})(\\.\\d+)?([eE][+-]?\\d{1,2})?',

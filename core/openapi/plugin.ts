@@ -9,7 +9,7 @@ interface OpenApi {
   readonly paths: object;
 }
 
-/** Proxies report one path, or a few. */
+/** Number of documents to cache, one per public path. Proxies report only a few paths. */
 const MOST_DOCUMENTS = 10;
 
 /** @param build called at the first request, when all plugins are registered */

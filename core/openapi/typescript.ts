@@ -1,4 +1,6 @@
-/** Generates TypeScript types from an OpenAPI document of this framework: schemas, and input and output of each path. */
+/**
+ * Generates TypeScript types from an OpenAPI document of this framework: schemas, and input and output of each path.
+ */
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -81,7 +83,7 @@ export const pascalCase = (title: string): string =>
 const parameterMember = ({ name, description, required, schema }: ParameterObject, indent: string): string =>
   member(name, description, required, typeOf(schema, indent), indent);
 
-/** Of each name, the parameter that most paths have, if two or more have the same one. */
+/** For each name, the most common parameter, if at least two paths share it. */
 const sharedParameters = (operations: readonly Operation[]): ReadonlyMap<string, string> => {
   const counts = new Map<string, { readonly name: string; count: number }>();
   for (const parameter of operations.flatMap(({ parameters = [] }) => parameters)) {
@@ -125,7 +127,7 @@ export const typescriptOf = ({ info, paths, components }: TypedDocument): string
     ),
     ...(shared.size > 0
       ? [
-          '/** Parameters that several paths have. */',
+          '/** Parameters shared by several paths. */',
           `interface SharedParameters {\n${[...shared.values()].join('')}}\n`,
         ]
       : []),

@@ -32,7 +32,7 @@ const groupLimits = (root: string): number[] =>
       const groups = withParents(rest.join(':'));
       return places.flatMap(([folder, file]) => groups.map((group) => read(join(root, folder, group, file)).trim()));
     })
-    // A group without a limit has the text "max", or in version 1 a number above any memory.
+    // A group without a limit contains "max", or in version 1 a number larger than any memory.
     .filter((text) => /^\d+$/.test(text))
     .map(Number);
 

@@ -131,7 +131,7 @@ class RouteTool {
     return `The result has ${bytes} bytes, more than the ${maxBytes} that are sent to models. ${advice}`;
   }
 
-  /** The values as text, with the filters. Models send null or an empty text for omitted arguments. */
+  /** The values as text, with the filters. Models send null or an empty string for omitted arguments. */
   #valuesOf(given: Arguments): Map<string, string> {
     const { [FILTERS]: filters, ...others } = given;
     const all = this.#filters && typeof filters === 'object' ? { ...others, ...filters } : given;
@@ -166,7 +166,7 @@ const filtersProperty = (filters: Filters) => {
   return {
     type: 'object' as const,
     description:
-      `Conditions, all of which a row must fulfil: a column with an operator (eq, not, in, gt, gte, lt, lte, null) and ` +
+      `Conditions that a row must meet: a column with an operator (eq, not, in, gt, gte, lt, lte, null) and ` +
       `a value. The columns: ${columns.join(', ')}.`,
     additionalProperties: { type: ['string', 'number', 'boolean'] },
     examples: [{ [`${Object.keys(filters)[0]}[null]`]: false }],
@@ -209,7 +209,8 @@ export const argumentName = (parameter: string): string =>
   parameter.replace(/[^A-Za-z0-9_-]+/g, '_').replace(/^_+|_+$/g, '');
 
 /**
- * Names each id by `derive`. A name that is empty, too long or shared with another id ends in a hash of the id instead,
+ * Names each id with `derive`. A name that is empty, too long or shared with another id ends in a hash of the id
+ * instead,
  * so that names depend on the ids and not on their order.
  * @returns the id of each name
  */

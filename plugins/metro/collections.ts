@@ -163,7 +163,7 @@ export const forecasts = collection({
       // The basis of `risk_score`.
       decline_probability: nullable(rate),
       ...benchmarkPoints,
-      // What each of the run's `inputs` adds to the point, in percentage points.
+      // The contribution of each of the run's `inputs` to the point, in percentage points.
       contributions: { type: 'array', items: { type: 'number' } },
     },
   ),

@@ -56,12 +56,12 @@ export const benchmarkPoints = {
   benchmark: { ...nullable(percent), description: 'Point of persistence: the last 12-month change, in percent.' },
   ar1_nation: {
     ...nullable(percent),
-    description: "Point of a first-order autoregression on the market's growth and the nation's, in percent.",
+    description: 'Point of a first-order autoregression on market and national growth, in percent.',
   },
   shrunk_mean: {
     ...nullable(percent),
     description:
-      "0.5 of the market's last 12-month growth, 0.3 of the nation's and 0.2 of the mean of all quarters, in percent.",
+      "0.5 times the market's last 12-month growth, plus 0.3 times national growth and 0.2 times the mean of all quarters, in percent.",
   },
 } as const;
 
@@ -79,7 +79,7 @@ export const runOrigin = {
   published_at: { ...dateTime, description: 'Time of the first publication.' },
 } as const;
 
-/** The rules of signals and grades that a run was made with: see `plugins/metro/forecast/rules.ts`. */
+/** The rules for signals and grades of a run: see `plugins/metro/forecast/rules.ts`. */
 export const runRules = record({
   expand_point: { ...percent, description: 'Lowest `point` of the signal `expand`, in percent.' },
   expand_lower: { ...percent, description: '`lower_80` must be above this for `expand`, in percent.' },

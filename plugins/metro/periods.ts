@@ -38,7 +38,7 @@ export const quarterStart = (index: number): string => {
 export const quarterOf = (day: string): number =>
   quarterIndex(Number(day.slice(0, 4)), Math.floor((Number(day.slice(5, 7)) - 1) / 3) + 1);
 
-/** The number of the month that a day is in, since year 0. */
+/** The month of a day, counted from year 0. */
 export const monthOf = (day: string): number => 12 * Number(day.slice(0, 4)) + Number(day.slice(5, 7)) - 1;
 
 export const addDays = (day: string, days: number): string => toDay((dayNumber(day) + days) * DAY_MS);
@@ -73,7 +73,7 @@ export const lookAhead = (day: string, cadence: Cadence, created: string): strin
     : undefined;
 };
 
-/** Days that an observation of a weekly or biweekly series may be off, for weeks with a holiday. */
+/** Days by which a holiday may shift an observation of a weekly or biweekly series. */
 const SHIFTS: ReadonlyMap<Cadence, number> = new Map([
   ['weekly', 3],
   ['biweekly', 3],

@@ -9,14 +9,14 @@ const SCHEDULES: Readonly<Record<Cadence, { readonly period: number; readonly de
   daily: { period: 6, delay: 1 },
   weekly: { period: 7, delay: 10 },
   biweekly: { period: 14, delay: 10 },
-  // New home sales come last, after 25 days.
+  // New home sales take longest, 25 days.
   monthly: { period: 31, delay: 30 },
   // FHFA takes up to 63 days, and GDP 30.
   quarterly: { period: 92, delay: 63 },
   semiannual: { period: 184, delay: 120 },
   annual: { period: 366, delay: 274 },
   'five-year': { period: 1827, delay: 730 },
-  // Nothing is known about the next value. Ten years without one are certainly late.
+  // The date of the next value is unknown. After ten years it is certainly late.
   irregular: { period: 3653, delay: 0 },
 };
 
@@ -44,6 +44,8 @@ export const indexReleaseOf = (quarter: number): string => {
 export const releaseOf = (day: string, cadence: Cadence): string =>
   addDays(lastDay(day, cadence), SCHEDULES[cadence].delay);
 
-/** The run of a quarter is published if it was computed and served before the index of the next quarter was released. */
+/**
+ * The run of a quarter is published if it was computed and served before the index of the next quarter was released.
+ */
 export const basisOf = (quarter: number, ...times: readonly Date[]): Basis =>
   times.every((time) => time.toISOString() < indexReleaseOf(quarter + 1)) ? 'published' : 'reconstructed';

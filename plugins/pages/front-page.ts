@@ -72,7 +72,7 @@ const htmlOf = ({ title, version, summary }: MountContext['info'], links: readon
 `;
 };
 
-/** Proxies report one public path, or a few. */
+/** Number of public paths to cache. Proxies report only a few. */
 const MOST_PATHS = 10;
 
 const HTML = { mediaType: 'text/html' } as const;

@@ -36,7 +36,9 @@ export interface Page {
   readonly path: string;
   /** The text of links to the page, and its name in the log. */
   readonly summary: string;
-  /** The folder with the page's own files, relative to the plugin's module: `new URL('./browser/', import.meta.url)`. */
+  /**
+   * The folder with the page's own files, relative to the plugin's module: `new URL('./browser/', import.meta.url)`.
+   */
   readonly folder: URL;
   /**
    * The folder's place below the page's address. The shared files are in `pages`: a script in `tables/browser` imports
@@ -56,7 +58,7 @@ export interface Page {
   readonly framedBy?: Readonly<Record<string, readonly string[]>>;
 }
 
-/** Templates that are kept filled in. Proxies report one public path, or a few. */
+/** Number of rendered templates to cache. Proxies report only a few public paths. */
 const MOST_FILLED = 20;
 
 const digestOf = (files: PageFiles): string => {

@@ -66,7 +66,7 @@ interface Table {
   readonly row: JsonSchema;
 }
 
-/** Endpoints that services of tables have. */
+/** Endpoints of services with tables. */
 const RESERVED: readonly string[] = ['health', 'ready', 'status', 'usage'];
 
 /** Why a table cannot have this name. Undefined for other names. Any column can have any name. */
@@ -112,7 +112,7 @@ const listRoute = ({ collection, path, operation, orders, example, row }: Table)
       filters: filterColumns(collection),
       query: {
         sort: {
-          description: 'The order, descending with a "-" in front. Default: an order that fits the filters.',
+          description: 'The order, descending with a leading "-". Default: an order that fits the filters.',
           schema: { type: 'string', enum: names.flatMap((each) => [each, `-${each}`]) },
           example: names.at(-1)!,
         },
@@ -148,7 +148,7 @@ const rowRoute = ({ collection, path, operation, example, row }: Table): Route =
   return dataRoute({
     path: `${path}/${key.map((field) => `{${field}}`).join('/')}`,
     operationId: `get${operation}`,
-    // The path has the name `as_of` if a column of the key is called so.
+    // If a key column is named `as_of`, the path contains that name.
     vintages: !key.includes('as_of'),
     summary: `One row of ${name}`,
     parameters: { path: Object.fromEntries(key.map((field) => [field, parameter(field)])) },

@@ -122,7 +122,7 @@ describe('publishing to MongoDB', () => {
     assert.equal(read, 0);
   });
 
-  it('counts the written rows: lost rows are found before the version is activated', async () => {
+  it('counts the written rows, and does not activate a version with lost rows', async () => {
     const replica = await replicas.open();
     await replica.adapter.publish(datasetOf());
     const spoiled = pausing(anotherDataset(), 'crowd', () =>

@@ -1,4 +1,4 @@
-/** The SQLite adapter with files that it cannot use, full disks and locks. */
+/** Errors of the SQLite adapter: unusable files, full disks and locks. */
 import { execFileSync } from 'node:child_process';
 import { chmod, copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -33,7 +33,7 @@ const errorOf = async (work: Promise<unknown>): Promise<StorageError> => {
 /** The id of a user without special rights. */
 const UNPRIVILEGED = 65_534;
 
-/** Runs a task without the rights of root. */
+/** Runs a task as a user without special rights. */
 const unprivileged = async <T>(context: Mocha.Context, task: () => Promise<T>): Promise<T> => {
   if (process.getuid?.() !== 0) skip(context, 'only root can change to another user');
   process.setegid!(UNPRIVILEGED);
@@ -46,7 +46,7 @@ const unprivileged = async <T>(context: Mocha.Context, task: () => Promise<T>): 
   }
 };
 
-describe('the SQLite adapter and files that it cannot use', () => {
+describe('the SQLite adapter with an unusable file', () => {
   let store: SqliteStore;
   beforeEach(async () => {
     store = await SqliteStore.create();
@@ -136,7 +136,7 @@ describe('the SQLite adapter and files that it cannot use', () => {
     });
   });
 
-  it('says that the file cannot be opened without permission to read it', async function () {
+  it('reports a missing permission to read the file', async function () {
     await (await store.opened()).publish(datasetOf());
     await chmod(store.folder, 0o755);
     await chmod(store.path, 0o600);
@@ -147,7 +147,7 @@ describe('the SQLite adapter and files that it cannot use', () => {
     });
   });
 
-  it('rejects with unavailable on a full disk, keeps the current version, and publishes again with space', async function () {
+  it('rejects with unavailable on a full disk, keeps the current version, and publishes again once there is space', async function () {
     const disk = join(store.folder, 'disk');
     await mkdir(disk);
     try {
@@ -242,7 +242,7 @@ describe('a version in SQLite that does not fit', () => {
     expect((await adapter.audit.verify()).faults).to.deep.equal([]);
   });
 
-  it('is kept out while the previous one is served', async () => {
+  it('is not served, and the previous version stays current', async () => {
     const adapter = await store.opened(withOrder);
     await adapter.publish(datasetOf());
     const other = await store.opened();
@@ -255,7 +255,7 @@ describe('a version in SQLite that does not fit', () => {
     expect(store.problems.at(-1)).to.equal(undefined);
   });
 
-  it('has its edited rows named by the audit, and is repaired by a publication', async () => {
+  it('is reported by the audit if its rows were edited, and repaired by a publication', async () => {
     const adapter = await store.opened();
     await adapter.publish(anotherDataset());
     const other = new Database(store.path);
@@ -276,7 +276,7 @@ describe('an edited audit in SQLite', () => {
       await adapter.publish(datasetOf());
       await adapter.publish(anotherDataset());
       const other = new Database(store.path);
-      other.exec(`UPDATE data_audit SET entry = json_set(entry, '$.by', 'somebody') WHERE n = 1`);
+      other.exec(`UPDATE data_audit SET entry = json_set(entry, '$.by', 'mallory') WHERE n = 1`);
       expect((await adapter.audit.verify()).faults).to.deep.equal(['entry 1 was changed after it was written']);
       other.exec('DELETE FROM data_audit WHERE n = 2');
       other.close();

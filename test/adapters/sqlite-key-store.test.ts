@@ -1,4 +1,4 @@
-/** API keys in SQLite: changes reach every process, next to a dataset in the same file. */
+/** API keys in SQLite, on their own and in the file of a dataset. */
 import { stat, writeFile } from 'node:fs/promises';
 import { expect } from 'chai';
 import Database from 'libsql';
@@ -88,7 +88,7 @@ describe('the key store in SQLite', () => {
     expect(await store.audit()).to.have.length(1);
   });
 
-  it('sees the changes of another process within the interval of its polls', async () => {
+  it('sees the changes of another process at the next poll', async () => {
     const [one, other] = [await opened(), await opened()];
     const record = newRecord();
     await one.insert(record);
@@ -97,7 +97,7 @@ describe('the key store in SQLite', () => {
     await eventually('the first store sees the change', () => one.lookup(record.hash)?.revoked_at != null, 5000);
   });
 
-  it('applies changes that were made in SQL, and the audit names them', async () => {
+  it('applies changes made in SQL, and reports them in the audit', async () => {
     const store = await opened();
     const [kept, deleted] = [newRecord(), newRecord()];
     await store.insert(deleted);
@@ -113,7 +113,7 @@ describe('the key store in SQLite', () => {
     ]);
   });
 
-  it('loses no change when several stores make many at the same time, in one chain of audit entries', async () => {
+  it('loses no change, and keeps one chain of audit entries, when several stores write at the same time', async () => {
     const [one, other] = [await opened(), await opened()];
     const records = Array.from({ length: 30 }, () => newRecord());
     await Promise.all(records.map((record, i) => (i % 2 ? one : other).insert(record)));

@@ -96,7 +96,7 @@ describe('several processes over one SQLite file', function () {
       for (const { child } of readers) child.kill('SIGKILL');
     }
     expect(tablesIn()).to.have.length(5);
-    // The space of deleted versions is used again.
+    // The space of deleted versions is reused.
     expect((await stat(store.path)).size).to.be.below(5 * 8_000_000);
   });
 

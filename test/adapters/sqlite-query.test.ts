@@ -1,4 +1,4 @@
-/** The SQL of queries in SQLite: one index search each, without sorting, from the position on. */
+/** The SQL of queries. Each query searches one index and does not sort. */
 import { expect } from 'chai';
 import Database from 'libsql';
 import { positionOf, selectAhead, selectKey, selectRows, skipsEntries } from '../../adapters/sqlite/query.js';
@@ -55,7 +55,7 @@ describe('a query in SQLite', () => {
     expect(planOf(selectKey(table))).to.equal('SEARCH rows_1_0 USING INDEX rows_1_0_0 (c0=?)');
   });
 
-  it('starts at the later one of a position and a bound, so that a deep page reads nothing before it', () => {
+  it('starts at a position or a bound, whichever is later, so that a deep page reads no earlier rows', () => {
     const query = { order: ['price', 'id'], range: { field: 'price', from: 1, to: 9 } };
     const valuesOf = (more: object) => selectRows(table, { ...query, ...more }, 10).values;
     expect(valuesOf({ after: [5, 'x'] })).to.deep.equal([9, 5, 'x', 10]);
@@ -63,7 +63,7 @@ describe('a query in SQLite', () => {
     expect(valuesOf({ after: [0, 'x'] })).to.deep.equal([1, 9, 10]);
     expect(valuesOf({ after: [5, 'x'], descending: true })).to.deep.equal([1, 5, 'x', 10]);
     expect(valuesOf({ after: [10, 'x'], descending: true })).to.deep.equal([1, 9, 10]);
-    // Code points decide: the last 16-bit character comes before the first one above it.
+    // Strings are compared by code point: U+FFFF comes before U+10000.
     const words = { order: ['id'], range: { field: 'id', from: '\u{10000}' }, after: ['\uffff'] };
     expect(selectRows(table, words, 10).values).to.deep.equal(['\u{10000}', 10]);
   });

@@ -1,4 +1,4 @@
-/** SQLite adapters over a temporary database, with what they reported. */
+/** SQLite adapters over a temporary database, with the problems that they reported. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

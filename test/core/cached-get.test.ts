@@ -1,4 +1,4 @@
-/** How much of core a cached GET executes: what a reader of one request has to read. */
+/** Counts the files of core that a cached GET executes, which a reader of one request has to read. */
 import { Agent } from 'node:http';
 import { Session } from 'node:inspector/promises';
 import { sep } from 'node:path';
@@ -34,7 +34,7 @@ const filesOf = async (work: () => Promise<unknown>, pauseMs: number): Promise<s
       await delay(pauseMs);
       await calledFiles(session);
       await work();
-      await delay(10); // for what runs after the response, such as the log
+      await delay(10); // for work after the response, such as the log
       const called = await calledFiles(session);
       files = files?.filter((file) => called.includes(file)) ?? called;
     }

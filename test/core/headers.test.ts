@@ -15,7 +15,7 @@ describe('responseHeaders', () => {
   });
   after(() => service.close());
 
-  it('has the headers of a 200, 304, 400, 401, 405 and 429, and of a shared response', async () => {
+  it('contains the headers of a 200, 304, 400, 401, 405 and 429, and of a shared response', async () => {
     const documented = Object.keys(responseHeaders).map((name) => name.toLowerCase());
     const { key } = await service.newKey({ limit_per_minute: 1 });
     const limited = { headers: { Authorization: `Bearer ${key}` } };

@@ -1,4 +1,4 @@
-/** `npm run fuzz` finds nothing wrong with the service, and finds documents that promise too much. */
+/** `npm run fuzz` accepts the service, and reports a document that its responses do not match. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';

@@ -5,7 +5,7 @@ import schemathesis
 
 def is_allowed(case):
     query = case.query or {}
-    # Opaque: only the link to the next page has valid values.
+    # Opaque: only the link to the next page contains valid values.
     if "after" in query:
         return False
     since, until = query.get("since"), query.get("until")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Imports every file of a directory without an option, and compares each value with the text that pandas reads.
+"""Imports every file of a directory without options, and compares each value with the text that pandas reads.
 
 Usage: python3 test/support/compare-with-pandas.py DIRECTORY [--jobs N] [--timeout SECONDS]
 Needs a build of the project, and the packages pandas, pyarrow and openpyxl.
@@ -26,7 +26,7 @@ import pyarrow.parquet
 COMMAND = pathlib.Path(__file__).parents[2] / "cli" / "metro-forecast.js"
 SEPARATORS = {"commas": ",", "semicolons": ";", "tabs": "\t", "pipes": "|", "spaces": " "}
 MARKERS = set("na n/a n.a. #n/a <na> nan null (null) none \\n - -- . .. ?".split())
-# Typed cells of other formats than CSV have no text of their own.
+# Only CSV cells are text. Other formats have typed cells.
 NUMBER = re.compile(r"-?[0-9.]+([eE][+-]?[0-9]+)?$")
 # pandas returns geometries and the Parquet type VARIANT as encoded bytes. Such columns are not compared.
 OPAQUE = "opaque"

@@ -1,4 +1,4 @@
-/** How much forecasts depend on single values, on revisions and on gaps. */
+/** Measures how much forecasts depend on single values, revisions and gaps. */
 import { openDirectory } from '../../core/data/directory.js';
 import {
   type Forecast,
@@ -164,7 +164,7 @@ const gapsOf = ({ quarters, markets: areas }: Panel) => {
   return `${gaps} quarters of ${withGaps} areas are interpolated`;
 };
 
-/** Growth by season, how much growth differs from one quarter to the next, and how much forecasts do. */
+/** Growth by season, and the changes of growth and of forecasts from one quarter to the next. */
 function* noise(panel: Panel): Generator<string> {
   const seasons: number[][] = [[], [], [], []];
   const changes = panel.markets.map((): number[] => []);

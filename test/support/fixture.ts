@@ -46,7 +46,7 @@ export const manifest: Manifest = {
   ],
 };
 
-/** What a market has of its newest forecast. */
+/** The fields of a market that come from its newest forecast. */
 const newest = (point: number | null) => ({
   forecast_12m: point,
   lower_80: point === null ? null : point - 4,

@@ -15,21 +15,21 @@ import { TrailingZeros } from './trailing-zeros.js';
 export type Cell = string | number | boolean | null;
 
 export interface GuessOptions {
-  /** The type, if it is given. */
+  /** The type that the options name. */
   readonly type?: ColumnType | undefined;
   /** Whether strings are known to be text, as in JSON. Only dates are recognized in them. */
   readonly isTyped: boolean;
-  /** How numbers are written. Commas are tried only where they do not separate cells. */
+  /** The decimal separator. Commas are tried only if they do not separate cells. */
   readonly decimal: 'point' | 'comma' | 'either';
   readonly dateOrder?: 'dmy' | 'mdy' | undefined;
-  /** Texts that mean a missing value, also in columns of text. */
+  /** Texts that mean a missing value, in text columns too. */
   readonly missing: ReadonlySet<string>;
 }
 
 export interface GuessedType {
   readonly type: ColumnType;
   readonly notation: NotationName;
-  /** Why the type is text, or how values are converted, where that may be a surprise. */
+  /** Explains an unexpected type or conversion. */
   readonly note?: string;
   /** Why the column does not have the given type. */
   readonly error?: string;
@@ -37,9 +37,9 @@ export interface GuessedType {
 
 const PLAIN: readonly NotationName[] = ['integer', 'number'];
 const NUMERIC: readonly NotationName[] = [...PLAIN, 'grouped', 'decimalComma'];
-/** From the narrowest type. */
+/** Narrowest type first. */
 const GUESSES: readonly NotationName[] = [...NUMERIC, 'percent', 'boolean', 'iso', 'ymd', 'dmy', 'mdy', 'datetime'];
-/** Notations that a given type allows in addition. */
+/** Additional notations, tried only if the type is given. */
 const IF_GIVEN: readonly NotationName[] = ['words'];
 const IN_STRINGS: readonly NotationName[] = ['iso', 'datetime'];
 
@@ -59,12 +59,12 @@ export class ColumnGuess {
   #accepts = { smallWhole: false, whole: false, smallFraction: false, fraction: false };
   /** Cells with a value, except markers of missing values. */
   #filled = 0;
-  /** The cell after which no type but text was left, and the types that fit above. */
+  /** The cell that ruled out all types but text, and the types of the cells above. */
   #end: { readonly line: number; readonly cell: Cell; readonly above: number; readonly type: ColumnType } | undefined;
-  /** Why a number would lose something. */
+  /** Why a number cannot be converted without loss. */
   #loss: string | undefined;
   readonly #zeros = new TrailingZeros();
-  /** The first cell such as 1E5. */
+  /** The first cell that may be a code, such as 1E5. */
   #code: string | undefined;
   #hasFraction = false;
   /** Number of cells without a value, except markers. */
@@ -170,7 +170,7 @@ export class ColumnGuess {
     };
   }
 
-  /** The type that fits all cells. Call it after the last cell. */
+  /** The type that fits all cells. Valid after the last cell. */
   get result(): GuessedType {
     const { type } = this.#options;
     const guess = this.#guess();

@@ -10,7 +10,7 @@ export interface CsvRecord {
 
 export interface Dialect {
   readonly separator: string;
-  /** Undefined: the file has no quotes, and quotes belong to the text. */
+  /** Undefined if quotes belong to the text. */
   readonly quote: string | undefined;
   /** Whether a backslash in a quoted cell makes the next quote or backslash text. */
   readonly isEscaped?: boolean;
@@ -56,7 +56,7 @@ const hasEscape = (text: string, start: number, end: number): boolean => {
 export class CsvSplitter {
   readonly #dialect: Dialect;
   #line: number;
-  /** The start of a record that the text so far does not complete. */
+  /** The start of an incomplete record. */
   #rest = '';
   #text = '';
   /** Whether no text follows. */
@@ -108,7 +108,7 @@ export class CsvSplitter {
     return records;
   }
 
-  /** A position that was found, or the end of the last text. Undefined if the position is still to come. */
+  /** `found`, or the end of the last text. Undefined if more text must arrive first. */
   #orEnd(found: number): number | undefined {
     if (found !== -1) return found;
     return this.#isLast ? this.#text.length : undefined;
@@ -211,7 +211,7 @@ export class CsvSplitter {
     }
   }
 
-  /** The end of a cell after its closing quote. Undefined if other text than spaces follows, or the text ends. */
+  /** The end of a cell after its closing quote. Undefined if anything but spaces follows, or the text ends. */
   #endAfter(quote: number): number | undefined {
     const { separator, lineEnd } = this.#dialect;
     let at = quote;

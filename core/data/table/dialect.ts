@@ -5,7 +5,7 @@ export interface CsvLayout extends TableStart {
   readonly dialect: Dialect;
 }
 
-/** Settings that are not recognized, but given. */
+/** Settings that replace recognized ones. */
 export interface CsvOptions {
   readonly separator?: string | undefined;
   /** `none`: quotes are ordinary characters. */
@@ -17,9 +17,9 @@ export interface CsvOptions {
 const COMMON = [',', ';', '\t', '|'];
 /** The likelier separators come first. The rare ones must split nearly all records. */
 const SEPARATORS = [...COMMON, '~', '^', ':', '\u0001', '\u001f'];
-/** Records that are inspected. */
+/** Number of records to inspect. */
 const SAMPLE = 500;
-/** The table starts within so many records. */
+/** Maximum number of records before the table. */
 const MAX_PREAMBLE = 50;
 
 type Cells = Pick<CsvRecord, 'cells'>;
@@ -30,11 +30,11 @@ const filledIn = ({ cells }: Cells): number => cells.reduce((sum, cell) => sum +
 
 interface Sample {
   readonly text: string;
-  /** Whether it is the whole text of the file. */
+  /** Whether the text is the whole file. */
   readonly isWhole: boolean;
 }
 
-/** Characters of a sample. */
+/** Length of a sample in characters. */
 const SAMPLE_LENGTH = 128 * 1024;
 
 const sampleOf = (text: string, isWhole: boolean): Sample => {
@@ -69,7 +69,8 @@ const usualWidth = (records: readonly CsvRecord[]): { readonly width: number; re
 export const widthOf = (records: readonly CsvRecord[]): number => usualWidth(records).width;
 
 /**
- * The quote of a file: double quotes, or single ones around most texts. Undefined if quotes at the start of cells have no
+ * The quote of a file: double quotes, or single ones around most texts. Undefined if quotes at the start of cells
+ * have no
  * counterpart at the end of cells.
  */
 const quoteOf = (sample: Sample, dialect: Omit<Dialect, 'quote'>): string | undefined => {
@@ -84,7 +85,7 @@ const quoteOf = (sample: Sample, dialect: Omit<Dialect, 'quote'>): string | unde
   });
   const double = quoted('"');
   if (double.opened > 0 || first?.some((cell) => cell.startsWith('"'))) {
-    // Texts separated by tabs often have no quotes. Elsewhere one quote that is not closed is an error.
+    // Texts separated by tabs often have no quotes. In other files an unclosed quote is an error.
     const most = dialect.separator === '\t' ? 0 : 1;
     return double.opened > most && double.closed < double.opened / 2 ? undefined : '"';
   }
@@ -125,12 +126,12 @@ const skipsSpaces = (records: readonly CsvRecord[]): boolean => {
 const isNumeric = (cell: string): boolean => /^\s*[+-]?(\d[\d,]*\.?\d*|\.\d+)(e[+-]?\d+)?%?\s*$/i.test(cell);
 const isYear = (value: number): boolean => value >= 1500 && value <= 2200;
 
-/** Numbers that may be headings: years, or 0, 1, 2, ... as programs number columns. */
+/** Whether numbers may be headings: years, or the column numbers 0, 1, 2, ... that programs write. */
 const mayBeHeadings = (numbers: readonly number[]): boolean =>
   numbers.every(Number.isInteger) &&
   (numbers.every(isYear) || numbers.every((each, i) => i === 0 || each === numbers[i - 1]! + 1));
 
-/** Whether a record is a row of the table, and no names of columns. */
+/** Whether a record is a row of the table and not a header. */
 const isRow = (first: CsvRecord, rest: readonly CsvRecord[]): boolean => {
   if (rest.length < 2) return false;
   const cellsBelow = (i: number) => rest.map(({ cells }) => cells[i] ?? '').filter((cell) => !isBlankCell(cell));
@@ -147,7 +148,7 @@ const isRow = (first: CsvRecord, rest: readonly CsvRecord[]): boolean => {
   return numbers.length > 0 && (isRepeated || !mayBeHeadings(numbers));
 };
 
-/** Whether a record is part of a preamble: a title, a note, or a line of comment. */
+/** Whether a record is part of a preamble: a title, a note, or a comment. */
 const isPreamble = (records: readonly CsvRecord[], at: number, width: number, most: number): boolean => {
   const [{ cells }, next] = records.slice(at, at + 2) as [CsvRecord, CsvRecord | undefined];
   if (!next) return false;
@@ -159,11 +160,11 @@ const isPreamble = (records: readonly CsvRecord[], at: number, width: number, mo
 };
 
 export interface TableStart {
-  /** The line of the first record that counts. Lines above it are a preamble. */
+  /** The line of the header, or of the first row without one. Lines above it are a preamble. */
   readonly firstLine: number;
-  /** Whether that record names the columns. */
+  /** Whether the first record names the columns. */
   readonly hasHeader: boolean;
-  /** That record and further ones, without blank ones. */
+  /** The first records, without blank ones. */
   readonly sample: readonly CsvRecord[];
 }
 

@@ -11,7 +11,7 @@ export interface TableOptions extends FormatOptions {
   /** For messages. */
   readonly file: string;
   readonly name: string;
-  /** Names or headings of columns. By default columns that identify a row are looked for. */
+  /** Names or headings of columns. By default, the reader searches for columns that identify a row. */
   readonly key?: readonly string[] | undefined;
   /** Columns to sort and filter by, in addition to the key. */
   readonly sort: readonly string[];
@@ -31,14 +31,14 @@ export interface Column extends ColumnName {
   readonly guessed: boolean;
   /** Number of cells that become null, including markers. */
   readonly empty: number;
-  /** Number of cells by marker of a missing value. */
+  /** Number of cells per marker of a missing value. */
   readonly missing?: Readonly<Record<string, number>>;
-  /** Why the type is text, or how values are converted, where that may be a surprise. */
+  /** Explains an unexpected type or conversion. */
   readonly why?: string;
 }
 
 export interface ReadColumn extends Column {
-  /** Position of the cells in a row. */
+  /** Position of the column in a row. */
   readonly at: number;
   readonly notation: NotationName;
 }
@@ -117,7 +117,7 @@ export class FirstPass {
       const isText = notation === 'text';
       const markers = [...guess.markers].map(([marker, { count }]) => [marker, count] as const);
       const empty = guess.empty + (isText ? 0 : markers.reduce((sum, [, count]) => sum + count, 0));
-      // Commas at the ends of lines make a column without heading and values.
+      // Trailing commas produce a column without a heading and values.
       if (column.heading === '' && empty === this.rowCount) return [];
       const given = types.get(column.name) ?? types.get(column.heading);
       return [
@@ -138,7 +138,7 @@ export class FirstPass {
   }
 }
 
-/** Cells beyond the columns are an error unless they are empty, as after commas at the end of a line. */
+/** Extra cells are an error, except empty cells, which trailing commas produce. */
 export const badWidth = ({ cells }: Row, width: number): string | undefined =>
   cells.length <= width || cells.slice(width).every(isBlankCell)
     ? undefined

@@ -6,16 +6,16 @@ import { textOf } from './text.js';
 
 interface JsonText {
   readonly text: string;
-  /** Line of its first character, from 1. */
+  /** Line of the first character, from 1. */
   readonly line: number;
 }
 
-/** Limit in characters of one object. */
+/** Maximum length of an object in characters. */
 const MAX_OBJECT = 16 * 1024 * 1024;
 /** Everything up to the next character that changes the depth, or starts or ends a string. */
 const STEP = /["\\[\]{}\n]/g;
 
-/** Splits the text into its objects. Brackets, commas and spaces may stand between them. */
+/** Splits the text into its objects. Brackets, commas and spaces may separate them. */
 class ObjectSplitter {
   #rest = '';
   #line = 1;

@@ -1,4 +1,4 @@
-/** Looks for the columns that identify a row. What it finds holds for the first rows; writing all rows proves it. */
+/** Looks for the columns that identify a row. The result is valid for the first rows. Writing all rows verifies it. */
 import type { Cell } from './column-guess.js';
 import type { ColumnType } from './notations.js';
 
@@ -13,9 +13,9 @@ export interface KeyColumn {
 const MAX_ROWS = 20_000;
 /** Rows in which combinations of columns must be unique. */
 const MAX_SAMPLE = 4096;
-/** Columns of which combinations are tried. */
+/** Number of columns to combine. */
 const MAX_COMBINED = 6;
-/** A longer text is a description. */
+/** Longer text is a description, not a key. */
 const MAX_TEXT = 80;
 const MAX_CANDIDATES = 3;
 

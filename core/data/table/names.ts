@@ -19,7 +19,7 @@ const snakeCase = (text: string): string =>
     .replaceAll(/[^a-z0-9]+/g, '_')
     .replaceAll(/^_+|_+$/g, '');
 
-/** `Permit No.` becomes `permit_no`, `Größe (cm)` becomes `grosse_cm`. Empty if the text has no letters and digits. */
+/** `Permit No.` becomes `permit_no`, `Größe (cm)` becomes `grosse_cm`. Empty if the text has no letters or digits. */
 export const nameOf = (text: string, prefix = 'c'): string => {
   const name = snakeCase(text);
   return name === '' || /^[a-z]/.test(name) ? name : `${prefix}_${name}`;
@@ -34,7 +34,7 @@ const numbered = (name: string, taken: ReadonlySet<string>): string => {
 };
 
 /**
- * The names of columns. Equal names get numbers, but a heading that is its own name keeps it.
+ * The names of columns. Duplicate names get numbers. A heading that is already a valid name keeps it.
  * @param given names by heading or by the name that the column would have
  */
 export const columnNames = (headings: readonly string[], given: ReadonlyMap<string, string>): readonly ColumnName[] => {
@@ -61,7 +61,7 @@ export const columnNames = (headings: readonly string[], given: ReadonlyMap<stri
 
 const MAX_LISTED = 20;
 
-/** What to say about a column that does not exist. */
+/** The error message for a column that does not exist. */
 export const unknownColumn = (name: string, names: readonly string[]): string => {
   const guess = nearest(name, names);
   const listed = names.length > MAX_LISTED ? `${names.slice(0, MAX_LISTED).join(', ')}, ...` : names.join(', ');

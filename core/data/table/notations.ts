@@ -133,7 +133,7 @@ export const NOTATIONS = {
 
 export type NotationName = keyof typeof NOTATIONS;
 
-/** Markers of missing values, in lower case. They count only in columns of another type than text. */
+/** Markers of missing values, in lower case. They have no meaning in text columns. */
 const MARKERS = new Set('|na|n/a|n.a.|#n/a|<na>|nan|null|(null)|none|\\n|-|--|.|..|?'.split('|'));
 const LONGEST_MARKER = 6;
 

@@ -6,7 +6,7 @@ import { cellOf } from './json-rows.js';
 
 export interface ParquetTable {
   readonly headings: readonly string[];
-  /** Rows in batches, one row group after the other. */
+  /** Yields rows in batches, one row group at a time. */
   rows(): AsyncGenerator<readonly (readonly Cell[])[]>;
 }
 
@@ -54,7 +54,7 @@ export interface ExcelTable {
 const MAX_WORKBOOK = 200 * 1024 * 1024;
 
 const excelCell = (value: unknown): Cell => {
-  // XML means LF by all line ends.
+  // In XML, every line end means LF.
   if (typeof value === 'string') return value.replaceAll(/\r+\n/g, '\n');
   if (!(value instanceof Date)) return cellOf(value);
   // A time in Excel is a fraction of a day without a zone, such as 14:57:12.999 for 14:57:13. Day 0 has times of day.

@@ -1,10 +1,10 @@
 /** The problems of an imported file, for its report or its rejection. */
 import { firstLines, OperatorError } from '../../errors.js';
 
-/** Errors that a message lists. They are enough to find the cause. */
+/** Maximum number of errors in a message. */
 const MAX_LISTED = 20;
 
-/** Rows that cannot be read, and rows that were read with a reservation. */
+/** Collects the errors of bad rows, and notes about rows that were corrected. */
 export class Problems {
   readonly #file: string;
   readonly #errors: string[] = [];

@@ -31,12 +31,12 @@ export interface OpenedTable {
   readonly format: Format;
   /** How the file was read, for the report. */
   readonly found: readonly string[];
-  /** Empty where a column has none. */
+  /** Empty for a column without a heading. */
   readonly headings: readonly string[];
   /** Whether strings are known to be text. */
   readonly isTyped: boolean;
   readonly separator?: string;
-  /** The rows below the headings, from the first, without blank rows. */
+  /** Yields the rows below the headings, without blank rows. Each call starts at the first row. */
   rows(): AsyncIterable<readonly Row[]>;
 }
 
@@ -118,7 +118,7 @@ const csvTable = async (source: Source, encoding: string, options: CsvOptions): 
 };
 
 /**
- * One heading for each column. A file of R names all columns but the first, which has the names of the rows.
+ * One heading for each column. Files written by R have no heading for the first column, which contains row names.
  * @param width the usual number of cells of a row
  */
 const headingsFor = (
@@ -134,7 +134,7 @@ const headingsFor = (
 };
 
 const jsonTable = async (source: Source, encoding: string): Promise<OpenedTable> => {
-  // Any object may have a field that the objects above lack.
+  // A later object may have more fields.
   const names = new Map<string, number>();
   for await (const objects of jsonRows(source.open(), encoding)) {
     for (const { fields } of objects) for (const name in fields) if (!names.has(name)) names.set(name, names.size);

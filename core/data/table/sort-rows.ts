@@ -56,7 +56,7 @@ class Run {
   /** The next row. Undefined at the end. */
   row: KeyedRow | undefined;
 
-  /** @param buffer all runs share it, since one of them reads at a time */
+  /** @param buffer shared by all runs, since only one run reads at a time */
   constructor(file: FileHandle, start: number, end: number, buffer: Buffer) {
     this.#file = file;
     this.#at = start;
@@ -190,7 +190,7 @@ export async function* sortRows(
   }
 }
 
-/** A file without a name: it ends with its handle, also if the process is killed. */
+/** A file without a name. It disappears with its handle, even if the process is killed. */
 const scratchFile = async (folder: string): Promise<FileHandle> => {
   const path = join(folder, `.${randomUUID()}.tmp`);
   const file = await open(path, 'wx+', 0o600);

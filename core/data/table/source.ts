@@ -30,7 +30,7 @@ export interface Source {
   open(): AsyncIterable<Buffer>;
 }
 
-/** Bytes from which formats, encodings and separators are recognized. */
+/** Number of bytes used to recognize formats, encodings and separators. */
 const HEAD_BYTES = 1024 * 1024;
 /** Small chunks keep few rows alive at a time, which saves the garbage collector half of its work. */
 const CHUNK_BYTES = 64 * 1024;
@@ -89,7 +89,7 @@ async function* contentOf(stream: Readable): AsyncGenerator<Buffer> {
   }
 }
 
-/** The next chunk overwrites the one before. */
+/** Each chunk overwrites the previous one. */
 async function* fileContent(path: string): AsyncGenerator<Buffer> {
   const file: FileHandle = await openRegular(path);
   try {

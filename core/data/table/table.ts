@@ -31,14 +31,14 @@ export interface ReadTable {
   readonly keys: readonly Key[];
   collection(key: Key): Collection;
   /**
-   * The rows with this key, for one reading.
-   * @param folder for temporary files; undefined: the file has the order of the key
+   * Reads the rows with this key once.
+   * @param folder for temporary files; undefined if the file is in key order
    * @throws OutOfOrder, RepeatedKey
    */
   rows(key: Key, folder: string | undefined): AsyncGenerator<NdjsonBatch>;
 }
 
-/** The rows of the file are not in the order of the key. */
+/** The rows of the file are not in key order. */
 export class OutOfOrder extends Error {}
 
 /** Two rows have the same key. */
@@ -67,7 +67,7 @@ const writerOf = ({ notation }: ReadColumn, missing: ReadonlySet<string>): ((cel
   };
 };
 
-/** A field of the number of the row, with a name that no column has. */
+/** A name for the row number that no column has. */
 const numberField = (columns: readonly Column[]): string => {
   const taken = columns.map(({ name }) => name);
   return ['row', 'row_number'].find((name) => !taken.includes(name)) ?? `row_${taken.length + 1}`;
@@ -213,7 +213,7 @@ class ImportedTable implements ReadTable {
   async *#keyed(key: Key): AsyncGenerator<readonly KeyedRow[]> {
     const missing = new Set(this.#options.missing);
     const writers = this.columns.map((column) => ({ at: column.at, write: writerOf(column, missing) }));
-    // Every second part is the JSON of a value. Joining them takes half the time of adding strings.
+    // Every second part is the JSON of a value. Joining them takes half the time of concatenation.
     const names = [...(key.isNumbered ? key.columns : []), ...this.columns.map(({ name }) => name)];
     const parts = names.flatMap((name, i) => [`${i === 0 ? '{' : ','}${JSON.stringify(name)}:`, '']);
     parts.push('}');

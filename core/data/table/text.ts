@@ -1,4 +1,4 @@
-/** Decodes the bytes of a text file. UTF-8 and UTF-16 are recognized; other text is taken for Windows-1252. */
+/** Decodes the bytes of a text file. UTF-8 and UTF-16 are recognized; other text is read as Windows-1252. */
 import { isAscii, isUtf8 } from 'node:buffer';
 
 export class EncodingError extends Error {
@@ -14,7 +14,7 @@ export class EncodingError extends Error {
 /** Bytes at the start of a file that decide between UTF-8 and UTF-16. */
 const HEAD_BYTES = 4096;
 
-/** The encoding that the first bytes show. Whether it is UTF-8 shows only at the end of the file. */
+/** The encoding that the first bytes suggest. Only the whole file shows whether it is UTF-8. */
 export const encodingOf = (head: Buffer): 'utf-8' | 'utf-16le' | 'utf-16be' => {
   if (head[0] === 0xff && head[1] === 0xfe) return 'utf-16le';
   if (head[0] === 0xfe && head[1] === 0xff) return 'utf-16be';
@@ -36,7 +36,7 @@ const incompleteAtEnd = (bytes: Buffer): number => {
   return 0;
 };
 
-/** A character that was read as UTF-8, other than ASCII. Wrong bytes become U+FFFD. */
+/** A valid UTF-8 character other than ASCII. Invalid bytes become U+FFFD. */
 const VALID = /[^\p{ASCII}\ufffd]/u;
 
 async function* utf8Text(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
@@ -48,7 +48,7 @@ async function* utf8Text(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<strin
       hasOtherThanAscii ||= VALID.test(part.toString('utf8'));
       throw new EncodingError(
         hasOtherThanAscii
-          ? 'it is not in UTF-8 throughout: name its encoding by --encoding, such as windows-1252'
+          ? 'it is not UTF-8 throughout: set its encoding with --encoding, such as windows-1252'
           : 'it is not in UTF-8',
         !hasOtherThanAscii,
       );
@@ -64,10 +64,10 @@ async function* utf8Text(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<strin
     rest = Buffer.from(all.subarray(whole));
     if (whole > 0) yield decode(all.subarray(0, whole));
   }
-  if (rest.length > 0) throw new EncodingError('it ends within a character of UTF-8: it was cut short');
+  if (rest.length > 0) throw new EncodingError('it ends within a UTF-8 character: it was cut short');
 }
 
-/** Characters of control that Windows-1252 text does not contain. */
+/** Control characters that do not occur in Windows-1252 text. */
 const UNDEFINED = /[\u0081\u008d\u008f\u0090\u009d]/;
 
 async function* otherText(bytes: AsyncIterable<Uint8Array>, encoding: string): AsyncGenerator<string> {
@@ -77,7 +77,7 @@ async function* otherText(bytes: AsyncIterable<Uint8Array>, encoding: string): A
     try {
       return chunk ? decoder.decode(chunk, { stream: true }) : decoder.decode();
     } catch {
-      throw new EncodingError(`it is not in ${encoding}: name its encoding by --encoding, such as windows-1252`);
+      throw new EncodingError(`it is not in ${encoding}: set its encoding with --encoding, such as windows-1252`);
     }
   };
   for await (const chunk of bytes) yield decode(chunk);
@@ -93,7 +93,7 @@ export async function* textOf(bytes: AsyncIterable<Uint8Array>, encoding: string
   let isFirst = true;
   for await (const text of encoding === 'utf-8' ? utf8Text(bytes) : otherText(bytes, encoding)) {
     if (encoding === 'windows-1252' && UNDEFINED.test(text)) {
-      throw new EncodingError('it is neither in UTF-8 nor in Windows-1252: name its encoding by --encoding');
+      throw new EncodingError('it is neither UTF-8 nor Windows-1252: set its encoding with --encoding');
     }
     yield isFirst && text.startsWith('\ufeff') ? text.slice(1) : text;
     isFirst = false;

@@ -35,7 +35,7 @@ export class TrailingZeros {
     if (++this.#count > MAX_CELLS || cells.size > MAX_VALUES) this.#cells = undefined;
   }
 
-  /** Why zeros may matter: two cells that differ only in them, or cells that were too many to be compared. */
+  /** Why zeros may matter: two cells differ only in them, or there were too many cells to compare. */
   get reason(): string | undefined {
     if (this.#pair !== undefined || this.#isUniform || this.#cells) return this.#pair;
     const found = this.#fractionWithZero ?? (this.#hasWhole ? this.#wholeWithZero : undefined);

@@ -1,4 +1,4 @@
-/** Writes an imported table into a dataset directory, next to the collections that it has. */
+/** Writes an imported table into a dataset directory, next to its other collections. */
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -41,7 +41,7 @@ const versionOf = async (
   return `${vintage}-${hash.digest('hex').slice(0, 12)}`;
 };
 
-/** The nearest folder that exists, which has room for temporary files if it has room for the dataset. */
+/** The nearest existing folder. Temporary files go there, since it is on the disk of the dataset. */
 const existingFolder = (path: string): string => (existsSync(path) ? path : existingFolder(dirname(path)));
 
 const writeOnce = async (

@@ -81,9 +81,9 @@ export type AreaForecastTrack = {
   readonly decline_probability: number | null;
   /** Point of persistence: the last 12-month change, in percent. */
   readonly benchmark: number | null;
-  /** Point of a first-order autoregression on the market's growth and the nation's, in percent. */
+  /** Point of a first-order autoregression on market and national growth, in percent. */
   readonly ar1_nation: number | null;
-  /** 0.5 of the market's last 12-month growth, 0.3 of the nation's and 0.2 of the mean of all quarters, in percent. */
+  /** 0.5 times the market's last 12-month growth, plus 0.3 times national growth and 0.2 times the mean of all quarters, in percent. */
   readonly shrunk_mean: number | null;
 };
 
@@ -188,7 +188,7 @@ export type BacktestGroup = {
   readonly predicted_decline_share: number | null;
   /** Mean squared difference of `decline_probability` and the outcome: 1 for a decline, 0 otherwise. */
   readonly brier_score: number;
-  /** Mean of the negative log of the probability of the outcome. A probability below 0.001 counts as 0.001. */
+  /** Mean negative log likelihood of the outcomes. Probabilities below 0.001 count as 0.001. */
   readonly log_loss: number;
 };
 
@@ -322,9 +322,9 @@ export type ForecastTrack = {
   readonly decline_probability: number | null;
   /** Point of persistence: the last 12-month change, in percent. */
   readonly benchmark: number | null;
-  /** Point of a first-order autoregression on the market's growth and the nation's, in percent. */
+  /** Point of a first-order autoregression on market and national growth, in percent. */
   readonly ar1_nation: number | null;
-  /** 0.5 of the market's last 12-month growth, 0.3 of the nation's and 0.2 of the mean of all quarters, in percent. */
+  /** 0.5 times the market's last 12-month growth, plus 0.3 times national growth and 0.2 times the mean of all quarters, in percent. */
   readonly shrunk_mean: number | null;
 };
 
@@ -350,7 +350,7 @@ export type MacroObservation = {
   readonly cbsa?: string;
   /** The price index by which values are divided. Only with `units=real`. */
   readonly deflator?: string;
-  /** The month in whose prices values are stated. Only with `units=real`. */
+  /** Base month of the prices. Only with `units=real`. */
   readonly base_period?: string;
 };
 
@@ -512,9 +512,9 @@ export type Vintage = {
   } | null;
 };
 
-/** Parameters that several paths have. */
+/** Parameters shared by several paths. */
 interface SharedParameters {
-  /** Properties to sort by, separated by commas; descending with a leading "-". Nulls are last. The last property is `cbsa`. */
+  /** Properties to sort by, separated by commas; descending with a leading "-". Nulls are last. Ties are sorted by `cbsa`. */
   readonly sort?: readonly ('id' | '-id' | 'cbsa' | '-cbsa' | 'name' | '-name' | 'signal' | '-signal' | 'risk_score' | '-risk_score' | 'yoy_price' | '-yoy_price' | 'forecast_12m' | '-forecast_12m' | 'lower_80' | '-lower_80' | 'upper_80' | '-upper_80' | 'decline_probability' | '-decline_probability' | 'target_period' | '-target_period' | 'run_id' | '-run_id' | 'basis' | '-basis')[];
   /** Properties of each row, separated by commas. Always included: cbsa, name. Default: all. */
   readonly fields?: readonly ('id' | 'cbsa' | 'name' | 'signal' | 'risk_score' | 'yoy_price' | 'forecast_12m' | 'lower_80' | 'upper_80' | 'decline_probability' | 'target_period' | 'run_id' | 'basis')[];
@@ -524,7 +524,7 @@ interface SharedParameters {
   readonly risk_score?: readonly ('A' | 'B' | 'C' | 'D' | 'F')[];
   /** Maximum number of rows of a page. A page with filters may have fewer. The header `Link` has the URL of the next page. Default: all rows. */
   readonly limit?: number;
-  /** Postal codes of states. A market can lie in several. A row matches any of the values, which are separated by commas. */
+  /** Postal codes of states. A market can be in several states. A row matches any of the values, which are separated by commas. */
   readonly state?: readonly ('AK' | 'AL' | 'AR' | 'AZ' | 'CA' | 'CO' | 'CT' | 'DC' | 'DE' | 'FL' | 'GA' | 'HI' | 'IA' | 'ID' | 'IL' | 'IN' | 'KS' | 'KY' | 'LA' | 'MA' | 'MD' | 'ME' | 'MI' | 'MN' | 'MO' | 'MS' | 'MT' | 'NC' | 'ND' | 'NE' | 'NH' | 'NJ' | 'NM' | 'NV' | 'NY' | 'OH' | 'OK' | 'OR' | 'PA' | 'PR' | 'RI' | 'SC' | 'SD' | 'TN' | 'TX' | 'UT' | 'VA' | 'VT' | 'WA' | 'WI' | 'WV' | 'WY')[];
   /** Signals. A row matches any of the values, which are separated by commas. */
   readonly signal?: readonly ('expand' | 'hold' | 'contract')[];
@@ -652,7 +652,7 @@ export interface Paths {
   /** Signal and risk grade of every market in the newest completed run */
   readonly '/signals': {
     readonly input: Pick<SharedParameters, 'state' | 'signal' | 'risk_score' | 'limit' | 'after' | 'format' | 'as_of'> & {
-      /** Properties to sort by, separated by commas; descending with a leading "-". Nulls are last. The last property is `cbsa`. */
+      /** Properties to sort by, separated by commas; descending with a leading "-". Nulls are last. Ties are sorted by `cbsa`. */
       readonly sort?: readonly ('cbsa' | '-cbsa' | 'name' | '-name' | 'signal' | '-signal' | 'risk_score' | '-risk_score' | 'forecast_12m' | '-forecast_12m' | 'lower_80' | '-lower_80' | 'upper_80' | '-upper_80' | 'run_id' | '-run_id' | 'run_at' | '-run_at' | 'model_version' | '-model_version' | 'basis' | '-basis')[];
       /** Properties of each row, separated by commas. Always included: cbsa, name. Default: all. */
       readonly fields?: readonly ('cbsa' | 'name' | 'signal' | 'risk_score' | 'forecast_12m' | 'lower_80' | 'upper_80' | 'run_id' | 'run_at' | 'model_version' | 'basis')[];
@@ -662,7 +662,7 @@ export interface Paths {
   /** The markets whose 12-month forecast changed most between the last two runs */
   readonly '/movers': {
     readonly input: Pick<SharedParameters, 'state' | 'signal' | 'after' | 'format' | 'as_of'> & {
-      /** Properties to sort by, separated by commas; descending with a leading "-". Nulls are last. The last property is `cbsa`. */
+      /** Properties to sort by, separated by commas; descending with a leading "-". Nulls are last. Ties are sorted by `cbsa`. */
       readonly sort?: readonly ('cbsa' | '-cbsa' | 'name' | '-name' | 'forecast_12m' | '-forecast_12m' | 'prior_forecast_12m' | '-prior_forecast_12m' | 'delta_pp' | '-delta_pp' | 'signal' | '-signal' | 'prior_signal' | '-prior_signal' | 'run_at' | '-run_at' | 'prior_run_at' | '-prior_run_at' | 'basis' | '-basis' | 'prior_basis' | '-prior_basis' | 'driver' | '-driver' | 'driver_pp' | '-driver_pp')[];
       /** Properties of each row, separated by commas. Always included: cbsa, name. Default: all. */
       readonly fields?: readonly ('cbsa' | 'name' | 'forecast_12m' | 'prior_forecast_12m' | 'delta_pp' | 'signal' | 'prior_signal' | 'run_at' | 'prior_run_at' | 'basis' | 'prior_basis' | 'driver' | 'driver_pp')[];

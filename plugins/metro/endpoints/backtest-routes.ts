@@ -47,8 +47,7 @@ const groupProperties = {
   log_loss: {
     type: 'number',
     minimum: 0,
-    description:
-      'Mean of the negative log of the probability of the outcome. A probability below 0.001 counts as 0.001.',
+    description: 'Mean negative log likelihood of the outcomes. Probabilities below 0.001 count as 0.001.',
   },
 };
 

@@ -1,4 +1,4 @@
-/** What each input of the model contributes to a forecast, and to its change since the previous run. */
+/** The contributions of the model's inputs to a forecast, and to its change since the previous run. */
 import { dataRoute, type Route } from 'metro-forecast-api/plugin';
 import { type Forecast, type ForecastRun, forecasts, nullable, percent, record, text } from '../collections.js';
 import { cbsaParameter, completedRuns, difference, listOf, marketNotFound, requireMarket } from './shared.js';

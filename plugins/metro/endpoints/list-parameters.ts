@@ -36,11 +36,14 @@ const filter = (what: string, values: readonly string[], example: readonly strin
 });
 
 const STATES = [...new Set([...metroAreas.values()].flatMap(({ states }) => states))].sort();
-const STATE = filter('Postal codes of states. A market can lie in several.', STATES, ['TX', 'OK']);
+const STATE = filter('Postal codes of states. A market can be in several states.', STATES, ['TX', 'OK']);
 const SIGNAL = filter('Signals.', SIGNALS, ['expand']);
 const RISK_SCORE = filter('Risk grades.', RISK_GRADES, ['A', 'B']);
 
-/** Returns a function that tests rows against the filters. Its cost does not depend on the number of values of a filter. */
+/**
+ * Returns a function that tests rows against the filters. Its cost does not depend on the number of values of a
+ * filter.
+ */
 const chosenBy = ({ state, signal, risk_score }: Selection): ((row: ListRow) => boolean) => {
   const setOf = (values: readonly string[] | undefined) =>
     values === undefined ? undefined : new Set<unknown>(values);
@@ -74,7 +77,7 @@ export const listParameters = <T extends ListRow = ListRow>(
     ...(all.includes('risk_score') && { risk_score: RISK_SCORE }),
     sort: {
       description:
-        'Properties to sort by, separated by commas; descending with a leading "-". Nulls are last. The last property is `cbsa`.',
+        'Properties to sort by, separated by commas; descending with a leading "-". Nulls are last. Ties are sorted by `cbsa`.',
       schema: { type: 'array', items: { type: 'string', enum: all.flatMap((name) => [name, `-${name}`]) } },
       example: [`-${all.includes('delta_pp') ? 'delta_pp' : 'forecast_12m'}`],
     },

@@ -16,7 +16,7 @@ import { listParameters } from './list-parameters.js';
 import { cbsaParameter, listOf, marketNotFound, requireMarket } from './shared.js';
 import { checkSpan, normalizeSpan, periodRange, periodsOfMarket, spanParameters } from './spans.js';
 
-/** Of responses: `fields` can remove all properties but these two. */
+/** The schema of responses. `fields` can remove all properties except these two. */
 export const marketSchema = { title: 'Market', ...markets.schema, required: ['cbsa', 'name'] } as const;
 
 export const marketList = listParameters<Market>(marketSchema);
@@ -37,7 +37,7 @@ export const marketExample: Market = {
   basis: 'published',
 };
 
-/** The row of a market in responses, with null for what its dataset lacks. */
+/** The row of a market in responses, with null for values that the dataset lacks. */
 export const marketRow = ({
   lower_80 = null,
   upper_80 = null,

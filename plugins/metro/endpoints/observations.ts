@@ -44,7 +44,7 @@ const macroObservation = {
     value: { type: 'number', description: 'Value in the units of the series, or in the requested `units`.' },
     cbsa: { ...cbsa, description: 'Code of the market. Only in rows of `metro_hpi`.' },
     deflator: { ...text, description: 'The price index by which values are divided. Only with `units=real`.' },
-    base_period: { ...date, description: 'The month in whose prices values are stated. Only with `units=real`.' },
+    base_period: { ...date, description: 'Base month of the prices. Only with `units=real`.' },
   },
 } as const;
 
@@ -59,7 +59,7 @@ const columnsFor = ({ series_id, units }: { readonly series_id: readonly string[
   ...(units === 'real' ? ['deflator', 'base_period'] : []),
 ];
 
-/** Consumer prices. Values are stated in prices of the newest month. @throws ApiError with status 400 without them */
+/** Consumer prices. The newest month is the base month. @throws ApiError with status 400 if the dataset has none */
 const pricesOf = async (snapshot: SnapshotReader): Promise<Prices> => {
   const rows = await snapshot.find(observations, { equal: { series_id: DEFLATOR } });
   const months = new Map(rows.map(({ period_start, value }) => [period_start, value]));
@@ -109,7 +109,8 @@ interface RowsOptions extends Span {
 type MakeRow = (cbsa: string | undefined, period_start: string, value: number) => MacroObservation;
 
 /**
- * Makes the rows of one series. Rows of a kind come from one object literal, which V8 makes and serializes several times
+ * Makes the rows of one series. Rows of a kind come from one object literal, which V8 makes and serializes several
+ * times
  * as fast as objects with conditional properties.
  */
 const rowMaker = (series_id: string, isNamed: boolean, base_period: string | undefined): MakeRow => {

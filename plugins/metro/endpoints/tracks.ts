@@ -120,7 +120,7 @@ const asTrack = (forecast: Forecast, run: ForecastRun) => {
 
 type AsRow<T> = (forecast: Forecast, run: ForecastRun) => T;
 
-/** Returns a function that makes rows of the forecasts of completed runs, with targets in the span. */
+/** Returns a function that converts the forecasts of completed runs, with targets in the span, to rows. */
 const rowsIn = async <T>(snapshot: SnapshotReader, { since = '', until = '9999' }: Span, asRow: AsRow<T>) => {
   const completed = new Map((await completedRuns(snapshot)).map((run) => [run.id, run]));
   return (batch: readonly Forecast[]): T[] =>
@@ -134,8 +134,8 @@ const rowsIn = async <T>(snapshot: SnapshotReader, { since = '', until = '9999' 
 const BY_MARKET = ['cbsa', 'run_at', 'run_id'] as const;
 
 /**
- * The forecasts of an area. An area that was redrawn is no market any more, but keeps its published forecasts.
- * @throws ApiError `market_not_found` for an area without either
+ * The forecasts of an area. A redrawn area is no longer a market, but keeps its published forecasts.
+ * @throws ApiError `market_not_found` for an area that is not a market and has no forecasts
  */
 const forecastsOf = async (snapshot: SnapshotReader, cbsa: string): Promise<readonly Forecast[]> => {
   const found = await snapshot.find(forecasts, { order: BY_MARKET, equal: { cbsa } });
@@ -168,7 +168,7 @@ const rowsOfMany = async <T extends object>(
   })();
 };
 
-/** The parameters of both lists of many areas. */
+/** The parameters of the two lists of several areas. */
 const many = {
   parameters: { query: { ...spanParameters, cbsa: cbsaList('Restricts the list to these areas.') } },
   errors: [marketNotFound],

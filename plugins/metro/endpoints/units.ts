@@ -9,23 +9,23 @@ export type Units = (typeof UNITS)[number];
 /** The consumer price index that `real` divides by. */
 export const DEFLATOR = 'CPIAUCSL';
 
-/** Consumer prices by month, and the month in whose prices real values are stated. */
+/** Consumer prices by month, and the base month of real values. */
 export interface Prices {
   readonly months: ReadonlyMap<string, number>;
   readonly base: string;
 }
 
-/** What decides which units a series supports. */
+/** The properties that determine which units a series supports. */
 export type Described = Pick<Series, 'series_id' | 'kind' | 'title' | 'units' | 'cadence'>;
 
 const ADJUSTED = /\breal\b(?! estate)|\bchained\b|\bconstant\b|\binflation\b/i;
 const MONEY = /dollar|\busd\b|\$/i;
-/** Dollars of a year are adjusted already. Exchange rates are not amounts of money. */
+/** Dollars of a given year are already adjusted. Exchange rates are not amounts of money. */
 const NOT_MONEY = /\b\d{4}|adjusted|\bto one\b|percent/i;
 const PRICE_INDEX =
   /\b(prices?|costs?|rents?|wages?|earnings|compensation|stocks?)\b|S&P|Nasdaq|Dow Jones|Wilshire|Case-Shiller/i;
 
-/** Whether inflation is part of the values: amounts of money, and indexes of prices. */
+/** Whether the values include inflation: amounts of money, and price indexes. */
 const isNominal = ({ kind, title, units }: Described): boolean => {
   if (kind === 'metro') return true;
   if (ADJUSTED.test(`${title} ${units}`)) return false;
@@ -75,7 +75,7 @@ const priceIn = ({ months }: Prices, start: string, cadence: Cadence): number | 
 const yearBefore = (day: string): string =>
   `${String(Number(day.slice(0, 4)) - 1).padStart(4, '0')}${day.slice(4).replace('02-29', '02-28')}`;
 
-/** Days of the observation that counts as a year earlier: the last one from `since` to `until`. */
+/** The span of days whose last observation counts as a year earlier. */
 const yearEarlier = (period: string, cadence: Cadence): { since: string; until: string } => {
   // Holidays move the observation of a week by up to three days.
   if (cadence === 'weekly' || cadence === 'biweekly')
@@ -100,7 +100,7 @@ const levelsYearEarlier = (cadence: Cadence) => {
 };
 
 /**
- * From the levels of one series, oldest first, to values of these units; undefined where one cannot be computed.
+ * Converts the levels of one series, oldest first, to these units. A value that cannot be computed is undefined.
  * @param prices for `real`
  */
 export const unitsOf = (

@@ -41,7 +41,7 @@ export interface Scores {
   readonly direction_hit_rate: number;
   /** Mean of (probability - outcome)^2, with the outcome 1 for a decline. */
   readonly brier_score: number;
-  /** Mean of -log of the probability of the outcome, which counts as at least 0.001. */
+  /** Mean of -log(probability of the outcome). Probabilities below 0.001 count as 0.001. */
   readonly log_loss: number;
   readonly benchmarks: Readonly<Record<Benchmark, BenchmarkScores>>;
 }
@@ -104,7 +104,8 @@ export const scoresOf = (forecasts: readonly ScoredForecast[]): Scores | undefin
 export type Scorable = Forecast & ScoredForecast;
 
 /**
- * Returns the forecasts to score: of completed runs of the newest run's model, with a published target. Forecasts without
+ * Returns the forecasts to score: of completed runs of the newest run's model, with a published target. Forecasts
+ * without
  * bounds or benchmarks are left out, so that all scores use the same pairs.
  */
 export const scorable = (runs: readonly ForecastRun[], forecasts: readonly Forecast[]): Scorable[] => {

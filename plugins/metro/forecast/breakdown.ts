@@ -36,12 +36,15 @@ const ORDERS: Readonly<Partial<Record<BreakdownKey, readonly string[]>>> = {
 /** A forecast with the name of its market and the run that made it. */
 interface Named {
   readonly row: Scorable;
-  /** Undefined for an area that is no market any more. */
+  /** Undefined for an area that is no longer a market. */
   readonly name: string | undefined;
   readonly run: ForecastRun | undefined;
 }
 
-/** The group of a forecast, or the groups of all states of its market. Undefined if it has none, such as a grade. */
+/**
+ * The group of a forecast, or the groups of all states of its market. Undefined for a forecast without a group, such
+ * as one without a grade.
+ */
 const groupOf = ({ row, name, run }: Named, by: BreakdownKey): string | readonly string[] | undefined => {
   switch (by) {
     case 'year':
@@ -97,7 +100,8 @@ const figuresOf = (group: string, rows: readonly Scorable[]) => {
 export type BacktestGroup = ReturnType<typeof figuresOf>;
 
 /**
- * Groups the scored forecasts of the newest run's model, and sorts the groups. A market in several states counts in each.
+ * Groups the scored forecasts of the newest run's model, and sorts the groups. A market in several states counts in
+ * each.
  * @param names of the markets by code. A forecast of another area has no state
  */
 export const breakdownOf = (

@@ -94,7 +94,10 @@ const emptyMessage = ({ panel, span, options }: RunsInput): string => {
   );
 };
 
-/** An origin with what its run serves: rounded forecasts and signals, by market. Undefined without a forecast. */
+/**
+ * An origin with the served values of its run: rounded forecasts and signals, by market. Undefined without a
+ * forecast.
+ */
 interface ServedOrigin extends Origin {
   readonly served: readonly ((Outlook & { readonly signal: Signal }) | undefined)[];
   /** Share of the markets with a signal in both quarters whose signal changed. `NaN` without such markets. */
@@ -102,8 +105,8 @@ interface ServedOrigin extends Origin {
 }
 
 /**
- * Adds the signals. A signal depends on that of the quarter before: of the run that was published then for the newest
- * quarter, and of its reconstruction for all other quarters.
+ * Adds the signals. A signal depends on the signal of the previous quarter: in the published run for the newest
+ * quarter, and in the reconstruction for all others.
  */
 const withSignals = (origins: readonly Origin[], { panel, rules, kept }: RunsInput): ServedOrigin[] => {
   let before: readonly (Signal | null | undefined)[] = [];

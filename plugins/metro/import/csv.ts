@@ -4,7 +4,7 @@ import type { ImportErrors } from './import-errors.js';
 
 export type Row = CsvRecord;
 
-/** Cells contain no line breaks, so that a quote that is missing costs one line and not the rest of the file. */
+/** Cells contain no line breaks, so that a missing quote affects one line and not the rest of the file. */
 const DIALECT = { separator: ',', quote: '"', lineEnd: '\n', isOneLine: true } as const;
 
 /** Limit in characters, far above any line of these formats. A file without line ends must not fill the memory. */
@@ -23,7 +23,7 @@ const trimmed = (row: Row): Row => ({ ...row, cells: row.cells.map((cell) => cel
 /** Yields UTF-8 text in parts, without byte order mark. A line that is too long becomes a line with a wrong quote. */
 async function* readText(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
-  /** Length of the line that the text so far ends with. */
+  /** Length of the last line so far. */
   let length = 0;
   for await (const chunk of bytes) {
     const text = decoder.decode(chunk, { stream: true });
@@ -39,7 +39,7 @@ async function* readText(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<strin
 }
 
 /**
- * Yields rows in batches. A row ends with its line, also inside quotes. Blank lines are skipped. Rows with wrong quotes
+ * Yields rows in batches. A row ends with its line, even inside quotes. Blank lines are skipped. Rows with wrong quotes
  * are reported and left out. The number of cells is not checked.
  */
 export async function* readRows(

@@ -16,7 +16,7 @@ export interface MacroSeries {
 
 const ID = /^[A-Z0-9][A-Z0-9_.-]*$/;
 const NUMBER = /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i;
-/** Number of dates from which their cadence overrules the catalog. */
+/** From this number of dates on, their cadence overrides the catalog. */
 const ENOUGH = 4;
 const isNumber = (text: string): boolean => NUMBER.test(text) && Number.isFinite(Number(text));
 const isMissing = (value: string) => value === '' || value === '.';
@@ -29,7 +29,7 @@ const idFromName = (file: string): string => {
     .toUpperCase();
 };
 
-/** The rule that a row breaks, regardless of other rows. Undefined for a good row. */
+/** The rule that a row breaks, regardless of other rows. Undefined for a valid row. */
 const ruleBroken = ([day = '', ...texts]: readonly string[], ids: readonly string[]): string | undefined => {
   if (texts.length !== ids.length)
     return `must have ${ids.length + 1} cells (date, value), and has ${texts.length + 1}`;
@@ -41,7 +41,7 @@ const ruleBroken = ([day = '', ...texts]: readonly string[], ids: readonly strin
   return bad === undefined ? undefined : `the value must be a number, "." or empty, and is "${bad}"`;
 };
 
-/** The cadence of the dates, if they are enough to decide. FRED offers series in longer periods than their own, too. */
+/** The cadence of the dates, if they are enough to decide. FRED also offers series aggregated to longer periods. */
 const cadenceOf = (id: string, days: readonly string[]): Cadence => {
   const inferred = inferCadence(days);
   const known = fredEntryOf(id)?.cadence;
@@ -84,7 +84,7 @@ export const readFred = async (
   }
   const unnamed = ids?.find((id) => !ID.test(id)) ?? (ids ? undefined : '');
   if (ids === undefined || unnamed !== undefined) {
-    errors.addFile(file, `the series must be named by the header or the file, and "${unnamed}" is no name`);
+    errors.addFile(file, `the header or the file name must name the series, and "${unnamed}" is not a valid name`);
     return [];
   }
   const dates = [...seen].sort();

@@ -24,7 +24,7 @@ export interface ImportOptions {
   readonly skipBadRows?: boolean | undefined;
   /** The clock. Default: now. */
   readonly time?: Date | undefined;
-  /** A time at which all of the data was available, which becomes that of the dataset. Default: `time`. */
+  /** A time at which all data was available. It becomes the time of the dataset. Default: `time`. */
   readonly created?: Date | undefined;
   readonly onRead?: OnRead | undefined;
   readonly onWrite?: ((progress: { collection: string; written: number }) => void) | undefined;

@@ -37,10 +37,10 @@ addEventListener('storage', (event) => {
   if (event.key === KEY) dispatchEvent(new Event('keychange'));
 });
 
-/** The path before every target: `/api/v1`, or `/lib/api/v1` where a proxy serves the API below a path. */
+/** Prefix of every target: `/api/v1`, or `/lib/api/v1` if a proxy serves the API under `/lib`. */
 export const basePath = meta('base-path');
 
-/** The path before `basePath` and the addresses of pages: empty, or `/lib`. */
+/** Prefix of `basePath` and of page URLs: empty, or `/lib`. */
 export const publicPath = meta('public-path');
 
 /** A failed call. `status` is 0 without a response. */
@@ -59,7 +59,8 @@ export class Problem extends Error {
 
 /**
  * @param {string} target relative to the base path, with its query
- * @param {{ accept?: string, signal?: AbortSignal | undefined, key?: boolean }} [options] `key: false` for targets that need no key
+ * @param {{ accept?: string, signal?: AbortSignal | undefined, key?: boolean }} [options] `key: false` for targets
+ * that need no key
  * @returns {Promise<Response>} with any status
  */
 export const send = (target, { accept = 'application/json', signal, key = true } = {}) => {

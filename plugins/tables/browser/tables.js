@@ -3,7 +3,8 @@ import { words } from './cells.js';
 
 /**
  * @typedef {'text' | 'date' | 'number' | 'boolean'} Kind
- * @typedef {{ name: string, label: string, kind: Kind, whole: boolean, description: string }} Column `whole`: only integers
+ * @typedef {{ name: string, label: string, kind: Kind, whole: boolean, description: string }} Column `whole`: only
+ * integers
  * @typedef {object} Table
  * @property {string} name as in its path: `building-permits`
  * @property {readonly Column[]} columns
@@ -14,7 +15,7 @@ import { words } from './cells.js';
 
 /** @typedef {{ [name: string]: any }} Json */
 
-/** The page shows filters for the first columns of a wide table only. */
+/** Maximum number of columns with filters on the page. */
 const MOST_FILTERS = 12;
 
 /** @param {Json} document @param {Json} schema @returns {Json} the target of a reference, or the schema itself */

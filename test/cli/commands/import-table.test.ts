@@ -37,7 +37,7 @@ describe('metro-forecast import-table', () => {
       .map((line) => JSON.parse(line));
   };
 
-  it('needs no option: collection, key and types are found and reported', async () => {
+  it('needs no options: finds and reports the collection, key and types', async () => {
     await writeFile(at('Pool list.csv'), 'Name,No.\nb,"1,000"\na,\n');
     const { stdout } = await done(at('Pool list.csv'));
     expect(stdout).to.match(/with 2 rows of pool_list:/);
@@ -70,7 +70,7 @@ describe('metro-forecast import-table', () => {
     expect(await rowsOf('b')).to.deep.equal([{ row: 1, id: 7 }]);
   });
 
-  it('takes the next key if rows far apart have the same values', async () => {
+  it('uses the next key if distant rows have equal values', async () => {
     const lines = Array.from({ length: 30_000 }, (_, i) => `n${(i * 7919) % 29_999},${i}\n`);
     await writeFile(at('a.csv'), `name,serial\n${lines.join('')}`);
     expect((await json(at('a.csv'))).key).to.deep.equal(['serial']);
@@ -147,7 +147,7 @@ describe('metro-forecast import-table', () => {
     }
   });
 
-  it('takes other settings from options', async () => {
+  it('accepts other settings as options', async () => {
     await writeFile(at('a.txt'), 'Höhe (m)~Ort\n"1~x\n');
     const result = await json(
       at('a.txt'),
@@ -184,7 +184,7 @@ describe('metro-forecast import-table', () => {
     });
   }
 
-  it('gives a file with the name of an endpoint another name', async () => {
+  it('renames a collection with the name of an endpoint', async () => {
     await writeFile(at('status.csv'), csv);
     expect((await json(at('status.csv'))).collection).to.equal('status_table');
   });
@@ -218,7 +218,7 @@ describe('metro-forecast import-table', () => {
       /the zip archive has 2 files; choose one by --member:\n.*a\.csv\n.*b\.csv/,
     );
     await writeFile(at('mixed.csv'), Buffer.concat([Buffer.from(`id,name\n1,ö\n`), Buffer.from('2,ö\n', 'latin1')]));
-    expect(await refused(at('mixed.csv'))).to.match(/it is not in UTF-8 throughout: name its encoding by --encoding/);
+    expect(await refused(at('mixed.csv'))).to.match(/it is not UTF-8 throughout: set its encoding with --encoding/);
     expect(await readdir(folder)).not.to.include('data');
   });
 

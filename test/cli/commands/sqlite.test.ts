@@ -158,7 +158,7 @@ describe('commands with a database file', () => {
     });
   });
 
-  it('the advice to use SQLite starts at 500,000 rows', () => {
+  it('recommends SQLite from 500,000 rows', () => {
     expect(sqliteAdvice(499_999)).to.equal(undefined);
     expect(sqliteAdvice(500_000)).to.match(
       /loads 500,000 rows into the memory of each worker.*docs\/guides\/sqlite\.md$/,

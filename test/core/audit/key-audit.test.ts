@@ -1,4 +1,4 @@
-/** Comparing keys with an audit that is read in a stream. */
+/** Compares keys with an audit that is read as a stream. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { auditEntry, compareWithAudit, entriesInDoubt, entriesOf } from '../../../core/audit/key-audit.js';

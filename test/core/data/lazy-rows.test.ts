@@ -1,4 +1,4 @@
-/** Lazy rows read like an array, and keep their text until a row is read. */
+/** Lazy rows behave like an array, and keep their text until a row is read. */
 import { expect } from 'chai';
 import { firstRows, joinRows, lastRow, lazyRows, textOf } from '../../../core/data/lazy-rows.js';
 import { jsonRows } from '../../../core/data/packed-documents.js';
@@ -44,14 +44,14 @@ describe('lazyRows(...text)', () => {
     it(`returns what an array returns: ${name}`, () => expect(read(rows())).to.deep.equal(read(array())));
   }
 
-  it('keeps its text when it is awaited, counted and recognised as a list', async () => {
+  it('keeps its text when it is awaited, counted, or recognized as a list', async () => {
     const list = await Promise.resolve(rows());
     expect([Array.isArray(list), list.length, Symbol.asyncIterator in list]).to.deep.equal([true, 3, false]);
     expect((list as { [Symbol.asyncIterator]?: unknown })[Symbol.asyncIterator]).to.equal(undefined);
     expect(text(list)).to.not.equal(undefined);
   });
 
-  it('has its text until a row is read, because rows can then be changed', () => {
+  it('drops its text when a row is read, because the row may then be changed', () => {
     const list = rows();
     expect(list.length).to.equal(3);
     expect(text(list)).to.equal('{"id":1,"name":"ü"},{"id":2}  {"id":3}');
@@ -68,7 +68,7 @@ describe('joinRows(lists)', () => {
     expect(joined).to.deep.equal([...array(), ...array()]);
   });
 
-  it('joins lists of which some were read', () => {
+  it('joins lists if some of them were read', () => {
     expect(joinRows([rows(), array()])).to.deep.equal([...array(), ...array()]);
   });
 });

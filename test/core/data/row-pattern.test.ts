@@ -1,4 +1,4 @@
-/** Rows are recognized by a pattern only if they are valid. */
+/** The pattern matches only valid rows. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { JsonSchema } from '../../../core/contracts/json-schema.js';

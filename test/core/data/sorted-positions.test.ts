@@ -1,4 +1,4 @@
-/** Documents are sorted by the values in their JSON text. */
+/** Sorting documents by the values in their JSON text. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { JsonFields } from '../../../core/data/json-fields.js';
@@ -43,7 +43,7 @@ const random = fc.array(fc.record({ text: texts, number: numbers }), { maxLength
 
 describe('PositionSorter', () => {
   for (const fields of [['text'], ['number'], ['number', 'text'], ['text', 'number']] as const) {
-    it(`sorts random rows by ${fields.join(' and ')}, and keeps the order of equal ones`, () => {
+    it(`sorts random rows by ${fields.join(' and ')}, and keeps the order of equal rows`, () => {
       fc.assert(
         fc.property(random, (rows) => {
           const { positions } = run(new PositionSorter(rows.length).sort(columnsOf(rows, fields)));

@@ -1,4 +1,4 @@
-/** A change of a key file is found by its lines, exactly as by reading the whole file. */
+/** Finding a change of a key file by its lines gives the same result as reading the whole file. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { KeyRecord } from '../../../core/contracts/keys.js';
@@ -43,7 +43,7 @@ describe('KeyLines', () => {
     );
   });
 
-  it('finds no change that a whole read does not find, however the text was edited', () => {
+  it('finds only changes that reading the whole file finds, for any edit', () => {
     const piece = fc.constantFrom('', ',', '\n', '{', '}', ' ', 'x', '\n    {}', ',\n', JSON.stringify(pool[0]));
     fc.assert(
       fc.property(files, fc.nat(2000), fc.nat(400), piece, (before, at, size, text) => {
@@ -56,7 +56,7 @@ describe('KeyLines', () => {
     );
   });
 
-  it('reports the neighbouring lines that changed, and the place of the first one', () => {
+  it('reports the neighbouring lines that changed, and the index of the first', () => {
     const before = pool.slice(0, 5);
     const { lines } = KeyLines.read(Buffer.from(formatKeyFile(before)))!;
     const next = { ...pool[2]!, limit_per_minute: 7 };

@@ -58,7 +58,7 @@ describe('typescriptOf(document)', () => {
 `);
   });
 
-  it('declares a parameter once that several paths have', () => {
+  it('declares a shared parameter once', () => {
     const limit = { name: 'limit', description: 'Rows.', required: false, schema: { type: 'integer' } };
     const key = { name: 'key', description: 'A key.', required: true, schema: { type: 'string' } };
     const get = (...parameters: (typeof limit | typeof key)[]) => ({

@@ -38,7 +38,7 @@ const table = fc
     }));
   });
 
-/** The values as in JSON, null for absent ones, and arrays as texts. */
+/** The values as in JSON: null for absent values, and arrays as text. */
 const inJson = (columns: readonly TypedColumn[], rows: readonly object[]) =>
   (JSON.parse(JSON.stringify(rows)) as Record<string, unknown>[]).map((row) =>
     Object.fromEntries(

@@ -1,4 +1,4 @@
-/** Lists above a megabyte are sent while they are read. */
+/** Lists larger than 1 MB are sent while they are read. */
 import { once } from 'node:events';
 import { get as httpGet, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
@@ -20,7 +20,7 @@ const things = collection({ name: 'things', key: ['id'], schema: ROW });
 const ROWS = 20_000;
 const rows = Array.from({ length: ROWS }, (_, id) => ({ id, text: `row ${id} ${'x'.repeat(100)}` }));
 
-/** Counts the reads of rows, and what the plugin's lists do. */
+/** Counts the batches read and the lists ended. */
 const seen = { batches: 0, ended: 0 };
 
 async function* watched(batches: AsyncIterable<readonly object[]>, end?: () => Promise<void>) {
@@ -35,7 +35,7 @@ async function* watched(batches: AsyncIterable<readonly object[]>, end?: () => P
   }
 }
 
-/** So long that the buffers of a connection do not hold it. */
+/** Yields more than the buffers of a connection can hold. */
 async function* repeated(read: () => AsyncIterable<readonly object[]>) {
   for (let i = 0; i < 10; i++) yield* read();
 }
@@ -78,7 +78,7 @@ const manifest = {
   ...{ synthetic: true, sources: [] },
 } as Manifest;
 
-describe('a list above a megabyte', function () {
+describe('a list larger than 1 MB', function () {
   this.timeout(20_000);
   let service: TestApp;
   const start = (http = {}) =>
@@ -134,7 +134,7 @@ describe('a list above a megabyte', function () {
     expect([found.length, Number(found.at(-1)!['id'])]).to.deep.equal([ROWS, ROWS - 1]);
   });
 
-  it('has an ETag that gets a 304, and HEAD gets the same headers, without reading rows', async () => {
+  it('has an ETag for a 304, and the same headers for HEAD, without reading rows', async () => {
     const first = await open('/things');
     await bodyOf(first);
     const { etag } = first.headers;
@@ -147,7 +147,7 @@ describe('a list above a megabyte', function () {
     }
     expect([head.status, seen.batches - before]).to.deep.equal([200, 0]);
 
-    // After a restart nothing is known about the list but its tag.
+    // After a restart, only the ETag in the request is known.
     const other = await start();
     try {
       const { status } = await other.get('/things', { headers: { 'If-None-Match': etag! } });
@@ -157,7 +157,7 @@ describe('a list above a megabyte', function () {
     }
   });
 
-  it('has another ETag in each format', async () => {
+  it('has a different ETag in each format', async () => {
     const tags = [];
     for (const format of ['json', 'csv', 'ndjson', 'parquet']) {
       const response = await open(`/things?format=${format}`);
@@ -167,7 +167,7 @@ describe('a list above a megabyte', function () {
     expect(new Set(tags).size).to.equal(4);
   });
 
-  it('is not cached above an eighth of the budget, and is cached below it', async () => {
+  it('is cached only up to an eighth of the budget', async () => {
     await bodyOf(await open('/things'));
     expect((await service.get('/things')).headers['content-length']).to.equal(undefined);
     await service.close();
@@ -194,7 +194,7 @@ describe('a list above a megabyte', function () {
     });
   }
 
-  it('releases everything when its client goes away', async () => {
+  it('releases everything when the client disconnects', async () => {
     const before = seen.ended;
     for (let i = 0; i < 6; i++) {
       const response = await open('/long');

@@ -1,4 +1,4 @@
-/** The most used representations are computed for a new snapshot before it is served. */
+/** Computes the most used representations of a new snapshot before it is served. */
 import { expect } from 'chai';
 import memory from '../../../adapters/memory.js';
 import type { Collection } from '../../../core/contracts/dataset.js';
@@ -94,7 +94,7 @@ describe('CurrentSnapshot.refresh()', () => {
     expect(await published()).to.deep.equal({ version: '2', cached: ['b', 'c'], warnings });
   });
 
-  it('does not log a representation that the new snapshot lacks, such as that of a deleted document', async () => {
+  it('does not log a representation that the new snapshot lacks, such as a deleted document', async () => {
     failures = { 'a 2': new ApiError(errors.route_not_found) };
     expect(await published()).to.deep.equal({ version: '2', cached: ['b', 'c'], warnings: [] });
   });

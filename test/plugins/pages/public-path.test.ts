@@ -1,4 +1,4 @@
-/** Services below a path of a proxy: pages in a browser, links, and the servers of the OpenAPI document. */
+/** Services under a path of a proxy: pages in a browser, links, and the servers of the OpenAPI document. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -35,7 +35,7 @@ const startProxy = async (origin: string): Promise<Server> =>
     ready: async (port) => void (await request(`http://127.0.0.1:${port}/`)),
   });
 
-describe('a service below a path of nginx', function () {
+describe('a service under a path of nginx', function () {
   this.timeout(60_000);
   let service: TestApp;
   let proxy: Server;
@@ -52,7 +52,7 @@ describe('a service below a path of nginx', function () {
     await service?.close();
   });
 
-  it('shows the reference, which calls the API below the path and links to the other pages', async () => {
+  it('shows the reference, which calls the API under the path and links to the other pages', async () => {
     const { page, complaints } = browser;
     await page.goto(`${proxy.url}/lib/docs`);
     await page.getByRole('heading', { level: 1, name: 'Metro Forecast API' }).waitFor();
@@ -67,7 +67,7 @@ describe('a service below a path of nginx', function () {
     expect(complaints).to.deep.equal([]);
   });
 
-  it('names the path in the OpenAPI document and in every link of the front page', async () => {
+  it('includes the path in the OpenAPI document and in every link of the front page', async () => {
     const document = (await request(`${proxy.url}/lib/api/v1/openapi.json`)).json;
     expect(document.servers[0].url).to.equal('/lib/api/v1');
     const { links } = (await request(`${proxy.url}/lib/`)).json;

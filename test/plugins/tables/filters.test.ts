@@ -1,4 +1,4 @@
-/** Filters of tables: every operator on every adapter, names of columns that parameters have too, and paging. */
+/** Filters of tables: every operator on every adapter, columns with the names of parameters, and paging. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { definePlugin } from '../../../core/contracts/plugin.js';
@@ -174,7 +174,7 @@ describe('filters of tables', function () {
       { numRuns },
     );
 
-  it('finds the rows that fulfil every generated question, as a whole and in pages', () => checkGenerated(service, 80));
+  it('finds the rows that match every generated query, as a whole and in pages', () => checkGenerated(service, 80));
 
   for (const [name, section] of Object.entries(otherAdapters)) {
     it(`${name} gives the same answers`, async () => {
@@ -272,7 +272,7 @@ describe('filters of tables', function () {
     }
   });
 
-  it('questions with the same meaning share a cache key', async () => {
+  it('equivalent queries share a cache key', async () => {
     const snapshots = async (target: string) => (await service.get(target)).headers['etag'];
     expect(await snapshots('/readings?town[in]=Brno,Aachen')).to.equal(
       await snapshots('/readings?town[in]=%20Aachen%20,+Brno'),

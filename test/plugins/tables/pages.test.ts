@@ -42,7 +42,7 @@ describe('plugin table-pages', () => {
     expect(stations).to.deep.include({ name: 'weather', key: ['station', 'day'], sorts: ['station'] });
   });
 
-  it('labels a column by the heading of its file, else by its name', () => {
+  it('labels a column with its heading in the file, or else with its name', () => {
     const label = (schema: object) => {
       const row = { properties: { grosse_cm: { type: 'number', ...schema } } };
       const json = { schema: { properties: { data: { items: row } } } };

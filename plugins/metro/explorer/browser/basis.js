@@ -1,7 +1,9 @@
 /** The basis of a forecast: published at its time, or reconstructed later. */
 import { h } from '../../../pages/shared/dom.js';
 
-/** The word, with a link to its explanation in the methodology. All pages may be served below a path. */
+/**
+ * The word "reconstructed", with a link to its explanation in the methodology. All pages may be served below a path.
+ */
 export const reconstructed = () => {
   const href = location.pathname.replace(/\/explore(\/.*)?$/, '/docs/methodology#record-and-reconstruction');
   return h('a', { href }, 'reconstructed');
@@ -14,7 +16,7 @@ export const reconstructed = () => {
 export const markOf = (basis) => (basis === 'reconstructed' ? [' (', reconstructed(), ')'] : []);
 
 /**
- * How many forecasts of a table or chart were reconstructed, as text for pictures. Empty if none was.
+ * The number of reconstructed forecasts in a table or chart, as text for pictures. Empty if there are none.
  * @param {number} count @param {number} all
  */
 export const basisText = (count, all) =>
@@ -22,7 +24,7 @@ export const basisText = (count, all) =>
     ? ''
     : `${count === all ? 'All' : `${count.toLocaleString('en-US')} of ${all.toLocaleString('en-US')}`} forecasts are reconstructed from later data and were not published at the time.`;
 
-/** The same with a link. @param {number} count @param {number} all */
+/** Like `basisText`, with a link. @param {number} count @param {number} all */
 export const basisNote = (count, all) => {
   const [before, after] = basisText(count, all).split('reconstructed');
   return after === undefined ? [] : [`${before}`, reconstructed(), after];

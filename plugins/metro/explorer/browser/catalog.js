@@ -30,7 +30,7 @@ export const places = async () => {
   const names = new Map(areas.map(({ cbsa, name }) => [cbsa, name]));
   const parents = new Map(
     areas.flatMap(({ cbsa, parent }) =>
-      // The code of the metro finds its divisions, too.
+      // A search for the code of a metro also finds its divisions.
       parent === null ? [] : [/** @type {const} */ ([cbsa, `${parent} ${names.get(parent) ?? ''}`])],
     ),
   );

@@ -1,4 +1,4 @@
-/** What each input of the model contributes to a forecast. */
+/** The contributions of the model's inputs to a forecast. */
 import { bar } from '../../../pages/data-views/bars.js';
 import { dataTable, numbers } from '../../../pages/data-views/table.js';
 import { getJson } from '../../../pages/shared/api.js';
@@ -8,7 +8,10 @@ import { inputLabel } from './inputs.js';
 
 /** @typedef {import('../../client/api-types.js').Driver} Driver */
 
-/** The contributions to a market's newest forecast. Null if the model has none. @param {string} cbsa @param {AbortSignal} signal */
+/**
+ * The contributions to a market's newest forecast. Null if the model has none. @param {string} cbsa @param
+ * {AbortSignal} signal
+ */
 export const driversOf = async (cbsa, signal) => {
   const target = `/markets/${encodeURIComponent(cbsa)}/drivers`;
   const rows = /** @type {Driver[]} */ ((await getJson(target, { signal })).data);

@@ -3,8 +3,9 @@ import { number, share } from '../../../pages/shared/format.js';
 
 /**
  * @typedef {{ n: number, decline_share: number }} Outcomes
- * @typedef {Outcomes & { group: string, recent?: Outcomes | undefined }} Record `recent`: targets from 2014 on, after the crash
- * @typedef {{ grades: readonly number[] }} Limits upper ends of the probabilities of A to D, as fractions
+ * @typedef {Outcomes & { group: string, recent?: Outcomes | undefined }} Record `recent`: targets from 2014 on, after
+ * the crash
+ * @typedef {{ grades: readonly number[] }} Limits upper limits of the probabilities of A to D, as fractions
  */
 
 /** @param {number} fraction */
@@ -21,9 +22,9 @@ export const limitsOf = ({ grades: [a = 0, b = 0, c = 0, d = 0] }, grade) =>
   })[grade ?? ''] ?? '';
 
 /**
- * What followed past forecasts with a grade or a signal, in all years and since the crash.
+ * The outcomes of past forecasts with a grade or a signal, in all years and since the crash.
  * @param {readonly Record[]} records @param {string | null} group
- * @returns {string} empty if no forecast has come due
+ * @returns {string} empty if no forecast has an outcome
  */
 export const recordOf = (records, group) => {
   const record = records.find((each) => each.group === group && each.n > 0);

@@ -5,7 +5,7 @@ import { medianOf, quarterMeans, spansOf, valuesOf, yearlyChange } from './marke
 
 /** @typedef {import('./market-figures.js').Observation} Observation */
 
-/** The series of consumer prices that real values are divided by. */
+/** The consumer price index for real values. */
 export const PRICES = 'CPIAUCSL';
 /** Optional series of FRED. */
 const RECESSIONS = 'USREC';
@@ -33,7 +33,7 @@ export const realTarget = (id, cbsa) =>
   `/observations?series_id=${encodeURIComponent(id)}${cbsa ? `&cbsa=${cbsa}` : ''}&units=real`;
 
 /**
- * Observations in real terms, and the month in whose prices they are stated.
+ * Observations in real terms, and their base month.
  * @param {string} target @param {AbortSignal} signal
  * @returns {Promise<{ rows: Observation[], base: string | undefined }>} `base`: undefined without observations
  */
@@ -82,7 +82,10 @@ export const nationOf = async (signal) => {
   return { label: 'Median of all markets', source: HPI, changes: medianOf([...all.values()].map(yearlyChange)) };
 };
 
-/** Yearly changes of a state's index. Undefined if the dataset lacks it. @param {string} state @param {AbortSignal} signal */
+/**
+ * Yearly changes of a state's index. Undefined if the dataset lacks it. @param {string} state @param {AbortSignal}
+ * signal
+ */
 export const stateOf = async (state, signal) => {
   const id = `${state}STHPI`;
   const rows = await observationsOf(id, signal);

@@ -1,4 +1,4 @@
-/** Texts on the inputs of the model. */
+/** Labels of the model's inputs. */
 import { points } from '../../../pages/shared/format.js';
 
 /** @type {Readonly<Record<string, string>>} */
@@ -13,6 +13,9 @@ const LABELS = {
 /** @param {string} input */
 export const inputLabel = (input) => LABELS[input] ?? input.replaceAll('_', ' ');
 
-/** "+1.50 pp of +1.60 pp from new home sales". @param {{ driver: string | null, driver_pp: number | null, delta_pp: number }} mover */
+/**
+ * "+1.50 pp of +1.60 pp from new home sales". @param {{ driver: string | null, driver_pp: number | null, delta_pp:
+ * number }} mover
+ */
 export const mainDriver = ({ driver, driver_pp, delta_pp }) =>
   driver === null ? '–' : `${points(driver_pp)} of ${points(delta_pp)} from ${inputLabel(driver)}`;

@@ -80,7 +80,8 @@ const wordsOf = (text) =>
     .filter(Boolean);
 
 /**
- * Whether a word equals another word with one typing error, or two errors in words of 8 letters and more: a wrong, missing,
+ * Whether a word equals another word with one typing error, or two errors in words of 8 letters and more: a wrong,
+ * missing,
  * additional or swapped letter.
  * @param {string} typed @param {string} word
  */
@@ -145,14 +146,20 @@ export const onlyOne = (query, found) => {
   return named.length === 1 ? named[0] : undefined;
 };
 
-/** The first city, with its states if another market has the same city. @param {string} name @param {readonly { name: string }[]} all */
+/**
+ * The first city, with its states if another market has the same city. @param {string} name @param {readonly { name:
+ * string }[]} all
+ */
 export const tellingName = (name, all) => {
   const short = shortName(name);
   const alike = all.filter((other) => shortName(other.name) === short).length > 1;
   return alike ? `${short}, ${statesOf(name).join('-')}` : short;
 };
 
-/** @typedef {{ words: string[], states: string[] }} Term one word, or the words of a state; `states`: the states that it may mean */
+/**
+ * @typedef {{ words: string[], states: string[] }} Term one word, or the words of a state; `states`: the states that
+ * it may mean
+ */
 
 /** @param {string} query @returns {Term[]} */
 const termsOf = (query) => {
@@ -175,7 +182,7 @@ const termsOf = (query) => {
  * @template {{ cbsa: string, name: string }} Row
  * @param {readonly Row[]} rows
  * @param {ReadonlyMap<string, string>} [parents] codes and names of the metros of divisions, by the division's code
- * @returns {(query: string) => Row[]} the rows that match all of the query, best first
+ * @returns {(query: string) => Row[]} the rows that match the whole query, best first
  */
 export const searcher = (rows, parents = new Map()) => {
   const entries = rows.map((row) => ({
@@ -203,7 +210,7 @@ export const searcher = (rows, parents = new Map()) => {
     }
     if (forgiving) {
       const like = (/** @type {string[]} */ among) =>
-        // A code with another digit is another area.
+        // A code with a different digit is a different area.
         term.words.every((one) => !/^\d/.test(one) && among.some((other) => nearly(one, other)));
       if (like(words)) scores.push(2);
       if (like([...parent, ...states.flatMap((state) => wordsOf(STATES.get(state) ?? ''))])) scores.push(1);

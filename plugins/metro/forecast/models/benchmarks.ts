@@ -4,7 +4,9 @@ import { createLeastSquares } from './least-squares.js';
 import { createLogHistory, toPercent } from './log-history.js';
 import { withScaledErrorInterval } from './scaled-error-interval.js';
 
-/** A quarter as benchmarks see it. Growth is 100 x the difference of logs over the last 4 quarters; `NaN` if unknown. */
+/**
+ * A quarter as benchmarks see it. Growth is 100 x the difference of logs over the last 4 quarters; `NaN` if unknown.
+ */
 interface Quarter {
   readonly growth: Float64Array;
   /** Mean growth over the markets. */
@@ -22,7 +24,8 @@ const meanOf = (values: Float64Array): { readonly sum: number; readonly count: n
 };
 
 /**
- * Makes a model of a rule. Gaps inside a series are interpolated in logs. A market without a value at the quarter, or
+ * Creates a model from a rule. Gaps inside a series are interpolated in logs. A market without a value at the
+ * quarter, or
  * with too few values, is not forecast.
  */
 const benchmark = (
@@ -68,13 +71,14 @@ export const persistence = benchmark(
 );
 
 /**
- * First-order autoregression with the nation: y = b [1, g, n], with g the market's growth over the last 4 quarters and n
+ * First-order autoregression with the nation: y = b [1, g, n], with g the market's growth over the last 4 quarters
+ * and n
  * its mean over all markets. b is estimated by pooled least squares from all outcomes published so far.
  */
 export const ar1Nation = benchmark(
   {
     name: 'ar1-nation',
-    summary: "Benchmark: first-order autoregression on the growth of the metro and the nation's.",
+    summary: 'Benchmark: first-order autoregression on metro and national growth.',
     features: ['growth_12m', 'national_growth_12m'],
   },
   () => {
@@ -96,11 +100,12 @@ export const ar1Nation = benchmark(
 /** Weights of the market's growth, of the nation's, and of the mean over all markets and quarters so far. */
 const [OWN, NATION, LONG_RUN] = [0.5, 0.3, 0.2];
 
-/** Growth of the market, shrunk toward that of the nation and the mean of all quarters so far, with fixed weights. */
+/** Growth of the market, shrunk toward national growth and the mean of all quarters so far, with fixed weights. */
 export const shrunkMean = benchmark(
   {
     name: 'shrunk-mean',
-    summary: 'Benchmark: 0.5 of the last 12-month change, 0.3 of that of the nation, and 0.2 of the long-run mean.',
+    summary:
+      'Benchmark: 0.5 times the last 12-month change, plus 0.3 times the national one and 0.2 times the long-run mean.',
     features: ['growth_12m', 'national_growth_12m', 'mean_growth_12m'],
   },
   () => {

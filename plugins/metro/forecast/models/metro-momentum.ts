@@ -1,4 +1,6 @@
-/** The default model: one regression on each metro's momentum, its neighbours', and the nation's sales of new houses. */
+/**
+ * The default model: one regression on each metro's momentum, its neighbours', and the nation's sales of new houses.
+ */
 import { monthOf } from '../../periods.js';
 import { type ForecastModel, HORIZON_QUARTERS, type Known } from '../model.js';
 import type { MacroSeriesValues } from '../panel.js';
@@ -50,7 +52,8 @@ interface Pending {
 }
 
 /**
- * Growth of the nation's sales over the last 6 and 12 months of the series, in percent; 0 where it is unknown. The level
+ * Growth of the nation's sales over the last 6 and 12 months of the series, in percent; 0 where it is unknown. The
+ * level
  * of a month is the weighted mean of the logs of the 24 months that end with it. The weight of k months ago is
  * (k + 1) 0.75^k, which is exponential smoothing applied twice. A month without a value is left out, unless the series
  * begins later: then the level is unknown.
@@ -109,16 +112,17 @@ const contributionsOf = (rows: Float64Array, b: Float64Array, forecast: Float64A
  * - g4, G: the market's log growth over the last 4 and 20 quarters, in percent; G is 0 where it is not known. Gaps
  *   inside a series are interpolated in logs, and a market without a value at the quarter itself is not forecast.
  * - v: the growth of its surroundings in the last quarter, see `createRegionalGrowth`.
- * - h2, h4: log growth of the nation's sales of new houses over 6 and 12 months, see `salesGrowth`. They say when momentum turns, and their
- *   products with G say that it turns hardest where prices ran farthest.
+ * - h2, h4: log growth of the nation's sales of new houses over 6 and 12 months, see `salesGrowth`. They indicate
+ * when momentum turns. Their products with G make it turn hardest where prices rose most.
  * - b: least squares over every origin with `minValues` values whose 12-month outcome is published, weighted by the
  *   precision of the market's index at that origin. A nation's series has one value a quarter for hundreds of rows, so
  *   that the last four are penalised by 40 times their weighted variance for each quarter's worth of weight.
  *
- * The interval is that of `createDiscountedErrorInterval`, around y, with both ends through the exponential.
+ * `createDiscountedErrorInterval` computes the interval around y. Both bounds are converted like the point.
  *
  * Source: momentum over a year that spreads over regions (Case and Shiller, "The Efficiency of the Market for
- * Single-Family Homes", American Economic Review 79(1), 1989); sales that lead prices (Stein, "Prices and Trading Volume
+ * Single-Family Homes", American Economic Review 79(1), 1989); sales that lead prices (Stein, "Prices and Trading
+ * Volume
  * in the Housing Market", Quarterly Journal of Economics 110(2), 1995). Terms and constants were chosen on FHFA's metro
  * index by the errors of origins to 2012.
  */

@@ -17,7 +17,7 @@ const changing = (change: (rows: JsonRows) => JsonRows): Pick<BrokenAdapter, 'fa
 
 export const storedJsonFaults: readonly BrokenAdapter[] = [
   {
-    that: 'ends stored documents after their comma',
+    that: 'reports the end of a stored document after the comma',
     ...changing(({ json, ends }) => ({ json, ends: ends.map((end, i) => (i < ends.length - 1 ? end + 1 : end)) })),
     fails: [YIELDS],
   },

@@ -1,4 +1,4 @@
-/** Reading a file as a collection: recognition of its format, names, types, keys and rows. */
+/** Reading a file as a collection: format, names, types, keys and rows. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -132,7 +132,7 @@ describe('readTable(path, options)', () => {
       expect(given.rows.map(({ b }) => b)).to.deep.equal([1.234, 2.345]);
     });
 
-    it('compares trailing zeros in a column of more values than it remembers', async () => {
+    it('compares trailing zeros in a column with more values than it remembers', async () => {
       const many = Array.from({ length: 30_000 }, (_, i) => `${i},${i}.25`).join('\n');
       expect((await read(`id,v\n${many}\n`)).columns[1]).to.include({ type: 'number' });
       const { type, why } = (await read(`id,v\n${many}\n30000,7.50\n30001,7.5\n`)).columns[1]!;
@@ -142,7 +142,7 @@ describe('readTable(path, options)', () => {
       ]);
     });
 
-    it('accepts the types, missing texts and order of dates that are given', async () => {
+    it('accepts types, texts for missing values, and the order of dates as options', async () => {
       const { rows } = await read('id,a,b,c,d\n01,1,yes,01/02/2024,x\n02,none at all,no,02/03/2024,y\n', {
         types: new Map([
           ['a', 'number'],
@@ -208,7 +208,7 @@ describe('readTable(path, options)', () => {
       expect(found).to.include('without a line of headings');
     });
 
-    it('takes years and numbered columns as headings', async () => {
+    it('accepts years and column numbers as headings', async () => {
       expect((await read('name,2020,2021\na,1,2\nb,3,4\n')).columns.map(({ name }) => name)).to.deep.equal([
         'name',
         'c_2020',
@@ -217,7 +217,7 @@ describe('readTable(path, options)', () => {
       expect((await read('0,1\n5,7\n6,8\n')).columns.map(({ heading }) => heading)).to.deep.equal(['0', '1']);
     });
 
-    it('names the first column of a file whose headings lack it, as R writes it', async () => {
+    it('names the first column of a file from R, which has no heading for it', async () => {
       const { columns, rows } = await read('mpg,cyl\nMazda,21.5,6\nFiat,32.5,4\n');
       expect(columns.map(({ name }) => name)).to.deep.equal(['column_1', 'mpg', 'cyl']);
       expect(rows[0]).to.deep.equal({ column_1: 'Fiat', mpg: 32.5, cyl: 4 });
@@ -232,12 +232,12 @@ describe('readTable(path, options)', () => {
       expect(notes.join('; ')).to.match(/1 row has quotes inside cells.* line 2; 1 row has fewer cells .* line 3/);
     });
 
-    it('keeps texts as written, and replaces no character', async () => {
+    it('keeps text unchanged', async () => {
       const { rows } = await read('id,v\n1, a \n2,"line\nbreak \\ 😀"\n');
       expect(rows.map(({ v }) => v)).to.deep.equal([' a ', 'line\nbreak \\ 😀']);
     });
 
-    it('accepts the options that overrule what it would recognize', async () => {
+    it('prefers options to the recognized properties', async () => {
       const quoted = await read('id;v\n1;"x\n2;y"\n', { quote: 'none', separator: ';' });
       expect(quoted.rows.map(({ v }) => v)).to.deep.equal(['"x', 'y"']);
       expect((await read('a,b\nid,v\n1,2\n', { header: 2 })).columns.map(({ name }) => name)).to.deep.equal([
@@ -258,7 +258,7 @@ describe('readTable(path, options)', () => {
       expect(paths.found).not.to.include('with quotes escaped by backslashes');
     });
 
-    it('takes quotes for text if tabs separate the cells and a quote is not closed', async () => {
+    it('treats quotes as text if tabs separate the cells and a quote is not closed', async () => {
       const { rows, found } = await read('id\tv\n1\t"x\n2\ty\n');
       expect(rows.map(({ v }) => v)).to.deep.equal(['"x', 'y']);
       expect(found).to.include('without quotes');
@@ -436,13 +436,13 @@ describe('readTable(path, options)', () => {
       'a character that was cut',
       Buffer.from('id,name\n1,ö').subarray(0, -1),
       {},
-      'it ends within a character of UTF-8: it was cut short',
+      'it ends within a UTF-8 character: it was cut short',
     ],
   ] as readonly (readonly [string, Content, Partial<TableOptions>, ...string[]])[]) {
     it(`rejects ${what}`, async () => expect(await errorsOf(content, options)).to.deep.equal(errors));
   }
 
-  it('leaves bad rows out and reports them, if asked to', async () => {
+  it('skips and reports bad rows with skipBadRows', async () => {
     const { rows, notes } = await read('id,v\n1,x\n2,y\n3,z\n4,a,b\n', { skipBadRows: true });
     expect(rows).to.have.length(3);
     expect(notes).to.deep.equal(['1 bad rows were left out: line 5: has 3 cells, and the table has 2 columns']);

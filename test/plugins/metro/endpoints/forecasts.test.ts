@@ -95,7 +95,7 @@ describe('plugin forecasts', () => {
     });
   }
 
-  it('lists the forecasts of a redrawn area, and returns them one by one', async () => {
+  it('returns the forecasts of a redrawn area in the list and in the track of the area', async () => {
     const without = (name: string) => documents[name]!.filter(({ cbsa }) => cbsa !== HOUSTON);
     const redrawn = { ...documents, markets: without('markets'), hpi: without('hpi') };
     const other = await startTestApp({ config: { adapter: await otherAdapters['memory']!() } });

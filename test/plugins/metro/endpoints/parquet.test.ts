@@ -204,7 +204,7 @@ describe('format=parquet', function () {
     }
   });
 
-  it('is a 400 or, with `Accept`, a 406 for other than lists', async () => {
+  it('is a 400, or a 406 with `Accept`, for responses that are not lists', async () => {
     const one = `/markets/${HOUSTON}`;
     const { status, json } = await service.get(`${one}?format=parquet`);
     expect([status, json.details[0].name]).to.deep.equal([400, 'format']);

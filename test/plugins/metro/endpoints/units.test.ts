@@ -79,7 +79,7 @@ describe('unitsOf(units, cadence, prices)', () => {
     expect(computed(gap, 'yoy', 'weekly')[54]).to.equal(undefined);
   });
 
-  it('change and yoy go by the cadence of two weeks, half a year and five years', () => {
+  it('change and yoy support cadences of two weeks, half a year and five years', () => {
     const two = Array.from({ length: 27 }, (_, i) => {
       return [new Date(Date.UTC(2020, 0, 1 + 14 * i)).toISOString().slice(0, 10), 100 + i] as const;
     });
@@ -113,7 +113,7 @@ describe('unitsOf(units, cadence, prices)', () => {
     expect(computed(days, 'yoy', 'daily')).to.deep.equal([undefined, undefined, undefined, undefined, 25, 50]);
   });
 
-  it('change of an irregular series is from the previous value, and yoy from the value that held a year before', () => {
+  it('change of an irregular series compares with the previous value, and yoy with the value in effect a year before', () => {
     const rates = [
       ['2022-03-17', 0.5],
       ['2022-12-15', 4.5],

@@ -93,7 +93,7 @@ describe('the explorer’s texts on grades', () => {
   });
 });
 
-describe('the explorer’s reasons of a forecast', () => {
+describe('the explorer’s reasons for a forecast', () => {
   const rules = { expand_point: 4, expand_lower: 0, contract_point: -1, margin: 1, grades: [0.1, 0.2, 0.35, 0.5] };
   const forecast = { point: 4.5, lower_80: 0.5, risk_score: 'A', decline_probability: 0.05 };
   const records = [{ group: 'contract', n: 4091, decline_share: 0.8465, recent: { n: 121, decline_share: 0.107 } }];

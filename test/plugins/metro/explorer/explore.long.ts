@@ -542,7 +542,7 @@ describe('the explorer in Chromium', () => {
     expect(code).to.contain('METRO_FORECAST_KEY').and.contain('cbsa=12060,19820&since=2025').and.not.contain(app.key);
   });
 
-  it('calls reconstructed forecasts reconstructed, with a link, in views, pictures and files', async () => {
+  it('marks reconstructed forecasts, with a link, in views, pictures and files', async () => {
     const { page } = browser;
     const words = page.locator('main a', { hasText: /^reconstructed$/ });
     for (const [address, least] of [

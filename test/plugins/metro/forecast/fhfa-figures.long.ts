@@ -126,7 +126,7 @@ describe("models on FHFA's index of 2025Q4", function () {
     expect(spread(pooled)).to.be.above(2);
   });
 
-  it('metro-momentum moves little with the newest month of sales, and few signals change from run to run', () => {
+  it('metro-momentum changes little with the newest month of sales, and few signals change from run to run', () => {
     const newest = (change: (values: readonly SeriesValue[]) => readonly SeriesValue[]) =>
       makeRuns({
         ...input,

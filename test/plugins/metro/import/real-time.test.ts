@@ -1,4 +1,4 @@
-/** Imports and forecasts by a fixed clock: which runs are a published record. */
+/** Imports and forecasts with a fixed clock: which runs are published. */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -85,7 +85,7 @@ describe('the record of runs', function () {
     expect(runs.filter(({ basis }) => basis === 'reconstructed')).to.have.length(4);
   });
 
-  it('has no published run of a file that is imported after the next release, also with an earlier `created`', async () => {
+  it('has no published run of a file that is imported after the next release, even with an earlier `created`', async () => {
     const runs = await update(await put('2024Q3'), '2026-11-26T12:00:00Z');
     expect(published(runs)).to.deep.equal([]);
     expect(runs.at(-1)).to.include({ id: 20243, vintage: '2024-11-26', computed_at: '2026-11-26T12:00:00Z' });

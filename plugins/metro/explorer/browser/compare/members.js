@@ -14,7 +14,8 @@ import { plainName, searcher, tellingName } from '../search.js';
  * @typedef {{ id: string, kind: 'm' | 's', label: string, short: string, values: Map<string, number>,
  *   real?: () => Promise<Real> }} Member `real`: loads the values in real terms, if they apply
  * @typedef {'rebased' | 'change' | 'nation'} Show
- * @typedef {{ m: string[], s: string[], show: Show, real: boolean, from: string }} Choices `m`: codes of markets, `s`: ids
+ * @typedef {{ m: string[], s: string[], show: Show, real: boolean, from: string }} Choices `m`: codes of markets,
+ * `s`: ids
  *   of series
  */
 
@@ -30,7 +31,7 @@ export const SHOWS = [
 ];
 
 /**
- * Real terms of a series, if it has them.
+ * Real terms of a series, if it supports them.
  * @param {Series | undefined} series @param {string} target @param {AbortSignal} signal @returns {Pick<Member, 'real'>}
  */
 const realTerms = (series, target, signal) => {

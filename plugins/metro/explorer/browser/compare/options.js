@@ -20,7 +20,10 @@ const differences = (changes, others) =>
 
 /** @typedef {Member & { base?: string | undefined }} Line `base`: the month of the prices, in real terms */
 
-/** @param {Member} member @param {Choices} chosen @param {{ changes: ReadonlyMap<string, number> } | undefined} nation @returns {Promise<Line>} */
+/**
+ * @param {Member} member @param {Choices} chosen @param {{ changes: ReadonlyMap<string, number> } | undefined} nation
+ * @returns {Promise<Line>}
+ */
 const lineOf = async (member, { show, from, real }, nation) => {
   // Consumer prices cancel out in the difference to the nation.
   if (nation) return { ...member, values: differences(yearlyChange(member.values), nation.changes) };
@@ -28,7 +31,10 @@ const lineOf = async (member, { show, from, real }, nation) => {
   return { ...member, base, values: show === 'rebased' ? rebased(values, `${from}-01-01`) : yearlyChange(values) };
 };
 
-/** Which lines are in real terms. Empty if none was requested. @param {readonly Line[]} lines @param {Choices} chosen */
+/**
+ * Describes which lines are in real terms. Empty if real terms were not requested. @param {readonly Line[]} lines
+ * @param {Choices} chosen
+ */
 const termsOf = (lines, { show, real }) => {
   if (!real || show === 'nation' || lines.length === 0) return '';
   const [base] = lines.flatMap((line) => line.base ?? []);

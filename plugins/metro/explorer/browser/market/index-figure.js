@@ -25,7 +25,7 @@ const SHOWN = [
   ['real', 'Real terms'],
 ];
 
-/** Computed values have further digits that are rounding errors. */
+/** Further digits of computed values are rounding errors. */
 const DECIMALS = 8;
 
 /** @param {URLSearchParams} query @returns {Choices} */
@@ -67,7 +67,7 @@ const controlsOf = (chosen, choose) => {
   };
 };
 
-/** The API call for the index as it is shown. @param {Context} context @param {Choices['show']} show */
+/** The API call for the shown values of the index. @param {Context} context @param {Choices['show']} show */
 const targetOf = ({ market: { cbsa }, series }, show) => {
   if (show === 'change') return `/observations?series_id=${HPI}&cbsa=${cbsa}&units=yoy`;
   return show === 'real' && hasRealTerms(series) ? realTarget(HPI, cbsa) : `/markets/${cbsa}/history`;
@@ -75,7 +75,8 @@ const targetOf = ({ market: { cbsa }, series }, show) => {
 
 /**
  * The downloads and the table of the values shown.
- * @param {Context} context @param {Choices['show']} show @param {import('../../../../pages/data-views/drawing.js').ChartOptions} options
+ * @param {Context} context @param {Choices['show']} show @param
+ * {import('../../../../pages/data-views/drawing.js').ChartOptions} options
  */
 const belowOf = (context, show, options) => {
   const { cbsa, name } = context.market;

@@ -4,10 +4,14 @@ import { limitsOf, recordOf } from '../grades.js';
 
 /**
  * @typedef {import('../market-figures.js').Track} Track
- * @typedef {{ expand_point: number, expand_lower: number, contract_point: number, margin: number, grades: number[] }} Rules
+ * @typedef {{ expand_point: number, expand_lower: number, contract_point: number, margin: number, grades: number[] }}
+ * Rules
  */
 
-/** The signal without that of the previous run. @param {Pick<Track, 'point' | 'lower_80'>} forecast @param {Rules} rules */
+/**
+ * The signal without regard to the previous run. @param {Pick<Track, 'point' | 'lower_80'>} forecast @param {Rules}
+ * rules
+ */
 const plainSignalOf = ({ point, lower_80 }, rules) => {
   if (point < rules.contract_point) return 'contract';
   return point >= rules.expand_point && lower_80 !== null && lower_80 > rules.expand_lower ? 'expand' : 'hold';
