@@ -3,15 +3,15 @@ import type { Health } from './runtime.js';
 
 export interface Cached {
   readonly value: string;
-  /** Age in seconds. */
+  /** The age of the value in seconds. */
   readonly ageSeconds: number;
 }
 
 export interface SharedCache {
   /**
-   * Returns the cached value, or builds a new one if it is older than `ttlSeconds`. One replica builds at a time; the
-   * others get the previous value, or wait for the first one. If `build` fails, the previous value is returned, whatever
-   * its age. Rejects if there is none.
+   * Returns the cached value, or builds a new one if the cached value is older than `ttlSeconds`. Only one replica
+   * builds at a time. Meanwhile, the others get the previous value, or wait for the new one if there is none. If
+   * `build` fails, the previous value is returned, whatever its age; without one, the call rejects.
    */
   getOrBuild(name: string, ttlSeconds: number, build: () => Promise<string>): Promise<Cached>;
   health(): Health;

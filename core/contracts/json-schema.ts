@@ -7,12 +7,12 @@ export type Empty = Record<never, never>;
 export type JsonSchema = { readonly [keyword: string]: unknown };
 
 /**
- * The type of the values that a schema describes, deeply read-only. Parts whose type is not literal, such as a schema
- * declared as `JsonSchema`, are `unknown`.
+ * The type of the values that a schema describes, deeply read-only. If the type of a part of the schema is not literal,
+ * for example because it is declared as `JsonSchema`, its values are `unknown`.
  */
 export type FromSchema<S> = Immutable<XStatic<Simplified<S>>>;
 
-/** The same after defaults are filled in: each property with a default is present. */
+/** Like `FromSchema`, but after defaults are filled in: every property that has a default is present. */
 export type WithDefaults<S> = FromSchema<Defaulted<S>>;
 
 type Immutable<T> = T extends object ? { readonly [K in keyof T]: Immutable<T[K]> } : T;
@@ -27,8 +27,8 @@ type RequiredOf<S> = S extends { readonly required: readonly (infer K)[] } ? K &
 type DefaultedKey<P> = { [K in keyof P]: P[K] extends { readonly default: unknown } ? K : never }[keyof P] & string;
 
 /**
- * Prepares a schema for type inference. Null among several types becomes an alternative, since the inference drops it
- * when `properties` or `items` follow. Keywords that do not affect the type are removed.
+ * Prepares a schema for type inference. If `null` is one of several types, it becomes an alternative, because the
+ * inference would drop it when `properties` or `items` follow. Keywords that do not affect the type are removed.
  */
 type Simplified<S> = string extends keyof S
   ? Empty
@@ -47,7 +47,9 @@ type KeywordName<K, V> = K extends 'enum'
     : K extends 'const' | 'properties' | 'items'
       ? K
       : never;
-/** Whether a type is not literal: `string`, `boolean`, `string[]`, or a list of schemas that is not a tuple. */
+/**
+ * Whether a type is wide rather than literal: `string`, `boolean`, `string[]`, or a list of schemas that is no tuple.
+ */
 type IsWide<V> = string extends V
   ? true
   : boolean extends V
@@ -61,7 +63,7 @@ type IsWide<V> = string extends V
             ? true
             : false
       : false;
-/** Maps lists and objects of schemas, and leaves other keywords as they are. */
+/** Simplifies the schemas inside a keyword that contains schemas, and keeps the values of other keywords. */
 type Keyword<K, V> = K extends 'properties' | 'anyOf' | 'oneOf' | 'allOf'
   ? { -readonly [I in keyof V]: Simplified<V[I]> }
   : K extends 'items' | 'additionalProperties'

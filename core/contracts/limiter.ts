@@ -1,10 +1,10 @@
-/** The limiter contract. A limiter decides; middleware sets status codes and headers. */
+/** The limiter contract. A limiter only decides; middleware sets status codes and headers. */
 import type { Health } from './runtime.js';
 
-/** Length of the sliding window. A caller never gets more requests than its limit within this time. */
+/** The length of the sliding window. In any window of this length, a caller gets no more requests than its limit. */
 export const WINDOW_MS = 60_000;
 
-/** A caller's quotas: requests per UTC day and per UTC month. null: unlimited. */
+/** A caller's quotas: requests per UTC day and per UTC month. Null means unlimited. */
 export interface Quotas {
   readonly perDay: number | null;
   readonly perMonth: number | null;
@@ -15,19 +15,19 @@ export interface QuotaState {
   readonly name: 'day' | 'month';
   readonly quota: number;
   readonly remaining: number;
-  /** Milliseconds until the day or month ends. */
+  /** Milliseconds until the current day or month ends. */
   readonly resetMs: number;
-  /** Length of the day or month in milliseconds. */
+  /** The length of the day or month in milliseconds. */
   readonly lengthMs: number;
 }
 
-/** A caller's usage on one UTC day. */
+/** The usage of one caller on one UTC day. */
 export interface DayUsage {
-  /** `2026-11-23` */
+  /** The date, such as `2026-11-23`. */
   readonly date: string;
-  /** Allowed requests, whatever their status. */
+  /** The number of allowed requests, whatever the status of their responses. */
   readonly requests: number;
-  /** Requests rejected by the limit or a quota. They count against neither. */
+  /** The number of requests that the limit or a quota rejected. They count against neither. */
   readonly refused: number;
 }
 
@@ -36,25 +36,25 @@ export interface Decision {
   readonly limit: number;
   /** How many more requests are allowed now. */
   readonly remaining: number;
-  /** Milliseconds until the next permit is free. 0 when the window is empty. */
+  /** Milliseconds until another permit becomes free. 0 if the window is empty. */
   readonly resetMs: number;
-  /** Absent for a caller without quotas. */
+  /** Absent if the caller has no quotas. */
   readonly quotas?: readonly QuotaState[];
 }
 
-/** Methods reject with `LimiterUnavailable` when the limiter cannot decide. */
+/** The methods reject with `LimiterUnavailable` if the limiter cannot decide. */
 export interface Limiter {
   /**
-   * Decides one request, and counts it if it is allowed.
+   * Decides one request, and counts the request if it is allowed.
    * @param caller `key:<id>` or `ip:<address or /64 prefix>`, never the key itself. `GET /usage` appends `/usage`, so that
    *   it has its own window.
    * @param limit requests per window
-   * @param quotas if given, usage is counted and requests beyond a quota are rejected
+   * @param quotas if given, usage is counted, and requests that exceed a quota are rejected
    */
   take(caller: string, limit: number, quotas?: Quotas): Decision | Promise<Decision>;
   /**
-   * A caller's usage in this month and the previous one: the days with requests, oldest first.
-   * Absent if the limiter does not count usage.
+   * Resolves with a caller's usage in this month and the previous one: the days that have requests, oldest first. The
+   * method is absent if the limiter does not count usage.
    */
   usage?(caller: string): Promise<readonly DayUsage[]>;
   health(): Health;

@@ -4,25 +4,28 @@ import type { Route } from './route.js';
 import type { ServiceInfo } from './service.js';
 
 /**
- * The second argument of a mount's handler. It is a function, so that a Koa middleware can be the handler: `next()` then
- * leaves the request without a response, which is a 404.
+ * The second argument of a mount's handler. It is also a function, so that a Koa middleware can be the handler and call
+ * it as `next()`. That call does nothing, so a request that no handler answers gets a 404.
  */
 export interface MountContext {
   (): Promise<void>;
-  /** Every route of the service, for pages and tools that list or call them. */
+  /** All routes of the service, for pages and tools that list or call them. */
   readonly routes: readonly Route[];
-  /** Every mount of the service, for pages that link to each other. */
+  /** All mounts of the service, for pages that link to each other. */
   readonly mounts: readonly Mount[];
   readonly info: ServiceInfo;
-  /** The prefix of all routes, without a slash at the end: `/api/v1`. */
+  /** The prefix of all routes, without a trailing slash: `/api/v1`. */
   readonly basePath: string;
-  /** What precedes `basePath` and the paths of mounts in links: empty, or a path such as `/lib` behind a proxy. */
+  /**
+   * The prefix for `basePath` and the paths of mounts in links: empty, or a path that a proxy strips, such as `/lib`.
+   */
   readonly publicPath: string;
   /** Whether the service compresses responses. */
   readonly compression: boolean;
   /**
-   * Makes a GET request to this service for the same caller. It runs all middleware and does not count against a limit.
-   * @param target relative to the base path, with the query: `/movers?limit=5`
+   * Makes a GET request to this service on behalf of the same caller. It runs all middleware but does not count against
+   * a limit.
+   * @param target path and query relative to the base path: `/movers?limit=5`
    */
   request(target: string): Promise<{ readonly status: number; readonly body: string }>;
 }
@@ -30,25 +33,25 @@ export interface MountContext {
 /** An endpoint outside the data API: pages, or another protocol. */
 export interface Mount {
   /**
-   * From the origin: `/docs`. A mount also owns the paths below it. A mount of `/` owns this path alone and replaces the
-   * front page.
+   * The absolute path, such as `/docs`. A mount also owns all paths below its own. The exception is `/`: a mount there
+   * owns only this path, and replaces the front page.
    */
   readonly path: string;
-  /** For the log and the start-up messages. */
+  /** A short description for the log and the start-up messages. */
   readonly summary: string;
-  /** Default: GET and HEAD. OPTIONS is always added. */
+  /** Default: GET and HEAD. OPTIONS is added automatically. */
   readonly methods?: readonly string[];
-  /** Whether a request needs an API key. Default false. */
+  /** Whether requests need an API key. Default: false. */
   readonly key?: boolean;
   /**
    * Request headers that web pages of other origins may send, in addition to the request headers of the API.
-   * `Content-Type` is always allowed if one of `methods` has a body.
+   * `Content-Type` is always allowed if requests with one of `methods` can have a body.
    */
   readonly requestHeaders?: readonly string[];
   /** Response headers that web pages of other origins may read, in addition to the response headers of the API. */
   readonly exposedHeaders?: readonly string[];
-  /** Default: the policy of the API, under which a page can load nothing. */
+  /** Default: the policy of the API, which allows a page to load nothing. */
   readonly contentSecurityPolicy?: string;
-  /** Responds through Koa's context, like any Koa middleware, or writes to `ctx.res`. */
+  /** Responds through Koa's context, like any Koa middleware, or writes to `ctx.res` directly. */
   handler(ctx: Context, mount: MountContext): unknown;
 }

@@ -1,8 +1,8 @@
-/** The observer contract, for plugins that record requests, such as an exporter of traces. */
+/** The observer contract, for plugins that record requests, such as a trace exporter. */
 import type { Logger } from './runtime.js';
 import type { ServiceInfo } from './service.js';
 
-/** The header `traceparent` of a request (W3C Trace Context, level 1, section 3.2). */
+/** The parsed `traceparent` header of a request (W3C Trace Context, level 1, section 3.2). */
 export interface TraceParent {
   /** 32 lower-case hex digits. */
   readonly traceId: string;
@@ -12,16 +12,16 @@ export interface TraceParent {
   readonly sampled: boolean;
 }
 
-/** A request whose response has been written. It has no query and no text of a key, since both may be private. */
+/** A request whose response was written. It contains no query and no API key, because both may be private. */
 export interface FinishedRequest {
   /** The value of `X-Request-Id`. */
   readonly id: string;
   readonly method: string;
   /** The path template of the endpoint. Null for unknown paths. */
   readonly route: string | null;
-  /** Keys in it are masked. */
+  /** The path of the URL. API keys in it are masked. */
   readonly path: string;
-  /** The Host header, with keys masked. Null without one. */
+  /** The Host header, in which API keys are masked. Null if there is none. */
   readonly host: string | null;
   /** `1.1` or `1.0`. */
   readonly httpVersion: string;
@@ -30,9 +30,9 @@ export interface FinishedRequest {
   readonly startedAt: number;
   /** Milliseconds from the end of the request head until the response is written. */
   readonly durationMs: number;
-  /** The id of the key. Null without a valid key. */
+  /** The id of the caller's API key. Null if the request had no valid key. */
   readonly key: string | null;
-  /** The version of the snapshot that was read. Null if none was. */
+  /** The version of the snapshot that the request read. Null if it read none. */
   readonly snapshot: string | null;
   /** Whether the response came from the cache. */
   readonly cached: boolean;
@@ -41,9 +41,9 @@ export interface FinishedRequest {
 }
 
 export interface RequestObserver {
-  /** Called after the response has been written. Errors that it throws are logged. */
+  /** Called after the response has been written. Errors that this method throws are logged. */
   onRequest(request: FinishedRequest): void;
-  /** Called once, after the last request. The service waits for it when it stops. */
+  /** Called once, after the last request. The service waits for it before it stops. */
   close?(): Promise<void>;
 }
 

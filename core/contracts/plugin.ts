@@ -14,10 +14,10 @@ export { type DataResponseOf, dataRoute, type InputOf, serviceRoute } from './ro
 export type * from './snapshot-reader.js';
 export { type ComponentState, OWN_COMPONENTS, type ServiceState, type StatusComponent } from './state.js';
 
-/** The whole service, for a plugin that declares its routes. */
+/** Information about the whole service, for a plugin that declares its routes. */
 export interface PluginContext {
   readonly info: ServiceInfo;
-  /** The components of all plugins. */
+  /** The status components of all plugins. */
   readonly components: readonly StatusComponent[];
   /** The collections that this plugin declares. */
   readonly ownCollections: readonly Collection[];
@@ -25,50 +25,50 @@ export interface PluginContext {
   readonly collections: ReadonlyMap<string, Collection>;
 }
 
-/** Declared as a method, so that plugins with different options fit into one list. */
+/** The function is declared as a method, so that plugins with different options fit into one list. */
 interface CollectionsByOptions<Options> {
   declare(options: Options, context: { resolvePath(path: string): string }): readonly Collection[];
 }
 
-/** The default export of a plugin's package. */
+/** The default export of a plugin package. */
 export interface Plugin<Options = unknown> {
   readonly kind: 'plugin';
   readonly name: string;
   readonly version: string;
   readonly description: string;
-  /** Names of other plugins that the configuration must have. */
+  /** The names of other plugins that the configuration must include. */
   readonly needs?: readonly string[];
-  /** JSON Schema of the plugin's options. Default: no options. */
+  /** The JSON Schema of the plugin's options. Default: the plugin has no options. */
   readonly options?: JsonSchema;
   /**
-   * A list, or a function if the collections depend on the options. `resolvePath` makes a path in the options absolute,
-   * relative to the folder of the configuration file.
+   * A list, or a function if the collections depend on the options. `resolvePath` resolves a relative path from the
+   * options against the folder of the configuration file.
    */
   readonly collections?: readonly Collection[] | CollectionsByOptions<Options>['declare'];
-  /** Names and texts of the service. The configuration overrides them. Only one plugin may define them. */
+  /** The names and texts of the service, which the configuration can override. Only one plugin may define them. */
   readonly info?: Partial<ServiceInfo>;
-  /** Further components of `/status`. */
+  /** Additional components for `/status`. */
   readonly components?: readonly StatusComponent[];
   routes(options: Options, context: PluginContext): readonly Route[];
-  /** Pages and other protocols outside the data API. */
+  /** Endpoints outside the data API: pages and other protocols. */
   mounts?(options: Options): readonly Mount[];
-  /** Koa middleware around the plugin's own routes and mounts, first to last. */
+  /** Koa middleware around the plugin's own routes and mounts, from the outermost to the innermost. */
   middleware?(options: Options): readonly Middleware[];
   /**
-   * Koa middleware around the whole service, first to last. It runs before keys and limits are checked and sees every
-   * response, including errors. The middleware of several plugins runs in the order of the plugins.
+   * Koa middleware around the whole service, from the outermost to the innermost. It runs before keys and limits are
+   * checked, and it sees every response, including errors. Plugins run theirs in the order of the configuration.
    */
   serviceMiddleware?(options: Options): readonly Middleware[];
-  /** Opens an observer of all requests of the service. Called once, at the start. */
+  /** Opens an observer for all requests of the service. Called once, at startup. */
   observer?(options: Options, context: ObserverContext): RequestObserver;
 }
 
-/** Defines a plugin. The schema of `options` types the options in all its functions. */
+/** Defines a plugin. The schema in `options` determines the type of the options in all functions of the plugin. */
 export const definePlugin = <const S extends JsonSchema = Empty>(
   plugin: Omit<Plugin<NoInfer<WithDefaults<S>>>, 'kind' | 'options'> & { readonly options?: S },
 ): Plugin<WithDefaults<S>> => ({ kind: 'plugin', ...plugin }) as Plugin<WithDefaults<S>>;
 
-/** Declares a collection. The schema types its documents: `snapshot.find(markets)` resolves with markets. */
+/** Declares a collection. Its schema types the documents, so `snapshot.find(markets)` resolves with typed markets. */
 export const collection = <const S extends JsonSchema>(
   definition: Omit<Collection<NoInfer<FromSchema<S> & object>>, 'schema'> & { readonly schema: S },
 ): Collection<FromSchema<S> & object> => definition;

@@ -6,63 +6,63 @@ import type { SnapshotReader } from './snapshot-reader.js';
 import type { ServiceState } from './state.js';
 import type { Scalar } from './storage.js';
 
-/** The value of a parameter. An array has each value once, in the order of the request. */
+/** The value of a parameter. An array contains each value once, in the order of the request. */
 export type ParameterValue = Scalar | boolean | readonly Scalar[];
 
-/** A parameter of a route. Handlers get checked values of the schema's type. */
+/** A parameter of a route. Its values are validated before a handler gets them. */
 export interface Parameter {
   readonly description: string;
   /**
-   * Of type `string`, `integer`, `number` or `boolean`, with any other keywords; or of type `array` with `items` of such
-   * a type, for values separated by commas. `default` is used if the parameter is absent.
+   * The type must be `string`, `integer`, `number` or `boolean`, or `array` for comma-separated values whose `items`
+   * have one of those types. Other keywords are allowed. `default` is used if the parameter is absent.
    */
   readonly schema: JsonSchema;
-  /** Only for query parameters. Path parameters are always required. */
+  /** Only for query parameters, because path parameters are always required. */
   readonly required?: boolean;
   readonly example?: ParameterValue;
   /**
-   * Where callers find values: by operationId, a JSON Pointer (RFC 6901) into the response of that operation. The
-   * OpenAPI document links the two operations. Operations that the service does not have are ignored.
+   * Where callers find valid values. For each operationId, a JSON Pointer (RFC 6901) into the response of that
+   * operation. The OpenAPI document links the two operations. Operations that do not exist in the service are ignored.
    */
   readonly foundIn?: Readonly<Record<string, string>>;
 }
 
-/** The parameters of a route, by name. */
+/** The parameters of a route by name. */
 export interface Parameters {
   readonly path?: Readonly<Record<string, Parameter>>;
   readonly query?: Readonly<Record<string, Parameter>>;
   /**
-   * The columns that requests can filter by, with the schemas of their values: `filterColumns` of a collection.
-   * `price[gte]=6` becomes the property `price[gte]` of the input; `conditionsOf` reads all such properties. `price=6` is
-   * short for `price[eq]=6`, `price_from` for `price[gte]` and `price_to` for `price[lte]`, unless another parameter or
-   * column has that name.
+   * The columns by which requests can filter, with the schemas of their values: the `filterColumns` of a collection.
+   * `price[gte]=6` becomes the property `price[gte]` of the input, and `conditionsOf` reads all such properties.
+   * `price=6` is short for `price[eq]=6`, `price_from` for `price[gte]`, and `price_to` for `price[lte]`, unless
+   * another parameter or column has that name.
    */
   readonly filters?: Readonly<Record<string, JsonSchema>>;
 }
 
 interface RouteBase<Input> {
-  /** Relative to the base path, with parameters in braces: `/markets/{cbsa}`. */
+  /** The path relative to the base path, with parameters in braces: `/markets/{cbsa}`. */
   readonly path: string;
   readonly operationId: string;
   readonly summary: string;
   readonly description?: string;
-  /** Whether a request needs an API key. Default: true. */
+  /** Whether requests need an API key. Default: true. */
   readonly key?: boolean;
   readonly parameters?: Parameters;
-  /** The 200 response: its JSON Schema, and an example that fits it. */
+  /** The 200 response: its JSON Schema, and an example that conforms to it. */
   readonly response: { readonly description: string; readonly schema: JsonSchema; readonly example: unknown };
-  /** Errors that the handler throws. The OpenAPI document lists them after the framework's own. */
+  /** The errors that the handler can throw. The OpenAPI document lists them after the framework's own errors. */
   readonly errors?: readonly ErrorKind[];
-  /** Checks parameters against each other. Throws an `ApiError`. */
+  /** Validates combinations of parameters. Throws an `ApiError`. */
   readonly check?: (input: Input) => void;
 }
 
-/** A list that is sent in batches, because it is large: `{ data: snapshot.stream(rows) }`. */
+/** A list that is sent in batches because it may be large: `{ data: snapshot.stream(rows) }`. */
 export interface StreamedList<Row = object> {
   readonly data: AsyncIterable<readonly Row[]>;
 }
 
-/** A header of a route's 200 response. */
+/** A header of the 200 response of a route. */
 export interface ResponseHeader {
   readonly description: string;
   readonly example: string;
@@ -71,44 +71,44 @@ export interface ResponseHeader {
 /** The second argument of a data route's handler. */
 export interface DataContext {
   readonly snapshot: SnapshotReader;
-  /** Sets a header that the route declares. It is cached with the body and is part of a 304. */
+  /** Sets a header that the route declares. The header is cached with the body and also sent with a 304. */
   setHeader(name: string, value: string): void;
-  /** A relative URL of this request with some parameters changed: `?limit=5&after=x`. */
+  /** Returns the relative URL of this request with some parameters changed: `?limit=5&after=x`. */
   reference(changes: Readonly<Record<string, ParameterValue>>): string;
 }
 
-/** A route whose response depends only on its input and the snapshot. It is cached until the next snapshot. */
+/** A route whose response depends only on its input and the snapshot, so it is cached until the next snapshot. */
 export interface DataRoute<Input = Record<string, never>> extends RouteBase<Input> {
   readonly kind: 'data';
   readonly response: RouteBase<Input>['response'] & {
-    /** By name. Web pages of other origins can read them. */
+    /** The response headers by name. Web pages of other origins can read them. */
     readonly headers?: Readonly<Record<string, ResponseHeader>>;
   };
   /**
-   * The properties of each row that are sent, in this order. The handler returns whole rows. Undefined: all
-   * properties.
+   * Chooses which properties of each row are sent, and in which order. The handler still returns whole rows. Undefined
+   * means all properties.
    */
   readonly columns?: (input: Input) => readonly string[] | undefined;
   /**
-   * Rewrites the input so that equivalent requests have equal inputs, such as lists of values in another order. They
-   * then share a cached response. Runs after `check`.
+   * Rewrites the input so that equivalent requests, such as lists with the same values in another order, have equal
+   * inputs and share a cached response. Runs after `check`.
    */
   readonly normalize?: (input: Input) => Input;
   /**
-   * Like `normalize`, for requests that are equivalent only in this snapshot, such as a date before its first value.
-   * Not called for cached responses.
+   * Like `normalize`, for requests that are equivalent only in this snapshot. Example: two dates that both precede the
+   * first value. Not called for cached responses.
    */
   readonly normalizeIn?: (input: Input, snapshot: SnapshotReader) => Promise<Input>;
   /** Whether the route has the parameter `as_of`. The handler then gets the snapshot of that date. Default: false. */
   readonly vintages?: boolean;
   /**
-   * Resolves with a value that fits the response's schema. If the schema has only the property `data`, the value may be
-   * a `StreamedList`: the response has the same bytes.
+   * Resolves with a value that conforms to the response schema. If `data` is the only property of that schema, the
+   * value may be a `StreamedList` instead. The response is the same, byte for byte.
    */
   handler(input: Input, context: DataContext): Promise<unknown>;
 }
 
-/** The key of a caller. Its text is secret and not included. */
+/** A caller's API key. Its text is secret and therefore not included. */
 export interface CallerKey {
   readonly id: string;
   readonly tier: string;
@@ -116,7 +116,7 @@ export interface CallerKey {
 
 /** The limit and quotas of a caller. */
 export interface CallerAccount {
-  /** The `caller` of `Limiter.take`. A key and its successors after rotation share it. */
+  /** The `caller` argument of `Limiter.take`. A key shares it with its successors after rotation. */
   readonly id: string;
   readonly tier: string;
   /** Requests per minute. */
@@ -124,25 +124,27 @@ export interface CallerAccount {
   readonly quotas: Quotas;
 }
 
-/** The request, for handlers of service routes. */
+/** The request that handlers of service routes receive. */
 export interface ServiceRequest {
-  /** Null without a valid key, and if all callers share the response. */
+  /** Null without a valid key, and also if all callers share the response. */
   readonly caller: CallerKey | null;
-  /** Null if the caller's usage is not counted, and if all callers share the response. */
+  /** Null if the caller's usage is not counted, and also if all callers share the response. */
   readonly account: CallerAccount | null;
   /**
-   * What precedes every path of the service for this client: the setting `server.publicUrl`, a path that a proxy strips,
-   * or an empty string. Empty if all callers share the response and the setting is absent.
+   * The prefix for every path of the service as this client sees it: the setting `server.publicUrl`, a path that a
+   * proxy strips, or an empty string. If all callers share the response, it is the setting or an empty string.
    */
   readonly publicUrl: string;
-  /** By lower-case name, without credentials and cookies. Empty if all callers share the response. */
+  /** The headers by lower-case name, without credentials and cookies. Empty if all callers share the response. */
   readonly headers: Readonly<Record<string, string | undefined>>;
 }
 
-/** A route whose response depends on the state of the service, and on the request unless all callers share it. */
+/** A route whose response depends on the state of the service, and also on the request unless all callers share it. */
 export interface ServiceRoute<Input = Record<string, never>> extends RouteBase<Input> {
   readonly kind: 'service';
-  /** How long all callers and replicas share one response, which public caches may store. Default: not at all. */
+  /**
+   * How many seconds all callers, replicas and public caches may share one response. Default: responses are not shared.
+   */
   readonly sharedSeconds?: number;
   /** Whether valid requests count against a limit. Invalid requests always do. Default: true. */
   readonly limited?: boolean;

@@ -1,28 +1,28 @@
-/** The names and texts of a service in its OpenAPI document, pages, keys, tools and errors. */
+/** The names and texts that a service shows in its OpenAPI document, pages, API keys, tools and errors. */
 
-/** A change of the API that callers notice. */
+/** A change to the API that callers can notice. */
 export interface InterfaceChange {
-  /** The version of the API with the change, or `Unreleased`. */
+  /** The API version that introduced the change, or `Unreleased`. */
   readonly version: string;
-  /** Markdown, one or two sentences. */
+  /** One or two sentences of Markdown. */
   readonly summary: string;
   /**
-   * The `operationId` of each affected operation. The OpenAPI document omits a change if the service has none of them.
+   * The `operationId` of each affected operation. The OpenAPI document omits a change if the service has none of these.
    */
   readonly operations?: readonly string[];
 }
 
 export interface ServiceInfo {
-  /** A machine-readable name: lower-case words with hyphens, such as `rain-gauges`. */
+  /** A machine-readable name: lower-case words joined by hyphens, such as `rain-gauges`. */
   readonly name: string;
   readonly title: string;
-  /** The version of the API, not of a package. */
+  /** The version of the API, which is not the version of a package. */
   readonly version: string;
   /** One sentence; may be empty. */
   readonly summary: string;
-  /** Markdown about the data; may be empty. */
+  /** A description of the data in Markdown; may be empty. */
   readonly description: string;
-  /** Markdown about how the API responds. The OpenAPI document shows it after the description. */
+  /** A description, in Markdown, of how the API behaves. The OpenAPI document shows it after `description`. */
   readonly conventions: string;
   /** Newest first; may be empty. */
   readonly changes: readonly InterfaceChange[];
@@ -30,13 +30,13 @@ export interface ServiceInfo {
   readonly termsOfService: string | null;
   /** The licence of the API, with an SPDX identifier or a URL. */
   readonly license: { readonly name: string; readonly identifier?: string; readonly url?: string } | null;
-  /** Instructions for AI assistants that call the tools. */
+  /** Instructions for AI assistants that use the service through its tools. */
   readonly instructions: string;
-  /** The start of every new API key. It helps people and secret scanners to recognise leaked keys. */
+  /** The prefix of every new API key. It helps people and secret scanners recognise leaked keys. */
   readonly keyPrefix: string;
 }
 
-/** Paragraphs of Markdown about how every service of the framework responds. */
+/** Markdown paragraphs about the behaviour that all services of the framework share. */
 export const conventions = {
   lists:
     '**Lists** are `{"data": [...]}`. Every response comes from one published snapshot, named in the header\n`Snapshot-Version`.',
@@ -52,7 +52,7 @@ methods get 405 \`method_not_allowed\`.`,
     '**Caching.** Every 200 has a strong `ETag`. Send it in `If-None-Match` to get 304 while nothing has changed.',
 } as const;
 
-/** The default names and texts of a service. */
+/** The names and texts of a service that defines none. */
 export const defaultService: ServiceInfo = {
   name: 'api',
   title: 'API',

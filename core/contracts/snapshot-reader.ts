@@ -1,11 +1,11 @@
-/** How route handlers read the dataset. */
+/** The interface through which route handlers read the dataset. */
 import type { Collection, Manifest } from './dataset.js';
 import type { Scalar } from './storage.js';
 
-/** Fields that a query can name: required strings and numbers. */
+/** The fields that a query can name: the required strings and numbers. */
 type ScalarField<T> = { [K in keyof T & string]-?: T[K] extends Scalar ? K : never }[keyof T & string];
 
-/** `Query` for one collection, with its fields and their types. */
+/** A `Query` for one collection, typed by the fields of its documents. */
 export interface QueryOf<T> {
   /** The key of the collection (the default), or one of its `orders`. */
   readonly order?: readonly ScalarField<T>[];
@@ -19,33 +19,33 @@ export interface QueryOf<T> {
   }[ScalarField<T>];
   readonly descending?: boolean;
   /**
-   * A position in the order: values of the fields of `order` that `equal` does not name, in the same order. The result
-   * starts after it.
+   * A position in the order: the values of those fields of `order` that `equal` does not name, in the same order. The
+   * result starts after this position.
    */
   readonly after?: readonly Scalar[];
   readonly limit?: number;
 }
 
-/** A snapshot whose queries are checked and whose documents are typed by their collection. */
+/** A snapshot that checks its queries and types its documents by their collection. */
 export interface SnapshotReader {
   readonly version: string;
   readonly publishedAt: Date;
   readonly manifest: Manifest;
   get<T extends object>(collection: Collection<T>, key: readonly Scalar[]): Promise<Readonly<T> | undefined>;
-  /** All matching documents. */
+  /** Resolves with all matching documents. */
   find<T extends object>(collection: Collection<T>, query?: QueryOf<NoInfer<T>>): Promise<Readonly<T>[]>;
-  /** All matching documents in batches, for results too large for memory. */
+  /** Yields all matching documents in batches, for results that do not fit in memory. */
   stream<T extends object>(
     collection: Collection<T>,
     query?: QueryOf<NoInfer<T>>,
   ): AsyncIterable<readonly Readonly<T>[]>;
 }
 
-/** A version of the dataset in the store. */
+/** A version of the dataset that is in the store. */
 export interface PublishedVersion {
   readonly version: string;
   readonly publishedAt: Date;
   readonly current: boolean;
-  /** Reads the version. Long reads take turns. Resolves with undefined if the version has been deleted. */
+  /** Reads this version. Long reads wait for each other. Resolves with undefined if the version has been deleted. */
   read<Result>(work: (snapshot: SnapshotReader) => Promise<Result>): Promise<Result | undefined>;
 }

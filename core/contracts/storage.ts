@@ -1,87 +1,95 @@
-/** The storage contract: all that the framework requires of a store. It is independent of any dataset. */
+/** The storage contract: everything that the framework requires of a store. It is independent of any dataset. */
 import type { DataAudit } from './audit.js';
 import type { Collection, Document, Manifest } from './dataset.js';
 import type { JsonSchema } from './json-schema.js';
 import type { Clock, Logger } from './runtime.js';
 
 /**
- * Values of keys and ordered fields. Strings are compared by Unicode code point: no collation, case folding, normal
- * form or trimming. Numbers are compared by value, as doubles; -0 equals 0. The empty string and 0 are ordinary values.
+ * The values of keys and ordered fields. Strings are compared by Unicode code point, without collation, case folding,
+ * normalization or trimming. Numbers are compared as doubles, and -0 equals 0. The empty string and 0 are ordinary
+ * values.
  */
 export type Scalar = string | number;
 
-/** A query for many documents. Core has checked it, so adapters may trust every field. */
+/** A query for many documents. The framework has already checked it, so adapters can trust every field. */
 export interface Query {
   /** The key of the collection, or one of its declared `orders`. */
   readonly order: readonly string[];
-  /** Values of leading fields of `order`, in the same order. */
+  /** Values for one or more leading fields of `order`, in the same order. */
   readonly equal?: Readonly<Record<string, Scalar>>;
-  /** Inclusive bounds on one further field of `order`, not always the next one. A `from` above `to` matches nothing. */
+  /**
+   * Inclusive bounds on one more field of `order`, not necessarily the next one. Nothing matches if `from` exceeds
+   * `to`.
+   */
   readonly range?: { readonly field: string; readonly from?: Scalar; readonly to?: Scalar };
-  /** The exact reverse of `order`, ties included. */
+  /** Returns the documents in the exact reverse of `order`, including ties. */
   readonly descending?: boolean;
   /**
-   * A position: values of the fields of `order` that `equal` does not name, in the same order. The result has only
-   * documents behind it, by `order` and `descending`. No document needs to have these values.
+   * A position: the values of those fields of `order` that `equal` does not name, in the same order. The result
+   * contains only documents after this position, as sorted by `order` and `descending`. There need not be a document at
+   * it.
    */
   readonly after?: readonly Scalar[];
-  /** The maximum number of documents, over all batches. 0 returns none. */
+  /** The maximum number of documents in all batches together. 0 returns none. */
   readonly limit?: number;
 }
 
-/** Consecutive documents as stored: JSON objects in UTF-8, each on one line, separated by commas. */
+/** Consecutive documents as stored: JSON objects in UTF-8, one per line, separated by commas. */
 export interface JsonRows {
   readonly json: Buffer;
-  /** Where each document ends in `json`. The next one starts after the comma that follows. */
+  /** The position in `json` at which each document ends. The next document starts after the comma that follows. */
   readonly ends: readonly number[];
 }
 
 /**
- * A published version of the dataset, readable and unchanged from `snapshot()` to `release()`.
+ * A published version of the dataset. It stays readable and unchanged from `snapshot()` to `release()`.
  *
- * A document is returned as it was published: the same fields, null not absent, every string and number to the last bit
- * (-0 may become 0). It is a copy or deeply frozen, so that callers cannot affect each other.
+ * Documents are returned exactly as they were published: they have the same fields, null values are not dropped, and
+ * strings and numbers are identical (except that -0 may become 0). Each document is a copy or deeply frozen, so that
+ * callers cannot affect each other.
  */
 export interface Snapshot {
   readonly version: string;
-  /** When the version became current, in milliseconds. */
+  /** The time at which the version became current, to the millisecond. */
   readonly publishedAt: Date;
-  /** The manifest as it was published, with the same text in `created`. */
+  /** The manifest as it was published. In particular, the text of `created` is unchanged. */
   readonly manifest: Manifest;
   /**
-   * Resolves with the document whose key fields have these values, in the order of the key, or with undefined.
+   * Resolves with the document whose key fields have these values, which are in key order. Undefined if there is none.
    * @param signal aborts the read with `aborted`
    */
   get(collection: string, key: readonly Scalar[], signal?: AbortSignal): Promise<Document | undefined>;
-  /** Yields the matching documents, in order, in batches of any size. A batch does not change after it was yielded. */
+  /**
+   * Yields the matching documents in order, in batches of any size. A batch must not change after it has been yielded.
+   */
   find(collection: string, query: Query, signal?: AbortSignal): AsyncIterable<readonly Document[]>;
   /**
-   * With the capability `json`: like `find`, for lists that are sent as stored. The text of a document has the same
-   * value as the document that `find` yields.
+   * With the capability `json`: like `find`, for lists that are sent as they are stored. The text of a document must
+   * parse to the same value as the document that `find` yields.
    */
   findJson?(collection: string, query: Query, signal?: AbortSignal): AsyncIterable<JsonRows>;
-  /** Releases one lock on the version. A second call does nothing. */
+  /** Releases one lock on the version. Calling it again on the same snapshot does nothing. */
   release(): void;
 }
 
-/** A store. Methods reject with a `StorageError` (see `core/errors.ts`) and nothing else. */
+/** A store. Its methods reject only with a `StorageError` (see `core/errors.ts`). */
 export interface StorageAdapter {
-  /** Resolves even if the backend is unreachable, if the adapter can reconnect without a restart of the service. */
+  /** Resolves even if the backend is unreachable, provided that the adapter can reconnect without a service restart. */
   open(): Promise<void>;
-  /** May be called at any time, and twice. */
+  /** May be called at any time, and more than once. */
   close(): Promise<void>;
-  /** Rejects with code `unavailable` while the backend cannot be read. */
+  /** Rejects with the code `unavailable` if the backend cannot be read. */
   ping(signal?: AbortSignal): Promise<void>;
-  /** Returns the current snapshot, locked until its `release()`. Throws `unavailable` while there is none. */
+  /** Returns the current snapshot, locked until its `release()`. Throws `unavailable` if there is none. */
   snapshot(): Snapshot;
   /**
-   * With the capability `publish`: makes the whole dataset the current snapshot, or changes nothing. After the promise
-   * has settled, the adapter no longer uses the documents, and the publisher may change them. After `open` has rejected
-   * with `invalid_dataset`, `publish` replaces the invalid dataset.
+   * With the capability `publish`: makes the whole dataset the current snapshot, or changes nothing. Once the promise
+   * has settled, the adapter no longer uses the documents, so the publisher may change them. If `open` rejected with
+   * `invalid_dataset`, `publish` replaces the invalid dataset.
    */
   publish?(dataset: Dataset, options?: PublishOptions): Promise<void>;
   /**
-   * Checks the structure of the stored files, for `doctor`. Resolves with one sentence per error.
+   * Checks the structure of the stored files for the `doctor` command. Resolves with one sentence per error.
    * @param full also compares each index with its rows, which takes longer
    */
   checkIntegrity?(full: boolean): Promise<readonly string[]>;
@@ -91,21 +99,21 @@ export interface StorageAdapter {
   readonly audit?: DataAudit;
 }
 
-/** What an adapter supports. The conformance suite skips tests of missing capabilities. */
+/** What an adapter supports. The conformance suite skips the tests for capabilities that an adapter lacks. */
 export interface Capabilities {
   readonly publish: boolean;
   readonly versions: boolean;
-  /** Whether another adapter over the same store, in any process, finds what was published. Default: true. */
+  /** Whether another adapter that uses the same store, in any process, sees published datasets. Default: true. */
   readonly durable?: boolean;
-  /** Whether an open adapter notices publications and activations of other adapters within 5 seconds. Default: true. */
+  /** Whether an open adapter notices within 5 seconds what other adapters publish or activate. Default: true. */
   readonly follows?: boolean;
   /** Whether the adapter keeps an audit. Default: false. */
   readonly audit?: boolean;
-  /** Whether snapshots have `findJson`, because the store has the JSON text of each row. Default: false. */
+  /** Whether snapshots have `findJson`, because the store contains the JSON text of each row. Default: false. */
   readonly json?: boolean;
 }
 
-/** A dataset to publish: its manifest, and the documents of each collection in key order. */
+/** A dataset to publish: its manifest, and the documents of each collection, sorted by key. */
 export interface Dataset {
   readonly manifest: Manifest;
   read(collection: string): AsyncIterable<readonly Document[]>;
@@ -116,53 +124,53 @@ export interface PublishOptions {
   readonly signal?: AbortSignal;
   /** Called once with a message if the publication has to wait. */
   readonly onWait?: (sentence: string) => void;
-  /** Called once, after the publication, if it replaced a dataset that could not be served. Receives the reason. */
+  /** Called once, after the publication, with the reason if it replaced a dataset that could not be served. */
   readonly onRepair?: (reason: string) => void;
 }
 
 export interface Versions {
-  /** All versions, last publication first. `publishedAt` is the time of publication. */
+  /** Resolves with all versions, most recently published first. `publishedAt` is the time of publication. */
   list(): Promise<readonly { version: string; publishedAt: Date; current: boolean; held: boolean }[]>;
   activate(version: string): Promise<void>;
   /**
-   * Deletes all versions except the `keep` newest (0 or more), the current one and locked ones. Resolves with the
+   * Deletes all versions except the newest `keep` (0 or more), the current one and locked ones. Resolves with the
    * deleted versions.
    */
   prune(keep: number): Promise<readonly string[]>;
   /**
-   * Resolves with the snapshot that was current at `time`, locked until its `release()`. Undefined before the first
-   * publication and if that version was deleted.
+   * Resolves with the snapshot that was current at `time`, locked until its `release()`. Resolves with undefined if
+   * `time` is before the first publication or the version has been deleted.
    */
   asOf(time: Date): Promise<Snapshot | undefined>;
 }
 
-/** The second argument of `create`. */
+/** The second argument of an adapter module's `create`. */
 export interface AdapterContext {
   readonly collections: ReadonlyMap<string, Collection>;
   readonly logger: Logger;
   readonly clock: Clock;
-  /** Makes a path in the options absolute, relative to the folder of the configuration file. */
+  /** Resolves a relative path from the options against the folder of the configuration file. */
   resolvePath(path: string): string;
-  /** The adapter calls it after `snapshot()` returns another version, and only then. */
+  /** The adapter must call this whenever `snapshot()` has started to return another version, and only then. */
   changed(): void;
   /**
-   * The adapter calls it with a message for `/status` when it has a problem, and without one when the problem is over.
+   * The adapter calls this with a message for `/status` when a problem occurs, and without one when it is resolved.
    */
   problem(sentence?: string): void;
 }
 
-/** The default export of an adapter's package. */
+/** The default export of an adapter package. */
 export interface AdapterModule<Options = unknown> {
   readonly kind: 'adapter';
   readonly name: string;
   readonly version: string;
   readonly capabilities: Capabilities;
-  /** JSON Schema of the adapter's options. */
+  /** The JSON Schema of the adapter's options. */
   readonly options: JsonSchema;
   /**
-   * Checks options for errors that their schema cannot express. Returns messages by option name. A message follows the
-   * name, as in `must be a directory`, and shows no secrets. Called at the start, before anything is created, so that
-   * all configuration errors are reported together. It must not connect to anything.
+   * Checks options for errors that their schema cannot express. Returns messages by option name. A message completes a
+   * sentence that starts with the name, such as `must be a directory`, and must not reveal secrets. Called at startup,
+   * before anything is created, so that all configuration errors are reported together. It must not open connections.
    */
   check?(options: Options): Readonly<Record<string, string>>;
   create(options: Options, context: AdapterContext): StorageAdapter;
