@@ -1,4 +1,4 @@
-/** Accepts requests: the checks that Node's parser does not make, before the Koa application. */
+/** Accepts requests. This includes the checks that Node's parser does not make, before the Koa application runs. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Config } from '../config/schema.js';
@@ -9,7 +9,7 @@ import type { CommonHeaders } from '../response/headers.js';
 export type Refusals = ReturnType<typeof socketRefusals>;
 export type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** Handles a request, then calls `ended`; the promise never rejects. */
+/** Handles a request and then calls `ended`. The promise never rejects. */
 export type Handle = (request: IncomingMessage, response: ServerResponse, ended?: () => void) => Promise<void>;
 
 interface AcceptOptions {
@@ -19,11 +19,11 @@ interface AcceptOptions {
   /** Called for each rejected request. */
   readonly rejected: () => void;
   readonly handle: Listener;
-  /** While it is true, each response closes its connection. */
+  /** While this is true, every response closes its connection. */
   readonly server: { readonly isDraining: boolean };
 }
 
-/** Rejects requests that are not valid HTTP/1.1 or exceed the limits, and handles the others. */
+/** Rejects requests that are not valid HTTP/1.1 or exceed the limits, and handles all others. */
 export const acceptor = ({ limits, headers, refusals, rejected, handle, server }: AcceptOptions): Listener => {
   const { maxHeaders, maxHeaderBytes } = limits;
   return (request, response) => {
@@ -51,15 +51,15 @@ const isVersion1 = ({ httpVersionMajor, httpVersionMinor }: IncomingMessage): bo
   httpVersionMajor === 1 && httpVersionMinor <= 1;
 
 /**
- * Whether a proxy could disagree about the end of the body: HTTP/1.0 has no Transfer-Encoding (RFC 9112, 6.1), and only
- * `chunked` is supported.
+ * Whether a proxy and this server could disagree about where the body ends. HTTP/1.0 has no Transfer-Encoding (RFC
+ * 9112, 6.1), and this server supports only `chunked`.
  */
 const hasAmbiguousBody = ({ httpVersionMinor, headers }: IncomingMessage): boolean => {
   const coding = headers['transfer-encoding'];
   return coding !== undefined && (httpVersionMinor === 0 || coding.toLowerCase() !== 'chunked');
 };
 
-/** Size of the header fields: names and values, and for each a colon, a space and a line end. */
+/** The size of the header fields. For each field, a colon, a space and a line end are added to its name and value. */
 const fieldBytes = ({ rawHeaders }: IncomingMessage): number => {
   let bytes = 2 * rawHeaders.length;
   for (const text of rawHeaders) bytes += text.length;
@@ -67,13 +67,14 @@ const fieldBytes = ({ rawHeaders }: IncomingMessage): number => {
 };
 
 /**
- * Whether a request asks to upgrade its connection. Node's parser then drops further requests of the same chunk. The
- * connection closes after the response, since the client would take a later response for that of a dropped request.
+ * Whether a request asks to upgrade its connection. Node's parser then drops further requests from the same chunk.
+ * The connection is closed after the response, because the client would mistake the next response for the one to a
+ * dropped request.
  */
 const isUpgrade = ({ headers }: IncomingMessage): boolean =>
   headers.upgrade !== undefined && headers.connection !== undefined && /upgrade/i.test(headers.connection);
 
-/** `uri-host [":" port]` of RFC 9110 section 7.2: no user, no path, no spaces. */
+/** `uri-host [":" port]` from RFC 9110, section 7.2. User information, paths and spaces are not allowed. */
 const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|(?:[A-Za-z0-9._~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*)(?::\d{0,5})?$/;
 
 const hostHeaderError = (issue: string): ApiError =>
@@ -85,10 +86,10 @@ const MISSING = hostHeaderError('must be present');
 const REPEATED = hostHeaderError('must be sent once');
 const MALFORMED = hostHeaderError('must be a host, and a port where it is not the default one');
 
-/** The last valid value. Clients send few different ones, so most need no check. */
+/** The last valid Host header. Clients send only a few different ones, so most requests need no further check. */
 let lastValid = '';
 
-/** Checks the Host header by RFC 9112 (3.2). Node keeps the first of two and accepts any text. */
+/** Checks the Host header (RFC 9112, 3.2). Node itself keeps the first of several headers and accepts any text. */
 const hostError = ({ rawHeaders, httpVersionMinor }: IncomingMessage): ApiError | undefined => {
   let host: string | undefined;
   for (let i = 0; i < rawHeaders.length; i += 2) {
@@ -107,8 +108,9 @@ const hostError = ({ rawHeaders, httpVersionMinor }: IncomingMessage): ApiError 
 const ABSOLUTE = /^https?:\/\/([^/?#]+)(.*)$/i;
 
 /**
- * Turns a target in absolute form, such as `http://example.com/path`, into origin form. Every server must accept it (RFC
- * 9112, 3.2.2), and its host replaces the Host header. Any other target stays unchanged and is rejected later.
+ * Converts a target in absolute form, such as `http://example.com/path`, to origin form. All servers must accept the
+ * absolute form (RFC 9112, 3.2.2), whose host replaces the Host header. Other targets are left unchanged, and invalid
+ * ones are rejected later.
  */
 const toOriginForm = (request: IncomingMessage): void => {
   const [, host, rest] = ABSOLUTE.exec(request.url ?? '') ?? [];
@@ -117,7 +119,7 @@ const toOriginForm = (request: IncomingMessage): void => {
   request.headers.host = host;
 };
 
-/** A property of the socket, which costs less for each request than a weak map. */
+/** The last response is stored as a property of the socket, which costs less per request than a weak map. */
 const LAST_RESPONSE = Symbol('last response');
 
 type Connection = Socket & { [LAST_RESPONSE]?: ServerResponse | null };
@@ -126,11 +128,11 @@ export const setLastResponse = (socket: Socket, response: ServerResponse): void 
   (socket as Connection)[LAST_RESPONSE] = response;
 };
 
-/** Undefined before the first request; null where the last response was finished and has been dropped. */
+/** Returns undefined before the first request, and null if the last response was finished and has been released. */
 export const lastResponse = (socket: Socket): ServerResponse | null | undefined =>
   (socket as Connection)[LAST_RESPONSE];
 
-/** Releases the finished response, which would take nearly half of the memory of an idle connection. */
+/** Releases the finished response, which would account for nearly half of the memory of an idle connection. */
 export const dropFinishedResponse = (socket: Socket): void => {
   const response = lastResponse(socket);
   const isOver = response?.writableFinished && response.shouldKeepAlive && response.req.complete;

@@ -1,17 +1,17 @@
 /**
- * Rejects requests beyond the service's capacity, so that the admitted ones keep their latency.
+ * Rejects requests that exceed the capacity of the service, so that the latency of admitted requests does not grow.
  *
- * There are two signs of overload: too many requests in flight, which wait for a store; and turns of the event loop that
- * get longer. One long turn is a burst. A longer turn after it means that more requests arrive in a turn than a turn can
- * handle. From then on, each turn admits the requests that it reaches within a few milliseconds and rejects the others,
- * until the event loop is idle for part of the time. This follows CoDel (RFC 8289). Turns are measured in processor time
- * of this process, since other processes lengthen them too.
+ * There are two signs of overload. The first is too many requests in flight, which wait for a store. The second is that
+ * turns of the event loop get longer. A single long turn is just a burst. If an even longer turn follows, more requests
+ * arrive during a turn than a turn can handle. From then on, each turn admits the requests that it reaches within a few
+ * milliseconds and rejects the others, until the event loop is idle part of the time again. This follows CoDel (RFC
+ * 8289). Turns are measured in processor time of this process, because other processes make turns longer too.
  *
- * Requests in the work queue are not counted: they wait for other requests of the same caller, and the queue has bounds
- * of its own.
+ * Requests in the work queue do not count as in flight: they wait for other requests of the same caller, and the queue
+ * has its own bounds.
  *
- * Admission runs before the Koa application, since a rejection must cost a fraction of a response. No limiter is asked,
- * and the log has one line for each overload, not for each request.
+ * Admission runs before the Koa application, because rejecting a request must cost only a fraction of a response. It
+ * does not ask the limiter, and it logs one line per overload rather than one per request.
  */
 import type { Config } from '../config/schema.js';
 import type { Clock, Logger } from '../contracts/runtime.js';
@@ -24,24 +24,24 @@ import type { Handle } from './accept.js';
 interface AdmissionOptions extends NonNullable<Config['server']['overload']> {
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly logger: Logger;
-  /** The work queue. */
+  /** The work queue, whose requests do not count as in flight. */
   readonly work: { readonly size: number };
-  /** For tests. Default: Node's own. */
+  /** Can be replaced in tests. Default: Node's event loop. */
   readonly eventLoop?: EventLoop;
 }
 
 type Overload = 'in_flight' | 'event_loop_delay';
 
-/** Fewer requests at once are no overload, however long each takes. */
+/** With fewer concurrent requests than this there is no overload, no matter how long they take. */
 const FEW = 16;
-/** How long a turn admits requests during an overload. */
+/** During an overload, each turn admits requests for this long. */
 const SHORT_TURN_MS = 2;
-/** During an overload, as many requests are in flight as complete within this time, and at least one. */
+/** During an overload, the number of requests in flight is limited to those completed in this time, but at least 1. */
 const SHORT_QUEUE_MS = 4;
 const FEWEST_IN_FLIGHT = 1;
-/** How often the pace at which requests complete is measured. */
+/** How often the rate at which requests complete is measured. */
 const PACE_MS = 50;
-/** The log reports the end of an overload after this time without a rejection. */
+/** The log reports the end of an overload once no request has been rejected for this long. */
 const CALM_MS = 1000;
 
 export class Admission {
@@ -50,18 +50,18 @@ export class Admission {
   readonly #eventLoop: EventLoop;
   readonly #endTurn = () => this.#onTurnEnd();
   #inFlight = 0;
-  /** How many requests have completed, and the last measurement of their pace. */
+  /** The number of completed requests, and the last measurement of the rate at which they complete. */
   #ended = 0;
   #pace = { since: 0, ended: 0 };
-  /** How many requests may be in flight during an overload. */
+  /** The maximum number of requests in flight during an overload. */
   #shortQueue = FEWEST_IN_FLIGHT;
   /** When the first request of the current turn arrived. */
   #turnSince: number | undefined;
-  /** Requests of the current turn. */
+  /** The number of requests in the current turn. */
   #seen = 0;
-  /** The length of the previous turn, and the processor time at its end. Undefined after a short turn. */
+  /** The length of the previous turn and the processor time at its end. Undefined if that turn was short. */
   #previousTurn: { readonly length: number; readonly worked: number } | undefined;
-  /** Set during an overload, which ends when the event loop has time to spare. */
+  /** Set during an overload. It detects when the event loop is idle part of the time, which ends the overload. */
   #spare: SpareTime | undefined;
   #lastRefusal: number | undefined;
   #refusedBefore = 0;
@@ -80,7 +80,7 @@ export class Admission {
     return this.#inFlight - this.#options.work.size;
   }
 
-  /** Undefined admits the request. Call `leave` when it completes. */
+  /** Returns undefined if the request is admitted. Call `leave` when an admitted request completes. */
   enter(): Overload | undefined {
     const now = this.#options.clock.monotonic();
     const overload = this.#overload(now);
@@ -110,14 +110,16 @@ export class Admission {
     else if (now - this.#pace.since > PACE_MS) this.#setPace(now);
   }
 
-  /** By Little's law, a request waits for the requests in flight divided by the pace at which they complete. */
+  /**
+   * By Little's law, the waiting time is the number of requests in flight divided by the rate at which they complete.
+   */
   #setPace(now: number): void {
     const { since, ended } = this.#pace;
     this.#shortQueue = Math.max(FEWEST_IN_FLIGHT, (SHORT_QUEUE_MS * (this.#ended - ended)) / (now - since));
     this.#pace = { since: now, ended: this.#ended };
   }
 
-  /** Whether an overload begins. */
+  /** Whether an overload has begun. */
   #isTooLate(now: number, elapsed: number): boolean {
     if (!this.#areMany() || !this.#isGrowing(elapsed)) return false;
     this.#spare = new SpareTime(this.#eventLoop, now);
@@ -134,7 +136,7 @@ export class Admission {
     return elapsed > Math.max(maxEventLoopDelayMs, length) && this.#eventLoop.worked() - worked > maxEventLoopDelayMs;
   }
 
-  /** Whether the turn has admitted as many requests as may be in flight during an overload. */
+  /** Whether the current turn has admitted as many requests as the overload allows. */
   #hasEnough(elapsed: number): boolean {
     return elapsed > SHORT_TURN_MS || this.#counted >= this.#shortQueue;
   }
@@ -146,7 +148,7 @@ export class Admission {
   #onTurnEnd(): void {
     const now = this.#options.clock.monotonic();
     const length = now - (this.#turnSince ?? now);
-    // A turn reads the responses of a store after all its requests have arrived.
+    // After all of its requests have arrived, a turn also reads the responses of a store, which can make it too long.
     if (!this.#spare) this.#isTooLate(now, length);
     const long = length > SHORT_TURN_MS && this.#areMany();
     this.#previousTurn = long ? { length, worked: this.#eventLoop.worked() } : undefined;
@@ -159,7 +161,7 @@ export class Admission {
     this.refused[overload]++;
     if (this.#lastRefusal === undefined) {
       this.#refusedBefore = this.#refusedInAll() - 1;
-      this.#options.logger.warn({ overload, inFlight: this.#inFlight }, 'overloaded: refusing requests with 503');
+      this.#options.logger.warn({ overload, inFlight: this.#inFlight }, 'overloaded: rejecting requests with 503');
     }
     this.#lastRefusal = now;
   }
@@ -178,8 +180,8 @@ const RETRY_AFTER_SECONDS = '1';
 const REFUSED = Promise.resolve();
 
 /**
- * @param always request targets that are admitted during an overload too. If readiness failed under load, a load
- * balancer would send the load to the other replicas until none is left
+ * @param always request targets that are always admitted, even during an overload. If readiness checks failed under
+ *   load, a load balancer would shift the load to the remaining replicas until all of them failed
  */
 export const admitting = (
   admission: Admission,

@@ -1,4 +1,4 @@
-/** Finds the client's address, which may be behind trusted proxies. */
+/** Finds the address of the client, which may be behind trusted proxies. */
 import type { IncomingMessage } from 'node:http';
 import { isIPv4, type Socket } from 'node:net';
 import { groupsOf, inNetworks, plainAddress } from '../validation/network.js';
@@ -8,10 +8,10 @@ export type CallerAddress = (request: IncomingMessage) => string;
 /** The number of proxies in front of the service, or their networks. */
 export type TrustProxy = number | readonly string[];
 
-/** Longest chain of proxies. Further entries of `X-Forwarded-For` are ignored. */
+/** The longest supported chain of proxies. Further entries of `X-Forwarded-For` are ignored. */
 const MOST_PROXIES = 16;
 
-/** @returns an IPv4 address unchanged, and the /64 network of an IPv6 one */
+/** @returns an IPv4 address unchanged, and an IPv6 address as its /64 network */
 const countedAs = (address: string): string => {
   if (isIPv4(address)) return address;
   const network = groupsOf(address).slice(0, 4);
@@ -19,8 +19,8 @@ const countedAs = (address: string): string => {
 };
 
 /**
- * Returns an IPv4 address unchanged, an IPv6 one as its /64 network (`2001:db8:0:1::/64`), and an IPv4-mapped one as
- * IPv4. Undefined for anything else.
+ * Returns an IPv4 address unchanged, an IPv6 address as its /64 network (`2001:db8:0:1::/64`), and an IPv4-mapped
+ * address as IPv4. Undefined for any other text.
  */
 export const normaliseAddress = (text: string): string | undefined => {
   const address = plainAddress(text);
@@ -36,7 +36,7 @@ const forwardedAddress = (entry: string): string | undefined => {
   return plainAddress(bracketed ?? dotted ?? text);
 };
 
-/** The entries of a comma-separated list, the last one first. */
+/** Yields the entries of a comma-separated list from right to left. */
 function* fromRight(list: string): Generator<string> {
   for (let end = list.length; end >= 0; ) {
     const comma = end === 0 ? -1 : list.lastIndexOf(',', end - 1);
@@ -50,10 +50,10 @@ const forwardedFor = (request: IncomingMessage): string => {
   return Array.isArray(header) ? header.join(',') : (header ?? '');
 };
 
-/** `unknown` for a closed socket, whose address Node no longer has. */
+/** Returns `unknown` for a closed socket, because Node no longer knows its address. */
 export const socketAddress = (socket: Socket): string => normaliseAddress(socket.remoteAddress ?? '') ?? 'unknown';
 
-/** Remembers the result for each socket. */
+/** Computes a result once for each socket and remembers it. */
 const onceForSocket = <T>(compute: (socket: Socket) => T): ((socket: Socket) => T) => {
   const known = new WeakMap<Socket, { readonly value: T }>();
   return (socket) => {
@@ -77,11 +77,11 @@ export const trustedSocket = (trust: TrustProxy): ((socket: Socket) => boolean) 
 };
 
 /**
- * Reads the client's full address from `X-Forwarded-For`. Undefined without one.
+ * Reads the client's full address from `X-Forwarded-For`. Undefined if there is none.
  *
- * With a number of proxies, this is the entry at that position from the right. With networks, and a connection from one
- * of them, it is the rightmost entry outside of the networks, or the leftmost if all are inside. The client can write
- * entries further left, so they are ignored.
+ * If the proxies are given as a number, the address is the entry at that position from the right. If they are given as
+ * networks and the connection comes from one of them, it is the rightmost entry outside the networks, or the leftmost
+ * entry if all are inside. Entries further to the left are ignored, because the client can forge them.
  */
 export const forwardedCaller = (trust: TrustProxy): ((request: IncomingMessage) => string | undefined) => {
   if (typeof trust === 'number') {
@@ -102,7 +102,7 @@ export const forwardedCaller = (trust: TrustProxy): ((request: IncomingMessage) 
     let position = 0;
     for (const entry of fromRight(forwardedFor(request))) {
       const address = forwardedAddress(entry);
-      // A trusted proxy wrote something other than an address: the proxy itself counts as the client.
+      // A trusted proxy wrote something that is not an address, so the proxy itself counts as the client.
       if (address === undefined) return caller;
       caller = address;
       position++;
@@ -112,11 +112,11 @@ export const forwardedCaller = (trust: TrustProxy): ((request: IncomingMessage) 
   };
 };
 
-/** The proxies as Koa needs them: how many, or which connections and addresses are theirs. */
+/** The proxies in the form that Koa needs: their number, or functions that recognise them. */
 export const trustedProxies = (trust: TrustProxy) =>
   typeof trust === 'number' ? trust : { isProxy: trustedSocket(trust), forwarded: forwardedCaller(trust) };
 
-/** Returns the address that a request without a key counts against. With 0 proxies `X-Forwarded-For` is ignored. */
+/** Returns the address to which a request without a key is counted. With 0 proxies, `X-Forwarded-For` is ignored. */
 export const callerAddress = (trust: TrustProxy): CallerAddress => {
   const ofSocket = onceForSocket(socketAddress);
   if (trust === 0) return ({ socket }) => ofSocket(socket);

@@ -1,9 +1,9 @@
 /**
- * The connections of an HTTP server: the open sockets, how many an address may keep open, and how long a response may
- * stay unread.
+ * The connections of an HTTP server: which sockets are open, how many connections an address may keep open, and how
+ * long a response may remain unread.
  *
- * Node removes its own listeners from a socket that it hands over (`connect`, `upgrade`), and no longer counts or closes
- * it. An `error` without a listener ends the process, so each socket has one from its first moment.
+ * When Node hands a socket over (`connect`, `upgrade`), it removes its own listeners and no longer counts or closes the
+ * socket. An `error` event without a listener would end the process, so every socket gets a listener immediately.
  */
 import { once } from 'node:events';
 import type { Server } from 'node:http';
@@ -11,15 +11,15 @@ import type { AddressInfo, Server as NetServer, Socket } from 'node:net';
 import { dropFinishedResponse, lastResponse } from './accept.js';
 import { socketAddress } from './caller-address.js';
 
-/** Time in milliseconds for a client to read the last bytes and close its end. */
+/** The time in milliseconds that a client has to read the last bytes and close its end of the connection. */
 const CLOSING_MS = 1000;
 
 const ignore = (): void => undefined;
 
-/** Sockets that have not closed yet, handed-over ones included. */
+/** Returns the sockets that have not closed yet, including handed-over ones. */
 export const openSockets = (server: Server): ReadonlySet<Socket> => {
   const sockets = new Set<Socket>();
-  // A connection could not be accepted, for example without a free file descriptor. Later ones can succeed.
+  // A connection could not be accepted, for example for lack of file descriptors. Later connections can succeed.
   server.on('error', ignore);
   server.prependListener('connection', (socket: Socket) => {
     socket.on('error', ignore);
@@ -35,17 +35,17 @@ export const destroyAll = (sockets: Iterable<Socket>): void => {
 
 /** Destroys a socket after `CLOSING_MS`, unless the client closes it first. */
 export const closeSoon = (socket: Socket): void => {
-  // A socket that Node has handed over is paused, and a paused socket does not notice that the client has closed it.
+  // A handed-over socket is paused, and a paused socket does not notice that the client has closed the connection.
   socket.resume();
   const deadline = setTimeout(() => socket.destroy(), CLOSING_MS).unref();
   socket.once('close', () => clearTimeout(deadline));
 };
 
 /**
- * Closes connections past the limit when they are accepted, without a response.
- * @param limit for one IPv4 address or IPv6 /64 network
- * @param options.isExempt true for proxies, whose connections carry many clients
- * @param options.refused called for each closed connection
+ * Closes connections beyond the limit as soon as they are accepted, without a response.
+ * @param limit the maximum number of connections per IPv4 address or IPv6 /64 network
+ * @param options.isExempt returns true for proxies, whose connections belong to many clients
+ * @param options.refused called for each connection that is closed
  */
 export const limitConnections = (
   server: Server,
@@ -72,13 +72,14 @@ export const limitConnections = (
 };
 
 /**
- * Closes the connections of clients that have stopped reading, since unread responses stay in memory. Clients that read
- * slowly are not affected.
+ * Closes the connections of clients that have stopped reading, because unread responses stay in memory. Clients that
+ * read slowly are not affected.
  *
- * This relies on socket timeouts: Node compares the bytes that wait to be written with those at the previous timeout. A
- * byte from the client resets the timeout, so a socket with an unread response is not read until the response is sent.
- * @param stallMs longest time without progress
- * @param observe called for each closed connection
+ * This relies on socket timeouts. At each timeout, Node compares the number of unsent bytes with the number at the
+ * previous one. Any byte from the client would reset the timeout, so while a response is unread, nothing is read from
+ * its socket.
+ * @param stallMs the maximum time without progress
+ * @param observe called for each connection that is closed
  */
 export const cutUnreadResponses = (
   server: Server,
@@ -86,7 +87,7 @@ export const cutUnreadResponses = (
   stallMs: number,
   observe: () => void,
 ): void => {
-  // The first step stops reading from the client. The next two compare the unsent bytes.
+  // In the first step, the socket is paused. In the next two, the numbers of unsent bytes are compared.
   const step = Math.ceil(stallMs / 3);
   const sweep = setInterval(() => {
     for (const socket of sockets) {
@@ -104,7 +105,7 @@ export const cutUnreadResponses = (
     const response = lastResponse(socket);
     // Before the first request, `headersTimeout` applies.
     if (response === undefined) return;
-    // The handler is still working, and no bytes wait to be written.
+    // The handler is still working, and there are no unsent bytes.
     if (response && !response.writableFinished && socket.writableLength === 0) {
       socket.setTimeout(step);
       return;
@@ -114,10 +115,10 @@ export const cutUnreadResponses = (
   });
 };
 
-/** @returns the port, which the system chooses for 0. Rejects when the port is taken. */
+/** @returns the port, which the system chooses if `port` is 0. Rejects if the port is in use. */
 export const listen = async (server: NetServer, port: number, host: string): Promise<number> => {
   server.listen(port, host);
-  // Rejects at the event `error`.
+  // This rejects if the server emits `error`.
   await once(server, 'listening');
   return (server.address() as AddressInfo).port;
 };

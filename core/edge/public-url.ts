@@ -1,14 +1,14 @@
-/** The address of the service as clients see it, where a proxy serves it below a path. */
+/** The address of the service as clients see it, possibly below a path of a proxy. */
 import type { IncomingMessage } from 'node:http';
 import { type TrustProxy, trustedSocket } from './caller-address.js';
 
 /**
- * Returns what precedes every path of the service for the client of a request: the configured URL, the path in
- * `X-Forwarded-Prefix` of a trusted proxy, or an empty string. It never ends with a slash.
+ * Returns the prefix for every path of the service as the client of a request sees it: the configured URL, the path in
+ * `X-Forwarded-Prefix` from a trusted proxy, or an empty string. It never ends with a slash.
  */
 export type PublicUrl = (request: IncomingMessage | undefined) => string;
 
-/** A path without dot segments and empty ones, so that a link with it stays on this origin. */
+/** A path without dot segments or empty segments, so that a link with this prefix stays on the same origin. */
 const PREFIX = /^(\/(?!\.{1,2}(\/|$))[A-Za-z0-9._~-]+)*\/?$/;
 
 export const publicUrlOf = ({
@@ -27,5 +27,5 @@ export const publicUrlOf = ({
   };
 };
 
-/** The path of a public URL. */
+/** Returns the path of a public URL. */
 export const publicPathOf = (publicUrl: string): string => publicUrl.replace(/^https?:\/\/[^/]+/, '');

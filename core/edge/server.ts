@@ -1,4 +1,4 @@
-/** The HTTP server in front of the Koa application: limits, responses to invalid HTTP, and the drain at shutdown. */
+/** The HTTP server in front of the Koa application: its limits, responses to invalid HTTP, and graceful shutdown. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { Server as NetServer, type Socket } from 'node:net';
 import type { Config } from '../config/schema.js';
@@ -13,12 +13,12 @@ import { closeSoon, cutUnreadResponses, destroyAll, limitConnections, listen, op
 
 type ServerOptions = Config['server'];
 
-/** Rejections before the Koa application, for the metrics. */
+/** The kinds of rejections that happen before the Koa application, for the metrics. */
 export type EdgeEvent = 'malformed' | 'timeout' | 'unread' | 'too_many_connections' | 'too_many_connections_of_address';
 
 /**
- * Makes reading the body fail. Node would close the socket with the request, so the socket is detached meanwhile: the
- * response still has to be sent.
+ * Makes reading the body fail. Node would destroy the socket together with the request, so the socket is detached
+ * meanwhile: the response still has to be sent.
  */
 const failBody = (request: IncomingMessage, error: ApiError): void => {
   const { socket } = request;
@@ -29,9 +29,11 @@ const failBody = (request: IncomingMessage, error: ApiError): void => {
 
 const MALFORMED_BODY = 'The body of the request is not valid HTTP/1.1.';
 
-/** Grace period for requests already on the wire when the listener closes, and how often idle sockets are closed then. */
+/**
+ * When the listener closes: the grace period for requests already on the wire. Also how often idle sockets are closed.
+ */
 const LAST_REQUESTS_MS = 250;
-/** Grace period for incomplete requests and for event streams when the listener closes. */
+/** When the listener closes: the grace period for incomplete requests and for event streams. */
 const LAST_STREAMS_MS = 500;
 
 export class HttpServer {
@@ -43,7 +45,7 @@ export class HttpServer {
   readonly #observe: (event: EdgeEvent) => void;
   /** Whether every response closes its connection. */
   isDraining = false;
-  /** Settles when the listener is open or has failed to open. */
+  /** Settles when the listener has opened or failed to open. */
   #opening: Promise<unknown> = Promise.resolve();
   #closed = false;
 
@@ -54,14 +56,14 @@ export class HttpServer {
     this.#observe = observe;
     this.#server = createServer({
       ServerResponse: FastResponse,
-      // Node has one limit for the request target and the headers together. `RouteTable` and `acceptor` check each.
+      // Node has a single limit for the target and headers together. `RouteTable` and `acceptor` check them separately.
       maxHeaderSize: options.maxHeaderBytes + options.maxUrlBytes,
       headersTimeout: options.headersTimeoutMs,
       requestTimeout: options.requestTimeoutMs,
       keepAliveTimeout: options.keepAliveTimeoutMs,
       connectionsCheckingInterval: Math.min(1000, options.headersTimeoutMs),
       noDelay: true,
-      // Node would reject without a body. `hostError` checks the header instead.
+      // Node would reject such requests without a body. `hostError` checks the header instead.
       requireHostHeader: false,
     });
     this.#sockets = openSockets(this.#server);
@@ -78,7 +80,7 @@ export class HttpServer {
       refused: () => this.#observe('too_many_connections_of_address'),
     });
     cutUnreadResponses(server, this.#sockets, stallTimeoutMs, () => this.#observe('unread'));
-    // Node drops fields past its limit silently. One more than the limit shows that there were too many.
+    // Node silently drops fields beyond its limit. With a limit one higher, an excess field remains visible.
     server.maxHeadersCount = maxHeaders + 1;
     const refusals = socketRefusals(this.#headers);
     const accept = acceptor({
@@ -90,8 +92,8 @@ export class HttpServer {
       server: this,
     });
     server.on('request', accept);
-    // Without these listeners Node responds: with `100 Continue`, or with an error that has no body. Upgrades are
-    // ignored, as RFC 9110 (7.8) allows.
+    // Without these listeners, Node would respond itself, with `100 Continue` or with an error that has no body.
+    // Upgrade requests are ignored, as RFC 9110 (7.8) allows.
     server.on('checkContinue', accept);
     server.on('checkExpectation', accept);
     server.on('connect', (_request, socket) => {
@@ -103,7 +105,7 @@ export class HttpServer {
     server.on('clientError', (error: NodeJS.ErrnoException, socket) => this.#fail(error, socket as Socket, refusals));
   }
 
-  /** Responds to invalid HTTP. A client that is too slow or has disconnected gets no response. */
+  /** Responds to invalid HTTP. Clients that are too slow or have disconnected get no response. */
   #fail(error: NodeJS.ErrnoException, socket: Socket, refusals: Refusals): void {
     if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') this.#observe('timeout');
     if (!error.code?.startsWith('HPE_') || !socket.writable) {
@@ -114,7 +116,7 @@ export class HttpServer {
     refuseSocket(socket, error.code === 'HPE_HEADER_OVERFLOW' ? refusals.headersTooLarge : refusals.malformed);
   }
 
-  /** @returns the address, with the port that the system chose for port 0 */
+  /** @returns the address, including the port that the system chose if port 0 was configured */
   async listen(): Promise<{ host: string; port: number }> {
     this.#assertOpen();
     const { host, port } = this.#options;
@@ -125,19 +127,19 @@ export class HttpServer {
     return { host, port: await opening };
   }
 
-  /** @throws OperatorError once `close` has been called */
+  /** @throws OperatorError if `close` has been called */
   #assertOpen(): void {
     if (this.#closed) throw new OperatorError('The application is closed. Create another one to listen again.');
   }
 
-  /** From now on every response closes its connection. */
+  /** After this call, every response closes its connection. */
   drain(): void {
     this.isDraining = true;
   }
 
   /**
-   * Accepts no more connections. Resolves when running requests have ended, or after `drainMs`, when all sockets are
-   * destroyed.
+   * Stops accepting connections. Resolves when all running requests have ended. After `drainMs`, all remaining sockets
+   * are destroyed.
    */
   async close(): Promise<void> {
     const deadlineMs = this.#options.drainMs;
@@ -145,7 +147,7 @@ export class HttpServer {
     this.drain();
     await this.#opening;
     if (!this.#server.listening) return;
-    // Not http's own `close`, which would close idle connections at once, though a request may be on the wire.
+    // Calling http's own `close` would close idle connections at once, although a request may already be on the wire.
     const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(this.#server, () => resolve()));
     let elapsedMs = 0;
     const sweep = setInterval(() => {
@@ -156,14 +158,14 @@ export class HttpServer {
     await closed;
     clearInterval(sweep);
     clearTimeout(deadline);
-    // The rest of http's own `close`: it ends the check of slow connections.
+    // The remaining part of http's own `close` stops the timer that checks for slow connections.
     this.#server.close();
   }
 }
 
 /**
- * Whether a socket has no response to wait for.
- * @param isLate whether incomplete requests and event streams no longer count
+ * Whether a socket has no response left to wait for.
+ * @param isLate whether to ignore incomplete requests and event streams
  */
 const isOver = (socket: Socket, isLate: boolean): boolean => {
   const response = lastResponse(socket);
@@ -171,11 +173,11 @@ const isOver = (socket: Socket, isLate: boolean): boolean => {
   return isLate && (!response.req.complete || isEventStream(response));
 };
 
-/** An event stream has no end, and its client connects again. */
+/** Event streams never end, and their clients reconnect automatically. */
 const isEventStream = (response: ServerResponse): boolean =>
   response.headersSent && /^text\/event-stream/i.test(String(response.getHeader('Content-Type')));
 
-/** Sends a refusal, or waits for the response to an earlier request, and closes the socket. */
+/** Sends a refusal and closes the socket. If the response to an earlier request is pending, that is sent instead. */
 const refuseSocket = (socket: Socket, refusal: Refusal): void => {
   const before = lastResponse(socket);
   if (!before || (before.writableFinished && before.shouldKeepAlive && before.req.complete)) {
@@ -183,10 +185,10 @@ const refuseSocket = (socket: Socket, refusal: Refusal): void => {
     closeSoon(socket);
     return;
   }
-  // The client would take the refusal for the response to its earlier request.
+  // The client would mistake the refusal for the response to its earlier request.
   before.shouldKeepAlive = false;
   if (before.writableFinished) socket.destroySoon();
   else before.once('finish', () => socket.destroySoon());
-  // The error is in the body of that request, whose handler may wait for the rest.
+  // The error is in the body of the earlier request, and its handler may be waiting for the rest of the body.
   if (!before.req.complete) failBody(before.req, new ApiError(errors.invalid_parameter, MALFORMED_BODY));
 };

@@ -1,8 +1,9 @@
 /**
- * The middleware of every request. They run from top to bottom; what follows their `next()` runs from bottom to top.
+ * The middleware that every request passes through. They run from top to bottom; code after an `await next()` runs from
+ * bottom to top.
  *
- * `catchErrors` turns a thrown error into a response, so the middleware above it see errors as responses. The limit comes
- * first, then the key, then errors in the request, so that every request is counted.
+ * `catchErrors` turns a thrown error into a response, so the middleware above it see errors as responses. The limit is
+ * checked first, then the key, then the request itself, so that every request is counted.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Middleware } from 'koa';
@@ -26,7 +27,7 @@ interface KoaDependencies extends ServiceKoaOptions {
   readonly addressOf: (request: IncomingMessage) => string;
   readonly settings: { readonly tiers: Tiers };
   readonly observers: readonly ((ctx: ServiceContext) => void)[];
-  /** Middleware that plugins run around every request. A plugin's `middleware` runs for its own endpoints only. */
+  /** Middleware that plugins run around every request. A plugin's `middleware` wraps only its own endpoints. */
   readonly serviceMiddleware: readonly Middleware[];
   readonly realm: string;
   readonly compression: boolean;
@@ -37,15 +38,15 @@ export const createKoa = (deps: KoaDependencies): ServiceKoa => {
   const app = new ServiceKoa(deps);
 
   app.use(observe(observers)); // reports the response to the log, the metrics and plugins
-  app.use(respond(deps)); // sets request id, security and CORS headers; at last writes the response, or a 304
-  app.use(app.around(catchErrors(logger), serviceMiddleware)); // middleware of plugins around every request
-  app.use(catchErrors(logger)); // makes errors responses, which keep the headers set above
-  app.use(findEndpoint(deps)); // the route or mount of the URL, its parameters and the format
-  app.use(identify(deps)); // the caller: the owner of a valid key, otherwise the client's address
-  app.use(limit(deps)); // counts the request; 429 past the caller's limit
-  app.use(authorize(realm)); // 401 or 403, if the endpoint needs a key
-  app.use(checkRequest(headers)); // 400, 404, 405, 406 or 414
-  app.use(handle); // the middleware of the endpoint's plugin, then the route or mount
+  app.use(respond(deps)); // sets the request id, security and CORS headers, and later writes the response or a 304
+  app.use(app.around(catchErrors(logger), serviceMiddleware)); // the middleware that plugins run around every request
+  app.use(catchErrors(logger)); // turns errors into responses, which keep the headers set above
+  app.use(findEndpoint(deps)); // finds the route or mount, its parameters and the response format
+  app.use(identify(deps)); // finds the caller: the owner of a valid key, otherwise the client address
+  app.use(limit(deps)); // counts the request; responds with 429 if the caller is over its limit
+  app.use(authorize(realm)); // responds with 401 or 403 if the endpoint needs a key that the caller lacks
+  app.use(checkRequest(headers)); // responds with 400, 404, 405, 406 or 414 to invalid requests
+  app.use(handle); // runs the middleware of the endpoint's plugin, then the route or mount
 
-  return app.complete(); // from now on `app.use` adds middleware behind `serviceMiddleware`
+  return app.complete(); // from now on, `app.use` adds middleware after `serviceMiddleware`
 };

@@ -1,13 +1,14 @@
-/** Checks whether the caller may use the endpoint. */
+/** Checks whether the caller is allowed to use the endpoint. */
 import type { Tier } from '../config/tiers.js';
 import type { ServiceInfo } from '../contracts/service.js';
 import { ApiError, errors } from '../errors.js';
 import type { ServiceMiddleware } from './service-koa.js';
 
 /**
- * For endpoints that need a key: 401 without a valid key, unless the tier of callers without a key includes the
- * endpoint; 403 if the caller's tier does not include it. OPTIONS, and methods that the endpoint does not have, pass.
- * @param realm named in the `WWW-Authenticate` header of a 401
+ * Protects the endpoints that need a key. A request without a valid key gets a 401, unless the tier for callers without
+ * a key includes the endpoint. If the caller's tier does not include the endpoint, the response is a 403. OPTIONS
+ * requests, and methods that the endpoint does not support, are not checked.
+ * @param realm the realm in the `WWW-Authenticate` header of a 401
  */
 export const authorize = (realm: string): ServiceMiddleware => {
   const missing = { headers: { 'WWW-Authenticate': `Bearer realm="${realm}"` } };
@@ -16,7 +17,7 @@ export const authorize = (realm: string): ServiceMiddleware => {
     const { caller, invalidKey, isInner, match } = ctx.state;
     const endpoint = match?.endpoint;
     if (!endpoint?.needsKey || !endpoint.methods.includes(ctx.method)) return next();
-    // An inner request needs no key: the mount that makes it has checked its caller. The caller's tier still applies.
+    // An inner request needs no key, because its mount's caller was already checked. The caller's tier still applies.
     const mayEnter = isInner || caller?.key !== undefined || (caller?.tier !== undefined && !invalidKey);
     const isIncluded = caller?.tier === undefined || includes(caller.tier, endpoint.names);
     if (mayEnter && isIncluded) return next();
@@ -27,7 +28,7 @@ export const authorize = (realm: string): ServiceMiddleware => {
   };
 };
 
-/** The realm of WWW-Authenticate is a quoted string of ASCII (RFC 9110, section 11.5). */
+/** The title, if it can be the realm of `WWW-Authenticate`: a quoted string of ASCII (RFC 9110, section 11.5). */
 export const realmOf = ({ title }: ServiceInfo): string => (/^[ !#-[\]-~]+$/.test(title) ? title : 'API');
 
 const forbidden = ({ name, endpoints }: Tier): ApiError => {
@@ -38,6 +39,8 @@ const forbidden = ({ name, endpoints }: Tier): ApiError => {
   );
 };
 
-/** Whether callers of the tier may use an endpoint. @param names its plugin and its path */
+/**
+ * Whether callers with this tier may use an endpoint. @param names the names of the endpoint: its plugin and its path
+ */
 export const includes = ({ endpoints }: Tier, names: readonly string[]): boolean =>
   endpoints === null || names.some((name) => endpoints.has(name));

@@ -1,12 +1,12 @@
-/** Turns what the middleware below throw into error responses. */
+/** Turns errors thrown by later middleware into error responses. */
 import type { Logger } from '../contracts/runtime.js';
 import { setError, statusResponse } from '../response/error-response.js';
 import { isPrepared } from '../response/respond.js';
 import type { ServiceContext, ServiceMiddleware } from './service-koa.js';
 
 /**
- * Also gives an error status without a body the error body of the API. A thrown error removes the headers that describe
- * the replaced body; all others stay.
+ * If a response has an error status but no body, it also gets the error body of the API. If an error was thrown, the
+ * headers that describe the replaced body are removed, and all other headers are kept.
  */
 export const catchErrors =
   (logger: Logger): ServiceMiddleware =>
@@ -20,7 +20,7 @@ export const catchErrors =
     }
   };
 
-/** Whether an error status has no body, which includes Koa's 404 when no middleware has responded. */
+/** Whether a response has an error status but no body. This includes Koa's default 404 if no middleware responded. */
 const lacksErrorBody = ({ res, response, respond }: ServiceContext): boolean => {
   if (res.statusCode < 400 || isPrepared(response)) return false;
   const isExplicitNull = (response as { readonly _explicitNullBody?: boolean })._explicitNullBody === true;

@@ -1,5 +1,5 @@
 /**
- * The middleware of the endpoint: `findEndpoint` matches the URL, `checkRequest` rejects invalid requests, and `handle`
+ * The middleware for endpoints: `findEndpoint` matches the URL, `checkRequest` rejects invalid requests, and `handle`
  * runs the endpoint.
  */
 import type { IncomingMessage } from 'node:http';
@@ -15,8 +15,8 @@ interface FindOptions {
 }
 
 /**
- * Matches the URL, parses its input and chooses the format. `checkRequest` reports an error of the request, after the
- * limit and the key are checked.
+ * Matches the URL, parses the input and chooses the response format. If the request has an error, `checkRequest`
+ * reports it after the limit and the key have been checked.
  */
 export const findEndpoint =
   ({ routes: { find }, headers }: FindOptions): ServiceMiddleware =>
@@ -30,7 +30,7 @@ export const findEndpoint =
     });
 
 /**
- * Throws the error that `findEndpoint` has found: 400, 404, 405, 406 or 414. Responds to OPTIONS. Reads no data.
+ * Throws the error that `findEndpoint` found: 400, 404, 405, 406 or 414. Also responds to OPTIONS. It reads no data.
  */
 export const checkRequest =
   (headers: CommonHeaders): ServiceMiddleware =>
@@ -39,7 +39,7 @@ export const checkRequest =
     const { endpoint } = state.match!;
     const method = req.method ?? '';
     const isBodyRead = endpoint?.mount && endpoint.methods.includes(method) && !READ_METHODS.includes(method);
-    // Node would take an unread body for the next request, so the connection closes.
+    // Node would parse an unread body as the next request, so the connection is closed after the response.
     if (!isBodyRead && hasBody(req)) res.shouldKeepAlive = false;
     if (state.error) throw state.error;
     if (endpoint && method === 'OPTIONS') {
@@ -49,13 +49,13 @@ export const checkRequest =
     return next();
   };
 
-/** Runs the middleware of the endpoint's plugin, then the route or mount. */
+/** Runs the middleware of the endpoint's plugin, followed by the route or mount. */
 export const handle: ServiceMiddleware = (ctx, next) => ctx.state.match!.endpoint!.handle(ctx, next);
 
 const BODY_REFUSED = 'This API takes no request bodies: send the request without one.';
 const BODY_DETAILS = { details: [{ in: 'body', name: '', issue: 'must be absent' }] } as const;
 
-/** The error of a request, regardless of its caller. */
+/** Returns the error in a request, if there is one. It does not depend on the caller. */
 export const requestError = (
   req: IncomingMessage,
   { endpoint, error }: Match,

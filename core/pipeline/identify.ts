@@ -1,4 +1,4 @@
-/** Finds the caller: the owner of a valid key, otherwise the address that the request came from. */
+/** Identifies the caller: the owner of a valid key, otherwise the client address. */
 import type { IncomingMessage } from 'node:http';
 import type { Tiers } from '../config/tiers.js';
 import type { CallerAccount, CallerKey, ServiceRequest } from '../contracts/plugin.js';
@@ -8,13 +8,13 @@ import type { RequestState, ServiceMiddleware } from './service-koa.js';
 
 interface IdentifyOptions {
   readonly keys: Authenticator;
-  /** The client's address, or its /64 network. */
+  /** Returns the client's IPv4 address or its IPv6 /64 network. */
   readonly addressOf: (request: IncomingMessage) => string;
-  /** Limits and quotas of callers. Each reload of the configuration replaces `tiers`. */
+  /** The limits and quotas of callers. Reloading the configuration replaces `tiers`. */
   readonly settings: { readonly tiers: Tiers };
 }
 
-/** Sets `state.caller`, and rejects no request. */
+/** Sets `state.caller`. It does not reject any requests. */
 export const identify = ({ keys, addressOf, settings }: IdentifyOptions): ServiceMiddleware => {
   const callerOfKey = (identity: KeyIdentity): Caller => {
     const { tiers } = settings;
@@ -34,7 +34,7 @@ export const identify = ({ keys, addressOf, settings }: IdentifyOptions): Servic
   };
   return (ctx, next) => {
     const { state } = ctx;
-    // The inner request of a mount has the caller of the mount's own request. One of this process has no caller.
+    // A mount's inner request has the same caller as the mount's own request. A request by this process has no caller.
     if (state.isInner) return next();
     const identity = keys.identify(credentialsOf(ctx.req));
     if (identity.kind === 'key') state.caller = callerOfKey(identity);
@@ -46,7 +46,7 @@ export const identify = ({ keys, addressOf, settings }: IdentifyOptions): Servic
   };
 };
 
-/** A repeated Authorization header is invalid: a proxy may have used either one, and Node keeps the first. */
+/** Treats a repeated Authorization header as invalid: Node keeps the first one, but a proxy may have used the other. */
 const credentialsOf = ({ headers, rawHeaders }: IncomingMessage): string | undefined => {
   let count = 0;
   for (let i = 0; i < rawHeaders.length; i += 2) {
@@ -55,7 +55,7 @@ const credentialsOf = ({ headers, rawHeaders }: IncomingMessage): string | undef
   return count > 1 ? 'more than one' : headers.authorization;
 };
 
-/** The caller as plugins see it. Null without a valid key, and before `identify` has run. */
+/** The caller as plugins see it. Null without a valid key, and if `identify` has not run yet. */
 export const callerOf = ({ state }: { readonly state: Partial<RequestState> }): CallerKey | null => {
   const key = state.caller?.key;
   return key ? { id: key.id, tier: key.tier } : null;
@@ -69,7 +69,7 @@ const accountOf = ({ state }: { readonly state: Partial<RequestState> }): Caller
 
 const SECRET = new Set(['authorization', 'proxy-authorization', 'cookie']);
 
-/** The request as handlers of routes see it: without credentials. */
+/** The request as the handlers of routes see it, without credentials. */
 export const serviceRequest = (
   ctx: {
     readonly state: Partial<RequestState>;

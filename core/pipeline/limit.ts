@@ -15,7 +15,7 @@ interface LimitOptions {
   readonly logger: Logger;
 }
 
-/** Responds with 429 past the limit or a quota. */
+/** Responds with 429 if the caller has used up its limit or a quota. */
 export const limit = ({ limiter, logger }: LimitOptions): ServiceMiddleware => {
   const take = checkedTake(limiter);
   const refusal = errorResponse(new ApiError(errors.rate_limited), logger, '');
@@ -26,10 +26,10 @@ export const limit = ({ limiter, logger }: LimitOptions): ServiceMiddleware => {
     next: () => Promise<unknown>,
   ): Promise<unknown> | undefined => {
     ctx.state.decision = decision;
-    // A response that shared caches may store carries nothing about a caller.
+    // Shared caches may store the response of a shared endpoint, so it must not contain anything about the caller.
     if (!ctx.state.match?.endpoint?.shared) addLines(ctx.res, limitLines(decision));
     if (decision.allowed) return next();
-    // Prepared and not thrown: a stack trace would make a refused request cost more than an admitted one.
+    // The response is prepared instead of thrown: with a stack trace, a rejection would cost more than a response.
     const usedUp = decision.quotas?.filter(({ remaining }) => remaining === 0) ?? [];
     const { status, head, payload } = usedUp.length > 0 ? quotaRefusal : refusal;
     const resetMs = usedUp.length > 0 ? Math.max(...usedUp.map((quota) => quota.resetMs)) : decision.resetMs;
@@ -38,7 +38,7 @@ export const limit = ({ limiter, logger }: LimitOptions): ServiceMiddleware => {
   };
   return (ctx, next) => {
     const { caller, error, isInner, match } = ctx.state;
-    // An invalid request counts also at an endpoint without a limit, since its error costs more than the response.
+    // Invalid requests count even at endpoints without a limit, because the error costs more than a response.
     if (isInner || (match?.endpoint?.limited === false && !error)) return next();
     const { id, limit, tier } = caller!;
     const decision = asksForUsage(ctx.state, ctx.method)
@@ -51,8 +51,8 @@ export const limit = ({ limiter, logger }: LimitOptions): ServiceMiddleware => {
 };
 
 /**
- * Whether a caller asks for its own usage. Such requests have a separate window of the same limit. They use no quota and
- * are not part of the usage.
+ * Whether a caller asks for its own usage. These requests have the same limit but their own window. They do not count
+ * against quotas and are not included in the usage.
  */
 const asksForUsage = ({ caller, invalidKey, match }: RequestState, method: string): boolean => {
   if (!caller?.tier?.quotas || invalidKey || match?.error !== undefined) return false;

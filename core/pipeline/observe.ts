@@ -1,4 +1,4 @@
-/** Reports each response to the observers: the request log, the metrics and observers of plugins. */
+/** Reports each response to the observers: the request log, the metrics and the observers of plugins. */
 import type { IncomingMessage } from 'node:http';
 import type { Config } from '../config/schema.js';
 import type { TraceParent } from '../contracts/observer.js';
@@ -7,7 +7,7 @@ import { threeDecimals } from '../response/headers.js';
 import { memoize } from '../util/lru-map.js';
 import type { ServiceContext, ServiceMiddleware } from './service-koa.js';
 
-/** Calls the observers once Node has the response. Inner requests are not observed. */
+/** Calls the observers once Node has received the complete response. Inner requests are not observed. */
 export const observe =
   (observers: readonly ((ctx: ServiceContext) => void)[]): ServiceMiddleware =>
   (ctx, next) =>
@@ -18,28 +18,28 @@ export const observe =
       for (const report of observers) report(ctx);
     });
 
-/** JSON strings of names, memoized since few names occur. */
+/** Returns a name as a JSON string. Memoized, because there are only a few different names. */
 const quoted = memoize((name) => JSON.stringify(name));
 
 const text = (name: string | null | undefined): string => (name === undefined || name === null ? 'null' : quoted(name));
 
-/** The members of a log line, written as JSON text: in a sixth of the time that serializing an object takes. */
+/** The members of a log line as JSON text. Writing them takes a sixth of the time that serializing an object takes. */
 const members = ({ req, res, state }: ServiceContext): string => {
   const { id, match, caller, snapshotVersion, cacheHit, durationMs } = state;
   const trace = traceId(req.headers['traceparent']);
-  // Ids need no escaping: see `requestId`.
+  // The id needs no escaping (see `requestId`).
   return `"requestId":"${id}","method":${text(req.method)},"route":${text(match?.endpoint?.pattern)},"status":${res.statusCode},"ms":${threeDecimals(durationMs)},"key":${caller?.loggedKey ?? 'null'},"snapshot":${text(snapshotVersion)},"cached":${cacheHit},"trace":${trace === undefined ? 'null' : `"${trace}"`}`;
 };
 
-/** `203.0.113.0/24` for `203.0.113.7`, `2001:db8:0::/48` for `2001:db8:0:1::/64`. */
+/** Shortens an address: `203.0.113.7` to `203.0.113.0/24`, and `2001:db8:0:1::/64` to `2001:db8:0::/48`. */
 const networkOf = (address: string): string => {
   if (!address.includes(':')) return address.replace(/\.\d+$/, '.0/24');
   return `${address.split(':').slice(0, 3).join(':')}::/48`;
 };
 
 /**
- * Writes one log line for each request: the key's id, the route without its query, and as much of the client's address
- * as the configuration allows.
+ * Writes one log line per request. It contains the key's id, the route without the query, and as much of the client
+ * address as the configuration allows.
  * @param addressOf returns an IPv4 address, or the /64 network of an IPv6 one
  */
 export const requestLog = (
@@ -52,25 +52,25 @@ export const requestLog = (
     ((json: string, message: string): void => logger.info(JSON.parse(`{${json}}`) as object, message));
   if (addresses === 'none') return (ctx) => info(members(ctx), 'request');
   const shown = addresses === 'full' ? (address: string) => address : networkOf;
-  // Addresses need no escaping: see `caller-address.ts`.
+  // Addresses need no escaping (see `caller-address.ts`).
   return (ctx) => info(`${members(ctx)},"address":"${shown(addressOf(ctx.req))}"`, 'request');
 };
 
-/** Version, trace id, parent id, flags; later versions may have more after another dash. */
+/** The version, trace id, parent id and flags. Later versions may append more after another hyphen. */
 const TRACEPARENT = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 
 const SAMPLED = 1;
 
 /**
- * Parses the header `traceparent` of W3C Trace Context (level 1, section 3.2). Undefined if it is absent or not valid.
+ * Parses the `traceparent` header of W3C Trace Context (level 1, section 3.2). Undefined if it is absent or invalid.
  */
 export const traceParent = (header: string | string[] | undefined): TraceParent | undefined => {
   if (typeof header !== 'string') return undefined;
   const [, version, traceId, parentId, flags, more] = TRACEPARENT.exec(header) ?? [];
-  // Version 00 has nothing more.
+  // Version 00 allows nothing after the flags.
   if (traceId === undefined || parentId === undefined || (version === '00' && more !== undefined)) return undefined;
   return { traceId, parentId, sampled: (Number.parseInt(flags!, 16) & SAMPLED) === SAMPLED };
 };
 
-/** The trace id, 32 hex digits. */
+/** The trace id, which has 32 hex digits. */
 export const traceId = (header: string | string[] | undefined): string | undefined => traceParent(header)?.traceId;

@@ -1,4 +1,4 @@
-/** Koa with the service's `ctx.state`, error body, prepared bodies, and trusted proxies. */
+/** Koa, extended by the service's `ctx.state`, error bodies, prepared bodies and trusted proxies. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import Koa, { type Context, type DefaultContext, type Middleware, type ParameterizedContext } from 'koa';
@@ -14,31 +14,31 @@ import type { Format } from '../response/formats.js';
 import { type CommonHeaders, newRequestId } from '../response/headers.js';
 import { acceptPrepared, sendPrepared } from '../response/respond.js';
 
-/** What the middleware know about one request: `ctx.state`. */
+/** What the middleware know about a request. Available as `ctx.state`. */
 export class RequestState {
-  /** Milliseconds since the process started. */
+  /** When the request arrived, in milliseconds since the process started. */
   readonly startedAt = performance.now();
-  /** From `startedAt` to the response being written, for observers. */
+  /** The time from `startedAt` until the response was written, in milliseconds. Set for observers. */
   durationMs = 0;
-  /** Undefined where middleware around the service respond before `findEndpoint`. */
+  /** Undefined if middleware around the service respond before `findEndpoint` runs. */
   match: Match | undefined;
   caller: Caller | undefined;
-  /** Whether credentials were sent that are not valid. */
+  /** Whether the request has credentials that are not valid. */
   invalidKey = false;
   decision: Decision | undefined;
-  /** The format of the representation. Undefined for a mount, and where the client accepts none. */
+  /** The format of the representation. Undefined for a mount, and if the client accepts no available format. */
   format: Format | undefined;
-  /** The error of the request, regardless of its caller. `checkRequest` throws it. */
+  /** The error in the request, which does not depend on the caller. `checkRequest` throws it. */
   error: ApiError | undefined;
-  /** Whether the representation was cached. */
+  /** Whether the representation came from the cache. */
   cacheHit = false;
   snapshotVersion: string | undefined;
-  /** For an inner request: the connection of the request whose mount made it. */
+  /** For an inner request: the connection of the outer request that the mount was handling. */
   connection: Socket | undefined;
 
   /**
-   * @param id as in `X-Request-Id`
-   * @param isInner whether a mount or this process made the request, which is then neither counted nor observed
+   * @param id the value of `X-Request-Id`
+   * @param isInner whether a mount or this process made the request. Inner requests are neither counted nor observed
    */
   constructor(
     readonly id: string,
@@ -51,40 +51,40 @@ export type ServiceContext = ParameterizedContext<RequestState>;
 /** Koa middleware whose `ctx.state` is a `RequestState`. */
 export type ServiceMiddleware = Middleware<RequestState>;
 
-/** What middleware know about a route or a mount. */
+/** What the middleware know about a route or a mount. */
 export interface Endpoint {
-  /** The full path template, for logs and metrics. */
+  /** The full path template, used in logs and metrics. */
   readonly pattern: string;
-  /** The names that tiers use: its plugin, and its path as declared. */
+  /** The names that tiers use for the endpoint: its plugin, and its path as declared. */
   readonly names: readonly string[];
-  /** Without OPTIONS, which every endpoint has. */
+  /** The supported methods, except OPTIONS, which every endpoint supports. */
   readonly methods: readonly string[];
   readonly needsKey: boolean;
   readonly limited: boolean;
-  /** Shared caches may store the response, so it carries nothing about the caller. */
+  /** Whether shared caches may store the response, which then contains nothing about the caller. */
   readonly shared: boolean;
   /** Undefined for a route. */
   readonly mount?: Mount | undefined;
-  /** The format for an `Accept` header, the first one without preference. Undefined for a mount. */
+  /** Chooses the format for an `Accept` header; the first format without a preference. Undefined for a mount. */
   readonly chooseFormat?: ((accept: string | undefined) => Format | undefined) | undefined;
-  /** The plugin's middleware around the route's or mount's handler. */
+  /** Runs the plugin's middleware, and inside them the handler of the route or mount. */
   readonly handle: ServiceMiddleware;
 }
 
-/** The endpoint of a URL, or the error that makes the URL invalid. */
+/** The endpoint that a URL matches, or the error that makes the URL invalid. */
 export interface Match {
   readonly endpoint: Endpoint | undefined;
-  /** The format that the query names. */
+  /** The format that the query requests. */
   readonly format?: Format | undefined;
   readonly error?: ApiError | undefined;
 }
 
-/** How many proxies are in front of the service, or which connections come from a proxy. */
+/** The number of proxies in front of the service, or functions that recognise proxies and read what they forward. */
 export type Proxies =
   | number
   | {
       readonly isProxy: (socket: Socket) => boolean;
-      /** The client's address by `X-Forwarded-For`; undefined without one. */
+      /** Returns the client address from `X-Forwarded-For`, or undefined if there is none. */
       readonly forwarded: (request: IncomingMessage) => string | undefined;
     };
 
@@ -107,21 +107,21 @@ export class ServiceKoa extends Koa<RequestState> {
     super();
     this.#logger = logger;
     acceptPrepared(this.response);
-    // Koa's own handler would write a text. Koa calls this for errors while it writes a body, and when a connection ends.
+    // Koa's handler would write plain text. Koa calls this if writing a body fails or a connection ends early.
     this.context.onerror = function (this: ServiceContext, error: unknown): void {
       if (error !== null && error !== undefined) fail(this, error, logger, headers);
     };
-    // `catchErrors` has logged the error. Without a listener, Node would throw it.
+    // `catchErrors` has already logged the error. Without this listener, emitting it would throw.
     this.on('error', () => undefined);
-    // Makes Koa's `ctx.ip` the caller's address, by the same proxies as the limits.
+    // Makes Koa's `ctx.ip` the client address, with the same trusted proxies as for the limits.
     this.proxy = proxies !== 0;
     if (typeof proxies === 'number') this.maxIpsCount = proxies;
     else this.#networks = proxies;
   }
 
   /**
-   * Runs the middleware around the service: the given ones, then any that `use` adds after `complete`.
-   * @param errors handles what they throw
+   * Runs the middleware around the service: first the given ones, then any that `use` adds after `complete`.
+   * @param errors handles the errors that they throw
    */
   around(errors: ServiceMiddleware, given: readonly Middleware[]): ServiceMiddleware {
     this.#around.push(...given);
@@ -133,19 +133,19 @@ export class ServiceKoa extends Koa<RequestState> {
     };
   }
 
-  /** From now on `use` adds middleware around the service. */
+  /** After this call, `use` adds middleware around the service. */
   complete(): this {
     this.#isComplete = true;
     return this;
   }
 
-  /** @throws Error after the first request, since middleware added then would never run */
+  /** @throws Error after the first request, because the middleware are already composed then */
   override use<State, Context>(
     middleware: Middleware<RequestState & State, DefaultContext & Context>,
   ): Koa<RequestState & State, DefaultContext & Context> {
     if (!this.#isComplete) return super.use(middleware);
     if (typeof middleware !== 'function') throw new TypeError('Middleware must be a function.');
-    if (this.#run) throw new Error('Add middleware by koa.use() before the service listens: it has handled requests.');
+    if (this.#run) throw new Error('Call koa.use() before the first request: the service has already handled one.');
     this.#around.push(middleware as unknown as Middleware);
     return this as unknown as Koa<RequestState & State, DefaultContext & Context>;
   }
@@ -156,7 +156,7 @@ export class ServiceKoa extends Koa<RequestState> {
   ): ParameterizedContext<State> {
     const ctx = super.createContext(request, response);
     if (this.#networks) {
-      // Koa trusts `X-Forwarded-Host` and `X-Forwarded-Proto` of any client, since it knows no networks.
+      // Koa does not know the proxies' networks, so it would trust these headers from any client.
       if (!this.#networks.isProxy(request.socket)) for (const name of FORWARDED) delete request.headers[name];
       ctx.request.ip = this.#networks.forwarded(request) ?? request.socket.remoteAddress ?? '';
     }
@@ -169,7 +169,7 @@ export class ServiceKoa extends Koa<RequestState> {
       this.handle(this.createContext<RequestState>(request, response), ended)) as ReturnType<Koa['callback']>;
   }
 
-  /** Runs all middleware, then calls `ended`. Never rejects. */
+  /** Runs all middleware, then calls `ended`. The promise never rejects. */
   handle(ctx: ServiceContext, ended?: () => void): Promise<void> {
     this.#run ??= compose(this.middleware) as (ctx: ServiceContext) => Promise<void>;
     ctx.res.statusCode = 404;
@@ -194,10 +194,10 @@ const fail = (ctx: ServiceContext, error: unknown, logger: Logger, headers: Comm
 
 const HARMLESS = /^[A-Za-z0-9._-]{1,64}$/;
 
-/** The `X-Request-Id` of the request if it is harmless, otherwise a new one. */
+/** Returns the request's `X-Request-Id` if it is safe to log, otherwise a new id. */
 export const requestId = ({ headers }: IncomingMessage): string => {
   const sent = headers['x-request-id'];
-  // A client may send a key in this header by mistake, and the log must not contain it.
+  // A client may send an API key in this header by mistake, and the log must not contain keys.
   const harmless = typeof sent === 'string' && HARMLESS.test(sent) && !holdsKey(sent);
   return harmless ? sent : newRequestId();
 };

@@ -1,4 +1,4 @@
-/** Error responses, for thrown errors and for requests that never reach the Koa application. All have the same body. */
+/** Error responses for thrown errors and for requests that never reach the Koa application. All have the same body. */
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Logger } from '../contracts/runtime.js';
@@ -9,7 +9,7 @@ import { allowOf, type CommonHeaders, linesOf, newRequestId, READ_METHODS } from
 import { Prepared, payloadOf } from './representation.js';
 import { FastResponse, send, setHead } from './writer.js';
 
-/** The parts of a Koa context that an error response needs. */
+/** The parts of a Koa context that are needed to send an error response. */
 interface ErrorContext {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
@@ -17,12 +17,12 @@ interface ErrorContext {
   body: unknown;
 }
 
-/** Sent while a store is unavailable, which usually lasts two seconds at most. */
+/** Sent if a store is unavailable, which usually lasts no longer than two seconds. */
 const RETRY_AFTER_SECONDS = '2';
 
 /**
- * The error of the table for a status that several errors share. `not_in_tier` is excluded, since its message names a
- * cause: any other 403 is `forbidden`.
+ * The error to use for each status that several errors in the table share. `not_in_tier` is excluded because its
+ * message names a specific cause, so that any other 403 is reported as `forbidden`.
  */
 const KINDS_BY_STATUS: ReadonlyMap<number, ErrorKind> = new Map(
   [...Object.values(errors).toReversed(), errors.invalid_parameter, errors.invalid_api_key, errors.route_not_found]
@@ -30,7 +30,7 @@ const KINDS_BY_STATUS: ReadonlyMap<number, ErrorKind> = new Map(
     .map((kind) => [kind.status, kind]),
 );
 
-/** The error for a status. If the table has none, its code is the reason phrase: 410 is `gone`. */
+/** Returns the error for a status. If the table has none, the reason phrase becomes the code: `gone` for 410. */
 const kindOf = (status: number): ErrorKind => {
   const known = KINDS_BY_STATUS.get(status);
   if (known) return known;
@@ -40,7 +40,7 @@ const kindOf = (status: number): ErrorKind => {
   return { code, status, sentence, when: reason };
 };
 
-/** The properties that Koa reads from an error (`ctx.throw`, `ctx.assert`, the package http-errors). */
+/** The properties that Koa reads from an error created by `ctx.throw`, `ctx.assert` or the package http-errors. */
 interface HttpError extends Error {
   readonly status: number;
   readonly expose?: boolean;
@@ -55,7 +55,7 @@ const asHttpError = (error: unknown): HttpError | undefined => {
   return isError ? Object.assign(error, { status: given }) : undefined;
 };
 
-/** The headers of an http-error, except the ones about its body, which is replaced. */
+/** The headers of an http-error, except the ones that describe its body, which is replaced. */
 const headersOf = ({ headers = {} }: HttpError): Record<string, string> =>
   Object.fromEntries(
     Object.entries(headers)
@@ -63,7 +63,7 @@ const headersOf = ({ headers = {} }: HttpError): Record<string, string> =>
       .map(([name, value]) => [name, String(value)]),
   );
 
-/** The error that a client sees. */
+/** Converts a thrown error into the error that the client sees. */
 const asApiError = (error: unknown): ApiError => {
   if (error instanceof ApiError) return error;
   const isUnavailable =
@@ -83,22 +83,22 @@ export const errorBody = (error: ApiError): Buffer => {
     code: error.kind.code,
     ...(error.kind.status === 400 && error.options.details ? { details: error.options.details } : {}),
   });
-  // The message may quote a key that was sent in the wrong place, and users paste errors into tickets.
+  // The message may quote a key that was sent in the wrong place, and users paste error messages into tickets.
   return Buffer.from(maskKeys(text));
 };
 
-/** @throws TypeError for an invalid field in `more` */
+/** @throws TypeError if `more` contains an invalid header */
 export const errorHead = (body: Buffer, more: Readonly<Record<string, string>>): string =>
   linesOf({ 'Content-Type': JSON_TYPE, 'Content-Length': String(body.length), 'Cache-Control': 'no-store', ...more });
 
 const reasonOf = ({ message, options: { cause } }: ApiError): string =>
   cause instanceof Error ? cause.message : message;
 
-/** The response for an error. Logs errors of the service. */
+/** Returns the response for an error. Errors of the service itself are logged. */
 export const errorResponse = (thrown: unknown, logger: Logger, requestId: string): Prepared => {
   const error = asApiError(thrown);
   const { status } = error.kind;
-  // An unavailable store fails every request in the same way, and stacks would fill the log.
+  // While a store is unavailable, every request fails in the same way, and stack traces would fill the log.
   if (status === 503) logger.warn({ reason: reasonOf(error), requestId }, 'a request was rejected');
   else if (status >= 500) logger.error({ err: thrown, requestId }, 'a request failed');
   const body = errorBody(error);
@@ -106,24 +106,24 @@ export const errorResponse = (thrown: unknown, logger: Logger, requestId: string
   try {
     return new Prepared(status, errorHead(body, more), payloadOf(body));
   } catch (invalidHeader) {
-    // The headers of a plugin's error may be invalid.
+    // A plugin's error may have invalid headers.
     return errorResponse(invalidHeader, logger, requestId);
   }
 };
 
-/** The response for an error status without a body. */
+/** Returns the response for an error status that has no body. */
 export const statusResponse = (status: number, logger: Logger, requestId: string): Prepared =>
   errorResponse(new ApiError(kindOf(status)), logger, requestId);
 
 const BROKEN_OFF = 'The connection ended before the body of the request did.';
 
-/** A body that broke off is an error of the client, but reading it throws an error of the socket. */
+/** Replaces the socket error that reading an incomplete body throws, because the client caused it. */
 const withoutBrokenBody = ({ req }: ErrorContext, error: unknown): unknown =>
   error !== null && error === req.errored && !(error instanceof ApiError)
     ? new ApiError(errors.invalid_parameter, BROKEN_OFF, { cause: error })
     : error;
 
-/** Makes an error the response. A response whose head has been sent is cut off. */
+/** Responds with an error. If the head of a response has already been sent, that response is cut off. */
 export const setError = (ctx: ErrorContext, error: unknown, logger: Logger): void => {
   const body = errorResponse(withoutBrokenBody(ctx, error), logger, ctx.state.id);
   if (ctx.res.headersSent) {
@@ -153,19 +153,19 @@ const ABOUT_THE_BODY = [
 ];
 
 const removeBodyHeaders = (response: ServerResponse): void => {
-  // The lines of the replaced body are still text, and are replaced with it.
+  // The header lines of the replaced body are still text, so the new head replaces them.
   if (response instanceof FastResponse && !response.isOrdinary) return;
   for (const name of ABOUT_THE_BODY) response.removeHeader(name);
 };
 
 export interface Refusal {
-  /** Responds to a request that Node could parse. */
+  /** Responds to a request that Node was able to parse. */
   toRequest(request: IncomingMessage, response: ServerResponse): void;
-  /** Responds to bytes that are not a request, and ends the socket. */
+  /** Responds to bytes that are not a valid request, and ends the socket. */
   toSocket(socket: Socket): void;
 }
 
-/** An error response that is built once, so that sending it costs little. */
+/** Prepares an error response that is built only once, so that sending it is cheap. */
 export const refusal = (
   error: ApiError,
   headers: CommonHeaders,
@@ -192,7 +192,7 @@ export const refusal = (
   };
 };
 
-/** The error responses that the server sends before any middleware. */
+/** The error responses that the server sends without running any middleware. */
 export const socketRefusals = (headers: CommonHeaders) => ({
   malformed: refusal(new ApiError(errors.invalid_parameter, 'The request is not valid HTTP/1.1.'), headers),
   headersTooLarge: refusal(new ApiError(errors.headers_too_large), headers),

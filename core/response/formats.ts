@@ -1,4 +1,4 @@
-/** Formats of responses: JSON, and for lists NDJSON and CSV. */
+/** Response formats: JSON for all responses, and NDJSON and CSV for lists. */
 import { textOf } from '../data/lazy-rows.js';
 import { FORMATS, type FormatName } from '../registry/route-defaults.js';
 import { nonFinitePath } from '../validation/json.js';
@@ -6,52 +6,52 @@ import { valueAt } from '../validation/path.js';
 
 export const JSON_TYPE = FORMATS.json.mediaType;
 
-/** A response of a route that is not allowed. Clients get a 500, and the log contains the reason. */
+/** A route returned something that cannot be sent. Clients get a 500, and the log contains the reason. */
 export class ResponseError extends Error {
   override readonly name = 'ResponseError';
 }
 
 /**
- * JSON text of a response, or of a part of it.
- * @param at JSON Pointer of the part, for errors
- * @throws ResponseError for undefined, and for NaN and infinite numbers, which would become null
+ * Serializes a response, or a part of it, as JSON.
+ * @param at the JSON Pointer of the part, for error messages
+ * @throws ResponseError for undefined, and for NaN and infinite numbers, which JSON would replace by null
  */
 export const jsonOf = (response: unknown, at = ''): string => {
   const text = JSON.stringify(response);
-  if (text === undefined) throw new ResponseError(`it is ${String(response)}, which JSON does not have`);
-  // JSON.stringify writes null for such a number, so a text without null needs no search.
+  if (text === undefined) throw new ResponseError(`it is ${String(response)}, which JSON cannot represent`);
+  // JSON.stringify writes NaN and infinite numbers as null, so text without "null" needs no search.
   if (text.includes('null')) {
     const path = nonFinitePath(response);
     if (path) {
       const place = [at, ...path].join('/') || 'its root';
-      throw new ResponseError(`it has ${valueAt(response, path)} at ${place}, which JSON does not have`);
+      throw new ResponseError(`it has ${valueAt(response, path)} at ${place}, which JSON cannot represent`);
     }
   }
   return text;
 };
 
 export interface Format<Piece extends string | Buffer = string | Buffer> {
-  /** As in the query parameter `format`. */
+  /** The name in the query parameter `format`. */
   readonly name: FormatName;
   /** The value of `Content-Type`. */
   readonly mediaType: string;
-  /** Whether the format is compressed, so that responses get no `Content-Encoding`. */
+  /** Whether the format itself is compressed, so that responses need no `Content-Encoding`. */
   readonly isCompressed?: boolean;
-  /** Writes a whole response. @param columns properties of the rows to send; default: all declared ones */
+  /** Writes a whole response. @param columns the row properties to send; default: all declared ones */
   write(data: unknown, columns?: readonly string[]): Piece;
   /** Writes a list in pieces. */
   list(columns?: readonly string[]): ListWriter<Piece>;
 }
 
-/** Writes one list: `before`, then its batches, none of them empty, then `after`. */
+/** Writes a list: first `before`, then its batches, none of which is empty, and finally `after`. */
 export interface ListWriter<Piece extends string | Buffer> {
   readonly before: Piece;
-  /** May hold rows back for a later piece. */
+  /** Writes a batch. It may hold rows back for a later piece. */
   rows(batch: readonly object[]): Piece;
   after(): Piece;
 }
 
-/** Derives `write` from `list`, for responses of the shape `{data: [...]}`. */
+/** Derives `write` from `list` for responses of the form `{data: [...]}`. */
 const textListFormat = (format: Pick<Format, 'name' | 'mediaType' | 'list'>): Format => ({
   ...format,
   write(answer, columns) {
@@ -62,7 +62,7 @@ const textListFormat = (format: Pick<Format, 'name' | 'mediaType' | 'list'>): Fo
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** The row with these properties only, in this order. */
+/** Returns the row with only these properties, in this order. */
 const narrowed = (row: object, columns: readonly string[] | undefined): object => {
   if (!columns) return row;
   const kept: Record<string, unknown> = {};
@@ -73,7 +73,7 @@ const narrowed = (row: object, columns: readonly string[] | undefined): object =
 const COMMA = 0x2c;
 const NEWLINE = 0x0a;
 
-/** The stored text of rows, with a separator after each. Undefined if the rows are not kept as text. */
+/** Returns the stored text of rows, with a separator after each row. Undefined if the rows are not stored as text. */
 const storedText = (rows: readonly object[], separator: number): Buffer | undefined => {
   const text = textOf(rows)?.filter(({ ends }) => ends.length > 0);
   if (!text) return undefined;
@@ -113,7 +113,7 @@ export const jsonFormat: Format = {
   list: jsonRows.list,
 };
 
-/** Lists as JSON, one row per line. */
+/** Writes lists as JSON with one row per line. */
 export const ndjsonFormat: Format = textListFormat({
   name: 'ndjson',
   mediaType: FORMATS.ndjson.mediaType,
@@ -128,14 +128,15 @@ export const ndjsonFormat: Format = textListFormat({
 });
 
 /**
- * Texts that spreadsheets run as a formula: OWASP's list of first characters, with their full-width forms. Texts with
- * apostrophes before such a character match too, so that removing one apostrophe always restores the original.
+ * Matches text that a spreadsheet would run as a formula: it starts with a character on OWASP's list or its full-width
+ * form. Apostrophes before that character match too, so that removing one apostrophe always restores the original.
  */
 const FORMULA = /^'*[=+\-@\t\r\n＝＋－＠]/u;
 
 /**
- * Lists as CSV (RFC 4180): a header, and one record per row, ended by CRLF. Absent values and null are empty fields, an
- * empty text is `""`. Numbers and booleans are written as in JSON. Objects and arrays are JSON in one cell.
+ * Writes lists as CSV (RFC 4180): a header and one record per row, each ended by CRLF. Null and absent values become
+ * empty fields, and the empty string becomes `""`. Numbers and booleans are written as in JSON. Objects and arrays are
+ * written as JSON in a single cell.
  * @param columns properties that the route's schema declares, in order
  * @param formulaGuard puts an apostrophe before texts that a spreadsheet would run; numbers stay unchanged
  */
@@ -145,10 +146,10 @@ export const csvFormat = (columns: readonly string[], formulaGuard: boolean): Fo
     if (typeof value === 'string') return text(value);
     const json = value === undefined ? undefined : jsonOf(value, `/${column}`);
     if (json === undefined || json === 'null') return '';
-    // Dates are texts in JSON.
+    // Dates become strings in JSON.
     return json.startsWith('"') ? text(JSON.parse(json) as string) : quote(json);
   };
-  // Many readers skip empty lines, so a record of one empty field is written as `""`.
+  // Many readers skip empty lines, so a record that consists of one empty field is written as `""`.
   const record = (cells: readonly string[]): string => `${cells.join(',') || '""'}\r\n`;
   return textListFormat({
     name: 'csv',

@@ -1,4 +1,4 @@
-/** Header lines as text, each with its CRLF, and the headers that every response has. */
+/** Header lines as text, each with its CRLF, and the headers that are part of every response. */
 import { randomBytes } from 'node:crypto';
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import type { Config } from '../config/schema.js';
@@ -8,14 +8,14 @@ import { exposedHeaders } from '../headers.js';
 const LAST_THREE = Array.from({ length: 1000 }, (_, i) => String(i).padStart(3, '0'));
 
 /**
- * A whole number as text. It avoids V8's cache of number strings, whose entries take half the time of each collection
- * of the young generation.
+ * Formats a whole number. This avoids V8's cache of number strings, whose entries would account for half the time of
+ * each young-generation garbage collection.
  */
 export const digits = (count: number): string =>
-  // False for NaN, Infinity and fractions, which have no last three digits.
+  // The condition is false for NaN, Infinity and fractions, which cannot be split into their last three digits.
   count >= 1000 && Number.isInteger(count) ? `${Math.floor(count / 1000)}${LAST_THREE[count % 1000]}` : String(count);
 
-/** A number with three decimals, from 0 on in a quarter of the time that V8 takes for a fraction. */
+/** Formats a number with three decimals. If it is not negative, this takes a quarter of V8's time for a fraction. */
 export const threeDecimals = (value: number): string => {
   if (!(value >= 0 && value < Number.MAX_SAFE_INTEGER / 1000)) return value.toFixed(3);
   const thousandths = Math.round(value * 1000);
@@ -23,7 +23,7 @@ export const threeDecimals = (value: number): string => {
 };
 
 /**
- * Header lines for many responses, checked once.
+ * Formats header lines that many responses share. They are checked only once.
  * @throws TypeError for an invalid name or value
  */
 export const linesOf = (fields: Readonly<Record<string, string>>): string => {
@@ -36,17 +36,17 @@ export const linesOf = (fields: Readonly<Record<string, string>>): string => {
   return lines;
 };
 
-// A random part for each process and a counter for each request, so that no request waits for randomness.
+// An id is a random part for the process and a counter for the request, so no request waits for random bytes.
 const processId = randomBytes(8).toString('hex');
 let count = 0;
 
-/** A value of `X-Request-Id`. */
+/** Returns a new value for `X-Request-Id`. */
 export const newRequestId = (): string => `${processId}-${(++count).toString(36)}`;
 
-/** The value of `Allow` for an endpoint with these methods. */
+/** The value of `Allow` for an endpoint that supports these methods. */
 export const allowOf = (methods: readonly string[]): string => [...methods, 'OPTIONS'].join(', ');
 
-/** Request headers that pages of other origins may send to every endpoint. */
+/** Request headers that pages of other origins may send to any endpoint. */
 const ACCEPTED: readonly string[] = [
   'Authorization',
   'Accept',
@@ -56,32 +56,36 @@ const ACCEPTED: readonly string[] = [
   'X-Request-Id',
 ];
 
-/** The methods of routes, and of mounts by default. Their requests have no body. */
+/** The methods of routes, and the default methods of mounts. Requests with these methods have no body. */
 export const READ_METHODS: readonly string[] = ['GET', 'HEAD'];
 
-/** On every response: no browser may render JSON, frame it, or guess another type. A mount can set its own policy. */
+/**
+ * Sent with every response: no browser may render JSON, frame it, or guess its type. A mount can set its own policy.
+ */
 const FIXED = {
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
   'Referrer-Policy': 'no-referrer',
   'X-Content-Type-Options': 'nosniff',
 };
 
-/** Headers that do not depend on the representation. Strings are header lines. */
+/** Headers that do not depend on the representation. Methods that return a string return complete header lines. */
 export interface CommonHeaders {
-  /** For every response. @param id of the request, without characters that need escaping (see `requestId`) */
+  /**
+   * The headers of every response. @param id the request id, without characters that need escaping (see `requestId`)
+   */
   always(id: string, origin: string | undefined): string;
-  /** `Date` and `Connection`, which Node would add, for responses of the fast writer. */
+  /** `Date` and `Connection` for responses by the fast writer. Node adds them to all other responses. */
   connectionLines(isKept: boolean): string;
-  /** For a 405. */
+  /** The headers of a 405. */
   allow(methods: readonly string[]): Readonly<Record<string, string>>;
-  /** For a response to OPTIONS. @param requestHeaders that the endpoint reads in addition to the common ones */
+  /** The headers of a response to OPTIONS. @param requestHeaders request headers that only this endpoint reads */
   options(methods: readonly string[], requestHeaders?: readonly string[]): string;
 }
 
 interface CommonHeadersOptions {
-  /** Names of response headers that routes and mounts declare. */
+  /** The names of the response headers that routes and mounts declare. */
   readonly declared?: readonly string[];
-  /** null: pages of other origins cannot read responses. */
+  /** Null if pages of other origins must not read responses. */
   readonly cors: Config['http']['cors'];
   readonly keepAliveTimeoutMs: number;
 }
@@ -136,7 +140,7 @@ const readableBy = (
   return (origin) => (origin === undefined ? undefined : allowed.get(origin)) ?? denied;
 };
 
-/** `Date` is in seconds, so it is formatted once a second. A timer reads the clock, not each request. */
+/** `Date` has a resolution of one second, so a timer formats it once a second. Requests do not read the clock. */
 const connectionLines = (keepAliveTimeoutMs: number): CommonHeaders['connectionLines'] => {
   const kept = linesOf({
     Connection: 'keep-alive',
@@ -161,8 +165,8 @@ const connectionLines = (keepAliveTimeoutMs: number): CommonHeaders['connectionL
 const windowSeconds = WINDOW_MS / 1000;
 
 /**
- * `RateLimit-Policy` and `RateLimit`, structured fields (RFC 9651) of the IETF draft on rate limit headers. The first
- * lists every policy, the second has the policy with the fewest remaining requests.
+ * `RateLimit-Policy` and `RateLimit` are structured fields (RFC 9651) from the IETF draft on rate limit headers. The
+ * first lists all policies, and the second contains only the policy with the fewest remaining requests.
  */
 export const limitLines = ({ quotas, ...decision }: Decision): string =>
   quotas === undefined || quotas.length === 0 ? windowLines(decision) : quotaLines(decision, quotas);

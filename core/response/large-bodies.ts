@@ -1,13 +1,13 @@
-/** Sends large bodies in pieces, between which other requests are handled. */
+/** Sends large bodies in pieces, so that other requests can be handled in between. */
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { TurnQueue } from '../util/event-loop.js';
 
-/** Size of a piece: four megabytes in one write would block the event loop for up to 13 milliseconds. */
+/** The size of a piece. Writing four megabytes at once would block the event loop for up to 13 milliseconds. */
 export const PIECE_BYTES = 256 * 1024;
 const largeBodies = new TurnQueue(0.5);
 
-/** Sends a body as fast as the client reads it, taking turns with the large bodies of other callers. */
+/** Sends a body as fast as the client reads it. The large bodies of different callers are sent in turns. */
 export const endInPieces = async (response: ServerResponse, body: Buffer, caller?: string): Promise<void> => {
   const pauses = largeBodies.join(caller);
   for (let at = 0; at < body.length; at += PIECE_BYTES) {
@@ -20,10 +20,10 @@ export const endInPieces = async (response: ServerResponse, body: Buffer, caller
   if (!response.destroyed) response.end();
 };
 
-/** Resolves when all earlier responses of a connection have been sent, or when it has closed. */
+/** Resolves when all earlier responses on the connection have been sent, or when the connection has closed. */
 export const firstOnConnection = async (response: ServerResponse, connection: Socket): Promise<void> => {
   if (response.socket || connection.destroyed) return;
-  // Clients pipeline many requests.
+  // Clients can pipeline many requests, each of which adds listeners.
   connection.setMaxListeners(0);
   await new Promise<void>((resolve) => {
     const settle = () => {
@@ -37,11 +37,12 @@ export const firstOnConnection = async (response: ServerResponse, connection: So
 };
 
 /**
- * Without the cork, Node would delay the write to the end of the turn, to combine it with later ones.
- * @returns whether more may be written now; if not, a `drain` follows
+ * Writes a piece immediately. Without the cork, Node would delay the write to the end of the turn of the event loop, in
+ * order to combine it with later ones.
+ * @returns whether more can be written now; if not, a `drain` event follows
  */
 const writeAtOnce = (response: ServerResponse, piece: Buffer): boolean => {
-  // A response that waits for an earlier one on the same connection has no socket.
+  // A response that waits for an earlier one on the same connection has no socket yet.
   response.socket?.cork();
   const room = response.write(piece);
   response.socket?.uncork();

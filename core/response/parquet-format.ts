@@ -1,11 +1,11 @@
-/** Lists as Apache Parquet, a file of typed columns. */
+/** Writes lists as Apache Parquet, a file format with typed columns. */
 import { ByteWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer';
 import { FORMATS, type TypedColumn } from '../registry/route-defaults.js';
 import { type Format, type ListWriter, ResponseError } from './formats.js';
 
 /**
- * Values that are encoded at once, as one row group: in 4 to 6 ms, as long as 1,000 rows of CSV with as many columns.
- * Larger groups make smaller files, but nothing else runs meanwhile.
+ * The number of values that are encoded at once, as one row group. This takes 4 to 6 ms, as long as 1,000 rows of CSV
+ * with as many columns. Larger groups would make files smaller but block the event loop for longer.
  */
 const GROUP_VALUES = 20_000;
 
@@ -13,7 +13,7 @@ const DAY_MS = 24 * 3600 * 1000;
 
 interface ColumnType {
   readonly element: Pick<SchemaElement, 'type' | 'converted_type' | 'logical_type'>;
-  /** The value as the library expects it, or undefined if it has another type. */
+  /** Returns the value as the library expects it, or undefined if the value has a different type. */
   readonly valueOf: (value: unknown) => string | number | bigint | boolean | undefined;
 }
 
@@ -53,14 +53,14 @@ const TYPES: Readonly<Record<TypedColumn['type'], ColumnType>> = {
     element: { type: 'BOOLEAN' },
     valueOf: (value) => (typeof value === 'boolean' ? value : undefined),
   },
-  // Readers return the type JSON as bytes.
+  // Readers return columns of the type JSON as bytes, so the type is text.
   json: {
     element: { type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' } },
     valueOf: (value) => JSON.stringify(value),
   },
 };
 
-/** A column as text: `value DOUBLE`. */
+/** Describes a column as text: `value DOUBLE`. */
 export const parquetTypeName = ({ name, type }: TypedColumn): string => {
   const { logical_type, type: physical } = TYPES[type].element;
   return `${name} ${logical_type?.type ?? physical}`;
@@ -69,7 +69,7 @@ export const parquetTypeName = ({ name, type }: TypedColumn): string => {
 type Row = Readonly<Record<string, unknown>>;
 type Value = ReturnType<ColumnType['valueOf']>;
 
-/** Throws a `ResponseError` for a value that does not match the column's schema. */
+/** Returns the value of a column. Throws a `ResponseError` if the value does not match the column's schema. */
 const valueIn = ({ name, type, optional }: TypedColumn, row: Row): Value => {
   const given = Object.hasOwn(row, name) ? row[name] : undefined;
   if (optional && (given === undefined || given === null)) return undefined;
@@ -81,7 +81,7 @@ const valueIn = ({ name, type, optional }: TypedColumn, row: Row): Value => {
   return value;
 };
 
-/** A writer whose bytes are removed as soon as they are written. */
+/** A writer from which bytes are removed as soon as they have been written. */
 class TakenBytes extends ByteWriter {
   take(): Buffer {
     const taken = Buffer.from(this.getBytes());
@@ -91,14 +91,14 @@ class TakenBytes extends ByteWriter {
 }
 
 /**
- * Row groups have the same rows however a list is split into batches, so that equal lists have equal bytes. Text is
- * never changed, since nothing runs it as a formula.
+ * All row groups have the same number of rows, regardless of how the list is split into batches, so equal lists have
+ * equal bytes. Text gets no apostrophes, because nothing would run it as a formula.
  */
 const parquetList = (columns: readonly TypedColumn[]): ListWriter<Buffer> => {
   const bytes = new TakenBytes();
   const file = new ParquetWriter({
     writer: bytes,
-    // Statistics help readers that fetch parts of a file, which this service does not support.
+    // Statistics help readers that fetch only parts of a file, which this service does not support.
     statistics: false,
     schema: [
       { name: 'row', num_children: columns.length },
@@ -137,7 +137,7 @@ const parquetList = (columns: readonly TypedColumn[]): ListWriter<Buffer> => {
   };
 };
 
-/** @param all the columns that the route declares */
+/** @param all all columns that the route declares */
 export const parquetFormat = (all: readonly TypedColumn[]): Format<Buffer> => {
   const list = (names?: readonly string[]) =>
     parquetList(names ? names.flatMap((name) => all.find((column) => column.name === name) ?? []) : all);

@@ -1,4 +1,4 @@
-/** A resource's bytes in one format, with their validators and compressed encodings. */
+/** The bytes of a resource in one format, with their validators and compressed encodings. */
 import { isAscii } from 'node:buffer';
 import { hash } from 'node:crypto';
 import type { Transform } from 'node:stream';
@@ -13,15 +13,15 @@ import { linesOf } from './headers.js';
 export type Payload = Buffer | string;
 
 /**
- * A body up to this size is sent as one string with the header lines, in one system call. It is kept as a string only
- * if it is ASCII, with one byte per character.
+ * A body of up to this size is sent in one system call, as a single string with its header lines. It is kept as a
+ * string only if it is ASCII, which takes one byte per character.
  */
 export const WRITTEN_AS_TEXT_BYTES = 8 * 1024;
 
 export const payloadOf = (body: Buffer): Payload =>
   body.length <= WRITTEN_AS_TEXT_BYTES && isAscii(body) ? body.toString('latin1') : body;
 
-/** A status with its header lines and body, ready to be sent without further checks. */
+/** A status with header lines and a body that can be sent without further checks. */
 export class Prepared {
   /**
    * @param head the header lines that describe the body
@@ -35,14 +35,14 @@ export class Prepared {
 }
 
 /**
- * Longer `Accept` and `Accept-Encoding` headers are ignored, as RFC 9110 (12.5.1, 12.5.3) allows. Parsing them would
- * cost more than the response. Browsers send at most 200 characters.
+ * `Accept` and `Accept-Encoding` headers that are longer than this are ignored, as RFC 9110 (12.5.1, 12.5.3) allows.
+ * Parsing them would cost more than the response. Browsers send no more than 200 characters.
  */
 const MAX_NEGOTIATED_LENGTH = 512;
 
 export type Encoding = 'br' | 'gzip' | 'identity';
 
-// The published types of negotiator 0.6 lack the second argument of version 1.
+// The published types are for negotiator 0.6 and lack the second argument of version 1.
 type ChooseEncodings = (available: readonly string[], options: { preferred: readonly string[] }) => string[];
 
 const negotiateEncoding = memoize((value): Encoding => {
@@ -52,13 +52,13 @@ const negotiateEncoding = memoize((value): Encoding => {
   return (best as Encoding | undefined) ?? 'identity';
 });
 
-/** The best encoding that the client accepts, or identity if it accepts none, as RFC 9110 (12.5.3) allows. */
+/** Chooses the best encoding that the client accepts. If it accepts none, returns identity (RFC 9110, 12.5.3). */
 export const chooseEncoding = (acceptEncoding: string | undefined): Encoding =>
   acceptEncoding === undefined || acceptEncoding.length > MAX_NEGOTIATED_LENGTH
     ? 'identity'
     : negotiateEncoding(acceptEncoding);
 
-/** Chooses the best offer of an endpoint for an `Accept` header; undefined if the header excludes all. */
+/** Chooses the endpoint's best media type for an `Accept` header. Undefined if the header excludes all of them. */
 export const mediaTypeChooser = <Offer extends { readonly mediaType: string }>(offers: readonly Offer[]) => {
   const types = offers.map(({ mediaType }) => mediaType);
   const judge = memoize((value) => {
@@ -72,30 +72,31 @@ export const mediaTypeChooser = <Offer extends { readonly mediaType: string }>(o
 const gzipAsync = promisify(gzip);
 const brotliAsync = promisify(brotliCompress);
 
-/** Smaller bodies gain nothing from compression. */
+/** Smaller bodies do not benefit from compression. */
 const COMPRESSED_FROM_BYTES = 1024;
-/** Compresses JSON well in a tenth of the time of the default level. */
+/** Compresses JSON well and takes a tenth of the time of the default quality. */
 const BROTLI_QUALITY = 5;
 
 /**
- * A longer `If-None-Match` is ignored: caches send few tags, and parsing more would cost more than the response.
+ * A longer `If-None-Match` is ignored. Caches send only few tags, and parsing a longer header would cost more than
+ * sending the response.
  */
 const LONGEST_TAGS = 1024;
-/** A longer `If-Modified-Since` is ignored; HTTP dates have 29 characters. */
+/** A longer `If-Modified-Since` is ignored. HTTP dates have 29 characters. */
 const LONGEST_DATE = 64;
 
-/** One encoding of the body, ready to be sent as a 200. */
+/** One encoding of the body, ready to be sent with status 200. */
 export class Encoded extends Prepared {
-  /** The 304 response. */
+  /** The response if the client's copy is current. */
   readonly notModified: Prepared;
 
   constructor(
     readonly body: Buffer,
     readonly encoding: Encoding,
     readonly etag: string,
-    /** Header lines of this encoding only. */
+    /** Header lines for this encoding only. */
     ownHead: string,
-    /** Header lines of every encoding and of the 304. */
+    /** Header lines for every encoding and for the 304. */
     head: string,
   ) {
     const notModifiedHead = `ETag: ${etag}\r\n${head}`;
@@ -106,35 +107,35 @@ export class Encoded extends Prepared {
 
 interface RepresentationOptions {
   readonly lastModified: Date;
-  /** Further header lines of every encoding, such as `Cache-Control`. */
+  /** Additional header lines for every encoding, such as `Cache-Control`. */
   readonly head: string;
-  /** Whether the format is compressed, like Parquet, so that the body gets no `Content-Encoding`. Default false. */
+  /** Whether the format itself is compressed, like Parquet, so that the body needs no `Content-Encoding`. */
   readonly isCompressed?: boolean;
-  /** The body's SHA-256 in base64url, if it is known. */
+  /** The SHA-256 of the body in base64url, if it is already known. */
   readonly sha256?: string;
 }
 
 export const jsonRepresentation = (data: unknown, options: RepresentationOptions): Representation =>
   new Representation(Buffer.from(jsonOf(data)), JSON_TYPE, options);
 
-/** Memoized, since all representations of a snapshot have the same date. */
+/** Memoized, because all representations of a snapshot have the same date. */
 const datedLines = memoize((lastModified) =>
   linesOf({ 'Last-Modified': new Date(Number(lastModified)).toUTCString(), Vary: 'Accept, Accept-Encoding' }),
 );
 
-/** The ETag and date of a representation. */
+/** The ETag and the modification date of a representation. */
 export class Validators {
   readonly lastModified: number;
   readonly #digest: string;
 
-  /** @param sha256 in base64url */
+  /** @param sha256 the digest in base64url */
   constructor(sha256: string, lastModified: Date) {
     this.#digest = sha256.slice(0, 27);
-    // HTTP dates have whole seconds.
+    // HTTP dates have a resolution of one second.
     this.lastModified = Math.floor(lastModified.getTime() / 1000) * 1000;
   }
 
-  /** Header lines of all encodings. */
+  /** Header lines for all encodings. */
   get lines(): string {
     return datedLines(String(this.lastModified));
   }
@@ -143,7 +144,7 @@ export class Validators {
     return encoding === 'identity' ? `"${this.#digest}"` : `"${this.#digest}-${encoding}"`;
   }
 
-  /** Whether the client's copy is current, by RFC 9110 (13.1.2, 13.1.3). `If-None-Match` has precedence. */
+  /** Whether the client's copy is current (RFC 9110, 13.1.2 and 13.1.3). `If-None-Match` takes precedence. */
   isFresh(ifNoneMatch: string | undefined, ifModifiedSince: string | undefined): boolean {
     if (ifNoneMatch !== undefined) return this.matches(ifNoneMatch);
     if (ifModifiedSince === undefined) return false;
@@ -154,7 +155,7 @@ export class Validators {
   matches(ifNoneMatch: string): boolean {
     if (ifNoneMatch.length > LONGEST_TAGS) return false;
     if (ifNoneMatch.trim() === '*') return true;
-    // The tags of all encodings have the same digest, so any of them shows that the content is current.
+    // The tags of all encodings contain the same digest, so any of them proves that the client's copy is current.
     return ifNoneMatch.split(',').some((tag) => {
       const opaque = /^\s*(?:W\/)?"([^"]*)"\s*$/.exec(tag)?.[1];
       return (
@@ -166,7 +167,7 @@ export class Validators {
 
 const BROTLI_PARAMS = { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY };
 
-/** A stream that compresses as representations are compressed. */
+/** Creates a stream that compresses with the same settings as for representations. */
 export const compressor = (encoding: 'br' | 'gzip'): Transform =>
   encoding === 'gzip' ? createGzip() : createBrotliCompress({ params: BROTLI_PARAMS });
 
@@ -174,7 +175,7 @@ export class Representation extends Validators {
   readonly identity: Encoded;
   readonly #contentType: string;
   readonly #isCompressible: boolean;
-  /** Header lines of all encodings. */
+  /** Header lines for all encodings. */
   readonly #head: string;
   readonly #encodings = new Map<Encoding, Encoded | Promise<Encoded>>();
 
@@ -186,19 +187,19 @@ export class Representation extends Validators {
     this.identity = this.#encoded(body, 'identity');
   }
 
-  /** The size of the bodies of all encodings in bytes. */
+  /** The total size of all encoded bodies in bytes. */
   get size(): number {
     let size = this.identity.body.length;
     for (const encoded of this.#encodings.values()) if (!(encoded instanceof Promise)) size += encoded.body.length;
     return size;
   }
 
-  /** Whether `encoding` returns without compressing first. */
+  /** Whether the encoding is available without compressing the body first. */
   has(encoding: Encoding): boolean {
     return encoding === 'identity' || !this.#isCompressible || this.#encodings.get(encoding) instanceof Encoded;
   }
 
-  /** Compresses the body on another thread at the first request for an encoding. Small bodies are not compressed. */
+  /** Returns an encoding. The first request for it compresses the body on another thread, unless the body is small. */
   encoding(encoding: Encoding): Encoded | Promise<Encoded> {
     if (encoding === 'identity' || !this.#isCompressible) return this.identity;
     const known = this.#encodings.get(encoding);

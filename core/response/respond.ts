@@ -1,34 +1,34 @@
 /**
- * How responses are written. `ctx.body` accepts prepared bodies, and `respond` writes the final body.
+ * Defines how responses are written. `ctx.body` accepts prepared bodies, and `respond` writes the final body.
  *
- * The fast writer sends a prepared body, compressed or as a 304 if the request allows it. Middleware that read
- * `ctx.body` see an ordinary body: an object for JSON, text, or bytes. Koa writes every other body.
+ * The fast writer sends a prepared body, either compressed or as a 304 if the request allows it. Middleware that read
+ * `ctx.body` see an ordinary body: an object (for JSON), text or bytes. Koa writes all other bodies.
  */
 import Koa, { type Context, type Middleware } from 'koa';
 import type { CommonHeaders } from './headers.js';
 import { chooseEncoding, type Encoded, Prepared, Representation } from './representation.js';
 import { addLines, FastResponse, send, setHead } from './writer.js';
 
-/** The properties added to Koa's response. */
+/** The properties that are added to Koa's response. */
 interface PreparedBody {
-  /** The prepared body that was set; undefined for an ordinary body. */
+  /** The prepared body, or undefined if the body is ordinary. */
   prepared?: Prepared | Representation | undefined;
-  /** The ordinary body that middleware read. */
+  /** The ordinary body that middleware have read. */
   shown?: unknown;
-  /** The representation whose encoding is the current body, if middleware compressed it. */
+  /** If middleware compressed the body: the representation whose encoding it is. */
   encoded?: Representation | undefined;
 }
 
 type Response = Koa.Response & PreparedBody;
 
-/** Whether `ctx.body` is prepared. */
+/** Whether `ctx.body` is a prepared body. */
 export const isPrepared = (response: Koa.Response): boolean => (response as Response).prepared !== undefined;
 
-/** Writes a response whose body must be prepared. */
+/** Writes a response. Its body must be prepared. */
 export const sendPrepared = ({ res, response }: Context, { connectionLines }: CommonHeaders): void =>
   send(res, identityOf((response as Response).prepared!), connectionLines);
 
-/** Adds the headers of every response, and writes the response after the later middleware have run. */
+/** Adds the headers that all responses have, runs the later middleware, and writes the response. */
 export const respond = ({
   compression,
   headers: { always, connectionLines },
@@ -74,18 +74,18 @@ export const respond = ({
   };
 };
 
-/** Whether no middleware has read or changed a header. */
+/** Whether no middleware has read or changed any headers. */
 const isUntouched = (res: Context['res']): boolean => res instanceof FastResponse && !res.isOrdinary;
 
 /**
- * Whether middleware left the status, ETag and encoding of the representation unchanged, so that an encoding or a 304
- * can still be chosen.
+ * Whether middleware have left the status, ETag and encoding of the representation unchanged, so that it can still be
+ * compressed or replaced by a 304.
  */
 const isNegotiable = ({ res }: Context, { identity }: Representation): boolean =>
   res.statusCode === identity.status &&
   (isUntouched(res) || (res.getHeader('ETag') === identity.etag && !res.hasHeader('Content-Encoding')));
 
-/** Changes the headers for the chosen encoding, or for a 304. */
+/** Adjusts the headers to the chosen encoding, or to a 304. */
 const describe = (res: Context['res'], { etag, encoding, body }: Encoded, { status }: Prepared): void => {
   res.statusCode = status;
   res.setHeader('ETag', etag);
@@ -109,7 +109,7 @@ type HandleRequest = (ctx: Context, run: () => Promise<void>) => Promise<void>;
 /** Lets Koa write an ordinary body: text, bytes, an object or a stream. */
 const respondByKoa = (ctx: Context): Promise<void> => {
   const { statusCode } = ctx.res;
-  // Koa's `respond` is private. `handleRequest` calls it, but first sets the status to 404.
+  // Koa's `respond` is private. It can be called through `handleRequest`, which sets the status to 404 first.
   const { handleRequest } = Koa.prototype as unknown as { handleRequest: HandleRequest };
   return handleRequest.call(ctx.app, ctx, async () => {
     ctx.res.statusCode = statusCode;
@@ -120,7 +120,7 @@ type Body = PropertyDescriptor & Required<Pick<PropertyDescriptor, 'get' | 'set'
 
 /**
  * Makes Koa's `ctx.body` accept a `Representation` or `Prepared` bytes.
- * @param prototype of the responses of one application
+ * @param prototype the prototype of the application's responses
  */
 export const acceptPrepared = (prototype: Koa.BaseResponse): void => {
   const inherited = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(prototype), 'body') as Body;
@@ -160,19 +160,19 @@ const contentOf = ({ type }: Response, { payload }: Prepared): unknown => {
   return type.startsWith('text/') ? String(payload) : payload;
 };
 
-/** Whether a string or buffer equals the prepared body. */
+/** Whether a string or buffer has the same content as the prepared body. */
 const isSame = (prepared: Prepared | Representation, body: unknown): boolean => {
   if (typeof body !== 'string' && !Buffer.isBuffer(body)) return false;
   const { payload = '' } = identityOf(prepared);
   return Buffer.from(body).equals(Buffer.from(payload));
 };
 
-/** Removes the prepared body's validators, unless the new body is the same content in an encoding. */
+/** Removes the validators of the prepared body, unless the new body has the same content in an encoding. */
 const replace = (response: Response, prepared: Prepared | Representation, body: unknown): void => {
   const isEncoding = response.res.hasHeader('Content-Encoding') && !wasChanged(response);
   response.prepared = undefined;
   setHead(response.res, '');
-  // Koa keeps a status that was set explicitly, and uses 200 otherwise.
+  // Koa keeps a status that was set explicitly. Otherwise it would use 200.
   response.status = response.res.statusCode;
   response.remove('Content-Length');
   if (!(prepared instanceof Representation) || body === null || body === undefined) return;
@@ -186,7 +186,7 @@ const replace = (response: Response, prepared: Prepared | Representation, body: 
   }
 };
 
-/** Whether middleware changed the object that they read. */
+/** Whether middleware have changed the object that they read. */
 const wasChanged = ({ prepared, shown }: PreparedBody): boolean => {
   if (prepared === undefined || typeof shown !== 'object' || shown === null || Buffer.isBuffer(shown)) return false;
   return JSON.stringify(shown) !== String(identityOf(prepared).payload);

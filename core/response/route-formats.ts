@@ -1,4 +1,4 @@
-/** The formats of a route: how each is written and documented. */
+/** The formats of a route: how each one is written and documented. */
 import type { JsonSchema } from '../contracts/json-schema.js';
 import type { Route } from '../contracts/plugin.js';
 import { type FormatName, formatNames, listColumns, typedColumns } from '../registry/route-defaults.js';
@@ -7,11 +7,11 @@ import { parquetFormat, parquetTypeName } from './parquet-format.js';
 
 interface RouteFormat {
   readonly format: Format;
-  /** For the OpenAPI document. Absent for JSON, whose schema is the route's. */
+  /** The schema in the OpenAPI document. Absent for JSON, for which the schema of the route is used. */
   readonly schema?: JsonSchema;
 }
 
-/** Called only for routes that have the format. */
+/** These functions are called only for routes that have the format. */
 const BUILDERS: Readonly<Record<FormatName, (route: Route, csvFormulaGuard: boolean) => RouteFormat>> = {
   json: () => ({ format: jsonFormat }),
   csv(route, csvFormulaGuard) {
@@ -30,7 +30,7 @@ const BUILDERS: Readonly<Record<FormatName, (route: Route, csvFormulaGuard: bool
     const names = columns.map(parquetTypeName).join(', ');
     return {
       format: parquetFormat(columns),
-      // JSON Schema cannot describe bytes.
+      // JSON Schema cannot describe binary data.
       schema: { description: `Apache Parquet, compressed with Snappy, with ${some(route)} columns ${names}.` },
     };
   },
@@ -38,6 +38,6 @@ const BUILDERS: Readonly<Record<FormatName, (route: Route, csvFormulaGuard: bool
 
 const some = (route: Route): string => (route.kind === 'data' && route.columns ? 'among' : 'the');
 
-/** In the order of the table; the first one is the default. */
+/** Returns the formats in the order of `BUILDERS`. The first one is the default. */
 export const routeFormats = (route: Route, csvFormulaGuard: boolean): readonly RouteFormat[] =>
   formatNames(route).map((name) => BUILDERS[name](route, csvFormulaGuard));

@@ -1,4 +1,4 @@
-/** Checks at the start whether fast writes work in this version of Node. */
+/** Checks at startup whether fast writes work in this version of Node. */
 import { createServer } from 'node:http';
 import { Duplex } from 'node:stream';
 import { Prepared } from './representation.js';
@@ -9,9 +9,9 @@ const CHECK_MS = 1000;
 let check: Promise<boolean> | undefined;
 
 /**
- * Writes responses over a connection in memory. Checks that Node treats a fast response as ended, continues with the
- * next request of the connection, and closes the connection if required. Until this has succeeded, Node writes all
- * responses.
+ * Writes responses over an in-memory connection. This checks that Node regards a response from the fast writer as
+ * ended, continues with the next request on the connection, and closes the connection if required. Until the check has
+ * succeeded, Node writes all responses.
  */
 export const tryFastWrites = (): Promise<boolean> => {
   check ??= tryOnce().then((work) => {

@@ -1,10 +1,10 @@
 /**
- * Writes prepared responses: status, header lines and body in one system call, without Node's checks and stages.
+ * Writes prepared responses: the status, header lines and body in one system call, without Node's checks.
  *
  * Callers use `addLines`, `setHead` and `send`, which work with any response of Node. Only a `FastResponse` is written
- * the fast way. Header lines stay text until something reads or changes a header. Then Node gets all of them and the
- * response becomes an ordinary one. Both ways write the same bytes. Only this file relies on Node's internals, and only
- * after `tryFastWrites` has checked them.
+ * the fast way. Its header lines remain text until something reads or changes a header. Then Node receives all lines,
+ * and the response becomes an ordinary one. The bytes are the same either way. Only this file relies on Node's
+ * internals, and only after `tryFastWrites` has checked them.
  */
 import { type IncomingMessage, OutgoingMessage, ServerResponse, STATUS_CODES } from 'node:http';
 import { endInPieces, PIECE_BYTES } from './large-bodies.js';
@@ -13,22 +13,22 @@ import { type Payload, type Prepared, WRITTEN_AS_TEXT_BYTES } from './representa
 /** Returns the `Date` and `Connection` lines. @param isKept whether the connection stays open */
 type ConnectionLines = (isKept: boolean) => string;
 
-/** Adds the header lines of every response. */
+/** Adds the header lines that all responses have. */
 export const addLines = (response: ServerResponse, lines: string): void => {
   if (response instanceof FastResponse) response.addLines(lines);
   else setLines(response, lines);
 };
 
-/** Sets the lines about the body. They replace the lines of an earlier body. */
+/** Sets the header lines that describe the body. They replace the lines of an earlier body. */
 export const setHead = (response: ServerResponse, head: string): void => {
   if (response instanceof FastResponse) response.setHead(head);
   else setLines(response, head);
 };
 
 /**
- * Sends a prepared body. Omits its header lines if Node has the headers already, because middleware read or changed
- * them or the status, or sent the head.
- * @param caller large bodies of different callers are sent in turns
+ * Sends a prepared body. Its header lines are omitted if Node already has the headers because middleware read or
+ * changed them, changed the status, or sent the head.
+ * @param caller the large bodies of different callers are sent in turns
  */
 export const send = (
   response: ServerResponse,
@@ -43,19 +43,19 @@ export const send = (
 type FastState = 'no' | 'sent' | 'finished';
 
 export class FastResponse<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {
-  /** The header lines of every response, and those about the prepared body. */
+  /** The header lines that all responses have, and below the lines that describe the prepared body. */
   #common = '';
   #head = '';
   #isOrdinary = false;
   #isSending = false;
   #sent: FastState = 'no';
 
-  /** Whether Node has the headers, because something read or changed one. */
+  /** Whether Node has the headers, because something has read or changed one. */
   get isOrdinary(): boolean {
     return this.#isOrdinary;
   }
 
-  /** Whether the response was written the fast way, and whether the operating system has accepted it. */
+  /** Whether the response was written the fast way, and whether the operating system has accepted the data. */
   get fastState(): FastState {
     return this.#sent;
   }
@@ -83,8 +83,8 @@ export class FastResponse<Request extends IncomingMessage = IncomingMessage> ext
   }
 
   /**
-   * Whether Node would write the same bytes now: the request is HTTP/1.1 and first on its connection, nothing has been
-   * written, and no method was replaced.
+   * Whether Node would write the same bytes now. The request must be HTTP/1.1 and the first on its connection, nothing
+   * must have been written, and no method must have been replaced.
    */
   #canWriteFast(payload: Payload | undefined): boolean {
     const { socket, req } = this;
@@ -108,10 +108,10 @@ export class FastResponse<Request extends IncomingMessage = IncomingMessage> ext
   #writeFast(status: number, lines: string, payload: Payload | undefined): void {
     const socket = this.socket!;
     this.statusCode = status;
-    // Marks the response as ended now; Node starts the connection's next request on `finish`.
+    // Marks the response as ended. On `finish`, Node starts the connection's next request.
     this.finished = true;
     this.#sent = 'sent';
-    // Node then closes the connection on `finish`.
+    // Makes Node close the connection on `finish`.
     if (!this.shouldKeepAlive) (this as unknown as ResponseInsides)._last = true;
     const written = (error?: Error | null): void => {
       if (error) return;
@@ -132,8 +132,8 @@ export class FastResponse<Request extends IncomingMessage = IncomingMessage> ext
     }
   }
 
-  /** From Node 24 on, Node would not call a callback that is passed after `#writeFast`. */
-  // biome-ignore lint/suspicious/noExplicitAny: passes on all overloads of Node
+  /** Since version 24, Node does not call a callback that is passed after `#writeFast`, so it is called here. */
+  // biome-ignore lint/suspicious/noExplicitAny: passes the arguments of all overloads on to Node
   override end(...given: any[]): this {
     if (this.#sent === 'no') return super.end(...given);
     const callback: unknown = given.findLast((each) => typeof each === 'function');
@@ -144,15 +144,15 @@ export class FastResponse<Request extends IncomingMessage = IncomingMessage> ext
     return this;
   }
 
-  /** Called before each use of Node's headers. */
+  /** Called before anything uses Node's headers. */
   giveLinesToNode(): void {
     if (this.#isOrdinary) return;
     this.#isOrdinary = true;
     setLines(this, this.#common + this.#head);
   }
 
-  /** Node also calls it before the first write. */
-  // biome-ignore lint/suspicious/noExplicitAny: passes on all overloads of Node
+  /** Node itself also calls this, before the first write. */
+  // biome-ignore lint/suspicious/noExplicitAny: passes the arguments of all overloads on to Node
   override writeHead(...given: any[]): this {
     this.giveLinesToNode();
     if (!this.#isSending) this.#removeLinesOfBody();
@@ -160,7 +160,7 @@ export class FastResponse<Request extends IncomingMessage = IncomingMessage> ext
   }
 
   /**
-   * Called when middleware send the head. The length and ETag of the prepared body may not apply to the bytes that
+   * Called when middleware send the head. The length and ETag of the prepared body may not be true of the bytes that
    * follow.
    */
   #removeLinesOfBody(): void {
@@ -198,7 +198,7 @@ for (const name of USES_OF_HEADERS) {
   });
 }
 
-/** Node's accessors, which do not know about `#writeFast`. */
+/** One of Node's accessors, which do not know about `#writeFast`. */
 const byNode = (name: string) => Object.getOwnPropertyDescriptor(OutgoingMessage.prototype, name)?.get;
 const [headersSentByNode, writableFinishedByNode] = [byNode('headersSent'), byNode('writableFinished')];
 Object.defineProperties(FastResponse.prototype, {
@@ -216,22 +216,22 @@ Object.defineProperties(FastResponse.prototype, {
   },
 });
 
-/** Fields of a response that Node's types lack. */
+/** Properties of a response that are missing from Node's types. */
 interface ResponseInsides {
-  /** Whether the connection is closed after the response. */
+  /** Whether Node closes the connection after the response. */
   _last: boolean;
 }
 
-/** Fields of a request that Node's types lack. */
+/** Properties of a request that are missing from Node's types. */
 interface RequestInsides {
-  /** Whether a handler reads the body, so that Node need not. */
+  /** Whether a handler reads the body, so that Node does not have to. */
   _consuming: boolean;
   readonly socket: { readonly parser?: { incoming: unknown } | null };
 }
 
 /**
  * Releases a request that has arrived completely and whose stream nothing uses. Node would first read the stream to its
- * end, which takes four ticks and a sixth of a request's garbage.
+ * end, which takes four ticks and creates a sixth of a request's garbage.
  */
 const releaseRequest = (request: IncomingMessage): void => {
   if (!request.complete || request.readableLength > 0) return;
@@ -242,7 +242,7 @@ const releaseRequest = (request: IncomingMessage): void => {
   if (parser?.incoming === request) parser.incoming = null;
 };
 
-/** Names and values in turn, as Node expects them. */
+/** Returns alternating names and values, as Node expects them. */
 const pairsOf = (lines: string): string[] =>
   lines
     .split('\r\n')
@@ -252,9 +252,9 @@ const pairsOf = (lines: string): string[] =>
       return [line.slice(0, colon), line.slice(colon + 2)];
     });
 
-/** Sets header lines on any response. A line replaces an earlier one of its name; values of `Vary` are combined. */
+/** Sets header lines on any response. A line replaces an earlier one with its name; `Vary` values are combined. */
 const setLines = (response: ServerResponse, lines: string): void => {
-  // Like Koa, ignores headers after the head was sent.
+  // Like Koa, this ignores headers that are set after the head was sent.
   if (response.headersSent) return;
   const pairs = pairsOf(lines);
   for (let i = 0; i < pairs.length; i += 2) {
@@ -271,12 +271,12 @@ const merged = (before: number | string | string[], more: string): string => {
 
 let fastWritesWork = false;
 
-/** Turns fast writes on or off in this process. */
+/** Enables or disables fast writes in this process. */
 export const allowFastWrites = (work: boolean): void => {
   fastWritesWork = work;
 };
 
-/** Ends a response whose status and headers are set. HEAD gets no body. */
+/** Ends a response whose status and headers are already set. A response to HEAD gets no body. */
 const sendBody = (response: ServerResponse, payload: Payload | undefined, caller?: string): void => {
   if (response.req.method !== 'HEAD' && isLarge(payload)) void endInPieces(response, payload, caller);
   else response.end(payload, 'latin1');

@@ -1,10 +1,10 @@
-/** The parameter `fields`, by which callers choose the properties of the rows of a list. */
+/** The parameter `fields`, with which callers choose the properties of the rows in a list. */
 import type { JsonSchema } from '../contracts/json-schema.js';
 
 /**
- * The parameter, and the function for `columns` of the route. Rows always have the required properties, so that the
- * schema holds for every response.
- * @param row schema of a row
+ * Returns the parameter, and a function for the route's `columns`. Rows always include the required properties, so that
+ * every response conforms to the schema.
+ * @param row the schema of a row
  */
 export const chosenFields = ({ properties, required = [] }: JsonSchema) => {
   const all = Object.keys(properties as object);
@@ -15,7 +15,7 @@ export const chosenFields = ({ properties, required = [] }: JsonSchema) => {
       schema: { type: 'array', items: { type: 'string', enum: all } },
       example: [...always, ...all.filter((name) => !always.includes(name)).slice(0, 1)],
     },
-    /** The chosen and the required properties in their usual order. Undefined without a choice. */
+    /** The chosen and required properties, in the order of the schema. Undefined if the caller chose none. */
     columns: (fields: readonly string[] | undefined): readonly string[] | undefined =>
       fields && all.filter((name) => always.includes(name) || fields.includes(name)),
   } as const;

@@ -1,6 +1,6 @@
 /**
- * The last middleware of endpoints. A mount calls its handler. A route finds or computes its representation, from the
- * snapshot, the state of the service, or the cache that replicas share.
+ * The last middleware of every endpoint. A mount calls its handler. A route gets its representation from a cache, or
+ * computes it from the snapshot or the state of the service.
  */
 
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
@@ -35,7 +35,7 @@ import type { CurrentSnapshot } from './served-snapshot.js';
 import type { Vintages } from './vintages.js';
 import type { WorkQueue } from './work-queue.js';
 
-/** Sets `ctx.body` to the route's representation; the last middleware of every route. */
+/** Sets `ctx.body` to the representation of the route's response. This is the last middleware of every route. */
 export const handleRoute = (buildResponse: BuildResponse): ServiceMiddleware => {
   const settle = (ctx: ServiceContext, { body, snapshotVersion, isCached }: BuiltResponse): void => {
     ctx.state.snapshotVersion = snapshotVersion;
@@ -48,7 +48,7 @@ export const handleRoute = (buildResponse: BuildResponse): ServiceMiddleware => 
   };
 };
 
-/** Settings of routes and mounts. */
+/** The settings for routes and mounts. */
 export const settingsOf = ({ server, http }: Pick<Config, 'server' | 'http'>) => ({
   publicUrlOf: publicUrlOf(server),
   compression: http.compression,
@@ -64,12 +64,12 @@ interface MountDependencies extends ResponseSettings {
 }
 
 /**
- * Two middleware. The middleware of the mount's plugin runs between them. The first prepares the response, the second
- * calls the handler.
+ * Returns two middleware, between which the middleware of the mount's plugin runs. The first one prepares the response,
+ * and the second one calls the handler.
  */
 export const handleMount = (mount: Mount, dependencies: MountDependencies): readonly ServiceMiddleware[] => [
   (ctx, next) => {
-    // Mounts may read a body. Node does not send `100 Continue` itself, since the server listens to `checkContinue`.
+    // Mounts may read a body. Node does not send `100 Continue` itself, because the server listens to `checkContinue`.
     if (ctx.req.headers.expect?.toLowerCase() === '100-continue') ctx.res.writeContinue();
     if (mount.contentSecurityPolicy) ctx.set('Content-Security-Policy', mount.contentSecurityPolicy);
     return next();
@@ -77,14 +77,14 @@ export const handleMount = (mount: Mount, dependencies: MountDependencies): read
   (ctx) => mount.handler(ctx as Context, mountContext(ctx.app as ServiceKoa, dependencies, ctx)),
 ];
 
-/** @param outer the request that the mount handles; undefined for requests of this process */
+/** @param outer the request that the mount is handling; undefined if this process makes the request itself */
 export const mountContext = (
   koa: ServiceKoa,
   { routes, mounts, info, basePath, publicUrlOf: urlOf, compression }: MountDependencies,
   outer?: ServiceContext,
 ): MountContext =>
-  // The context is also a function, so that a Koa middleware can be a mount's handler and call it as `next`. It does
-  // nothing, so that Koa responds with 404.
+  // The context is also a function, so that a Koa middleware can be the handler of a mount and call the context as
+  // `next`. The function does nothing, so Koa responds with 404.
   Object.assign(async () => undefined, {
     routes,
     mounts,
@@ -108,7 +108,7 @@ interface ResponseDependencies extends ResponseSettings {
 interface BuiltResponse {
   readonly body: Representation | Prepared | Readable;
   readonly isCached: boolean;
-  /** The version of the snapshot that a data route has read. */
+  /** The version of the snapshot that a data route read. */
   readonly snapshotVersion?: string;
 }
 
@@ -117,12 +117,12 @@ interface FoundResponse extends Omit<BuiltResponse, 'body'> {
 }
 
 /**
- * Finds or computes the representation of a route's response, compressed as the client accepts it. Only a cached
- * representation of the current snapshot is returned without a promise.
+ * Finds or computes the representation of a route's response, compressed with an encoding that the client accepts. Only
+ * a cached representation of the current snapshot is returned without a promise.
  */
 export type BuildResponse = (ctx: ServiceContext) => BuiltResponse | Promise<BuiltResponse>;
 
-/** The caller of requests that this process makes itself. */
+/** The caller id for requests that this process makes itself. */
 const LOCAL = 'local';
 
 export const responseBuilder = (dependencies: ResponseDependencies): BuildResponse => {
@@ -144,7 +144,7 @@ export const responseBuilder = (dependencies: ResponseDependencies): BuildRespon
   const encodingFor = ({ req }: ServiceContext): Encoding =>
     compression ? chooseEncoding(req.headers['accept-encoding'] as string | undefined) : 'identity';
   const isReady = (representation: Representation, ctx: ServiceContext) => representation.has(encodingFor(ctx));
-  /** Computes and compresses a response when it is the caller's turn. */
+  /** Computes and compresses a response as soon as it is the caller's turn. */
   const inTurn = async (ctx: ServiceContext, find: (pauses: Pauses) => FoundResponse | Promise<FoundResponse>) => {
     const turn = async (pauses: Pauses): Promise<FoundResponse> => {
       const found = await find(pauses);
@@ -160,7 +160,7 @@ export const responseBuilder = (dependencies: ResponseDependencies): BuildRespon
     return { ...found, body };
   };
   return (ctx) => {
-    // `checkRequest` has rejected requests that match no route.
+    // `checkRequest` has already rejected requests that match no route.
     const { endpoint, input, cacheKey, asOf } = ctx.state.match as RouteMatch;
     const format = ctx.state.format!;
     const { route } = endpoint;
@@ -189,9 +189,9 @@ export const responseBuilder = (dependencies: ResponseDependencies): BuildRespon
 const UNSHARED = linesOf({ 'Cache-Control': 'private, no-cache' });
 
 const serviceAsker = ({ state, clock }: ResponseDependencies) => {
-  // Some handlers always return the same object, such as a document that is built once.
+  // Some handlers always return the same object, for example a document that is built only once.
   const known = new WeakMap<object, Representation>();
-  /** The ETag of each route's last response, and when it last changed, for `Last-Modified`. */
+  /** For each route, the ETag of its last response and the time at which it last changed, for `Last-Modified`. */
   const last = new WeakMap<ServiceRoute, { readonly etag: string; readonly since: Date }>();
   const buildRepresentation = async (
     route: ServiceRoute,
@@ -215,10 +215,10 @@ const serviceAsker = ({ state, clock }: ResponseDependencies) => {
     ofRoute(route, () => buildRepresentation(route, input, request));
 };
 
-/** The request that a handler gets if all callers share its response. */
+/** The request that the handler receives if all callers share its response. */
 const SHARED_REQUEST = { caller: null, account: null, headers: {} };
 
-/** Returns a representation that all replicas and shared caches use for `sharedSeconds`. */
+/** Returns a representation that all replicas and shared caches may use for `sharedSeconds`. */
 const askReplicas = async (
   { cache, clock, state, ...dependencies }: ResponseDependencies,
   { pattern }: ServedRoute,
@@ -250,7 +250,7 @@ interface InnerResponse {
   readonly body: string;
 }
 
-/** Headers about the body, the connection or the response format of the outer request. */
+/** Headers that apply only to the outer request: to its body, its connection or its response format. */
 const OUTER_REQUEST_HEADERS =
   /^(accept|accept-encoding|connection|content-.*|expect|if-.*|keep-alive|mcp-.*|range|te|trailer|transfer-encoding|upgrade)$/;
 
@@ -258,9 +258,9 @@ const passedOn = (headers: IncomingHttpHeaders): IncomingHttpHeaders =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => !OUTER_REQUEST_HEADERS.test(name)));
 
 /**
- * Sends a request through the middleware without a socket.
- * @param url path and query
- * @param outer the request that the mount handles; undefined for a request of this process
+ * Runs the middleware for a request that does not come from a socket.
+ * @param url the path and query
+ * @param outer the request that the mount is handling; undefined if this process makes the request itself
  */
 export const requestWithin = async (
   koa: ServiceKoa,
@@ -269,7 +269,7 @@ export const requestWithin = async (
 ): Promise<InnerResponse> => {
   const { inject } = await import('light-my-request');
   const answer = (request: IncomingMessage, response: ServerResponse): void => {
-    // `inject` resolves dot segments; the service takes a target as it is sent.
+    // `inject` resolves dot segments, but the service must see the target exactly as it was sent.
     request.url = url;
     const ctx = koa.createContext<RequestState>(request, response);
     ctx.state = new RequestState(outer?.state.id ?? ctx.state.id, true);

@@ -1,4 +1,4 @@
-/** Parses the target of a request into the checked and typed input of a handler. */
+/** Parses the target of a request into the validated, typed input of a handler. */
 
 import type { JsonSchema } from '../contracts/json-schema.js';
 import type { Parameter, ParameterValue, Route } from '../contracts/plugin.js';
@@ -12,17 +12,17 @@ import { compileSchema, type ValidateFunction } from '../validation/compile-sche
 import { nearest } from '../validation/nearest.js';
 import { article, convert, describe, MOST_LISTED } from './parameter-values.js';
 
-/** The maximum number of parameters. Parsing costs time for each one, known or not. */
+/** The maximum number of parameters. Each one takes time to parse, even if it is unknown. */
 const MOST_PARAMETERS = 100;
 
 interface Target {
-  /** The path as it was sent, still percent-encoded. */
+  /** The path as the client sent it, still percent-encoded. */
   readonly path: string;
-  /** Decoded pairs. */
+  /** The decoded names and values. */
   readonly query: readonly (readonly [name: string, value: string])[];
 }
 
-/** @throws ApiError `invalid_parameter` if percent-encoding is malformed or not UTF-8 */
+/** @throws ApiError `invalid_parameter` if the percent-encoding is malformed or not UTF-8 */
 export const decodePercent = (text: string, place: 'path' | 'query', name: string): string => {
   if (!text.includes('%')) return text;
   try {
@@ -37,8 +37,9 @@ export const decodePercent = (text: string, place: 'path' | 'query', name: strin
 };
 
 /**
- * Splits the target at its first `?` and decodes the query. `+` is a space there, as in HTML forms. `URLSearchParams`
- * accepts malformed percent-encoding, and `node:querystring` merges repeated parameters.
+ * Splits the target at its first `?` and decodes the query, in which `+` is a space, as in HTML forms. It replaces
+ * `URLSearchParams`, which accepts malformed percent-encoding, and `node:querystring`, which merges repeated
+ * parameters.
  */
 export const parseTarget = (url: string): Target => {
   if (!url.startsWith('/')) {
@@ -63,7 +64,7 @@ export const parseTarget = (url: string): Target => {
 
 export type Input = Readonly<Record<string, ParameterValue>>;
 
-/** Requests of a route with the same cache key get the same response in each format. */
+/** Returns the cache key. Requests to a route with the same cache key get the same response in each format. */
 export const cacheKeyOf = ({ operationId }: Route, input: Input): string =>
   `${operationId} ${JSON.stringify(Object.entries(input).sort())}`;
 
@@ -74,7 +75,7 @@ interface CompiledParameter {
   readonly validate: ValidateFunction;
 }
 
-/** The plain parameters of a route by name, and its filters by name and operator: `price[gte]`. */
+/** The ordinary parameters of a route, by name, and its filters, by name and operator: `price[gte]`. */
 class QueryParameters {
   readonly #plain: ReadonlyMap<string, CompiledParameter>;
   readonly #filters: Readonly<Record<string, JsonSchema>>;
@@ -89,7 +90,7 @@ class QueryParameters {
     return this.#plain.values();
   }
 
-  /** The full name: `price[eq]` for `price`, and `price[gte]` for `price_from`. */
+  /** The full name of a filter: `price[eq]` for `price`, and `price[gte]` for `price_from`. */
   fullName(name: string): string {
     if (this.#plain.has(name)) return name;
     if (Object.hasOwn(this.#filters, name)) return `${name}[eq]`;
@@ -98,26 +99,26 @@ class QueryParameters {
     return `${field}[${end === 'from' ? 'gte' : 'lte'}]`;
   }
 
-  /** @param name a full name */
+  /** @param name a full name, as returned by `fullName` */
   find(name: string): CompiledParameter | undefined {
     const known = this.#plain.get(name) ?? this.#compiled.get(name);
     if (known) return known;
     const schema = this.#operatorsOf(name)?.[splitFilter(name)!.operator];
     if (!schema) return undefined;
-    // At the first use, since a table may have thousands of filters.
+    // A filter is compiled when it is first used, because a table can have thousands of filters.
     const compiled = compileOne('query', name, { description: '', schema });
     this.#compiled.set(name, compiled);
     return compiled;
   }
 
-  /** The names that an unknown name may have been meant to be. */
+  /** The names that the caller may have meant by an unknown name. */
   namesLike(name: string): readonly string[] {
     const { field } = splitFilter(name) ?? {};
     const operators = Object.keys(this.#operatorsOf(name) ?? {}).map((operator) => `${field}[${operator}]`);
     return operators.length > 0 ? operators : [...new Set([...this.#plain.keys(), ...Object.keys(this.#filters)])];
   }
 
-  /** The operators of the column that a name starts with. */
+  /** The operators of the column with which a name starts. */
   #operatorsOf(name: string): Readonly<Record<string, JsonSchema>> | undefined {
     const { field } = splitFilter(name) ?? {};
     const isColumn = field !== undefined && Object.hasOwn(this.#filters, field);
@@ -135,17 +136,17 @@ const compileOne = (place: 'path' | 'query', name: string, parameter: Parameter)
 const compileAll = (place: 'path' | 'query', parameters: Readonly<Record<string, Parameter>> = {}) =>
   new Map(Object.entries(parameters).map(([name, parameter]) => [name, compileOne(place, name, parameter)]));
 
-/** The maximum number of details in a response, so that its size does not grow with the request. */
+/** The maximum number of details in a response, so that the response does not grow with the request. */
 const MOST_DETAILS = 20;
 
-/** The maximum number of issues of one parameter: a list may have thousands of invalid values. */
+/** The maximum number of issues that are reported for one parameter. A list can have thousands of invalid values. */
 const MOST_ISSUES = 3;
 
-/** The response has the first of these codes that applies. Its `details` list all problems. */
+/** The error code of the response is the first of these that applies. The `details` list all problems. */
 const PRECEDENCE: readonly ErrorKind[] = [errors.unknown_parameter, errors.missing_parameter, errors.invalid_parameter];
 
 interface ParsedInput {
-  /** For the handler: without the framework's parameters. */
+  /** The input for the handler, without the framework's own parameters. */
   readonly input: Input;
   readonly format: Format['name'] | undefined;
   readonly asOf: string | undefined;
@@ -171,7 +172,7 @@ export const compileInput = (route: Route, unknownParameters: 'reject' | 'ignore
         problems.push(invalidParameter('query', sent, `must be given only once${advice}`));
       } else given.set(name, { sent, value });
     }
-    // Without a prototype, since a parameter may be called "constructor".
+    // The object has no prototype, because a parameter may be called "constructor".
     const input: Record<string, ParameterValue> = Object.create(null);
     const framework: Record<string, ParameterValue> = {};
     for (const compiled of inPath.values()) read(compiled, path.get(compiled.name), input, problems);
@@ -183,7 +184,7 @@ export const compileInput = (route: Route, unknownParameters: 'reject' | 'ignore
     for (const [name, { sent, value }] of given) {
       read(inQuery.find(name)!, value, input, problems, sent);
       const list = input[name];
-      // Requests with the same values share a cache key.
+      // Sorted so that requests with the same values share a cache key.
       if (Array.isArray(list)) list.sort(compareScalars);
     }
     if (problems.length > 0) throw asError(problems);

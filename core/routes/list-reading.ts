@@ -1,9 +1,9 @@
-/** Reads a list in chunks, without a limit on the whole time. */
+/** Reads a list in chunks. There is no time limit for the whole list, only for each chunk. */
 import { setMaxListeners } from 'node:events';
 import type { CheckedReader } from '../data/checked-snapshot.js';
 import { StorageError } from '../errors.js';
 
-/** Size of a chunk: many small writes would cost more than the list. */
+/** The size of a chunk. Many small writes would cost more than building the list. */
 const CHUNK_BYTES = 64 * 1024;
 
 async function* inChunks(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
@@ -26,12 +26,12 @@ export class ListReading {
   readonly #stallMs: number;
 
   /**
-   * @param reader reads the rows of the pieces, from the first call of `next`
-   * @param stallMs time without a chunk after which reading ends with `unavailable`, in milliseconds
+   * @param reader reads the rows of the pieces, starting with the first call of `next`
+   * @param stallMs if no chunk arrives for this many milliseconds, reading fails with `unavailable`
    */
   constructor(pieces: AsyncIterable<Buffer>, reader: CheckedReader, stallMs: number) {
     const { signal } = this.#controller;
-    // Each read adds a listener.
+    // Each read adds a listener to the signal.
     setMaxListeners(0, signal);
     reader.readUntil(signal);
     this.#chunks = inChunks(pieces);
@@ -41,7 +41,7 @@ export class ListReading {
   next(): Promise<IteratorResult<Buffer>> {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
-        reject(new StorageError('unavailable', `A list got no rows for ${this.#stallMs} ms.`));
+        reject(new StorageError('unavailable', `The store returned no rows of a list for ${this.#stallMs} ms.`));
         this.close();
       }, this.#stallMs);
       this.#chunks
@@ -51,7 +51,7 @@ export class ListReading {
     });
   }
 
-  /** Ends reads in progress. */
+  /** Aborts the reads in progress. */
   close(): void {
     this.#controller.abort();
     this.#chunks.return(undefined).catch(() => undefined);

@@ -1,4 +1,4 @@
-/** Responses with the rows of `snapshot.stream`. Large ones are sent while they are read. */
+/** Responses with rows from `snapshot.stream`. Large lists are sent while they are being read. */
 import type { IncomingMessage } from 'node:http';
 import { pipeline, Readable } from 'node:stream';
 import type { Collection } from '../contracts/dataset.js';
@@ -16,45 +16,45 @@ import {
   type StartedList,
 } from './route-response.js';
 
-/** Large lists that are collected for the cache at once. This bounds the memory for them. */
+/** How many large lists may be collected for the cache at the same time. This bounds their memory. */
 const COLLECTED = 2;
 
 let collected = 0;
 
 export interface ListOptions {
   readonly collections: ReadonlyMap<string, Collection>;
-  /** Time without rows after which the list ends with an error, in milliseconds. */
+  /** If no rows arrive for this many milliseconds, the list ends with an error. */
   readonly stallMs: number;
   readonly responses: ResponseCache;
-  /** Called when a list is cached. */
+  /** Called when a list has been added to the cache. */
   readonly cached?: (request: DataRequest) => void;
 }
 
-/** Header lines, and the body that follows them. */
+/** Header lines and the body that follows them. */
 interface OpenList {
   readonly lines: string;
   readonly body: Readable;
 }
 
-/** A streamed list of a snapshot, whose rows have not been read. */
+/** A streamed list from a snapshot. Its rows are not read until `open` is called. */
 export class ListResponse {
   readonly #request: DataRequest;
   readonly #snapshot: Snapshot;
   readonly #options: ListOptions;
   readonly #cacheKey: string;
-  /** Of a large list. The ETag of other lists depends on the body. */
+  /** The validators of a large list. The ETag of any other list depends on its body. */
   readonly #validators: Validators;
   #started: StartedList | undefined;
   #release: (() => void) | undefined;
   #close: () => void = () => undefined;
-  /** Resolves when the list is released. */
+  /** Resolves when `release` has been called. */
   readonly closed = new Promise<void>((resolve) => {
     this.#close = resolve;
   });
 
   /**
-   * @param request normalized
-   * @param snapshot locked until `release` is called
+   * @param request the normalized request
+   * @param snapshot stays locked until `release` is called
    */
   constructor(
     request: DataRequest,
@@ -71,7 +71,7 @@ export class ListResponse {
     this.#cacheKey = cacheKey;
   }
 
-  /** Stops reading, and releases the snapshot. */
+  /** Stops reading and releases the snapshot. */
   release(): void {
     this.#started?.reading.close();
     this.#release?.();
@@ -79,7 +79,7 @@ export class ListResponse {
     this.#close();
   }
 
-  /** The response to HEAD or a conditional request for a list that is known to be large. Reads no rows. */
+  /** Returns the response to HEAD or a conditional request if the list is known to be large. It reads no rows. */
   async prepare({ method, headers }: IncomingMessage, accepted: Encoding): Promise<Prepared | undefined> {
     const tags = headers['if-none-match'];
     const isLarge = this.#isLarge || (tags !== undefined && tags.trim() !== '*' && this.#validators.matches(tags));
@@ -90,8 +90,9 @@ export class ListResponse {
   }
 
   /**
-   * Reads the list if it is small, otherwise its first chunks, so that an error until then is a response of its own.
-   * The body of a large list releases it when it is closed. For a small list, call `release`.
+   * Reads a small list completely, and only the first chunks of a large one. An error that occurs by then becomes an
+   * error response. When the body of a large list is closed, the list is released automatically. For a small list, call
+   * `release`.
    */
   async open(pauses: Pauses, accepted: Encoding, logger: Logger): Promise<Representation | OpenList> {
     const { responses } = this.#options;
@@ -141,7 +142,7 @@ export class ListResponse {
     return read((reader) => buildRepresentation(this.#request, reader, pauses, { mostBytes, stallMs }));
   }
 
-  /** Yields all chunks. Collects a body that is small enough for the cache. */
+  /** Yields all chunks, and caches the body if it is small enough. */
   async *#chunks({ head, first, reading }: StartedList, logger: Logger): AsyncGenerator<Buffer> {
     const { responses, cached } = this.#options;
     let kept: Buffer[] | undefined = collected < COLLECTED ? [] : undefined;
@@ -165,8 +166,8 @@ export class ListResponse {
       responses.set(this.#cacheKey, this.#representation(Buffer.concat(kept, size), head));
       cached?.(this.#request);
     } catch (err) {
-      // Otherwise the client has closed the connection.
-      if (this.#release) logger.warn({ err }, 'a list was not sent completely: its connection is closed');
+      // If the list was already released, the client has closed the connection.
+      if (this.#release) logger.warn({ err }, 'a list could not be sent completely, so its connection is closed');
       throw err;
     } finally {
       forget();

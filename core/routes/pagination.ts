@@ -1,8 +1,9 @@
 /**
- * Paging for routes of plugins: the parameters `limit` and `after`, and the next page in the header `Link` (RFC 8288).
+ * Paging for the routes of plugins: the parameters `limit` and `after`, and the `Link` header with the URL of the next
+ * page (RFC 8288).
  *
- * `after` holds the values that order the last row of a page. The next page starts with the first row after them, so that
- * a link stays valid when a new snapshot adds or removes rows.
+ * `after` contains those values of a page's last row that determine its position in the order. The next page starts
+ * with the first row after that position, so links stay valid when a new snapshot adds or removes rows.
  */
 import type { Collection } from '../contracts/dataset.js';
 import type { DataContext, Parameter, ResponseHeader } from '../contracts/plugin.js';
@@ -36,13 +37,13 @@ export const pageHeaders: Readonly<Record<'Link', ResponseHeader>> = {
   },
 };
 
-/** The values of a row that an order compares. Null is an unknown value. */
+/** The values of a row that determine its position in an order. Null is an unknown value. */
 type Place = readonly (Scalar | null)[];
 
 const tokenOf = (order: string, place: Place): string =>
   Buffer.from(JSON.stringify([order, ...place])).toString('base64url');
 
-/** @throws ApiError with status 400 if the token belongs to another order */
+/** @throws ApiError with status 400 if the token belongs to a different order */
 const placeIn = (token: string, order: string, isPlace: (place: Place) => boolean): Place => {
   let parts: unknown;
   try {
@@ -63,11 +64,11 @@ const placeIn = (token: string, order: string, isPlace: (place: Place) => boolea
 
 type PageContext = Pick<DataContext, 'reference' | 'setHeader'>;
 
-/** Sets the header `Link`. @param token of the last row of this page */
+/** Sets the `Link` header. @param token the token of the last row on this page */
 export const linkNextPage = (context: PageContext, token: string): void =>
   context.setHeader('Link', `<${context.reference({ after: token })}>; rel="next"`);
 
-/** The places of documents in an order of their collection, and the tokens of the parameter `after`. */
+/** Converts between the positions of documents in an order of their collection and tokens for `after`. */
 export const documentPlaces = (collection: Collection, fields: readonly string[], descending: boolean) => {
   const order = fields.map((field) => (descending ? `-${field}` : field)).join();
   const isPlace = (place: Place) =>
@@ -75,7 +76,7 @@ export const documentPlaces = (collection: Collection, fields: readonly string[]
     place.length > 0 &&
     fields.every((field, i) => isScalarOf(scalarType(collection, field)!, place[i] as Scalar));
   return {
-    /** @throws ApiError with status 400 if the token belongs to another order */
+    /** @throws ApiError with status 400 if the token belongs to a different order */
     placeIn: (token: string) => placeIn(token, order, isPlace) as readonly Scalar[],
     tokenOf: (document: object) => tokenOf(order, placeOf(fields, document as Row)),
   };
@@ -85,7 +86,7 @@ type Row = Readonly<Record<string, Scalar | null>>;
 
 const placeOf = (fields: readonly string[], row: Row): Place => fields.map((field) => row[field] ?? null);
 
-/** How rows in memory are ordered. */
+/** An order for rows in memory. */
 interface RowOrder<T> {
   readonly name: string;
   readonly fields: number;
@@ -94,9 +95,9 @@ interface RowOrder<T> {
 }
 
 /**
- * @param fields the fields to order by, ascending, or descending with a "-" in front. The first field that differs
- *   decides. Nulls come last in both directions. No two rows may be equal in all fields
- * @param read returns the value of a field. Default: the row's property
+ * @param fields the fields to sort by; a leading "-" means descending. Later fields only break ties. Nulls come last
+ *   in both directions. No two rows may be equal in all fields
+ * @param read returns the value of a field. Default: the property of the row with that name
  */
 export const rowOrder = <T extends object>(
   fields: readonly string[],
@@ -120,7 +121,7 @@ export const rowOrder = <T extends object>(
 const isScalarOrNull = (value: unknown): boolean =>
   value === null || typeof value === 'string' || Number.isFinite(value);
 
-/** Sorts rows in memory and returns one page of them, or all rows without `limit`. */
+/** Sorts rows in memory and returns one page of them, or all rows if there is no `limit`. */
 export const pageOf = <T extends object>(
   context: PageContext,
   rows: readonly T[],

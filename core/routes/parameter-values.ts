@@ -1,4 +1,4 @@
-/** The values of parameters: their text in a query, and messages about invalid values. */
+/** Parameter values: their text in a query, and the messages about invalid values. */
 import type { JsonSchema } from '../contracts/json-schema.js';
 import type { ParameterValue } from '../contracts/plugin.js';
 import type { Scalar } from '../contracts/storage.js';
@@ -9,8 +9,8 @@ import { nearest } from '../validation/nearest.js';
 const QUOTED = /\s*"((?:[^"]|"")*)"\s*(?:,|$)/y;
 
 /**
- * Splits a list at its commas. Returns each value once, without blanks around it. A value in double quotes may have
- * commas; `""` in it is a double quote. Undefined for malformed quotes.
+ * Splits a list at its commas. Each value is returned once, without surrounding spaces. A value in double quotes may
+ * contain commas, and `""` inside it represents a double quote. Undefined if the quotes are malformed.
  */
 const splitList = (raw: string): string[] | undefined => {
   const values = new Set<string>();
@@ -32,7 +32,7 @@ const splitList = (raw: string): string[] | undefined => {
   return [...values];
 };
 
-/** The text of a value in a query. */
+/** The text that represents a value in a query. */
 export const valueText = (value: ParameterValue): string =>
   Array.isArray(value)
     ? value.map((each) => (/[",]|^\s|\s$/.test(String(each)) ? `"${String(each).replaceAll('"', '""')}"` : each)).join()
@@ -45,7 +45,7 @@ export const convert = (raw: string, schema: JsonSchema): ParameterValue | undef
   return values?.includes(undefined) ? undefined : (values as Scalar[] | undefined);
 };
 
-/** Accepts one spelling of a number: `5`, but not `05`, `+5`, `5.0` or ` 5`. */
+/** Accepts only one spelling of each number: `5`, but not `05`, `+5`, `5.0` or ` 5`. */
 const convertOne = (raw: string, type: string): Scalar | boolean | undefined => {
   if (type === 'string') return raw;
   if (type === 'boolean') return raw === 'true' ? true : raw === 'false' ? false : undefined;
@@ -60,14 +60,14 @@ export const article = ({ type, items }: JsonSchema): string => {
   return type === 'integer' ? 'an integer' : type === 'boolean' ? 'true or false' : `a ${type}`;
 };
 
-/** The longest list of allowed values in a message. */
+/** A message lists the allowed values only if there are no more than this many. */
 export const MOST_LISTED = 12;
 
 export const describe = ({ keyword, schema, data, instancePath, message = 'is not valid' }: ErrorObject): string => {
   if (data === '' && (keyword === 'enum' || keyword === 'minLength')) return 'must not be empty';
   if (keyword === 'enum') {
     const [sent, values] = [String(data), (schema as unknown[]).map(String)];
-    // Every short text is near to every other.
+    // Very short texts are similar to each other, so a suggestion would be arbitrary.
     const guess = sent.length > 2 ? nearest(sent, values) : undefined;
     const isListed = values.length <= MOST_LISTED;
     if (guess === undefined && isListed && instancePath === '') return `must be one of ${values.join(', ')}`;

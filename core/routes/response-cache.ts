@@ -5,7 +5,7 @@ import { Representation } from '../response/representation.js';
 import { LruMap } from '../util/lru-map.js';
 import { cacheKeyOf, type Input } from './input.js';
 
-/** A request to a data route. Requests with the same cache key have the same body in a snapshot. */
+/** A request to a data route. Requests with the same cache key have the same body within a snapshot. */
 export interface DataRequest {
   readonly cacheKey: string;
   readonly route: DataRoute;
@@ -15,7 +15,7 @@ export interface DataRequest {
   readonly asOf?: string;
 }
 
-/** @param input of the same route */
+/** @param input the input for this route */
 export const dataRequest = (route: DataRoute, input: Input, format: Format, cacheKey = cacheKeyOf(route, input)) => ({
   cacheKey: format === jsonFormat ? cacheKey : `${format.name} ${cacheKey}`,
   route,
@@ -25,23 +25,23 @@ export const dataRequest = (route: DataRoute, input: Input, format: Format, cach
 
 interface Entry {
   readonly representation: Representation;
-  /** Halved by each sweep. An entry without uses is dropped. */
+  /** The number of uses, halved by each sweep. An entry without uses is dropped. */
   uses: number;
-  /** The size as last counted. */
+  /** The size of the entry when it was last measured. */
   bytes: number;
 }
 
-/** Overhead of an entry in bytes, measured: 1930 for headers, request and map entry. */
+/** The overhead of an entry in bytes. Measured: 1930 bytes for the headers, the request and the map entry. */
 export const ENTRY_OVERHEAD = 2048;
 
-/** A body above this share of the budget would evict many others. */
+/** The largest share of the budget that a single body may use. A larger one would evict many others. */
 const LARGEST_SHARE = 1 / 8;
-/** How many lists are remembered to be large. */
+/** The number of lists that are remembered as large. */
 const KNOWN_LARGE = 1000;
 
 const bytesOf = (cacheKey: string, { size }: Representation): number => size + cacheKey.length + ENTRY_OVERHEAD;
 
-/** The cached representations of one snapshot. Beyond the budget of bytes, the least used are dropped. */
+/** The cached representations of one snapshot. If they exceed the byte budget, rarely used ones are dropped. */
 export class ResponseCache {
   readonly #entries = new Map<string, Entry>();
   readonly #pending = new Map<string, Promise<Representation | undefined>>();
@@ -52,15 +52,15 @@ export class ResponseCache {
   readonly #dropped: (cacheKey: string) => void;
 
   /**
-   * @param budget in bytes, including compressed encodings
-   * @param dropped called with each dropped cache key
+   * @param budget the maximum number of bytes, including compressed encodings
+   * @param dropped called with the cache key of each dropped entry
    */
   constructor(budget: number, dropped: (cacheKey: string) => void = () => undefined) {
     this.#budget = budget;
     this.#dropped = dropped;
   }
 
-  /** The largest body that is cached, in bytes. */
+  /** The size of the largest body that is cached, in bytes. */
   get mostBytes(): number {
     return this.#budget * LARGEST_SHARE;
   }
@@ -90,8 +90,8 @@ export class ResponseCache {
   }
 
   /**
-   * The computed representation. Concurrent requests share one computation. If its result is not a representation, the
-   * first request gets it, and the others get undefined.
+   * Computes a representation, and caches it if it is small enough. Concurrent requests share one computation. If its
+   * result is not a representation, only the first request gets it; the others get undefined.
    */
   getOrCompute<Other>(
     cacheKey: string,
@@ -119,7 +119,7 @@ export class ResponseCache {
     this.#sweep();
   }
 
-  /** The most used cache keys, most used first. */
+  /** Returns the most used cache keys, sorted by the number of uses. */
   hottest(count: number): string[] {
     return [...this.#entries]
       .sort(([, a], [, b]) => b.uses - a.uses)
@@ -129,12 +129,12 @@ export class ResponseCache {
 
   /**
    * Drops unused entries, oldest first, until the cache is within its budget. Used entries move to the end, as in the
-   * CLOCK algorithm of page replacement, so that dropping an entry visits few others.
+   * CLOCK page replacement algorithm, so that few entries are visited for each one that is dropped.
    */
   #sweep(): void {
     for (const [cacheKey, entry] of this.#entries) {
       if (this.#bytes <= this.#budget) return;
-      // The representation may have got compressed encodings since the last sweep.
+      // The representation may have been compressed since the last sweep.
       const bytes = bytesOf(cacheKey, entry.representation);
       this.#bytes += bytes - entry.bytes;
       entry.bytes = bytes;

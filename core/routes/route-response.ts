@@ -1,4 +1,4 @@
-/** Calls the handler of a route, checks its response against the schema, and writes the representation. */
+/** Calls the handler of a route, validates the response against its schema, and writes the representation. */
 import { createHash, hash } from 'node:crypto';
 import type { Config } from '../config/schema.js';
 import type { DataContext, DataRoute, Route, ServiceRoute, SnapshotReader, StreamedList } from '../contracts/plugin.js';
@@ -18,7 +18,7 @@ import { ListReading } from './list-reading.js';
 import { valueText } from './parameter-values.js';
 import { type DataRequest, dataRequest } from './response-cache.js';
 
-/** Returns the equivalent request in the snapshot. See `normalizeIn` of a route. */
+/** Returns the equivalent request for this snapshot. See `normalizeIn` of `DataRoute`. */
 export const normalizedIn = async (request: DataRequest, snapshot: SnapshotReader): Promise<DataRequest> => {
   const { route, input, format } = request;
   if (!route.normalizeIn) return request;
@@ -27,7 +27,9 @@ export const normalizedIn = async (request: DataRequest, snapshot: SnapshotReade
 
 const headOf = memoize((version) => linesOf({ 'Cache-Control': 'private, no-cache', 'Snapshot-Version': version }));
 
-/** Returns the query with some parameters changed. It names the format, since the client may have chosen it by `Accept`. */
+/**
+ * Returns the query with changed parameters. It includes the format, since the client may have chosen it by `Accept`.
+ */
 const referenceOf = ({ route, input, format, asOf }: DataRequest, changes: Input): string => {
   const inPath = Object.keys(route.parameters?.path ?? {});
   const query = new URLSearchParams();
@@ -38,7 +40,7 @@ const referenceOf = ({ route, input, format, asOf }: DataRequest, changes: Input
   return `?${query}`;
 };
 
-/** @param headers receives the headers that the handler sets */
+/** @param headers the headers that the handler sets are added to this object */
 const contextOf = (request: DataRequest, snapshot: SnapshotReader, headers: Record<string, string>): DataContext => ({
   snapshot,
   reference: (changes) => referenceOf(request, changes),
@@ -51,21 +53,21 @@ const contextOf = (request: DataRequest, snapshot: SnapshotReader, headers: Reco
   },
 });
 
-/** What a handler has returned, ready to be written. */
+/** The response of a handler, ready to be written. */
 interface Response {
-  /** Header lines of every encoding and of a 304. */
+  /** Header lines for every encoding and for a 304. */
   readonly head: string;
-  /** The body in pieces, of which none is written before it is read. Undefined for a response that is not a list. */
+  /** The body in pieces, each of which is written only when it is read. Undefined if the response is not a list. */
   readonly pieces: ((pauses: Pauses) => AsyncGenerator<Buffer>) | undefined;
-  /** Whether the rows of the list are read while it is written. */
+  /** Whether the rows are read from the store while the list is written. */
   readonly isStreamed: boolean;
-  /** The text of the rows that were passed on as stored, in bytes. Rows that the handler has read or made count as 0. */
+  /** The bytes of row text that were passed on as stored. Rows that the handler parsed or created are not counted. */
   readonly storedBytes: () => number;
   /** Writes the whole body of a response that is not a list. */
   readonly whole: () => Buffer;
 }
 
-/** Calls the handler. Rejects with its error. */
+/** Calls the handler. Rejects with the handler's error. */
 export const callHandler = async (request: DataRequest, snapshot: SnapshotReader): Promise<Response> => {
   const { route, input, format } = request;
   const headers: Record<string, string> = {};
@@ -89,16 +91,16 @@ export const callHandler = async (request: DataRequest, snapshot: SnapshotReader
 };
 
 /**
- * Lists are sent while they are read if the text of their stored rows is above this size. Lists whose rows are computed
- * take longer, so they are built as a whole, for all requests at once, up to the largest size that is cached.
+ * If the stored text of a list's rows is larger than this, the list is sent while it is being read. Lists with computed
+ * rows take longer, so they are built as a whole and shared by all requests, unless they are too large for the cache.
  */
 export const LARGE_LIST_BYTES = 1024 * 1024;
 
-/** The SHA-256 in the ETag of a large list, which is known before its body. The version identifies the rows. */
+/** The SHA-256 for the ETag of a large list, computed before its body is known. The version identifies the rows. */
 export const largeListDigest = (cacheKey: string, version: string): string =>
   hash('sha256', `${packageVersion} ${version} ${cacheKey}`, 'base64url');
 
-/** A streamed list that is larger than allowed. Its first chunks have been read. */
+/** A streamed list that is too large to be built as a whole. Its first chunks have already been read. */
 export interface StartedList {
   readonly head: string;
   readonly first: readonly Buffer[];
@@ -106,17 +108,20 @@ export interface StartedList {
 }
 
 export interface ListLimits {
-  /** The largest streamed list that is built as a whole, in bytes. Undefined: none is read. See `LARGE_LIST_BYTES`. */
+  /**
+   * The largest streamed list, in bytes, that is built as a whole. If undefined, no streamed list is read. See
+   * `LARGE_LIST_BYTES`.
+   */
   readonly mostBytes?: number;
-  /** Whether `mostBytes` is also the limit for stored rows. Default: false. */
+  /** Whether `mostBytes` also replaces the limit for stored rows. Default: false. */
   readonly isWhole?: boolean;
-  /** As in `ListReading`. */
+  /** If no chunk arrives for this many milliseconds, reading the list fails. */
   readonly stallMs: number;
 }
 
 /**
- * Rejects with the handler's error. Resolves with undefined for a streamed list without `mostBytes`.
- * @param pauses awaited between the batches of a list
+ * Rejects with the handler's error. Resolves with undefined for a streamed list if `mostBytes` is undefined.
+ * @param pauses awaited between two batches of a list
  */
 export const buildRepresentation = (
   request: DataRequest,
@@ -152,10 +157,10 @@ export const buildRepresentation = (
 
 const bytesOf = (written: string | Buffer): Buffer => (typeof written === 'string' ? Buffer.from(written) : written);
 
-/** How many rows are written between two pauses: a tenth of a millisecond of work. */
+/** The number of rows that are written between two pauses, which takes about a tenth of a millisecond. */
 const BATCH = 100;
 
-/** Splits a list that is long or stored as text into batches. Undefined for other responses. */
+/** Splits a list into batches if it is long or stored as text. Undefined for other responses. */
 const batchesOf = (response: unknown): Iterable<readonly object[]> | undefined => {
   const { data, ...others } = (response ?? {}) as { readonly data?: unknown };
   const isList = Array.isArray(data) && Object.keys(others).length === 0;
@@ -177,7 +182,7 @@ async function* piecesOf(
   yield bytesOf(list.after());
 }
 
-/** `Buffer.concat` in steps. Many megabytes at once take milliseconds, mostly because the system clears the memory. */
+/** `Buffer.concat` in steps. Many megabytes at once would take milliseconds, mostly to clear the new memory. */
 const together = async (chunks: readonly Buffer[], size: number, pauses: Pauses): Promise<Buffer> => {
   if (chunks.length === 1) return chunks[0]!;
   const body = Buffer.allocUnsafeSlow(size);
@@ -189,10 +194,10 @@ const together = async (chunks: readonly Buffer[], size: number, pauses: Pauses)
   return body;
 };
 
-/** With `sample`, one in 100 responses of a route is checked. */
+/** With the setting `sample`, one in this many responses of a route is checked. */
 const SAMPLED_ONE_IN = 100;
 
-/** Names the route in a `ResponseError` that `work` rejects with. */
+/** Runs `work`. If it rejects with a `ResponseError`, the name of the route is added to the message. */
 export const ofRoute = async <T>({ operationId, path }: Route, work: () => T | Promise<T>): Promise<T> => {
   try {
     return await work();
@@ -226,7 +231,7 @@ async function* eachBatch(batches: StreamedList['data'], checked: (response: unk
   for await (const batch of batches) yield (checked({ data: batch }) as { data: readonly object[] }).data;
 }
 
-/** The returned function returns the response to send. With `cut` it is a copy without undeclared properties. */
+/** The returned function returns the response to send. With `cut`, it is a copy without undeclared properties. */
 const checker = (
   { operationId, response: { schema } }: Route,
   check: Exclude<Config['http']['responseCheck'], 'off'>,
@@ -238,16 +243,17 @@ const checker = (
   return (response: unknown): unknown => {
     if (check === 'sample' && seen++ % SAMPLED_ONE_IN !== 0) return response;
     validate ??= compileSchema(schema, check === 'cut' ? { removeAdditional: true } : {});
-    // As clients get it: JSON omits undefined properties and writes dates as text. `cut` deletes properties of the copy.
+    // The response as clients see it: JSON omits undefined properties and writes dates as text. `cut` changes this
+    // copy.
     const sent: unknown = JSON.parse(jsonOf(response));
     if (validate(sent)) return check === 'cut' ? sent : response;
-    const problem = `it does not fit its schema: ${validate.errors!.slice(0, 3).map(described).join(', ')}`;
+    const problem = `it does not conform to its schema: ${validate.errors!.slice(0, 3).map(described).join(', ')}`;
     if (check === 'refuse') throw new ResponseError(problem);
-    // Rows of a list often have the same problem, so each one is logged once, without its position.
+    // Many rows of a list can have the same problem, so each kind is logged once, without the position of the row.
     const kind = problem.replaceAll(/\/\d+/g, '/*');
     if (!logged.has(kind)) {
       logged.add(kind);
-      logger.warn({ operationId, problem }, 'a response does not fit its schema');
+      logger.warn({ operationId, problem }, 'a response does not conform to its schema');
     }
     return check === 'cut' ? sent : response;
   };

@@ -1,4 +1,4 @@
-/** Finds the route of a request and its checked input, or its mount. */
+/** Finds the route for a request, with its validated input, or the mount. */
 import Router, { type RouterContext, type RouterMiddleware } from '@koa/router';
 import type { Middleware } from 'koa';
 import compose from 'koa-compose';
@@ -17,12 +17,12 @@ import { cacheKeyOf, compileInput, decodePercent, type Input, parseTarget } from
 export interface ServedRoute extends Endpoint {
   readonly route: Route;
   readonly mount?: undefined;
-  /** Names of the path parameters, in order. */
+  /** The names of the path parameters, in order. */
   readonly parameterNames: readonly string[];
   readonly parseInput: ReturnType<typeof compileInput>;
-  /** The first is used when the client has no preference. */
+  /** The available formats. The first one is used if the client has no preference. */
   readonly formats: readonly Format[];
-  /** By `Accept`. */
+  /** Chooses a format by the `Accept` header. */
   readonly chooseFormat: (accept: string | undefined) => Format | undefined;
 }
 
@@ -33,19 +33,19 @@ interface ServedMount extends Endpoint {
 /** A valid request to a route. Requests with the same cache key get the same body. */
 export interface RouteMatch extends Match {
   readonly endpoint: ServedRoute;
-  /** For the handler: without the framework's parameters. */
+  /** The input for the handler, without the framework's own parameters. */
   readonly input: Input;
   readonly cacheKey: string;
-  /** The format that the query names. */
+  /** The format that the query requests. */
   readonly format: Format | undefined;
-  /** The date of the requested snapshot; undefined for the current one. */
+  /** The date for which a snapshot was requested. Undefined for the current snapshot. */
   readonly asOf: string | undefined;
   /** The decoded path parameters. */
   readonly params: Readonly<Record<string, string>>;
   readonly error?: undefined;
 }
 
-/** A dispatch takes 1.5 microseconds, a tenth of a cached response, so known URLs skip the router. */
+/** Routing takes 1.5 microseconds, a tenth of the time for a cached response, so known URLs skip the router. */
 const MEMOIZED_URLS = 10_000;
 const MEMOIZED_LENGTH = 500;
 
@@ -54,16 +54,16 @@ interface RouteTableOptions {
   readonly unknownParameters: 'reject' | 'ignore';
   readonly maxUrlBytes: number;
   readonly csvFormulaGuard: boolean;
-  /** The last middleware of every route. */
+  /** The last middleware of all routes. */
   readonly handleRoute: ServiceMiddleware;
-  /** The first middleware of a mount, and the last one. */
+  /** Returns the first and the last middleware of a mount. */
   readonly handleMount: (mount: Mount) => readonly ServiceMiddleware[];
 }
 
 export class RouteTable {
   readonly routes: readonly ServedRoute[];
   readonly mounts: readonly ServedMount[];
-  /** Of two routes that match, the one with fewer parameters gets the request. */
+  /** If two routes match, the one with fewer parameters gets the request. */
   readonly #router = new Router({ strict: true, sensitive: true, exclusive: 'specificity' });
   readonly #dispatch: RouterMiddleware;
   readonly #maxUrlBytes: number;
@@ -73,20 +73,20 @@ export class RouteTable {
     this.#maxUrlBytes = options.maxUrlBytes;
     this.routes = routes.map((registered) => servedRoute(registered, options));
     for (const served of this.routes) {
-      // All methods, so that the wrong ones get the route's 405.
+      // Routes match all methods, so that unsupported ones get the 405 of the route.
       this.#router.all(served.pattern.replace(/\{([^}]+)\}/g, ':$1'), (ctx, next) => {
         (ctx.state as RequestState).match = this.#matchOf(served, ctx);
         return next();
       });
     }
     this.#dispatch = this.#router.routes() as RouterMiddleware;
-    // The mount with the longest path wins.
+    // The mount with the longest matching path gets the request.
     this.mounts = mounts
       .map((registered) => servedMount(registered, options))
       .sort((a, b) => b.pattern.length - a.pattern.length);
   }
 
-  /** Sets `state.match`. For an unknown URL or one with an error, the match has the error. */
+  /** Sets `state.match`. If the URL is unknown or invalid, the match contains the error. */
   readonly find: ServiceMiddleware = (ctx, next) => {
     const { state } = ctx;
     const url = ctx.req.url ?? '/';
@@ -95,7 +95,7 @@ export class RouteTable {
     const path = pathOf(url);
     const proceed = () => {
       state.match ??= this.#unrouted(url, path);
-      // URLs with errors are not memoized, since an attacker can send any number of them.
+      // URLs with errors are not memoized, because an attacker can send any number of them.
       if (!state.match.error && url.length <= MEMOIZED_LENGTH) this.#matches.set(url, state.match);
       return next();
     };
@@ -129,7 +129,7 @@ export class RouteTable {
     }
   }
 
-  /** The match of a URL that belongs to no route. */
+  /** Returns the match for a URL that belongs to no route. */
   #unrouted(url: string, path: string): Match {
     try {
       if (url.length > this.#maxUrlBytes) throw new ApiError(errors.uri_too_long);
@@ -195,7 +195,7 @@ const servedMount = (
 const composed = (middleware: readonly (Middleware | ServiceMiddleware)[]): ServiceMiddleware =>
   compose([...middleware] as Middleware[]) as unknown as ServiceMiddleware;
 
-/** Sets `ctx.params` for a plugin's middleware: the router has not set it for a memoized URL. */
+/** Sets `ctx.params` for the middleware of plugins, because the router does not run for a memoized URL. */
 const giveParams: Middleware = (ctx, next) => {
   ctx['params'] = ((ctx as unknown as ServiceContext).state.match as RouteMatch).params;
   return next();

@@ -1,4 +1,4 @@
-/** Selects documents by conditions, page by page, without reading a whole collection for one page. */
+/** Selects documents by conditions, one page at a time, without reading the whole collection for a page. */
 import type { Collection } from '../contracts/dataset.js';
 import type { DataContext, QueryOf, StreamedList } from '../contracts/plugin.js';
 import type { Scalar } from '../contracts/storage.js';
@@ -7,26 +7,26 @@ import { collectRows, firstRows, joinRows, lastRow } from '../data/lazy-rows.js'
 import { compareScalars } from '../data/scalars.js';
 import { documentPlaces, linkNextPage, type PageInput } from './pagination.js';
 
-/** The maximum number of documents that are read for one page. */
+/** The maximum number of documents that may be read for one page. */
 const MOST_READ = 50_000;
 
 export interface Selection {
   readonly where: readonly Condition[];
-  /** One of the collection's orders. Default: the order that narrows the read most. */
+  /** One of the collection's orders. Default: the order for which the conditions leave the fewest documents to read. */
   readonly order?: readonly string[] | undefined;
   readonly descending?: boolean;
 }
 
 interface Reading {
   readonly descending: boolean;
-  /** The reading starts after it. */
+  /** The position after which reading starts. */
   readonly place: readonly Scalar[] | undefined;
   readonly limit: number | undefined;
 }
 
 type Batches<T> = AsyncGenerator<readonly Readonly<T>[]>;
 
-/** The documents of a plan, before its further conditions. */
+/** Yields the documents that a plan reads, before its remaining conditions are applied. */
 async function* documentsOf<T extends object>(
   { snapshot }: DataContext,
   collection: Collection<T>,
@@ -62,14 +62,14 @@ async function* matching<T extends object>(batches: Batches<T>, matches: (docume
   for await (const batch of batches) yield batch.filter(matches);
 }
 
-/** A page of documents. */
+/** One page of documents. */
 interface Page<T> {
   readonly rows: readonly Readonly<T>[];
-  /** The last document that was read. Undefined if there are no more documents. */
+  /** The document after which the next page starts. Undefined if there are no more documents. */
   readonly last?: Readonly<T>;
 }
 
-/** Takes the first documents. Parses none but the last one. */
+/** Takes the first documents. Only the last one is parsed. */
 const take = async <T extends object>(batches: Batches<T>, limit: number): Promise<Page<T>> => {
   const read: (readonly Readonly<T>[])[] = [];
   let count = 0;
@@ -84,7 +84,7 @@ const take = async <T extends object>(batches: Batches<T>, limit: number): Promi
   return { rows: page, last: lastRow(page) };
 };
 
-/** Takes the first matching documents. Stops after `MOST_READ` documents. */
+/** Takes the first matching documents. It stops after it has read `MOST_READ` documents. */
 const sieve = async <T extends object>(
   batches: Batches<T>,
   limit: number,
@@ -103,7 +103,7 @@ const sieve = async <T extends object>(
   return { rows };
 };
 
-/** Selects one page, or all documents without `limit`. */
+/** Selects one page, or all documents if there is no `limit`. */
 const select = async <T extends object>(
   context: DataContext,
   collection: Collection<T>,
@@ -123,8 +123,9 @@ const select = async <T extends object>(
 };
 
 /**
- * Selects the documents that fulfil conditions: one page, or all of them without `limit`. If conditions that no order
- * supports leave few of the documents, a page has fewer documents than `limit` and still a link to the next page.
+ * Selects the documents that match the conditions: one page, or all documents if there is no `limit`. If no order
+ * supports some conditions and only few documents match them, a page may have fewer documents than `limit` and still
+ * link to a next page.
  */
 export const selectPage = <T extends object>(
   context: DataContext,
@@ -133,7 +134,7 @@ export const selectPage = <T extends object>(
   page: PageInput,
 ) => select(context, collection, planRead(collection, where, order), { ...page, descending });
 
-/** Finds one page of a query, or all documents without `limit`. The query itself has no `after` and `limit`. */
+/** Finds one page of a query, or all documents if there is no `limit`. The query itself has no `after` or `limit`. */
 export const findPage = async <T extends object>(
   context: DataContext,
   collection: Collection<T>,

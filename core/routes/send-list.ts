@@ -1,4 +1,4 @@
-/** Sends streamed lists when it is the turn of their callers. */
+/** Sends streamed lists. Callers take turns. */
 import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import type { Logger } from '../contracts/runtime.js';
@@ -10,7 +10,7 @@ import type { Pauses } from '../util/event-loop.js';
 import type { ListResponse } from './list-response.js';
 import { WorkQueue } from './work-queue.js';
 
-/** Lists that are read or sent at once. */
+/** The maximum number of lists that are read or sent at the same time. */
 const MOST_LISTS = 64;
 
 type Body = Representation | Prepared | Readable;
@@ -20,9 +20,9 @@ interface Client {
   readonly connection: Socket;
 }
 
-/** The returned function resolves with the body of the response. It sets the headers of a stream. */
+/** The returned function resolves with the body of the response. For a stream, it also sets the headers. */
 export const listSender = (logger: Logger) => {
-  // A queue apart from other work, since a list takes as long as its client reads.
+  // Lists have their own queue, because sending a list takes as long as its client needs to read it.
   const lists = new WorkQueue(undefined, MOST_LISTS);
   const inTurn = (ctx: ServiceContext, list: ListResponse, encoding: Encoding, { caller, connection }: Client) =>
     new Promise<Body>((resolve, reject) => {
@@ -48,7 +48,8 @@ export const listSender = (logger: Logger) => {
         list.release();
         return prepared;
       }
-      // Later responses of a connection would otherwise take the turns that an earlier one waits for.
+      // Otherwise later responses on the connection could take all turns while they wait for an earlier one without a
+      // turn.
       await firstOnConnection(ctx.res, client.connection);
       return await inTurn(ctx, list, encoding, client);
     } catch (error) {

@@ -1,4 +1,4 @@
-/** The snapshot that requests read, with its cached representations. */
+/** The snapshot that requests read from, with its cached representations. */
 import type { Collection } from '../contracts/dataset.js';
 import type { SnapshotReader } from '../contracts/plugin.js';
 import type { Clock, Logger } from '../contracts/runtime.js';
@@ -20,7 +20,7 @@ class ServedSnapshot {
   readonly #collections: ReadonlyMap<string, Collection>;
   readonly #timedRead: (pauses: Pauses) => TimedRead;
   readonly #lists: ListOptions;
-  /** The requests of cached representations, which are computed again for the next snapshot. */
+  /** The requests whose representations are cached. They are computed again for the next snapshot. */
   readonly #requests = new Map<string, DataRequest>();
   #computing = 0;
   #retired = false;
@@ -38,7 +38,7 @@ class ServedSnapshot {
     this.#lists = { collections, stallMs, responses: this.responses, cached };
   }
 
-  /** Returns the cached representation, or computes it once for concurrent requests. Reads no streamed list. */
+  /** Returns the cached representation, or computes it once for concurrent requests. It reads no streamed lists. */
   answer(request: DataRequest, pauses: Pauses): Promise<Representation | ListResponse> {
     const read = this.#timedRead(pauses);
     return this.#whileOpen(async () => {
@@ -49,7 +49,7 @@ class ServedSnapshot {
     });
   }
 
-  /** Computes representations before requests need them, with background pacing. All reads together take `withinMs`. */
+  /** Computes representations in the background, before requests need them. Reads that take over `withinMs` fail. */
   warmer(pacing: BackgroundPacing, withinMs: number): (request: DataRequest) => Promise<unknown> {
     const read = timedReader(this.#snapshot, this.#collections, withinMs, pacing);
     return async (request) => {
@@ -58,12 +58,12 @@ class ServedSnapshot {
     };
   }
 
-  /** The requests of the most used representations. */
+  /** Returns the requests whose representations are used most. */
   hottest(count: number): DataRequest[] {
     return this.responses.hottest(count).flatMap((cacheKey) => this.#requests.get(cacheKey) ?? []);
   }
 
-  /** Releases the snapshot once no computation runs. */
+  /** Releases the snapshot as soon as nothing reads it. */
   retire(): void {
     this.#retired = true;
     this.#releaseWhenIdle();
@@ -85,7 +85,7 @@ class ServedSnapshot {
     this.#requests.set(request.cacheKey, request);
   }
 
-  /** The snapshot is not released before the list. */
+  /** Creates a list. The snapshot is not released before the list is. */
   #list(request: DataRequest): ListResponse {
     this.#computing++;
     return new ListResponse(request, this.#snapshot, this.#lists, () => {
@@ -94,7 +94,7 @@ class ServedSnapshot {
     });
   }
 
-  /** Runs `work`, and releases the snapshot only after it. */
+  /** Runs `work`. The snapshot is not released before it ends. */
   async #whileOpen<Result>(work: () => Promise<Result>): Promise<Result> {
     if (this.#retired && this.#computing === 0) {
       throw new StorageError('unavailable', `Snapshot ${this.version} has been released`);
@@ -123,14 +123,14 @@ interface CurrentSnapshotOptions {
   readonly logger: Logger;
 }
 
-/** How many representations are computed for a new snapshot before it is served, and the time limit. */
+/** How many representations are computed for a new snapshot before it is served, and how long that may take. */
 const WARMED_ANSWERS = 1000;
 const WARMING_MS = 60_000;
 
-/** The current snapshot of the adapter. The most used representations of a new one are computed before it is served. */
+/** The adapter's current snapshot. Before a new one is served, its most used representations are computed. */
 export class CurrentSnapshot {
   readonly #options: CurrentSnapshotOptions;
-  /** Undefined while storage has no snapshot. A request keeps the snapshot that it started with. */
+  /** Undefined while the store has no snapshot. A request keeps the snapshot with which it started. */
   served: ServedSnapshot | undefined;
   #refreshing: Promise<void> | undefined;
   #again = false;
@@ -139,7 +139,7 @@ export class CurrentSnapshot {
     this.#options = options;
   }
 
-  /** Serves the adapter's newest snapshot. Never rejects. */
+  /** Starts serving the adapter's newest snapshot. Never rejects. */
   refresh(): Promise<void> {
     if (this.#refreshing) {
       this.#again = true;
@@ -164,7 +164,7 @@ export class CurrentSnapshot {
       try {
         snapshot = adapter.snapshot();
       } catch (error) {
-        logger.warn({ err: error }, 'no snapshot can be served yet');
+        logger.warn({ err: error }, 'there is no snapshot to serve yet');
         continue;
       }
       const previous = this.served;
@@ -191,12 +191,12 @@ export class CurrentSnapshot {
       try {
         await warm(request);
       } catch (error) {
-        // An unavailable store ends the warming.
+        // If the store is unavailable, the new snapshot is served without further warming.
         if (error instanceof StorageError) {
           logger.warn({ err: error }, 'warming the new snapshot was interrupted');
           return;
         }
-        // The new snapshot may lack a document, whose request then gets a 404.
+        // A document may be missing from the new snapshot. Requests for it then get a 404.
         if (!(error instanceof ApiError))
           logger.warn({ err: error }, 'a response could not be built for the new snapshot');
       }

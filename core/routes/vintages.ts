@@ -1,4 +1,4 @@
-/** Responses to requests with `as_of`, from the snapshot that was current on that day. */
+/** Responds to requests with `as_of`, from the snapshot that was current on that day. */
 import type { Collection } from '../contracts/dataset.js';
 import type { Snapshot, StorageAdapter } from '../contracts/storage.js';
 import { timedReader } from '../data/checked-snapshot.js';
@@ -13,7 +13,7 @@ import { buildRepresentation, normalizedIn } from './route-response.js';
 interface VintagesOptions {
   readonly adapter: StorageAdapter;
   readonly collections: ReadonlyMap<string, Collection>;
-  /** The cache budget of the current snapshot. Earlier snapshots together have an eighth of it in addition. */
+  /** The cache budget of the current snapshot. All earlier snapshots together get an eighth of it on top. */
   readonly cacheBytes: number;
   /** The time limit for all reads of one representation, in milliseconds. */
   readonly answerMs: number;
@@ -23,9 +23,10 @@ const SHARE_OF_CACHE = 1 / 8;
 
 export interface Vintages {
   /**
-   * Asks the store for the snapshot each time, so that publishing and pruning take effect at once. Bodies are cached.
-   * @param date a day in UTC; the snapshot is the one that was current at its end
-   * @throws ApiError `snapshot_not_found`, also if the store keeps no earlier snapshots
+   * Asks the store for the snapshot each time, so that publishing and pruning take effect immediately. Bodies are
+   * cached.
+   * @param date a UTC day. The response comes from the snapshot that was current at the end of that day
+   * @throws ApiError `snapshot_not_found`, also if the store does not keep earlier snapshots
    */
   answer(date: string, request: DataRequest, pauses: Pauses): Promise<VintageResponse>;
 }
@@ -46,9 +47,9 @@ export const createVintages = ({ adapter, collections, cacheBytes, answerMs }: V
         const { version: snapshotVersion, publishedAt } = snapshot;
         const read = timedReader(snapshot, collections, answerMs, pauses);
         const normalized = await read((reader) => normalizedIn(request, reader));
-        // Links in headers contain the requested date.
+        // The links in headers contain the requested date.
         const named = request.route.response.headers ? `${date} ` : '';
-        // A version may have been current twice, with two times of publication.
+        // The same version may have been current twice, with different publication times.
         const cacheKey = `${named}${snapshotVersion} ${publishedAt.getTime()} ${normalized.cacheKey}`;
         const cached = responses.get(cacheKey);
         if (cached) return { representation: cached, isCached: true, snapshotVersion };

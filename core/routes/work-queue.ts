@@ -1,22 +1,22 @@
 /**
- * The queue for requests whose responses are not cached. Callers take turns, so that the expensive requests of a caller
- * delay its own requests and not the requests of other callers.
+ * The queue for requests whose responses are not cached. Callers take turns, so that a caller's expensive requests
+ * delay only its own requests and not the requests of other callers.
  */
 import type { Socket } from 'node:net';
 import { ApiError, type ErrorKind, errors, StorageError } from '../errors.js';
 import { longWork, type Pauses } from '../util/event-loop.js';
 
 /**
- * How many requests of one caller are computed at once. With two, one can wait for a store while the other one
- * computes.
+ * How many requests of one caller are computed at the same time. With two, one of them can compute while the other
+ * waits for a store.
  */
 const RUNNING_PER_CALLER = 2;
-/** How many requests are computed at once. This bounds the memory for unfinished responses. */
+/** How many requests are computed at the same time. This bounds the memory for unfinished responses. */
 const RUNNING = 16;
-/** The maximum share of one caller in the waiting requests. Further requests are rejected with 503. */
+/** The maximum share of the waiting requests that one caller may have. Further requests are rejected with 503. */
 const SHARE_OF_CALLER = 0.5;
 
-/** The outcome in the log and the metrics where the client has closed the connection, as in nginx. No client sees it. */
+/** The outcome in the log and the metrics if the client closed the connection, as in nginx. No client receives it. */
 const CLIENT_CLOSED: ErrorKind = {
   code: 'client_closed_request',
   status: 499,
@@ -37,21 +37,21 @@ interface CallerQueue {
 }
 
 export class WorkQueue {
-  /** The number of requests that wait or are computed. */
+  /** The number of requests that are waiting or being computed. */
   size = 0;
-  /** The number of rejected requests. */
+  /** The number of requests that were rejected. */
   rejected = 0;
   readonly #maxWaiting: number;
   readonly #maxRunning: number;
-  /** Callers with running or waiting requests. The first one whose request can start is the next. */
+  /** The callers that have running or waiting requests. The first caller that can start a request is next. */
   readonly #callers = new Map<string, CallerQueue>();
-  /** Connections that have a listener: one each, since clients pipeline many requests. */
+  /** The connections that have a listener. Each has only one, since clients can pipeline many requests. */
   readonly #watched = new WeakSet<Socket>();
   #running = 0;
 
   /**
-   * @param maxWaiting the maximum number of waiting requests of all callers; default: no maximum
-   * @param maxRunning the maximum number of running requests of all callers
+   * @param maxWaiting the maximum number of waiting requests of all callers together; default: no maximum
+   * @param maxRunning the maximum number of running requests of all callers together
    */
   constructor(maxWaiting = Number.POSITIVE_INFINITY, maxRunning = RUNNING) {
     this.#maxWaiting = maxWaiting;
@@ -59,11 +59,11 @@ export class WorkQueue {
   }
 
   /**
-   * Runs `work` when it is the caller's turn.
-   * @param work awaits `pauses` between its pieces, so that cached responses are sent in between
-   * @param connection if it closes before the turn, `work` does not run
-   * @throws ApiError `service_unavailable` if too many requests wait
-   * @throws StorageError `unavailable` if a request of the same caller fails with it before the turn
+   * Runs `work` as soon as it is the caller's turn.
+   * @param work awaits `pauses` from time to time, so that cached responses can be sent in between
+   * @param connection if it closes before the caller's turn, `work` does not run
+   * @throws ApiError `service_unavailable` if too many requests are waiting
+   * @throws StorageError `unavailable` if another request of the caller fails with this error before the caller's turn
    */
   async run<Result>(caller: string, work: (pauses: Pauses) => Promise<Result>, connection?: Socket): Promise<Result> {
     if (connection?.destroyed) throw new ApiError(CLIENT_CLOSED);
@@ -77,7 +77,7 @@ export class WorkQueue {
       await pauses.pause();
       return await work(pauses);
     } catch (error) {
-      // The waiting requests of the caller have waited for the same storage. One after another, each would time out.
+      // The caller's other requests wait for the same storage. If they ran one after another, each would time out.
       if (error instanceof StorageError && error.code === 'unavailable') this.#remove(queue, [...queue.waiting], error);
       throw error;
     } finally {
@@ -116,7 +116,7 @@ export class WorkQueue {
     });
   }
 
-  /** Rejects the newest request of the longest queue, which may be the request that is about to wait. */
+  /** Rejects the newest request of the longest queue. It may be the request that needs the room. */
   #makeRoom(own: CallerQueue): void {
     let longest = own;
     for (const queue of this.#callers.values()) if (queue.waiting.length > longest.waiting.length) longest = queue;
@@ -164,7 +164,7 @@ export class WorkQueue {
     this.#forgetIdle(queue);
     for (const [name, next] of this.#callers) {
       if (next.waiting.length === 0 || !this.#canStart(next)) continue;
-      // Moves the caller to the end of the map, after the other callers.
+      // Moves the caller to the end of the map, behind all other callers.
       this.#callers.delete(name);
       this.#callers.set(name, next);
       next.waiting.shift()!.start();

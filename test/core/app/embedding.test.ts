@@ -252,7 +252,7 @@ describe('an embedded application', () => {
       if (body) expect(answered.body).to.deep.equal(body);
       else expect(answered.body.code).to.equal('internal_error');
       const reports = check === 'sample' || check === 'report';
-      expect(answered.log.includes('does not fit its schema')).to.equal(reports);
+      expect(answered.log.includes('does not conform to its schema')).to.equal(reports);
     });
   }
 

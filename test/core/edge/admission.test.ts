@@ -174,7 +174,7 @@ describe('Admission', () => {
     const { turn, overload, pass, logger } = controlled();
     overload();
     turn(30, 1);
-    expect(logger.lines).to.deep.equal(['warn: overloaded: refusing requests with 503']);
+    expect(logger.lines).to.deep.equal(['warn: overloaded: rejecting requests with 503']);
     pass(1001);
     turn(1, 1);
     turn(1, 1);
@@ -220,6 +220,6 @@ describe('a service beyond its capacity', () => {
     while (waiting.length < 1) await new Promise((each) => setImmediate(each));
     waiting[0]!({ allowed: true, limit: 10, remaining: 5, resetMs: 0 });
     expect((await next).status).to.equal(200);
-    expect(logger.lines).to.include('warn: overloaded: refusing requests with 503');
+    expect(logger.lines).to.include('warn: overloaded: rejecting requests with 503');
   });
 });
