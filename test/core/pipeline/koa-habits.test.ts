@@ -628,7 +628,7 @@ describe('Koa behaviour', () => {
         const { headers } = await other.get('/things');
         expect(headers['x-program']).to.equal('true');
         expect(order).to.deep.equal(['plugin', 'program']);
-        expect(() => other.app.koa.use(() => undefined)).to.throw(/before the service listens/);
+        expect(() => other.app.koa.use(() => undefined)).to.throw(/before the first request/);
       } finally {
         await other.close();
       }
