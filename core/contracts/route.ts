@@ -20,6 +20,8 @@ export interface Parameter {
   /** Only for query parameters, because path parameters are always required. */
   readonly required?: boolean;
   readonly example?: ParameterValue;
+  /** The allowed values in words, to follow "must be" in the message about another value. Default: from the schema. */
+  readonly allowed?: string;
   /**
    * Where callers find valid values. For each operationId, a JSON Pointer (RFC 6901) into the response of that
    * operation. The OpenAPI document links the two operations. Operations that do not exist in the service are ignored.

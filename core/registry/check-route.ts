@@ -50,7 +50,13 @@ const ROUTE: Members = {
   check: 'function?',
 };
 const PARAMETERS: Members = { path: 'object?', query: 'object?', filters: 'object?' };
-const PARAMETER: Members = { description: 'string', schema: 'object', required: 'boolean?', foundIn: 'object?' };
+const PARAMETER: Members = {
+  description: 'string',
+  schema: 'object',
+  required: 'boolean?',
+  allowed: 'string?',
+  foundIn: 'object?',
+};
 const ERROR: Members = { code: 'string', status: 'number', sentence: 'string', when: 'string' };
 const RESPONSE: Members = { description: 'string', schema: 'object', headers: 'object?' };
 const HEADER: Members = { description: 'string', example: 'string' };

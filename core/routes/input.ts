@@ -75,6 +75,9 @@ interface CompiledParameter {
   readonly validate: ValidateFunction;
 }
 
+/** A name in the form of a filter, with any column and operator. */
+const FILTER_LIKE = /^([^[\]]+)(?:\[([^[\]]*)\]|_(from|to))$/i;
+
 /** The ordinary parameters of a route, by name, and its filters, by name and operator: `price[gte]`. */
 class QueryParameters {
   readonly #plain: ReadonlyMap<string, CompiledParameter>;
@@ -113,9 +116,16 @@ class QueryParameters {
 
   /** The names that the caller may have meant by an unknown name. */
   namesLike(name: string): readonly string[] {
-    const { field } = splitFilter(name) ?? {};
-    const operators = Object.keys(this.#operatorsOf(name) ?? {}).map((operator) => `${field}[${operator}]`);
-    return operators.length > 0 ? operators : [...new Set([...this.#plain.keys(), ...Object.keys(this.#filters)])];
+    const columns = Object.keys(this.#filters);
+    const [, field, operator, end] = FILTER_LIKE.exec(name) ?? [];
+    const column = field === undefined ? undefined : columns.includes(field) ? field : nearest(field, columns);
+    const all = [...new Set([...this.#plain.keys(), ...columns])];
+    if (column === undefined) return all;
+    if (end !== undefined) return [...all, `${column}_${end}`];
+    const operators = Object.keys(operatorSchemas(this.#filters[column]!));
+    return operators
+      .filter((each) => each === operator!.toLowerCase() || !operators.includes(operator!.toLowerCase()))
+      .map((each) => `${column}[${each}]`);
   }
 
   /** The operators of the column with which a name starts. */
@@ -220,6 +230,8 @@ const read = (
     problems.push(invalidParameter(place, sent, `must be ${article(parameter.schema)}`));
   } else if (validate(value)) {
     input[name] = value;
+  } else if (parameter.allowed !== undefined && value !== '') {
+    problems.push(invalidParameter(place, sent, `must be ${parameter.allowed}`));
   } else {
     const issues = new Set(validate.errors?.slice(0, MOST_ISSUES).map(describe));
     problems.push(invalidParameter(place, sent, [...issues].join(' and ')));

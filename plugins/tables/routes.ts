@@ -66,6 +66,9 @@ interface Table {
   readonly row: JsonSchema;
 }
 
+/** The longest list of columns in a message. */
+const MOST_LISTED = 20;
+
 /** Endpoints of services with tables. */
 const RESERVED: readonly string[] = ['health', 'ready', 'status', 'usage'];
 
@@ -115,6 +118,9 @@ const listRoute = ({ collection, path, operation, orders, example, row }: Table)
           description: 'The order, descending with a leading "-". Default: an order that fits the filters.',
           schema: { type: 'string', enum: names.flatMap((each) => [each, `-${each}`]) },
           example: names.at(-1)!,
+          allowed:
+            `${names.slice(0, MOST_LISTED).join(', ')}${names.length > MOST_LISTED ? ', ...' : ''}, or one of these with ` +
+            'a "-" in front; the option --sort of import-table adds other columns',
         },
         fields: fields.parameter,
         ...pageParameters,
