@@ -122,6 +122,9 @@ export const withTableOptions = (command: Command): Command =>
     .option('--quote <character>', 'the quote around cells, or none', parseQuote)
     .option('--header <line>', 'the line that names the columns, or none', parseHeader)
     .option('--sheet <name>', 'the sheet of a workbook (default: the first with rows)')
-    .option('--skip-bad-rows', 'leave bad rows out and report them, instead of failing')
+    .option(
+      '--skip-bad-rows',
+      'leave out and report rows with too many cells, a wrong type, or an empty key or sort column',
+    )
     .addOption(createdOption('the import'))
     .option('--json', 'print the report as JSON for machines');

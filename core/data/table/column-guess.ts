@@ -24,6 +24,8 @@ export interface GuessOptions {
   readonly dateOrder?: 'dmy' | 'mdy' | undefined;
   /** Texts that mean a missing value, in text columns too. */
   readonly missing: ReadonlySet<string>;
+  /** Whether each row needs a value in this column. */
+  readonly isRequired?: boolean;
 }
 
 export interface GuessedType {
@@ -38,15 +40,31 @@ export interface GuessedType {
 const PLAIN: readonly NotationName[] = ['integer', 'number'];
 const NUMERIC: readonly NotationName[] = [...PLAIN, 'grouped', 'decimalComma'];
 /** Narrowest type first. */
-const GUESSES: readonly NotationName[] = [...NUMERIC, 'percent', 'boolean', 'iso', 'ymd', 'dmy', 'mdy', 'datetime'];
+const GUESSES: readonly NotationName[] = [
+  'integer',
+  'whole',
+  ...NUMERIC.slice(1),
+  'percent',
+  'boolean',
+  'iso',
+  'ymd',
+  'dmy',
+  'mdy',
+  'datetime',
+];
 /** Additional notations, tried only if the type is given. */
-const IF_GIVEN: readonly NotationName[] = ['words'];
+const IF_GIVEN: readonly NotationName[] = ['mixedWhole', 'words'];
 const IN_STRINGS: readonly NotationName[] = ['iso', 'datetime'];
 
 const MAX_SHOWN = 40;
 const shown = (cell: Cell): string => {
   const text = String(cell);
   return JSON.stringify(text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text);
+};
+
+const fitsTyped = (cell: number | boolean): ((name: NotationName) => boolean) => {
+  const fitting = typeof cell === 'boolean' ? ['boolean'] : Number.isSafeInteger(cell) ? PLAIN : ['number'];
+  return (name) => fitting.includes(name);
 };
 
 /** Digits between thousands separators. */
@@ -112,9 +130,20 @@ export class ColumnGuess {
     return -digits > GROUP ? fraction : smallFraction;
   }
 
+  /** Why the row of this cell is bad: the cell does not have the given type, or is empty where a value is required. */
+  problemOf(cell: Cell): string | undefined {
+    const { type, missing, isRequired } = this.#options;
+    const text = typeof cell === 'string' ? cell.trim() : cell;
+    const isMissing = text === null || text === '' || missing.has(String(cell));
+    if (isMissing || (type !== undefined && type !== 'text' && typeof text === 'string' && isMarker(text)))
+      return isRequired ? 'is empty' : undefined;
+    if (type === undefined || type === 'text') return undefined;
+    const fits = typeof text === 'string' ? this.#fitsText(text) : fitsTyped(text);
+    return this.#fitting.some(fits) ? undefined : `must be ${NEEDS[type]}, and is ${shown(cell)}`;
+  }
+
   #addTyped(cell: number | boolean, line: number): void {
-    const of = typeof cell === 'boolean' ? ['boolean'] : Number.isSafeInteger(cell) ? PLAIN : ['number'];
-    this.#narrow(cell, line, (name) => of.includes(name));
+    this.#narrow(cell, line, fitsTyped(cell));
   }
 
   #addText(cell: string, line: number): void {
@@ -128,15 +157,19 @@ export class ColumnGuess {
       else this.markers.set(cell, { count: 1, line });
       return;
     }
+    if (!this.#options.isTyped && isNumber(cell)) this.#inspectNumber(cell, line);
+    this.#narrow(cell, line, this.#fitsText(cell));
+  }
+
+  #fitsText(cell: string): (name: NotationName) => boolean {
     const { isTyped, type } = this.#options;
-    if (!isTyped && isNumber(cell)) this.#inspectNumber(cell, line);
     const isLossy = type === undefined && this.#loss !== undefined;
-    this.#narrow(cell, line, (name) => {
+    return (name) => {
       if (isTyped && type === undefined && !IN_STRINGS.includes(name)) return false;
-      if (isLossy && NUMERIC.includes(name)) return false;
+      if (isLossy && (name === 'whole' || NUMERIC.includes(name))) return false;
       const value = NOTATIONS[name].read(cell);
-      return value !== undefined && (name !== 'integer' || Number.isSafeInteger(value));
-    });
+      return value !== undefined && (NOTATIONS[name].type !== 'integer' || Number.isSafeInteger(value));
+    };
   }
 
   #inspectNumber(cell: string, line: number): void {
@@ -186,7 +219,7 @@ export class ColumnGuess {
     const { line, cell } = this.#end ?? {};
     if (line === undefined)
       return 'the order of day and month is not certain: add --date-order dmy or --date-order mdy';
-    return `must be ${NEEDS[type]}, and is ${shown(cell!)} in line ${line}`;
+    return `must be ${NEEDS[type]}, and is ${shown(cell!)} in line ${line}; --skip-bad-rows leaves such rows out`;
   }
 
   #guess(): GuessedType {

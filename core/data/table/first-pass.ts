@@ -54,6 +54,11 @@ export class FirstPass {
   readonly names: readonly ColumnName[];
   readonly #guesses: readonly ColumnGuess[];
   readonly #problems: Problems;
+  /** The columns whose cells can make a row bad, and that row is left out. */
+  readonly #checked: readonly number[];
+  /** Positions of bad rows, from 0. */
+  readonly #bad = new Set<number>();
+  #position = 0;
   rowCount = 0;
 
   constructor(opened: OpenedTable, options: TableOptions, problems: Problems) {
@@ -72,10 +77,15 @@ export class FirstPass {
       dateOrder: options.dateOrder,
       missing: new Set(options.missing),
     };
-    this.#guesses = this.names.map(
-      ({ name, heading }) =>
-        new ColumnGuess({ ...shared, type: options.types.get(name) ?? options.types.get(heading) }),
-    );
+    const required = [...(options.key ?? []), ...options.sort];
+    const of = this.names.map(({ name, heading }) => ({
+      type: options.types.get(name) ?? options.types.get(heading),
+      isRequired: required.includes(name) || required.includes(heading),
+    }));
+    this.#guesses = of.map((each) => new ColumnGuess({ ...shared, ...each }));
+    this.#checked = options.skipBadRows
+      ? [...of.keys()].filter((i) => of[i]!.isRequired || of[i]!.type !== undefined)
+      : [];
   }
 
   #assertKnown({ key = [], sort, types, names: given }: TableOptions): void {
@@ -94,8 +104,10 @@ export class FirstPass {
 
   add(row: Row): void {
     const { line, cells } = row;
-    const problem = badWidth(row, this.names.length);
+    const position = this.#position++;
+    const problem = badWidth(row, this.names.length) ?? this.#badCell(cells);
     if (problem !== undefined) {
+      this.#bad.add(position);
       this.#problems.addBadRow(line, problem);
       return;
     }
@@ -105,6 +117,19 @@ export class FirstPass {
     this.rowCount++;
     this.search.add(cells);
     for (let i = 0; i < this.#guesses.length; i++) this.#guesses[i]!.add(cells[i] ?? null, line);
+  }
+
+  /** @param position of a row of the file, from 0 */
+  isBad(position: number): boolean {
+    return this.#bad.has(position);
+  }
+
+  #badCell(cells: readonly Cell[]): string | undefined {
+    for (const at of this.#checked) {
+      const problem = this.#guesses[at]!.problemOf(cells[at] ?? null);
+      if (problem !== undefined) return `"${this.names[at]!.name}" ${problem}`;
+    }
+    return undefined;
   }
 
   /** @throws OperatorError for columns that do not have the given type */
@@ -139,7 +164,7 @@ export class FirstPass {
 }
 
 /** Extra cells are an error, except empty cells, which trailing commas produce. */
-export const badWidth = ({ cells }: Row, width: number): string | undefined =>
+const badWidth = ({ cells }: Row, width: number): string | undefined =>
   cells.length <= width || cells.slice(width).every(isBlankCell)
     ? undefined
     : `has ${cells.length} cells, and the table has ${width} columns`;

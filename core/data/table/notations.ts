@@ -78,6 +78,10 @@ const FALSE = /^(false|f|no|n|0)$/i;
 
 export const NOTATIONS = {
   integer: { type: 'integer', read: read(INTEGER, (cell) => cell) },
+  /** 1950.0, as pandas writes integers of columns with missing values. */
+  whole: { type: 'integer', read: read(/^[+-]?\d+\.0$/, (cell) => cell), note: 'read without ".0"' },
+  /** Read only in columns whose type is given. */
+  mixedWhole: { type: 'integer', read: read(/^[+-]?\d+(\.0*)?$/, (cell) => cell), note: 'read without decimals' },
   number: { type: 'number', read: read(NUMBER, (cell) => cell) },
   /** 1,234.5 */
   grouped: {

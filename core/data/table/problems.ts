@@ -4,7 +4,11 @@ import { firstLines, OperatorError } from '../../errors.js';
 /** Maximum number of errors in a message. */
 const MAX_LISTED = 20;
 
-/** Collects the errors of bad rows, and notes about rows that were corrected. */
+/** A number with its noun: `1 row`, `2,000 rows`. */
+export const counted = (count: number, noun: string): string =>
+  `${count.toLocaleString('en-US')} ${noun}${count === 1 ? '' : 's'}`;
+
+/** Rows that cannot be read, and rows that were read with a reservation. */
 export class Problems {
   readonly #file: string;
   readonly #errors: string[] = [];
@@ -31,8 +35,11 @@ export class Problems {
   }
 
   get notes(): readonly string[] {
-    const left = this.#count > 0 ? [`${this.#count} bad rows were left out: ${this.#errors.join('; ')}`] : [];
-    const rows = (count: number) => (count === 1 ? '1 row has' : `${count.toLocaleString('en-US')} rows have`);
+    const more = this.#count - this.#errors.length;
+    const listed = [...this.#errors, ...(more > 0 ? [`and ${more.toLocaleString('en-US')} more`] : [])].join('; ');
+    const verb = this.#count === 1 ? 'was' : 'were';
+    const left = this.#count > 0 ? [`${counted(this.#count, 'bad row')} ${verb} left out: ${listed}`] : [];
+    const rows = (count: number) => `${counted(count, 'row')} ${count === 1 ? 'has' : 'have'}`;
     return [
       ...left,
       ...[...this.#notes].map(([what, { count, line }]) => `${rows(count)} ${what}, first in line ${line}`),

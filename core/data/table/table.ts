@@ -5,10 +5,10 @@ import { firstLines, OperatorError } from '../../errors.js';
 import type { NdjsonBatch } from '../write-directory.js';
 import type { Cell } from './column-guess.js';
 import { CsvSyntaxError } from './csv.js';
-import { badWidth, type Column, FirstPass, isRowNumber, type ReadColumn, type TableOptions } from './first-pass.js';
+import { type Column, FirstPass, isRowNumber, type ReadColumn, type TableOptions } from './first-pass.js';
 import type { KeySearch } from './key-search.js';
 import { NOTATIONS, plainDigits, SCHEMAS } from './notations.js';
-import { Problems } from './problems.js';
+import { counted, Problems } from './problems.js';
 import { type OpenedTable, openTable } from './rows.js';
 import { compareKeys, type KeyedRow, sortRows } from './sort-rows.js';
 import { EncodingError } from './text.js';
@@ -85,7 +85,7 @@ class ImportedTable implements ReadTable {
   readonly #opened: OpenedTable;
   readonly #options: TableOptions;
   readonly #problems: Problems;
-  readonly #width: number;
+  readonly #pass: FirstPass;
   readonly columns: readonly ReadColumn[];
   readonly rowCount: number;
   readonly keys: readonly Key[];
@@ -95,9 +95,9 @@ class ImportedTable implements ReadTable {
     this.#opened = opened;
     this.#options = options;
     this.#problems = problems;
-    this.#width = pass.names.length;
+    this.#pass = pass;
     this.rowCount = pass.rowCount;
-    if (this.rowCount === 0) problems.refuse(noRows(opened));
+    if (this.rowCount === 0) problems.refuse([...problems.notes, ...noRows(opened)]);
     this.columns = pass.columns(options.types);
     this.keys = this.#keys(pass.search);
     this.#assertOrders();
@@ -121,7 +121,7 @@ class ImportedTable implements ReadTable {
     if (key && isRowNumber(key) && !this.#named('row')) return [numbered];
     if (key) return [{ columns: key.map((name) => this.#named(name)?.name ?? name), isNumbered: false }];
     const positions = search.candidates(
-      Array.from({ length: this.#width }, (_, at) => {
+      Array.from({ length: this.#pass.names.length }, (_, at) => {
         const column = this.columns.find((each) => each.at === at);
         return { name: column?.name ?? '', type: column?.type ?? 'number', hasGaps: (column?.empty ?? 1) > 0 };
       }),
@@ -143,15 +143,22 @@ class ImportedTable implements ReadTable {
       const column = this.#named(name);
       const role = key.columns.includes(name) ? 'a key' : 'a column to sort by';
       if (!column) return [`"${name}" has no values: ${role} needs values`];
-      if (column.empty > 0)
-        return [
-          `"${name}" is empty in ${column.empty.toLocaleString('en-US')} rows: ${role} needs a value in each row`,
-        ];
+      if (column.empty > 0) return [this.#emptyError(column, role)];
       return column.type === 'boolean'
         ? [`"${name}" is boolean and cannot be ${role}; --type ${name}=text makes it text`]
         : [];
     });
     if (errors.length > 0) this.#problems.refuse(errors);
+  }
+
+  #emptyError({ name, empty, type, guessed }: ReadColumn, role: string): string {
+    // Only a given type makes sure that a marker such as NA is a missing value.
+    const typed = guessed && this.#options.skipBadRows ? `--type ${name}=${type} with ` : '';
+    const others = role === 'a key' ? 'name other columns with --key' : 'leave it out of --sort';
+    return (
+      `"${name}" is empty in ${counted(empty, 'row')}: ${role} needs a value in each row; ${others}, ` +
+      `or leave such rows out: ${typed}--skip-bad-rows`
+    );
   }
 
   collection(key: Key): Collection {
@@ -219,11 +226,12 @@ class ImportedTable implements ReadTable {
     parts.push('}');
     const fields = key.isNumbered ? [] : key.columns.map((name) => this.#named(name)!);
     let number = 0;
+    let position = 0;
     for await (const batch of this.#opened.rows()) {
       const rows: KeyedRow[] = [];
       for (const row of batch) {
         const { line, cells } = row;
-        if (badWidth(row, this.#width) !== undefined) continue;
+        if (this.#pass.isBad(position++)) continue;
         number++;
         let part = 1;
         if (key.isNumbered) {

@@ -382,18 +382,23 @@ describe('readTable(path, options)', () => {
 
   for (const [what, content, options, ...errors] of [
     ['the same key twice', 'id,v\n1,a\n2,b\n1,c\n', { key: ['id'] }, 'line 4: has the key of line 2: id 1'],
-    ['an empty key', 'id,v\n1,a\n,b\n', { key: ['id'] }, '"id" is empty in 1 rows: a key needs a value in each row'],
+    [
+      'an empty key',
+      'id,v\n1,a\n,b\n',
+      { key: ['id'] },
+      '"id" is empty in 1 row: a key needs a value in each row; name other columns with --key, or leave such rows out: --skip-bad-rows',
+    ],
     [
       'an empty cell in a sort column',
       'id,v\n1,\n2,3\n',
       { sort: ['v'] },
-      '"v" is empty in 1 rows: a column to sort by needs a value in each row',
+      '"v" is empty in 1 row: a column to sort by needs a value in each row; leave it out of --sort, or leave such rows out: --skip-bad-rows',
     ],
     [
       'a cell that does not match the given type',
       'id,v\n1,x\n',
       { types: new Map([['v', 'number']]) },
-      '"v" must be a number like 12.5, and is "x" in line 2',
+      '"v" must be a number like 12.5, and is "x" in line 2; --skip-bad-rows leaves such rows out',
     ],
     ['an unknown column', 'id,v\n1,x\n', { key: ['idd'] }, 'there is no column "idd"; did you mean "id"?'],
     [
@@ -445,6 +450,60 @@ describe('readTable(path, options)', () => {
   it('skips and reports bad rows with skipBadRows', async () => {
     const { rows, notes } = await read('id,v\n1,x\n2,y\n3,z\n4,a,b\n', { skipBadRows: true });
     expect(rows).to.have.length(3);
-    expect(notes).to.deep.equal(['1 bad rows were left out: line 5: has 3 cells, and the table has 2 columns']);
+    expect(notes).to.deep.equal(['1 bad row was left out: line 5: has 3 cells, and the table has 2 columns']);
+  });
+
+  it('leaves out rows whose cell does not have the given type, or whose key or sort column is empty', async () => {
+    const content = 'country,year,v\nA,2000,1\n,2001,2\nB,n/a,3\nC,2002,\nTotal,x,9\nSource: me\nD,2003,4\n';
+    const options = { key: ['country', 'year'], sort: ['v'], types: new Map([['year', 'integer']] as const) };
+    const { rows, notes, columns } = await read(content, { ...options, skipBadRows: true });
+    expect(rows).to.deep.equal([
+      { country: 'A', year: 2000, v: 1 },
+      { country: 'D', year: 2003, v: 4 },
+    ]);
+    expect(columns.map(({ type, empty }) => [type, empty])).to.deep.equal([
+      ['text', 0],
+      ['integer', 0],
+      ['integer', 0],
+    ]);
+    expect(notes).to.deep.equal([
+      '5 bad rows were left out: line 3: "country" is empty; line 4: "year" is empty; line 5: "v" is empty; ' +
+        'line 6: "year" must be a whole number, and is "x"; line 7: "year" is empty',
+    ]);
+    const many = `${content}${'E,x,1\n'.repeat(5000)}`;
+    const [note] = (await read(many, { ...options, skipBadRows: true })).notes;
+    expect(note).to.match(/^5,005 bad rows were left out: .*; and 4,985 more$/);
+  });
+
+  it('leaves out the rows that lack a value in one line of JSON objects', async () => {
+    const { rows } = await read('[{"id":1,"v":"a"},{"id":"x","v":"b"},{"id":null,"v":"c"},{"id":2,"v":"d"}]', {
+      types: new Map([['id', 'integer']]),
+      key: ['id'],
+      skipBadRows: true,
+    });
+    expect(rows.map(({ v }) => v)).to.deep.equal(['a', 'd']);
+  });
+
+  it('names the type of a column whose markers make its rows bad', async () => {
+    const content = 'id,v\n1,a\nNA,b\n3,c\n';
+    const options = { key: ['id'], skipBadRows: true };
+    expect((await errorsOf(content, options)).join()).to.include('--type id=integer with --skip-bad-rows');
+    expect((await read(content, { ...options, types: new Map([['id', 'integer']]) })).rows).to.have.length(2);
+  });
+
+  it('reads a column whose cells all end in .0 as integers, which can be part of a key', async () => {
+    const content = 'country,year,v\nA,1950.0,1.0\nA,1951.0,2.5\nB,1950.0,\nB,1951.0,1.0\n';
+    const { key, columns, rows } = await read(content);
+    expect(key).to.deep.equal(['country', 'year']);
+    expect(columns.map(({ type }) => type)).to.deep.equal(['text', 'integer', 'number']);
+    expect(rows[0]).to.deep.equal({ country: 'A', year: 1950, v: 1 });
+    const mixed = 'country,year\nA,1950\nA,1951.0\n';
+    expect((await read(mixed)).columns[1]!.type).to.not.equal('integer');
+    expect((await read(mixed, { types: new Map([['year', 'integer']]) })).rows[1]).to.deep.equal({
+      country: 'A',
+      year: 1951,
+    });
+    const codes = await read('id,code\n1,01.0\n2,02.0\n');
+    expect(codes.columns[1]!.type).to.equal('text');
   });
 });
