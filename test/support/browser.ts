@@ -1,4 +1,4 @@
-/** Headless Chromium for tests of pages. It collects everything that goes wrong. */
+/** Runs headless Chromium for tests of pages, and collects everything that goes wrong in it. */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -23,27 +23,30 @@ const FLAGS = [
 const axe = () => readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 /**
- * Server settings for tests with a browser. The driver runs in the same process, so its work must not count as
- * overload.
+ * Server settings for tests with a browser. The browser driver runs in the same process as the server, so overload
+ * protection is off: the driver's work would trigger it.
  */
 export const BROWSED = { port: 0, overload: null };
 
 export interface TestBrowser {
   /** A page in a new session. It closes with the browser. */
   readonly page: Page;
-  /** Console errors and warnings, uncaught errors, failed requests, and requests to other origins, since the start. */
+  /**
+   * Console errors and warnings, uncaught errors, failed requests, and requests to other origins, since the page was
+   * opened.
+   */
   readonly complaints: string[];
   close(): Promise<void>;
 }
 
 export interface BrowserOptions {
-  /** Requests to other origins are complaints. */
+  /** Requests to any other origin are recorded as complaints. */
   readonly origin: string;
   readonly colorScheme?: 'light' | 'dark';
   readonly width?: number;
 }
 
-/** Starts Chromium for a hook. Skips the hook, with the reason, if it is not installed. */
+/** Starts Chromium for a hook. Skips the hook, with the reason, if Chromium is not installed. */
 export const openBrowser = async (context: Context, options: BrowserOptions): Promise<TestBrowser> => {
   const executablePath = NAMES.map((name) => onPath(name)).find((path) => path !== undefined);
   if (executablePath === undefined) {
@@ -80,7 +83,7 @@ const listen = (page: Page, origin: string): string[] => {
   page.on('pageerror', (error) => complaints.push(`uncaught: ${error.message}`));
   page.on('requestfailed', (request) => {
     const reason = request.failure()?.errorText;
-    // The page was left before the response. Requests that a policy blocks have another reason.
+    // The browser left the page before the response arrived. Requests that a policy blocks fail for another reason.
     if (reason !== 'net::ERR_ABORTED') complaints.push(`${request.url()}: ${reason}`);
   });
   page.on('request', (request) => {
@@ -91,7 +94,7 @@ const listen = (page: Page, origin: string): string[] => {
   return complaints;
 };
 
-/** All findings of axe on the page, each as a text. */
+/** Returns every problem that axe finds on the page, each as a string. */
 export const accessibilityProblems = async (page: Page): Promise<string[]> => {
   await page.evaluate(await axe());
   return page.evaluate(async () => {
@@ -103,12 +106,13 @@ export const accessibilityProblems = async (page: Page): Promise<string[]> => {
   });
 };
 
-/** The address of the page. `page.url()` is updated later. */
+/** Reads the current address of the page. `page.url()` is updated only later. */
 export const addressOf = (page: Page): Promise<string> => page.evaluate<string>('location.href');
 
 /**
- * Holds back the first request of a page to an address.
- * @returns `requested` resolves when the request is made; `release` continues it and waits for the page to show the response
+ * Holds back the first request that a page makes to an address.
+ * @returns `requested` resolves when the request is made; `release` lets it continue and waits until the page shows the
+ * response
  */
 export async function holdFirst(
   page: Page,
@@ -130,7 +134,7 @@ export async function holdFirst(
   return {
     requested,
     async release() {
-      // The page may have aborted the request.
+      // The page may have aborted the request already.
       await route?.continue().catch(() => undefined);
       await page.waitForTimeout(300);
     },

@@ -26,10 +26,10 @@ const CODE = /\.(?:ts|js|mjs|cjs|lua|css)$/;
 const COMMENT = { lua: /--[^\n]*/g, other: /\/\*[\s\S]*?\*\/|(?<![:"'])\/\/[^\n]*/g };
 const MESSAGE = /'(?:[^'\\\n]|\\.){25,}'|`(?:[^`\\\n]|\\.){25,}`|"(?:[^"\\\n]|\\.){25,}"/g;
 
-/** Replaces text with blanks, so that line numbers stay the same. */
+/** Replaces text with spaces, so that line numbers stay the same. */
 const blank = (text) => text.replace(/[^\n]/g, ' ');
 
-/** The prose of a file, with everything else blank. */
+/** Returns the prose of a file, with everything else replaced by spaces. */
 const proseOf = (path, text) => {
   if (path.endsWith('.md')) return text.replace(/```[\s\S]*?```/g, blank).replace(/`[^`\n]*`/g, blank);
   const pieces = [];

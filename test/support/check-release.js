@@ -1,4 +1,4 @@
-// Refuses to publish the package while package.json has placeholders. Run by "npm publish".
+// Stops "npm publish", which runs this file, while package.json still contains placeholders.
 import { readFileSync } from 'node:fs';
 
 const PLACEHOLDER = 'OWNER';

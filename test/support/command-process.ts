@@ -1,4 +1,4 @@
-/** Runs commands of the command line in child processes. */
+/** Runs CLI commands in child processes. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -8,7 +8,7 @@ type Variables = Readonly<Record<string, string>>;
 
 const main = fileURLToPath(new URL('./command-main.js', import.meta.url));
 
-/** Arguments of `node` that run the command line with `args`. */
+/** Arguments of `node` that run the CLI with `args`. */
 export const commandArgs = (args: readonly string[]): string[] => [main, ...args];
 
 /** Resolves with standard output. Rejects with standard error if the command fails. */
@@ -30,7 +30,7 @@ export const startProcess = (
     stdio,
   });
 
-/** Resolves with the exit code and all output, also if the command fails. */
+/** Resolves with the exit code and all output, even if the command fails. */
 export const runCommandLine = (args: readonly string[]): Promise<{ code: number; output: string }> =>
   new Promise((resolve) => {
     execFile(process.execPath, commandArgs(args), { cwd: packageRoot }, (error, stdout, stderr) => {

@@ -3,7 +3,7 @@
 
 Usage: python3 test/support/compare-with-pandas.py DIRECTORY [--jobs N] [--timeout SECONDS]
 Needs a build of the project, and the packages pandas, pyarrow and openpyxl.
-Prints one line for each file with a problem, and the totals by kind of file. Exit code 1: below 97 percent are right.
+Prints one line for each file with a problem, and the totals by kind of file. The exit code is 1 if fewer than 97 percent of the files agree.
 """
 
 import argparse
@@ -47,7 +47,7 @@ def import_file(path, folder, timeout):
 
 
 def read_text(path, report):
-    """The cells that pandas reads as text, with the separator and the first line that the import reports."""
+    """Reads the cells as text with pandas, using the separator and the first line that the import reports."""
     columns = report["columns"]
     found = ", ".join(report["found"])
     if found.startswith("JSON"):
@@ -128,7 +128,7 @@ def number(text):
 
 
 def expected(value, column):
-    """A value of pandas in the form of `actual`."""
+    """Converts a value from pandas to the form of `actual`."""
     if value is None or value is pandas.NaT or (isinstance(value, float) and value != value):
         return ""
     if isinstance(value, bytes):

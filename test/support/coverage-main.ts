@@ -1,4 +1,4 @@
-/** `npm run coverage`: runs the tests, and prints the lines of `core/` and `adapters/` that no process executed. */
+/** `npm run coverage`: runs the tests, then prints the lines of `core/` and `adapters/` that no process executed. */
 import { spawnSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -45,7 +45,7 @@ const report = (files: readonly FileCoverage[]): void => {
   }
 };
 
-/** @param folder to which V8 writes coverage files */
+/** @param folder the folder to which V8 writes its coverage files */
 const runTests = (folder: string): void => {
   const mocha = createRequire(import.meta.url).resolve('mocha/bin/mocha.js');
   const env = { ...process.env, NODE_V8_COVERAGE: folder };

@@ -1,4 +1,4 @@
-/** Line coverage of a process that runs one file completely, one file partly, and one file not at all. */
+/** Tests line coverage with files that run completely, partly and not at all. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -25,7 +25,7 @@ describe('readCoverage()', () => {
       new LruMap(1).values();`;
     const env = { ...process.env, NODE_V8_COVERAGE: folder };
     await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program], { env });
-    // A file of a process that was killed while writing.
+    // What a process leaves if it is killed while writing its coverage file.
     await writeFile(join(folder, 'half.json'), '{"result":[{"scr');
     files = await readCoverage([folder], compiled, ['core']);
   });

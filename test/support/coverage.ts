@@ -1,15 +1,15 @@
-/** Computes which source lines ran from the files that V8 writes for each process (`NODE_V8_COVERAGE`). */
+/** Computes which source lines ran, from the files that V8 writes for each process (`NODE_V8_COVERAGE`). */
 import { readdir, readFile } from 'node:fs/promises';
 import { SourceMap } from 'node:module';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export interface FileCoverage {
-  /** Path of the source: `core/errors.ts`. */
+  /** Path of the source file, such as `core/errors.ts`. */
   readonly file: string;
-  /** Number of lines that have code. */
+  /** Number of lines that contain code. */
   readonly lines: number;
-  /** Lines that never ran, counted from 1. */
+  /** Numbers of the lines that never ran, counted from 1. */
   readonly missed: readonly number[];
 }
 
@@ -20,7 +20,7 @@ interface Script {
   }[];
 }
 
-/** Returns no scripts for the incomplete file of a killed process. */
+/** Parses a coverage file. Returns no scripts if the file is incomplete because its process was killed. */
 const scriptsOf = (text: string): readonly Script[] => {
   try {
     return JSON.parse(text).result;
@@ -38,7 +38,7 @@ const mark = (ran: Uint8Array, { functions }: Script): void => {
   for (const [at, passed] of inOneProcess.entries()) if (passed) ran[at] = 1;
 };
 
-/** A line ran if any of its code ran. Lines without code do not count. */
+/** A line counts as executed if any of its code ran. Lines without code do not count. */
 const byLine = (file: string, code: string, map: SourceMap, ran: Uint8Array): FileCoverage => {
   const lines = new Map<number, boolean>();
   let offset = 0;
@@ -57,7 +57,8 @@ const byLine = (file: string, code: string, map: SourceMap, ran: Uint8Array): Fi
 };
 
 /**
- * @param written folders with V8's files @param compiled the folder of the compiled code
+ * @param written folders that contain V8's files
+ * @param compiled the folder of the compiled code
  * @param folders folders inside `compiled` to report, including files that no process loaded
  */
 export const readCoverage = async (

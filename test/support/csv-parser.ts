@@ -1,7 +1,8 @@
-/** A strict parser of RFC 4180, for checking CSV output. */
+/** A strict RFC 4180 parser for checking CSV output. */
 
 /**
- * Returns all records, the header first. Throws if the text violates the grammar or a record does not end with CRLF.
+ * Returns all records, starting with the header. Throws if the text violates the grammar or a record does not end with
+ * CRLF.
  */
 export const parseCsv = (text: string): string[][] => {
   const field = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n)/y;

@@ -1,4 +1,4 @@
-/** Versions of the fixture that differ in every response body, for tests that publish several versions. */
+/** Creates versions of the fixture that differ in every response body, for tests that publish several versions. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ export interface DatasetVersion {
   readonly collections: Readonly<Record<string, readonly Document[]>>;
 }
 
-/** Version `number`: names contain the number, and the number is added to every value. */
+/** Creates version `number` of the fixture: its names contain the number, and the number is added to every value. */
 export const datasetVersion = (number: number): DatasetVersion => {
   const shift = (value: unknown) => (typeof value === 'number' ? value + number : value);
   const shifted: Record<string, (row: Record<string, unknown>) => Record<string, unknown>> = {
@@ -45,7 +45,7 @@ export const writeVersion = async (folder: string, { manifest, collections }: Da
   return directory;
 };
 
-/** The fixture and further versions of it as dataset directories in a temporary folder. */
+/** Writes the fixture and the given versions of it as dataset directories in a temporary folder. */
 export const writeVersions = async (
   numbers: readonly number[],
 ): Promise<{ readonly directories: readonly string[]; remove(): Promise<void> }> => {

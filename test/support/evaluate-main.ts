@@ -1,4 +1,7 @@
-/** `npm run evaluate DIR`: prints the tables of the methodology for downloaded files of FHFA and FRED, as Markdown. */
+/**
+ * `npm run evaluate DIR`: prints the tables of the methodology page, computed from downloaded FHFA and FRED files, as
+ * Markdown.
+ */
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
@@ -31,7 +34,7 @@ const forecastFiles = async (sources: readonly string[], to: string): Promise<vo
   await forecastDirectory(to, { ...input, created });
 };
 
-/** The figures of the methodology by name, as a service of the dataset shows them. */
+/** Returns the figures of the methodology page by name, as a service with this dataset shows them. */
 const figuresOf = async (path: string): Promise<Map<string, string>> => {
   const { figures } = await pageModules('metro/explorer/browser/methodology/figures');
   const app = await startTestApp({ config: { adapter: { use: 'json', options: { path } } } });
@@ -45,7 +48,7 @@ const figuresOf = async (path: string): Promise<Map<string, string>> => {
   }
 };
 
-/** Replaces the figures of the document. */
+/** Replaces the figures in the methodology page. */
 const writeFigures = async (texts: ReadonlyMap<string, string>): Promise<void> => {
   const old = await readFile(DOCUMENT, 'utf8');
   const filled = old.replace(

@@ -49,7 +49,7 @@ const quantile = (values: readonly number[], share: number): number =>
 const pp = (value: number): string => `${value.toFixed(3)} pp`;
 const share = (value: number): string => `${(100 * value).toFixed(1)}%`;
 
-/** The forecasts by run and market. */
+/** Returns the forecasts, keyed by run and market. */
 const forecastsOf = (panel: Panel, span: Span): Map<string, Forecast> => {
   const { forecasts } = makeRuns({
     panel,
@@ -67,7 +67,10 @@ const withSales = (panel: Panel, change: (values: readonly SeriesValue[]) => rea
   macro: new Map([[SALES, change(panel.macro.get(SALES) ?? [])]]),
 });
 
-/** Mean change of the points, mean absolute change, and share of signals that differ, over forecasts in both. */
+/**
+ * Compares the forecasts that are in both maps: the mean change of the point forecasts, their mean absolute change, and
+ * the share of signals that differ.
+ */
 const compare = (before: ReadonlyMap<string, Forecast>, after: ReadonlyMap<string, Forecast>) => {
   const pairs = [...before].flatMap(([key, row]) => {
     const other = after.get(key);
@@ -83,7 +86,7 @@ const compare = (before: ReadonlyMap<string, Forecast>, after: ReadonlyMap<strin
   };
 };
 
-/** The newest run, with other values of the newest months of sales. */
+/** Changes the newest month of new home sales, and reports how much the newest run changes. */
 function* newestMonth(panel: Panel): Generator<string> {
   const base = forecastsOf(panel, { last: 1 });
   const last = panel.macro.get(SALES)?.at(-1);
@@ -104,7 +107,7 @@ function* newestMonth(panel: Panel): Generator<string> {
   }
 }
 
-/** Markets with at least 40 values at the origin, which is how models are compared. */
+/** Covers only markets with at least 40 values at the origin, as in the comparison of models. */
 function* accuracy(panel: Panel): Generator<string> {
   const counts = new Int32Array(panel.markets.length);
   const counted = panel.quarters.map((levels) =>
@@ -151,7 +154,7 @@ function* accuracy(panel: Panel): Generator<string> {
   yield `- Mean point by quarter of the origin, 2015 to 2024: ${seasons.map(pp).join(', ')}; range ${pp(Math.max(...seasons) - Math.min(...seasons))}`;
 }
 
-/** Quarters inside a series that are interpolated. */
+/** Finds quarters inside a series that are interpolated. */
 const gapsOf = ({ quarters, markets: areas }: Panel) => {
   let gaps = 0;
   let withGaps = 0;
@@ -195,7 +198,7 @@ function* noise(panel: Panel): Generator<string> {
   yield `- Points differ by ${pp(mean(moves))} from one run to the next on average`;
 }
 
-/** The newest quarter of an earlier release, and its forecast, compared with the current release. */
+/** Compares the newest quarter of an earlier release, and the forecast made from it, with the current release. */
 function* revisions(current: Panel, earlier: Panel): Generator<string> {
   const quarter = newestOf(earlier);
   yield `\n## Release of ${quarterName(quarter)} compared with that of ${quarterName(newestOf(current))}\n`;

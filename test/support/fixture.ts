@@ -59,17 +59,17 @@ const newest = (point: number | null) => ({
 
 const markets: Market[] = [
   { id: 1, cbsa: ATLANTA, name: 'Atlanta, GA', signal: 'expand', risk_score: 'A', yoy_price: 4.5, ...newest(5.25) },
-  // Has an index, and no forecast.
+  // Detroit has an index but no forecast.
   { id: 2, cbsa: DETROIT, name: 'Detroit, MI', signal: null, risk_score: null, yoy_price: -1.25, ...newest(null) },
   { id: 3, cbsa: HOUSTON, name: 'Houston, TX', signal: 'hold', risk_score: 'C', yoy_price: 2, ...newest(1.5) },
-  // Has no rows anywhere.
+  // Tucson has no rows in any other collection.
   { id: 4, cbsa: TUCSON, name: 'Tucson, AZ', signal: null, risk_score: null, yoy_price: null, ...newest(null) },
 ];
 
 const hpi: Hpi[] = [
   { cbsa: ATLANTA, period_start: '2025-01-01', value: 200 },
   { cbsa: ATLANTA, period_start: '2025-04-01', value: 202.5 },
-  // 2025-07-01 was not published.
+  // The quarter that starts on 2025-07-01 was not published.
   { cbsa: ATLANTA, period_start: '2025-10-01', value: 209 },
   { cbsa: DETROIT, period_start: '2025-10-01', value: 98.76 },
   { cbsa: HOUSTON, period_start: '2025-07-01', value: 300.1 },
@@ -124,7 +124,7 @@ const series: Series[] = [
 const observations: Observation[] = [
   { series_id: 'UNRATE', period_start: '2025-08-01', value: 4.3 },
   { series_id: 'UNRATE', period_start: '2025-09-01', value: 4.4 },
-  // 2025-10-01 was not published.
+  // The month that starts on 2025-10-01 was not published.
   { series_id: 'UNRATE', period_start: '2025-11-01', value: 4.5 },
 ];
 
@@ -146,7 +146,7 @@ const inputs = [
 ];
 
 const runs: ForecastRun[] = [
-  // Published, and not revised.
+  // This error was published and has not been revised.
   {
     ...run(1, '2024-11-26T14:00:00Z'),
     basis: 'published',
@@ -157,7 +157,7 @@ const runs: ForecastRun[] = [
     rules: { expand_point: 4, expand_lower: 0, contract_point: -1, margin: 1, grades: [0.1, 0.2, 0.35, 0.5] },
     coefficients: [{ name: 'growth_4q', value: 0.5 }],
   },
-  // Without the optional fields.
+  // This run lacks the optional fields.
   run(2, '2025-06-01T00:00:00Z'),
   run(3, '2025-09-01T00:00:00Z', 'failed'),
   { ...run(4, '2025-12-01T00:00:00Z'), inputs },
@@ -200,13 +200,13 @@ const forecasts: Forecast[] = [
     ...benchmarks(-1, 1, 2),
   }),
   forecast(2, HOUSTON, 2.5, { lower_80: null, upper_80: null, signal: null, risk_score: null }),
-  // Belongs to a failed run, which is never served.
+  // This forecast belongs to a failed run, which is never served.
   forecast(3, HOUSTON, 99),
   forecast(4, ATLANTA, 4.25),
   forecast(4, HOUSTON, 3.5, { signal: 'contract', contributions: [1, 2.5] }),
   forecast(5, ATLANTA, 5.25, { signal: 'expand', risk_score: 'A' }),
   forecast(5, HOUSTON, 1.5, { contributions: [1.1, 0.4] }),
-  // Belongs to an unfinished run, which is never served.
+  // This forecast belongs to an unfinished run, which is never served.
   forecast(6, HOUSTON, -99),
 ];
 
@@ -242,5 +242,5 @@ export const collections = {
   backtests,
 } as const;
 
-/** The same data as input of `publish()`. */
+/** The same data, typed as input for `publish()`. */
 export const documents = collections as unknown as Readonly<Record<string, readonly Document[]>>;

@@ -1,4 +1,4 @@
-/** haproxy in front of one service. */
+/** Starts haproxy in front of a single service. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { request } from './http-client.js';
@@ -21,7 +21,10 @@ backend service
   server one 127.0.0.1:${target}
 `;
 
-/** @param program the path of the program @param target the port of the service */
+/**
+ * @param program the path of the program
+ * @param target the port of the service
+ */
 export const startHaproxy = (program: string, target: number): Promise<Server> =>
   startServer({
     name: 'haproxy',

@@ -1,4 +1,4 @@
-/** An HTTP client that sends exactly the given request and does not interpret the response. */
+/** An HTTP client that sends requests exactly as given and does not interpret the responses. */
 import { type Agent, request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 
 export interface TestResponse {
@@ -15,7 +15,7 @@ export interface TestRequest {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string | string[]>>;
   readonly body?: string;
-  /** Default: each request opens a connection. */
+  /** By default, each request opens a new connection. */
   readonly agent?: Agent;
 }
 
@@ -25,7 +25,7 @@ export const request = (
 ): Promise<TestResponse> =>
   new Promise((resolve, reject) => {
     const { hostname, port } = new URL(url);
-    // Sends the target unchanged: URL would normalise it.
+    // The target is sent unchanged, because `URL` would normalise it.
     const path = url.slice(url.indexOf('/', url.indexOf('//') + 2));
     const call = httpRequest({ hostname, port, path, method, headers, agent: agent ?? false }, (response) => {
       const chunks: Buffer[] = [];

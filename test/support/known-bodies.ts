@@ -1,4 +1,4 @@
-/** The expected bodies of a healthy service, by version of the dataset. */
+/** Collects the expected response bodies of a healthy service for each version of the dataset. */
 import { datasetVersion } from './dataset-version.js';
 import { startTestApp } from './test-app.js';
 
@@ -18,10 +18,10 @@ export const PATHS = [
   '/signals',
 ];
 
-/** By version, then by path. */
+/** Bodies, keyed by version and then by path. */
 export type KnownBodies = ReadonlyMap<string, ReadonlyMap<string, string>>;
 
-/** @param numbers of the versions, as for `writeVersions` */
+/** @param numbers version numbers, as for `writeVersions` */
 export const knownBodies = async (numbers: readonly number[]): Promise<KnownBodies> => {
   const known = new Map<string, ReadonlyMap<string, string>>();
   for (const number of numbers) {

@@ -7,7 +7,7 @@ import type { Replicas } from './replicas.js';
 import type { Place } from './secret-forms.js';
 import type { Server } from './services.js';
 
-/** Each Redis key with its value, the slow log and the client list. */
+/** Returns each Redis key with its value, the slow log and the client list. */
 const redisPlaces = async (url: string): Promise<Place[]> => {
   const redis = new Redis(url);
   try {
@@ -38,14 +38,14 @@ const redisPlaces = async (url: string): Promise<Place[]> => {
 
 /** The only collection that may contain key hashes. */
 const KEYS = 'dataset.api_keys';
-/** MongoDB's own copies of documents: the oplog, and images for retryable writes. */
+/** Places where MongoDB itself keeps copies of documents: the oplog, and the images for retryable writes. */
 const OPLOG = 'local.oplog.rs';
 const IMAGES = 'config.image_collection';
 
 const keepsHashes = (collection: string, { ns }: { readonly [name: string]: unknown }): boolean =>
   collection === KEYS || collection === IMAGES || (collection === OPLOG && ns === KEYS);
 
-/** Each document of every collection of every database, including the system databases. */
+/** Returns each document of every collection in every database, including the system databases. */
 const mongoPlaces = async (url: string): Promise<Place[]> => {
   const client = new MongoClient(url);
   try {
@@ -70,18 +70,21 @@ const mongoPlaces = async (url: string): Promise<Place[]> => {
 
 const LOGS = ['log', 'stderr'];
 
-/** Each file in a server's folder. For MongoDB only logs, because its documents have been read already. */
+/**
+ * Returns each file in a server's folder. For MongoDB, returns only log files, because its documents are read through
+ * the server.
+ */
 const filePlaces = ({ folder }: Server, isMongo: boolean): Place[] =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((name) => !isMongo || LOGS.includes(name))
     .map((name) => join(folder, name))
     .filter((path) => statSync(path, { throwIfNoEntry: false })?.isFile())
-    // MongoDB logs slow commands completely, and some commands write hashes.
+    // MongoDB logs slow commands in full, and some commands write hashes.
     .map((path) => ({ name: path, text: `${path} ${readFileSync(path, 'latin1')}`, keepsHashes: isMongo }));
 
 /**
- * Collects everything from the replicas and their stores. The replicas should have flushed their logs.
- * @param metrics of each replica, as text
+ * Collects everything from the replicas and their stores. The replicas should have flushed their logs before the call.
+ * @param metrics the text of each replica's metrics
  */
 export const leftBehind = async (
   { redis, mongo, nginx, replicas }: Replicas,

@@ -1,4 +1,4 @@
-/** The packages that an installation contains, from the lockfile. */
+/** Reads from the lockfile which packages an installation contains. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { packageRoot } from '../../core/util/package.js';
@@ -21,7 +21,7 @@ export interface InstalledPackage {
   readonly name: string;
   readonly version: string;
   readonly licence: string;
-  /** Whether `npm ci --omit=dev` leaves the package out. */
+  /** Whether `npm ci --omit=dev` leaves out the package. */
   readonly development: boolean;
   /** Whether the package has an install script. */
   readonly installScript: boolean;

@@ -1,21 +1,23 @@
-/** Reads and writes windows in Redis in the format of `core/limiter/window.lua`. */
+/** Reads and writes the limiter's windows in Redis, in the format of `core/limiter/window.lua`. */
 import type { Cluster, Redis } from 'ioredis';
 import { partitionKeys, partitionOf } from '../../core/limiter/callers.js';
 
 const BUCKET = 9;
 const TAIL = 11;
 const NUMBERS = 256;
-/** Length of a bucket of a 60-second window, in microseconds. */
+/** Length of one bucket of a 60-second window, in microseconds. */
 const LENGTH = 1_000_000;
 
 export interface Bucket {
-  /** Time by Redis's clock, in microseconds. */
+  /** When the bucket ends, in microseconds of Redis's clock. */
   readonly end: number;
   readonly replica: number;
   readonly count: number;
 }
 
-/** The buckets in a caller's field, oldest first, including expired buckets that have not been removed. */
+/**
+ * Returns the buckets in a caller's hash field, oldest first, including expired buckets that have not been removed yet.
+ */
 export const bucketsOf = (field: Buffer): Bucket[] => {
   const tail = field.length - TAIL;
   const newest = Number(field.readBigUInt64BE(tail) >> 8n) / LENGTH;
@@ -28,7 +30,10 @@ export const bucketsOf = (field: Buffer): Bucket[] => {
   return buckets;
 };
 
-/** Encodes buckets as a caller's field. @param buckets oldest first */
+/**
+ * Encodes buckets as a caller's hash field.
+ * @param buckets oldest first
+ */
 export const fieldOf = (buckets: readonly Bucket[]): Buffer => {
   const tail = BUCKET * buckets.length;
   const field = Buffer.alloc(tail + TAIL);
@@ -43,18 +48,18 @@ export const fieldOf = (buckets: readonly Bucket[]): Buffer => {
   return field;
 };
 
-/** The key of a caller's partition. */
+/** Returns the Redis key of the partition that contains the caller. */
 export const keyOf = (keyPrefix: string, caller: string, isCluster: boolean): string => {
   const keys = partitionKeys(keyPrefix, isCluster);
   return keys[partitionOf(caller, keys.length)] as string;
 };
 
-/** The buckets of a caller. */
+/** Reads the buckets of a caller. */
 export const readWindow = async (redis: Redis | Cluster, prefix: string, caller: string): Promise<Bucket[]> => {
   const field = await redis.hgetBuffer(keyOf(prefix, caller, redis.isCluster), caller);
   return field ? bucketsOf(field) : [];
 };
 
-/** A caller's permits in Redis, as of the last call that changed its window. */
+/** Returns the number of a caller's permits in Redis, as of the last call that changed its window. */
 export const countedIn = async (redis: Redis | Cluster, prefix: string, caller: string): Promise<number> =>
   (await readWindow(redis, prefix, caller)).reduce((sum, { count }) => sum + count, 0);

@@ -1,8 +1,8 @@
-/** A client that sends many requests over keep-alive connections, and records responses with their times. */
+/** A client that sends many requests over keep-alive connections, and records when each response arrives. */
 import { Agent, type IncomingHttpHeaders, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** A response. Times are in milliseconds of the monotonic clock of this process. */
+/** A response. Times are in milliseconds on this process's monotonic clock. */
 export interface Answer {
   readonly path: string;
   readonly sent: number;
@@ -18,7 +18,7 @@ export class LoadClient {
   readonly #url: URL;
   readonly #headers: Readonly<Record<string, string>>;
 
-  /** @param url including the base path */
+  /** @param url the URL of the service, including the base path */
   constructor(url: string, key: string, connections = 16, headers: Readonly<Record<string, string>> = {}) {
     this.#url = new URL(url);
     this.#headers = { Authorization: `Bearer ${key}`, ...headers };
@@ -79,7 +79,7 @@ export const sendSteadily = (client: LoadClient, perSecond: number, nextPath: ()
   };
 };
 
-/** Requests each path once, with `atOnce` concurrent requests. */
+/** Requests each path once, with up to `atOnce` concurrent requests. */
 export const sendAll = async (
   client: LoadClient,
   paths: readonly string[],
@@ -94,6 +94,6 @@ export const sendAll = async (
   return answers;
 };
 
-/** The longest response time, in whole milliseconds. */
+/** Returns the longest response time, in whole milliseconds. */
 export const longest = (answers: readonly Answer[]): number =>
   Math.ceil(Math.max(0, ...answers.map(({ sent, received }) => received - sent)));

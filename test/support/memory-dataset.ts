@@ -1,8 +1,8 @@
-/** A dataset from arrays, for tests and for programs that generate data. */
+/** Creates a dataset from arrays, for tests and for programs that generate data. */
 import type { Document, Manifest } from '../../core/contracts/dataset.js';
 import type { Dataset } from '../../core/contracts/storage.js';
 
-/** @param collections rows in key order; a missing collection is empty */
+/** @param collections the rows of each collection in key order; missing collections are empty */
 export const memoryDataset = (
   manifest: Manifest,
   collections: Readonly<Record<string, readonly Document[]>>,

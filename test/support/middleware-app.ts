@@ -1,5 +1,6 @@
 /**
- * A service with a plugin whose middleware each test chooses: around the plugin, around the service, and in a mount.
+ * Starts a service with a plugin for which each test chooses the middleware: around the plugin's routes, around the
+ * whole service, or in a mount.
  */
 import type { Middleware } from 'koa';
 import compose from 'koa-compose';
@@ -11,9 +12,9 @@ import { type KeptLogger, keptLogger } from './kept-logger.js';
 import { startTestApp, type TestApp } from './test-app.js';
 
 export interface Chosen {
-  /** Around the routes and mounts of the plugin. */
+  /** Middleware around the routes and mounts of the plugin. */
   own: readonly Middleware[];
-  /** Around the whole service. */
+  /** Middleware around the whole service. */
   around: readonly Middleware[];
   /** The middleware of the mount `/mount`. */
   mount: Middleware;
@@ -22,7 +23,7 @@ export interface Chosen {
 export interface MiddlewareApp extends TestApp {
   readonly chosen: Chosen;
   readonly logger: KeptLogger;
-  /** Sets the middleware of one test. */
+  /** Sets the middleware for one test. */
   use(chosen: Partial<Chosen>): void;
 }
 
@@ -30,7 +31,7 @@ const NOTHING: Chosen = { own: [], around: [], mount: () => undefined };
 
 const no_thing = defineError({ code: 'no_thing', status: 404, sentence: 'There is no such thing.', when: 'Unknown.' });
 
-/** Long enough to be compressed. */
+/** Enough rows for the response to be compressed. */
 const THINGS = Array.from({ length: 100 }, (_, i) => ({ id: i + 1, name: `Thing number ${i + 1}` }));
 
 const rows = {

@@ -1,4 +1,4 @@
-/** Sends keys in every place of a request where a caller might put one by mistake. */
+/** Sends keys in every part of a request where a caller might put one by mistake. */
 import { request, type TestResponse } from './http-client.js';
 import { exchange } from './raw-http.js';
 
@@ -8,9 +8,9 @@ const MORE_HEADERS = ['X-Api-Key', 'X-Forwarded-For', 'If-None-Match', 'Accept',
 const text = ({ headers, text: body }: TestResponse): string => `${JSON.stringify(headers)}${body}\n`;
 
 /**
- * Resolves with all headers and bodies of the responses.
- * @param url with the base path
- * @param valid an active key, for requests with another key outside of Authorization
+ * Resolves with the headers and bodies of all responses.
+ * @param url the URL of the service, including the base path
+ * @param valid an active key that authenticates requests whose misplaced key is outside the Authorization header
  */
 export const misplaceKeys = async (url: string, keys: readonly string[], valid: string): Promise<string> => {
   let answers = '';

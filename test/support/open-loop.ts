@@ -1,4 +1,4 @@
-/** Sends HEAD requests at a fixed rate, regardless of response times. Latency counts from the scheduled time. */
+/** Sends HEAD requests at a fixed rate, regardless of response times. Latency is measured from the scheduled time. */
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
@@ -16,7 +16,7 @@ interface Connection {
   received: string;
 }
 
-/** Requests that are due while all connections are busy wait, and the wait counts. */
+/** If all connections are busy, requests that are due wait. The wait counts as latency. */
 const MOST_CONNECTIONS = 500;
 
 export class OpenLoop {
@@ -28,10 +28,10 @@ export class OpenLoop {
   #arrivals: Arrival[] = [];
   #busy = 0;
   #asksAgain = false;
-  /** Scheduled times of requests that wait for a connection. */
+  /** Scheduled times of the requests that are waiting for a connection. */
   readonly #waiting: number[] = [];
 
-  /** @param path or a function that is called for each request; `key` as well */
+  /** @param path the path of every request, or a function that is called for each one; the same goes for `key` */
   constructor(port: number, path: string | (() => string), key: string | (() => string), localAddress = '127.0.0.1') {
     this.#port = port;
     this.#localAddress = localAddress;
@@ -40,7 +40,7 @@ export class OpenLoop {
     this.#request = () => `HEAD ${nextPath()} HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer ${nextKey()}\r\n\r\n`;
   }
 
-  /** Resolves when all scheduled requests have a response. */
+  /** Resolves when every scheduled request has a response. */
   async run(perSecond: number, seconds: number): Promise<readonly Arrival[]> {
     this.#arrivals = [];
     const since = performance.now();
@@ -54,7 +54,10 @@ export class OpenLoop {
     return this.#arrivals;
   }
 
-  /** Responses with status 200 per second if each connection sends the next request after each response. */
+  /**
+   * Measures throughput: each connection sends its next request as soon as it has a response. Resolves with the number
+   * of status 200 responses per second.
+   */
   async capacity(connections: number, seconds: number): Promise<number> {
     this.#arrivals = [];
     this.#asksAgain = true;

@@ -1,4 +1,4 @@
-/** The message of the OperatorError with which the work rejects. */
+/** Awaits work that must fail with an OperatorError, and returns the error's message. */
 import { expect } from 'chai';
 import { OperatorError } from '../../core/errors.js';
 

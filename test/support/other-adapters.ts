@@ -1,4 +1,4 @@
-/** Configuration sections of every adapter except `json`: the built-in ones and a third-party one. */
+/** Configuration sections for every adapter except `json`: the other built-in ones and a third-party one. */
 import { fileURLToPath } from 'node:url';
 import { resolve } from '../../core/app/container.js';
 import type { Dataset } from '../../core/contracts/storage.js';
@@ -11,7 +11,7 @@ export const otherAdapters: Readonly<Record<string, () => Promise<object>>> = {
   sqlite: async () => ({ use: fileURLToPath(new URL('../adapters/conformance/sqlite-module.js', import.meta.url)) }),
 };
 
-/** Publishes a dataset, and waits until it is served. */
+/** Publishes a dataset, and waits until the service serves it. */
 export const publishTo = async (service: TestApp, dataset: Dataset): Promise<void> => {
   await resolve(service.app.container, 'adapter').publish!(dataset);
   for (let tries = 0; tries < 200; tries++) {

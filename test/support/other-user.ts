@@ -1,10 +1,10 @@
-/** A second user for tests of file owners and permissions: only root can run processes as another user. */
+/** A second user for tests of file owners and permissions. Only root can run processes as another user. */
 import { execFile } from 'node:child_process';
 import { chown, stat } from 'node:fs/promises';
 import type { Context } from 'mocha';
 import { skip } from './skip.js';
 
-/** `nobody` on most systems. */
+/** On most systems, this is the user `nobody`. */
 export const OTHER_USER = { uid: 65534, gid: 65534 };
 
 export const needsRoot = (context: Context): void => {
@@ -13,13 +13,13 @@ export const needsRoot = (context: Context): void => {
 
 export const giveAway = (path: string): Promise<void> => chown(path, OTHER_USER.uid, OTHER_USER.gid);
 
-/** Owner, group and permissions: `65534:65534 640`. */
+/** Returns the owner, group and permissions of a file, such as `65534:65534 640`. */
 export const ownerOf = async (path: string): Promise<string> => {
   const { uid, gid, mode } = await stat(path);
   return `${uid}:${gid} ${(mode & 0o777).toString(8)}`;
 };
 
-/** Runs Node as the other user. It resolves with the exit code and all output. */
+/** Runs Node as the other user. Resolves with the exit code and all output. */
 export const runAsOther = (args: readonly string[]): Promise<{ code: number; output: string }> =>
   new Promise((resolve) => {
     execFile(process.execPath, args, { ...OTHER_USER, cwd: '/', timeout: 30_000 }, (error, stdout, stderr) => {

@@ -1,21 +1,21 @@
-/** An OTLP/HTTP collector for JSON. It stores the spans that services export, or fails on demand. */
+/** An OTLP/HTTP collector that accepts JSON. It stores the spans that services export, or fails on demand. */
 import { EventEmitter, once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 type Value = string | number | boolean | readonly Value[];
 
-/** A span of `opentelemetry/proto/trace/v1/trace.proto`, with attributes as plain values. */
+/** A span as defined in `opentelemetry/proto/trace/v1/trace.proto`, with attributes as plain values. */
 export interface ReceivedSpan {
   readonly traceId: string;
   readonly spanId: string;
   readonly parentSpanId: string | undefined;
   readonly name: string;
-  /** 2 is SERVER. */
+  /** 2 means SERVER. */
   readonly kind: number;
-  /** 0 is UNSET, 2 is ERROR. */
+  /** 0 means UNSET, 2 means ERROR. */
   readonly status: number;
-  /** Nanoseconds since 1970. */
+  /** Nanoseconds since the Unix epoch. */
   readonly start: bigint;
   readonly end: bigint;
   readonly attributes: Readonly<Record<string, Value>>;
@@ -24,12 +24,12 @@ export interface ReceivedSpan {
 
 export interface OtlpReceiver {
   readonly url: string;
-  /** Every request so far: its head, and its body as text. */
+  /** Every request received so far, with the target, the headers, and the body as text. */
   readonly requests: readonly { readonly target: string; readonly headers: object; readonly body: string }[];
   readonly spans: readonly ReceivedSpan[];
-  /** The status of further responses. Initially 200; with 0, requests get no response. */
+  /** Sets the status of all further responses. It is 200 at first. With 0, requests get no response. */
   answerWith(status: number): void;
-  /** Resolves at the end of the next request. */
+  /** Resolves when the next request has been received completely. */
   next(): Promise<void>;
   close(): Promise<void>;
 }
@@ -75,7 +75,7 @@ export const startOtlpReceiver = async (): Promise<OtlpReceiver> => {
   };
 };
 
-/** One `AnyValue` of `opentelemetry/proto/common/v1/common.proto`. */
+/** An `AnyValue` as defined in `opentelemetry/proto/common/v1/common.proto`. */
 interface AnyValue {
   readonly stringValue?: string;
   readonly boolValue?: boolean;

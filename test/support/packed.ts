@@ -1,4 +1,4 @@
-/** Installs the tarball of `npm pack` into another folder, without a registry. */
+/** Installs the tarball that `npm pack` creates into another folder, without using a registry. */
 import { execFile } from 'node:child_process';
 import { chmod, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -8,7 +8,7 @@ import { packageRoot } from '../../core/util/package.js';
 
 const run = promisify(execFile);
 
-/** The names of our runtime dependencies, from the lockfile. */
+/** Reads the names of our runtime dependencies from the lockfile. */
 const runtimePackages = async (): Promise<string[]> => {
   const { packages } = JSON.parse(await readFile(join(packageRoot, 'package-lock.json'), 'utf8')) as {
     packages: Record<string, { dev?: boolean; optional?: boolean; devOptional?: boolean }>;
@@ -46,8 +46,8 @@ export const packed = (): Promise<Packed> => {
 };
 
 /**
- * Fills `node_modules` of the folder with our package from its tarball and links to its dependencies.
- * @param others further packages of this repository that the folder needs
+ * Fills the folder's `node_modules` with our package, unpacked from its tarball, and with links to its dependencies.
+ * @param others further installed packages that the folder needs
  */
 export const installPacked = async (folder: string, others: readonly string[] = []): Promise<void> => {
   const modules = join(folder, 'node_modules');

@@ -1,10 +1,10 @@
-/** Reads Parquet with a third-party reader. */
+/** Reads Parquet with a third-party library. */
 import { parquetMetadata, parquetReadObjects } from 'hyparquet';
 
 export interface ParquetFile {
-  /** Values as in JSON: whole numbers as numbers, dates and times as strings, missing values as null. */
+  /** Values as they appear in JSON: whole numbers as numbers, dates and times as strings, missing values as null. */
   readonly rows: readonly Readonly<Record<string, unknown>>[];
-  /** A description of each column: `value DOUBLE REQUIRED`. */
+  /** A description of each column, such as `value DOUBLE REQUIRED`. */
   readonly columns: readonly string[];
   readonly codecs: ReadonlySet<string>;
   readonly groupRows: readonly number[];

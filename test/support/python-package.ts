@@ -1,4 +1,7 @@
-/** A Python with a package: installed on the machine, or downloaded once into a folder outside the repository. */
+/**
+ * Finds a Python installation with a package: already on the machine, or downloaded once into a folder outside the
+ * repository.
+ */
 import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
@@ -9,7 +12,10 @@ import { skip } from './skip.js';
 
 const run = promisify(execFile);
 
-/** The environment in which `python3` can import the package. Rejects without Python, or if pip cannot download it. */
+/**
+ * Returns an environment in which `python3` can import the package. Rejects if Python is missing or pip cannot download
+ * the package.
+ */
 export const findPythonPackage = async (name: string): Promise<NodeJS.ProcessEnv> => {
   const has = (env: NodeJS.ProcessEnv): Promise<boolean> =>
     run('python3', ['-c', `import ${name.replaceAll('-', '_')}`], { env }).then(
@@ -19,7 +25,7 @@ export const findPythonPackage = async (name: string): Promise<NodeJS.ProcessEnv
   if (await has(process.env)) return process.env;
   const { stdout } = await run('python3', ['-c', 'import sys; print("%d.%d" % sys.version_info[:2])']);
   const folder = join(cacheFolder, `${name}-python${stdout.trim()}`);
-  // Some packages install a program.
+  // Some packages also install a program.
   const env = { ...process.env, PYTHONPATH: folder, PATH: `${join(folder, 'bin')}${delimiter}${process.env['PATH']}` };
   if (await has(env)) return env;
   process.stderr.write(`Fetching ${name} with pip, for the tests ...\n`);
@@ -27,7 +33,7 @@ export const findPythonPackage = async (name: string): Promise<NodeJS.ProcessEnv
   const partial = await mkdtemp(`${folder}.partial-`);
   try {
     await run('python3', ['-m', 'pip', 'install', '-q', '--only-binary', ':all:', '--target', partial, name]);
-    // A concurrent process may have installed the same copy.
+    // A concurrent process may have installed the same package.
     await rename(partial, folder).catch(async (error: unknown) => {
       if (!(await has(env))) throw error;
     });
@@ -37,10 +43,10 @@ export const findPythonPackage = async (name: string): Promise<NodeJS.ProcessEnv
   return env;
 };
 
-/** Resolves with the output of `python3`. Rejects with all output if the exit code is not 0. */
+/** Runs `python3`. Resolves with its output, or rejects with all output if the exit code is not 0. */
 export type RunPython = (args: readonly string[], input?: string) => Promise<string>;
 
-/** Runs `python3` with a package of PyPI. Skips the test, with the reason, if the package is not available. */
+/** Runs `python3` with a package from PyPI. Skips the test, with the reason, if the package is not available. */
 export const needPythonPackage = async (context: Context, name: string): Promise<RunPython> => {
   const env = await findPythonPackage(name).catch((error: Error) =>
     skip(context, `there is no ${name}: ${error.message.split('\n')[0]}`),

@@ -1,4 +1,4 @@
-/** A Redis Cluster and a Redis with Sentinel, for tests of failover and slot migration. */
+/** Starts a Redis Cluster or a Redis with Sentinels, for tests of failover and slot migration. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -23,7 +23,7 @@ export interface ClusterNode {
 
 const SLOTS = 16_384;
 
-/** Three primaries with equal shares of the slots. */
+/** Starts three primaries, each with a third of the slots. */
 export const startCluster = async (): Promise<{ nodes: readonly ClusterNode[]; stop(): Promise<void> }> => {
   const nodes = await Promise.all(
     [0, 1, 2].map(async () => {
@@ -56,13 +56,13 @@ export const startCluster = async (): Promise<{ nodes: readonly ClusterNode[]; s
   };
 };
 
-/** Starts to move a slot: the source replies ASK for keys that it does not hold. */
+/** Starts moving a slot: from now on, the source replies with ASK for keys that it no longer has. */
 export const startMigration = async (slot: number, from: ClusterNode, to: ClusterNode): Promise<void> => {
   await to.admin.cluster('SETSLOT', slot, 'IMPORTING', from.id);
   await from.admin.cluster('SETSLOT', slot, 'MIGRATING', to.id);
 };
 
-/** Moves the keys, then the slot. */
+/** Moves the keys, then hands over the slot. */
 export const finishMigration = async (
   slot: number,
   from: ClusterNode,
@@ -82,10 +82,12 @@ export interface Sentinels {
   stop(): Promise<void>;
 }
 
-/** A primary with one replica, and three Sentinels that fail over after 500 ms without a reply. */
+/**
+ * Starts a primary with one replica, and three Sentinels that fail over after 500 ms without a reply from the primary.
+ */
 export const startSentinels = async (): Promise<Sentinels> => {
   const name = 'limits';
-  // By default, a primary waits five seconds for further replicas before a sync.
+  // By default, a primary waits five seconds for more replicas before it syncs.
   const primary = await startRedis({ args: ['--repl-diskless-sync-delay', '0'] });
   const replica = await startRedis({ args: ['--replicaof', '127.0.0.1', String(primary.port)] });
   const link = new Redis(replica.url);
@@ -127,8 +129,8 @@ export const startSentinels = async (): Promise<Sentinels> => {
   await Promise.all(
     sentinels.map(async ({ url }) => {
       const admin = new Redis(url);
-      // Sentinels promote no replica with an INFO older than five seconds, and refresh it every ten seconds by
-      // default.
+      // Sentinels do not promote a replica if its INFO is older than five seconds, but by default they refresh it only
+      // every ten seconds.
       await admin.call('SENTINEL', 'DEBUG', 'INFO-PERIOD', '1000', 'PUBLISH-PERIOD', '200');
       await until('A quorum of Sentinels that know the replica', async () => {
         const quorum = await admin.call('SENTINEL', 'CKQUORUM', name);

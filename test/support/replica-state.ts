@@ -1,4 +1,7 @@
-/** Requests to individual replicas: known keys, served version, health. */
+/**
+ * Sends requests to individual replicas, to find out which keys they know, which version they serve and whether they
+ * are healthy.
+ */
 import { setTimeout as delay } from 'node:timers/promises';
 import { MongoClient } from 'mongodb';
 import { request } from './http-client.js';
@@ -10,8 +13,8 @@ const EVERY_MS = 10;
 const GIVE_UP_MS = 30_000;
 
 /**
- * Repeats a request to one replica until the response matches. Resolves with that response, which counts against the
- * limit.
+ * Repeats a request to one replica until the response matches. Resolves with that response. Each request counts against
+ * the key's limit.
  */
 const requestUntil = async (url: string, key: string, wanted: (answer: Answer) => boolean): Promise<Answer> => {
   const client = new LoadClient(url, key, 1);
@@ -31,11 +34,11 @@ const requestUntil = async (url: string, key: string, wanted: (answer: Answer) =
 export const everyReplica = ({ replicas }: Replicas, key: string, wanted: (answer: Answer) => boolean) =>
   Promise.all(replicas.map(({ url }) => requestUntil(url, key, wanted)));
 
-/** Resolves when every replica knows a new key. The key has then one request on each. */
+/** Resolves when every replica knows a new key. By then the key has used at least one request on each replica. */
 export const untilKnown = (service: Replicas, key: string): Promise<Answer[]> =>
   everyReplica(service, key, ({ status }) => status === 200);
 
-/** Resolves with the milliseconds from the activation of `version` until the last replica served it. */
+/** Resolves with the time from the activation of `version` until the last replica served it, in milliseconds. */
 export const follow = async (service: Replicas, key: string, version: string): Promise<number> => {
   const client = new MongoClient(service.mongo.url);
   const moved = (async () => {
@@ -44,7 +47,7 @@ export const follow = async (service: Replicas, key: string, version: string): P
         .db('dataset')
         .collection<{ _id: string; current: { version: string } | null }>('catalog')
         .findOne({ _id: 'catalog' });
-      // The time after the read is never before the activation, and at most one poll later.
+      // The activation happened before this read, and less than one poll ago.
       if (catalog?.current?.version === version) return performance.now();
       await delay(EVERY_MS / 2);
     }
@@ -58,18 +61,18 @@ export const follow = async (service: Replicas, key: string, version: string): P
   }
 };
 
-/** Free ports for the metrics of each replica. */
+/** Finds a free metrics port for each replica. */
 export const metricsPorts = (count: number): Promise<readonly number[]> =>
   Promise.all(Array.from({ length: count }, freePort));
 
-/** Components of a replica by the store that they need. */
+/** The components of a replica that need each store. */
 const PARTS = { redis: ['limiter', 'cache'], mongo: ['storage', 'keys'] } as const;
 
 /**
- * Resolves when every replica reports the components of a store as up, and reads uncached data from MongoDB. The
- * result is the time that this took, in milliseconds.
- * @param metrics ports of the replicas' metrics
- * @param unread returns another uncached path at each call
+ * Resolves when every replica reports the components of a store as up and reads uncached data from MongoDB. The result
+ * is the time that this took, in milliseconds.
+ * @param metrics the metrics ports of the replicas
+ * @param unread returns a different uncached path at each call
  */
 export const untilHealthy = async (
   { replicas }: Replicas,

@@ -1,4 +1,4 @@
-/** Three replicas with `config/replicas.json` behind nginx, on one machine without containers. */
+/** Runs three replicas with `config/replicas.json` behind nginx, on one machine and without containers. */
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { createContainer, resolve } from '../../core/app/container.js';
@@ -16,15 +16,15 @@ import { startTcpProxy, type TcpProxy } from './tcp-proxy.js';
 export interface ReplicasOptions {
   /** Dataset to publish before the replicas start. Default: none. */
   readonly dataset?: string;
-  /** Whether MongoDB has no change streams, so that replicas only poll. */
+  /** Whether MongoDB runs standalone. It then has no change streams, and replicas only poll. */
   readonly standalone?: boolean;
   /** Whether replicas reach each store through a proxy. Commands always connect directly. */
   readonly proxied?: boolean;
-  /** Variables that configure another Redis, such as a cluster. The single server is then not started. */
+  /** Variables that configure another Redis, such as a cluster. If present, no single server is started. */
   readonly redisEnv?: Readonly<Record<string, string>> | undefined;
-  /** Variables for replicas and commands. */
+  /** Additional variables for replicas and commands. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Further variables of each replica, by its number from 0. */
+  /** Returns additional variables for one replica, given its index. */
   readonly replicaEnv?: (index: number) => Readonly<Record<string, string>>;
 }
 
@@ -33,15 +33,15 @@ export interface Replicas {
   readonly mongo: Server;
   readonly replicas: readonly Server[];
   readonly nginx: Server;
-  /** The proxies between the replicas and the stores, if requested. */
+  /** The proxies between the replicas and the stores. Undefined unless `proxied` is set. */
   readonly proxies: { readonly redis: TcpProxy; readonly mongo: TcpProxy } | undefined;
-  /** The URL of nginx, with the base path. */
+  /** The URL of nginx, including the base path. */
   readonly url: string;
-  /** The environment of commands. */
+  /** The environment variables of commands. */
   readonly env: Readonly<Record<string, string>>;
-  /** Runs the real command line against these services. Resolves with its standard output. */
+  /** Runs the real CLI against these services. Resolves with its standard output. */
   command(...args: string[]): Promise<string>;
-  /** Inserts a key into the key store, without the command line. */
+  /** Inserts a key directly into the key store, which is faster than running the CLI. */
   createKey(limit?: number | null): Promise<{ readonly id: string; readonly key: string }>;
   stop(): Promise<void>;
 }
@@ -57,11 +57,11 @@ const startReplica = (env: Readonly<Record<string, string>>): Promise<Server> =>
     args: () => commandArgs(['start', '--config', replicasConfig]),
     env: (port) => ({ ...env, PORT: String(port) }),
     url: (port) => `http://127.0.0.1:${port}${BASE_PATH}`,
-    // A replica without data responds, too.
+    // Even a replica without data responds to `/health`.
     ready: async (port) => void (await request(`http://127.0.0.1:${port}${BASE_PATH}/health`)),
   });
 
-/** The stores as a command uses them. A process per command would take almost a second. */
+/** Opens the stores as a command does. Starting a process for each command would take almost a second. */
 const openStores = async (env: Readonly<Record<string, string>>) => {
   const config = await loadConfig({ path: replicasConfig, env });
   const overrides = { logger: pino({ level: 'silent' }) };
@@ -79,7 +79,7 @@ const publish = async (env: Readonly<Record<string, string>>, directory: string)
   }
 };
 
-/** All processes end with this process, even if it is killed. */
+/** Starts the replicas. All processes end with this process, even if it is killed. */
 export const startReplicas = async (options: ReplicasOptions = {}): Promise<Replicas> => {
   const started: Server[] = [];
   const begin = async (server: Promise<Server>): Promise<Server> => {
@@ -99,7 +99,7 @@ export const startReplicas = async (options: ReplicasOptions = {}): Promise<Repl
     const env = {
       ...(options.redisEnv ?? { REDIS_URL: redis.url }),
       MONGODB_URI: mongo.url,
-      // Three replicas, their stores, a proxy and the load would overload a small machine.
+      // Three replicas, their stores, a proxy and the load would exceed the overload limits on a small machine.
       METRO__SERVER__OVERLOAD: 'null',
       ...options.env,
     };
@@ -108,7 +108,8 @@ export const startReplicas = async (options: ReplicasOptions = {}): Promise<Repl
     if (options.proxied) proxies = { redis: await startTcpProxy(redis.port), mongo: await startTcpProxy(mongo.port) };
     const through = proxies && {
       REDIS_URL: `redis://127.0.0.1:${proxies.redis.port}`,
-      // Otherwise the driver would connect directly to the address in the replica set configuration.
+      // Without a direct connection, the driver would bypass the proxy and use the address in the replica set
+      // configuration.
       MONGODB_URI: `mongodb://127.0.0.1:${proxies.mongo.port}/?directConnection=true`,
     };
     const replicas = await Promise.all(

@@ -1,4 +1,4 @@
-/** Runs a command of the command line inside the test process. */
+/** Runs a CLI command inside the test process. */
 import { expect } from 'chai';
 import { Command } from 'commander';
 import { OperatorError } from '../../core/errors.js';
@@ -6,7 +6,7 @@ import { OperatorError } from '../../core/errors.js';
 export interface CommandRun {
   readonly stdout: string;
   readonly stderr: string;
-  /** The error that the command threw; undefined on success. */
+  /** The error that the command threw, or undefined if it succeeded. */
   readonly error: Error | undefined;
 }
 
@@ -23,7 +23,7 @@ const replaceWrite = (stream: NodeJS.WriteStream, write: (text: string) => void)
 
 /**
  * @param register the register function of the command
- * @param env replaces all variables with the product's prefix and all well-known variables
+ * @param env replaces all variables that start with the product's prefix, and all well-known variables
  */
 export const runCommand = async (
   register: (program: Command) => void,
@@ -57,7 +57,10 @@ export const runCommand = async (
   }
 };
 
-/** Runs a command that must succeed, or one that must fail. @param run runs the command with the given arguments */
+/**
+ * Returns functions for commands that must succeed and commands that must fail.
+ * @param run runs the command with the given arguments
+ */
 export const expecting = (run: (...args: string[]) => Promise<CommandRun>) => {
   const done = async (...args: string[]): Promise<CommandRun> => {
     const result = await run(...args);

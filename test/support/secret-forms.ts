@@ -1,10 +1,13 @@
-/** Every form in which a secret could leak. */
+/** Lists every form in which a secret could leak. */
 import { createHash } from 'node:crypto';
 
-/** A leaked part of this length would make it possible to guess the rest. */
+/** If a part of this length leaked, an attacker could guess the rest. */
 const PART = 24;
 
-/** The base64 of a text at any offset in a longer text, without characters that depend on adjacent bytes. */
+/**
+ * Encodes a text as base64 at each possible offset in a longer text, without the characters that depend on adjacent
+ * bytes.
+ */
 const base64 = (text: string, encoding: 'base64' | 'base64url'): string[] =>
   [0, 1, 2].map((before) => {
     const whole = Buffer.from(`${'\0'.repeat(before)}${text}`).toString(encoding);
@@ -47,14 +50,14 @@ export const formsOf = (secret: string): SecretForms => {
   };
 };
 
-/** A text to search: bytes are decoded as latin1. `keepsHashes` allows hashes. */
+/** A text to search. Bytes are decoded as Latin-1. Hashes are allowed if `keepsHashes` is true. */
 export interface Place {
   readonly name: string;
   readonly text: string;
   readonly keepsHashes?: boolean;
 }
 
-/** Describes each form of a secret that was found, and where. */
+/** Describes each form of a secret that was found, and where it was found. */
 export const findSecrets = (places: readonly Place[], secrets: Readonly<Record<string, string>>): string[] => {
   const forms = Object.entries(secrets).map(([name, secret]) => [name, formsOf(secret)] as const);
   return places.flatMap(({ name: place, text, keepsHashes }) =>

@@ -1,5 +1,6 @@
 /**
- * A server as a child process with a temporary folder. Both are removed when this process ends, even if it is killed.
+ * Runs a server as a child process with a temporary folder. Both are removed when this process ends, even if it is
+ * killed.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
@@ -14,17 +15,17 @@ import { setTimeout as delay } from 'node:timers/promises';
 export interface Server {
   readonly url: string;
   readonly port: number;
-  /** A temporary folder. Its file `stderr` has the standard error of the process. */
+  /** A temporary folder. Its file `stderr` contains the standard error of the process. */
   readonly folder: string;
   /** The id of the running process. */
   readonly pid: number;
   /** Stops the process and removes its folder. */
   stop(): Promise<void>;
-  /** Resolves when the process has exited. */
+  /** Kills the process. Resolves when it has exited. */
   kill(signal?: NodeJS.Signals): Promise<void>;
   /** Restarts the process with the same port, folder and arguments. Kills it first if it is running. */
   restart(): Promise<void>;
-  /** Sends SIGSTOP: connections stay open, and requests get no response until `resume`. */
+  /** Sends SIGSTOP. Connections stay open, but requests get no response until `resume` is called. */
   freeze(): void;
   resume(): void;
 }
@@ -33,19 +34,22 @@ export interface ServerSpec {
   readonly name: string;
   readonly program: string;
   args(port: number, folder: string): readonly string[];
-  /** Added to the environment of this process at each start. */
+  /** Returns variables that are added to this process's environment at each start. */
   env?(port: number): Readonly<Record<string, string>>;
   url(port: number): string;
-  /** Resolves when the server is ready; rejects until then. */
+  /** Resolves if the server is ready and rejects if it is not, in which case it is called again. */
   ready(port: number): Promise<void>;
 }
 
 const START_TIMEOUT_MS = 30_000;
 
-/** Below the range of ephemeral ports: an outgoing connection could take one of those before the server starts. */
+/**
+ * These ports are below the ephemeral range. An outgoing connection could take an ephemeral port before the server
+ * starts.
+ */
 const PORTS = [10_000, 32_768] as const;
 
-/** A port of 127.0.0.1 that is currently free. */
+/** Finds a port on 127.0.0.1 that is currently free. */
 export const freePort = async (): Promise<number> => {
   for (;;) {
     const port = randomInt(...PORTS);
@@ -62,9 +66,8 @@ export const freePort = async (): Promise<number> => {
 };
 
 /**
- * A shell that waits until its standard input closes, at the latest when this process ends or is killed. It then
- * kills
- * the server and removes the folder. It runs in its own session, so that Ctrl-C does not stop it.
+ * Starts a shell that waits until its standard input closes, which happens when this process ends or is killed. The
+ * shell then kills the server and removes the folder. It runs in its own session, so that Ctrl-C does not stop it.
  */
 const watch = (folder: string): ChildProcess => {
   const script = 'cat >/dev/null; [ -f "$1/pid" ] && kill -9 "$(cat "$1/pid")" 2>/dev/null; rm -rf "$1"';
@@ -157,7 +160,7 @@ const lastLines = (file: string): string => {
   try {
     return readFileSync(file, 'utf8').trim().split('\n').slice(-15).join('\n');
   } catch {
-    // The process ended before it wrote the file, or the watcher removed it already.
+    // The process ended before it wrote the file, or the watcher has already removed the file.
     return '';
   }
 };

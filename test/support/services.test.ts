@@ -1,4 +1,4 @@
-/** The Redis and MongoDB servers for tests start, restart, and leave nothing behind. */
+/** Tests that the Redis and MongoDB servers for tests start, restart, and leave nothing behind. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -27,7 +27,7 @@ const until = async (condition: () => boolean): Promise<void> => {
   }
 };
 
-/** The temporary folder of the server with this process id. */
+/** Returns the temporary folder of the server with this process id. */
 const folderOf = (pid: number): string | undefined =>
   readdirSync(tmpdir())
     .filter((name) => name.startsWith('metro-forecast-redis-'))

@@ -21,8 +21,8 @@ const pingRedis = async (port: number): Promise<void> => {
 };
 
 /**
- * A separate Redis that the test can kill and freeze. It has no persistence unless `args` (as on the command line of
- * redis-server; later ones win) enable it.
+ * Starts a separate Redis that the test can kill and freeze. It has no persistence unless `args`, which are passed to
+ * redis-server, enable it. Of repeated arguments, redis-server uses the last.
  */
 export const startRedis = async (options: { readonly args?: readonly string[] } = {}): Promise<Server> =>
   startServer({
@@ -39,7 +39,7 @@ export const startRedis = async (options: { readonly args?: readonly string[] } 
 const REPLICA_SET = 'rs0';
 
 const pingMongo = async (port: number, replicaSet: boolean): Promise<void> => {
-  // A refused connection rejects at once. The driver would retry only after 500 ms.
+  // A refused connection rejects at once, whereas the driver would retry only after 500 ms.
   const socket = connect(port, '127.0.0.1');
   await once(socket, 'connect');
   socket.destroy();
@@ -59,7 +59,7 @@ const pingMongo = async (port: number, replicaSet: boolean): Promise<void> => {
   }
 };
 
-/** A separate MongoDB: a replica set with one member, or a standalone server without change streams. */
+/** Starts a separate MongoDB: a replica set with one member, or a standalone server, which has no change streams. */
 export const startMongo = async (options: { readonly replicaSet?: boolean } = {}): Promise<Server> => {
   const replicaSet = options.replicaSet ?? true;
   return startServer({
@@ -68,8 +68,8 @@ export const startMongo = async (options: { readonly replicaSet?: boolean } = {}
     args: (port, folder) => [
       ...['--port', String(port), '--bind_ip', '127.0.0.1', '--nounixsocket', '--dbpath', folder],
       ...['--logpath', `${folder}/log`, '--quiet', '--wiredTigerCacheSizeGB', '0.25'],
-      // Writes wait for the journal. This interval is shorter than the default of 100 ms, but does not load idle
-      // servers.
+      // Writes wait for the journal. This interval is shorter than the default of 100 ms, but still long enough that
+      // idle servers cause little load.
       ...['--journalCommitInterval', '20', '--setParameter', 'diagnosticDataCollectionEnabled=false'],
       ...(replicaSet ? ['--replSet', REPLICA_SET, '--oplogSize', '64'] : []),
     ],
@@ -88,11 +88,14 @@ const shared = (variable: string, start: () => Promise<Server>): (() => Promise<
   };
 };
 
-/** The Redis that all tests of this process share: `REDIS_URL`, or a server that the first call starts. */
+/** The Redis that all tests of this process share: the one at `REDIS_URL`, or a server that the first call starts. */
 export const redisForTests = shared('REDIS_URL', startRedis);
 
-/** The MongoDB that all tests of this process share: `MONGODB_URI`, or a replica set that the first call starts. */
+/**
+ * The MongoDB that all tests of this process share: the one at `MONGODB_URI`, or a replica set that the first call
+ * starts.
+ */
 export const mongoForTests = shared('MONGODB_URI', startMongo);
 
-/** A unique name for a key prefix or a database. */
+/** Returns a unique name for a key prefix or a database. */
 export const uniqueName = (what: string): string => `test-${what}-${randomBytes(6).toString('hex')}`;

@@ -6,12 +6,12 @@ import { packageRoot } from '../../core/util/package.js';
 // biome-ignore lint/suspicious/noExplicitAny: parsed YAML, whose shape the tests check.
 export type Parsed = any;
 
-/** The absolute path of a file of the repository. */
+/** Returns the absolute path of a file in the repository. */
 export const at = (path: string): string => join(packageRoot, path);
 export const read = (path: string): string => readFileSync(at(path), 'utf8');
 
 /** Addresses at which no server listens. */
 export const ADDRESSES = { MONGODB_URI: 'mongodb://127.0.0.1:1/test', REDIS_URL: 'redis://127.0.0.1:1' };
 
-/** Time for stopping in addition to the drain, in milliseconds. */
+/** How long a stop may take in addition to the drain, in milliseconds. */
 export const CLOSING_MS = 2000;

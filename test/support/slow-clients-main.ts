@@ -1,9 +1,8 @@
 /**
- * Opens many slow connections, and prints as JSON how many milliseconds each stayed open. It is a separate process,
- * so
- * that its work does not slow the server. Arguments: port, key, and pairs of a kind and a count.
- * * Kinds: `trickle` sends a head one byte at a time; `silent` sends nothing; `unread` sends many requests and reads
- * nothing.
+ * Opens many slow connections, and prints as JSON how many milliseconds each stayed open. It runs as a separate
+ * process, so that its work does not slow the server. Arguments: port, key, and pairs of a kind and a count.
+ * Kinds: `trickle` sends a request head one byte at a time; `silent` sends nothing; `unread` sends many requests and
+ * does not read the responses.
  */
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -12,9 +11,9 @@ const [port, key, ...orders] = process.argv.slice(2) as [string, string, ...stri
 const GIVE_UP_MS = 25_000;
 const TRICKLE_MS = 500;
 const PROBE_MS = 500;
-/** Delay between connections in milliseconds, because this is no test of a flood of connections. */
+/** Delay between connections in milliseconds, since this does not test a flood of connections. */
 const OPENING_MS = 10;
-/** Enough responses to fill the buffers of both ends. */
+/** Enough responses to fill the buffers on both sides. */
 const UNREAD_REQUESTS = 6;
 
 const head = (path: string): string =>
@@ -29,8 +28,8 @@ const behave = (socket: Socket, kind: string): void => {
   } else if (kind === 'unread') {
     socket.pause();
     socket.write(head('/observations?series_id=metro_hpi').repeat(UNREAD_REQUESTS));
-    // The end of the stream is behind unread responses: only the reset after another byte shows that the server
-    // closed.
+    // The end of the stream comes after the unread responses, so the client notices that the server has closed the
+    // connection only when another byte causes a reset.
     const timer = setInterval(() => socket.write('\n'), PROBE_MS);
     socket.on('close', () => clearInterval(timer));
   }

@@ -1,4 +1,4 @@
-/** The code blocks of a page. */
+/** Tests finding the code blocks of a page. */
 import { expect } from 'chai';
 import { parseSnippets } from './snippets.js';
 

@@ -1,4 +1,7 @@
-/** A plugin with `/status-now`: the response of `/status`, computed for each request instead of once a minute. */
+/**
+ * A plugin with the route `/status-now`. It responds like `/status`, but computes each response, whereas `/status` is
+ * computed once a minute.
+ */
 import { definePlugin, serviceRoute } from '../../core/contracts/plugin.js';
 import status from '../../plugins/status.js';
 

@@ -1,4 +1,4 @@
-/** A service with two tables and their pages: books by year, and the weather of three stations by day. */
+/** Starts a service with two tables and their pages: books by year, and the daily weather at three stations. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,11 +16,11 @@ const BOOKS = `isbn,title,author,published,pages
 9780141441146,Jane Eyre,Charlotte Brontë,1847,
 `;
 
-/** More rows than a page of a table loads at once. */
+/** More days than the number of rows that the page of a table loads at once. */
 const DAYS = 2000;
 const dayAfter = (days: number) => new Date(Date.UTC(2020, 0, 1 + days)).toISOString().slice(0, 10);
 
-/** Oslo has no row of the fourth day. */
+/** Oslo has no row for the fourth day. */
 export const weather = ['Bergen', 'Oslo', 'Tromsø'].flatMap((station, north) =>
   Array.from({ length: DAYS }, (_, day) => ({ station, day: dayAfter(day), degrees: (day % 40) - 10 * north })).filter(
     ({ station, day }) => station !== 'Oslo' || day !== dayAfter(3),

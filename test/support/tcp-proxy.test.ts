@@ -1,4 +1,4 @@
-/** The faults of the proxy, as client and server see them. */
+/** Tests the faults of the TCP proxy, as the client and the server see them. */
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -8,7 +8,7 @@ import { startTcpProxy, type TcpFault, type TcpProxy } from './tcp-proxy.js';
 describe('a TCP proxy', () => {
   let server: Server;
   let proxy: TcpProxy;
-  /** What the server has received, on all connections. */
+  /** Everything that the server has received on all connections. */
   let received: string;
   let ended: number;
 
@@ -42,7 +42,7 @@ describe('a TCP proxy', () => {
       seen.error = error.code ?? '';
     });
     await once(socket, 'connect');
-    /** Resolves with the time until this number of bytes was returned. */
+    /** Sends a text. Resolves with the time in milliseconds until `back` bytes have been returned. */
     const say = async (text: string, back = text.length): Promise<number> => {
       const since = performance.now();
       const wanted = seen.text.length + back;
@@ -82,7 +82,7 @@ describe('a TCP proxy', () => {
 
   it('bandwidth: limits bytes per second in each direction', async () => {
     const { say } = await inject({ bytesPerSecond: 1000 });
-    // The first half is on its way back while the second half arrives.
+    // The first half is already on its way back while the second half arrives.
     assert.isAtLeast(await say('x'.repeat(100)), 140);
   });
 

@@ -3,19 +3,19 @@ import { once, setMaxListeners } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** A fault that applies to all current and new connections. An absent property has no effect. */
+/** A fault that applies to all current and new connections. A missing property has no effect. */
 export interface TcpFault {
-  /** Delay in each direction. */
+  /** The delay in each direction. */
   readonly latencyMs?: number;
-  /** Maximum random delay in addition, drawn for each chunk. The order is kept. */
+  /** The maximum random delay that is added, drawn for each chunk. Chunks stay in order. */
   readonly jitterMs?: number;
-  /** Limit of each connection in each direction. */
+  /** The bandwidth limit of each connection, which applies to each direction separately. */
   readonly bytesPerSecond?: number;
-  /** Bytes that a connection carries in both directions before it is reset. */
+  /** The number of bytes, counted in both directions, after which a connection is reset. */
   readonly resetAfterBytes?: number;
-  /** Bytes from the server that a connection delivers before it drops the rest. Requests still arrive. */
+  /** The number of bytes from the server that a connection delivers before it drops the rest. Requests still arrive. */
   readonly replyBytes?: number;
-  /** Whether current and new connections are dead without either end being notified. */
+  /** Whether current and new connections go dead without either end being notified. */
   readonly halfOpen?: boolean;
 }
 
@@ -23,22 +23,22 @@ export interface TcpProxy {
   readonly port: number;
   /** Replaces the current fault. */
   inject(fault: TcpFault): void;
-  /** Ends the fault. Delayed data continues at once. Connections that are dead or lost data stay dead. */
+  /** Ends the fault. Delayed data continues at once. Connections that went dead or lost data stay dead. */
   heal(): void;
-  /** Forwards requests and drops responses, until `mend`. */
+  /** Forwards requests but drops responses, until `mend` is called. */
   cutReplies(): void;
-  /** Ends the fault, and closes all connections. */
+  /** Ends the fault and closes all connections. */
   mend(): void;
   close(): Promise<void>;
 }
 
-/** Number of slices per second in which a slow connection sends. */
+/** Number of slices per second in which a bandwidth-limited connection sends data. */
 const SLICES = 20;
 const UNBOUNDED = Number.POSITIVE_INFINITY;
 
 export const startTcpProxy = async (targetPort: number): Promise<TcpProxy> => {
   const sockets = new Set<Socket>();
-  /** Sockets that get no more data: they missed bytes, so the rest would be meaningless. */
+  /** Sockets that receive no more data: they missed some bytes, so the rest would be meaningless. */
   const silent = new WeakSet<Socket>();
   let fault: TcpFault = {};
   let replaced: AbortController | undefined;
@@ -53,7 +53,7 @@ export const startTcpProxy = async (targetPort: number): Promise<TcpProxy> => {
   };
   replace({});
 
-  /** Resolves early if the fault is replaced. */
+  /** Waits. Resolves early if the fault is replaced. */
   const wait = (ms: number): Promise<unknown> =>
     delay(ms, undefined, { signal: replaced?.signal }).catch(() => undefined);
 
@@ -102,7 +102,7 @@ export const startTcpProxy = async (targetPort: number): Promise<TcpProxy> => {
       from.on('close', () => {
         sockets.delete(from);
         if (silent.has(to)) return;
-        // Data that was sent before the end arrives before it.
+        // Data that was sent before the end of the stream must arrive before the end.
         void (last ?? Promise.resolve()).then(() => to.end(() => to.destroy()));
       });
     };

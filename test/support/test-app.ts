@@ -1,4 +1,4 @@
-/** A complete service on a free port with a key, over the fixture or another dataset. */
+/** Starts a complete service on a free port, with a key and with the fixture or another dataset. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,24 +15,24 @@ import { newKey } from './key-record.js';
 export interface TestAppOptions {
   readonly manifest?: Manifest;
   readonly collections?: Readonly<Record<string, readonly Document[]>>;
-  /** Merged into the sections of the test configuration. */
+  /** Merged section by section into the test configuration. */
   readonly config?: Readonly<Record<string, unknown>>;
   readonly overrides?: AppOverrides;
 }
 
 export interface TestApp {
   readonly app: App;
-  /** Including the base path. */
+  /** The URL of the service, including the base path. */
   readonly url: string;
   readonly origin: string;
   /** Null unless the configuration enables metrics. */
   readonly metricsUrl: string | null;
-  /** The dataset directory that is served. */
+  /** The dataset directory that the service reads. */
   readonly directory: string;
   readonly keys: MemoryKeyStore;
   readonly key: string;
   newKey(record?: Partial<KeyRecord>): Promise<{ key: string; id: string }>;
-  /** Sends the key unless the headers override it. Paths are relative to the base path. */
+  /** Sends the key unless the headers contain another one. Paths are relative to the base path. */
   get(path: string, request?: TestRequest): Promise<TestResponse>;
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** Lower bounds of the requests that a limiter allowed in a window, from what the client observed. */
+/** Computes, from what the client observed, lower bounds on the requests that a limiter allowed in a window. */
 import { WINDOW_MS } from '../../core/contracts/limiter.js';
 import type { Answer } from './load-client.js';
 
@@ -6,8 +6,9 @@ export const isAllowed = ({ status }: Answer): boolean => status === 200 || stat
 export const isRejected = ({ status }: Answer): boolean => status === 429;
 
 /**
- * The most requests that were certainly allowed within one window: those sent and answered inside of it. A request
- * counts at some time in between, so a result above the limit proves that too many were allowed.
+ * Returns the most requests that were certainly allowed within one window, which are those sent and answered inside it.
+ * A request is counted some time between these two moments, so a result above the limit proves that too many were
+ * allowed.
  */
 export const mostInWindow = (answers: readonly Answer[]): number => {
   const passed = answers.filter(isAllowed).sort((a, b) => a.sent - b.sent);
@@ -16,7 +17,7 @@ export const mostInWindow = (answers: readonly Answer[]): number => {
   for (const [i, { sent }] of passed.entries()) {
     let inside = 0;
     for (let j = i; j < ends.length && (passed[j] as Answer).sent <= sent + WINDOW_MS; j++) {
-      // Less than a whole window: exactly one window later, a request no longer counts.
+      // Strictly less than a whole window, because a request no longer counts exactly one window later.
       if ((ends[j] as number) < sent + WINDOW_MS) inside++;
     }
     most = Math.max(most, inside);
@@ -25,8 +26,8 @@ export const mostInWindow = (answers: readonly Answer[]): number => {
 };
 
 /**
- * Rejections with fewer requests than the limit in the preceding window, even if every request that may have counted
- * did. Each proves that the limit was not used up.
+ * Returns the rejections that came too soon: fewer requests than the limit preceded them in the window, even counting
+ * every request that may have been allowed. Each of these proves that the limit was not used up.
  * @param lateMs how late a permit may become available again
  */
 export const rejectedTooSoon = (answers: readonly Answer[], limit: number, lateMs = 0): Answer[] => {
@@ -45,7 +46,8 @@ export const rejectedTooSoon = (answers: readonly Answer[], limit: number, lateM
   return answers.filter(
     (answer) =>
       isRejected(answer) &&
-      // Sent before the rejection was received, minus those answered before the window that ended when it was sent.
+      // Counts requests sent before the rejection arrived, minus those answered before the start of the window that
+      // ended when the rejected request was sent.
       below(sent, answer.received) - below(received, answer.sent - WINDOW_MS - lateMs) < limit,
   );
 };
