@@ -11,7 +11,7 @@ import { startTestApp, type TestApp } from '../support/test-app.js';
 
 const core = fileURLToPath(new URL('../../core/', import.meta.url));
 
-/** Files of core with a function that was called since the last report. */
+/** Returns the files of core in which a function was called since the previous report. */
 const calledFiles = async (session: Session): Promise<string[]> => {
   const { result } = await session.post('Profiler.takePreciseCoverage');
   return result
@@ -22,7 +22,10 @@ const calledFiles = async (session: Session): Promise<string[]> => {
     .sort();
 };
 
-/** Files that every one of several calls of `work` executes. Timers of the service run only during some of them. */
+/**
+ * Calls `work` several times, and returns the files that every call executes. Timers of the service run only during
+ * some of the calls, so their files drop out.
+ */
 const filesOf = async (work: () => Promise<unknown>, pauseMs: number): Promise<string[]> => {
   const session = new Session();
   session.connect();
@@ -73,7 +76,7 @@ describe('a cached GET with the json adapter and Redis', () => {
   });
 
   it('executes functions in at most 25 files of core, with a prefetched permit', async () => {
-    // Redis grants permits in advance to callers that send several requests in a second.
+    // Redis grants permits in advance to callers that send several requests in the same second.
     await delay(1000 - (Date.now() % 1000));
     for (let i = 0; i < 10; i++) await get();
     const files = await filesOf(get, 0);
@@ -82,7 +85,7 @@ describe('a cached GET with the json adapter and Redis', () => {
   });
 
   it('executes functions in at most 28 files of core, with a call of Redis', async () => {
-    // Prefetched permits expire within a second.
+    // Prefetched permits expire within a second, so each request needs a new one.
     const files = await filesOf(get, 1100);
     expect(files).to.include('limiter/script.ts');
     expect(files, files.join('\n')).to.have.length.at.most(28);

@@ -1,4 +1,4 @@
-/** The table of errors, and the errors that cross the boundary between packages. */
+/** Tests the table of errors, and errors that come from another copy of the package. */
 import { expect } from 'chai';
 import {
   ApiError,
@@ -54,7 +54,10 @@ describe('ApiError', () => {
 });
 
 describe('errors of another copy of the package', () => {
-  /** What such a copy throws: the same name, another class. */
+  /**
+   * Creates an error as another copy of the package would throw it: its class has the same name but is a different
+   * class.
+   */
   const foreign = (name: string): Error => Object.assign(new Error('from elsewhere'), { name });
 
   for (const type of [ApiError, StorageError, LimiterUnavailable, KeyStoreError]) {

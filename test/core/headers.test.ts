@@ -1,9 +1,9 @@
-/** The table of response headers lists every header that the framework sends. */
+/** Tests that the table of response headers lists every header that the framework sends. */
 import { expect } from 'chai';
 import { isFrameworkHeader, responseHeaders } from '../../core/headers.js';
 import { startTestApp, type TestApp } from '../support/test-app.js';
 
-/** Headers about the connection, the body or the policies of browsers, which the OpenAPI document does not describe. */
+/** The OpenAPI document does not describe headers about the connection, the body or browser policies. */
 const UNDOCUMENTED =
   /^(access-control-.*|connection|content-.*|cross-origin-resource-policy|date|keep-alive|referrer-policy|x-content-type-options)$/;
 

@@ -1,12 +1,12 @@
-/** The folders of core depend on each other in one direction. */
+/** Tests that the folders of core depend on each other in one direction only. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { expect } from 'chai';
 import { packageRoot } from '../../core/util/package.js';
 
-/** From top to bottom. Each folder, like the file of errors, imports only from later entries. */
+/** The folders of core and the file of errors, from top to bottom. Each imports only from later entries. */
 const LAYERS = [
-  // Puts an application together.
+  // Assembles an application.
   'app',
   'observe',
   'openapi',
@@ -15,7 +15,7 @@ const LAYERS = [
   'edge',
   'pipeline',
   'response',
-  // Load plugins, data and keys; count requests.
+  // Load plugins, data and keys, and count requests.
   'registry',
   'keys',
   'audit',
@@ -23,7 +23,7 @@ const LAYERS = [
   'limiter',
   'config',
   'redis',
-  // Know nothing of the service.
+  // Know nothing about the service.
   'validation',
   'util',
   'contracts',
@@ -38,7 +38,7 @@ interface Import {
   readonly to: string;
 }
 
-/** `redis/connection.ts` is in the layer `redis`, `errors.ts` is a layer. */
+/** Returns the layer of a file: `redis` for `redis/connection.ts`, and `errors.ts` for itself. */
 const layerOf = (file: string): string => file.split('/')[0]!;
 
 const importsIn = (folder: string): Import[] => {
@@ -49,7 +49,7 @@ const importsIn = (folder: string): Import[] => {
   });
 };
 
-/** Imports within core that do not go down. */
+/** Finds imports within core that do not point downwards. */
 const upward = (imports: readonly Import[], layers: readonly string[]): string[] =>
   imports
     .filter(({ from, to }) => layerOf(from) !== layerOf(to) && !to.startsWith('../'))

@@ -1,4 +1,4 @@
-/** The service container: each service is created once, can be replaced, and is opened and closed in order. */
+/** Tests that the container creates each service once, allows replacing it, and opens and closes services in order. */
 import { expect } from 'chai';
 import { inject } from 'light-my-request';
 import { close, createContainer, type Overrides, open, resolve } from '../../../core/app/container.js';
@@ -38,7 +38,7 @@ describe('the graph of services', () => {
       const [a, b] = [resolve(one, name), resolve(other, name)];
       expect(resolve(one, name), name).to.equal(a);
       const isGiven = name === 'config' || name === 'modules';
-      // A service can be null by configuration. The system clock is shared.
+      // The configuration can make a service null, and all containers share the system clock.
       if (!isGiven && a !== null && name !== 'clock') expect(a === b, name).to.equal(false);
     }
     await Promise.all([close(one), close(other)]);
@@ -52,7 +52,7 @@ describe('the graph of services', () => {
     ]);
   });
 
-  /** Another object with the same behaviour. */
+  /** Returns another object with the same behaviour. */
   const standIn = (made: object): object =>
     new Proxy(made, {
       get: (target, key) => {
@@ -82,7 +82,7 @@ describe('the graph of services', () => {
       const first = createContainer({ config, modules }, quiet);
       const made = resolve(first, name);
       const replacement = made === null ? null : standIn(made);
-      // The services that the replacement uses must be open; stores are opened once.
+      // The services that the replacement uses must be open, and stores must be opened only once.
       if (!['adapter', 'keyStore', 'redis'].includes(name)) await open(first);
       const second = createContainer({ config, modules }, { ...quiet, [name]: replacement } as Overrides);
       expect(resolve(second, name)).to.equal(replacement);

@@ -1,4 +1,7 @@
-/** Reports of files with secrets that other users can read or change, with the command that fixes them. */
+/**
+ * Tests that files with secrets that other users can read or change are reported, together with the command that fixes
+ * them.
+ */
 import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -109,7 +112,7 @@ describe('looseFiles(config)', () => {
   });
 });
 
-/** The log of a service until it listens. */
+/** Resolves with everything that a service logs before it listens. */
 const logOfStart = async (config: string): Promise<string> => {
   const service = startProcess(['--config', config, 'start'], {}, 'pipe');
   try {

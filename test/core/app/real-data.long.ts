@@ -1,4 +1,4 @@
-/** From published files to responses, with the commands of an operator on one directory. */
+/** Tests the way from published files to responses, using the commands that an operator would run on one directory. */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -129,13 +129,13 @@ describe('import, forecast, validate, start', () => {
           const { status, text, headers } = await served.get(target);
           expect(status, target).to.equal(200);
           answers++;
-          // A version always has the same body for a target.
+          // Within one version, the body for a target never changes.
           const version = String(headers['snapshot-version']);
           const bodies = versions.get(version) ?? new Map<string, string>();
           versions.set(version, bodies);
           expect(bodies.get(target) ?? text, `${target} of ${version}`).to.equal(text);
           bodies.set(target, text);
-          // Clients without pauses would slow down the import and the loading of the new version.
+          // Without this pause, the clients would slow down the import and the loading of the new version.
           await delay(5);
         }
       };

@@ -1,4 +1,4 @@
-/** Several worker processes on one port, as `metro-forecast start` runs them. */
+/** Tests several worker processes that share one port, as `metro-forecast start` runs them. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
@@ -35,7 +35,7 @@ const until = async <T>(find: () => T | undefined | Promise<T | undefined>): Pro
   throw new Error('It did not happen in time.');
 };
 
-/** The processes that have logged a line with this message. */
+/** Returns the ids of the processes that have logged a line with this message. */
 const pidsThatSaid = ({ output }: Service, message: string): number[] => {
   const lines = output.stderr.split('\n').filter((line) => line.includes(`"msg":"${message}"`) && line.endsWith('}'));
   return [...new Set(lines.map((line) => JSON.parse(line).pid as number))];

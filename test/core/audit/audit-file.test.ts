@@ -1,4 +1,4 @@
-/** The audit of a key file: its entries, verification, crashes and failed writes. */
+/** Tests the audit file of a key file: its entries, its verification, crashes and failed writes. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { appendFile, chmod, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
@@ -160,7 +160,7 @@ describe('the audit of a key file', () => {
     const recorded = new Set((await store.audit()).map(({ key }) => key));
     expect(made.length).to.be.at.least(17);
     expect(made.filter((id) => !recorded.has(id))).to.deep.equal([]);
-    // Entries of earlier killed processes were undone by the next process.
+    // Entries of processes that were killed earlier have been undone by the next process.
     expect(recorded.size - made.length).to.be.within(0, 1);
     await store.insert(newRecord());
     expect(await store.audit()).to.have.length(made.length + 1);

@@ -1,6 +1,6 @@
 /**
- * Comparison of the audit log with the published versions: unrecorded changes, and entries of changes that did not
- * happen.
+ * Tests the comparison of the audit log with the published versions. It must find unrecorded changes, and entries for
+ * changes that did not happen.
  */
 import { expect } from 'chai';
 import { type PublishedNow, withPublished } from '../../../core/audit/data-audit.js';
@@ -8,7 +8,10 @@ import type { DataAuditEntry } from '../../../core/contracts/audit.js';
 
 const verified = { chained: 0, head: null, notes: [], faults: [] };
 
-/** `+b<a` publishes b, replacing a; `>b<a` activates b again; `-b` deletes it. Nothing after `<` means no version. */
+/**
+ * Parses a short notation: `+b<a` publishes b, replacing a; `>b<a` activates b again; `-b` deletes b. If nothing
+ * follows `<`, no version was current before.
+ */
 const entriesOf = (text: string): readonly DataAuditEntry[] =>
   text
     .split(' ')

@@ -1,4 +1,4 @@
-/** Environment variables override values of the configuration file. */
+/** Tests that environment variables override values in the configuration file. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -52,11 +52,11 @@ describe('applyEnvironment', () => {
     ['DEMO__ADAPTER__OPTIONS__snake_case', 'x', 'adapter.options.snake_case', 'x'],
     ['DEMO__REDIS__URL', 'redis://h', 'redis.url', 'redis://h'],
     ['DEMO__HTTP__CORS', 'null', 'http.cors', null],
-    // Values of string settings stay strings, even if they look like numbers or JSON.
+    // The values of string settings stay strings, even if they look like numbers or JSON.
     ['DEMO__AUTH__REALM', '123', 'auth.realm', '123'],
     ['DEMO__AUTH__REALM', 'true', 'auth.realm', 'true'],
     ['DEMO__AUTH__REALM', '"in quotes"', 'auth.realm', 'in quotes'],
-    // Invalid values stay unchanged, so that the schema check reports them.
+    // Invalid values are not converted, so that the schema check reports them.
     ['DEMO__SERVER__PORT', 'http', 'server.port', 'http'],
   ];
   for (const [variable, value, path, expected] of settings) {

@@ -1,4 +1,4 @@
-/** The order of scalars and documents. */
+/** Tests how scalars and documents are ordered. */
 
 import { expect } from 'chai';
 import fc from 'fast-check';

@@ -1,4 +1,4 @@
-/** An indexed collection returns the same rows as filtering, sorting and slicing all documents. */
+/** Tests that an indexed collection returns the same rows as filtering, sorting and slicing all documents. */
 
 import { expect } from 'chai';
 import fc from 'fast-check';

@@ -1,4 +1,4 @@
-/** Damaged dataset files: a directory is either served exactly as written, or rejected. */
+/** Tests damaged datasets: each directory must be either served exactly as written or rejected. */
 import { expect } from 'chai';
 import { checkMutations, mutationSeed } from './mutations.js';
 

@@ -1,4 +1,4 @@
-/** Random damage to a small dataset directory, from a seed. */
+/** Damages a small dataset directory at random, repeatably for a given seed. */
 import { createHash } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -50,7 +50,7 @@ const range = (random: Random, { length }: Buffer, most: number): [number, numbe
   return [from, Math.min(length, from + below(random, most + 1))];
 };
 
-/** Changes the list of lines. */
+/** Creates a mutation that changes a file's lines. */
 const onLines =
   (change: (list: string[], random: Random) => void): Mutation =>
   (text, random) => {
@@ -101,7 +101,8 @@ const MUTATIONS: Readonly<Record<string, Mutation>> = {
     const place = places.length > 0 ? pick(random, places) : 0;
     list.splice(at, 1, list[at]!.slice(0, place), list[at]!.slice(place + below(random, 2)));
   }),
-  // Breaks a line at a comma inside a string, and adds a comma to the next line: concatenated, both are valid JSON.
+  // Breaks a line at a comma inside a string, and joins the rest to the next line with another comma. Concatenated,
+  // both lines are valid JSON.
   'break a line and join the rest': onLines((list, random) => {
     const at = below(random, list.length);
     const line = list[at]!;
@@ -123,7 +124,7 @@ const texts = (): Record<string, string> => ({
   'readings.ndjson': lines(rows.readings),
 });
 
-/** The expected content of a file: each line is parsed separately with JSON.parse. */
+/** Returns the expected content of a file by parsing each line separately with JSON.parse. */
 const contentOf = (bytes: Buffer): unknown[] => {
   const text = bytes.toString('utf8').replace(/^\ufeff/, '');
   const list = text.split('\n');
@@ -131,7 +132,7 @@ const contentOf = (bytes: Buffer): unknown[] => {
   return list.map((line) => JSON.parse(line));
 };
 
-/** All names in a JSON text, including repeated ones. */
+/** Counts the names in a JSON text, including repeated ones. */
 const namesOf = (text: string): number => text.replaceAll(/"(?:[^"\\]|\\.)*"/g, '""').split(':').length - 1;
 const namesIn = (value: unknown): number => {
   if (typeof value !== 'object' || value === null) return 0;
@@ -139,10 +140,10 @@ const namesIn = (value: unknown): number => {
   return Array.isArray(value) ? inner : inner + Object.keys(value).length;
 };
 
-/** `markets.ndjson:12: ...` or, for an error of the whole file, `markets.ndjson: ...`. */
+/** Matches where an error is: `markets.ndjson:12: ...` or, if the whole file is affected, `markets.ndjson: ...`. */
 const PLACE = /\b(?:manifest\.json|[A-Za-z0-9][A-Za-z0-9._-]*)(?::\d+)?: |manifest\.json cannot be read/;
 
-/** The errors of the directory; none if it is valid. */
+/** Returns the errors of the directory, or an empty list if it is valid. */
 const errorsOf = async (path: string): Promise<readonly string[]> => {
   try {
     const { dataset } = await openDirectory(path);
@@ -166,7 +167,7 @@ const servedFrom = async (path: string): Promise<ReadonlyMap<string, readonly Do
   return served;
 };
 
-/** Applies one to three mutations. Returns their names. */
+/** Applies one to three mutations to the directory. Returns the names of the mutations. */
 const damage = async (path: string, random: Random): Promise<string[]> => {
   await writeByHand(path, texts());
   const names = Array.from({ length: 1 + below(random, 3) }, () => pick(random, Object.keys(MUTATIONS)));
@@ -178,8 +179,9 @@ const damage = async (path: string, random: Random): Promise<string[]> => {
 };
 
 /**
- * Checks one damaged directory: either it is valid and is served exactly as written, or each error names its file.
- * @returns whether it is valid
+ * Damages one directory and checks it: either it is valid and is served exactly as written, or each error names the
+ * file that contains it.
+ * @returns whether the directory is valid
  */
 const check = async (path: string, seed: string): Promise<boolean> => {
   const what = `seed "${seed}": ${(await damage(path, randomFrom(seed))).join(', ')}`;
@@ -210,7 +212,7 @@ export const checkMutations = async (count: number, seed: string): Promise<numbe
   return valid;
 };
 
-/** The seed, which can be set to repeat a run: `MUTATION_SEED=... npm run test:long`. */
+/** Returns the seed. To repeat a run, set it: `MUTATION_SEED=... npm run test:long`. */
 export const mutationSeed = (): string =>
   process.env['MUTATION_SEED'] ??
   createHash('sha256').update(String(process.hrtime.bigint())).digest('hex').slice(0, 8);

@@ -1,4 +1,4 @@
-/** Packed documents read like an array of documents. */
+/** Tests that packed documents read like an array of documents. */
 import { setImmediate } from 'node:timers/promises';
 import { expect } from 'chai';
 import fc from 'fast-check';
@@ -11,7 +11,7 @@ const packed = (batches: readonly (readonly Document[])[]): PackedDocuments => {
   for (const batch of batches) {
     const rows = jsonRows(batch);
     list.add(rows);
-    // The NDJSON reader reuses its buffer, too.
+    // Overwrites the buffer, because the NDJSON reader reuses its buffer as well.
     rows.json.fill(0);
   }
   return list;

@@ -1,4 +1,4 @@
-/** A small dataset with its declaration, and directories that tests can damage. */
+/** Defines a small dataset with its declaration, and writes directories that tests can damage. */
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -59,7 +59,7 @@ export const rows: WeatherRows = {
   ],
 };
 
-/** Rows whose values contain the version number. */
+/** Returns rows whose values contain the version number. */
 export const rowsOf = (version: number): WeatherRows => ({
   stations: rows.stations.map((row) => ({ ...row, name: `v${version}` })),
   readings: rows.readings.map((row) => ({ ...row, low: version, high: version })),
@@ -68,7 +68,7 @@ export const rowsOf = (version: number): WeatherRows => ({
 export const lines = (documents: readonly unknown[]): string =>
   documents.map((document) => `${JSON.stringify(document)}\n`).join('');
 
-/** Writes a directory as a person would, with plain file names and without checksums. */
+/** Writes a directory as a person would write it, with plain file names and without checksums. */
 export const writeByHand = async (
   path: string,
   files: Readonly<Record<string, string | Buffer>> = {},

@@ -1,4 +1,4 @@
-/** Writing a dataset directory completely, or not at all. */
+/** Tests that a dataset directory is written either completely or not at all. */
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, readdir, readFile, unlink, writeFile } from 'node:fs/promises';
@@ -33,7 +33,7 @@ describe('writeDirectory(path, manifest, collections)', () => {
       () => expect.fail('it was written'),
       (error: Error & { code?: string }) => error,
     );
-  /** The names and contents of all files in the directory. */
+  /** Returns the names and contents of all files in the directory. */
   const state = async () => {
     const names = (await readdir(path())).sort();
     return Promise.all(names.map(async (name) => [name, await readFile(join(path(), name), 'utf8')]));

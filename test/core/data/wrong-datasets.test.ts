@@ -1,4 +1,4 @@
-/** Invalid datasets and their errors. */
+/** Tests the errors that are reported for invalid datasets. */
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -10,7 +10,7 @@ import { collections, eachInFolder, lines, manifestOf, rows, writeByHand } from 
 
 const [north, second, south] = rows.readings as [object, object, object];
 
-/** Contents of the readings file. */
+/** Contents of the readings file, and the errors expected for each. */
 const wrongReadings: Record<string, { content: string | Buffer; errors: string[] }> = {
   'a value of another type': {
     content: lines([{ ...north, low: '-3' }, second]),
@@ -129,7 +129,7 @@ const wrongReadings: Record<string, { content: string | Buffer; errors: string[]
     content: Buffer.from(`\uFEFF${lines([north])}`, 'utf16le'),
     errors: [
       'readings.ndjson:1: is not UTF-8',
-      // The high byte of the line feed.
+      // The text is UTF-16, so the line starts with the high byte of the line feed.
       'readings.ndjson:2: is not JSON, column 1: expected a value (the file ends in this line: it was cut short)',
     ],
   },
@@ -143,7 +143,7 @@ const wrongReadings: Record<string, { content: string | Buffer; errors: string[]
   },
 };
 
-/** Invalid entries of the manifest. */
+/** Manifests with invalid properties. */
 const wrongManifests: Record<string, { manifest: object; errors: string[] }> = {
   'a wrong number of rows': {
     manifest: {
@@ -180,7 +180,7 @@ const wrongManifests: Record<string, { manifest: object; errors: string[] }> = {
   },
 };
 
-/** Contents that are not a valid manifest. */
+/** Contents that cannot be read as a manifest. */
 const noManifests: Record<string, { text: string | Buffer; errors: string[] }> = {
   'a manifest that is not JSON': {
     text: '{\n  "format": 1,\n  "version": one\n}',

@@ -1,4 +1,4 @@
-/** Overload: which requests are rejected, and what the others get. */
+/** Tests which requests are rejected during an overload, and what happens to the rest. */
 import { expect } from 'chai';
 import type { Decision, Limiter } from '../../../core/contracts/limiter.js';
 import { Admission } from '../../../core/edge/admission.js';
@@ -6,7 +6,7 @@ import { request } from '../../support/http-client.js';
 import { type KeptLogger, keptLogger } from '../../support/kept-logger.js';
 import { startTestApp, type TestApp } from '../../support/test-app.js';
 
-/** An admission with a clock and an event loop that the test controls. */
+/** Creates an admission whose clock and event loop the test controls. */
 const controlled = (options: { maxInFlight?: number; maxEventLoopDelayMs?: number } = {}) => {
   const logger = keptLogger();
   const work = { size: 0 };
@@ -27,7 +27,10 @@ const controlled = (options: { maxInFlight?: number; maxEventLoopDelayMs?: numbe
       idle: () => idle,
     },
   });
-  /** One turn that handles requests one after another. @returns how many were admitted */
+  /**
+   * Simulates one turn of the event loop, which handles requests one after another.
+   * @returns how many requests were admitted
+   */
   const turn = (requests: number, msEach: number, { stolenShare = 0 } = {}) => {
     let admitted = 0;
     for (let i = 0; i < requests; i++) {
@@ -40,7 +43,7 @@ const controlled = (options: { maxInFlight?: number; maxEventLoopDelayMs?: numbe
     for (const end of ends.splice(0)) end();
     return admitted;
   };
-  /** Two long turns, the second longer than the first. */
+  /** Simulates two long turns, of which the second is longer. */
   const overload = () => {
     turn(50, 1);
     turn(150, 1);
@@ -117,7 +120,7 @@ describe('Admission', () => {
     expect(enter(20).length).to.equal(1);
     expect(turn(1, 0)).to.equal(0);
     admission.leave();
-    // Two complete in a millisecond, so eight in four.
+    // Two requests complete in a millisecond, so eight complete in four.
     for (let i = 0; i < 60; i++) expect(turn(2, 0.5)).to.equal(2);
     expect(turn(1, 0)).to.equal(1);
     expect(enter(20).length).to.be.within(8, 9);
@@ -189,7 +192,7 @@ describe('a service beyond its capacity', () => {
   before(async () => {
     waiting = [];
     logger = keptLogger();
-    // A limiter whose store responds late.
+    // Simulates a limiter whose store responds late.
     const limiter: Limiter = {
       take: () => new Promise<Decision>((resolve) => waiting.push(resolve)),
       health: () => ({ ok: true, message: null }),

@@ -1,4 +1,4 @@
-/** Limits on the size of a request's head, to the byte. */
+/** Tests that the limits on the size of a request's head are exact to the byte. */
 import { expect } from 'chai';
 import { request } from '../../support/http-client.js';
 import { exchange } from '../../support/raw-http.js';
@@ -21,7 +21,7 @@ for (const [what, limits] of [
     });
     after(() => service.close());
 
-    /** A request with a target and fields of these sizes: Host, and `count` more fields. */
+    /** Sends a request whose target and header fields have these sizes. The fields are Host and `count` others. */
     const send = async (targetBytes: number, fieldBytes: number, count = 1) => {
       const target = `${HEALTH}?`.padEnd(targetBytes, 'a').slice(0, Math.max(targetBytes, HEALTH.length));
       const host = 'Host: test\r\n';
@@ -50,7 +50,7 @@ for (const [what, limits] of [
     }
 
     it('a target of maxUrlBytes is parsed; one more byte is a 414', async () => {
-      // The endpoint does not have the parameter in the target.
+      // A 400 shows that the target was parsed, because the endpoint does not have this parameter.
       expect((await send(maxUrlBytes, 100)).code).to.equal('unknown_parameter');
       expect(await send(maxUrlBytes + 1, 100)).to.include({ status: 414, code: 'uri_too_long' });
     });

@@ -1,4 +1,4 @@
-/** Responses to malformed and malicious requests. */
+/** Tests the responses to malformed and malicious requests. */
 
 import { expect } from 'chai';
 import fc from 'fast-check';
@@ -29,7 +29,7 @@ const expectErrorBody = ({ headers, body }: RawResponse): string => {
 };
 
 describe('hostile requests', () => {
-  // The table needs a key before the service starts.
+  // The list of requests needs a key before the service starts.
   const { key, hash, id } = createKey();
   const requests = hostileRequests(key);
   const statuses = new Map<number, number>();
@@ -130,7 +130,8 @@ describe('hostile requests', () => {
       fc.asyncProperty(edits, async (changes) => {
         const bytes = Buffer.from(whole);
         for (const [at, byte] of changes) bytes[at] = byte;
-        // The extra blank line completes a damaged head. The end of the connection completes an announced body.
+        // The blank line completes the head if a replaced byte broke its end. Ending the connection completes a body
+        // that the head declares.
         const { responses } = await send(Buffer.concat([bytes, Buffer.from('\r\n\r\n')]), { end: true });
         for (const response of responses) {
           expect(response.status).to.be.within(200, 499);

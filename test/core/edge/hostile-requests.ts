@@ -1,14 +1,14 @@
-/** Malformed and malicious requests by family, with the expected responses. */
+/** Lists malformed and malicious requests by family, with the expected responses. */
 import { METHODS } from 'node:http';
 
 export interface HostileRequest {
   readonly name: string;
-  /** Texts are sent as Latin-1. */
+  /** Strings are sent as Latin-1. */
   readonly bytes: string | Buffer;
   readonly status: number;
-  /** The code of the error; absent for other responses. */
+  /** The expected error code. Absent if the response is not an error. */
   readonly code?: string;
-  /** Whether the connection must close after the response. */
+  /** Whether the server must close the connection after the response. */
   readonly closed?: boolean;
 }
 
@@ -29,7 +29,7 @@ const all = (family: string, rows: readonly Row[], expected: Omit<HostileRequest
 const named = (texts: readonly string[], bytes: (text: string) => string): Row[] =>
   texts.map((text) => [shown(text), bytes(text)]);
 
-/** @param key a valid key, so that no request is rejected for a missing one */
+/** @param key a valid key, so that no request is rejected for lack of one */
 export const hostileRequests = (key: string): readonly HostileRequest[] => {
   const auth = `Authorization: Bearer ${key}\r\n`;
   const head = `Host: test\r\n${auth}`;

@@ -1,4 +1,4 @@
-/** The effect of slow connections on other clients. */
+/** Tests that slow connections do not affect other clients. */
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -7,7 +7,7 @@ import * as fixture from '../../support/fixture.js';
 import { LoadClient, sendSteadily } from '../../support/load-client.js';
 import { startTestApp, type TestApp } from '../../support/test-app.js';
 
-/** Slow connections close within 15 seconds; this leaves time for a busy machine. */
+/** The service closes slow connections within 15 seconds. The rest is a margin for a busy machine. */
 const CLOSED_WITHIN_MS = 22_500;
 const script = fileURLToPath(new URL('../../support/slow-clients-main.js', import.meta.url));
 
@@ -22,7 +22,7 @@ describe('1,000 slow connections', function () {
     service = await startTestApp({
       collections: {
         ...fixture.documents,
-        // A response of almost a megabyte.
+        // Enough rows for a response of almost a megabyte.
         hpi: [fixture.ATLANTA, fixture.HOUSTON].flatMap((cbsa) =>
           Array.from({ length: 7600 }, (_, i) => ({
             cbsa,
@@ -48,7 +48,7 @@ describe('1,000 slow connections', function () {
     const asking = sendSteadily(client, 200, () => '/markets');
     await during;
     const answers = await asking.stop();
-    // On a busy machine admission rejects some requests.
+    // On a busy machine, overload protection rejects some requests.
     for (const { status } of answers) expect(status).to.be.oneOf([200, 503]);
     expect(answers.filter(({ status }) => status === 200).length).to.be.above(answers.length / 2);
     return answers.map(({ sent, received }) => received - sent);

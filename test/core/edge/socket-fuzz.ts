@@ -1,4 +1,7 @@
-/** Clients that break the rules of HTTP and TCP at random, and the service process that they connect to. */
+/**
+ * Simulates clients that break the rules of HTTP and TCP at random, and runs the service that they connect to in a
+ * child process.
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -15,18 +18,18 @@ import { freePort } from '../../support/server-process.js';
 export interface FuzzedService {
   readonly port: number;
   readonly metricsPort: number;
-  /** Everything that the service has written to standard output and standard error. */
+  /** Returns everything that the service has written to standard output and standard error. */
   log(): string;
   isRunning(): boolean;
-  /** Resolves with the milliseconds until the process has exited, its exit code and its signal. */
+  /** Stops the service. Resolves with its exit code and signal, and the milliseconds until it exited. */
   stop(): Promise<{ readonly ms: number; readonly code: number | null; readonly signal: string | null }>;
-  /** Kills the process if it still runs, and removes its folder. */
+  /** Kills the process if it is still running, and removes its folder. */
   remove(): Promise<void>;
 }
 
 export const DRAIN_DELAY_MS = 200;
 
-/** @param timeoutMs of heads, requests, unread responses and idle connections */
+/** @param timeoutMs the timeout for heads, requests, unread responses and idle connections */
 export const startFuzzedService = async (workers: number, timeoutMs: number): Promise<FuzzedService> => {
   const folder = await mkdtemp(join(tmpdir(), 'metro-forecast-sockets-'));
   const [port, metricsPort] = [await freePort(), await freePort()];
@@ -35,7 +38,7 @@ export const startFuzzedService = async (workers: number, timeoutMs: number): Pr
     server: {
       port,
       workers,
-      // Every connection comes from one address.
+      // All connections come from one address, so their number per address is not limited.
       trustProxy: 1,
       drainDelayMs: DRAIN_DELAY_MS,
       headersTimeoutMs: timeoutMs,
@@ -89,7 +92,7 @@ export const startFuzzedService = async (workers: number, timeoutMs: number): Pr
   };
 };
 
-/** The generator "mulberry32": the same seed gives the same connections. */
+/** The generator "mulberry32". The same seed produces the same connections. */
 export const randomFrom = (seed: number): (() => number) => {
   let state = seed >>> 0;
   return () => {
@@ -161,7 +164,7 @@ const requestBytes = (random: Random): string => {
   return `${line}${fields.join('\r\n')}\r\n\r\n${pick(random, BODIES)}`;
 };
 
-/** The bytes of a client, their pieces, and how the client ends the connection. */
+/** What a client sends, the pieces that it sends it in, and how it ends the connection. */
 interface Script {
   readonly pieces: readonly string[];
   readonly pauseMs: number;
@@ -199,7 +202,7 @@ const perform = async (socket: Socket, script: Script): Promise<void> => {
 const CONCURRENT = 64;
 
 /**
- * Opens connections to the ports in turn and follows a random script on each.
+ * Opens connections, alternating between the ports, and follows a random script on each.
  * @returns the client sockets that are still open
  */
 export const fuzz = async (ports: readonly number[], count: number, seed: number): Promise<ReadonlySet<Socket>> => {
@@ -223,7 +226,9 @@ export const fuzz = async (ports: readonly number[], count: number, seed: number
   return open;
 };
 
-/** Sockets of processes, other than listening ones, by the kernel's tables (Linux). */
+/**
+ * Counts the sockets on this port that processes hold, without listening ones, by reading the kernel's tables (Linux).
+ */
 export const socketsOf = (port: number): number => {
   const local = port.toString(16).toUpperCase().padStart(4, '0');
   return ['/proc/net/tcp', '/proc/net/tcp6'].flatMap((file) =>
@@ -231,7 +236,8 @@ export const socketsOf = (port: number): number => {
       .split('\n')
       .slice(1)
       .map((line) => line.trim().split(/\s+/))
-      // Fields: 1 the local address, 3 the state (0A: listening), 9 the inode, which is 0 once no process has it.
+      // Field 1 is the local address, field 3 is the state (0A means listening), and field 9 is the inode, which is 0
+      // once no process holds the socket.
       .filter((fields) => fields[1]?.endsWith(`:${local}`) && fields[3] !== '0A' && fields[9] !== '0'),
   ).length;
 };

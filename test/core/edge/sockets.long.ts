@@ -1,4 +1,4 @@
-/** 20,000 random connections each: to one process, to workers, through nginx and through haproxy. */
+/** Tests 20,000 random connections in each setup: one process, workers, behind nginx, and behind haproxy. */
 import { existsSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
@@ -10,9 +10,9 @@ import { skip } from '../../support/skip.js';
 import { DRAIN_DELAY_MS, type FuzzedService, fuzz, socketsOf, startFuzzedService } from './socket-fuzz.js';
 
 const CONNECTIONS = 20_000;
-/** Sockets must be closed this long after the last connection. */
+/** How soon after the last connection all sockets must be closed. */
 const CLOSED_WITHIN_MS = 20_000;
-/** Of heads, requests, unread responses and idle connections. */
+/** The timeout for heads, requests, unread responses and idle connections. */
 const TIMEOUT_MS = 10_000;
 const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
 

@@ -1,4 +1,4 @@
-/** Nothing that a client does with its connection ends a process, holds a socket or delays a shutdown. */
+/** Tests that nothing a client does with its connection ends a process, leaks a socket or delays a shutdown. */
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
@@ -12,7 +12,7 @@ import { DRAIN_DELAY_MS, type FuzzedService, fuzz, socketsOf, startFuzzedService
 
 const CONNECT = 'CONNECT a:80 HTTP/1.1\r\nHost: a\r\n\r\n';
 
-/** @param allowHalfOpen whether the client keeps its end open when the service closes the other one */
+/** @param allowHalfOpen whether the client keeps its side open when the service closes the other one */
 const open = async (port: number, allowHalfOpen = true): Promise<Socket> => {
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen }).on('error', () => undefined);
   await once(socket, 'connect');
@@ -69,7 +69,8 @@ describe('sockets', () => {
     const [response] = (await once(socket, 'data')) as [Buffer];
     expect(String(response)).to.match(/^HTTP\/1\.1 405 /);
     await delay(1500);
-    // The kernel resets a connection whose socket is destroyed at the first byte, and the next write fails.
+    // If the service has destroyed its socket, the first byte makes the kernel reset the connection, and the next write
+    // fails.
     socket.write('x');
     await delay(20);
     socket.write('x');
@@ -134,7 +135,7 @@ describe('random connections', function () {
       for (const socket of last) socket.destroy();
       expect(service.log()).to.not.match(/worker ended|uncaught|unhandled/i);
       expect(code, service.log()).to.equal(0);
-      // Far below server.drainMs, and with time to spare for a busy machine.
+      // Far below server.drainMs, with a margin for a busy machine.
       expect(ms).to.be.below(DRAIN_DELAY_MS + 5000);
     });
   }

@@ -1,4 +1,4 @@
-/** Identification of callers by the Authorization header. */
+/** Tests identifying callers by the Authorization header. */
 
 import { expect } from 'chai';
 import fc from 'fast-check';
@@ -10,7 +10,7 @@ import { newRecord } from '../../support/key-record.js';
 
 const START = Date.parse('2026-01-01T00:00:00Z');
 
-/** A store that counts its look-ups. */
+/** A key store that counts its look-ups. */
 class CountingStore extends MemoryKeyStore {
   asked = 0;
 
@@ -103,7 +103,7 @@ describe('Authenticator.identify(authorization)', () => {
     const { ring, issue } = setUp();
     const refused: Partial<KeyRecord>[] = [
       { revoked_at: '2025-06-01T00:00:00Z' },
-      // The replica that revoked the key has a clock that is ahead.
+      // The clock of the replica that revoked the key is ahead.
       { revoked_at: '2026-06-01T00:00:00Z' },
       { expires_at: '2026-01-01T00:00:00Z' },
       { expires_at: 'no date' },

@@ -1,4 +1,4 @@
-/** The last use of keys in a service, and warnings about keys that are rejected. */
+/** Tests that a service records the last use of keys and warns about rejected keys. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

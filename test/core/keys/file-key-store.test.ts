@@ -1,4 +1,4 @@
-/** Keys in a file: concurrent writers, edits by hand, and invalid files. */
+/** Tests keys in a file: concurrent writers, manual edits and invalid files. */
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -20,7 +20,7 @@ import { newRecord } from '../../support/key-record.js';
 
 const writer = fileURLToPath(new URL('./key-writer.js', import.meta.url));
 
-/** Resolves when the condition holds. Fails before the timeout of the test. */
+/** Resolves when the condition holds. Gives up before the test times out. */
 const until = async (holds: () => boolean | Promise<boolean>): Promise<void> => {
   for (const end = performance.now() + 5000; !(await holds()); await delay(5)) {
     if (performance.now() > end) throw new Error(`It never came to hold: ${holds}`);
@@ -163,7 +163,7 @@ describe('FileKeyStore', () => {
     const expected = ['a', 'b', 'c'].flatMap((name) => Array.from({ length: 15 }, (_, i) => `${name} ${i}`));
     expect(names).to.have.members(expected).and.have.length(45);
     expect(log).to.deep.equal([]);
-    // The reader takes the lock while it compares a change with the audit.
+    // The reader holds the lock while it compares a change with the audit log.
     await until(async () => !(await readdir(folder)).includes('keys.json.lock'));
     expect(await readdir(folder)).to.have.members([
       'keys.json',
@@ -232,10 +232,10 @@ describe('FileKeyStore', () => {
       const record = newRecord();
       await store.insert(record);
       const good = await readFile(path, 'utf8');
-      // Written atomically, since a poll during a plain write would read an empty file, which is another error.
+      // Written atomically, because a poll during a plain write would read an empty file, which is a different error.
       await writeFileAtomic(path, content);
       await until(() => !store.health().ok);
-      // Several more polls of the same file.
+      // Waits for several more polls of the same file.
       await delay(120);
       expect(store.lookup(record.hash)).to.deep.equal(record);
       expect(store.health().message).to.not.include(folder);

@@ -1,4 +1,4 @@
-/** The format of API keys. */
+/** Tests the format of API keys. */
 
 import { createHash } from 'node:crypto';
 import { expect } from 'chai';
@@ -93,7 +93,7 @@ describe('isKey(text)', () => {
   });
 
   it('accepts a key with the checksum CRC-32 in base 62', () => {
-    // CRC-32 of "mfk_" and 43 zeros, computed independently.
+    // The CRC-32 of "mfk_" and 43 zeros was computed independently.
     expect(isKey(`mfk_${'0'.repeat(43)}4LKzVK`)).to.equal(true);
   });
 });

@@ -21,7 +21,7 @@ const read = (content: string): readonly KeyRecord[] | undefined => {
   }
 };
 
-/** The keys after a change, if its lines were found and the keys are valid. */
+/** Returns the keys after a change, or undefined if the changed lines were not found or the keys are invalid. */
 const changed = (before: readonly KeyRecord[], content: string): readonly KeyRecord[] | undefined => {
   const { lines, records } = KeyLines.read(Buffer.from(formatKeyFile(before)))!;
   expect(records).to.deep.equal(before);

@@ -1,4 +1,7 @@
-/** A process that writes keys: `node key-writer.js FILE NAME COUNT`. With COUNT `stop` it takes and holds the lock. */
+/**
+ * Runs as a process that writes keys: `node key-writer.js FILE NAME COUNT`. If COUNT is `stop`, it takes the lock and
+ * keeps it.
+ */
 import { systemClock } from '../../../core/contracts/runtime.js';
 import { FileKeyStore } from '../../../core/keys/file-key-store.js';
 import { createKey } from '../../../core/keys/key.js';

@@ -1,4 +1,4 @@
-/** Decisions of limiters that an embedding program brings are checked before they become headers. */
+/** Tests that the decisions of a custom limiter are checked before they become headers. */
 import { expect } from 'chai';
 import type { Limiter } from '../../../core/contracts/limiter.js';
 import { checkedTake } from '../../../core/limiter/check-decision.js';

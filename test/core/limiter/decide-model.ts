@@ -1,4 +1,4 @@
-/** `decide.lua` in TypeScript, for tests that control the clock, the memory and the network of Redis. */
+/** A model of `decide.lua` in TypeScript, for tests that control the clock, the memory and the network of Redis. */
 import { DAY_MS, quotaLeft, type Used } from '../../../core/limiter/quotas.js';
 import {
   type AppliedReply,
@@ -11,7 +11,7 @@ import {
 } from '../../../core/limiter/script.js';
 import type { Bucket } from '../../support/limiter-window.js';
 
-/** Bugs of the script, for versions that are broken on purpose. */
+/** Bugs that can be put into the model of the script, to check that the tests find them. */
 export type RedisBug =
   | 'applies calls that arrive late or twice'
   | 'does not notice that it lost calls'
@@ -19,7 +19,7 @@ export type RedisBug =
   | 'counts rejected requests'
   | 'drops a bucket when its start has left the window';
 
-/** One counter's requests on one day. */
+/** The requests that one counter has recorded for one day. */
 interface Counted {
   readonly requests: number;
   readonly refused: number;
@@ -35,7 +35,7 @@ export interface ModelOptions {
   readonly bug?: RedisBug | undefined;
 }
 
-/** Times are in microseconds. The model never deletes anything. */
+/** Models the script and the data that it stores. Times are in microseconds. The model never deletes anything. */
 export class ModelRedis {
   readonly window: number;
   readonly bucket: number;
@@ -44,7 +44,7 @@ export class ModelRedis {
     readonly options: ModelOptions,
     /** The buckets of each caller, oldest first. */
     readonly windows = new Map<string, readonly Bucket[]>(),
-    /** The last applied call of each replica. */
+    /** The last call that was applied for each replica. */
     readonly calls = new Map<number, { readonly at: number; readonly number: number }>(),
     /** Usage by caller, then by day and counter. */
     readonly usage = new Map<string, ReadonlyMap<string, Counted>>(),
@@ -57,12 +57,12 @@ export class ModelRedis {
     return new ModelRedis(this.options, new Map(this.windows), new Map(this.calls), new Map(this.usage));
   }
 
-  /** The buckets in a caller's window at a moment. */
+  /** Returns the buckets that are in a caller's window at a moment. */
   counted(caller: string, now: number): readonly Bucket[] {
     return (this.windows.get(caller) ?? []).filter(({ end }) => end + this.window > now);
   }
 
-  /** Requests of one counter on a day. */
+  /** Returns the requests of one counter on a day. */
   usedBy(caller: string, day: number, counter: number): number {
     return counterOf(this.usage.get(caller) ?? new Map(), day, counter).requests;
   }
@@ -82,7 +82,7 @@ export class ModelRedis {
     return Math.ceil(moment / this.bucket) * this.bucket;
   }
 
-  /** The end by which a bucket leaves the window. */
+  /** Returns the bucket end that decides whether a bucket has left the window at `moment`. */
   #leavingEnd(moment: number): number {
     const isEarly = this.options.bug === 'drops a bucket when its start has left the window';
     return isEarly ? this.#bucketEnd(moment) - this.bucket : this.#bucketEnd(moment);
@@ -155,7 +155,10 @@ export class ModelRedis {
     return Math.floor((this.#bucketEnd(moment) - 1) / DAY);
   }
 
-  /** Applies reported days and returned permits to the counters. @returns the usage of all counters */
+  /**
+   * Adds reported days to the counters and subtracts returned permits.
+   * @returns the usage of all counters
+   */
   #report(
     counters: Map<string, Counted>,
     { counterId, days }: UsageReport,

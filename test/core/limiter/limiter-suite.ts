@@ -1,4 +1,7 @@
-/** The tests that every limiter must pass: schedules of requests, compared with a reference window. */
+/**
+ * Defines the tests that every limiter must pass. They send schedules of requests, and compare the decisions with a
+ * reference window.
+ */
 import { assert } from 'chai';
 import fc from 'fast-check';
 import type { Decision, Limiter, Quotas } from '../../../core/contracts/limiter.js';
@@ -7,14 +10,14 @@ export interface LimiterHarness {
   readonly windowMs: number;
   /** Replicas that share the limits. */
   readonly replicas: readonly Limiter[];
-  /** Milliseconds of the clock that the limiter uses. */
+  /** The time of the limiter's clock, in milliseconds. */
   now(): Promise<number>;
   wait(ms: number): Promise<void>;
-  /** How late a permit may become free under this limit. */
+  /** How many milliseconds late a permit may become available again under this limit. */
   lateMs(limit: number): number;
   /** How many random schedules to run. */
   readonly runs: number;
-  /** Whether `wait` takes real time. Then schedules run concurrently. */
+  /** Whether `wait` takes real time. If so, schedules run concurrently. */
   readonly isRealTime: boolean;
 }
 
@@ -27,7 +30,7 @@ interface Admitted {
 
 const sum = (admitted: readonly Admitted[]): number => admitted.reduce((total, { count }) => total + count, 0);
 
-/** Sends requests of one caller, and checks each decision against all earlier ones. */
+/** Sends the requests of one caller, and checks each decision against all earlier ones. */
 class Reference {
   readonly #harness: LimiterHarness;
   readonly #caller: string;
@@ -38,7 +41,10 @@ class Reference {
     this.#caller = caller;
   }
 
-  /** Sends concurrent requests. @returns how many were allowed */
+  /**
+   * Sends concurrent requests.
+   * @returns how many were allowed
+   */
   async burst(size: number, limit: number, replica = 0): Promise<number> {
     const { replicas, windowMs } = this.#harness;
     const limiter = replicas[replica % replicas.length] as Limiter;
@@ -222,7 +228,7 @@ export const defineLimiterSuite = (name: string, make: () => Promise<LimiterHarn
         refused: sumOf(days.map(({ refused }) => refused)),
       };
     };
-    /** Replicas report rejections by a timer, which is late on a busy machine. */
+    /** Waits, because replicas report rejections on a timer, which is late on a busy machine. */
     const isCounted = async (name: string, expected: Awaited<ReturnType<typeof usedBy>>): Promise<void> => {
       for (let tries = 0; tries < 20 && (await usedBy(name)).refused < expected.refused; tries++) {
         await harness.wait(harness.windowMs / 15);
@@ -245,7 +251,7 @@ export const defineLimiterSuite = (name: string, make: () => Promise<LimiterHarn
               harness.replicas[(sent + i) % harness.replicas.length]!.take(name, limit, quotas),
             ),
           );
-          // Prefetched permits are returned after their bucket.
+          // Waits until unused prefetched permits may have been returned, which happens after their bucket has ended.
           await harness.wait(harness.windowMs / 30);
         }
         const last = await harness.replicas[0]!.take(name, limit, quotas);

@@ -1,4 +1,4 @@
-/** The protocol between two replicas and Redis as a model: the possible events, and the invariants. */
+/** Models the protocol between two replicas and Redis: the possible events, and the invariants. */
 import { type PrefetchedPermits, SyncedCaller } from '../../../core/limiter/callers.js';
 import { addPrefetched, returnPrefetched, usePrefetched } from '../../../core/limiter/decisions.js';
 import { type Demand, PartitionSync } from '../../../core/limiter/resync.js';
@@ -12,20 +12,23 @@ const LIMIT = 3;
 const REPLICAS = [0, 1] as const;
 const SHARE = Math.floor(LIMIT / REPLICAS.length);
 const CALLS_IN_FLIGHT = 2;
-/** Redis's clock at the start of a run, and its day. */
+/** The time of Redis's clock at the start of a run, and the day that it belongs to. */
 const EPOCH_US = 5e12;
 const DAY = dayOfBucket(EPOCH_US);
 const WINDOW_MS = 60;
 const BUCKET_MS = 1;
-/** Duration of each action. A call takes less than a bucket. */
+/** The duration of each action. A call takes less time than a bucket. */
 const TICK_MS = 1 / 8;
 const TIMEOUT_MS = 7 / 8;
-/** Two of these are almost a window, so requests can leave the window before and after an action. */
+/**
+ * Two of these periods are slightly less than a window, so that requests can leave the window both before and after an
+ * action.
+ */
 const HALF_WINDOW_MS = WINDOW_MS / 2 - 4 * TICK_MS;
-/** Calls that a replica needs at most to report everything. */
+/** The maximum number of calls that a replica needs to report everything. */
 const ATTEMPTS = 6;
 
-/** Bugs of the replica, for versions that are broken on purpose. */
+/** Bugs that can be put into the model of a replica, to check that the invariants find them. */
 export type ReplicaBug =
   | 'resyncs while a call is in flight'
   | 'does not resync after a lost reply'
@@ -35,20 +38,20 @@ export type ReplicaBug =
   | 'returns permits that were used';
 export type Bug = RedisBug | ReplicaBug;
 
-/** What happens to the call for a request. Late messages may never arrive. */
+/** What happens to the call that a request causes. Messages in flight may never arrive. */
 type Fate = 'answered' | 'in flight' | 'lost' | 'reply lost';
 
 export type Action =
   | readonly ['ask', number, Fate]
-  /** The replica's calls reach Redis; the replies arrive too; the oldest call times out. */
+  /** The replica's calls reach Redis; Redis's replies reach the replica; the replica's oldest call times out. */
   | readonly ['arrive' | 'deliver' | 'time out', number]
-  /** The replica restarts; it decides locally, because a call for another caller failed. */
+  /** The replica restarts; the replica decides locally, because a call for another caller failed. */
   | readonly ['restart' | 'decide locally', number]
-  /** Calls that timed out arrive, possibly a second time. The replicas reach Redis again. */
+  /** Calls that timed out arrive, possibly for the second time; the replicas can reach Redis again. */
   | readonly ['late' | 'heal']
-  /** Redis loses all data, or that of the last call. */
+  /** Redis loses all data, or only the data of the last call. */
   | readonly ['redis is emptied' | 'redis loses the last call']
-  /** Half a bucket or half a window passes; unused permits are returned. */
+  /** Half a bucket or half a window passes; replicas return unused permits. */
   | readonly ['half bucket' | 'half window' | 'return'];
 
 export type Run = readonly Action[];
@@ -66,9 +69,9 @@ const actionsWith = (...more: Action[]): readonly Action[] => [
 
 /** A configuration of the model. */
 export interface World {
-  /** Requests at a time. */
+  /** How many requests each action sends. */
   readonly requests: number;
-  /** Permits that each call prefetches. */
+  /** How many permits each call prefetches. */
   readonly prefetch: number;
   readonly countsUsage: boolean;
   readonly actions: readonly Action[];
@@ -89,26 +92,26 @@ export const WORLDS = {
 
 interface Allowed {
   readonly at: number;
-  /** The replica's id, and whether it had a permit of Redis. */
+  /** The replica's id, and whether Redis had granted the permit. */
   readonly by: number;
   readonly granted: boolean;
 }
 
 interface Sent {
   readonly call: Call;
-  /** Empty for a poll. */
+  /** Empty if the call is a poll. */
   readonly demands: readonly Demand[];
   readonly waiting: number;
   readonly at: number;
   reply?: { readonly reply: Reply; readonly at: number };
 }
 
-/** Faster than Chai, since it runs millions of times. */
+/** Replaces Chai, which is too slow for a check that runs millions of times. */
 const check = (holds: boolean, message: string): void => {
   if (!holds) throw new Error(message);
 };
 
-/** Uses the protocol as `RedisLimiter` and `Batcher` do. */
+/** Uses the protocol in the same way as `RedisLimiter` and `Batcher`. */
 class Replica {
   readonly window = new SlidingWindow(BUCKET_MS);
   readonly sync: PartitionSync;
@@ -139,7 +142,10 @@ class Replica {
     return prefetched !== undefined && this.#now >= prefetched.expiresAt;
   }
 
-  /** @returns whether a call was sent */
+  /**
+   * Sends a request.
+   * @returns whether it caused a call
+   */
   take(): boolean {
     const { world, bug } = this.history;
     for (let i = 0; i < world.requests; i++) {
@@ -161,7 +167,10 @@ class Replica {
     this.#send();
   }
 
-  /** Checks whether Redis lost data. @returns whether a call was sent */
+  /**
+   * Checks whether Redis lost data.
+   * @returns whether a call was sent
+   */
   poll(): boolean {
     const isBusy = this.#isQueued || this.inFlight.length > 0;
     if (this.isLocal || isBusy || !this.sync.mayHaveLostData(this.#now, 0)) return false;
@@ -193,7 +202,7 @@ class Replica {
     return true;
   }
 
-  /** The reply to the oldest call arrives. */
+  /** Receives the reply to the oldest call. */
   receive(): void {
     const sent = this.inFlight.shift() as Sent;
     const { reply, at } = sent.reply as NonNullable<Sent['reply']>;
@@ -218,7 +227,7 @@ class Replica {
     this.#send();
   }
 
-  /** A call times out. */
+  /** Lets a call time out. */
   lose(sent: Sent): void {
     this.inFlight.splice(this.inFlight.indexOf(sent), 1);
     this.history.lost.push({ id: this.id, sent });
@@ -275,12 +284,15 @@ class History {
     return new Replica(this.bug === 'keeps its id when it restarts' ? replica : this.#starts++, this);
   }
 
-  /** Redis's clock. Its buckets and the spans of the replicas start at different times. */
+  /** Returns the time of Redis's clock. Its buckets and the replicas' buckets start at different times. */
   #micros(ms = this.now): number {
     return EPOCH_US + (ms + 4 * TICK_MS) * 1000;
   }
 
-  /** @returns false if only the time has changed */
+  /**
+   * Applies an action.
+   * @returns false if it changed nothing except the time
+   */
   act(action: Action): boolean {
     this.#pass(TICK_MS);
     const isDone = this.#act(action);
@@ -381,7 +393,7 @@ class History {
     return reply;
   }
 
-  /** As long as Redis loses no data, it grants no more than the limit in any window. */
+  /** Checks that Redis grants no more than the limit in any window, unless it has lost data. */
   #checkAllowed(): void {
     if (this.#hasLostData) return;
     const times = this.allowed.filter(({ granted }) => granted).map(({ at }) => at);
@@ -400,7 +412,10 @@ class History {
     return sum(this.#redis.counted(CALLER, this.#micros(at)));
   }
 
-  /** Ends all outages. Then Redis must have counted each allowed request once, until it leaves the window. */
+  /**
+   * Ends all outages. From then on, Redis must have counted each allowed request exactly once, until the request leaves
+   * the window.
+   */
   settle(): void {
     this.act(['heal']);
     for (let round = 0; round < 2; round++) {
@@ -423,20 +438,24 @@ class History {
         this.#deliver(replica);
       }
     }
-    // A resynced request leaves the window at its own time, a granted one with its bucket, so more may be free than before.
+    // A resynced request leaves the window at its own time, but a granted one with its bucket. The remaining room can
+    // therefore have grown.
     check(this.allowed.length - before >= room, 'fewer allowed than were left');
     check(this.#allowedOfRunning() <= most, 'more allowed than were left');
     this.#checkCounted();
     check(this.#countedAll(this.now + WINDOW_MS + 2 * BUCKET_MS) === 0, 'a request never leaves the window');
   }
 
-  /** Requests that the running replicas allowed in the window that ends now. */
+  /** Counts the requests in the window that ends now that were allowed by replicas which are still running. */
   #allowedOfRunning(): number {
     const isRunning = (id: number) => this.#replicas.some((replica) => replica.id === id);
     return this.allowed.filter(({ at, by }) => at + WINDOW_MS > this.now && isRunning(by)).length;
   }
 
-  /** Usage of a running replica is exact. Usage of a stopped one has at least the requests that Redis granted. */
+  /**
+   * Checks usage. It is exact for a running replica, and includes at least the requests that Redis granted for a
+   * stopped one.
+   */
   #checkUsage(): void {
     for (const { id, caller } of this.#replicas) {
       const unused = [caller.prefetched, ...caller.returned].reduce((total, each) => total + (each?.count ?? 0), 0);
@@ -458,13 +477,14 @@ class History {
         ({ by, granted }) => by === id && (running.has(id) || (granted && !this.#hasLostData)),
       );
       for (const { at } of own) {
-        // Just before this request leaves the window.
+        // The moment just before this request leaves the window.
         const moment = Math.max(this.now, at + WINDOW_MS - TICK_MS);
         const inWindow = own.filter((each) => each.at + WINDOW_MS > moment).length;
         check(this.#counted(moment, id) >= inWindow, 'a request was not counted, or not long enough');
       }
       if (!running.has(id)) continue;
-      // A request has the time of its reply. Redis may count it for two buckets and two timeouts longer.
+      // A replica records the time of the reply. Redis may count the request for two more buckets and two more
+      // timeouts.
       const latest = this.now - WINDOW_MS - 2 * BUCKET_MS - 2 * TIMEOUT_MS;
       const atMost = own.filter(({ at }) => at > latest).length;
       check(this.#counted(this.now, id) <= atMost, 'a request was counted twice');
@@ -472,7 +492,10 @@ class History {
   }
 }
 
-/** Executes a run, then ends all outages. Throws if an invariant is broken. @returns whether the last action changed anything */
+/**
+ * Executes a run, then ends all outages. Throws if an invariant is broken.
+ * @returns whether the last action changed anything
+ */
 export const run = (world: World, actions: Run, bug?: Bug): boolean => {
   const history = new History(world, bug);
   let isDone = true;
@@ -481,10 +504,16 @@ export const run = (world: World, actions: Run, bug?: Bug): boolean => {
   return isDone;
 };
 
-/** Every run starts with a request: nothing happens before, and the replicas are equal. */
+/**
+ * Every run starts with a request of the first replica, because nothing happens before a request and the replicas are
+ * interchangeable.
+ */
 const isFirst = ([kind, replica]: Action): boolean => kind === 'ask' && replica === 0;
 
-/** Tries every run of up to `depth` actions, shortest first. @returns the first that breaks an invariant */
+/**
+ * Tries every run of up to `depth` actions, shortest first.
+ * @returns the first run that breaks an invariant
+ */
 export const search = (world: World, depth: number, bug?: Bug): { run: Run; error: unknown } | undefined => {
   let runs: Run[] = world.actions.filter(isFirst).map((action) => [action]);
   for (let length = 1; length <= depth; length++) {

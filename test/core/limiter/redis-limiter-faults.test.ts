@@ -1,4 +1,4 @@
-/** The Redis limiter while Redis is killed, frozen, emptied, demoted or disconnected: what is allowed and counted. */
+/** Tests what the Redis limiter allows and counts while Redis is killed, frozen, emptied, demoted or disconnected. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { assert } from 'chai';
 import { Redis } from 'ioredis';
@@ -16,10 +16,10 @@ import { startTcpProxy } from '../../support/tcp-proxy.js';
 
 const CALLER = 'key:k1';
 const REPLICAS = 3;
-/** Longer than a busy machine pauses, because a late reply would be an outage too. */
+/** Longer than the pauses of a busy machine, because a late reply would count as an outage. */
 const TIMEOUT_MS = 250;
 const CONNECT_MS = 1000;
-/** More than one call timeout on a busy machine, less than a connect timeout. */
+/** More than one call timeout on a busy machine, but less than a connection timeout. */
 const AT_ONCE_MS = 800;
 /** Half a second, plus the delays of a busy machine. */
 const RECOVERY_MS = 5000;
@@ -49,7 +49,9 @@ describe('RedisLimiter and an outage', () => {
     readonly ageMs?: number;
   }
 
-  /** Creates a replica. By default it has run for a window, so that it has its whole local share. */
+  /**
+   * Creates a replica. By default, it behaves as if it had run for a whole window, so that it has its full local share.
+   */
   const create = async (options: Options = {}) => {
     const { port = server.port, whenUnreachable = 'local', logger = keptLogger(), ageMs = WINDOW_MS } = options;
     const config = {
@@ -76,14 +78,14 @@ describe('RedisLimiter and an outage', () => {
 
   const countAllowed = (decisions: readonly Decision[]): number => decisions.filter(({ allowed }) => allowed).length;
 
-  /** How many permits Redis has counted. */
+  /** Returns how many permits Redis has counted. */
   const counted = (): Promise<number> => countedIn(admin, 'p:', CALLER);
 
   const assertCounted = async (expected: number): Promise<void> => {
     for (const until = performance.now() + 5000; performance.now() < until; await delay(10)) {
       if ((await counted()) === expected) break;
     }
-    // It must not change again.
+    // Waits, because the count must not change again.
     await delay(50);
     assert.equal(await counted(), expected);
   };
@@ -95,7 +97,7 @@ describe('RedisLimiter and an outage', () => {
       await delay(5);
     }
     const waited = performance.now() - since;
-    // The resync follows. Wait until Redis has applied it.
+    // Waits until Redis has applied the resync that follows.
     await delay(50);
     return waited;
   };
@@ -112,7 +114,7 @@ describe('RedisLimiter and an outage', () => {
     assert.notInstanceOf(limiter.take(CALLER, 600), Promise);
     await server.restart();
     assert.isBelow(await recovery(limiter), RECOVERY_MS);
-    // The new server was empty, so all 200 are from the resync.
+    // The new server was empty, so all 200 come from the resync.
     await assertCounted(200);
     assert.equal(countAllowed(await take(limiter, 600)), 400);
     assert.match(
@@ -141,7 +143,7 @@ describe('RedisLimiter and an outage', () => {
     const [first, second] = await Promise.all([create({ port: proxy.port }), create()]);
     assert.equal(countAllowed(await take(first, 600)), 600);
     await server.kill();
-    // The replica that used the limit reconnects last.
+    // Delays the replica that used the limit, so that it reconnects last.
     proxy.inject({ latencyMs: 8 });
     await server.restart();
     let others = 0;
@@ -203,7 +205,7 @@ describe('RedisLimiter and an outage', () => {
     assert.equal(countAllowed(await take(stalled, 10, 20)), 10);
     for (let stalls = 0; stalls < 3; stalls++) {
       const decision = stalled.take(CALLER, 20);
-      // Wait until the call is sent.
+      // Waits until the call is sent.
       await new Promise<void>((resolve) => setImmediate(() => setImmediate(resolve)));
       for (const until = performance.now() + 1500; performance.now() < until; );
       assert.isTrue((await decision).allowed);
@@ -217,7 +219,7 @@ describe('RedisLimiter and an outage', () => {
     const proxy = await startTcpProxy(server.port);
     const limiter = await create({ port: proxy.port });
     let used = 0;
-    // Until it has prefetched more permits than the requests below use.
+    // Sends requests until the limiter has prefetched more permits than the requests below use.
     while ((await counted()) <= used + 100) used += countAllowed(await take(limiter, 1, 100_000));
     proxy.cutReplies();
     used += countAllowed(await take(limiter, 100, 100_000));
@@ -309,7 +311,7 @@ describe('RedisLimiter and an outage', () => {
       [WINDOW_MS, 200],
     ] as const) {
       const decisions = await take(await create({ ageMs }), 300);
-      // The share grows by 3 per second while the test runs.
+      // The local share grows by 3 per second while the test runs.
       assert.isAtLeast(countAllowed(decisions), share, `${ageMs}`);
       assert.isAtMost(countAllowed(decisions), Math.min(200, share + 10), `${ageMs}`);
       if (ageMs < WINDOW_MS) assert.isAbove(decisions.at(-1)?.resetMs ?? 0, 0);
@@ -344,7 +346,7 @@ describe('RedisLimiter and an outage', () => {
     proxy.inject({ bytesPerSecond: 1024 });
     const since = performance.now();
     const limiter = await create({ port: proxy.port });
-    // The INFO that the client reads has over 6 KB.
+    // The INFO reply that the client reads is longer than 6 KB.
     assert.isBelow(performance.now() - since, 4000);
     assert.equal(countAllowed(await take(limiter, 201)), 200);
     proxy.heal();

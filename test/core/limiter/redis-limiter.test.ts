@@ -1,4 +1,7 @@
-/** The Redis limiter on a real Redis: the shared suite, and how many calls and bytes it needs. */
+/**
+ * Tests the Redis limiter with a real Redis: it runs the shared suite, and measures the calls and bytes that the
+ * limiter needs.
+ */
 import { setTimeout as delay } from 'node:timers/promises';
 import { assert } from 'chai';
 import { Redis } from 'ioredis';
@@ -13,7 +16,7 @@ import { defineLimiterSuite } from './limiter-suite.js';
 
 const closers: (() => unknown)[] = [];
 
-/** Long timeouts: these tests count, and a busy machine must not look like an outage. */
+/** Timeouts are long, because these tests count calls and a busy machine must not look like an outage. */
 const connect = async (url: string, keyPrefix = `${uniqueName('limiter')}:`): Promise<RedisConnection> => {
   const connection = connectRedis({ url, keyPrefix, timeoutMs: 5000, connectTimeoutMs: 5000 }, keptLogger());
   await connection.opened;
@@ -33,13 +36,13 @@ const create = (redis: RedisConnection, windowMs?: number, countsUsage = false) 
   return limiter;
 };
 
-/** Waits for at least `ms`. A timer counts whole milliseconds, so it may fire up to a millisecond early. */
+/** Waits for at least `ms`. A timer may fire up to a millisecond early, because it counts whole milliseconds. */
 const wait = async (ms: number): Promise<void> => {
   const until = performance.now() + ms;
   while (performance.now() < until) await delay(until - performance.now());
 };
 
-/** Closes limiters before their connections. */
+/** Closes the limiters before their connections. */
 const closeAll = async (): Promise<void> => {
   for (const close of closers.splice(0).reverse()) await close();
 };
@@ -142,11 +145,11 @@ describe('RedisLimiter', () => {
 
   it('60,000 addresses: Redis keeps the last 10,000 to 20,000 of them', async () => {
     await admin.flushall();
-    // Enough for 20,000 addresses. Writes would fail if there were more.
+    // Enough memory for 20,000 addresses. With more addresses, writes would fail.
     await admin.config('SET', 'maxmemory', '24mb');
     const connection = await connect(server.url, 'flood:');
     const limiter = create(connection);
-    /** Asks with a new replica, which knows only what is in Redis. */
+    /** Checks the caller with a new replica, which knows only what Redis stores. */
     const isRejected = async (caller: string): Promise<boolean> => {
       const other = create(connection);
       const { allowed } = await other.take(caller, 1);
@@ -172,7 +175,7 @@ describe('RedisLimiter', () => {
   it('deletes callers and replicas that were idle for a window, while other callers are active', async () => {
     const idle = create(await connect(server.url, 'idle:'), 300);
     await Promise.all(Array.from({ length: 1000 }, (_, i) => idle.take(`key:${i}`, 600)));
-    // Includes the fields of the replica and of the sweep.
+    // The number includes the fields of the replica and of the sweep.
     assert.equal(await admin.hlen('idle:limits:{0-partition}'), 1002);
     const limiter = create(await connect(server.url, 'idle:'), 300);
     const until = Date.now() + 3000;
@@ -188,7 +191,7 @@ describe('RedisLimiter', () => {
     assert.equal(await admin.exists('idle:limits:{0-partition}'), 0);
   });
 
-  /** Bytes of a partition with one caller and one replica. */
+  /** Returns the memory that a partition with one caller and one replica uses, in bytes. */
   const bytesOf = async (prefix: string): Promise<number> =>
     (await admin.memory('USAGE', `${prefix}limits:{0-partition}`, 'SAMPLES', 0)) as number;
 
@@ -198,7 +201,7 @@ describe('RedisLimiter', () => {
   ] as const) {
     it(`a limit of ${limit}, used ${over}, takes at most 1 KB in Redis`, async () => {
       const prefix = `bytes-${limit}:`;
-      // Long enough that a busy machine uses most of the buckets.
+      // The window is long enough for most of its buckets to be used, even on a busy machine.
       const limiter = create(await connect(server.url, prefix), 1800);
       const until = performance.now() + 1790;
       while (performance.now() < until) {
@@ -259,7 +262,10 @@ describe('RedisLimiter', () => {
   });
 
   describe('prefetched permits', () => {
-    /** Sends requests one after another. @returns how many were allowed */
+    /**
+     * Sends requests one after another.
+     * @returns how many were allowed
+     */
     const takeInTurn = async (limiter: RedisLimiter, caller: string, times: number, limit: number) => {
       let allowed = 0;
       for (let i = 0; i < times; i++) if ((await limiter.take(caller, limit)).allowed) allowed++;
@@ -279,9 +285,10 @@ describe('RedisLimiter', () => {
         assert.equal(remaining, 1_000_000 - 1 - i, 'each decision has the permits left after it');
         seconds.add(Math.floor(performance.now() / 1000));
       }
-      // Each call prefetches in proportion to the demand so far, so the number of calls grows with its logarithm.
+      // Each call prefetches in proportion to the demand so far, so the number of calls grows with the logarithm of the
+      // demand.
       assert.isAtMost(promises, 12 + 5 * seconds.size);
-      // Each second adds a few calls: returned permits, and checks for data loss.
+      // Each second adds a few calls that return permits or check for data loss.
       assert.isAtMost((await calls()) - before, promises + 2 + 5 * seconds.size);
     });
 
@@ -300,7 +307,7 @@ describe('RedisLimiter', () => {
     it('returns unused permits when the caller is idle', async () => {
       const limiter = create(await connect(server.url, 'house:'), 6000);
       assert.equal(await takeInTurn(limiter, 'key:back', 40, 100_000), 40);
-      // Permits expire after a bucket at most, and the timer returns them in the next one.
+      // Permits expire after one bucket at most, and a timer returns them during the next one.
       await wait(500);
       assert.equal(await counted('key:back'), 40);
     });
@@ -325,7 +332,7 @@ describe('RedisLimiter', () => {
         create(redis),
       ) as [RedisLimiter, RedisLimiter];
       const [, micros] = await admin.time();
-      // Everything happens within one bucket of Redis.
+      // Waits for the next bucket if needed, because everything must happen within one bucket of Redis.
       if (Number(micros) > 500_000) await wait(600);
       await takeInTurn(idle, 'key:missed', 40, 6400);
       const decisions = await Promise.all(Array.from({ length: 6400 }, () => busy.take('key:missed', 6400)));

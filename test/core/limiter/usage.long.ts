@@ -1,6 +1,6 @@
 /**
- * Usage and quotas under random faults. As long as Redis loses no data, each allowed request is counted once, and quotas
- * hold within the bound of `docs/explanation/rate-limiter.md`.
+ * Tests usage and quotas under random faults. As long as Redis loses no data, each allowed request must be counted
+ * once, and quotas must hold within the bound stated in `docs/explanation/rate-limiter.md`.
  */
 import { randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -12,13 +12,16 @@ import { keptLogger } from '../../support/kept-logger.js';
 import { startRedis } from '../../support/services.js';
 import { startTcpProxy } from '../../support/tcp-proxy.js';
 
-/** The same seed repeats the same faults. */
+/** Runs with the same seed have the same faults. */
 const SEED = process.env['FAULTS_SEED'] || String(randomInt(1e9));
 const SECONDS = 15;
 const REPLICAS = 3;
 const WINDOW_MS = 2000;
 const LIMIT = 400;
-/** Unused permits of a killed replica: two calls in flight, each with 9 requests and 1/64 of the limit prefetched. */
+/**
+ * The unused permits that a killed replica can leave: it has at most two calls in flight, each with 9 requests and with
+ * 1/64 of the limit prefetched.
+ */
 const MOST_UNUSED = 2 * (9 + Math.ceil(LIMIT / 64));
 const CALLER = 'key:a';
 
@@ -41,7 +44,7 @@ describe(`usage under random faults for ${SECONDS} seconds, FAULTS_SEED=${SEED}`
     const outcome: Outcome = { allowed: 0, refused: 0, killed: 0 };
     const start = async (port: number) => {
       const logger = keptLogger();
-      // A killed replica could not report its local decisions, so a stalled machine must not look like an outage.
+      // A killed replica cannot report its local decisions, so a stalled machine must not look like an outage.
       const timeoutMs = mode === 'kills' ? 5000 : 40;
       const config = { url: `redis://127.0.0.1:${port}`, keyPrefix: 'p:', timeoutMs, connectTimeoutMs: 300 };
       const redis = connectRedis(config, logger);
@@ -56,7 +59,7 @@ describe(`usage under random faults for ${SECONDS} seconds, FAULTS_SEED=${SEED}`
       return { redis, limiter };
     };
 
-    /** Runs one replica after another. */
+    /** Runs a replica, and replaces it with a new one whenever it stops. */
     const runReplicas = async (port: number): Promise<void> => {
       while (performance.now() < until) {
         const { redis, limiter } = await start(port);
@@ -76,7 +79,7 @@ describe(`usage under random faults for ${SECONDS} seconds, FAULTS_SEED=${SEED}`
           await delay(5 + chance(20));
         }
         if (isKilled) {
-          // It cannot report anything.
+          // A killed replica cannot report anything.
           isAlive = false;
           outcome.killed++;
           redis.close();
@@ -104,7 +107,7 @@ describe(`usage under random faults for ${SECONDS} seconds, FAULTS_SEED=${SEED}`
           proxy.mend();
         }
       }
-      // All replicas have reached Redis again and resynced.
+      // By now, all replicas have reached Redis again and have resynced.
       await delay(3000);
       settled.resolve();
     };

@@ -1,4 +1,4 @@
-/** The buffer of log lines with a blocked pipe, a slow reader and a full disk. */
+/** Tests the buffer for log lines with a blocked pipe, a slow reader and a full disk. */
 import { execFileSync } from 'node:child_process';
 import { closeSync, constants, openSync, readSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -30,7 +30,7 @@ describe('LogOutput', () => {
     await rm(folder, { recursive: true });
   });
 
-  /** Reads the current content of the pipe. */
+  /** Reads what the pipe currently contains. */
   const read = (): string => {
     const bytes = Buffer.alloc(1024 * 1024);
     let text = '';

@@ -1,4 +1,4 @@
-/** Errors in the log, and escaping of text that could control a terminal. */
+/** Tests how errors are logged, and that text which could control a terminal is escaped. */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -8,7 +8,7 @@ import { freePort } from '../../support/server-process.js';
 
 const run = promisify(execFile);
 
-/** Runs `code` with a `logger` in a process, and resolves with its log. */
+/** Runs `code`, which can use `logger`, in a process. Resolves with the log of the process. */
 const logOf = async (code: string, format = 'json'): Promise<string> => {
   const at = (file: string) => JSON.stringify(join(packageRoot, 'dist', file));
   const program = `import { createLogger } from ${at('core/observe/logger.js')};

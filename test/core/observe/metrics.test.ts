@@ -1,4 +1,4 @@
-/** The metrics of a running service, and the names that the Prometheus and Grafana files use. */
+/** Tests the metrics of a running service, and that the Prometheus and Grafana files use existing metric names. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -29,7 +29,7 @@ describe('metrics', () => {
       }),
     );
   };
-  /** The increase of each series. */
+  /** Resolves with the increase of each series while `during` runs. */
   const rise = async (during: () => Promise<unknown>) => {
     const before = await scrape();
     await during();
@@ -110,7 +110,7 @@ describe('metrics', () => {
   });
 
   describe('in config/deploy/observability', () => {
-    /** Metrics of Prometheus itself. */
+    /** Metrics that Prometheus itself provides. */
     const OWN = new Set(['up']);
     const FUNCTIONS = /\b(?:absent|sum|max|min|count|rate|histogram_quantile|by|without|label_values)\b/g;
     const namesIn = (expression: string): string[] => {

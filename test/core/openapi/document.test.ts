@@ -1,4 +1,4 @@
-/** The OpenAPI document and the responses of the service agree. */
+/** Tests that the OpenAPI document and the responses of the service agree. */
 import { expect } from 'chai';
 import { resolve } from '../../../core/app/container.js';
 import { errors } from '../../../core/errors.js';
@@ -14,7 +14,7 @@ type Json = any;
 
 const PARQUET = 'application/vnd.apache.parquet';
 
-/** Errors of services with tiers only: see `test/core/pipeline/tiers.test.ts`. */
+/** Errors that only services with tiers return. See `test/core/pipeline/tiers.test.ts`. */
 const OF_TIERS = [errors.not_in_tier.code, errors.quota_exceeded.code];
 
 describe('GET /openapi.json', () => {
@@ -33,7 +33,7 @@ describe('GET /openapi.json', () => {
       .reduce((at, key) => at[key], document);
   const dereferenced = (value: Json): Json => (value?.$ref ? pointer(value.$ref) : value);
 
-  /** The schema with the components of the document. */
+  /** Compiles a schema together with the components of the document. */
   const validator = (schema: Json) =>
     compileSchema({ ...schema, $defs: undefined, components: document.components } as object, { strict: false });
 
@@ -89,7 +89,7 @@ describe('GET /openapi.json', () => {
   it('has valid examples of parameters, responses and errors', () => {
     for (const { path, operation } of operations()) {
       for (const { name, schema, example } of operation.parameters ?? []) {
-        // `after` depends on the list and its order, so it has no example.
+        // `after` has no example, because its values depend on the list and its order.
         if (name !== 'after') expect(compileSchema(schema)(example), `${path} ${name}`).to.equal(true);
       }
       for (const [status, referenced] of Object.entries(operation.responses)) {
@@ -138,13 +138,13 @@ describe('GET /openapi.json', () => {
       for (const code of Object.keys(response.content['application/json'].examples)) documented.add(code);
     }
     const { registry } = resolve(service.app.container, 'modules');
-    // A 404 of an unknown path belongs to no operation.
+    // A 404 for an unknown path does not belong to any operation.
     const undocumented = new Set<string>([errors.route_not_found.code, ...OF_TIERS]);
     const expected = [...registry.errors.keys()].filter((code) => !undocumented.has(code));
     expect([...documented]).to.have.members(expected);
   });
 
-  /** Checks status, headers and body of a response against the document. */
+  /** Checks the status, headers and body of a response against the document. */
   const expectDocumented = (path: string, operation: Json, response: TestResponse): void => {
     const described = dereferenced(operation.responses[response.status]);
     expect(described, `${path} ${response.status} is documented`).to.be.an('object');
@@ -213,7 +213,7 @@ describe('GET /openapi.json', () => {
       const more = content[PARQUET] ? ['parquet'] : [];
       expect(parameter.schema.enum).to.deep.equal(['json', 'csv', 'ndjson', ...more]);
       const rows = dereferenced(content['application/json'].schema.properties.data.items);
-      // The columns of the example, if columns depend on parameters.
+      // If the columns depend on parameters, takes the columns of the example.
       const [row] = content['application/json'].example.data;
       const all = Object.keys(rows.properties);
       const some = ['/observations', '/markets/{cbsa}/history'].includes(path)
@@ -321,7 +321,7 @@ describe('GET /openapi.json', () => {
       }
       const { key } = await service.newKey({ limit_per_minute: 1 });
       const headers = { Authorization: `Bearer ${key}` };
-      // Requests with a key error count at every endpoint.
+      // Any request with a key counts against the limit, even one that is invalid at every endpoint.
       const invalid = `${url}${url.includes('?') ? '&' : '?'}nope=1`;
       await service.get(invalid, { headers });
       const limited = await service.get(invalid, { headers });

@@ -1,4 +1,4 @@
-/** API keys and limits over HTTP. */
+/** Tests API keys and limits over HTTP. */
 import { expect } from 'chai';
 import { createKey } from '../../../core/keys/key.js';
 import { request } from '../../support/http-client.js';

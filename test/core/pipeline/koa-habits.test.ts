@@ -1,4 +1,4 @@
-/** Koa's behaviour in a plugin's middleware, in middleware around the service, and in mounts. */
+/** Tests that Koa behaves as usual in a plugin's middleware, in middleware around the service, and in mounts. */
 import { createReadStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
@@ -22,12 +22,12 @@ describe('Koa behaviour', () => {
   const PLACES = ['own', 'around'] as const;
   const run = (place: (typeof PLACES)[number], ...middleware: Middleware[]) => service.use({ [place]: middleware });
 
-  /** The second response comes from the cache. */
+  /** Requests a path twice. The second response comes from the cache. */
   const twice = async (path: string, headers: Record<string, string> = {}): Promise<TestResponse[]> => [
     await service.get(path, { headers }),
     await service.get(path, { headers }),
   ];
-  /** A different path each time, which is not cached. */
+  /** Numbers the paths, so that each is different and its response is not cached yet. */
   let id = 0;
   const newThing = () => `/things/${++id}`;
 

@@ -1,4 +1,4 @@
-/** Koa packages in a plugin's middleware, around the service, and in mounts. */
+/** Tests Koa packages in a plugin's middleware, in middleware around the service, and in mounts. */
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
@@ -10,7 +10,7 @@ import { request, type TestRequest, type TestResponse } from '../../support/http
 import { type Chosen, type MiddlewareApp, startMiddlewareApp } from '../../support/middleware-app.js';
 
 const require = createRequire(import.meta.url);
-/** Some packages have no types. */
+/** Loads a package untyped, because some packages have no types. */
 const load = (name: string): ((...options: unknown[]) => Middleware) => {
   const module = require(name);
   return module.default ?? module;
@@ -42,7 +42,7 @@ describe('Koa packages', () => {
   let plain: Readonly<Record<string, TestResponse>>;
   const warn = console.warn;
   before(async () => {
-    // koa-etag logs a deprecation.
+    // koa-etag logs a deprecation warning.
     console.warn = () => undefined;
     service = await startMiddlewareApp();
     const paths = ['/things', '/things?format=csv', '/things/1', '/now', '/things/1000', '/nowhere', '/things/x'];
@@ -61,7 +61,7 @@ describe('Koa packages', () => {
   const ERRORS = ['/things/1000', '/nowhere', '/things/x'] as const;
   const PLACES: readonly (keyof Chosen)[] = ['own', 'around'];
   const use = (place: keyof Chosen, ...middleware: Middleware[]) => service.use({ [place]: middleware });
-  /** Middleware around the service sees errors as responses. A plugin's own middleware sees them thrown, as in Koa. */
+  /** Middleware around the service sees errors as responses. A plugin's middleware sees them thrown, as in Koa. */
   const answered = (place: keyof Chosen): readonly string[] => (place === 'around' ? [...ROUTES, ...ERRORS] : ROUTES);
 
   for (const place of PLACES) {
@@ -336,7 +336,7 @@ describe('Koa packages', () => {
       const { content, headers } = await tool('list_things', { 'Accept-Encoding': 'gzip' });
       expect(content[0]!.text).to.equal(plain['/things']!.text);
       expect(headers).to.include({ 'x-frame-options': 'SAMEORIGIN' });
-      // An event stream is sent with `Cache-Control: no-transform`.
+      // The event stream has `Cache-Control: no-transform`, so it is not compressed.
       expect(headers).to.not.have.property('content-encoding');
       expect(headers).to.include.keys('x-response-time');
     });

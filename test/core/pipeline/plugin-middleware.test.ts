@@ -1,4 +1,6 @@
-/** A plugin's own middleware: its headers, and its errors, which affect only their request. */
+/**
+ * Tests a plugin's middleware: the headers that it sets, and its errors, which must affect only the current request.
+ */
 import { expect } from 'chai';
 import type { Middleware } from 'koa';
 import { definePlugin, serviceRoute } from '../../../core/contracts/plugin.js';

@@ -1,4 +1,6 @@
-/** Middleware that write to Node's response themselves get what they get in a plain Koa application, byte for byte. */
+/**
+ * Tests that middleware which writes to Node's response object produces the same bytes as in a plain Koa application.
+ */
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
@@ -10,7 +12,7 @@ import { type MiddlewareApp, startMiddlewareApp } from '../../support/middleware
 
 const THING = { id: 1, name: 'Thing number 1' };
 
-/** Cases that respond without a route. */
+/** Cases in which the middleware responds and there is no route. */
 const ALONE: Readonly<Record<string, (ctx: Context) => unknown>> = {
   'flushHeaders, then a text': (ctx) => {
     ctx.flushHeaders();
@@ -147,7 +149,7 @@ const ALONE: Readonly<Record<string, (ctx: Context) => unknown>> = {
   },
   trailers: (ctx) => {
     ctx.status = 200;
-    // Node throws for a Trailer header on a response to HEAD.
+    // Node throws if a response to HEAD has a Trailer header.
     if (ctx.method === 'GET') ctx.set('Trailer', 'X-A');
     ctx.res.write('a');
     ctx.res.addTrailers({ 'X-A': '1' });
@@ -155,7 +157,10 @@ const ALONE: Readonly<Record<string, (ctx: Context) => unknown>> = {
   },
 };
 
-/** Cases before and after the response of a route, which in the plain application is an object. */
+/**
+ * Cases in which the middleware writes before or after a route responds. In the plain Koa application, the body of that
+ * response is an object.
+ */
 const AROUND_A_ROUTE: Readonly<Record<string, Middleware>> = {
   'next(), then flushHeaders': async (ctx, next) => {
     await next();
@@ -219,10 +224,10 @@ const AROUND_A_ROUTE: Readonly<Record<string, Middleware>> = {
   },
 };
 
-/** Header lines that plain Koa sends as well; the service adds others to every response. */
+/** Matches the header lines that plain Koa sends too. The service adds more headers to every response. */
 const COMPARED = /^(HTTP\/1\.1|content-type|content-length|transfer-encoding|connection|trailer|x-a|link):?\s/i;
 
-/** Removes what the service adds to each head, and the time. */
+/** Removes the headers that only the service sends, and the time. */
 const comparable = (received: string): string =>
   received.replaceAll(/HTTP\/1\.1 [\s\S]*?\r\n\r\n/g, (head) => {
     const lines = head.split('\r\n').filter((line) => COMPARED.test(line));
@@ -232,7 +237,7 @@ const comparable = (received: string): string =>
 
 const DEADLINE_MS = 3000;
 
-/** Everything that a server sends until it closes the connection, or until the deadline. */
+/** Resolves with everything that a server sends before it closes the connection, or before the deadline. */
 const receive = async (port: number, request: string): Promise<string> => {
   let received = '';
   const socket = connect(port, '127.0.0.1');
@@ -269,7 +274,7 @@ describe('raw writes', () => {
     await service.close();
   });
 
-  /** The same request twice over one connection, so that the end of the first response is compared as well. */
+  /** Sends the same request twice over one connection, so that the end of the first response is compared as well. */
   const both = async (method: string, path: string): Promise<[ours: string, plainKoa: string]> => {
     const head = `${method} ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${service.key}\r\n`;
     const requests = `${head}\r\n${head}Connection: close\r\n\r\n`;

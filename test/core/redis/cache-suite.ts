@@ -1,4 +1,4 @@
-/** The tests that every shared cache must pass. */
+/** Defines the tests that every shared cache must pass. */
 import { assert } from 'chai';
 import type { SharedCache } from '../../../core/contracts/cache.js';
 
@@ -10,7 +10,7 @@ export interface CacheHarness {
 let names = 0;
 const fresh = (): string => `value-${++names}`;
 
-/** A build that the test resolves or rejects. */
+/** Creates a build function whose promise the test resolves or rejects. */
 export const controlledBuild = () => {
   let builds = 0;
   let end: ((value: string) => void) | undefined;

@@ -1,4 +1,4 @@
-/** Reconnecting to Redis. */
+/** Tests that connections to Redis are restored. */
 import { assert } from 'chai';
 import { eventually } from '../../../adapters/conformance/expect.js';
 import { connectRedis } from '../../../core/redis/connection.js';

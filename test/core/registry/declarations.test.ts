@@ -1,4 +1,7 @@
-/** Declarations are checked at start-up: all errors are reported together, each with plugin, route and property. */
+/**
+ * Tests that declarations are checked at startup. All errors are reported together, each with its plugin, route and
+ * property.
+ */
 import { expect } from 'chai';
 import type { Mount, Plugin, Route } from '../../../core/contracts/plugin.js';
 import type { OperatorError } from '../../../core/errors.js';
@@ -17,7 +20,7 @@ const things = {
 const limit = { description: 'How many.', schema: { type: 'integer', minimum: 1, maximum: 9 } };
 const mount = { path: '/page', summary: 'A page', handler: () => undefined };
 
-/** A declaration as a plugin in JavaScript can return it, without types. */
+/** Creates a declaration without types, as a plugin written in JavaScript can return it. */
 const plugin = (more: object): Plugin =>
   ({ kind: 'plugin', name: 'mine', version: '1.0.0', description: 'Mine.', routes: () => [], ...more }) as Plugin;
 const withRoute = (more: object): Plugin => plugin({ routes: () => [{ ...things, ...more }] as Route[] });

@@ -1,4 +1,7 @@
-/** Conflicts between plugins prevent the start. All are reported together, and each error names both sides. */
+/**
+ * Tests that conflicts between plugins prevent the service from starting. All conflicts are reported together, and each
+ * error names both sides.
+ */
 import { expect } from 'chai';
 import { collection, dataRoute, definePlugin, type Plugin, type Route } from '../../../core/contracts/plugin.js';
 import { defineError, type OperatorError } from '../../../core/errors.js';

@@ -1,4 +1,4 @@
-/** A plugin's mount of `/`, next to the front page. */
+/** Tests a plugin that mounts `/`, with and without the front page. */
 import { expect } from 'chai';
 import { definePlugin } from '../../../core/contracts/plugin.js';
 import type { OperatorError } from '../../../core/errors.js';

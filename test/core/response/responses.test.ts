@@ -1,4 +1,4 @@
-/** Properties of every response. */
+/** Tests properties that every response has. */
 import { createHash } from 'node:crypto';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { expect } from 'chai';
@@ -12,7 +12,7 @@ describe('every response', () => {
     service = await startTestApp({
       collections: {
         ...fixture.documents,
-        // Long enough to be worth compressing.
+        // Enough rows for the response to be worth compressing.
         hpi: Array.from({ length: 200 }, (_, i) => ({
           cbsa: fixture.ATLANTA,
           period_start: new Date(Date.UTC(1976, i * 3, 1)).toISOString().slice(0, 10),

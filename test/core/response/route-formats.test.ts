@@ -1,4 +1,4 @@
-/** Every format of the table is written and documented. */
+/** Tests that every format in the table is written and documented. */
 import { expect } from 'chai';
 import { dataRoute, type Route } from '../../../core/contracts/plugin.js';
 import { FORMATS, type FormatName, frameworkParameters } from '../../../core/registry/route-defaults.js';

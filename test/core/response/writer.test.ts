@@ -1,4 +1,7 @@
-/** The writer: prepared responses in one write, as Node writes them, and large ones in pieces. */
+/**
+ * Tests that the writer sends a prepared response in one write, in the same form as Node, and large responses in
+ * pieces.
+ */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
@@ -17,7 +20,10 @@ const bodyOf = (length: number): Buffer => Buffer.alloc(length, 'The quick brown
 const KEEP_ALIVE_MS = 7000;
 const headers = commonHeaders({ cors: null, keepAliveTimeoutMs: KEEP_ALIVE_MS });
 
-/** Takes the caller from the header `From`. Responds to `/N` with N bytes, to `/N/S` with the status S, to `/N/S/high` with bytes that are not ASCII. */
+/**
+ * Reads the caller from the header `From`. Responds to `/N` with N bytes, to `/N/S` with the status S, and to
+ * `/N/S/high` with bytes that are not ASCII.
+ */
 const answer = (request: IncomingMessage, response: ServerResponse): void => {
   const [, length = '', status = '200', kind] = request.url?.split('/') ?? [];
   const bytes = kind === 'high' ? Buffer.alloc(Number(length), 'é\u0080\u00ff', 'latin1') : bodyOf(Number(length));
@@ -34,7 +40,7 @@ const startServer = async (Response: typeof ServerResponse, handle: typeof answe
   return { server, port: await listen(server, 0, '127.0.0.1') };
 };
 
-/** Also closes idle connections. */
+/** Stops the server, and closes idle connections too. */
 const stopServer = async (server: Server): Promise<void> => {
   const closed = once(server, 'close');
   server.close();
@@ -54,7 +60,7 @@ describe('send()', () => {
   });
   after(() => Promise.all([stopServer(direct), stopServer(byNode)]));
 
-  /** All bytes until the server closes the connection, with the time replaced. */
+  /** Resolves with all bytes until the server closes the connection, with the time replaced. */
   const bytesOf = async (port: number, lines: readonly string[]): Promise<string> => {
     const client = connect(port, '127.0.0.1');
     client.write(`${lines.join('\r\n')}\r\n\r\n`);
@@ -114,7 +120,7 @@ describe('FastResponse', () => {
 
   const yes = new Prepared(200, linesOf({ 'Content-Length': '3' }), 'yes');
 
-  /** @returns the response of the handler, as the server and the client see it */
+  /** @returns the response to the handler's request, as the server and the client see it */
   const respond = async (handle: (response: FastResponse) => void) => {
     const responses: ServerResponse[] = [];
     const started = await startServer(FastResponse, (_request, response) => {
@@ -235,7 +241,7 @@ describe('large bodies', () => {
   const requestsOf = (lengths: readonly number[]): string =>
     lengths.map((length) => `GET /${length} HTTP/1.1\r\nHost: test\r\n\r\n`).join('');
 
-  /** Requests bodies of these lengths at once, and compares them byte by byte. */
+  /** Requests bodies of these lengths at once, and compares each byte of them. */
   const expectAnswers = async (...lengths: readonly number[]): Promise<void> => {
     const { responses, rest } = await exchange(port, requestsOf(lengths), { responses: lengths.length });
     expect(responses.map(({ headers }) => headers['content-length'])).to.deep.equal(lengths.map(String));
@@ -245,7 +251,7 @@ describe('large bodies', () => {
     expect(rest).to.equal('');
   };
 
-  /** Requests bodies without reading, until the server waits for the client. */
+  /** Requests bodies without reading them, until the server waits for the client. */
   const askUnread = async (...lengths: readonly number[]): Promise<Socket> => {
     const client = connect(port, '127.0.0.1').pause();
     clients.push(client);
@@ -312,7 +318,7 @@ describe('large bodies', () => {
 
   it('ends also if no drain event follows the last, small piece', async () => {
     server.once('request', (_request, { socket }: ServerResponse) => {
-      // Simulates a full socket at the start and again after the first piece.
+      // Simulates a socket that is full at the start and again after the first piece.
       socket?.cork();
       setTimeout(() => {
         socket?.prependOnceListener('drain', () => socket.cork());

@@ -1,4 +1,4 @@
-/** The work of a single request is bounded, whatever the client sends. */
+/** Tests that the work for a single request is bounded, whatever the client sends. */
 import { expect } from 'chai';
 import { resolve } from '../../../core/app/container.js';
 import { request, type TestRequest } from '../../support/http-client.js';
@@ -19,7 +19,7 @@ describe('the work of one request', () => {
   const health = (query = '', headers: Record<string, string> = {}) =>
     request(`${service.url}/health${query}`, { headers });
 
-  // If these headers were parsed, the response would be a 406, compressed, or a 304.
+  // If these headers were parsed, the response would be a 406 or a 304, or would be compressed.
   for (const [name, value] of [
     ['Accept', filled('a/b,')],
     ['Accept', `a/b${filled(';x=y')}`],

@@ -1,4 +1,4 @@
-/** Response times of one caller while others send the most expensive requests. */
+/** Tests the response times of one caller while others send the most expensive requests. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -51,7 +51,10 @@ describe('fairness between callers, on a dataset of 410 metros and 204 quarters'
 
   const newCaller = async (limit = LIMIT) => (await service.newKey({ limit_per_minute: limit })).key;
 
-  /** Sends cached requests every 10 ms until the promise settles. @returns the number of responses by status */
+  /**
+   * Sends cached requests every 10 ms until the promise settles.
+   * @returns the number of responses by status
+   */
   const cachedDuring = async (attack: Promise<unknown>) => {
     const statuses: Record<number, number> = {};
     let isRunning = true;
@@ -70,7 +73,10 @@ describe('fairness between callers, on a dataset of 410 metros and 204 quarters'
     return statuses;
   };
 
-  /** Pipelines requests on one connection. @returns the statuses of the responses, once all have arrived */
+  /**
+   * Pipelines requests on one connection.
+   * @returns the statuses of the responses, once all responses have arrived
+   */
   const pipelined = async (key: string, targets: readonly string[]): Promise<readonly string[]> => {
     const { port, pathname } = new URL(service.url);
     const socket = connect(Number(port), '127.0.0.1');
@@ -80,7 +86,7 @@ describe('fairness between callers, on a dataset of 410 metros and 204 quarters'
       targets.map((to, i) => `GET ${pathname}${to} ${head}${i === last ? 'Connection: close\r\n' : ''}\r\n`).join(''),
     );
     const statuses: string[] = [];
-    // A status line may be split between two chunks.
+    // A status line may be split across two chunks.
     let rest = '';
     for await (const chunk of socket) {
       const text = rest + (chunk as Buffer).toString('latin1');
@@ -142,7 +148,7 @@ describe('fairness between callers, on a dataset of 410 metros and 204 quarters'
       expect(encodings).to.deep.equal(new Array(10).fill(encoding));
       clearInterval(count);
       expect(waiting).to.be.above(2);
-      // Compressed bodies are cached, and are sent without waiting.
+      // Compressed bodies are cached, so this response is sent without waiting.
       expect((await get(lists[0]!)).headers['content-encoding']).to.equal(encoding);
     }
   });
@@ -158,7 +164,7 @@ describe('fairness between callers, on a dataset of 410 metros and 204 quarters'
     ],
   ] as const) {
     it(`${what} of disconnected clients are not computed`, async () => {
-      // The cache fits all responses, because the test counts them there.
+      // The cache must be large enough for all responses, because the test counts them in it.
       const crowded = await start({ cacheBytes: 2 ** 30 });
       try {
         const [work, snapshots] = [resolve(crowded.app.container, 'work'), resolve(crowded.app.container, 'snapshots')];
@@ -179,7 +185,7 @@ describe('fairness between callers, on a dataset of 410 metros and 204 quarters'
         for (const socket of sockets) socket.destroy();
         while (work.size > 0) await delay(1);
         await delay(50);
-        // Two run when the connections close, and two more may start before the service notices.
+        // Two requests are running when the connections close, and two more may start before the service notices.
         expect(responses() - before).to.be.at.most(4);
         expect(work.size).to.equal(0);
       } finally {
@@ -188,7 +194,7 @@ describe('fairness between callers, on a dataset of 410 metros and 204 quarters'
     });
   }
 
-  /** The most expensive requests, each with a different body. */
+  /** The most expensive requests. Each has a different response body. */
   const EXPENSIVE: readonly ((i: number) => string)[] = [
     (i) => `/observations?units=log&series_id=metro_hpi,${seriesIds().join()}&since=${1976 + (i % 40)}-04-01`,
     (i) => `/signals?state=${STATES.filter((_, j) => (i >> (j % 5)) % 2 === 0).join()}&sort=-name`,

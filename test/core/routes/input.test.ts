@@ -1,4 +1,4 @@
-/** Parsing of route parameters: accepted values and error messages. */
+/** Tests parsing route parameters: the accepted values, and the error messages. */
 import { assert } from 'chai';
 import { dataRoute, type Parameter } from '../../../core/contracts/plugin.js';
 import { ApiError, errors } from '../../../core/errors.js';
@@ -26,7 +26,7 @@ type Pairs = readonly (readonly [string, string])[];
 const read = (query: Record<string, Parameter>, given: Pairs, unknown: 'reject' | 'ignore' = 'reject', id = '1') =>
   compileInput(route(query), unknown)(new Map([['id', id]]), given).input;
 
-/** The thrown error as an object. */
+/** Returns the thrown error as a plain object. */
 const rejection = (...args: Parameters<typeof read>) => {
   try {
     read(...args);

@@ -203,7 +203,8 @@ describe('a list larger than 1 MB', function () {
     }
     for (let tries = 0; seen.ended - before < 6 && tries < 200; tries++) await delay(10);
     expect(seen.ended - before).to.equal(6);
-    // A caller has two of them at a time: further ones would wait forever if a slot were not free again.
+    // A caller can have two of these responses at a time, so the others would wait forever if no slot had been
+    // released.
     await Promise.all([1, 2, 3].map(async () => bodyOf(await open('/things'))));
   });
 

@@ -1,17 +1,17 @@
-/** Which responses the cache keeps within its budget. */
+/** Tests which responses the cache keeps within its budget. */
 import { expect } from 'chai';
 import { JSON_TYPE } from '../../../core/response/formats.js';
 import { Representation } from '../../../core/response/representation.js';
 import { ENTRY_OVERHEAD, ResponseCache } from '../../../core/routes/response-cache.js';
 
 const BODY = 99;
-/** Size of a cached response in bytes, with a key of one letter and the overhead of an entry. */
+/** Size of a cached response in bytes, including a cache key of one letter and the overhead of an entry. */
 const BYTES = BODY + 1 + ENTRY_OVERHEAD;
 const responseOf = (size: number): Representation =>
   new Representation(Buffer.alloc(size, ' '), JSON_TYPE, { lastModified: new Date(0), head: '' });
 const response = (): Representation => responseOf(BODY);
 
-/** A cache with a budget for `count` responses, and the dropped keys in order. */
+/** Creates a cache whose budget fits `answers` responses. It records the keys that the cache drops, in order. */
 const cacheFor = (answers: number) => {
   const dropped: string[] = [];
   return { cache: new ResponseCache(answers * BYTES, (shape) => dropped.push(shape)), dropped };

@@ -1,4 +1,6 @@
-/** Random publications and activations: `as_of` a date returns what was served at the end of that day. */
+/**
+ * Tests random publications and activations: `as_of` with a date must return what was served at the end of that day.
+ */
 
 import { expect } from 'chai';
 import fc from 'fast-check';
@@ -57,7 +59,7 @@ const publish = (adapter: Versioned, version: string, created: number, value: nu
     ),
   );
 
-/** A request that counts how often its handler runs. */
+/** Creates a request that counts how often its handler runs. */
 const countingRequest = (): { request: DataRequest; calls: () => number } => {
   let calls = 0;
   const route = dataRoute({
@@ -88,7 +90,7 @@ type Step = { readonly created: number } | { readonly activate: number };
 
 const history = fc.array(
   fc.oneof(
-    // Within a few days, so that some share a day; some in the first and last millisecond of a day.
+    // Times are within a few days, so that some share a day. Some are in the first or last millisecond of a day.
     { weight: 3, arbitrary: fc.record({ created: fc.integer({ min: 0, max: 6 * DAY }).map((ms) => START + ms) }) },
     {
       weight: 1,
@@ -143,7 +145,7 @@ describe('Vintages', () => {
                 const { version, publishedAt } = snapshot;
                 snapshot.release();
                 served.push({ version, publishedAt: publishedAt.getTime(), value: valuesBy.get(version)! });
-                // Reads while the version is current: a cached response must not outlive its version.
+                // Reads while the version is current, because a cached response must not outlive its version.
                 await bodyAt(vintages, dateOf(START + 3 * DAY), request);
               }
               const dates = served.flatMap(({ publishedAt }) => [publishedAt - DAY, publishedAt, publishedAt + DAY]);

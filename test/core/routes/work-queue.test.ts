@@ -1,11 +1,11 @@
-/** Fair scheduling of callers in the work queue. */
+/** Tests that the work queue schedules callers fairly. */
 import { Socket } from 'node:net';
 import { setImmediate as laterTurn } from 'node:timers/promises';
 import { expect } from 'chai';
 import { ApiError, StorageError } from '../../../core/errors.js';
 import { WorkQueue } from '../../../core/routes/work-queue.js';
 
-/** A queue whose requests end when the test ends them. */
+/** Creates a queue with requests that run until the test ends them. */
 const controlled = (maxWaiting?: number) => {
   const queue = new WorkQueue(maxWaiting);
   const started: string[] = [];
@@ -88,7 +88,7 @@ describe('WorkQueue', () => {
     expect([...outcomes]).to.deep.equal([['a5', 'rejected']]);
     add('c', 'c4', 'c5');
     await settled();
-    // No other queue is longer than that of c when c5 arrives.
+    // When c5 arrives, no queue is longer than the queue of c.
     expect([...outcomes.keys()]).to.have.members(['a5', 'a4', 'c5']);
   });
 

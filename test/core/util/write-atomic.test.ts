@@ -1,4 +1,4 @@
-/** Replacing a file is atomic, and keeps its owner and permissions. */
+/** Tests that replacing a file is atomic and keeps its owner and permissions. */
 import { chmod, mkdir, mkdtemp, readdir, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** Schemas are compiled once. */
+/** Tests that schemas are compiled only once. */
 import { assert } from 'chai';
 import { compileSchema } from '../../../core/validation/compile-schema.js';
 
