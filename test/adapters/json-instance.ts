@@ -1,4 +1,4 @@
-/** A JSON adapter with a temporary directory, a captured log and the problems that it reported. */
+/** Creates a JSON adapter with a temporary directory, a captured log and a list of the problems that it reported. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,17 +13,17 @@ import { writeDirectory } from '../../core/data/write-directory.js';
 import { collections, manifestOf, rowsOf } from '../core/data/weather.js';
 
 export interface JsonInstance {
-  /** Contains `data`, the dataset directory of the adapter. */
+  /** The temporary folder. It contains `data`, the dataset directory of the adapter. */
   readonly folder: string;
   readonly path: string;
   readonly adapter: StorageAdapter;
   readonly changes: string[];
-  /** Arguments of each `problem` call. The last one is current. */
+  /** The argument of each `problem` call. The last one is the current state. */
   readonly problems: (string | undefined)[];
   readonly log: { readonly level: number; readonly msg: string; readonly err?: { readonly message: string } }[];
 }
 
-/** The context of an adapter, without log and listeners. */
+/** Creates the context of an adapter, without a log or listeners. */
 export const contextOf = (folder: string, declared: ReadonlyMap<string, Collection>): AdapterContext => ({
   collections: declared,
   logger: pino({ level: 'silent' }),
@@ -33,7 +33,7 @@ export const contextOf = (folder: string, declared: ReadonlyMap<string, Collecti
   problem: () => {},
 });
 
-/** Creates an instance for each test of the enclosing `describe`. The adapter is not opened. */
+/** Creates an instance for each test of the enclosing `describe`. The test must open the adapter. */
 export const eachInstance = (): JsonInstance => {
   const instance: { -readonly [K in keyof JsonInstance]: JsonInstance[K] } = Object.create(null);
   beforeEach(async () => {
@@ -100,7 +100,7 @@ export const expectServed = (instance: JsonInstance, n: number): Promise<void> =
     }
   });
 
-/** Resolves once the condition is true; fails after 5 seconds. */
+/** Resolves once the condition is true. Fails after 5 seconds. */
 export const eventually = async (what: string, condition: () => boolean): Promise<void> => {
   for (const end = performance.now() + 5000; !condition(); await delay(5)) {
     if (performance.now() > end) expect.fail(`expected within 5 seconds: ${what}`);

@@ -1,4 +1,4 @@
-/** Opening the JSON adapter. */
+/** Tests opening the JSON adapter. */
 import { mkdir, open, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -120,7 +120,7 @@ describe('json.open()', () => {
     setImmediate(count);
     await instance.adapter.open();
     loading = false;
-    // At least one turn of the event loop for each read of the 3.7 MB file.
+    // The 3.7 MB file takes many reads, and each needs at least one turn of the event loop.
     expect(turns).to.be.greaterThan(50);
     expect(await instance.adapter.snapshot().get('readings', ['south', '1950-01-02'])).to.have.property('high', 30_001);
   });

@@ -1,4 +1,4 @@
-/** Publishing with the JSON adapter. A rejected dataset changes nothing. */
+/** Tests publishing with the JSON adapter. A rejected dataset must not change anything. */
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -13,7 +13,7 @@ import { contextOf, eachInstance, expectServed, writeVersion } from './json-inst
 
 const datasetOf = (version: string, content: Readonly<Record<string, readonly Document[]>>): Dataset => ({
   manifest: manifestOf(version, '2026-01-09T00:00:00Z'),
-  // One row per batch.
+  // Yields one row per batch.
   async *read(collection) {
     for (const row of content[collection]!) yield [row];
   },

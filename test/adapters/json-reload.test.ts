@@ -1,4 +1,4 @@
-/** How the JSON adapter loads new versions, and which ones it rejects. */
+/** Tests how the JSON adapter loads new versions, and which ones it rejects. */
 import { readFileSync } from 'node:fs';
 import { copyFile, cp, mkdir, readFile, rename, symlink, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -27,7 +27,7 @@ const byHand = (path: string, n: number) => {
 describe('the json adapter loads a version', () => {
   const instance = eachInstance();
 
-  /** Swaps the link atomically, as `ln -sfn` and `mv -T` do. */
+  /** Replaces the link atomically, as `ln -sfn` followed by `mv -T` does. */
   const pointTo = async (target: string, link: string) => {
     await symlink(target, `${link}.new`);
     await rename(`${link}.new`, link);
@@ -61,7 +61,7 @@ describe('the json adapter loads a version', () => {
     setImmediate(count);
     await writeByHand(instance.path, files, { version: 'v2', created: '2026-01-02T00:00:00Z' });
     await eventually('version v2 is served', () => instance.changes.length === 2);
-    // At least one turn of the event loop for each 16 KiB.
+    // Reading needs at least one turn of the event loop for each 16 KiB.
     expect(turns).to.be.greaterThan(files['readings.ndjson'].length / 2 ** 14);
     expect(await instance.adapter.snapshot().get('readings', ['north', '1950-01-02'])).to.have.property('high', 1);
   });
@@ -136,7 +136,7 @@ describe('the json adapter loads a version', () => {
     });
     await instance.adapter.open();
     const before = bytesRead();
-    // At least ten polls.
+    // Waits for at least ten polls.
     await delay(200);
     expect(bytesRead() - before).to.be.below(notes.length);
   });
@@ -198,7 +198,7 @@ describe('the json adapter rejects, and continues to serve the old version after
     expect(instance.changes).to.deep.equal(['v1']);
     const message = instance.problems.at(-1);
     expect(message).to.match(/version v1 is still served/);
-    // /status publishes the message: it must not contain paths or the text of other errors.
+    // /status publishes this message, so it must not contain paths or the text of other errors.
     expect(message).to.not.include(instance.folder);
   };
   const recovers = async (n: number): Promise<void> => {

@@ -1,4 +1,4 @@
-/** Every wait for MongoDB has a timeout, and its errors name the operation. */
+/** Tests that every wait for MongoDB has a timeout, and that timeout errors name the operation. */
 import { expect } from 'chai';
 import { failsWith } from '../../adapters/conformance/expect.js';
 import { MongoAudit } from '../../adapters/mongo/audit.js';
@@ -79,7 +79,7 @@ describe('bounded() of the MongoDB adapter', () => {
       await failsWith('unavailable', () => bounded('count', 60_000, signal, () => Promise.reject(new Error('no'))));
     }
     expect(listeners.size).to.equal(0);
-    // Mocha has timers, too.
+    // Mocha has timers too, so the count is not zero.
     expect(timers() - before).to.be.below(times);
   });
 });

@@ -1,15 +1,15 @@
-/** A separate database on the shared MongoDB, for tests of single parts of the MongoDB adapter. */
+/** Provides a separate database on the shared MongoDB, for tests of single parts of the MongoDB adapter. */
 import { Connection } from '../../adapters/mongo/connection.js';
 import { type ConnectionOptions, connectionOptions, type Given, withDefaults } from '../../adapters/mongo/options.js';
 import { mongoForTests, uniqueName } from '../support/services.js';
 
 export interface TestDatabase {
   readonly connection: Connection;
-  /** Drops the database, and closes the connection. */
+  /** Drops the database and closes the connection. */
   end(): Promise<void>;
 }
 
-/** A connection that has not been opened. */
+/** Creates a connection without opening it. */
 export const connectionTo = (options: Given<ConnectionOptions>): Connection =>
   new Connection(withDefaults<ConnectionOptions>(connectionOptions, options));
 
@@ -26,7 +26,10 @@ export const openDatabase = async (): Promise<TestDatabase> => {
   };
 };
 
-/** A closed connection: every operation on it fails immediately, with an error that names the operation. */
+/**
+ * Creates a connection that is already closed. Every operation on it fails immediately, with an error that names the
+ * operation.
+ */
 export const closedConnection = async (): Promise<Connection> => {
   const { connection, end } = await openDatabase();
   await end();

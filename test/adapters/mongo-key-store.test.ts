@@ -1,4 +1,6 @@
-/** API keys in MongoDB: changes reach every replica, with and without change streams, and after an outage. */
+/**
+ * Tests that changes to API keys in MongoDB reach every replica, with and without change streams, and after an outage.
+ */
 
 import assert from 'node:assert/strict';
 import { userInfo } from 'node:os';
@@ -30,7 +32,7 @@ describe('the key store in MongoDB', () => {
   let database: string;
   let server: Server | undefined;
   let stores: KeyStore[];
-  /** The log of the store that was created last. */
+  /** The log of the most recently created store. */
   let logger: KeptLogger;
 
   beforeEach(async () => {
@@ -63,7 +65,7 @@ describe('the key store in MongoDB', () => {
     uri = server.url;
     return server;
   };
-  /** Creates a store that is not open yet. */
+  /** Creates a store without opening it. */
   const makeStore = (options: Partial<ConnectionOptions> = {}): KeyStore => {
     logger = keptLogger();
     const context = { logger, clock: systemClock, resolvePath: (path: string) => path };
@@ -124,7 +126,7 @@ describe('the key store in MongoDB', () => {
     const store = await newStore();
     const record = newRecord({ limit_per_minute: 600 });
     await store.insert(record);
-    // Inserted directly, with a date as MongoDB stores it.
+    // Written directly, so that the date has MongoDB's own type.
     await edit(record.id, { $set: { expires_at: new Date('2027-01-01T00:00:00Z') } });
     await store.update(record.id, { limit_per_minute: 1200 });
     await store.update(record.id, { limit_per_minute: 1200 });
@@ -153,7 +155,8 @@ describe('the key store in MongoDB', () => {
     await Promise.all(limits.map((limit, i) => stores[i % 2]!.update(record.id, { limit_per_minute: limit })));
     const changes = ((await stores[0]!.audit?.()) ?? []).slice(1).map(({ changes }) => changes['limit_per_minute']);
     assert.deepEqual(changes.map((change) => change?.to).sort(), limits);
-    // Each value except the last is the previous value of exactly one change.
+    // Each change must have read the value that an earlier change wrote. Every value except the last is therefore the
+    // previous value of exactly one change.
     const last = (await stores[0]!.list())[0]?.limit_per_minute;
     assert.deepEqual(
       changes.map((change) => change?.from).sort(),
@@ -180,7 +183,7 @@ describe('the key store in MongoDB', () => {
       ),
     ]);
     assert.deepEqual(Object.fromEntries((await store.lastUsed?.()) ?? []), { [record.id]: now, key_other: now - 1 });
-    // Changes arrive in order: once this one is known, the reader has seen all earlier changes.
+    // Changes arrive in order. Once the reader knows this key, it has seen all earlier changes.
     const other = newRecord();
     await store.insert(other);
     await eventually('the other key is known', () => reader.lookup(other.hash) !== undefined, IN_FORCE_MS);

@@ -1,6 +1,6 @@
 /**
- * A process that publishes, for tests that kill it: `node mongo-publisher.js URI DATABASE VERSION`. Prints `begun`
- * first.
+ * Runs as a process that publishes, for tests that kill it: `node mongo-publisher.js URI DATABASE VERSION`. Prints
+ * `begun` before it publishes.
  */
 import { datasetOf, itemsOf } from '../../adapters/conformance/fixture.js';
 import { Replicas, rowsToPublish, SHORT_LOCK } from './mongo-replica.js';

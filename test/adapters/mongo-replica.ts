@@ -12,22 +12,28 @@ import { type KeptLogger, keptLogger } from '../support/kept-logger.js';
 
 export interface Replica {
   readonly adapter: StorageAdapter & Required<Pick<StorageAdapter, 'publish' | 'versions'>>;
-  /** Arguments of each `problem` call; undefined when the problem ended. */
+  /** The argument of each `problem` call. It is undefined if the problem has ended. */
   readonly problems: readonly (string | undefined)[];
   readonly logger: KeptLogger;
-  /** The current version, or undefined while there is none. */
+  /** Returns the current version, or undefined if there is none. */
   version(): string | undefined;
-  /** The items of the current version. */
+  /** Reads the items of the current version. */
   items(): Promise<Document[]>;
 }
 
-/** Short intervals, so that what takes a minute in production takes a second here. */
+/** Short intervals, so that steps which take a minute in production take a second here. */
 const OPTIONS: Partial<MongoOptions> = { pollMs: 100, writeMs: 5000 };
 
-/** For publishers that will hang or die. On a slow machine, a live publisher could lose such a short lock. */
+/**
+ * For publishers that will hang or die. Do not use it for others: on a slow machine, even a live publisher could lose
+ * such a short lock.
+ */
 export const SHORT_LOCK: Partial<MongoOptions> = { lockMs: 1000 };
 
-/** Rows of every collection. A publisher needs many batches for them, so a test can kill it between any two. */
+/**
+ * Creates rows for every collection. Publishing them takes many batches, so a test can kill the publisher between any
+ * two.
+ */
 export const rowsToPublish = (): Rows => {
   const { crowd = [], ...others } = rowsWithCrowd();
   return { ...others, crowd: crowd.slice(0, 10_000) };
@@ -41,7 +47,7 @@ export class Replicas {
     readonly database: string,
   ) {}
 
-  /** Creates a replica that is not open yet. */
+  /** Creates a replica without opening it. */
   make(options: Partial<MongoOptions> = {}, context: Partial<AdapterContext> = {}): Replica {
     const problems: (string | undefined)[] = [];
     const logger = keptLogger();
@@ -85,7 +91,7 @@ export class Replicas {
     return replica;
   }
 
-  /** Runs work on the database with the driver alone. */
+  /** Runs work on the database with the plain MongoDB driver. */
   async raw<T>(work: (db: ReturnType<MongoClient['db']>) => Promise<T>): Promise<T> {
     const client = new MongoClient(this.uri);
     try {
@@ -95,7 +101,7 @@ export class Replicas {
     }
   }
 
-  /** The ids of versions that have data. */
+  /** Returns the ids of versions that have data. */
   async storedIds(): Promise<number[]> {
     const names = await this.raw(async (db) => (await db.listCollections().toArray()).map(({ name }) => name));
     const ids = names.flatMap((name) => /^data\.(\d+)\./.exec(name)?.[1] ?? []);
@@ -106,14 +112,14 @@ export class Replicas {
     await Promise.all(this.#running.map(({ adapter }) => adapter.close()));
   }
 
-  /** Closes all replicas, and drops the database. */
+  /** Closes all replicas and drops the database. */
   async end(): Promise<void> {
     await this.close();
     await this.raw((db) => db.dropDatabase());
   }
 }
 
-/** A promise and its resolve function. */
+/** Creates a promise and a function that resolves it. */
 export const gate = (): { readonly passed: Promise<void>; open(): void } => {
   const target = new EventTarget();
   return {
@@ -122,7 +128,7 @@ export const gate = (): { readonly passed: Promise<void>; open(): void } => {
   };
 };
 
-/** Resolves once the server of the adapter has stopped answering. SIGSTOP takes effect with a delay. */
+/** Resolves once the adapter's server has stopped responding, because SIGSTOP takes effect with a delay. */
 export const untilAway = async (adapter: StorageAdapter): Promise<void> => {
   for (let unreachable = false; !unreachable; ) {
     unreachable = await adapter.ping().then(

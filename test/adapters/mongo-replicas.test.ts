@@ -1,4 +1,6 @@
-/** Replicas on MongoDB: they follow the current version, hold versions in use, and survive an outage of the server. */
+/**
+ * Tests that replicas on MongoDB follow the current version, hold versions in use, and survive an outage of the server.
+ */
 import assert from 'node:assert/strict';
 import { eventually, failsWith } from '../../adapters/conformance/expect.js';
 import {
@@ -196,7 +198,7 @@ describe('replicas on MongoDB', () => {
         let deleted: readonly string[] = [];
         for (let tries = 0; deleted.length === 0; tries++) {
           assert(tries < 1000, 'the holds end');
-          // Renewals would still reach the server. Without replies, the driver aborts them.
+          // Renewals still reach the server. Without replies, the driver aborts them.
           deleted = await pruner.adapter.versions.prune(1);
         }
         assert.deepEqual(deleted, [FIRST]);
@@ -281,7 +283,10 @@ describe('replicas on MongoDB', () => {
     const valuesOf = (row: Document, fields: readonly string[]) =>
       Object.fromEntries(fields.map((field) => [field, row[field] as Scalar]));
 
-    /** Every way to read a declared order: each equality prefix, with a range on the next field, in both directions. */
+    /**
+     * Returns queries that read a declared order in every possible way: each equality prefix, with a range on the next
+     * field, in both directions.
+     */
     const queriesOf = ({ name, key, orders = [] }: Collection): Query[] => {
       const row = rows[name]?.[3];
       if (!row) return [key, ...orders].map((order) => ({ order }));

@@ -1,6 +1,6 @@
 /**
- * The versions that a replica holds in MongoDB: when holds are written, and how the replica notices that they
- * expired.
+ * Tests the versions that a replica holds in MongoDB: when holds are written, and how the replica notices that they
+ * have expired.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
@@ -26,7 +26,7 @@ describe('holds in MongoDB', () => {
 
   const holdsFor = (ms = HOLD_MS) => new VersionLocks(database.connection, clock, ms);
   const documents = () => database.connection.db.collection<{ holds: number[]; expires: Date }>('replicas');
-  /** Whether the work writes the document: a write removes the marker. */
+  /** Returns whether the work writes the document. A write removes the marker that is set first. */
   const writes = async (work: () => Promise<void>): Promise<boolean> => {
     await documents().updateMany({}, { $set: { holds: [-1] } });
     await work();

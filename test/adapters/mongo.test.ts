@@ -7,10 +7,10 @@ import type { AdapterContext, StorageAdapter } from '../../core/contracts/storag
 import { type Server, startMongo } from '../support/services.js';
 import { untilAway } from './mongo-replica.js';
 
-/** Passes the URI to the child process of the suite, which imports this file again. */
+/** Passes the URI to the suite's child process, which imports this file too. */
 const URL_VARIABLE = 'CONFORMANCE_MONGODB_URI';
 
-// A separate server, because the suite stops it.
+// A separate server is started, because the suite stops it.
 let started: Promise<Server> | undefined;
 const server = (): Promise<Server> => {
   started ??= startMongo();
@@ -23,7 +23,7 @@ const urlOfServer = async (): Promise<string> => {
 const databases = new WeakMap<StorageAdapter, string>();
 
 const create = async (context: AdapterContext): Promise<StorageAdapter> => {
-  // The folder from the suite identifies a store.
+  // Each store has its own folder, which the suite chooses. The folder's name becomes the database.
   const database = basename(context.resolvePath('.'));
   const adapter = mongo.create({ uri: await urlOfServer(), database }, context);
   databases.set(adapter, database);

@@ -30,7 +30,7 @@ const errorOf = async (work: Promise<unknown>): Promise<StorageError> => {
   return error;
 };
 
-/** The id of a user without special rights. */
+/** The id of an unprivileged user. */
 const UNPRIVILEGED = 65_534;
 
 /** Runs a task as a user without special rights. */
@@ -205,7 +205,7 @@ describe('the SQLite adapter with an unusable file', () => {
     ]);
   });
 
-  /** Returns the path of a published database that no connection has open. */
+  /** Copies a published database that no connection has open. Resolves with the path of the copy. */
   const publishedCopy = async (): Promise<string> => {
     await (await store.opened()).publish(datasetOf());
     const copy = join(store.folder, 'copy.db');

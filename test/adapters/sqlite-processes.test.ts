@@ -1,4 +1,6 @@
-/** Several processes over one SQLite file: killed publishers, readers during publications, and backups. */
+/**
+ * Tests several processes that use the same SQLite file: killed publishers, readers during publications, and backups.
+ */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { stat } from 'node:fs/promises';

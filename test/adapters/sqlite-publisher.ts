@@ -1,4 +1,7 @@
-/** A process that publishes, for tests that kill it: `node sqlite-publisher.js FOLDER VERSION`. Prints `begun` first. */
+/**
+ * Runs as a process that publishes, for tests that kill it: `node sqlite-publisher.js FOLDER VERSION`. Prints `begun`
+ * before it publishes.
+ */
 import { datasetOf } from '../../adapters/conformance/fixture.js';
 import sqlite from '../../adapters/sqlite/index.js';
 import { contextIn, rowsToPublish } from './sqlite-store.js';

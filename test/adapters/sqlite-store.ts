@@ -22,7 +22,7 @@ export const contextIn = (
   problem,
 });
 
-/** Rows whose publication takes a few hundred milliseconds. The labels of the items contain the version. */
+/** Creates rows whose publication takes a few hundred milliseconds. The labels of the items contain the version. */
 export const rowsToPublish = (version: string) => ({ ...rowsWithCrowd(), items: itemsOf(version) });
 
 type Publishing = StorageAdapter & Required<Pick<StorageAdapter, 'publish' | 'versions' | 'audit'>>;
@@ -41,7 +41,7 @@ export class SqliteStore {
     return join(this.folder, 'data.db');
   }
 
-  /** An adapter that is not open. */
+  /** Creates an adapter without opening it. */
   adapter(declared?: ReadonlyMap<string, Collection>, path = 'data.db'): Publishing {
     const context = contextIn(this.folder, declared, (sentence) => this.problems.push(sentence));
     const adapter = sqlite.create({ path, pollMs: 20 }, context) as Publishing;

@@ -1,4 +1,7 @@
-/** Keys never appear in the log, the metrics, responses or files; their digests appear in the key file only. */
+/**
+ * Tests that keys never appear in the log, the metrics, responses or files. Their digests may appear in the key file
+ * only.
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -17,7 +20,7 @@ import { misplaceKeys } from '../support/misplaced-keys.js';
 import { runCommand } from '../support/run-command.js';
 import { findSecrets } from '../support/secret-forms.js';
 
-/** Starts a service as a process, and collects its output. */
+/** Starts a service as a process and collects its output. */
 const serve = (env: Readonly<Record<string, string>>, ...args: string[]) => {
   const child = spawn(process.execPath, commandArgs([...args, 'start']), {
     cwd: packageRoot,
@@ -137,7 +140,7 @@ describe('a key, valid or not', () => {
         { name: 'the responses', text: responses },
       ];
       expect(findSecrets(places, { ...keys, pepper })).to.deep.equal([]);
-      // With a pepper, the key file does not reveal whose key it is.
+      // With a pepper, the digests in the key file cannot be computed from a key alone.
       expect(
         findSecrets(
           places.map((place) => ({ ...place, keepsHashes: false })),

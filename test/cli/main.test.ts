@@ -1,4 +1,4 @@
-/** Help, suggestions, exit codes and errors of all commands. */
+/** Tests the help, suggestions, exit codes and errors of all commands. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -25,7 +25,7 @@ const run = (args: readonly string[], env: Readonly<Record<string, string>> = {}
     (error: Ended) => error,
   );
 
-/** The output of `--help`. */
+/** Returns the output of `--help`. */
 const helpOf = (command: Command): string => {
   let text = '';
   command.configureOutput({
@@ -105,7 +105,7 @@ describe('the command line', () => {
     expect(faults.join()).to.contain('did you mean "json"?').and.to.contain('did you mean "markets"?');
   });
 
-  /** The setting of each error that a run with these variables reports. */
+  /** Resolves with the setting that each error names if the CLI runs with these variables. */
   const placesOf = async (env: Readonly<Record<string, string>>) => {
     const { code, stderr } = await run(['config', '--json'], env);
     expect(code).to.equal(1);

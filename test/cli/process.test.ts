@@ -1,4 +1,4 @@
-/** Signals at any time, and a log that cannot be written; with and without workers. */
+/** Tests signals at any time, and a log that cannot be written, both with and without workers. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, constants, openSync, readFileSync, readSync } from 'node:fs';
@@ -16,7 +16,7 @@ import { skip } from '../support/skip.js';
 
 interface Options {
   readonly env?: Readonly<Record<string, string>>;
-  /** File descriptor for the log. Default: the log is collected. */
+  /** File descriptor for the log. By default, the test collects the log. */
   readonly stderr?: number;
   readonly stdout?: number;
   readonly command?: readonly string[];
@@ -98,7 +98,7 @@ describe('the process of a service', () => {
     return service;
   };
 
-  /** A configuration with a plugin that delays the start by two seconds. */
+  /** Writes a configuration with a plugin that delays the start by two seconds. */
   const slowStart = async (): Promise<string> => {
     await writeFile(
       join(folder, 'slow.mjs'),
@@ -175,7 +175,7 @@ describe('the process of a service', () => {
       const writer = openSync(pipe, constants.O_WRONLY);
       const service = await started({ env: { ...env, METRO__METRICS__PORT: String(metricsPort) }, stderr: writer });
       closeSync(writer);
-      // Each line contains the path.
+      // Each log line contains this path.
       const long = `/markets?${'x'.repeat(7000)}`;
       for (let i = 0; i < 800; i += 40) {
         const responses = await Promise.all(Array.from({ length: 40 }, () => request(url(long))));

@@ -1,4 +1,4 @@
-/** Messages of failed commands. */
+/** Tests the messages of failed commands. */
 import { expect } from 'chai';
 import { CommanderError } from 'commander';
 import { report } from '../../cli/report.js';

@@ -1,4 +1,4 @@
-/** Arguments and names of tools: the input of a model reaches the route of the tool, or is rejected. */
+/** Tests the arguments and names of tools: a model's input either reaches the tool's route or is rejected. */
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { expect } from 'chai';
@@ -10,7 +10,7 @@ import { startTestApp, type TestApp } from '../support/test-app.js';
 
 const text: Parameter = { description: 'Any text.', schema: { type: 'string' } };
 
-/** Routes that return their operation and their input. */
+/** Creates a route that returns its operation and its input. */
 const echo = (path: string, operationId: string, parameters: Record<string, Record<string, Parameter>> = {}) =>
   serviceRoute({
     path,
@@ -49,7 +49,7 @@ const caller =
     return { text: (content[0] as { text: string }).text, isError };
   };
 
-/** Values that are no CBSA code. */
+/** Values that are not CBSA codes. */
 const INVALID_CODES = [
   '.',
   '..',

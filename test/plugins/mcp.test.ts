@@ -1,4 +1,6 @@
-/** The endpoints as MCP tools, called with the official SDK client over HTTP and over standard input and output. */
+/**
+ * Tests the endpoints as MCP tools. The official SDK client calls them over HTTP and over standard input and output.
+ */
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { expect } from 'chai';
@@ -10,7 +12,7 @@ import { startTestApp, type TestApp } from '../support/test-app.js';
 
 const PLUGINS = ['markets', 'forecasts', 'observations', 'signals', 'status'];
 
-/** The two ways to start a session: with the `initialize` handshake, and without. */
+/** The two ways to start a session: with and without the `initialize` handshake. */
 const NEGOTIATIONS = { 'a handshake': { mode: 'legacy' }, 'no handshake': { mode: 'auto' } } as const;
 
 const connect = async (
@@ -290,7 +292,7 @@ describe('the plugin mcp', () => {
           expect(json.error.message).to.match(/more than 250 values/);
           expect(text.length).to.be.below(200);
         }
-        // If these messages were validated, the worst would each take 0.5 seconds of CPU time.
+        // If these messages were validated, the worst of them would take 0.5 seconds of CPU time each.
         expect(performance.now() - since).to.be.below(3000);
       });
     }

@@ -1,4 +1,6 @@
-/** Adapters over memory and over SQLite, with a backend that can be made unreachable and a hook to inject one fault. */
+/**
+ * Provides memory and SQLite adapters with a backend that can be made unreachable and a hook that injects one fault.
+ */
 
 import type { AdapterUnderTest } from '../../../adapters/conformance/index.js';
 import memory from '../../../adapters/memory.js';
@@ -6,7 +8,7 @@ import type { AdapterContext, Capabilities, Snapshot, StorageAdapter } from '../
 import { StorageError } from '../../../core/errors.js';
 import { createSqlite, type Dialect } from './sqlite-adapter.js';
 
-/** A fault: replaces some methods of an adapter. */
+/** A fault, which replaces some methods of an adapter. */
 export type Fault = (adapter: StorageAdapter, context: AdapterContext) => Partial<StorageAdapter>;
 
 const gone = new WeakSet<StorageAdapter>();
@@ -32,11 +34,11 @@ export interface Breakage {
   readonly fault?: Fault;
   /** Changes the context that the adapter receives. */
   readonly context?: (context: AdapterContext) => AdapterContext;
-  /** Breaks the SQLite adapter instead of the memory adapter. The given parts replace correct ones. */
+  /** Breaks the SQLite adapter instead of the memory adapter. The parts given here replace the correct ones. */
   readonly sqlite?: Partial<Dialect>;
 }
 
-/** The options of `describeAdapter` for an adapter with this fault. */
+/** Returns the argument of `describeAdapter` for an adapter with this fault. */
 export const targetOf = (name: string, breakage: Breakage = {}): AdapterUnderTest => {
   const { sqlite, fault, context = (given) => given } = breakage;
   const { capabilities = { ...memory.capabilities, ...(sqlite && { durable: true, audit: true, json: false }) } } =
@@ -67,7 +69,7 @@ export const targetOf = (name: string, breakage: Breakage = {}): AdapterUnderTes
 
 type Change = (snapshot: Snapshot) => Partial<Snapshot>;
 
-/** A fault in snapshots, except in the result of `asOf()`. It can keep state for each adapter. */
+/** Creates a fault in snapshots, other than those returned by `asOf()`. The fault can keep state for each adapter. */
 export const inSnapshots =
   (start: (adapter: StorageAdapter) => Change): Fault =>
   (adapter) => {
@@ -80,6 +82,6 @@ export const inSnapshots =
     };
   };
 
-/** Like `inSnapshots`, without state. */
+/** Like `inSnapshots`, but for a fault that keeps no state. */
 export const inSnapshot = (change: (snapshot: Snapshot, adapter: StorageAdapter) => Partial<Snapshot>): Fault =>
   inSnapshots((adapter) => (snapshot) => change(snapshot, adapter));

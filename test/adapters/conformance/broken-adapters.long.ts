@@ -1,4 +1,7 @@
-/** Runs all broken adapters, and the whole suite over one of each class, which must fail only by the expected rules. */
+/**
+ * Runs the conformance suite for all broken adapters. For one adapter of each class, runs the whole suite, which must
+ * fail only by the expected rules.
+ */
 import { expect } from 'chai';
 import { targetOf } from './breakable.js';
 import type { BrokenAdapter } from './faults/breaking.js';

@@ -1,4 +1,7 @@
-/** Tests the conformance suite: it fails each broken adapter by the rule that it breaks, and passes correct ones. */
+/**
+ * Tests the conformance suite: it must fail each broken adapter by the rule that the adapter breaks, and must pass
+ * correct adapters.
+ */
 import { expect } from 'chai';
 import { targetOf } from './breakable.js';
 import { auditRules, auditWithoutFault } from './faults/audits.js';

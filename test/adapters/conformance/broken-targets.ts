@@ -1,4 +1,4 @@
-/** Every broken adapter. The second process of the suite imports this file and selects one by name. */
+/** Defines every broken adapter. The suite's second process imports this file and selects an adapter by name. */
 import { describeAdapter } from '../../../adapters/conformance/index.js';
 import { targetOf } from './breakable.js';
 import { brokenAdapters } from './faults/index.js';

@@ -1,4 +1,4 @@
-/** Proves that an adapter also conforms when it is read through the checks of core. */
+/** Tests that an adapter still conforms when it is read through core's checks. */
 
 import { describeAdapter } from '../../../adapters/conformance/index.js';
 import memory from '../../../adapters/memory.js';
@@ -8,7 +8,7 @@ import { checkedSnapshot } from '../../../core/data/checked-snapshot.js';
 
 const named = (name: string): Collection => ({ name, key: [], schema: {} });
 
-/** Wraps a checked reader as a snapshot. */
+/** Presents a checked reader as a snapshot. */
 const behindChecks = (snapshot: Snapshot, { collections }: AdapterContext): Snapshot => ({
   ...checkedSnapshot(snapshot, collections),
   get: (name, key, signal) =>

@@ -1,4 +1,4 @@
-/** Proves that the adapter in docs/reference/adapter-contract.md conforms. */
+/** Tests that the adapter in docs/reference/adapter-contract.md conforms. */
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,4 +1,4 @@
-/** Proves that the dataset of the suite follows the rules that adapters may rely on. */
+/** Tests that the suite's dataset follows the rules that adapters may rely on. */
 import { expect } from 'chai';
 import { anotherDataset, collections, datasetOf, rowsWithCrowd } from '../../../adapters/conformance/fixture.js';
 import { checkDataset } from '../../../core/data/validate.js';

@@ -1,4 +1,4 @@
-/** Defines a test of one broken adapter: of its listed rules, the suite fails each. */
+/** Defines a test for one broken adapter: the suite must fail each rule that the adapter lists. */
 import { expect } from 'chai';
 import { targetOf } from './breakable.js';
 import type { BrokenAdapter } from './faults/breaking.js';

@@ -1,9 +1,9 @@
 /**
- * Runs the conformance suite over two adapters that return wrong long lists. Prints JSON: the failed tests with their
- * messages, and the peak memory.
+ * Runs the conformance suite for two adapters that return long lists with wrong contents. Prints the failed tests with
+ * their messages, and the peak memory, as JSON.
  *
- * It is a separate process. A worker thread ends it with SIGKILL when it uses more memory than its argument allows, in
- * MB. The thread also runs while a comparison blocks the main thread.
+ * It runs as a separate process. A worker thread kills the process with SIGKILL if it uses more memory, in MB, than its
+ * argument allows. The thread keeps running even while a comparison blocks the main thread.
  */
 import { Worker } from 'node:worker_threads';
 import { targetOf } from './breakable.js';

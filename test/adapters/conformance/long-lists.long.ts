@@ -1,10 +1,10 @@
-/** Proves that the conformance suite uses little memory for an adapter that returns wrong long lists. */
+/** Tests that the conformance suite uses little memory even if an adapter returns long lists with wrong contents. */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 
 const script = fileURLToPath(new URL('./long-lists-main.js', import.meta.url));
-/** Node, mocha and the 50,000 documents of the suite need a third. `assert.deepEqual` took 23 GB on Node 22. */
+/** Node, mocha and the suite's 50,000 documents need a third of this. `assert.deepEqual` took 23 GB on Node 22. */
 const LIMIT_MB = 600;
 
 type Failures = readonly (readonly [title: string, message: string])[];

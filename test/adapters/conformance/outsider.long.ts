@@ -1,6 +1,6 @@
 /**
- * Proves that a package outside the repository can use the packed package: with types, in both module systems, and with
- * the conformance suite.
+ * Tests that a package outside the repository can use the packed package: its types, both module systems, and the
+ * conformance suite.
  */
 import { execFile } from 'node:child_process';
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -23,7 +23,7 @@ interface Report {
 
 describe('an external adapter package that installs the tarball', () => {
   let folder: string;
-  /** The compiler's output. */
+  /** The output of the compiler. */
   let faults: string;
 
   before(async function () {
@@ -47,7 +47,7 @@ describe('an external adapter package that installs the tarball', () => {
     this.timeout(120_000);
     const mocha = join(folder, 'node_modules/mocha/bin/mocha.js');
     const args = [mocha, '--reporter', 'json', '--timeout', '20000', 'test/*.test.js'];
-    // The exit code is the number of failures. The report shows more.
+    // The exit code is only the number of failures, whereas the report shows which tests failed.
     const { stdout } = await run(process.execPath, args, { cwd: folder, maxBuffer: 2 ** 26 }).catch(
       (error: { stdout: string }) => error,
     );

@@ -4,22 +4,22 @@ import Mocha from 'mocha';
 import { type AdapterUnderTest, describeAdapter } from '../../../adapters/conformance/index.js';
 
 const GLOBALS = ['describe', 'it', 'before', 'after', 'beforeEach', 'afterEach', 'context', 'specify', 'run'] as const;
-/** The file that the second process of the suite imports for the same adapter. */
+/** The suite's second process imports this file to create the same adapter. */
 const FILE = fileURLToPath(new URL('./broken-targets.js', import.meta.url));
 
 export interface Outcome {
   readonly passed: number;
   readonly skipped: number;
-  /** The errors of failed tests by title, without the heading of the adapter. */
+  /** The errors of failed tests, keyed by title. Titles omit the adapter's heading. */
   readonly failed: ReadonlyMap<string, Error>;
 }
 
-/** @param rules titles of the tests to run, without the heading of the adapter; all by default */
+/** @param rules the titles of the tests to run, without the adapter's heading. By default, all tests run. */
 export const runSuite = async (target: AdapterUnderTest, rules?: readonly string[]): Promise<Outcome> => {
   const mocha = new Mocha({ reporter: Mocha.reporters.Base, timeout: 20_000 });
   const scope = globalThis as Record<string, unknown>;
   const outer = Object.fromEntries(GLOBALS.map((name) => [name, scope[name]]));
-  // As mocha does before it loads a file: after this, `describe` and `it` add tests to this instance.
+  // Mocha emits this event before it loads a file. From here on, `describe` and `it` add tests to this instance.
   mocha.suite.emit('pre-require', globalThis as never, FILE, mocha);
   try {
     describeAdapter(target);

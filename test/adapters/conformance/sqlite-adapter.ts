@@ -1,8 +1,8 @@
 /**
- * A SQLite adapter with every capability. Each of its parts can be replaced by a wrong one.
+ * A SQLite adapter with every capability. Each of its parts can be replaced by a faulty one.
  *
- * Each version is a database file, written once. `catalog.json` has the list of versions and the current one, and is
- * replaced as a whole. Strings are stored as UTF-8 bytes, which SQLite compares byte by byte.
+ * Each version is a database file that is written once. `catalog.json` lists the versions and names the current one. It
+ * is always replaced as a whole. Strings are stored as UTF-8 bytes, which SQLite compares byte by byte.
  */
 import { randomUUID } from 'node:crypto';
 import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -23,11 +23,11 @@ export interface Version {
 }
 
 export interface Catalog {
-  /** Oldest publication first. */
+  /** Ordered by publication, oldest first. */
   readonly versions: readonly Version[];
   /** When each version became the current one. */
   readonly moves: readonly { readonly version: string; readonly since: string }[];
-  /** Oldest first. */
+  /** Oldest entry first. */
   readonly audit: readonly DataAuditEntry[];
 }
 
@@ -40,29 +40,29 @@ type Value = Uint8Array | string | number;
 
 /** The parts of the adapter, most of which build SQL. */
 export interface Dialect {
-  /** The column of a key or order field. */
+  /** Returns the column of a key field or order field. */
   column(field: string, collection: Collection): string;
   stored(value: Scalar, field: string): Value;
   equal(field: string): string;
   from(field: string): string;
   to(field: string): string;
-  /** The condition for rows behind a position, with one parameter for each field. */
+  /** Returns the condition for rows after a position, with one parameter for each field. */
   behind(fields: readonly string[], descending: boolean): string;
   orderBy(order: readonly string[], descending: boolean): string;
   /** Changes a query before it runs. */
   query(query: Query): Query;
-  /** How many rows of the next page to read, after `read` rows. */
+  /** Returns how many rows the next page reads, after `read` rows have been read. */
   page(query: Query, read: number): number;
   offset(query: Query, read: number): number;
   text(document: Document): string;
   document(text: string): Document;
   /** Changes the catalog before it is saved. */
   catalog(catalog: Catalog): Catalog;
-  /** Interval between two reads of the catalog in milliseconds; undefined for none. */
+  /** Interval between two reads of the catalog, in milliseconds. If undefined, the catalog is not polled. */
   pollMs: number | undefined;
   /** Releases one lock of a snapshot. */
   release(held: { holds: number }, released: boolean): void;
-  /** The versions that `prune` deletes, among the versions that are neither current nor held. */
+  /** Selects the versions that `prune` deletes from those that are neither current nor held. */
   prune(versions: readonly Version[], keep: number): readonly Version[];
   since(moves: Catalog['moves'], time: Date): Catalog['moves'][number] | undefined;
 }
@@ -246,7 +246,10 @@ class SqliteAdapter implements StorageAdapter {
     },
   };
 
-  /** Creates the table and the indexes of a collection. @returns a function that inserts a row */
+  /**
+   * Creates the table and the indexes of a collection.
+   * @returns a function that inserts a row
+   */
   #makeTable(db: sqlite.Database, collection: Collection): (document: Document) => void {
     const { name, key, orders = [] } = collection;
     const { column, stored, text } = this.#dialect;
@@ -286,7 +289,7 @@ class SqliteAdapter implements StorageAdapter {
     if (this.#catalog.moves.length > before) this.#context.changed();
   }
 
-  /** Returns undefined for a version that was pruned. */
+  /** Returns undefined if the version has been pruned. */
   #hold({ version, since }: Catalog['moves'][number]): Snapshot | undefined {
     const found = this.#catalog.versions.find((each) => each.version === version);
     if (!found) return undefined;
@@ -362,6 +365,6 @@ class SqliteAdapter implements StorageAdapter {
   }
 }
 
-/** @param dialect the parts to replace */
+/** @param dialect the parts that replace correct ones */
 export const createSqlite = (context: AdapterContext, dialect: Partial<Dialect> = {}): StorageAdapter =>
   new SqliteAdapter(dialect, context);

@@ -1,4 +1,4 @@
-/** The SQLite adapter as a module that a configuration can name. */
+/** Exports the SQLite adapter as a module that a configuration can name. */
 import type { AdapterModule } from '../../../core/contracts/storage.js';
 import { createSqlite } from './sqlite-adapter.js';
 

@@ -1,4 +1,4 @@
-/** `metro-forecast completion`, run by the shells themselves. */
+/** Tests `metro-forecast completion` in the shells themselves. */
 import { execFile, execFileSync } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -37,8 +37,9 @@ describe('metro-forecast completion', () => {
   const END = '--end--';
 
   /**
-   * Resolves with the completions of a shell for the last word of each line, in one run.
-   * @param ask definition of the function `ask` in the language of the shell
+   * Resolves with the words that a shell offers to complete the last word of each line. All lines are completed in one
+   * run of the shell.
+   * @param ask the definition of the function `ask`, in the language of the shell
    */
   const offered = async (shell: string, ask: string, lines: readonly (readonly string[])[]): Promise<string[][]> => {
     const quote = (word: string) => `'${word.replaceAll("'", "'\\''")}'`;
@@ -55,7 +56,7 @@ describe('metro-forecast completion', () => {
         printf '%s\\n' "\${COMPREPLY[@]}" ${END}; }`,
       lines,
     );
-  // The functions of zsh that show completions print them instead.
+  // In zsh, completions are shown by functions, which are replaced here by functions that print them.
   const inZsh = (...lines: string[][]) =>
     offered(
       'zsh',
@@ -66,7 +67,7 @@ describe('metro-forecast completion', () => {
       lines,
     );
 
-  /** Per command: the lines to complete for its commands and its options, and the expected words. */
+  /** For each command, the lines that complete its subcommands and its options, and the expected words. */
   const everyCommand = async () =>
     commandNodes(await createProgram()).map(({ path, commands, choices, options }) => ({
       path,

@@ -1,4 +1,4 @@
-/** `metro-forecast doctor`. */
+/** Tests `metro-forecast doctor`. */
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';

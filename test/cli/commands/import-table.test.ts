@@ -1,4 +1,4 @@
-/** `metro-forecast import-table`: the files that it accepts and rejects, and what it writes. */
+/** Tests `metro-forecast import-table`: the files that it accepts and rejects, and what it writes. */
 import { execFileSync } from 'node:child_process';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';

@@ -1,4 +1,4 @@
-/** `metro-forecast import`. */
+/** Tests `metro-forecast import`. */
 
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-/** `metro-forecast keys` run as root or another user than the service. */
+/** Tests `metro-forecast keys` when it runs as root or as another user than the service. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, chown, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -136,7 +136,7 @@ describe('metro-forecast keys, for a service of another user', () => {
       );
       const { id } = await asRoot.json('create', '--name', 'A');
       const before = await readFile(join(folder, 'keys.json'), 'utf8');
-      // Fills the disk completely.
+      // Fills the rest of the disk.
       await writeFile(join(folder, 'filler'), 'x'.repeat(64 * 1024)).catch(() => undefined);
       expect(await asRoot.refused('revoke', id)).to.match(/the disk is full/);
       expect(await readFile(join(folder, 'keys.json'), 'utf8')).to.equal(before);

@@ -1,4 +1,4 @@
-/** `metro-forecast publish` and `metro-forecast snapshots` with MongoDB. */
+/** Tests `metro-forecast publish` and `metro-forecast snapshots` with MongoDB. */
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
@@ -45,7 +45,7 @@ describe('metro-forecast publish and snapshots', () => {
   };
   const { done, json, refused } = expecting(run);
 
-  /** A copy of the dataset with another version. */
+  /** Copies the dataset under another version. Resolves with the path of the copy. */
   const another = async (version: string, created: string): Promise<string> => {
     const to = join(folder, version);
     await cp(data, to, { recursive: true });

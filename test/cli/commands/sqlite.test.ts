@@ -1,4 +1,4 @@
-/** Commands with a database file: `import-table --to data.db`, `doctor` and `keys`. */
+/** Tests commands with a database file: `import-table --to data.db`, `doctor` and `keys`. */
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -35,7 +35,7 @@ describe('commands with a database file', () => {
     runCommand(registerImport, ['import-table', at(file as string), '--to', at('service/data.db'), ...options]),
   );
 
-  /** The rows of each declared table in the current version. */
+  /** Returns the rows of each declared table in the current version. */
   const tables = async () => {
     const declared = readDeclarations(at('service'));
     const context = contextIn(at('service'), new Map(declared.map((each) => [each.name, each])));

@@ -1,4 +1,4 @@
-/** `metro-forecast start`, run as a process. */
+/** Tests `metro-forecast start` as a process. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-/** `metro-forecast validate`. */
+/** Tests `metro-forecast validate`. */
 
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -37,7 +37,7 @@ describe('metro-forecast validate', () => {
     }
   };
 
-  /** Damages a row of the index, and removes its checksum from the manifest. */
+  /** Damages a row of the index, and removes the file's checksum from the manifest. */
   const breakRow = async (): Promise<string> => {
     const path = join(to, 'manifest.json');
     const manifest = JSON.parse(await readFile(path, 'utf8'));

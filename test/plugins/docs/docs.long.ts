@@ -1,4 +1,4 @@
-/** The API reference, over HTTP and in Chromium. All tests share one service and one browser. */
+/** Tests the API reference over HTTP and in Chromium. All tests share one service and one browser. */
 import { type ChildProcess, execFile, execFileSync } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -17,7 +17,7 @@ import { startTestApp, type TestApp } from '../../support/test-app.js';
 const run = promisify(execFile);
 const DATA = ['markets', 'forecasts', 'observations', 'signals', 'status'];
 
-/** The languages by their names in URLs. */
+/** The programming languages, keyed by their names in URLs. */
 const LANGUAGES = { curl: 'curl', python: 'Python', r: 'R', typescript: 'TypeScript' } as const;
 
 interface Described {
@@ -26,7 +26,7 @@ interface Described {
   readonly responses: Readonly<Record<string, { readonly $ref?: string }>>;
 }
 
-/** Runs in the browser: finds elements that are clipped, outside of the window, or overlap others. */
+/** Runs in the browser. Finds elements that are clipped, that are outside the window, or that overlap others. */
 const LAYOUT_PROBLEMS = `(() => {
   const found = [];
   const name = (element) => element.tagName + '.' + element.className + ' ' + element.textContent.slice(0, 40);
@@ -39,7 +39,7 @@ const LAYOUT_PROBLEMS = `(() => {
     const { left, right, width } = element.getBoundingClientRect();
     if (width > 1 && (right > innerWidth + 1 || left < 0)) found.push('outside: ' + name(element));
   }
-  // Neighbouring elements do not overlap.
+  // The children of these elements must not overlap.
   const parents = '.columns, .part, .text, .entries, .entry, .title, .head, .chips, .fields, .top, .group ul';
   for (const parent of document.querySelectorAll(parents)) {
     const boxes = [...parent.children]
@@ -57,7 +57,7 @@ const LAYOUT_PROBLEMS = `(() => {
   return found;
 })()`;
 
-/** Runs in the browser: returns the layout shift since the page started to load. */
+/** Runs in the browser. Returns the layout shift since the page started to load. */
 const LAYOUT_SHIFT = `new Promise((resolve) => {
   let total = 0;
   new PerformanceObserver((list) => {
@@ -81,7 +81,7 @@ describe('the reference page', () => {
   let operations: Described[];
   let loads = 0;
 
-  /** Always reloads the page. Chromium only scrolls if just the fragment differs. */
+  /** Always reloads the page. If only the fragment differed, Chromium would just scroll. */
   const open = async (hash = '', query = '') => {
     const { page } = browser;
     await page.goto(`${app.origin}/docs?load=${loads++}${query}${hash}`);
@@ -147,7 +147,7 @@ describe('the reference page', () => {
     expected.push(...Object.keys(document_.components.headers).map((name) => `/headers/${name}`));
     expected.push('/listMarkets/fields/data/cbsa', '/getStatus/fields/components', '/errors/fields/details/issue');
     expect(places).to.include.members(expected);
-    // Each name links to its anchor.
+    // Each name must link to its own anchor.
     const broken = await browser.page.evaluate(
       `[...document.querySelectorAll('a[href^="#"]')]
         .map((link) => decodeURIComponent(link.getAttribute('href').slice(1)))
@@ -223,7 +223,7 @@ describe('the reference page', () => {
     for (const [query, first] of expected) {
       await browser.page.locator('#search').fill(query);
       await browser.page.keyboard.press('Enter');
-      // The search index is loaded when the search box gets the focus.
+      // The search index is loaded only when the search box gets the focus.
       await browser.page.waitForURL((url) => url.hash !== '');
       expect(new URL(await addressOf(browser.page)).hash, query).to.equal(first);
     }
@@ -250,7 +250,7 @@ describe('the reference page', () => {
     await page.keyboard.press('Enter');
     await page.locator('main #formulas').waitFor();
     expect(new URL(await addressOf(page)).pathname).to.equal('/docs/csv');
-    // The search also finds views of other pages by the text of their links.
+    // The search also finds views of other pages, by the text of the links to them.
     await open();
     await page.locator('#search').fill('parquet');
     await page.locator('#found', { hasText: 'Explorer: Data' }).waitFor();
@@ -356,7 +356,7 @@ describe('the reference page', () => {
     });
     after(() => rm(folder, { recursive: true, force: true }));
 
-    /** The expected output of each sample. */
+    /** Resolves with the expected output of each sample. */
     const printed = async (
       language: keyof typeof LANGUAGES,
       start: (
@@ -394,7 +394,7 @@ describe('the reference page', () => {
       for (const { stdout, response } of await printed('python', (code, _file, env) =>
         run('python3', ['-c', code], { env: { ...found, ...env } }),
       )) {
-        // Python notation.
+        // Python prints values in its own notation.
         if (response.headers['content-type']?.startsWith('text/csv')) {
           expect(stdout).to.equal(`${response.text}\n`);
         } else {
@@ -406,7 +406,7 @@ describe('the reference page', () => {
 
     it('run as TypeScript, and print the response', async () => {
       for (const { stdout, response } of await printed('typescript', async (code, file, env) => {
-        // The samples have no type annotations and run without a compiler.
+        // The samples have no type annotations, so they run without a compiler.
         await writeFile(
           `${file}.mjs`,
           code.replace(/console\.log\((await response\.json\(\))\)/, 'console.log(JSON.stringify($1))'),

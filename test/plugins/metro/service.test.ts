@@ -1,4 +1,7 @@
-/** A service with the plugins of Metro Forecast is the Metro Forecast API, unless the configuration changes it. */
+/**
+ * Tests that a service with the plugins of Metro Forecast describes itself as the Metro Forecast API, unless the
+ * configuration says otherwise.
+ */
 import { expect } from 'chai';
 import { metroService } from '../../../plugins/metro/service.js';
 import { createApp, loadConfig } from '../../../product.js';
@@ -19,7 +22,7 @@ describe('the Metro Forecast API', () => {
         license: { name: 'MIT', identifier: 'MIT' },
         contact: { name: 'The operator of this service' },
       });
-      // With all plugins, the document has all changes with all their operations.
+      // With all plugins loaded, the document contains every change with all of its operations.
       expect(changes).to.deep.equal(metroService.changes);
       expect(description).to.be.a('string').and.not.equal('');
       const { headers } = await request(`${service.url}/markets`);

@@ -1,4 +1,4 @@
-/** The CSV of pages has the same formula guard as the CSV of the service. */
+/** Tests that the CSV files that pages create have the same formula guard as CSV from the service. */
 import { expect } from 'chai';
 import { csvFormat } from '../../../core/response/formats.js';
 import { parseCsv } from '../../support/csv-parser.js';
@@ -6,7 +6,7 @@ import { pageModules } from '../../support/page-modules.js';
 
 const { csvOf } = await pageModules('pages/data-views/csv');
 
-/** Every character at the start of a cell, after apostrophes, and inside a text. */
+/** Texts with every character at the start of a cell, after apostrophes, and inside the text. */
 const TEXTS = Array.from({ length: 0x10000 }, (_, code) => String.fromCharCode(code)).flatMap((first) => [
   `${first}1+1`,
   `'${first}`,

@@ -1,4 +1,4 @@
-/** The front page at `/`, over HTTP. */
+/** Tests the front page at `/` over HTTP. */
 import { expect } from 'chai';
 import { request } from '../../support/http-client.js';
 import { startTestApp, type TestApp } from '../../support/test-app.js';

@@ -1,4 +1,4 @@
-/** Tests of the files of a page, over HTTP. */
+/** Defines tests of a page's files over HTTP. */
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { request } from '../../support/http-client.js';
@@ -15,13 +15,16 @@ export const LABEL_PROBLEMS = `[...document.querySelectorAll('.plot > svg')].fla
 
 const CSS = '/pages/shared/page.css';
 
-/** @param path of the mount @param plugins that the page needs in addition to its own */
+/**
+ * @param path the path of the mount
+ * @param plugins the plugins that the page needs in addition to its own
+ */
 export const describePageFiles = (path: string, plugin: string, plugins: readonly string[]): void => {
   describe(`the files of ${path}`, () => {
     let app: TestApp;
     let page: string;
     const get = (target: string, headers = {}) => request(`${app.origin}${target}`, { headers });
-    /** The URL of the page's files, which contains their digest. */
+    /** Returns the URL of the page's files, which contains their digest. */
     const root = () => page.slice(page.indexOf(`${path}/v-`)).slice(0, `${path}/v-012345678901`.length);
 
     before(async () => {

@@ -13,7 +13,7 @@ const PLUGINS = ['markets', 'forecasts', 'observations', 'signals', 'status', 'd
 const start = (server: object): Promise<TestApp> =>
   startTestApp({ config: { plugins: PLUGINS, server: { ...BROWSED, ...server } } });
 
-/** nginx that removes `/lib/` from the path, and reports it in a header. */
+/** Starts an nginx that removes `/lib/` from the path and reports it in a header. */
 const startProxy = async (origin: string): Promise<Server> =>
   startServer({
     name: 'nginx',

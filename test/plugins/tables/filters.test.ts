@@ -23,7 +23,7 @@ const readings: Row[] = Array.from({ length: 300 }, (_, id) => ({
 }));
 const nullable = (type: string, more = {}) => ({ type: [type, 'null'], ...more });
 
-/** Columns with the names of parameters, and with the names that aliases would have. */
+/** Columns that have the names of parameters, and a column that has a name which an alias could have. */
 const NAMES = ['after', 'as_of', 'constructor', 'fields', 'format', 'limit', 'sort'];
 const tricky: Row[] = Array.from({ length: 12 }, (_, id) => ({
   id,

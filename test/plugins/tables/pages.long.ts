@@ -1,4 +1,4 @@
-/** The pages of tables in Chromium. */
+/** Tests the pages of tables in Chromium. */
 import { readFile } from 'node:fs/promises';
 import { expect } from 'chai';
 import { accessibilityProblems, addressOf, holdFirst, openBrowser, type TestBrowser } from '../../support/browser.js';
@@ -68,7 +68,7 @@ describe('the pages of tables in Chromium', () => {
     await page.reload();
     await page.getByText('1 row with “jane eyre”').waitFor();
     expect(await page.getByLabel('Published to').inputValue()).to.equal('1850');
-    // The displayed API call equals the request.
+    // The displayed API call must equal the request.
     await page.getByText('API call').first().click();
     const call = await page.locator('pre').first().innerText();
     expect(call).to.contain('/books?published%5Blte%5D=1850').and.contain('$LIBRARY_KEY').and.not.contain(service.key);

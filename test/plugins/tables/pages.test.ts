@@ -1,4 +1,4 @@
-/** The pages of tables: tables of an OpenAPI document, API calls, search, and values over time. */
+/** Tests the pages of tables: the tables of an OpenAPI document, API calls, search, and values over time. */
 import { expect } from 'chai';
 import { request } from '../../support/http-client.js';
 import { pageModules } from '../../support/page-modules.js';
@@ -102,7 +102,7 @@ describe('plugin table-pages', () => {
     const oslo = weather.filter(({ station }) => station === 'Oslo');
     expect(figuresOf(oslo, { ...line, by: null }).lines[0].values.slice(2, 5)).to.deep.equal([-8, null, -6]);
     expect(figuresOf(weather, { ...line, by: null }).lines[0].values[0]).to.equal(-10);
-    // 2,000 days are 66 months, or six years.
+    // 2,000 days span 66 months, or six years.
     const bars = figuresOf(weather, { ...line, by: null, form: 'bars', value: null });
     expect([bars.period, bars.dates.length, bars.lines[0].values[0]]).to.deep.equal(['year', 6, 3 * 366 - 1]);
     const years = figuresOf(await rowsOf('/books'), { time: 'published', value: 'pages', by: null, form: 'bars' });

@@ -22,8 +22,9 @@ const currentOf = (adapter: StorageAdapter): string | null => {
 const placed = (entries: readonly DataAuditEntry[]) => entries.map((entry, i) => ({ entry, place: `entry ${i}` }));
 
 /**
- * An adapter with an audit in memory. @param recorded the entries that it stores for a change @param wrong wrong
- * methods of its audit
+ * Creates an adapter that keeps its audit log in memory.
+ * @param recorded returns the entries that the adapter stores for a change
+ * @param wrong faulty methods that replace correct ones in its audit
  */
 const auditing = (
   recorded: (change: Change) => readonly Change[],

@@ -1,13 +1,13 @@
-/** The types of faults, and functions that create them. */
+/** The types of faults, and functions that create faults. */
 import type { Document } from '../../../../core/contracts/dataset.js';
 import type { Query, Snapshot, StorageAdapter, Versions } from '../../../../core/contracts/storage.js';
 import { StorageError } from '../../../../core/errors.js';
 import { type Breakage, inSnapshot } from '../breakable.js';
 
 export interface BrokenAdapter extends Breakage {
-  /** Completes "an adapter that ...". */
+  /** Completes the phrase "an adapter that ...". */
   readonly that: string;
-  /** The titles of exactly the tests that fail. */
+  /** The titles of the tests that must fail. All other tests must pass. */
   readonly fails: readonly string[];
 }
 
@@ -22,7 +22,7 @@ export const asking = (change: (query: Query) => Query): Breakage => ({
   })),
 });
 
-/** Changes the complete result of a `find`. */
+/** Changes the complete result of `find`. */
 export const finding = (change: (found: Document[], query: Query) => Document[]): Breakage => ({
   fault: inSnapshot((snapshot) => ({
     async *find(collection, query, signal) {

@@ -3,7 +3,7 @@ import type { Document } from '../../../../core/contracts/dataset.js';
 import type { Breakage } from '../breakable.js';
 import { type BrokenAdapter, getting, reading } from './breaking.js';
 
-/** Applies `change` to every value in a document that is neither array nor object. */
+/** Applies `change` to every value in a document that is neither an array nor an object. */
 const deeply = (value: unknown, change: (value: unknown) => unknown): unknown => {
   if (Array.isArray(value)) return value.map((one) => deeply(one, change));
   if (typeof value !== 'object' || value === null) return change(value);

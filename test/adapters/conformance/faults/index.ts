@@ -1,4 +1,6 @@
-/** Adapters that are broken on purpose, by class. Each names its fault and the rules of the suite that must fail. */
+/**
+ * Lists adapters that are broken on purpose, by class. Each names its fault and the rules of the suite that must fail.
+ */
 import { auditFaults } from './audits.js';
 import type { BrokenAdapter } from './breaking.js';
 import { cancellingFaults } from './cancelling.js';
@@ -38,5 +40,5 @@ export const classes = {
 
 export const brokenAdapters: readonly BrokenAdapter[] = Object.values(classes).flat();
 
-/** `npm test` runs one of each class, `npm run test:long` the others. */
+/** `npm test` runs only the first adapter of each class. `npm run test:long` runs all of them. */
 export const triedOften: readonly BrokenAdapter[] = Object.values(classes).flatMap((faults) => faults.slice(0, 1));

@@ -1,9 +1,9 @@
-/** Faults in snapshots, in the isolation of stores and in calls of `changed()`. */
+/** Faults in snapshots, in the isolation of stores, and in when `changed()` is called. */
 import type { StorageAdapter } from '../../../../core/contracts/storage.js';
 import { inSnapshot } from '../breakable.js';
 import { aborted, type BrokenAdapter, getting } from './breaking.js';
 
-// Open adapters, which share the latest publication of any of them.
+// All open adapters. They share whatever any of them published last.
 const sharing: StorageAdapter[] = [];
 
 export const snapshotFaults: readonly BrokenAdapter[] = [

@@ -8,7 +8,7 @@ import { asking, type BrokenAdapter } from './breaking.js';
 
 type Replacer = (this: Record<string, unknown>, name: string, value: unknown) => unknown;
 
-/** Changes values of documents when they are written. */
+/** Changes the values of documents when they are written. */
 const writing = (change: (value: unknown) => unknown): Partial<Dialect> => ({
   text: (document: Document) => JSON.stringify(document, ((_, value) => change(value)) as Replacer),
 });

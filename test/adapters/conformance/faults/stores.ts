@@ -1,4 +1,4 @@
-/** Faults between adapters over one store, in one process and in two. */
+/** Faults that occur between adapters that use the same store, in one process and in two. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import type { AdapterContext, Dataset, StorageAdapter } from '../../../../core/contracts/storage.js';
 import { StorageError } from '../../../../core/errors.js';
@@ -7,7 +7,7 @@ import type { BrokenAdapter } from './breaking.js';
 const OTHER = 'another adapter over the same store';
 const PROCESS = 'an adapter in another process, over the same store';
 
-/** A fault: resolves paths in the subfolder of the store that `name` returns. */
+/** Creates a fault that resolves paths in a subfolder of the store. `name` returns the subfolder. */
 const within =
   (folder: () => string) =>
   (context: AdapterContext): AdapterContext => {
@@ -17,9 +17,9 @@ const within =
   };
 
 let made = 0;
-/** Functions that reload the open adapters of this process, by the folder of their store. */
+/** Functions that reload the open adapters of this process, keyed by the folder of their store. */
 const open = new Map<string, Set<() => Promise<void>>>();
-/** The datasets that this process published, by the folder of their store. */
+/** The datasets that this process published, keyed by the folder of their store. */
 const published = new Map<string, Dataset>();
 
 export const instanceFaults: readonly BrokenAdapter[] = [
@@ -120,7 +120,7 @@ const kept = new Map<string, Readonly<Record<string, unknown>>>();
 
 const catalogOf = (context: AdapterContext): string => context.resolvePath('catalog.json');
 
-/** Publishes a dataset before it is read completely, and reverts that after an error. */
+/** Publishes a dataset before reading it completely, and reverts this after an error. */
 const early = (adapter: StorageAdapter, context: AdapterContext): Partial<StorageAdapter> => ({
   async publish(dataset, options) {
     const file = catalogOf(context);

@@ -1,4 +1,4 @@
-/** The typed client, with a running service and with one that fails on purpose. */
+/** Tests the typed client with a running service, and with a server that fails on purpose. */
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { createServer, type RequestListener, type Server } from 'node:http';

@@ -1,4 +1,4 @@
-/** pandas reads every CSV list with the right types and the same values as the JSON response. */
+/** Tests that pandas reads every CSV list with the right types, and with the same values as in the JSON response. */
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { packageRoot } from '../../../../core/util/package.js';
@@ -35,8 +35,8 @@ json.dump(answers, sys.stdout)
 type Row = Readonly<Record<string, unknown>>;
 
 /**
- * The kind that pandas infers for a column. It has no integers or booleans with missing values, and no empty text
- * columns.
+ * Returns the kind that pandas infers for a column. In pandas, integers and booleans cannot be missing, and a column
+ * without any value is not a text column.
  */
 const expectedKind = (values: readonly unknown[]): string | undefined => {
   const present = values.filter((value) => value !== null && value !== undefined);
@@ -47,7 +47,7 @@ const expectedKind = (values: readonly unknown[]): string | undefined => {
   return complete && present.every((value) => typeof value === 'boolean') ? 'boolean' : 'string';
 };
 
-/** The value as pandas reads it: nested values are JSON. */
+/** Returns the value as pandas reads it. Nested values are JSON. */
 const expectedCell = (value: unknown): unknown =>
   typeof value === 'object' && value !== null ? JSON.stringify(value) : (value ?? null);
 

@@ -1,4 +1,4 @@
-/** Equivalent requests share one cached response. */
+/** Tests that equivalent requests share one cached response. */
 import { expect } from 'chai';
 import { resolve } from '../../../../core/app/container.js';
 import * as fixture from '../../../support/fixture.js';

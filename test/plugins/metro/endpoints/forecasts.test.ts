@@ -1,4 +1,4 @@
-/** The endpoints of the plugin `forecasts`, over HTTP. */
+/** Tests the endpoints of the `forecasts` plugin over HTTP. */
 import { expect } from 'chai';
 import { rounded } from '../../../../plugins/metro/rounding.js';
 import { ATLANTA, collections, DETROIT, documents, HOUSTON, manifest, TUCSON } from '../../../support/fixture.js';
@@ -197,7 +197,7 @@ describe('plugin forecasts', () => {
         bias_pp: -9.5,
         benchmark_bias_pp: -1,
         coverage_80: 0,
-        // The interval is 8 wide, and the outcome is 5.5 outside of it.
+        // The interval is 8 wide, and the outcome is 5.5 outside it.
         interval_score_80: 63,
         direction_hit_rate: 0,
         benchmark_hit_rate: 1,
@@ -208,7 +208,7 @@ describe('plugin forecasts', () => {
         decline_share: 1,
         predicted_decline_share: 0.1,
         brier_score: 0.81,
-        // The negative log of 0.1.
+        // The negative log of a probability of 0.1.
         log_loss: rounded(-Math.log(0.1)),
       },
       {

@@ -1,4 +1,4 @@
-/** Filters, sorting, paging and columns of lists, over HTTP, on every adapter. */
+/** Tests filters, sorting, paging and columns of lists over HTTP, with every adapter. */
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { openDirectory } from '../../../../core/data/directory.js';
@@ -12,7 +12,7 @@ type Row = Readonly<Record<string, string | number | null>>;
 
 const sample = join(packageRoot, 'plugins/metro/dataset');
 const LISTS = ['/markets', '/forecasts', '/signals', '/movers?limit=50'];
-/** A value of `after`. */
+/** Creates a value for `after`. */
 const place = (order: string, ...values: unknown[]): string =>
   Buffer.from(JSON.stringify([order, ...values])).toString('base64url');
 const with_ = (path: string, query: string) => `${path}${path.includes('?') ? '&' : '?'}${query}`;
@@ -121,7 +121,7 @@ describe('parameters of lists', function () {
     });
   }
 
-  /** All pages of a list, read by following the links. */
+  /** Follows the links to read all pages of a list. */
   const pagesOf = async (from: TestApp, first: string) => {
     const texts: string[] = [];
     const links: (string | undefined)[] = [];

@@ -1,4 +1,4 @@
-/** Lists as Parquet over HTTP: the types of their schema and the values of their JSON, on every adapter. */
+/** Tests lists as Parquet over HTTP, with every adapter: the types in their schema, and the same values as in JSON. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -84,7 +84,7 @@ const LISTS: Readonly<Record<string, readonly string[]>> = {
   '/forecast-track?': ['cbsa STRING REQUIRED', ...TRACK],
 };
 
-/** Lists for the slower readers: several row groups, no rows, and every type. */
+/** The lists for the slower readers. They cover several row groups, an empty list, and every type. */
 const READ: typeof LISTS = {
   '/observations?series_id=metro_hpi&': OBSERVATION,
   '/observations?series_id=UNRATE&since=2999-01-01': OBSERVATION,
@@ -93,7 +93,10 @@ const READ: typeof LISTS = {
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** Converts JSON rows to what Parquet stores: every column in every row, times in milliseconds. */
+/**
+ * Converts JSON rows to the form in which Parquet stores them: every row has every column, and times are in
+ * milliseconds.
+ */
 const expectedRows = (rows: readonly Row[], columns: readonly string[]): Row[] =>
   rows.map((row) =>
     Object.fromEntries(
@@ -106,7 +109,7 @@ const expectedRows = (rows: readonly Row[], columns: readonly string[]): Row[] =
     ),
   );
 
-/** Reads a file as dictionaries. DuckDB needs a further package for times with a zone. */
+/** Python expressions that read a file as dictionaries. DuckDB would need another package for times with a zone. */
 const READERS = {
   pyarrow: `
 import pyarrow.parquet
@@ -124,7 +127,7 @@ def rows(path):
 `,
 };
 
-/** Reads paths from standard input, and prints the rows of each file as JSON. */
+/** A program that reads paths from standard input and prints the rows of each file as JSON. */
 const PROGRAM = `
 import datetime, json, sys
 

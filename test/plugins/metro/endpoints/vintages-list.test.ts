@@ -1,4 +1,4 @@
-/** `GET /vintages` over HTTP, on every adapter. */
+/** Tests `GET /vintages` over HTTP, with every adapter. */
 import { expect } from 'chai';
 import { resolve } from '../../../../core/app/container.js';
 import type { Document } from '../../../../core/contracts/dataset.js';
@@ -11,7 +11,10 @@ type Collections = Readonly<Record<string, readonly Document[]>>;
 
 const first = collections as unknown as Collections;
 
-/** One value is added, one removed, two revised; a market is new, and a run has completed. */
+/**
+ * In the second version, one value is added, one is removed and two are revised; a market is new, and a run has
+ * completed.
+ */
 const second: Collections = {
   ...first,
   markets: [...first['markets']!, { ...first['markets']![0], id: 9, cbsa: '99990', name: 'New Town, TX' }],
@@ -61,7 +64,7 @@ for (const [name, section] of Object.entries(otherAdapters)) {
       await publishTo(service, datasetOf(1, first));
       const alone = await service.get('/vintages');
       expect(alone.json).to.deep.equal({ data: [row(1, true, null)] });
-      // HTTP dates have whole seconds.
+      // Waits for the next second, because HTTP dates have whole seconds.
       await new Promise((next) => setTimeout(next, 1000 - (Date.now() % 1000)));
       await publishTo(service, datasetOf(2, second));
       const known = { headers: { 'If-Modified-Since': alone.headers['last-modified']! } };

@@ -1,4 +1,7 @@
-/** `as_of` over HTTP: the response of each vintage on adapters that keep versions, and a 404 on others. */
+/**
+ * Tests `as_of` over HTTP: the response from each vintage with adapters that keep versions, and a 404 with all other
+ * adapters.
+ */
 import { expect } from 'chai';
 import { resolve } from '../../../../core/app/container.js';
 import { datasetVersion } from '../../../support/dataset-version.js';
@@ -26,7 +29,7 @@ const TARGETS = [
   '/series',
 ];
 
-/** The second version is published in the last millisecond of the first day. */
+/** The second version is published in the last millisecond of its day. */
 const PUBLISHED = ['2026-03-10T08:00:00Z', '2026-03-20T23:59:59.999Z', '2026-04-01T00:00:00Z'];
 
 const at = (target: string, date: string): string => `${target}${target.includes('?') ? '&' : '?'}as_of=${date}`;
@@ -51,7 +54,7 @@ for (const [name, adapter] of Object.entries(adapters)) {
   describe(`as_of on ${name}`, function () {
     this.timeout(60_000);
     let service: TestApp;
-    /** Responses by version and target, requested while the version was current. */
+    /** Responses by version and target, which were requested while the version was current. */
     const then = new Map<string, { text: string; etag: string | undefined; lastModified: string | undefined }>();
     const versions: string[] = [];
 

@@ -1,4 +1,4 @@
-/** The layout and accessibility of the explorer's charts, over FHFA's index and FRED's series in Chromium. */
+/** Tests the layout and accessibility of the explorer's charts in Chromium, with real FHFA and FRED data. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -62,7 +62,7 @@ describe('the explorer’s charts over all series and twenty markets', () => {
       await page.setViewportSize({ width, height: 900 });
       const series = (await rowsOf('/series')).filter(({ kind }) => kind === 'macro');
       const markets = await rowsOf('/markets');
-      // The divisions of New York, and every 25th market.
+      // Selects the divisions of New York and every 25th market.
       const divisions = markets.filter(({ name }) => /^(New York|Nassau|Newark|Lakewood)/.test(`${name}`));
       const spread = markets.filter((_, index) => index % 25 === 0);
       const views = [

@@ -1,4 +1,4 @@
-/** The explorer, over HTTP and in Chromium. */
+/** Tests the explorer over HTTP and in Chromium. */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -47,7 +47,7 @@ describe('the weight of the explorer', () => {
       const get = (target: string) => request(`${app.origin}${target}`, { headers: { 'Accept-Encoding': 'gzip' } });
       const sizes = new Map<string, number>([['/explore', (await get('/explore')).bytes.length]]);
       const sum = () => [...sizes.values()].reduce((total, size) => total + size, 0);
-      /** Loads files, and the modules that they import when a view opens. */
+      /** Loads files, and the modules that they import only when a view opens. */
       const load = async (targets: readonly string[]): Promise<void> => {
         for (const target of targets.filter((one) => !sizes.has(one))) {
           sizes.set(target, (await get(target)).bytes.length);
@@ -109,7 +109,7 @@ describe('the explorer in Chromium', () => {
   let app: TestApp;
   let browser: TestBrowser;
   let views = 0;
-  /** Always reloads the page with a different query. A different fragment alone would not reload it. */
+  /** Always reloads the page, by changing the query. A change of the fragment alone would not reload it. */
   const view = async (name: string) => {
     await browser.page.goto(`${app.origin}/explore?view=${views++}#/${name}`);
     await browser.page.waitForSelector('main:not([aria-busy]) h1');
@@ -146,7 +146,7 @@ describe('the explorer in Chromium', () => {
     expect(complaints).to.deep.equal([]);
     await giveKey('mf_wrong');
     await page.getByText('does not accept this key').waitFor();
-    // The browser logs the 401.
+    // The browser logs the 401 as an error.
     expect(complaints.splice(0)).to.have.length(1);
     await giveKey(app.key);
     await heading('Markets').waitFor();
@@ -281,7 +281,7 @@ describe('the explorer in Chromium', () => {
     await page.waitForLoadState('networkidle');
     expect(await list()).to.deep.equal(shown);
 
-    // Only the first choice needs to load the nation.
+    // Only the first market that is chosen needs to load the national series.
     await view(`compare?m=${fixture.ATLANTA},${fixture.HOUSTON}&from=2025`);
     const before = await page.locator('.plot path').evaluateAll((all) => all.map((path) => path.getAttribute('d')));
     const nation = await holdFirst(page, '**/observations?*');
@@ -329,11 +329,11 @@ describe('the explorer in Chromium', () => {
         .nth(figure)
         .locator('.plot .line')
         .evaluateAll((lines) => lines.map((line) => line.getAttribute('d') ?? ''));
-    // 2025 Q3 was not published: the line ends before it, and a dot follows.
+    // 2025 Q3 was not published, so the line ends before it, and the following quarter is a dot.
     await view(`markets/${fixture.ATLANTA}`);
     await page.locator('figure .plot svg').first().waitFor();
     expect((await strokes(0))[0]).to.match(/^M[^ML]+L[^ML]+$/);
-    // There are forecasts for 2025 Q4 and 2026 Q4, and none in between.
+    // There are forecasts for 2025 Q4 and 2026 Q4, but none in between.
     await view(`markets/${fixture.HOUSTON}`);
     await page.locator('figure .plot svg').first().waitFor();
     expect(await strokes(1)).to.deep.equal(['', '']);
@@ -502,7 +502,7 @@ describe('the explorer in Chromium', () => {
     await view(`compare?m=${fixture.ATLANTA},${fixture.HOUSTON}&s=UNRATE&from=2025`);
     const plot = page.locator('.plot');
     await plot.press('End');
-    // Each line is 100 at its first quarter since 2025.
+    // Each line starts at 100 in its first quarter since 2025.
     const level = (of: number, base: number) => ((100 * of) / base).toFixed(1);
     expect(await page.locator('.readout').textContent()).to.equal(
       `2025 Q4 · Atlanta, GA ${level(209, 200)} · Houston, TX ${level(306.12, 300.1)} · Unemployment Rate (UNRATE) ${level(4.5, 4.35)}`,
@@ -696,7 +696,7 @@ describe('the explorer in Chromium', () => {
     await page.locator('.plot svg').waitFor();
     expect(await page.locator('header, form').filter({ visible: true }).count()).to.equal(0);
     expect(await page.locator('#notes').innerText()).to.equal(FHFA_ATTRIBUTION);
-    // Each chart of a view has its own frame, which names the market and needs no scrolling.
+    // Each chart of a view has its own frame, which names the market and does not need scrolling.
     await page.setViewportSize({ width: 600, height: 460 });
     await page.goto(`${app.origin}/explore/embed?second#/markets/${fixture.HOUSTON}?figure=forecasts`);
     await page.locator('#forecasts .plot svg').waitFor();
@@ -953,7 +953,7 @@ describe('the explorer over FHFA’s index at full size', () => {
       expect(values.map(Number)).to.deep.equal(data.map(({ value }: { value: number }) => value));
     }
     const { data } = (await get('/observations?series_id=metro_hpi&cbsa=26420&units=real')).json;
-    // Consumer prices of October 2025 were never published.
+    // Consumer prices for October 2025 were never published.
     expect(data.at(-1)).to.include({ period_start: '2025-07-01', base_period: '2025-11-01' });
   });
 

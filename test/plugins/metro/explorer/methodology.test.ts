@@ -1,4 +1,4 @@
-/** The methodology page, over HTTP and in Chromium: its text, with figures of the service. */
+/** Tests the methodology page over HTTP and in Chromium: its text, which contains figures from the service. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -115,7 +115,7 @@ describe('the methodology in Chromium', () => {
       expect(await page.locator('.guides [aria-current]').getAttribute('href')).to.equal(`/docs/${name}`);
       for (const link of await page.locator('a[href^="/docs"]').all()) {
         const target = await link.getAttribute('href');
-        // The browser does not send the fragment.
+        // Browsers do not send the fragment.
         expect((await request(`${app.origin}${target!.replace(/#.*/, '')}`)).status, target!).to.equal(200);
       }
       expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).to.be.at.most(0);

@@ -1,4 +1,4 @@
-/** The search of the explorer: queries and the markets that they match. */
+/** Tests the explorer's search: queries, and the markets that match them. */
 import { expect } from 'chai';
 import { metroAreas } from '../../../../plugins/metro/areas.js';
 import { pageModules } from '../../../support/page-modules.js';
@@ -6,7 +6,7 @@ import { pageModules } from '../../../support/page-modules.js';
 const { searcher, nearly, onlyOne, stateNamed, tellingName } = await pageModules('metro/explorer/browser/search');
 
 const areas = [...metroAreas.values()];
-/** The markets of FHFA's index, which has divisions instead of the divided metros. */
+/** The markets of FHFA's index. For a metro that is divided, the index has the divisions instead. */
 const markets = areas
   .filter(({ divisions }) => divisions.length === 0)
   .map(({ cbsa, name, kind }) => ({ cbsa, name: kind === 'division' ? `${name} (MSAD)` : name }));

@@ -68,14 +68,14 @@ describe('backtestOf(input)', () => {
       n: 3,
       n_metros: 2,
       n_runs: 2,
-      // Errors of 1, -3 and 4.
+      // The errors are 1, -3 and 4.
       mae_pp: 2.6667,
       rmse_pp: 2.9439,
       bias_pp: 0.6667,
       coverage_80: 0.3333,
       interval_score_80: 14,
       direction_hit_rate: 0.6667,
-      // Errors of 2, 2 and 5.
+      // The errors are 2, 2 and 5.
       benchmark: { name: 'persistence', mae_pp: 3 },
       skill_mae: 0.1111,
       realized_vintage: '2021-06-30',
@@ -85,7 +85,7 @@ describe('backtestOf(input)', () => {
       n_reconstructed: 3,
       declines_called: 0,
       brier_score: 0.25,
-      // Errors of 0, -4 and 3, then 1, -3 and 4.
+      // The errors are 0, -4 and 3 for the first, and 1, -3 and 4 for the second.
       benchmarks: [
         { name: 'shrunk_mean', mae_pp: 2.3333, direction_hit_rate: 0.6667, skill_mae: -0.1429 },
         { name: 'ar1_nation', mae_pp: 2.6667, direction_hit_rate: 0.6667, skill_mae: 0 },

@@ -1,4 +1,4 @@
-/** The accuracy of the models on FHFA's index of 2025Q4, if the file is available. */
+/** Tests the accuracy of the models on FHFA's index as of 2025Q4, if the file is available. */
 import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -42,7 +42,7 @@ const input = {
   created: new Date('2026-02-24T14:00:00Z'),
 };
 
-/** The scored forecasts of 77 origins, of markets with at least 40 values. */
+/** Returns the scored forecasts of 77 origins, for markets with at least 40 values. */
 const pairsOf = (panel: Panel, model: ForecastModel): Scorable[] => {
   const { runs, forecasts } = makeRuns({
     ...input,
@@ -58,7 +58,7 @@ const pairsOf = (panel: Panel, model: ForecastModel): Scorable[] => {
   return scorable(runs, forecasts).filter((row) => values(row.cbsa, originOf(row)) >= MIN_VALUES);
 };
 
-/** The quarter in which a forecast was made. */
+/** Returns the quarter in which a forecast was made. */
 const originOf = ({ target_period }: Scorable): number => quarterOf(target_period) - 4;
 
 const years = (pairs: readonly Scorable[], from: number, to: number) =>

@@ -1,4 +1,4 @@
-/** Panels for tests. */
+/** Creates panels for tests. */
 import type { Document } from '../../../../core/contracts/dataset.js';
 import type { Observation } from '../../../../plugins/metro/collections.js';
 import { createPanel, macroSeries, type Panel } from '../../../../plugins/metro/forecast/panel.js';
@@ -7,7 +7,10 @@ import { randomFrom } from '../../../../plugins/metro/sample/random.js';
 
 export const FIRST = quarterIndex(1990, 1);
 
-/** Six markets in three states with 100 quarters of an invented index from 1990Q1; one starts late, two have gaps. */
+/**
+ * Creates a panel with 100 quarters of an invented index from 1990Q1 for six markets in three states. One market starts
+ * late, and two have gaps.
+ */
 export const madeUpPanel = (quarters = 100): Panel => {
   const names = ['Ames, IA', 'Ankeny, IA', 'Boise City, ID', 'Casper, WY', 'Cody, WY', 'Dubois, ID-WY'];
   const markets = names.map((name, i) => ({ cbsa: String(10_000 + i), name }));
@@ -26,7 +29,9 @@ export const madeUpPanel = (quarters = 100): Panel => {
   return createPanel(markets, rows);
 };
 
-/** The panel as known after its first `quarters`: the index and the macro series up to that time. */
+/**
+ * Returns the panel as it was known after its first `quarters`, with the index and the macro series up to that time.
+ */
 export const cut = (panel: Panel, quarters: number): Panel => {
   const next = quarterStart(panel.firstQuarter + quarters);
   return {
@@ -36,7 +41,9 @@ export const cut = (panel: Panel, quarters: number): Panel => {
   };
 };
 
-/** The invented panel with invented sales of new houses from 1992, and coordinates of all markets except the last. */
+/**
+ * Adds invented sales of new houses from 1992 on to the invented panel, and coordinates of all markets except the last.
+ */
 export const madeUpMetroPanel = (): Panel => {
   const panel = madeUpPanel();
   const random = randomFrom('sales');
@@ -44,7 +51,7 @@ export const madeUpMetroPanel = (): Panel => {
   for (let month = 0, level = 700; month < 12 * 23; month++) {
     level *= Math.exp(0.04 * random.normal());
     const day = `${1992 + Math.floor(month / 12)}-${String((month % 12) + 1).padStart(2, '0')}-01`;
-    // A month without a survey, and a last quarter that is not published yet.
+    // One month has no survey, and the last quarter has not been published yet.
     if (day !== '2003-05-01' && day < '2014-10-01') sales.push({ series_id: 'HSN1F', period_start: day, value: level });
   }
   const markets = panel.markets.map((market, i) => ({
@@ -54,7 +61,7 @@ export const madeUpMetroPanel = (): Panel => {
   return { ...panel, markets, macro: macroSeries([{ series_id: 'HSN1F', cadence: 'monthly' }], sales) };
 };
 
-/** The invented panel as documents, with one additional market without an index. */
+/** Returns the invented panel as documents, with one additional market that has no index. */
 export const rowsOfPanel = (): Record<string, Document[]> => {
   const { markets, quarters, firstQuarter } = madeUpPanel();
   const figures = { signal: null, risk_score: null, yoy_price: 2, forecast_12m: null };

@@ -18,7 +18,7 @@ import { parseQuarter, quarterIndex, quarterName } from '../../../../plugins/met
 import { rounded } from '../../../../plugins/metro/rounding.js';
 import { cut, madeUpMetroPanel, madeUpPanel } from './panels.js';
 
-// 1990Q1 to 2014Q4.
+// The quarters are 1990Q1 to 2014Q4.
 const panel = madeUpPanel();
 const input: RunsInput = {
   panel,
@@ -32,7 +32,7 @@ const input: RunsInput = {
 const made = makeRuns(input);
 const rowsOf = (cbsa: string) => made.forecasts.filter((row) => row.cbsa === cbsa);
 
-/** The content of a run, without outcomes that were added later. */
+/** Returns the content of a run, without the outcomes that were added later. */
 const withoutOutcomes = ({ realized: _, realized_as_of: __, ...row }: Forecast) => row;
 
 describe('makeRuns(input)', () => {

@@ -1,4 +1,4 @@
-/** Imports into dataset directories. */
+/** Tests imports into dataset directories. */
 
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -15,7 +15,7 @@ import { needSharedData } from '../../../support/shared-data.js';
 const TIME = new Date('2026-03-01T12:00:00Z');
 const byName = new Map(collections.map((collection) => [collection.name, collection]));
 
-/** Two areas and five quarters in FHFA's format, with a gap, a division and a missing value. */
+/** Two areas and five quarters in FHFA's format. They include a gap, a division and a missing value. */
 const METRO = [
   '"Abilene, TX",10180,2024,1,100.00,( 2.62)',
   '"Abilene, TX",10180,2024,2,101.00,( 2.62)',
@@ -32,7 +32,7 @@ const METRO = [
   .join('');
 const UNRATE = 'observation_date,UNRATE\n2025-09-01,4.4\n2025-10-01,.\n2025-11-01,4.6\n';
 
-/** Every file of a directory with its content. */
+/** Returns every file of a directory with its content. */
 const contents = async (directory: string): Promise<Record<string, string>> => {
   const files = (await readdir(directory)).sort();
   return Object.fromEntries(
@@ -287,7 +287,7 @@ describe('plugins/metro/import', () => {
   });
 });
 
-/** A run for both markets, as `forecast` would add it. */
+/** Adds a run for both markets, as the `forecast` command would. */
 const addRun = async (directory: string, origin: Partial<ForecastRun> = {}): Promise<void> => {
   const { manifest, rows } = await load(directory);
   const { collections: _files, ...description } = manifest;

@@ -1,4 +1,4 @@
-/** Inputs of imports: files, directories, URLs. */
+/** Tests the inputs of imports: files, directories and URLs. */
 
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';

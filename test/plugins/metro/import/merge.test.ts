@@ -1,4 +1,4 @@
-/** What an import replaces and what it keeps. */
+/** Tests what an import replaces and what it keeps. */
 import { expect } from 'chai';
 import type { Dataset } from '../../../../core/contracts/storage.js';
 import type { MetroIndex } from '../../../../plugins/metro/import/fhfa.js';
@@ -34,7 +34,7 @@ const source = (id: string) => ({
 
 const observation = (series_id: string, value: number) => ({ series_id, period_start: '2020-01-01', value });
 
-/** A dataset with runs, three macro series, and a collection of another plugin. */
+/** A dataset with runs, three macro series, and a collection that belongs to another plugin. */
 const rows: Record<string, object[]> = {
   markets: [{ cbsa: '10000' }, { cbsa: '20000' }],
   hpi: [{ cbsa: '10000', period_start: '2020-01-01', value: 1 }],
@@ -56,7 +56,7 @@ const old = {
       synthetic: false,
       sources: ['B', 'D', 'F', 'metro_hpi', 'permits'].map(source),
     },
-    // One row per batch, so that every batch boundary occurs.
+    // Yields one row per batch, so that batches end at every possible row.
     async *read(name: string) {
       for (const row of rows[name] ?? []) yield [row];
     },

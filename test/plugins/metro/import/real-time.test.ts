@@ -18,7 +18,7 @@ import { madeUpPanel } from '../forecast/panels.js';
 const declared = new Map(collections.map((one) => [one.name, one]));
 const input = { model: pooledMomentum, options: defaultForecastOptions, rules: defaultRules, span: { last: 8 } };
 
-/** FHFA's file up to a quarter, with invented values that end in 2025Q2. */
+/** Returns FHFA's file up to a quarter, with invented values that end in 2025Q2. */
 const fileUpTo = (name: string): string => {
   const { markets, quarters } = madeUpPanel();
   const first = quarterIndex(2025, 2) - quarters.length + 1;
@@ -43,7 +43,7 @@ describe('the record of runs', function () {
   });
   afterEach(() => rm(folder, { recursive: true }));
 
-  /** Imports a file and forecasts at a time. Returns all runs. */
+  /** Imports a file, then forecasts at the given time. Returns all runs. */
   const update = async (source: string, time: string, created?: string): Promise<ForecastRun[]> => {
     const clock = { time: new Date(time), ...(created !== undefined && { created: new Date(created) }) };
     await importInto({ sources: [source], to, ...clock });

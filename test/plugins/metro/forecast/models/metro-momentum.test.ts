@@ -26,11 +26,11 @@ const solved = (matrix: number[][], right: readonly number[]): number[] => {
   return system.map((line, i) => at(line, right.length) / at(line, i));
 };
 
-/** The point forecasts in logs at every quarter, computed from the formula with plain arrays. */
+/** Returns the point forecasts in logs at every quarter, computed from the formula with plain arrays. */
 const byDefinition = (panel: Panel) => {
   const all = [...panel.markets.keys()];
   const L = panel.quarters.map((quarter) => [...quarter].map((level) => 100 * Math.log(level)));
-  /** Gaps are filled. Reads nothing after the requested quarter. */
+  /** Fills gaps. Reads nothing after the requested quarter. */
   const F = (i: number, t: number): number => {
     const known = (s: number) => there(L[s]?.[i]);
     if (t < 0 || known(t)) return L[t]?.[i] ?? Number.NaN;
@@ -72,7 +72,9 @@ const byDefinition = (panel: Panel) => {
       (sumOf(seen.map((j) => K(i, j) * weight(j))) + 0.05)
     );
   };
-  /** The smoothed log of sales as of the month that is `lag` months before the newest one known at the quarter. */
+  /**
+   * Returns the smoothed log of sales for the month that is `lag` months before the newest month known at the quarter.
+   */
   const sales = (t: number, lag: number) => {
     const end = quarterStart(panel.firstQuarter + t + 1);
     const months = (panel.macro.get('HSN1F') ?? []).filter(({ start }) => start < end);
@@ -128,7 +130,7 @@ const byDefinition = (panel: Panel) => {
   };
 };
 
-/** Half the widths of the intervals by the formula, from all point forecasts in logs. */
+/** Returns half the widths of the intervals, computed from the formula and all point forecasts in logs. */
 const halfWidths = (panel: Panel, forecasts: readonly (readonly (number | undefined)[] | undefined)[], t: number) => {
   const all = [...panel.markets.keys()];
   const L = panel.quarters.map((quarter) => [...quarter].map((level) => 100 * Math.log(level)));
@@ -189,7 +191,7 @@ describe('metro-momentum', () => {
   const expected = byDefinition(panel);
   const toPercent = (growth: number) => 100 * Math.expm1(growth / 100);
 
-  // Earlier, there are fewer rows than coefficients, so some are not determined.
+  // At earlier quarters there are fewer rows than coefficients, so some coefficients are not determined.
   for (const origin of [30, 40, 41, 43, 44, 60, 90, 99]) {
     it(`matches the formula of its docstring at quarter ${origin}`, () => {
       const { forecasts, b } = expected(origin) as NonNullable<ReturnType<typeof expected>>;
@@ -221,7 +223,8 @@ describe('metro-momentum', () => {
 
   it('forecasts once a 20-quarter season has an outcome, with bounds 20 quarters later', () => {
     const first = (of: 'point' | 'lower') => origins.findIndex((origin) => origin[of].some((value) => there(value)));
-    // Growth is known from quarter 1, the season from quarter 20, and its outcome four quarters later.
+    // Growth is known from quarter 1 and the seasonal pattern from quarter 20. The outcome is known four quarters
+    // later.
     expect([first('point'), first('lower')]).to.deep.equal([24, 44]);
   });
 

@@ -7,7 +7,7 @@ import { cut, madeUpPanel } from '../panels.js';
 const options = { minValues: 20 };
 const at = <T>(list: readonly T[] | Float64Array, index: number) => list[index] as T;
 
-/** The formula for one origin, computed with plain arrays and Gaussian elimination. */
+/** Computes the formula for one origin with plain arrays and Gaussian elimination. */
 const byDefinition = (panel: Panel, origin: number): (number | undefined)[] => {
   const known = panel.quarters.slice(0, origin + 1).map((quarter) => [...quarter]);
   const logs = known.map((quarter) => quarter.map((level) => 100 * Math.log(level)));
@@ -33,7 +33,7 @@ const byDefinition = (panel: Panel, origin: number): (number | undefined)[] => {
   };
   const enough = (market: number) => known.filter((quarter) => !Number.isNaN(at(quarter, market))).length >= 20;
 
-  // The augmented normal equations.
+  // The matrix of the normal equations, augmented with their right-hand side.
   const system = [0, 1, 2, 3].map(() => [0, 0, 0, 0, 0]);
   for (const [market] of panel.markets.entries()) {
     for (let t = 4; t + 4 <= origin && enough(market); t++) {
@@ -79,7 +79,7 @@ describe('pooled-momentum', () => {
     // The third market starts at quarter 30.
     expect(forecast(2, 48)).to.equal(false);
     expect(forecast(2, 49)).to.equal(true);
-    // The fourth market has no values from quarter 40 to 42.
+    // The fourth market has no values in quarters 40 to 42.
     expect([39, 40, 41, 42, 43].map((origin) => forecast(3, origin))).to.deep.equal([true, false, false, false, true]);
   });
 
