@@ -1,4 +1,4 @@
-/** drawDay(options, count): the mix of requests in a user's day. */
+/** Tests drawDay(options, count), which draws the requests that users make on one day. */
 import { expect } from 'chai';
 import { type DayRequest, dayPaths, drawDay } from '../../bench/day.js';
 

@@ -1,4 +1,4 @@
-/** docs/explanation/dependencies.md and the packages that are installed with the service. */
+/** Tests that docs/explanation/dependencies.md agrees with the packages that are installed with the service. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';

@@ -1,4 +1,4 @@
-/** docs/guides/embedding.md contains a limiter that runs. */
+/** Tests that the limiter in docs/guides/embedding.md runs. */
 import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,8 +1,7 @@
 /**
  * Follows the guides block by block in an empty folder, with the package installed from its tarball.
- * A block with a file name is written to that file. `install` blocks install, `service` blocks run until the guide
- * ends,
- * and `output` blocks contain the expected output of the previous block.
+ * A block with a file name is written to that file. `install` blocks are run to install packages. `service` blocks run
+ * until the guide ends. `output` blocks contain the expected output of the previous block.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -17,7 +16,7 @@ import { type Snippet, snippetsOf } from '../support/snippets.js';
 
 const run = promisify(execFile);
 
-/** The state of a reader's shell: working directory, variables and running services. */
+/** The state of a reader's shell: its working directory, variables and running services. */
 class Reader {
   #folder: string;
   #variables = '';
@@ -75,7 +74,7 @@ class Reader {
   async stop(): Promise<void> {
     const service = this.#service;
     if (service?.pid === undefined || service.exitCode !== null || service.signalCode !== null) return;
-    // npx starts the command as its own child process: kill the whole process group.
+    // npx starts the command as a child process, so the whole process group must be killed.
     process.kill(-service.pid, 'SIGKILL');
     await once(service, 'exit');
   }

@@ -1,6 +1,6 @@
 /**
- * The service of docs/tutorials/first-service.md mentions only its own subject. The test searches every byte that the
- * service sends, logs or prints for words about metro forecasts.
+ * Tests that the service of docs/tutorials/first-service.md mentions only its own subject. The test searches every byte
+ * that the service sends, logs or prints for words about metro forecasts.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -17,11 +17,11 @@ import { snippetsOf } from '../support/snippets.js';
 const run = promisify(execFile);
 const command = join(packageRoot, 'cli/metro-forecast.js');
 
-/** Readers type the name of the command, so it may appear. */
+/** The name of the command may appear, because readers type it. */
 const COMMAND = /\bmetro-forecast (?=(keys create|types)\b)/g;
 const WORDS = /metro|forecast|house.?price|\bhpi\b|cbsa|fhfa|mfk_/i;
 
-/** Each match in the bytes, with the text around it. */
+/** Returns the first match in the bytes, with the text around it. */
 const found = (bytes: string): string | undefined => {
   const text = bytes.replace(COMMAND, '');
   const at = text.search(WORDS);
@@ -38,7 +38,9 @@ describe('the library catalogue of docs/tutorials/first-service.md', () => {
   const cli = (...args: string[]) =>
     run(process.execPath, [command, '--config', 'library.json', ...args], { cwd: folder });
 
-  /** Every byte of the responses, including their heads, until the service closes the connection. */
+  /**
+   * Resolves with every byte that the service sends, including the heads of responses, before it closes the connection.
+   */
   const send = async (bytes: string): Promise<string> => {
     const socket = connect(port, '127.0.0.1');
     let received = '';
@@ -126,7 +128,7 @@ describe('the library catalogue of docs/tutorials/first-service.md', () => {
       for (const file of files) {
         const response = await get(file);
         expect(response, file).to.match(/^HTTP\/1\.1 200 /);
-        // Each module that a file imports is one that the page loads.
+        // Each module that a file imports must be one that the page loads.
         for (const [, module] of response.matchAll(/^(?:import .*|\}) from '([^']+)'/gm)) {
           expect(files, file).to.include(new URL(module!, `http://localhost${file}`).pathname);
         }

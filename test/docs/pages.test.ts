@@ -1,6 +1,6 @@
 /**
- * Every page of the documentation: its length, its intended reader, its links, and whether generated pages are
- * current.
+ * Tests every page of the documentation: its length, its intended reader, its links and, for generated pages, that it
+ * is up to date.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
@@ -21,7 +21,7 @@ const docs = readdirSync(join(packageRoot, 'docs'), { recursive: true, encoding:
   .sort();
 const pages = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'SECURITY.md', ...docs];
 
-/** Number of words, without code blocks and link targets. */
+/** Counts words, except those in code blocks and link targets. */
 const wordsOf = (text: string): number => {
   const prose = text
     .replace(/```[\s\S]*?```/g, '')
@@ -30,7 +30,7 @@ const wordsOf = (text: string): number => {
   return prose.match(/\p{L}[\p{L}\p{N}'’-]*/gu)?.length ?? 0;
 };
 
-/** The anchors of the headings, as GitHub generates them. */
+/** Returns the anchors of the headings, as GitHub generates them. */
 const anchorsOf = (text: string): string[] =>
   [...text.replace(/```[\s\S]*?```/g, '').matchAll(/^#+ (.+)$/gm)].map(([, heading]) =>
     heading!

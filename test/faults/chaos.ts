@@ -5,14 +5,14 @@ import { NETWORK_FAULTS } from '../support/network-faults.js';
 import type { Server } from '../support/services.js';
 import type { TcpProxy } from '../support/tcp-proxy.js';
 
-/** Times are in milliseconds of this process's monotonic clock. */
+/** A fault that was injected. Times are in milliseconds on this process's monotonic clock. */
 export interface Injected {
   readonly store: string;
   readonly kind: string;
   readonly from: number;
-  /** End of the fault. */
+  /** When the fault ended. */
   readonly to: number;
-  /** Time until the service recovered. undefined if the next fault did not wait for it. */
+  /** Milliseconds until the service recovered. Undefined if the next fault was injected without waiting for that. */
   readonly recoveredMs: number | undefined;
 }
 
@@ -37,8 +37,8 @@ const kindsOf = (server: Server, proxy: TcpProxy): readonly Kind[] => [
 ];
 
 /**
- * Injects each kind once before it repeats one.
- * @param recovered resolves with the time until the service recovered
+ * Injects every kind of fault once before it repeats any.
+ * @param recovered resolves with the milliseconds until the service recovered
  */
 export const injectFaults = async (
   store: string,

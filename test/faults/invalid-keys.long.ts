@@ -1,4 +1,6 @@
-/** A flood of invalid keys from one address: the load on the stores, and the effect on callers with valid keys. */
+/**
+ * Tests a flood of invalid keys from one address: the load on the stores, and the effect on callers with valid keys.
+ */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { assert } from 'chai';
@@ -15,15 +17,15 @@ import { skip } from '../support/skip.js';
 
 const INVALID_PER_SECOND = 100_000 / 60;
 const VALID_PER_SECOND = 200;
-/** `limits.requestsPerMinute`, which applies to an address without a valid key. */
+/** The value of `limits.requestsPerMinute`, which limits each address without a valid key. */
 const LIMIT = 600;
-/** Reads of the key store for changes: one each `pollMs`, and one each 750 ms by its change stream. */
+/** How often the key store is read to find changes: once each `pollMs`, and once each 750 ms by its change stream. */
 const READS_PER_SECOND = 3;
 
 const FLOODER = '127.0.0.1';
 const CALLER = '127.0.0.2';
 
-/** Half of the keys have a correct checksum, so that only a look-up shows that they do not exist. */
+/** Half of the keys have a correct checksum, so only a look-up shows that they do not exist. */
 const invalidKeys = (): (() => string) => {
   const keys = Array.from({ length: 2000 }, (_, i) => {
     const { key } = createKey();
@@ -95,7 +97,7 @@ describe('a flood of invalid keys from one address', function () {
     for (const server of servers.reverse()) await server.stop();
   });
 
-  /** Reads of the collection of keys, and calls of the limiter. */
+  /** Returns how often the collection of keys was read and the limiter was called. */
   const countReads = async (): Promise<{ keys: number; limits: number }> => {
     const [stats] = await mongo
       .db('dataset')
@@ -136,7 +138,7 @@ describe('a flood of invalid keys from one address', function () {
     assert.isAtMost(allowed, LIMIT * Math.ceil((SECONDS + 1) / 60));
     assert.deepEqual([count(quiet, 200), count(during, 200)], [quiet.length, during.length]);
     assert.isAtMost(keys, READS_PER_SECOND * (SECONDS + 5));
-    // One call for each allowed request, and one more for each rejected just before its permit is free.
+    // Each allowed request needs one call. Each request that is rejected just before its permit is free needs another.
     assert.isAtMost(limits, during.length + 2 * allowed);
   });
 });

@@ -1,4 +1,7 @@
-/** Network faults between three replicas and each of their stores: what callers notice, and how the service recovers. */
+/**
+ * Tests network faults between three replicas and each of their stores: what callers notice, and how the service
+ * recovers.
+ */
 import { setTimeout as delay } from 'node:timers/promises';
 import { assert } from 'chai';
 import { writeVersions } from '../support/dataset-version.js';
@@ -12,19 +15,22 @@ import { isRejected, mostInWindow } from '../support/windows.js';
 type Store = 'redis' | 'mongo';
 
 const STORES: Readonly<Record<Store, string>> = { redis: 'Redis', mongo: 'MongoDB' };
-/** Duration of a fault. Longer than every timeout of the service, and than the detection of a dead connection. */
+/**
+ * How long each fault lasts. This exceeds every timeout of the service, and the time in which it detects a dead
+ * connection.
+ */
 const FAULT_MS: Readonly<Record<Store, number>> = { redis: 800, mongo: 1800 };
 /**
- * Longest response time: 100 ms while Redis is unreachable, `http.answerMs` (4 s) for MongoDB, plus the delays of a busy
- * machine. Late responses to requests without a valid key show these delays.
+ * The longest allowed response time. It is 100 ms while Redis is unreachable and `http.answerMs` (4 s) for MongoDB,
+ * plus the delays of a busy machine. Late responses to requests without a valid key reveal these delays.
  */
 const BOUND_MS: Readonly<Record<Store, number>> = { redis: 2000, mongo: 6000 };
-/** If the machine stalls for this long, reads may fail without a fault. */
+/** If the machine stalls for this long, reads may fail even without a fault. */
 const STALLED_MS = 1000;
 const SEVERITY = 0.75;
 const LIMIT = 60;
 
-/** A path that was never requested before. */
+/** Used to create a path that has never been requested. */
 let day = Date.parse('1400-01-01');
 const unread = (): string => {
   day += 86_400_000;
@@ -36,7 +42,7 @@ interface Load {
   readonly perSecond: number;
   readonly path: () => string;
   readonly key: () => string;
-  /** Allowed statuses during a fault of each store. */
+  /** Allowed statuses during a fault, for each store. */
   readonly statuses: Readonly<Record<Store, readonly number[]>>;
 }
 
@@ -91,7 +97,7 @@ describe('network faults between three replicas and', () => {
     for (const row of rows) console.log(`      | ${row.join(' | ')} |`);
   });
 
-  /** Sends requests to each replica directly, because a proxy would hide the failure of one. */
+  /** Sends requests to each replica directly, because a proxy would hide that one of them fails. */
   const startLoad = () => {
     const clients: LoadClient[] = [];
     const running = loads.flatMap((load) =>

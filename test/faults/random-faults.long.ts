@@ -1,4 +1,4 @@
-/** Random faults of both stores, under load and during publications: no response is ever wrong. */
+/** Tests random faults of both stores, under load and during publications. No response may ever be wrong. */
 import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,26 +19,26 @@ import { isRejected, mostInWindow, rejectedTooSoon } from '../support/windows.js
 import { type Injected, injectFaults } from './chaos.js';
 
 const SECONDS = 240;
-/** The same seed repeats the same faults. */
+/** Runs with the same seed have the same faults. */
 const SEED = process.env['FAULTS_SEED'] || String(randomInt(1e9));
 const VERSIONS = [1, 2, 3];
 const LIMIT = 120;
-/** Requests per second to each replica with the key of the low limit. */
+/** How many requests per second are sent to each replica with the key that has the low limit. */
 const LIMITED_PER_SECOND = [2, 6, 12];
-/** Longest response time: `http.answerMs` (4 s), plus the delays of a busy machine. */
+/** The longest allowed response time: `http.answerMs` (4 s), plus the delays of a busy machine. */
 const BOUND_MS = 6000;
-/** Reads may fail for this long after a fault of MongoDB. On an idle machine it is 3 seconds. */
+/** How long reads may keep failing after a fault of MongoDB. On an idle machine it is 3 seconds. */
 const RECOVERY_MS = 10_000;
-/** If the machine stalls for this long, reads may fail without a fault. */
+/** If the machine stalls for this long, reads may fail even without a fault. */
 const STALLED_MS = 1000;
 
 /**
- * Requests with the unknown key count against this address. The address of this machine has fewer permits left, because
- * `untilKnown` uses some, and the local share of a new replica is small.
+ * Requests with the unknown key count against this address. This machine's own address has fewer permits left, because
+ * `untilKnown` uses some, and because the local share of a new replica is small.
  */
 const OTHER_ADDRESS = { 'X-Forwarded-For': '192.0.2.1' };
 
-/** A path that was never requested before. */
+/** Used to create a path that has never been requested. */
 let day = Date.parse('1400-01-01');
 const unread = (): string => {
   day += 86_400_000;
@@ -73,7 +73,7 @@ describe(`random faults of Redis and MongoDB for ${SECONDS} seconds, FAULTS_SEED
       env: { METRO__LOG__LEVEL: 'trace' },
       replicaEnv: (index): Readonly<Record<string, string>> => ({
         METRO__METRICS__PORT: String(metrics[index]),
-        // One replica has no cache, and reads each response from MongoDB.
+        // One replica has no cache, so it reads every response from MongoDB.
         ...(index === 2 ? { METRO__HTTP__CACHE_BYTES: '0' } : {}),
       }),
     });
@@ -139,7 +139,7 @@ describe(`random faults of Redis and MongoDB for ${SECONDS} seconds, FAULTS_SEED
     };
   };
 
-  /** Some publications fail because MongoDB is unreachable. A publication is atomic. */
+  /** Publishes at random times. Some publications fail because MongoDB is unreachable, but each is atomic. */
   const publishAtRandom = async ({ random, until }: { random: Random; until: number }): Promise<void> => {
     while (performance.now() < until) {
       const number = Math.floor(random.uniform() * VERSIONS.length);
@@ -151,7 +151,7 @@ describe(`random faults of Redis and MongoDB for ${SECONDS} seconds, FAULTS_SEED
         published++;
         if (random.uniform() < 0.2) await service.command('snapshots', 'prune', '--keep', '1');
       } catch {
-        // The next one may succeed.
+        // The next publication may succeed.
       }
       await delay(random.uniform() * 3000);
     }
@@ -160,7 +160,7 @@ describe(`random faults of Redis and MongoDB for ${SECONDS} seconds, FAULTS_SEED
   const show = ({ status, path, headers, body }: Answer): string =>
     `${status} ${path} of ${headers['snapshot-version']}, ${headers['ratelimit']}: ${body.slice(0, 100)}`;
 
-  /** A 503 because of MongoDB was counted by the limiter, like a 200. */
+  /** The limiter has counted requests that got a 503 because of MongoDB, so they are treated like a 200. */
   const counted = (): Answer[] =>
     answers.limited.map((answer) => (answer.status === 503 ? { ...answer, status: 200 } : answer));
 
@@ -187,8 +187,8 @@ describe(`random faults of Redis and MongoDB for ${SECONDS} seconds, FAULTS_SEED
   });
 
   /**
-   * Redis may have counted a call whose reply was lost, and the local share then rejected its request. In the first minute
-   * of a replica its local share is small, so that any fault of Redis explains a rejection.
+   * Redis may have counted a call whose reply was lost, after which the local share rejected the request. In the first
+   * minute of a replica its local share is small, so any fault of Redis explains a rejection.
    */
   it('a 429 means that the limit is used, or during an outage the local share', () => {
     const limited = counted();

@@ -1,4 +1,4 @@
-/** Runs Schemathesis, either from the PATH or from a copy that is downloaded once. */
+/** Runs Schemathesis, either from the PATH or from a copy that is downloaded once per machine. */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -12,10 +12,10 @@ import { findPythonPackage } from '../support/python-package.js';
 
 const HOOKS = join(packageRoot, 'test/fuzz/hooks.py');
 const PHASES = ['examples', 'coverage', 'fuzzing', 'stateful'];
-/** The first version whose links, coverage phase and hooks work as these tests need them. */
+/** The first major version whose links, coverage phase and hooks work as these tests need. */
 const OLDEST = 4;
 
-/** A program with its first arguments and its environment. */
+/** A program with its first arguments and its environment variables. */
 export interface Schemathesis {
   readonly command: readonly [string, ...string[]];
   readonly env: NodeJS.ProcessEnv;
@@ -44,7 +44,7 @@ export const findSchemathesis = async (): Promise<Schemathesis> => {
 };
 
 export interface Target {
-  /** Including the base path. */
+  /** The URL of the service, including the base path. */
   readonly url: string;
   readonly key: string;
 }
@@ -53,12 +53,12 @@ export interface Orders {
   /** Maximum number of test cases for each operation and phase. */
   readonly examples: number;
   readonly seed: number;
-  /** Path of the only operation to test. Default: all. */
+  /** The path of the only operation to test. By default, all operations are tested. */
   readonly path?: string;
 }
 
 export interface Verdict {
-  /** True if every operation was tested in every phase without a failure. */
+  /** Whether every operation was tested in every phase without a failure. */
   readonly passed: boolean;
   readonly cases: number;
   readonly failures: number;
@@ -73,7 +73,7 @@ interface Report {
   readonly test_cases: { readonly generated: number; readonly with_failures: number; readonly errored: number };
 }
 
-/** Runs all checks in all phases. The report of Schemathesis goes to standard output. */
+/** Runs all checks in all phases. The report of Schemathesis is written to standard output. */
 export const runSchemathesis = async (
   { command, env }: Schemathesis,
   { url, key }: Target,

@@ -1,5 +1,5 @@
 /**
- * The service to fuzz: the sample data, every built-in endpoint and page, and plugins of third parties with their own
+ * Starts the service to fuzz: the sample data, every built-in endpoint and page, and third-party plugins with their own
  * data.
  */
 import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
@@ -27,11 +27,11 @@ export interface FuzzedService extends Target {
   stop(): Promise<void>;
 }
 
-/** Arguments of `metro-forecast new plugin`. */
+/** The name that is passed to `metro-forecast new plugin`. */
 const WRITTEN_PLUGIN = 'own-figures';
 const PERMIT_MONTHS = ['2025-10-01', '2025-11-01', '2025-12-01'];
 
-/** A table, with a column that has the name of a parameter. */
+/** A table in which one column has the same name as a parameter. */
 const TREES = {
   name: 'trees',
   key: ['id'],
@@ -62,7 +62,7 @@ const rowsOf = async <T = Document>(directory: string, collection: string): Prom
   return rows;
 };
 
-/** Packages next to the configuration, as an operator would install them. */
+/** Installs packages next to the configuration, as an operator would. */
 const installPlugins = async (folder: string): Promise<void> => {
   const modules = join(folder, 'node_modules');
   await mkdir(modules);
@@ -72,7 +72,7 @@ const installPlugins = async (folder: string): Promise<void> => {
   await writeTemplate('plugin', WRITTEN_PLUGIN, folder);
 };
 
-/** The embedded sample, and the data of the plugins. */
+/** Writes the embedded sample together with the data of the plugins. */
 const writeDataset = async (folder: string): Promise<string> => {
   const directory = join(folder, 'dataset');
   await cp(join(packageRoot, 'plugins/metro/dataset'), directory, { recursive: true });
@@ -113,7 +113,7 @@ export const startFuzzedService = async (adapter: AdapterName): Promise<FuzzedSe
         `./${WRITTEN_PLUGIN}/index.js`,
       ],
       auth: { keys: { use: 'file', options: { path: 'keys.json' } } },
-      // Limits are high, because a 429 or 503 would hide the response under test.
+      // Limits are high, because a 429 or a 503 would hide the response under test.
       limits: { requestsPerMinute: 1_000_000_000 },
       server: { overload: null },
       log: { level: 'silent' },

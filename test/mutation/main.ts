@@ -1,6 +1,6 @@
 /**
- * `npm run mutation`: runs StrykerJS, which changes the code in one place at a time, and counts what the tests
- * detect.
+ * `npm run mutation`: runs StrykerJS, which changes the code in one place at a time, and counts how many changes the
+ * tests detect.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -21,7 +21,8 @@ const install = (): void => {
 };
 
 /**
- * @param options of StrykerJS, which override the options of the scope. @returns whether the mutation score is high enough
+ * @param options StrykerJS options, which override the options of the scope
+ * @returns whether the mutation score is high enough
  */
 const runScope = ({ name, sources, tests }: Scope, options: readonly string[]): boolean => {
   process.stdout.write(`Scope ${name}\n`);

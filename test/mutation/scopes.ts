@@ -1,10 +1,10 @@
-/** Which files are mutated, and which tests must detect the mutants. */
+/** Lists which files are mutated, and which tests must detect the mutants. */
 
 export interface Scope {
   readonly name: string;
-  /** Patterns of files. */
+  /** Glob patterns of source files. */
   readonly sources: readonly string[];
-  /** Patterns of compiled files. */
+  /** Glob patterns of compiled test files. */
   readonly tests: readonly string[];
 }
 

@@ -1,4 +1,4 @@
-/** The StrykerJS options of all scopes. main.ts adds the files to mutate and the tests to run. */
+/** The StrykerJS options that all scopes share. main.ts adds the files to mutate and the tests to run. */
 import { fileURLToPath } from 'node:url';
 
 export default {
@@ -10,7 +10,7 @@ export default {
   buildCommand: 'tsc -p tsconfig.json --noCheck --declaration false --incremental false',
   // StrykerJS rewrites this file with the TypeScript API, which TypeScript 7 does not have.
   tsconfigFile: 'none',
-  // With a copy of `dist` in the sandbox, all mutants in code that runs only at load time survived.
+  // If the sandbox contained a copy of `dist`, all mutants in code that runs only at load time would survive.
   ignorePatterns: ['/dist', '/.build', '/bench/results'],
   tempDirName: '.build/mutation',
   reporters: ['progress-append-only', 'clear-text'],

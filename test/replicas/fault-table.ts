@@ -1,4 +1,7 @@
-/** The fault table: for each fault, how many requests of two loads through nginx failed, and how long they took. */
+/**
+ * Produces the fault table: for each fault, how many requests of two loads through nginx failed, and how long requests
+ * took.
+ */
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { assert } from 'chai';
@@ -11,14 +14,22 @@ import { type Replicas, startReplicas } from '../support/replicas.js';
 const CACHED = ['/markets', '/markets/12060/history', '/movers', '/forecasts', '/signals', '/series', '/forecast-runs'];
 const CACHED_PER_SECOND = 150;
 const READ_PER_SECOND = 30;
-/** Longest response time: a read fails with 503 within 2 seconds, plus the delays of a busy machine. */
+/**
+ * The longest allowed response time. A read fails with a 503 within 2 seconds; the rest is for the delays of a busy
+ * machine.
+ */
 const BOUND_MS = 2500;
-/** Reads from a frozen MongoDB fail after up to two seconds. Other faults show within milliseconds. */
+/**
+ * How long faults last. Reads from a frozen MongoDB fail only after up to two seconds, other faults within
+ * milliseconds.
+ */
 const OUTAGE_MS = { redis: 1000, mongo: 2000, replica: 1000 };
-/** Replicas recover within two seconds; the rest is for the stores. */
+/** Replicas recover within two seconds. The rest is for the stores. */
 const RECOVERY_MS = 5000;
 
-/** Returns a path that was not requested before. Its response needs a read: no other request is equivalent. */
+/**
+ * Used to create paths that have never been requested. No other request is equivalent, so each response needs a read.
+ */
 let paths = 0;
 const unread = (): string => {
   const sorts = ['name', '-name', 'cbsa', '-cbsa', 'id', '-id'];
@@ -28,14 +39,14 @@ const unread = (): string => {
 
 export interface Fault {
   readonly name: string;
-  /** During a fault of MongoDB, responses that need a read may be 503. */
+  /** What the fault affects. During a fault of MongoDB, responses that need a read may be 503. */
   readonly affects: 'redis' | 'mongo' | 'replica';
   start(service: Replicas, keyId: string): unknown;
-  /** Absent if the fault has no duration. */
+  /** Ends the fault. Absent if the fault has no duration. */
   end?(service: Replicas, keyId: string): unknown;
-  /** Duration of the fault. Default: `OUTAGE_MS`. */
+  /** How long the fault lasts. Default: `OUTAGE_MS`. */
   readonly outageMs?: number;
-  /** Whether `/status` must report it. */
+  /** Whether `/status` must report the fault. */
   readonly visible: boolean;
 }
 
@@ -45,7 +56,7 @@ export const withRedis = async (service: Replicas, work: (redis: Redis) => Promi
   redis.disconnect();
 };
 
-/** `/status` is cached for a minute. This endpoint is not, so that it shows each fault. */
+/** `/status` is cached for a minute. This endpoint is not cached, so it shows every fault. */
 const STATUS = '/status-now';
 const statusNow = fileURLToPath(new URL('../support/status-now.js', import.meta.url));
 
@@ -65,7 +76,10 @@ export interface Topology {
 
 const HEAD = ['fault', 'failed (cached)', 'longest', 'failed (read)', 'longest', 'recovered', 'status'];
 
-/** Defines one test for each fault, and prints the table at the end. @param names of the faults that `start` returns */
+/**
+ * Defines one test for each fault, and prints the table after the last test.
+ * @param names the names of the faults that `start` returns
+ */
 export const describeFaults = (title: string, names: readonly string[], start: () => Promise<Topology>): void => {
   describe(`the fault table, ${title}`, () => {
     let topology: Topology;
@@ -104,7 +118,7 @@ export const describeFaults = (title: string, names: readonly string[], start: (
         }),
       );
 
-    /** Waits until every replica knows the key and has the cached responses. */
+    /** Waits until every replica knows the key and has cached the responses. */
     const warmUp = async (): Promise<void> => {
       await untilKnown(service, key);
       for (const path of CACHED) for (const { status } of await askEach(path)) assert.equal(status, 200, path);
@@ -112,7 +126,10 @@ export const describeFaults = (title: string, names: readonly string[], start: (
 
     const apiComponent = (answer: Answer) => JSON.parse(answer.body).components[0];
 
-    /** Waits until every replica is healthy and can read. @returns the responses of `STATUS`, and the time it took */
+    /**
+     * Waits until every replica is healthy and can read from MongoDB.
+     * @returns the responses of `STATUS`, and how long the recovery took
+     */
     const recovered = async (): Promise<{ readonly ms: number; readonly status: readonly Answer[] }> => {
       const since = performance.now();
       for (;;) {

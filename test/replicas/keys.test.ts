@@ -1,4 +1,7 @@
-/** Changes of keys and versions with the CLI reach every replica in time, with and without change streams. */
+/**
+ * Tests that changes made with the CLI to keys and versions reach every replica in time, with and without change
+ * streams.
+ */
 import { assert } from 'chai';
 import { writeVersions } from '../support/dataset-version.js';
 import { everyReplica, follow, untilKnown } from '../support/replica-state.js';
@@ -44,7 +47,7 @@ for (const standalone of [false, true]) {
       await untilKnown(service, key);
       await service.command('keys', 'limit', id, '3');
       const since = performance.now();
-      // Each replica has already allowed one request.
+      // Each replica has already allowed one request with this key.
       const answers = await everyReplica(service, key, ({ status }) => status === 429);
       assertInTime(Math.round(performance.now() - since), KEYS_MS);
       for (const { headers } of answers) assert.equal(headers['ratelimit-policy'], '"default";q=3;w=60');

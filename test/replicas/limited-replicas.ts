@@ -1,4 +1,4 @@
-/** Three replicas behind nginx, one of them with a clock that is ahead, for tests of limits. */
+/** Starts three replicas behind nginx for tests of limits. The clock of one replica is ahead. */
 import { fileURLToPath } from 'node:url';
 import { assert } from 'chai';
 import { writeVersions } from '../support/dataset-version.js';
@@ -20,7 +20,10 @@ export const PATHS = [
 
 export interface LimitedReplicas {
   readonly service: Replicas;
-  /** Creates a key that every replica knows, and four clients with it. `first` has one response of each replica. */
+  /**
+   * Creates a key that every replica knows, and four clients that use it. `first` contains one response from each
+   * replica.
+   */
   newKey(limit?: number): Promise<{
     readonly id: string;
     readonly clients: readonly LoadClient[];
@@ -34,7 +37,8 @@ export const startLimitedReplicas = async (): Promise<LimitedReplicas> => {
   const shifted = fileURLToPath(new URL('../support/shifted-clock.js', import.meta.url));
   const service = await startReplicas({
     dataset: versions.directories[0] as string,
-    // A long timeout: a stalled machine must not look like an outage, which has other limits.
+    // The timeout is long, because different limits apply during an outage and a stalled machine must not look like
+    // one.
     env: { METRO__REDIS__TIMEOUT_MS: '2000' },
     replicaEnv: (index): Readonly<Record<string, string>> =>
       index === 2 ? { NODE_OPTIONS: `--import=${shifted}`, CLOCK_SHIFT_MS: String(CLOCK_SHIFT_MS) } : {},

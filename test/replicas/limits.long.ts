@@ -1,4 +1,4 @@
-/** The limits of keys over three replicas behind nginx, for several windows. */
+/** Tests the limits of keys with three replicas behind nginx, over several windows. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { assert } from 'chai';
 import { Redis } from 'ioredis';
@@ -10,7 +10,7 @@ import { assertAllowedOrRejected, type LimitedReplicas, PATHS, startLimitedRepli
 
 const SECONDS = 190;
 
-/** Collects the buckets of a caller from Redis before they leave the window. */
+/** Collects a caller's buckets from Redis before they leave the window. */
 class RedisWindow {
   readonly buckets = new Map<string, Bucket>();
 
@@ -29,7 +29,7 @@ class RedisWindow {
     return [...this.buckets.values()].reduce((sum, { count }) => sum + count, 0);
   }
 
-  /** The most permits in any 60 seconds of Redis's clock. */
+  /** Returns the highest number of permits in any 60 seconds of Redis's clock. */
   get mostInWindow(): number {
     const buckets = [...this.buckets.values()].sort((a, b) => a.end - b.end);
     let [most, inside, oldest] = [0, 0, 0];
@@ -53,7 +53,10 @@ describe(`bursts at the edges of windows for ${SECONDS} seconds, with the clock 
     await replicas?.stop();
   });
 
-  /** More than the limit at the edges of each minute, half of it in the middle, and 4 per second otherwise. */
+  /**
+   * Returns the rate at a second: more than the limit at the edges of each minute, half of the limit in the middle, and
+   * 4 per second otherwise.
+   */
   const perSecondAt = (second: number, limit: number): number => {
     const phase = second % 60;
     if (phase < 2 || phase >= 58) return limit / 3;
@@ -97,7 +100,7 @@ describe(`bursts at the edges of windows for ${SECONDS} seconds, with the clock 
   });
 
   for (const limit of limits) {
-    // Buckets have one second, so a permit is free again up to one second late.
+    // A bucket lasts one second, so a permit becomes free up to one second late.
     const lateMs = 1000;
     it(`${limit} a minute: never allows more in 60 seconds, and rejects at most one second too long`, () => {
       const { answers, window } = measured.get(limit) as Measured;
@@ -110,7 +113,7 @@ describe(`bursts at the edges of windows for ${SECONDS} seconds, with the clock 
       assert.isAtMost(window.mostInWindow, limit);
       assert.isAtMost(mostInWindow(answers), limit);
       assert.deepEqual(rejectedTooSoon(answers, limit, lateMs), []);
-      // The limit was used, and permits became free again.
+      // Checks that the limit was used up and that permits became free again.
       assert.equal(mostInWindow(answers), limit);
       assert.isAbove(allowed, limit);
       assert.isAbove(answers.length, allowed);

@@ -1,4 +1,7 @@
-/** The shipped configuration of nginx: its own error responses, and the client address that it forwards. */
+/**
+ * Tests the shipped nginx configuration: the error responses of nginx itself, and the client address that nginx
+ * forwards.
+ */
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { assert } from 'chai';
@@ -8,7 +11,10 @@ import { freePort } from '../support/server-process.js';
 import type { Server } from '../support/services.js';
 import { startTestApp } from '../support/test-app.js';
 
-/** Sends raw bytes. @returns status and body of the response */
+/**
+ * Sends raw bytes.
+ * @returns the status and body of the response
+ */
 const sendRaw = async (port: number, text: string) => {
   const socket = connect(port, '127.0.0.1');
   let answer = '';
@@ -81,7 +87,7 @@ describe('nginx in front of a replica', () => {
         const headers = { 'X-Forwarded-For': `192.0.2.${i}` };
         statuses.push((await request(`${nginx.url}/api/v1/markets`, { headers })).status);
       }
-      // The readiness check of the test was the first of two requests.
+      // The readiness check of the test used the first of the two permitted requests.
       assert.deepEqual(statuses, [401, 429, 429]);
     } finally {
       await nginx.stop();

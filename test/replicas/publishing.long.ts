@@ -1,4 +1,7 @@
-/** Publishing with the CLI under load: each response is from one version, and replicas soon serve the new one. */
+/**
+ * Tests publishing with the CLI under load: each response must come from a single version, and replicas must soon serve
+ * the new version.
+ */
 import { setTimeout as delay } from 'node:timers/promises';
 import { assert } from 'chai';
 import { writeVersions } from '../support/dataset-version.js';
@@ -11,7 +14,7 @@ const VERSIONS = [1, 2, 3, 4];
 const PER_SECOND = 600;
 const FOLLOW_MS = 2000;
 
-/** Requests at least, over all publications. */
+/** The minimum number of requests during all publications together. */
 const REQUESTS = 10_000;
 
 const assertWhole = (answers: readonly Answer[], known: KnownBodies): void => {

@@ -1,4 +1,4 @@
-/** Quotas and usage over HTTP: three replicas behind nginx under load, during restarts and outages of Redis. */
+/** Tests quotas and usage over HTTP: three replicas behind nginx under load, during restarts and outages of Redis. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { assert } from 'chai';
 import { writeVersions } from '../support/dataset-version.js';
@@ -13,10 +13,10 @@ import { assertAllowedOrRejected, PATHS } from './limited-replicas.js';
 const QUOTA = 4000;
 const PER_SECOND = 100;
 const DAY_MS = 86_400_000;
-/** Longer than the load of a test. */
+/** Longer than the load of any test lasts. */
 const TEST_MS = 90_000;
 const OUTAGE_MS = 4000;
-/** Unused permits are returned within three seconds; one more for a slow machine. */
+/** Unused permits are returned within three seconds. The fourth second is for a slow machine. */
 const RETURNED_MS = 4000;
 const TIERS = { enterprise: {}, counted: { requestsPerDay: QUOTA }, uncounted: {} };
 
@@ -25,7 +25,7 @@ describe('quotas and usage of keys over three replicas behind nginx', function (
   let service: Replicas;
 
   before(async () => {
-    // Midnight during a test would start a new quota.
+    // If midnight passed during a test, a new quota would start.
     const left = DAY_MS - (Date.now() % DAY_MS);
     if (left < 3 * TEST_MS) await delay(left);
     const versions = await writeVersions([1]);
@@ -44,7 +44,7 @@ describe('quotas and usage of keys over three replicas behind nginx', function (
     return { id, key, first: await untilKnown(service, key) };
   };
 
-  /** The responses to the load while `work` runs. */
+  /** Returns the responses to a load that is sent while `work` runs. */
   const underLoad = async (key: string, work: () => Promise<void>): Promise<readonly Answer[]> => {
     const client = new LoadClient(service.url, key, 32);
     let next = 0;
@@ -64,7 +64,7 @@ describe('quotas and usage of keys over three replicas behind nginx', function (
     return untilKnown({ ...service, replicas: [replica] }, key);
   };
 
-  /** Reads usage with the CLI, after the replicas have reported everything. */
+  /** Reads usage with the CLI after the replicas have reported everything. */
   const usageOf = async (id: string): Promise<{ requests: number; refused: number }> => {
     await delay(RETURNED_MS);
     const [{ data }] = JSON.parse(await service.command('keys', 'usage', id, '--json'));
@@ -101,7 +101,7 @@ describe('quotas and usage of keys over three replicas behind nginx', function (
     const answers = await underLoad(key, async () => {
       for (const replica of service.replicas) {
         await delay(1000);
-        // Redis applies calls, but the replies are lost.
+        // Redis still applies calls, but its replies are lost.
         redis.cutReplies();
         await delay(OUTAGE_MS);
         redis.mend();
@@ -113,7 +113,7 @@ describe('quotas and usage of keys over three replicas behind nginx', function (
     const used = await usageOf(id);
     console.log(`      ${requests} allowed, ${refused} rejected; usage has ${used.requests} and ${used.refused}`);
     assert.deepInclude(used, { requests, refused });
-    // GET /usage has the same number.
+    // GET /usage must return the same number.
     const { json } = await request(`${service.url}/usage`, { headers: { Authorization: `Bearer ${key}` } });
     assert.equal((json as { data: { requests: number }[] }).data[0]!.requests, requests);
   });
@@ -127,7 +127,7 @@ describe('quotas and usage of keys over three replicas behind nginx', function (
       await service.redis.resume();
       await delay(4000);
       await service.redis.freeze();
-      // Until each replica has used its local share.
+      // Waits until each replica has used up its local share.
       await delay((QUOTA / PER_SECOND) * 1000);
       await service.redis.resume();
       await delay(4000);

@@ -1,4 +1,4 @@
-/** The limits of keys over three replicas behind nginx, as clients see them. */
+/** Tests the limits of keys with three replicas behind nginx, as clients see them. */
 import { assert } from 'chai';
 import { request } from '../support/http-client.js';
 import { type Answer, sendAll } from '../support/load-client.js';
@@ -30,7 +30,7 @@ describe('limits over three replicas, one with a clock 30 seconds ahead', () => 
   };
 
   it('the clocks differ', async () => {
-    // Last-Modified of this document is the start of its process, by the clock of the process.
+    // This document's Last-Modified is the time at which its process started, by the clock of that process.
     const startTimes = await Promise.all(
       replicas.service.replicas.map(async ({ url }) => {
         const { headers } = await request(`${url}/openapi.json`);

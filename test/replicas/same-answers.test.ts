@@ -1,4 +1,4 @@
-/** Services with the adapters memory, json, sqlite and mongo give equal responses to the same requests. */
+/** Tests that services with the adapters memory, json, sqlite and mongo give equal responses to equal requests. */
 import { assert } from 'chai';
 import { MongoClient } from 'mongodb';
 import { resolve } from '../../core/app/container.js';
@@ -19,7 +19,10 @@ const SERIES = ['UNRATE', 'metro_hpi', 'EMPTY', 'unrate', 'NOPE', '', 'a%20b', '
 const LISTS = ['/markets', '/movers', '/forecast-backtest', '/forecasts', '/forecast-runs', '/series', '/signals'];
 const OTHERS = ['/status', '/health', '/ready', '/openapi.json'];
 
-/** Other formats. Only invalid values of `as_of`, because earlier versions depend on the adapter. */
+/**
+ * Query strings for other formats and for `as_of`. All values of `as_of` are invalid, because which earlier versions
+ * exist depends on the adapter.
+ */
 const FORMS = ['format=csv', 'format=json', 'format=xml', 'format=', 'as_of=2025-02-30', 'as_of=x', 'as_of='];
 
 const SELECTIONS = [
@@ -133,7 +136,7 @@ describe('the same requests to memory, json, sqlite and mongo', () => {
   const closers: (() => Promise<unknown>)[] = [];
   const { key, hash, id } = createKey();
   const limited = createKey();
-  // Both clocks are stopped, so that ages and remaining permits are equal.
+  // The clocks of all services are stopped, so that ages and remaining permits are equal.
   const time = Date.parse('2026-03-03T00:00:00Z');
   const clock: Clock = { now: () => time, monotonic: () => 0 };
 
@@ -172,7 +175,7 @@ describe('the same requests to memory, json, sqlite and mongo', () => {
     for (const close of closers) await close();
   });
 
-  /** Checks that all services give the same response, and returns it. */
+  /** Checks that all services give the same response, and returns that response. */
   const ask = async (target: string, { headers = {}, ...rest }: TestRequest = {}) => {
     const what = `${rest.method ?? 'GET'} ${target.slice(0, 80)} ${JSON.stringify(headers).slice(0, 80)}`;
     const all = { Authorization: `Bearer ${key}`, ...headers };
@@ -195,7 +198,7 @@ describe('the same requests to memory, json, sqlite and mongo', () => {
     }
     for (const { app } of services.values()) app.drain();
     seen.add(await ask('/health'));
-    // All codes except that of a 500.
+    // All status codes of the service except 500.
     assert.sameMembers([...seen], [200, 204, 304, 400, 401, 404, 405, 406, 414, 429, 431, 503]);
   });
 

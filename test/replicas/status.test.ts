@@ -1,4 +1,4 @@
-/** Three replicas build `/status` once. */
+/** Tests that three replicas build `/status` only once between them. */
 import { assert } from 'chai';
 import { MongoClient } from 'mongodb';
 import { writeVersions } from '../support/dataset-version.js';
@@ -28,7 +28,7 @@ describe('GET /status of three replicas', () => {
     this.timeout(60_000);
     const { key } = await service.createKey(100_000);
     await untilKnown(service, key);
-    // The profiler of MongoDB records every query. A build reads the runs once.
+    // MongoDB's profiler records every query. Building `/status` reads the runs once.
     const db = mongo.db('dataset');
     await db.command({ profile: 2 });
     const client = new LoadClient(service.url, key, 500);

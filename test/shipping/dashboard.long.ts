@@ -1,4 +1,7 @@
-/** A real Prometheus scrapes a running service: every query of the dashboard and every rule returns data. */
+/**
+ * Tests, with a real Prometheus that scrapes a running service, that every query of the dashboard and every rule
+ * returns data.
+ */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -11,7 +14,7 @@ import { skip } from '../support/skip.js';
 import { startTestApp, type TestApp } from '../support/test-app.js';
 
 const JOB = 'metro-forecast-api';
-/** Time for several scrapes at one-second intervals. */
+/** Long enough for several scrapes at one-second intervals. */
 const RATE_INTERVAL = '5s';
 const GIVE_UP_MS = 30_000;
 
@@ -68,7 +71,10 @@ describe('the dashboard over a real Prometheus and a live service', function () 
     return (json as Parsed).data;
   };
 
-  /** The current numeric values of a query. A quantile without observations is NaN, and is left out. */
+  /**
+   * Returns the current numeric values of a query. Leaves out NaN, which is the value of a quantile without
+   * observations.
+   */
   const valuesOf = async (expr: string): Promise<readonly number[]> => {
     const written = expr.replaceAll('$job', JOB).replaceAll('$__rate_interval', RATE_INTERVAL);
     const { result } = await get(`query?query=${encodeURIComponent(written)}`);
@@ -120,7 +126,7 @@ describe('the dashboard over a real Prometheus and a live service', function () 
       ([, name]) => name,
     );
     expect(rules.map(({ name }) => name)).to.have.members(names);
-    // The test dataset is old, so alerts about late and stale sources fire.
+    // The test dataset is old, so the alerts about late and stale sources fire.
     const ofOldData = {
       SnapshotOld: ['pending'],
       SourceLate: ['pending', 'inactive'],

@@ -1,4 +1,4 @@
-/** The image is valid and complete, and starts the executable of the package. */
+/** Tests that the image is valid and complete, and that it starts the package's executable. */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { copyFile, mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -11,7 +11,7 @@ import { loadConfig } from '../../product.js';
 import { needPythonPackage } from '../support/python-package.js';
 import { at, read } from '../support/shipped-files.js';
 
-/** The instructions of a Dockerfile as [name, rest], with continued lines joined. */
+/** The instructions of a Dockerfile as [name, rest]. Continued lines are joined. */
 const instructions = read('Dockerfile')
   .replace(/^#.*\n/gm, '')
   .replace(/\\\n\s*/g, '')
@@ -21,7 +21,7 @@ const instructions = read('Dockerfile')
 const all = (name: string): string[] => instructions.filter(([each]) => each === name).map(([, rest]) => rest);
 const final = instructions.slice(instructions.findLastIndex(([name]) => name === 'FROM'));
 const last = (name: string): string | undefined => final.findLast(([each]) => each === name)?.[1];
-/** The paths that the final stage copies from the build stage, relative to the repository. */
+/** The paths, relative to the repository, that the final stage copies from the build stage. */
 const copied = final
   .filter(([name]) => name === 'COPY')
   .flatMap(([, rest]) =>

@@ -1,4 +1,4 @@
-/** The published package is complete, has no extra files, and can be resolved by all common tools. */
+/** Tests that the published package is complete, contains no extra files, and can be resolved by all common tools. */
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -26,7 +26,7 @@ describe('the package', () => {
 
   it('passes publint', async () => {
     const { messages } = await publint({ pkgDir: inside(''), strict: true, pack: false });
-    // The packages that `metro-forecast new` writes have a package.json of their own.
+    // The packages that `metro-forecast new` writes have their own package.json.
     const texts = messages.map((message) => String(formatMessage(message, manifest, { color: false })));
     expect(texts.filter((text) => !text.startsWith('./cli/templates/'))).to.deep.equal([]);
   });
@@ -35,7 +35,7 @@ describe('the package', () => {
     this.timeout(60_000);
     const result = await checkPackage(createPackageFromTarballData(new Uint8Array((await packed()).tarball)));
     const problems = result.types === false ? ['it has no types'] : result.problems;
-    // CommonJS packages load our modules with `require`, which Node supports since 20.19.
+    // CommonJS packages load our modules with `require`, which Node has supported since 20.19.
     const accepted = (problem: (typeof problems)[number]) =>
       typeof problem === 'object' &&
       (problem.kind === 'CJSResolvesToESM' || ('resolutionKind' in problem && problem.resolutionKind === 'node10'));

@@ -1,4 +1,4 @@
-/** Every alert fires and resolves, and the metrics of the service pass the lint of Prometheus. */
+/** Tests that every alert fires and resolves, and that the service's metrics pass Prometheus's lint. */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -16,16 +16,19 @@ import { startTestApp } from '../support/test-app.js';
 const JOB = 'metro-forecast-api';
 const OF_ONE = 'job="metro-forecast-api",instance="a"';
 
-/** Input for one alert: one value per minute, normal at first, and a failure from minute 10 to minute 90. */
+/**
+ * The input for one alert, with one value per minute. Values are normal at first, and abnormal from minute 10 to minute
+ * 90.
+ */
 interface Scenario {
-  /** Values by series, in the notation of `promtool test rules`. */
+  /** Values of each series, in the notation of `promtool test rules`. */
   readonly series: Readonly<Record<string, string>>;
-  /** Expected labels of the alert, without its severity. */
+  /** The expected labels of the alert, without its severity. */
   readonly labels: Readonly<Record<string, string>>;
 }
 
 const during = (quiet: string, failure: string, after: string) => `${quiet}x9 ${failure}x80 ${after}x40`;
-/** A counter that is constant, rises by `each` a minute for 80 minutes, and is constant again. */
+/** A counter that is constant, then rises by `each` per minute for 80 minutes, and is then constant again. */
 const rising = (each: number) => `0x9 0+${each}x80 ${each * 80}x40`;
 const count = (name: string, labels: string, values: string) => ({ [`${name}{${OF_ONE},${labels}}`]: values });
 const perJob = { job: JOB };
@@ -41,7 +44,7 @@ const scenarios: Readonly<Record<string, Scenario>> = {
   ServiceDown: { series: { [`up{${OF_ONE}}`]: during('1', '0', '1') }, labels: perInstance },
   ServiceAbsent: { series: { [`up{${OF_ONE}}`]: during('1', '_', '1') }, labels: perJob },
   ServerErrors: { series: count('http_server_errors_total', 'status="500"', rising(1)), labels: perJob },
-  // Overload only: no request reached a route.
+  // No request reaches a route, because all are rejected for overload.
   RequestsTurnedAway: {
     series: {
       ...count('http_server_errors_total', 'status="503"', '0x140'),
@@ -70,7 +73,7 @@ const scenarios: Readonly<Record<string, Scenario>> = {
     series: { [`snapshot_age_seconds{${OF_ONE}}`]: during('86400', `${46 * 86_400}`, '60') },
     labels: perJob,
   },
-  // The source is late after 100 days, and stale after 200.
+  // The source is late after 100 days and stale after 200 days.
   SourceLate: { series: ofSource(during('86400', `${150 * 86_400}`, '60')), labels: { ...perJob, source: 'hpi' } },
   SourceStale: { series: ofSource(during('86400', `${250 * 86_400}`, '60')), labels: { ...perJob, source: 'hpi' } },
   SnapshotsDiffer: {

@@ -1,4 +1,4 @@
-/** The shipped files for a single machine are accepted by the programs that they configure. */
+/** Tests that the shipped files for a single machine are accepted by the programs that they configure. */
 import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -22,7 +22,7 @@ describe('config/deploy/tls and config/deploy/systemd', function () {
   });
   after(() => rm(folder, { recursive: true }));
 
-  /** A complete nginx configuration from a shipped file, with a self-signed certificate. */
+  /** Creates a complete nginx configuration from a shipped file, with a self-signed certificate. */
   const withCertificate = async (name: string, at: string): Promise<string> => {
     const [key, certificate] = ['key.pem', 'certificate.pem'].map((file) => join(folder, file));
     const subject = ['-subj', '/CN=api.example.com', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1'];
@@ -61,7 +61,8 @@ describe('config/deploy/tls and config/deploy/systemd', function () {
         const text = whole
           .replaceAll(`${folder}/t`, `${own}/t`)
           .replace(`${folder}/pid`, `${own}/nginx.pid`)
-          // Replaces the port of the redirecting server by a Unix socket; the TLS server keeps one address.
+          // Removes all addresses, then makes the redirecting server listen on a Unix socket and the TLS server on one
+          // address.
           .replace(/^ +listen \[.*;$/gm, '')
           .replace('listen 80;', `listen unix:${own}/http.sock;`)
           .replace('listen 443', `listen 127.0.0.1:${port}`);
@@ -108,7 +109,7 @@ describe('config/deploy/tls and config/deploy/systemd', function () {
   it('systemd accepts the unit, whose stop timeout is longer than a drain', async function () {
     if (!onPath('systemd-analyze')) skip(this, 'there is no systemd-analyze');
     const file = join(folder, 'metro-forecast.service');
-    // The package is not installed on this machine.
+    // The unit must name an existing program, but the package is not installed on this machine.
     await writeFile(
       file,
       read('config/deploy/systemd/metro-forecast.service').replaceAll('/usr/bin/node', process.execPath),

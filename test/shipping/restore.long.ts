@@ -1,4 +1,4 @@
-/** A backup that is restored on empty servers serves the same bytes as the original service. */
+/** Tests that a backup which is restored on empty servers serves the same bytes as the original service. */
 import { createHash } from 'node:crypto';
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -21,7 +21,7 @@ const PATHS = [
   ...['/observations?series_id=metro_hpi', '/markets?as_of=2026-01-01', '/markets/00000', '/openapi.json'],
 ];
 
-/** Their `Last-Modified` is the start of the service if that is later than the publication. */
+/** The `Last-Modified` of these paths is the start of the service if that is later than the publication. */
 const ABOUT_THE_SERVICE = new Set(['/vintages', '/openapi.json']);
 
 /** Writes the documents and indexes of each collection to files, as `mongodump` does. */
@@ -103,7 +103,7 @@ for (const store of ['file', 'mongo'] as const) {
       if (error) throw error;
       return stdout;
     };
-    /** Status, content headers and a digest of the body, for every path and key. */
+    /** Resolves with the status, the content headers and a digest of the body for every path and key. */
     const responses = async ({ url }: Server, tokens: readonly string[]) => {
       const found: unknown[] = [];
       for (const token of tokens) {
@@ -148,7 +148,7 @@ for (const store of ['file', 'mongo'] as const) {
       const before = await responses(original, [valid, revoked]);
       const audited = await keys(first.config, first.env, 'audit', '--verify');
 
-      // Backups are made while the service runs.
+      // The backup is made while the service runs.
       await dump(first.mongo.url, backup);
       await cp(home, join(backup, 'home'), { recursive: true });
       await original.stop();

@@ -1,4 +1,4 @@
-/** What `metro-forecast new` writes works with only this package, installed from its tarball. */
+/** Tests that the packages that `metro-forecast new` writes work with only this package, installed from its tarball. */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -36,7 +36,7 @@ describe('metro-forecast new', () => {
         await installPacked(own, ['mocha']);
       });
 
-      /** The installed command line. */
+      /** Runs the installed CLI. */
       const metroForecast = (...args: string[]) =>
         run(process.execPath, ['node_modules/metro-forecast-api/cli/metro-forecast.js', ...args], { cwd: own });
 

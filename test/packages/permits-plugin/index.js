@@ -1,4 +1,4 @@
-// Building permits per metro: a plugin with its own collection, as a third-party package.
+// A third-party package with a plugin that has its own collection: building permits per metro.
 import { ApiError, collection, dataRoute, defineError, definePlugin } from 'metro-forecast-api/plugin';
 
 const permits = collection({

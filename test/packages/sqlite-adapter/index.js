@@ -1,4 +1,7 @@
-/** A storage adapter for SQLite. Each version is a new file, which replaces the previous file by rename. */
+/**
+ * A storage adapter for SQLite. Each version is written to a new file, which then replaces the previous file by a
+ * rename.
+ */
 /** @import { AdapterModule, Document, Manifest, Query } from 'metro-forecast-api/adapter' */
 import { randomUUID } from 'node:crypto';
 import { renameSync, rmSync, statSync } from 'node:fs';
@@ -9,7 +12,7 @@ import sqlite from 'node-sqlite3-wasm';
 
 // Strings are stored as UTF-8 bytes. SQLite compares bytes, so the order is by code point and NUL is allowed.
 const stored = (/** @type {any} */ value) => (typeof value === 'string' ? Buffer.from(value) : value);
-// Core has checked that names match [a-z0-9_]*. Quotes keep them from being keywords.
+// Core has checked that names match [a-z0-9_]*. Quotes prevent SQLite from reading them as keywords.
 const quoted = (/** @type {readonly string[]} */ names) => names.map((name) => `"${name}"`);
 
 /** @type {AdapterModule<{ path: string }>} */
@@ -29,7 +32,7 @@ export default {
       if (signal?.aborted) throw new StorageError('aborted', 'The caller aborted the operation.');
     };
     const end = (/** @type {Version} */ version) => open.delete(version) && version.db.close();
-    /** Opens the current file if it was replaced, by this process or another one. */
+    /** Opens the current file if this or another process has replaced it. */
     const look = () => {
       const found = statSync(file, { throwIfNoEntry: false })?.ino;
       if (closed || found === undefined || found === current?.file) return;

@@ -1,4 +1,4 @@
-// A third-party plugin in TypeScript. All types come from the declarations of the package.
+// A third-party plugin in TypeScript. All types come from the package's declaration files.
 import {
   ApiError,
   callerOf,
