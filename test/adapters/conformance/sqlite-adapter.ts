@@ -62,7 +62,7 @@ export interface Dialect {
   pollMs: number | undefined;
   /** Releases one lock of a snapshot. */
   release(held: { holds: number }, released: boolean): void;
-  /** Selects the versions that `prune` deletes from those that are neither current nor held. */
+  /** Selects the versions that `prune` deletes from the versions that are neither current nor held. */
   prune(versions: readonly Version[], keep: number): readonly Version[];
   since(moves: Catalog['moves'], time: Date): Catalog['moves'][number] | undefined;
 }
