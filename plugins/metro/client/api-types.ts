@@ -33,7 +33,7 @@ export type AreaForecastHistory = {
   readonly target_period: string;
   /** Point forecast, in percent. */
   readonly point: number;
-  /** Lower bound of the 80% interval, in percent. Over the years, 80% of the outcomes lie inside the interval. */
+  /** Lower bound of the 80% interval, in percent. Over many years, 80% of the outcomes should lie inside the interval; in single years, far fewer may. */
   readonly lower_80: number | null;
   /** Upper bound of the 80% interval, in percent. */
   readonly upper_80: number | null;
@@ -56,7 +56,7 @@ export type AreaForecastTrack = {
   readonly target_period: string;
   /** Point forecast, in percent. */
   readonly point: number;
-  /** Lower bound of the 80% interval, in percent. Over the years, 80% of the outcomes lie inside the interval. */
+  /** Lower bound of the 80% interval, in percent. Over many years, 80% of the outcomes should lie inside the interval; in single years, far fewer may. */
   readonly lower_80: number | null;
   /** Upper bound of the 80% interval, in percent. */
   readonly upper_80: number | null;
@@ -230,7 +230,7 @@ export type ForecastHistory = {
   readonly target_period: string;
   /** Point forecast, in percent. */
   readonly point: number;
-  /** Lower bound of the 80% interval, in percent. Over the years, 80% of the outcomes lie inside the interval. */
+  /** Lower bound of the 80% interval, in percent. Over many years, 80% of the outcomes should lie inside the interval; in single years, far fewer may. */
   readonly lower_80: number | null;
   /** Upper bound of the 80% interval, in percent. */
   readonly upper_80: number | null;
@@ -297,7 +297,7 @@ export type ForecastTrack = {
   readonly target_period: string;
   /** Point forecast, in percent. */
   readonly point: number;
-  /** Lower bound of the 80% interval, in percent. Over the years, 80% of the outcomes lie inside the interval. */
+  /** Lower bound of the 80% interval, in percent. Over many years, 80% of the outcomes should lie inside the interval; in single years, far fewer may. */
   readonly lower_80: number | null;
   /** Upper bound of the 80% interval, in percent. */
   readonly upper_80: number | null;
@@ -368,7 +368,7 @@ export type Market = {
   readonly yoy_price?: number | null;
   /** Forecast 12-month return: the change of the index over the 12 months after its newest quarter, in percent. */
   readonly forecast_12m?: number | null;
-  /** Lower bound of the 80% interval, in percent. Over the years, 80% of the outcomes lie inside the interval. */
+  /** Lower bound of the 80% interval, in percent. Over many years, 80% of the outcomes should lie inside the interval; in single years, far fewer may. */
   readonly lower_80?: number | null;
   /** Upper bound of the 80% interval, in percent. */
   readonly upper_80?: number | null;
@@ -392,7 +392,7 @@ export type MarketSignal = {
   readonly risk_score?: 'A' | 'B' | 'C' | 'D' | 'F' | null;
   /** Forecast 12-month return: the change of the index over the 12 months after its newest quarter, in percent. */
   readonly forecast_12m?: number;
-  /** Lower bound of the 80% interval, in percent. Over the years, 80% of the outcomes lie inside the interval. */
+  /** Lower bound of the 80% interval, in percent. Over many years, 80% of the outcomes should lie inside the interval; in single years, far fewer may. */
   readonly lower_80?: number | null;
   /** Upper bound of the 80% interval, in percent. */
   readonly upper_80?: number | null;

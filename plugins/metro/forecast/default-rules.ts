@@ -24,4 +24,5 @@ export const forecastMeaning =
   'Forecast 12-month return: the change of the index over the 12 months after its newest quarter, in percent.';
 
 export const lowerMeaning =
-  'Lower bound of the 80% interval, in percent. Over the years, 80% of the outcomes lie inside the interval.';
+  'Lower bound of the 80% interval, in percent. Over many years, 80% of the outcomes should lie inside the interval; ' +
+  'in single years, far fewer may.';

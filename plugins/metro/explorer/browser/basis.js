@@ -29,3 +29,10 @@ export const basisNote = (count, all) => {
   const [before, after] = basisText(count, all).split('reconstructed');
   return after === undefined ? [] : [`${before}`, reconstructed(), after];
 };
+
+/**
+ * The name of forecasts by their basis.
+ * @param {number} count of reconstructed forecasts @param {number} all
+ */
+export const forecastsName = (count, all) =>
+  count === 0 ? 'published forecasts' : `${count === all ? '' : 'published and '}reconstructed forecasts`;

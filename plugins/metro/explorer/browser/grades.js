@@ -3,8 +3,8 @@ import { number, share } from '../../../pages/shared/format.js';
 
 /**
  * @typedef {{ n: number, decline_share: number }} Outcomes
- * @typedef {Outcomes & { group: string, recent?: Outcomes | undefined }} Record `recent`: targets from 2014 on, after
- * the crash
+ * @typedef {Outcomes & { group: string, forecasts: string, recent?: Outcomes | undefined }} Record `forecasts`: the
+ * name of the forecasts by their basis; `recent`: targets from 2014 on, after the crash
  * @typedef {{ grades: readonly number[] }} Limits upper limits of the probabilities of A to D, as fractions
  */
 
@@ -31,5 +31,5 @@ export const recordOf = (records, group) => {
   if (!record) return '';
   const { recent } = record;
   const since = recent ? `; of ${number(recent.n, 0)} from 2014 on, ${share(recent.decline_share)}` : '';
-  return `Of ${number(record.n, 0)} past forecasts with ${group}, ${share(record.decline_share)} declined${since}.`;
+  return `Of ${number(record.n, 0)} ${record.forecasts} with ${group}, ${share(record.decline_share)} were followed by a decline${since}.`;
 };

@@ -1,5 +1,6 @@
 /** Loads indexes of markets and other series when a chart needs them. */
 import { getJson, request } from '../../../pages/shared/api.js';
+import { forecastsName } from './basis.js';
 import { catalog, HPI } from './catalog.js';
 import { medianOf, quarterMeans, spansOf, valuesOf, yearlyChange } from './market-figures.js';
 
@@ -98,11 +99,12 @@ export const stateOf = async (state, signal) => {
  */
 export const recordsBy = async (by, signal) => {
   const target = `/forecast-backtest/breakdown?by=${by}`;
-  const [all, recent] = await Promise.all(
-    [target, `${target}&since=2014-01-01`].map(async (one) => (await getJson(one, { signal })).data),
+  const [all, recent, bases] = await Promise.all(
+    [target, `${target}&since=2014-01-01`, '/forecast-backtest/breakdown?by=basis'].map(
+      async (one) => /** @type {import('./grades.js').Record[]} */ ((await getJson(one, { signal })).data),
+    ),
   );
-  return all.map((/** @type {import('./grades.js').Record} */ row) => ({
-    ...row,
-    recent: recent.find((/** @type {import('./grades.js').Record} */ { group }) => group === row.group),
-  }));
+  const count = (/** @type {string} */ basis) => bases.find(({ group }) => group === basis)?.n ?? 0;
+  const forecasts = forecastsName(count('reconstructed'), count('published') + count('reconstructed'));
+  return all.map((row) => ({ ...row, forecasts, recent: recent.find(({ group }) => group === row.group) }));
 };

@@ -77,17 +77,20 @@ describe('overdue(sources, generatedAt, ids)', () => {
 });
 
 describe('the explorer’s texts on grades', () => {
-  it('have the probabilities of each grade, and the record of past forecasts', () => {
+  it('have the probabilities of each grade, and the outcomes of reconstructed forecasts', () => {
     const rules = { grades: [0.1, 0.2, 0.35, 0.5] };
     expect([...'ABCDF'].map((grade) => limitsOf(rules, grade))).to.deep.equal([
       ...['below 10%', 'from 10% to below 20%', 'from 20% to below 35%', 'from 35% to below 50%', '50% and more'],
     ]);
     expect(limitsOf(rules, null)).to.equal('');
-    const records = [{ group: 'B', n: 2936, decline_share: 0.0358, recent: undefined }];
-    expect(recordOf(records, 'B')).to.equal('Of 2,936 past forecasts with B, 3.6% declined.');
+    const forecasts = 'reconstructed forecasts';
+    const records = [{ group: 'B', n: 2936, decline_share: 0.0358, forecasts, recent: undefined }];
+    expect(recordOf(records, 'B')).to.equal(
+      'Of 2,936 reconstructed forecasts with B, 3.6% were followed by a decline.',
+    );
     const recent = { n: 121, decline_share: 0.107 };
-    expect(recordOf([{ group: 'contract', n: 4091, decline_share: 0.8465, recent }], 'contract')).to.equal(
-      'Of 4,091 past forecasts with contract, 84.7% declined; of 121 from 2014 on, 10.7%.',
+    expect(recordOf([{ group: 'contract', n: 4091, decline_share: 0.8465, forecasts, recent }], 'contract')).to.equal(
+      'Of 4,091 reconstructed forecasts with contract, 84.7% were followed by a decline; of 121 from 2014 on, 10.7%.',
     );
     expect(recordOf(records, 'F')).to.equal('');
   });

@@ -82,7 +82,8 @@ describe('the methodology in Chromium', () => {
     const { data } = (await app.get('/forecast-backtest')).json;
     expect(await page.locator('[data-figures="summary"] li').first().textContent())
       .to.include(`percentage points. That of the best benchmark`)
-      .and.to.include(data.mae_pp.toFixed(2));
+      .and.to.include(data.mae_pp.toFixed(2))
+      .and.to.include(`of ${data.n} reconstructed forecasts is`);
     const grades = (await app.get('/forecast-backtest/breakdown?by=grade')).json.data;
     const shown = await cells('grades');
     expect(shown.map((row) => row[0])).to.deep.equal(grades.map(({ group }: { group: string }) => group));

@@ -15,12 +15,17 @@ const allGrades = (rules, records) => {
     return limits ? [`${letter} ${limits}${record ? ` (${share(record.decline_share)})` : ''}`] : [];
   });
   if (each.length === 0) return '';
-  return `Probability of a decline by grade, and in brackets the share of past forecasts that declined: ${each.join(', ')}.`;
+  const forecasts = records[0]?.forecasts;
+  const outcomes = forecasts ? `, and in brackets the share of ${forecasts} that were followed by a decline` : '';
+  return `Probability of a decline by grade, according to the model${outcomes}: ${each.join(', ')}.`;
 };
 
 /** What a grade means. @param {Run['rules']} rules @param {readonly Record[]} records @param {string} grade */
 const oneGrade = (rules, records, grade) =>
-  [rules && `${grade} means that the probability of a decline is ${limitsOf(rules, grade)}.`, recordOf(records, grade)]
+  [
+    rules && `${grade} means that the probability of a decline is ${limitsOf(rules, grade)}, according to the model.`,
+    recordOf(records, grade),
+  ]
     .filter(Boolean)
     .join(' ');
 

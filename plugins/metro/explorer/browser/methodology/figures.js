@@ -46,6 +46,11 @@ export const figures = {
     const { data } = await get('/forecast-backtest');
     if (!data) return NOTHING;
     const [best] = data.benchmarks ?? [];
+    const reconstructed = data.n_reconstructed ?? data.n;
+    const forecasts =
+      reconstructed === data.n
+        ? 'reconstructed forecasts'
+        : `forecasts, of which ${number(reconstructed, 0)} were reconstructed,`;
     const years = (await breakdown(get, 'year')).sort((a, b) => a.coverage_80 - b.coverage_80);
     const periods = await byPeriod(get, 'signal');
     const contract = periods.slice(1).flatMap(([name, rows]) => {
@@ -53,7 +58,7 @@ export const figures = {
       return row ? [`${share(row.decline_share)} of ${number(row.n, 0)} ${name}`] : [];
     });
     return [
-      `- The mean absolute error of ${number(data.n, 0)} past forecasts is ${number(data.mae_pp)} percentage points.` +
+      `- The mean absolute error of ${number(data.n, 0)} ${forecasts} is ${number(data.mae_pp)} percentage points.` +
         (best
           ? ` That of the best benchmark, ${NAMES[best.name]}, is ${number(best.mae_pp)}: a skill of ${share(best.skill_mae)}.`
           : ''),
