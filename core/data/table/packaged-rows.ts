@@ -10,6 +10,17 @@ export interface ParquetTable {
   rows(): AsyncGenerator<readonly (readonly Cell[])[]>;
 }
 
+/** A time with all its digits. A `Date` ends at milliseconds. */
+const exactTime = (value: bigint, digits: number): Date | string => {
+  const unit = 10n ** BigInt(digits - 3);
+  const rest = ((value % unit) + unit) % unit;
+  const date = new Date(Number((value - rest) / unit));
+  if (rest === 0n) return date;
+  return `${date.toISOString().slice(0, -1)}${String(rest)
+    .padStart(digits - 3, '0')
+    .replace(/0+$/, '')}Z`;
+};
+
 export const openParquet = async (path: string): Promise<ParquetTable> => {
   const { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects, parquetSchema } = await import('hyparquet');
   const { compressors } = await import('hyparquet-compressors');
@@ -22,7 +33,12 @@ export const openParquet = async (path: string): Promise<ParquetTable> => {
       .filter(({ logical_type: type }) => type?.type === 'TIMESTAMP' && !type.isAdjustedToUTC)
       .map(({ name }) => name),
   );
+  const parsers = {
+    timestampFromMicroseconds: (micros: bigint) => exactTime(micros, 6),
+    timestampFromNanoseconds: (nanos: bigint) => exactTime(nanos, 9),
+  };
   const cell = (name: string, value: unknown): Cell => {
+    if (typeof value === 'string' && local.has(name)) return value.slice(0, -1);
     if (!(value instanceof Date)) return cellOf(value);
     const text = value.toISOString();
     if (dates.has(name)) return text.slice(0, 10);
@@ -35,7 +51,7 @@ export const openParquet = async (path: string): Promise<ParquetTable> => {
       let rowStart = 0;
       for (const { num_rows } of metadata.row_groups) {
         const rowEnd = rowStart + Number(num_rows);
-        const rows = await parquetReadObjects({ file, metadata, compressors, rowStart, rowEnd });
+        const rows = await parquetReadObjects({ file, metadata, compressors, parsers, rowStart, rowEnd });
         yield rows.map((row) => headings.map((name) => cell(name, row[name])));
         rowStart = rowEnd;
       }
@@ -53,18 +69,30 @@ export interface ExcelTable {
 /** A workbook is read as a whole. */
 const MAX_WORKBOOK = 200 * 1024 * 1024;
 
+const DAY = 24 * 60 * 60 * 1000;
+/** Day 0 of Excel, whose times are times of day. */
+const DAY_0 = Date.UTC(1899, 11, 30);
+
+/**
+ * A time without a zone. In Excel it is a fraction of days, such as 14:57:12.999 for 14:57:13. Days before day 60 are one
+ * day later, since Excel has a leap day in 1900.
+ */
+const excelTime = (value: Date): Date => {
+  const second = Math.round(value.getTime() / 1000) * 1000;
+  const time = Math.abs(value.getTime() - second) > 1 ? value.getTime() : second;
+  return new Date(time >= DAY_0 + DAY && time < DAY_0 + 60 * DAY ? time + DAY : time);
+};
+
 const excelCell = (value: unknown): Cell => {
   // In XML, every line end means LF.
   if (typeof value === 'string') return value.replaceAll(/\r+\n/g, '\n');
   if (!(value instanceof Date)) return cellOf(value);
-  // A time in Excel is a fraction of a day without a zone, such as 14:57:12.999 for 14:57:13. Day 0 has times of day.
-  const second = Math.round(value.getTime() / 1000) * 1000;
-  const time = Math.abs(value.getTime() - second) > 1 ? value : new Date(second);
+  const time = excelTime(value);
   const text = time
     .toISOString()
     .slice(0, -1)
     .replace(/\.000$/, '');
-  if (text.startsWith('1899-12-30T')) return text.slice(11);
+  if (time.getTime() < DAY_0 + DAY && time.getTime() >= DAY_0) return text.slice(11);
   return text.endsWith('T00:00:00') ? text.slice(0, 10) : text.replace('T', ' ');
 };
 

@@ -113,6 +113,29 @@ describe('metro-forecast import-table', () => {
     });
   }
 
+  it('reads times of Parquet to the nanosecond', async () => {
+    const column = (name: string, unit: 'MICROS' | 'NANOS', isAdjustedToUTC: boolean, data: bigint[]) => ({
+      schema: { name, type: 'INT64', logical_type: { type: 'TIMESTAMP', unit, isAdjustedToUTC } } as const,
+      column: { name, data },
+    });
+    const columns = [
+      column('a', 'MICROS', true, [1_500_000n, -1n]),
+      column('b', 'NANOS', true, [1_000_000_001n, 120_000n]),
+      column('c', 'MICROS', false, [1_000_001n, 0n]),
+    ];
+    const schema = [
+      { name: 'root', num_children: columns.length },
+      ...columns.map((each) => ({ ...each.schema, repetition_type: 'REQUIRED' as const })),
+    ];
+    const bytes = parquetWriteBuffer({ columnData: columns.map((each) => each.column), schema });
+    await writeFile(at('a.parquet'), new Uint8Array(bytes));
+    await done(at('a.parquet'), '--key', 'row');
+    expect(await rowsOf('a')).to.deep.equal([
+      { row: 1, a: '1970-01-01T00:00:01.500Z', b: '1970-01-01T00:00:01.000000001Z', c: '1970-01-01T00:00:01.000001' },
+      { row: 2, a: '1969-12-31T23:59:59.999999Z', b: '1970-01-01T00:00:00.00012Z', c: '1970-01-01T00:00:00' },
+    ]);
+  });
+
   it('reads times of a workbook to the second, and fractions of seconds', async () => {
     const times = Array.from({ length: 600 }, (_, i) => new Date(Date.UTC(1948, 0, 1, 14, 57, i)));
     const cells = [...times, new Date(Date.UTC(1948, 0, 1, 14, 57, 13, 500))];
@@ -120,6 +143,14 @@ describe('metro-forecast import-table', () => {
     await done(at('a.xlsx'), '--key', 'row');
     const written = (time: Date) => time.toISOString().slice(0, 23).replace('T', ' ').replace('.000', '');
     expect((await rowsOf('a')).map((each) => (each as { t: string }).t)).to.deep.equal(cells.map(written));
+  });
+
+  it('reads times of day of a workbook, and days before the leap day that Excel has in 1900', async () => {
+    const days = [0.5, 1.25, 59, 61].map((day) => new Date(Date.UTC(1899, 11, 30) + day * 86_400_000));
+    await writeFile(at('a.xlsx'), workbook([['t', 'n'], ...days.map((time, i) => [time, i])]));
+    await done(at('a.xlsx'), '--key', 'row');
+    const written = (await rowsOf('a')).map((each) => (each as { t: string }).t);
+    expect(written).to.deep.equal(['12:00:00', '1900-01-01 06:00:00', '1900-02-28', '1900-03-01']);
   });
 
   it('reads the chosen file of a zip archive', async () => {
