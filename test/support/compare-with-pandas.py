@@ -9,7 +9,6 @@ Prints one line for each file with a problem, and the totals by kind of file. Th
 import argparse
 import collections
 import csv
-import datetime
 import gzip
 import json
 import pathlib
@@ -120,6 +119,15 @@ def decoded(value):
         return OPAQUE
 
 
+def local_time(text):
+    """A time without a zone, in the form of pandas and without a midnight."""
+    found = re.fullmatch(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d(?:\.\d+)?)", text)
+    if not found:
+        return text
+    time = found[2].rstrip("0").rstrip(".") if "." in found[2] else found[2]
+    return found[1] if time == "00:00:00" else f"{found[1]} {time}"
+
+
 def number(text):
     try:
         return Decimal(text).normalize()
@@ -140,8 +148,7 @@ def expected(value, column):
     text = str(value).lower() if isinstance(value, bool) else str(value).replace("_x000D_", "")
     if isinstance(value, float):
         text = str(Decimal(repr(value)).normalize())
-    if isinstance(value, datetime.datetime):
-        text = text.removesuffix(" 00:00:00")
+    text = local_time(text)
     kind, why = column["type"], column.get("why", "")
     plain = text.strip()
     if plain == "":
@@ -166,7 +173,9 @@ def expected(value, column):
         year, month, day = parts if len(parts[0]) == 4 else [parts[2], *(parts[1::-1] if day_first else parts[:2])]
         return f"{year}-{int(month):02d}-{int(day):02d}"
     if kind in ("date", "datetime"):
-        return str(pandas.Timestamp(plain))
+        time = pandas.Timestamp(plain)
+        # Times of the Parquet type INT96 are in UTC, and pandas leaves the zone out.
+        return str(time.tz_localize("UTC") if kind == "datetime" and time.tz is None else time)
     return plain
 
 
@@ -179,7 +188,7 @@ def actual(value, column):
         return value.normalize()
     if column["type"] in ("date", "datetime") and not (column["type"] == "date" and column.get("why")):
         return str(pandas.Timestamp(value))
-    value = value.replace("_x000D_", "")
+    value = local_time(value.replace("_x000D_", ""))
     if NUMBER.match(value):
         return number(value)
     return "structure" if is_structure(value) else value
