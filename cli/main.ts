@@ -49,7 +49,7 @@ const COMMANDS = {
   ],
   snapshots: ['list published versions, activate one, or delete old ones', () => import('./commands/snapshots.js')],
   doctor: [
-    'check Node, the configuration, file permissions, storage, every row of the dataset, keys, Redis and the port',
+    'check Node, the configuration, file permissions, storage and its files, every row of the dataset, keys, Redis and the port',
     () => import('./commands/doctor.js'),
   ],
   new: ['write a small, working package for a new plugin or adapter', () => import('./commands/new.js')],

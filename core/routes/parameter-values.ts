@@ -61,7 +61,7 @@ export const article = ({ type, items }: JsonSchema): string => {
 };
 
 /** A message lists the allowed values only if there are no more than this many. */
-export const MOST_LISTED = 12;
+export const MOST_LISTED = 24;
 
 export const describe = ({ keyword, schema, data, instancePath, message = 'is not valid' }: ErrorObject): string => {
   if (data === '' && (keyword === 'enum' || keyword === 'minLength')) return 'must not be empty';

@@ -48,6 +48,8 @@ const entries: readonly Entry[] = [
     `/markets/${code}`,
     `/markets/${code}/history`,
     `/markets/${code}/forecast-track`,
+    `/markets/${code}/drivers`,
+    `/markets/${code}/quantiles`,
     `/forecasts/${code}/history`,
   ]),
   ...LIMITS.map((limit) => `/movers?limit=${limit}`),

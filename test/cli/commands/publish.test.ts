@@ -57,7 +57,7 @@ describe('metro-forecast publish and snapshots', () => {
   it('publish DIR prints the published version, and its progress on standard error', async () => {
     const { stdout, stderr } = await done('publish', data);
     expect(stdout).to.match(
-      /^Version 2024-06-30-[0-9a-f]{12} is published: \d+ rows\. Running services switch to it now\.\n$/,
+      /^Version 2024-08-27-[0-9a-f]{12} is published: \d+ rows\. Running services switch to it now\.\n$/,
     );
     expect(stderr).to.include('checking markets: 1 rows\n').and.include('publishing markets: 1 rows\n');
   });

@@ -51,7 +51,7 @@ describe('metro-forecast validate', () => {
 
   it('reports a valid dataset', async () => {
     const { stdout, exitCode } = await run();
-    expect(stdout).to.match(/data is valid: version 2024-06-30-[0-9a-f]{12}, 7 collections, 4 rows\.\n$/);
+    expect(stdout).to.match(/data is valid: version 2024-08-27-[0-9a-f]{12}, 7 collections, 4 rows\.\n$/);
     expect(exitCode).to.equal(0);
   });
 

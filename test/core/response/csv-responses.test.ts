@@ -148,6 +148,7 @@ describe('lists as CSV', () => {
           '/markets/{cbsa}/history',
           '/markets/{cbsa}/forecast-track',
           '/markets/{cbsa}/drivers',
+          '/markets/{cbsa}/quantiles',
           '/movers',
           '/forecasts',
           '/forecasts/{cbsa}/history',
