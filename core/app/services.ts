@@ -32,7 +32,7 @@ import { checkedRoute } from '../routes/route-response.js';
 import { RouteTable } from '../routes/route-table.js';
 import { CurrentSnapshot } from '../routes/served-snapshot.js';
 import { createVintages, type Vintages } from '../routes/vintages.js';
-import { WorkQueue } from '../routes/work-queue.js';
+import { WorkQueues } from '../routes/work-queue.js';
 import { type Modules, pathResolver } from './load-modules.js';
 import { RunningSettings } from './running-settings.js';
 import { RunningState } from './running-state.js';
@@ -71,7 +71,7 @@ export interface Services {
   readonly observers: RequestObservers | null;
   readonly headers: CommonHeaders;
   /** Runs uncached requests, in turns between callers. */
-  readonly work: WorkQueue;
+  readonly work: WorkQueues;
   /** Finds or computes the representation of a route's response. */
   readonly buildResponse: ReturnType<typeof responseBuilder>;
   readonly routes: RouteTable;
@@ -226,7 +226,7 @@ export const services: { readonly [Name in ServiceName]: Definition<Services[Nam
       ],
     }),
   ),
-  work: service(['config'], ({ config: { config } }) => new WorkQueue(config.server.overload?.maxInFlight)),
+  work: service(['config'], ({ config: { config } }) => new WorkQueues(config.server.overload?.maxInFlight)),
   buildResponse: service(
     ['config', 'snapshots', 'vintages', 'cache', 'clock', 'state', 'work', 'logger'],
     ({ config: { config }, ...others }) => responseBuilder({ ...others, ...settingsOf(config) }),

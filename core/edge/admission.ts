@@ -24,8 +24,8 @@ import type { Handle } from './accept.js';
 interface AdmissionOptions extends NonNullable<Config['server']['overload']> {
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly logger: Logger;
-  /** The work queue, whose requests do not count as in flight. */
-  readonly work: { readonly size: number };
+  /** The work queues. Their requests do not count as in flight. */
+  readonly work: { readonly responses: { readonly size: number }; readonly lists: { readonly size: number } };
   /** Can be replaced in tests. Default: Node's event loop. */
   readonly eventLoop?: EventLoop;
 }
@@ -75,9 +75,10 @@ export class Admission {
     return this.#inFlight;
   }
 
-  /** The requests in flight that are not in the work queue. */
+  /** The requests in flight that are not in a work queue. */
   get #counted(): number {
-    return this.#inFlight - this.#options.work.size;
+    const { responses, lists } = this.#options.work;
+    return this.#inFlight - responses.size - lists.size;
   }
 
   /** Returns undefined if the request is admitted. Call `leave` when an admitted request completes. */

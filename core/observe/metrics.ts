@@ -9,7 +9,7 @@ import type { Admission } from '../edge/admission.js';
 import type { EdgeEvent } from '../edge/server.js';
 import type { ServiceContext } from '../pipeline/service-koa.js';
 import type { ResponseCache } from '../routes/response-cache.js';
-import type { WorkQueue } from '../routes/work-queue.js';
+import type { WorkQueues } from '../routes/work-queue.js';
 import { droppedLogLines } from './logger.js';
 import { Counter, exposition, type Metric, Reader } from './metric.js';
 import { type MetricsServer, serveMetrics } from './metrics-server.js';
@@ -55,7 +55,7 @@ interface ServiceMetricsOptions {
   readonly responses: () => Pick<ResponseCache, 'bytes' | 'size'> | undefined;
   /** Null if admission control is disabled. */
   readonly admission: Admission | null;
-  readonly work: Pick<WorkQueue, 'size' | 'rejected'>;
+  readonly work: WorkQueues;
 }
 
 /** The series of a service without admission control, since sums over several series need them. */
@@ -99,11 +99,16 @@ const serviceMetrics = ({ state, responses, admission, work }: ServiceMetricsOpt
     gauge('response_cache_bytes', 'Size of the cached representations.', () => responses()?.bytes),
     gauge('response_cache_entries', 'Cached representations.', () => responses()?.size),
     gauge('http_requests_in_flight', 'Requests in flight.', () => admission?.inFlight),
-    gauge('http_requests_queued', 'Requests in flight whose responses are not cached.', () => work.size),
+    gauge(
+      'http_requests_queued',
+      'Requests in flight whose responses are not cached.',
+      () => work.responses.size + work.lists.size,
+    ),
     new Reader('counter', 'overload_refused_requests_total', 'Requests rejected with 503, by the exceeded limit.', () =>
-      Object.entries({ ...(admission?.refused ?? NONE_REFUSED), queue_full: work.rejected }).map(
-        ([overload, count]) => [{ overload }, count] as const,
-      ),
+      Object.entries({
+        ...(admission?.refused ?? NONE_REFUSED),
+        queue_full: work.responses.rejected + work.lists.rejected,
+      }).map(([overload, count]) => [{ overload }, count] as const),
     ),
     gauge('service_draining', 'Whether the service is shutting down.', () => Number(state().draining)),
   ];

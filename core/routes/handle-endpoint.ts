@@ -33,7 +33,7 @@ import type { RouteMatch, ServedRoute } from './route-table.js';
 import { listSender } from './send-list.js';
 import type { CurrentSnapshot } from './served-snapshot.js';
 import type { Vintages } from './vintages.js';
-import type { WorkQueue } from './work-queue.js';
+import type { WorkQueues } from './work-queue.js';
 
 /** Sets `ctx.body` to the representation of the route's response. This is the last middleware of every route. */
 export const handleRoute = (buildResponse: BuildResponse): ServiceMiddleware => {
@@ -100,7 +100,7 @@ interface ResponseDependencies extends ResponseSettings {
   readonly vintages: Vintages;
   readonly cache: SharedCache;
   readonly clock: Clock;
-  readonly work: WorkQueue;
+  readonly work: WorkQueues;
   readonly logger: Logger;
   readonly state: { readonly read: () => ServiceState };
 }
@@ -127,7 +127,7 @@ const LOCAL = 'local';
 
 export const responseBuilder = (dependencies: ResponseDependencies): BuildResponse => {
   const { snapshots, vintages, work, compression, logger } = dependencies;
-  const sendList = listSender(logger);
+  const sendList = listSender(work.lists, logger);
   const askService = serviceAsker(dependencies);
   const currentSnapshot = () => {
     const served = snapshots.served;
@@ -151,7 +151,7 @@ export const responseBuilder = (dependencies: ResponseDependencies): BuildRespon
       if (found.representation instanceof Representation) await found.representation.encoding(encodingFor(ctx));
       return found;
     };
-    const { representation, ...found } = await work.run(callerOf(ctx), turn, connectionOf(ctx));
+    const { representation, ...found } = await work.responses.run(callerOf(ctx), turn, connectionOf(ctx));
     if (representation instanceof Representation) return { ...found, body: representation };
     const body = await sendList(ctx, representation, encodingFor(ctx), {
       caller: callerOf(ctx),

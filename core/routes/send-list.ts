@@ -8,10 +8,7 @@ import { type Encoding, type Prepared, Representation } from '../response/repres
 import { addLines } from '../response/writer.js';
 import type { Pauses } from '../util/event-loop.js';
 import type { ListResponse } from './list-response.js';
-import { WorkQueue } from './work-queue.js';
-
-/** The maximum number of lists that are read or sent at the same time. */
-const MOST_LISTS = 64;
+import type { WorkQueue } from './work-queue.js';
 
 type Body = Representation | Prepared | Readable;
 
@@ -21,9 +18,7 @@ interface Client {
 }
 
 /** The returned function resolves with the body of the response. For a stream, it also sets the headers. */
-export const listSender = (logger: Logger) => {
-  // Lists have their own queue, because sending a list takes as long as its client needs to read it.
-  const lists = new WorkQueue(undefined, MOST_LISTS);
+export const listSender = (lists: WorkQueue, logger: Logger) => {
   const inTurn = (ctx: ServiceContext, list: ListResponse, encoding: Encoding, { caller, connection }: Client) =>
     new Promise<Body>((resolve, reject) => {
       const send = async (pauses: Pauses): Promise<void> => {

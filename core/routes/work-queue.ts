@@ -172,3 +172,19 @@ export class WorkQueue {
     }
   }
 }
+
+/** The maximum number of lists that are read or sent at the same time. */
+const MOST_LISTS = 64;
+
+/** The two queues of a service. */
+export class WorkQueues {
+  readonly responses: WorkQueue;
+  /** Lists have their own queue, because sending a list takes as long as its client needs to read it. */
+  readonly lists: WorkQueue;
+
+  /** @param maxWaiting the maximum number of waiting requests in each queue; default: no maximum */
+  constructor(maxWaiting?: number) {
+    this.responses = new WorkQueue(maxWaiting);
+    this.lists = new WorkQueue(maxWaiting, MOST_LISTS);
+  }
+}

@@ -9,7 +9,7 @@ import { startTestApp, type TestApp } from '../../support/test-app.js';
 /** Creates an admission whose clock and event loop the test controls. */
 const controlled = (options: { maxInFlight?: number; maxEventLoopDelayMs?: number } = {}) => {
   const logger = keptLogger();
-  const work = { size: 0 };
+  const work = { responses: { size: 0 }, lists: { size: 0 } };
   let now = 1000;
   let idle = 0;
   let stolen = 0;
@@ -71,14 +71,16 @@ describe('Admission', () => {
     expect([admission.inFlight, admission.refused]).to.deep.equal([2, { in_flight: 2, event_loop_delay: 0 }]);
   });
 
-  it('does not count requests in the work queue', () => {
+  it('does not count requests in the work queues', () => {
     const { admission, work, turn, overload } = controlled({ maxInFlight: 40 });
     for (let i = 0; i < 40; i++) admission.enter();
-    work.size = 40;
+    work.responses.size = 25;
+    work.lists.size = 15;
     expect([turn(15, 100), turn(15, 200), turn(15, 300)]).to.deep.equal([15, 15, 15]);
     overload();
     expect(turn(15, 1)).to.equal(3);
-    work.size = 0;
+    work.responses.size = 0;
+    work.lists.size = 0;
     expect(turn(1, 1)).to.equal(0);
   });
 

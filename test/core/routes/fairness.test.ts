@@ -134,7 +134,7 @@ describe('fairness between callers, on a dataset of 410 metros and 204 quarters'
   it('the first compression of a cached list waits for the turn of its caller', async () => {
     const lists = LISTS.filter((target) => target.includes('=json')).map((target) => `${target.slice(0, -2)}20`);
     for (const target of lists) await service.get(target);
-    const work = resolve(service.app.container, 'work');
+    const work = resolve(service.app.container, 'work').responses;
     const key = await newCaller();
     for (const encoding of ['gzip', 'br']) {
       const get = (target: string) =>
@@ -167,7 +167,8 @@ describe('fairness between callers, on a dataset of 410 metros and 204 quarters'
       // The cache must be large enough for all responses, because the test counts them in it.
       const crowded = await start({ cacheBytes: 2 ** 30 });
       try {
-        const [work, snapshots] = [resolve(crowded.app.container, 'work'), resolve(crowded.app.container, 'snapshots')];
+        const work = resolve(crowded.app.container, 'work').responses;
+        const snapshots = resolve(crowded.app.container, 'snapshots');
         const { key, url } = crowded;
         const { port, pathname } = new URL(url);
         const sockets = Array.from({ length: 30 }, (_, i) => {
