@@ -1,4 +1,4 @@
-/** Tests how the JSON adapter loads new versions, and which ones it rejects. */
+/** Tests which new versions the JSON adapter loads, and which ones it rejects. */
 import { readFileSync } from 'node:fs';
 import { copyFile, cp, mkdir, readFile, rename, symlink, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

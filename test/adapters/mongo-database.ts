@@ -1,4 +1,4 @@
-/** Provides a separate database on the shared MongoDB, for tests of single parts of the MongoDB adapter. */
+/** Creates a separate database on the shared MongoDB, for unit tests of the MongoDB adapter. */
 import { Connection } from '../../adapters/mongo/connection.js';
 import { type ConnectionOptions, connectionOptions, type Given, withDefaults } from '../../adapters/mongo/options.js';
 import { mongoForTests, uniqueName } from '../support/services.js';

@@ -1,4 +1,4 @@
-/** Defines tests of processes that are killed while they publish to MongoDB. */
+/** Defines tests that kill publishers to MongoDB while they publish. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

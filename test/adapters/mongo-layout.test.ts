@@ -1,4 +1,4 @@
-/** Tests how rows are stored in MongoDB, how they are queried, and which values cannot be stored. */
+/** Tests how rows are stored and queried in MongoDB, and which values cannot be stored. */
 import { expect } from 'chai';
 import { unstorable } from '../../adapters/mongo/content.js';
 import { dataCollection, indexOf, ordersOf, planFind, planGet, versionIdOf } from '../../adapters/mongo/layout.js';

@@ -1,4 +1,4 @@
-/** Replicas that share one MongoDB database, for tests of the MongoDB adapter. */
+/** Starts replicas that share one MongoDB database, for tests of the MongoDB adapter. */
 import { once } from 'node:events';
 import { MongoClient } from 'mongodb';
 import { collections, items, type Rows, rowsWithCrowd } from '../../adapters/conformance/fixture.js';

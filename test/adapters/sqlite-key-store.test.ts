@@ -1,4 +1,4 @@
-/** API keys in SQLite, on their own and in the file of a dataset. */
+/** Tests API keys in SQLite, in a separate file and in the file of a dataset. */
 import { stat, writeFile } from 'node:fs/promises';
 import { expect } from 'chai';
 import Database from 'libsql';

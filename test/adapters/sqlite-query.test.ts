@@ -1,4 +1,4 @@
-/** The SQL of queries. Each query searches one index and does not sort. */
+/** Tests the SQL of queries. Each query searches one index and does not sort. */
 import { expect } from 'chai';
 import Database from 'libsql';
 import { positionOf, selectAhead, selectKey, selectRows, skipsEntries } from '../../adapters/sqlite/query.js';

@@ -1,4 +1,4 @@
-/** SQLite adapters over a temporary database, with the problems that they reported. */
+/** Opens SQLite adapters with a temporary database, and collects the problems that they report. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** Tests how the expiry of a key is parsed. */
+/** Tests parsing of the expiry of a key. */
 import { expect } from 'chai';
 import { parseExpiry } from '../../cli/expiry.js';
 import { OperatorError } from '../../core/errors.js';

@@ -1,4 +1,4 @@
-/** Tests the table of errors, and errors that come from another copy of the package. */
+/** Tests the table of errors, and errors that cross the boundary between packages. */
 import { expect } from 'chai';
 import {
   ApiError,

@@ -1,4 +1,4 @@
-/** Tests the arguments and names of tools: a model's input either reaches the tool's route or is rejected. */
+/** Tests that the input of a model reaches the route of a tool or is rejected. */
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { expect } from 'chai';

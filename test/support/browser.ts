@@ -1,4 +1,4 @@
-/** Runs headless Chromium for tests of pages, and collects everything that goes wrong in it. */
+/** Starts headless Chromium for tests of pages, and collects all errors. */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';

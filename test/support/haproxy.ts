@@ -1,4 +1,4 @@
-/** Starts haproxy in front of a single service. */
+/** Starts haproxy in front of one service. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { request } from './http-client.js';

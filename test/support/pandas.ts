@@ -1,4 +1,4 @@
-/** Runs Python programs that use pandas. */
+/** Runs Python programs with pandas. */
 import type { Context } from 'mocha';
 import { needPythonPackage } from './python-package.js';
 

@@ -1,4 +1,4 @@
-/** Runs three replicas with `config/replicas.json` behind nginx, on one machine and without containers. */
+/** Starts three replicas with `config/replicas.json` behind nginx, on one machine without containers. */
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { createContainer, resolve } from '../../core/app/container.js';

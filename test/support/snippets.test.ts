@@ -1,4 +1,4 @@
-/** Tests finding the code blocks of a page. */
+/** Tests the extraction of code blocks from a page. */
 import { expect } from 'chai';
 import { parseSnippets } from './snippets.js';
 

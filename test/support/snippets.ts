@@ -1,4 +1,4 @@
-/** Finds the fenced code blocks of a Markdown file, so that tests can run them. */
+/** Extracts the fenced code blocks of a Markdown file, so that tests can run them. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { packageRoot } from '../../core/util/package.js';

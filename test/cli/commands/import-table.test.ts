@@ -1,4 +1,4 @@
-/** Tests `metro-forecast import-table`: the files that it accepts and rejects, and what it writes. */
+/** Tests which files `metro-forecast import-table` accepts and rejects, and what it writes. */
 import { execFileSync } from 'node:child_process';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';

@@ -1,4 +1,4 @@
-/** Tests the way from published files to responses, using the commands that an operator would run on one directory. */
+/** Runs the commands of an operator on published files, and checks the responses. */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

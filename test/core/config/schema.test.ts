@@ -1,4 +1,4 @@
-/** Tests the configuration schema, its file for editors, and the configuration of embedded applications. */
+/** Tests the configuration schema, its file for editors, and the embedded configuration. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';

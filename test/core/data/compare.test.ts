@@ -1,4 +1,4 @@
-/** Tests how scalars and documents are ordered. */
+/** Tests the order of scalars and documents. */
 
 import { expect } from 'chai';
 import fc from 'fast-check';

@@ -1,4 +1,4 @@
-/** Finding fields in JSON text without parsing it. */
+/** Tests finding fields in JSON text without parsing it. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { JsonFields } from '../../../core/data/json-fields.js';

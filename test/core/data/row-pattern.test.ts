@@ -1,4 +1,4 @@
-/** The pattern matches only valid rows. */
+/** Tests that the pattern matches only valid rows. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { JsonSchema } from '../../../core/contracts/json-schema.js';

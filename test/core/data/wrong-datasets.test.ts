@@ -1,4 +1,4 @@
-/** Tests the errors that are reported for invalid datasets. */
+/** Tests invalid datasets and their errors. */
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';

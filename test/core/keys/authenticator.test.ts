@@ -1,4 +1,4 @@
-/** Tests identifying callers by the Authorization header. */
+/** Tests how callers are identified by the Authorization header. */
 
 import { expect } from 'chai';
 import fc from 'fast-check';

@@ -1,4 +1,4 @@
-/** Finding a change of a key file by its lines gives the same result as reading the whole file. */
+/** Tests that finding a change of a key file by its lines gives the same result as reading the whole file. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { KeyRecord } from '../../../core/contracts/keys.js';

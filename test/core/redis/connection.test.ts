@@ -1,4 +1,4 @@
-/** Tests that connections to Redis are restored. */
+/** Tests reconnecting to Redis. */
 import { assert } from 'chai';
 import { eventually } from '../../../adapters/conformance/expect.js';
 import { connectRedis } from '../../../core/redis/connection.js';

@@ -1,4 +1,4 @@
-/** Tests the formats of lists, and which routes offer them. */
+/** Tests formats of lists, and which routes have them. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { dataRoute, type Route } from '../../../core/contracts/plugin.js';

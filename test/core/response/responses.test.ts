@@ -1,4 +1,4 @@
-/** Tests properties that every response has. */
+/** Tests properties of every response. */
 import { createHash } from 'node:crypto';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { expect } from 'chai';

@@ -1,4 +1,4 @@
-/** Tests that the work queue schedules callers fairly. */
+/** Tests the fair scheduling of callers in the work queue. */
 import { Socket } from 'node:net';
 import { setImmediate as laterTurn } from 'node:timers/promises';
 import { expect } from 'chai';

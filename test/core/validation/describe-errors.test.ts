@@ -1,4 +1,4 @@
-/** Tests the error messages about the options of a module. */
+/** Tests error messages about the options of a module. */
 import { expect } from 'chai';
 import type { JsonSchema } from '../../../core/contracts/json-schema.js';
 import { checkOptions } from '../../../core/validation/describe-errors.js';

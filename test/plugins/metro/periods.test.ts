@@ -1,4 +1,4 @@
-/** Tests calendar arithmetic with periods. */
+/** Tests the calendar arithmetic of periods. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import {

@@ -1,4 +1,4 @@
-/** Services under a path of a proxy: pages in a browser, links, and the servers of the OpenAPI document. */
+/** Tests services under a path of a proxy: pages in a browser, links, and the servers of the OpenAPI document. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';

@@ -1,4 +1,4 @@
-/** Tests the inputs of imports: files, directories and URLs. */
+/** Tests files, directories and URLs as inputs of imports. */
 
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';

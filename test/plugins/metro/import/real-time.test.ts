@@ -1,4 +1,4 @@
-/** Imports and forecasts with a fixed clock: which runs are published. */
+/** Tests which runs are published when imports and forecasts use a fixed clock. */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
