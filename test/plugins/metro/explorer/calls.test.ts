@@ -2,7 +2,8 @@
 import { expect } from 'chai';
 import { pageModules } from '../../../support/page-modules.js';
 
-const { marketCalls, compareCalls, overdue, limitsOf, recordOf, reasonsOf, mainDriver } = await pageModules(
+const { marketCalls, compareCalls, overdue, limitsOf, recordOf, reasonsOf, mainDriver, ...scores } = await pageModules(
+  'metro/explorer/browser/backtest/scores',
   'metro/explorer/browser/data-calls',
   'metro/explorer/browser/freshness',
   'metro/explorer/browser/grades',
@@ -119,5 +120,31 @@ describe('the explorer’s reasons for a forecast', () => {
     const mover = { driver: 'new_home_sales', driver_pp: 1.5, delta_pp: 1.6 };
     expect(mainDriver(mover)).to.equal('+1.50 pp of +1.60 pp from new home sales');
     expect(mainDriver({ ...mover, driver: null })).to.equal('–');
+  });
+});
+
+describe('the explorer’s texts on groups of forecasts', () => {
+  const grades = (...rows: readonly (readonly [n: number, predicted: number, declined: number])[]) =>
+    rows.map(([n, predicted_decline_share, decline_share]) => ({ n, predicted_decline_share, decline_share }));
+
+  it('state that the errors of both periods cancel out, only if they do', () => {
+    const low = grades([1576, 0.047, 0.107], [5284, 0.756, 0.821]);
+    const high = grades([12860, 0.031, 0.027], [260, 0.58, 0.142]);
+    expect(scores.periodsText(low, high)).to.include('too low to 2013 and have been too high since');
+    expect(scores.periodsText(low, low)).to.equal('');
+    expect(scores.periodsText(high, high)).to.equal('');
+  });
+
+  it('count false alarms in addition to the declines that were forecast', () => {
+    const years = [
+      { declines: 1000, declines_called: 600, decline_calls: 700 },
+      { declines: 8, declines_called: 0, decline_calls: 1050 },
+    ];
+    expect(scores.declinesCalled(years)).to.deep.equal({ called: '600 of 1,008', falseAlarms: '1,150' });
+  });
+
+  it('use the benchmark with the smallest error of the group', () => {
+    const row = { benchmark_mae_pp: 4.2, ar1_nation_mae_pp: 3.8, shrunk_mean_mae_pp: 3.7 };
+    expect(scores.bestError(row)).to.equal(3.7);
   });
 });

@@ -730,7 +730,7 @@ describe('the explorer in Chromium', () => {
     await page.locator('.plot').first().press('End');
     const [year] = (await app.get('/forecast-backtest/breakdown?by=year')).json.data;
     expect(await page.locator('.readout').first().textContent()).to.equal(
-      `${year.group} · Model ${year.mae_pp.toFixed(2)} pp · Persistence ${year.benchmark_mae_pp.toFixed(2)} pp`,
+      `${year.group} · Model ${year.mae_pp.toFixed(2)} pp · Best benchmark ${Math.min(year.benchmark_mae_pp, year.ar1_nation_mae_pp, year.shrunk_mean_mae_pp).toFixed(2)} pp`,
     );
   });
 

@@ -11,6 +11,7 @@ import { HPI } from '../catalog.js';
 import { keyFigures } from '../key-figures.js';
 import { STATES } from '../search.js';
 import { breakdownTarget, errorColumns, size } from './groups.js';
+import { declinesCalled, periodsText } from './scores.js';
 import { yearFigures } from './years.js';
 
 /**
@@ -23,15 +24,31 @@ const TOOLS = [{ label: 'backtest', target: '/forecast-backtest' }];
 /** @type {import('../../../../pages/data-views/table.js').Column<Group>} */
 const FORECASTS = numbers('Forecasts', ({ n }) => n, exact);
 
-/** @param {readonly Group[]} grades */
-const gradeTable = (grades) => {
+/** Parameters for targets up to and after the end of the crash of 2007. */
+const [BEFORE, SINCE] = ['&until=2013-12-31', '&since=2014-01-01'];
+
+/**
+ * The share of declines by grade in a period.
+ * @param {string} label @param {readonly Group[]} grades
+ */
+const declinedColumn = (label, grades) =>
+  numbers(
+    label,
+    (/** @type {Group} */ { group }) => grades.find((row) => row.group === group)?.decline_share ?? null,
+    (one) => (one === null ? '–' : share(one)),
+  );
+
+/** @param {readonly Group[]} grades @param {readonly Group[]} before to 2013 @param {readonly Group[]} since from 2014 */
+const gradeTable = (grades, before, since) => {
+  const periods = before.length > 0 && since.length > 0;
   const most = Math.max(...grades.map((row) => Math.max(row.decline_share, row.predicted_decline_share ?? 0)), 0.01);
   return [
     h('h2', {}, 'Do the grades hold?'),
     h(
       'p',
       { class: 'muted' },
-      'The share of markets that declined, by grade. The mark is the share that the model predicted.',
+      'The share of forecasts that were followed by a decline, by grade. The mark is the share that the model predicted. ',
+      periods ? periodsText(before, since) : '',
     ),
     dataTable({
       caption: 'Declines by risk grade.',
@@ -48,6 +65,7 @@ const gradeTable = (grades) => {
           (row) => row.predicted_decline_share,
           (one) => (one === null ? '–' : share(one)),
         ),
+        ...(periods ? [declinedColumn('Declined to 2013', before), declinedColumn('Declined from 2014', since)] : []),
         FORECASTS,
       ],
     }).element,
@@ -59,7 +77,7 @@ const stateTable = (states) => [
   h('h2', {}, 'Best and worst states'),
   dataTable({
     caption:
-      'Mean absolute error by state. A market in several states counts in each. The mark is the error of persistence.',
+      'Mean absolute error by state. A market in several states counts in each. The mark is the error of the best benchmark of the state.',
     rows: states,
     sort: '-error',
     columns: [column('State', ({ group }) => STATES.get(group) ?? group), ...errorColumns(states), FORECASTS],
@@ -67,23 +85,24 @@ const stateTable = (states) => [
 ];
 
 /**
- * Figures to compare the hit rate with. Some datasets lack them.
- * @param {Backtest} backtest
+ * Figures to compare the hit rate with. Some datasets lack the base rate.
+ * @param {Backtest} backtest @param {readonly Group[]} years
  * @returns {import('../key-figures.js').KeyFigure[]}
  */
-const comparisonFigures = ({ base_rate_up, declines, declines_called }) =>
-  base_rate_up === undefined
-    ? []
-    : [
-        ['Right if it always said “up”', share(base_rate_up)],
-        ['Declines called', `${number(declines_called, 0)} of ${number(declines, 0)}`],
-      ];
+const comparisonFigures = ({ base_rate_up }, years) => {
+  if (base_rate_up === undefined) return [];
+  const { called, falseAlarms } = declinesCalled(years);
+  return [
+    ['Right if it always said “up”', share(base_rate_up)],
+    ['Declines called', called, `${falseAlarms} false alarms`],
+  ];
+};
 
 /** Datasets without these counts have no published run. @param {Backtest} backtest */
 const reconstructedIn = ({ n, n_reconstructed = n }) => n_reconstructed;
 
-/** @param {Backtest} backtest */
-const summary = (backtest) => {
+/** @param {Backtest} backtest @param {readonly Group[]} years */
+const summary = (backtest, years) => {
   const { benchmark, model_version, horizon_months } = backtest;
   const [best] = backtest.benchmarks ?? [];
   const [forecasts, markets, runs] = [backtest.n, backtest.n_metros, backtest.n_runs].map((count) => number(count, 0));
@@ -106,7 +125,7 @@ const summary = (backtest) => {
         : []),
       ['Inside the 80% band', share(backtest.coverage_80), '80% expected'],
       ['Right direction', share(backtest.direction_hit_rate)],
-      ...comparisonFigures(backtest),
+      ...comparisonFigures(backtest, years),
       ['Bias', points(backtest.bias_pp), 'outcome minus forecast'],
       ['Root mean squared error', size(backtest.rmse_pp), 'weights large errors more'],
       ['Interval score', size(backtest.interval_score_80), 'width of the band, plus a penalty for each miss'],
@@ -114,7 +133,7 @@ const summary = (backtest) => {
     h(
       'p',
       { class: 'muted' },
-      `The benchmark, ${benchmark.name}, forecasts that the last 12-month change repeats. Outcomes are those published by ${day(backtest.realized_vintage)}; computed ${day(backtest.as_of)}.`,
+      `The benchmark, ${benchmark.name}, forecasts that the last 12-month change repeats. The outcomes were published by ${day(backtest.realized_vintage)}. The newest run is of ${day(backtest.as_of)}.`,
     ),
   ];
 };
@@ -132,17 +151,21 @@ const emptyView = () => {
 export const backtestView = async (_parameters, signal) => {
   const data = /** @type {Backtest | null} */ ((await getJson('/forecast-backtest', { signal })).data);
   if (data === null) return emptyView();
-  const groupsBy = async (/** @type {string} */ by) =>
-    /** @type {Group[]} */ ((await getJson(breakdownTarget(by), { signal })).data);
-  const [years, grades, states] = await Promise.all([groupsBy('year'), groupsBy('grade'), groupsBy('state')]);
+  /** @type {(by: string, span?: string) => Promise<Group[]>} */
+  const groupsBy = async (by, span = '') => (await getJson(`${breakdownTarget(by)}${span}`, { signal })).data;
+  const [years, grades, before, since, states] = await Promise.all([
+    groupsBy('year'),
+    ...['', BEFORE, SINCE].map((span) => groupsBy('grade', span)),
+    groupsBy('state'),
+  ]);
   return {
     title: 'Backtest',
     series: [HPI],
     content: [
-      ...summary(data),
+      ...summary(data, years),
       dataTools({ sources: TOOLS }),
       ...(years.length > 0 ? yearFigures(years, signal, basisText(reconstructedIn(data), data.n)) : []),
-      ...(grades.length > 0 ? gradeTable(grades) : []),
+      ...(grades.length > 0 ? gradeTable(grades, before, since) : []),
       ...(states.length > 0 ? stateTable(states) : []),
     ],
   };

@@ -5,6 +5,7 @@ import { column, dataTable, numbers } from '../../../../pages/data-views/table.j
 import { h } from '../../../../pages/shared/dom.js';
 import { number, points, share } from '../../../../pages/shared/format.js';
 import { breakdownTarget, errorColumns, size } from './groups.js';
+import { bestError, declinesCalled } from './scores.js';
 
 /**
  * @typedef {import('./groups.js').Group} Group
@@ -19,14 +20,14 @@ const yearText = (date) => date.slice(0, 4);
 
 /** @param {readonly Group[]} years @returns {ChartOptions} */
 const errorOptions = (years) => ({
-  label: 'Mean absolute error of the forecasts and of persistence, by year.',
+  label: 'Mean absolute error of the forecasts and of the best benchmark, by year.',
   unit: 'Percentage points, by the year of the target',
   dates: datesOf(years),
   lines: [
     { label: 'Model', short: 'Model', values: years.map(({ mae_pp }) => mae_pp), color: 'line-1' },
     {
-      ...{ label: 'Persistence', short: 'Persistence', color: 'line-2', dashed: true },
-      values: years.map((row) => row.benchmark_mae_pp),
+      ...{ label: 'Best benchmark', short: 'Benchmark', color: 'line-2', dashed: true },
+      values: years.map(bestError),
     },
   ],
   dateText: yearText,
@@ -60,7 +61,7 @@ const rateOptions = (years) => ({
 /** @param {readonly Group[]} years */
 const yearTable = (years) =>
   dataTable({
-    caption: 'Mean absolute error by year. The mark is the error of persistence.',
+    caption: 'Mean absolute error by year. The mark is the error of the best benchmark of the year.',
     rows: years,
     sort: '-error',
     columns: [
@@ -70,8 +71,13 @@ const yearTable = (years) =>
       numbers('In band', (row) => row.coverage_80, share),
       {
         ...numbers('Declines called', (row) => row.declines, String),
-        cell: (row) => `${row.declines_called} of ${row.declines}`,
+        cell: (row) => declinesCalled([row]).called,
       },
+      numbers(
+        'False alarms',
+        (row) => row.decline_calls - row.declines_called,
+        (count) => number(count, 0),
+      ),
     ],
   }).element;
 
@@ -94,7 +100,7 @@ export const yearFigures = (years, signal, basis) => {
       title: 'Error by year',
       note:
         worst &&
-        `The worst year was ${worst.group}: off by ${size(worst.mae_pp)} on average, persistence by ${size(worst.benchmark_mae_pp)}.`,
+        `The worst year was ${worst.group}: off by ${size(worst.mae_pp)} on average, the best benchmark by ${size(bestError(worst))}.`,
       ...common('Error of the forecasts by year', errorOptions(years)),
     }),
     chartFigure({

@@ -1,0 +1,36 @@
+/** Scores that are derived from groups of forecasts. */
+import { number } from '../../../../pages/shared/format.js';
+
+/** @typedef {import('../../../client/api-types.js').BacktestGroup} Group */
+
+/** The error of the best benchmark of a group. @param {Group} group */
+export const bestError = ({ benchmark_mae_pp, ar1_nation_mae_pp, shrunk_mean_mae_pp }) =>
+  Math.min(benchmark_mae_pp, ar1_nation_mae_pp, shrunk_mean_mae_pp);
+
+/** Declines that were forecast, and the forecasts of declines that did not happen. @param {readonly Group[]} groups */
+export const declinesCalled = (groups) => {
+  const sum = (/** @type {'declines' | 'declines_called' | 'decline_calls'} */ key) =>
+    groups.reduce((total, row) => total + row[key], 0);
+  const called = sum('declines_called');
+  const falseAlarms = number(sum('decline_calls') - called, 0);
+  return { called: `${number(called, 0)} of ${number(sum('declines'), 0)}`, falseAlarms };
+};
+
+/**
+ * The number of declines that the probabilities predicted, minus the number that happened.
+ * @param {readonly Group[]} grades
+ */
+const excessOf = (grades) =>
+  grades.reduce(
+    (sum, row) => sum + row.n * ((row.predicted_decline_share ?? row.decline_share) - row.decline_share),
+    0,
+  );
+
+/**
+ * A sentence on probabilities whose errors in both periods cancel out. Otherwise empty.
+ * @param {readonly Group[]} before grades of targets to 2013 @param {readonly Group[]} since grades of targets from 2014
+ */
+export const periodsText = (before, since) =>
+  excessOf(before) < 0 && excessOf(since) > 0
+    ? 'All years together look better than each period: the probabilities were too low to 2013 and have been too high since.'
+    : '';
