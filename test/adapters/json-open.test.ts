@@ -53,7 +53,7 @@ describe('json.open()', () => {
     );
   });
 
-  it('rejects with invalid_dataset for a directory of other files', async () => {
+  it('rejects with invalid_dataset for a directory that contains other files', async () => {
     await mkdir(instance.path);
     await writeFile(join(instance.path, 'readme.txt'), 'nothing of that kind');
     expect(await rejection()).to.match(/manifest\.json cannot be read: it does not exist/);
@@ -72,7 +72,7 @@ describe('json.open()', () => {
       );
   });
 
-  it('waits for a dataset in a directory that has hidden files only', async () => {
+  it('waits for a dataset if the directory contains only hidden files', async () => {
     await mkdir(instance.path);
     await writeFile(join(instance.path, '.keep'), '');
     await instance.adapter.open();
@@ -88,7 +88,7 @@ describe('json.open()', () => {
     expect(instance.problems.at(-1)).to.equal(undefined);
   });
 
-  it('loads the declared collections only', async () => {
+  it('loads only the declared collections', async () => {
     const collections = Object.fromEntries(
       ['stations', 'readings', 'others'].map((name) => [name, { file: `${name}.ndjson` }]),
     );

@@ -71,7 +71,7 @@ describe('the catalog in MongoDB', () => {
     expect((await catalog.lock('third', LONG))!.lock).to.include({ owner: 'third' });
   });
 
-  it('renews the lock for its owner only', async () => {
+  it('renews the lock only for its owner', async () => {
     const { lock } = (await catalog.lock('first', 1000))!;
     expect(await catalog.renew('second', LONG)).to.equal(false);
     expect((await catalog.read()).lock).to.deep.equal(lock);
@@ -118,7 +118,7 @@ describe('the catalog in MongoDB', () => {
     expect(moves).to.deep.equal([first, second, again]);
   });
 
-  it('removes any version but the current one, and remembers that it was current once', async () => {
+  it('removes any version except the current one, and remembers that it was once current', async () => {
     const [first, second, third] = [await publish('1'), await publish('2'), await publish('3')];
     expect(await catalog.remove(third.id)).to.equal(false);
     expect(await catalog.remove(7)).to.equal(false);

@@ -21,7 +21,7 @@ describe('Connection of the MongoDB adapter', () => {
     });
   }
 
-  it('sends no write concern with reads of requests, which would slow each of them down', () => {
+  it('sends no write concern with the reads of requests, because that would slow down each of them', () => {
     expect(connectionTo({ uri: 'mongodb://127.0.0.1:1' }).readDb.writeConcern).to.equal(undefined);
   });
 });
@@ -41,7 +41,7 @@ describe('Connection.connect() of the MongoDB adapter', () => {
   ] as const;
   for (const parameter of ['tlsCAFile', 'tlsCRLFile', 'tlsCertificateKeyFile']) {
     for (const [name, reason] of reasons) {
-      it(`rejects ${parameter}=${name} with the reason, and does not wait for it`, async () => {
+      it(`rejects ${parameter}=${name} with the reason, and does not wait for the file`, async () => {
         const path = join(folder, name);
         const connection = connectionTo({ uri: `mongodb://127.0.0.1:1/?tls=true&${parameter}=${path}` });
         try {

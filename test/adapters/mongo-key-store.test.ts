@@ -305,7 +305,7 @@ describe('the key store in MongoDB', () => {
     ['killed', (mongod: Server) => mongod.kill(), (mongod: Server) => mongod.restart()],
     ['frozen', async (mongod: Server) => mongod.freeze(), async (mongod: Server) => mongod.resume()],
   ] as const) {
-    it(`while MongoDB is ${what}, lookup() uses memory and changes reject; later changes take effect`, async () => {
+    it(`while MongoDB is ${what}, lookup() uses memory and changes are rejected; later changes take effect`, async () => {
       const mongod = await useOwn();
       const [store, other] = [await newStore(), await newStore()];
       const record = newRecord();

@@ -20,7 +20,7 @@ export const describeKilledPublishers = (moments: readonly number[]): void => {
     });
     afterEach(() => replicas.end());
 
-    it(`keeps the served version intact after SIGKILL of ${moments.length} publishers, and publishes again`, async function () {
+    it(`keeps the served version intact after ${moments.length} publishers were killed with SIGKILL, and publishes again`, async function () {
       this.timeout(30_000 + 10_000 * moments.length);
       const observer = await replicas.open();
       await observer.adapter.publish(datasetOf());

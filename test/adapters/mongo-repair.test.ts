@@ -60,7 +60,7 @@ describe('publishing to a damaged MongoDB', () => {
     ],
   ];
   for (const [what, damage, message] of damages) {
-    it(`writes the same version again where ${what}, logs it, and serves it with its history`, async () => {
+    it(`writes the same version again if ${what}, logs that, and serves the version with its history`, async () => {
       const since = replica.adapter.snapshot().publishedAt;
       const id = await newestId();
       await replicas.raw((db) => damage(db, id));

@@ -310,7 +310,7 @@ describe('replicas on MongoDB', () => {
       ...[plan.inputStage ?? [], plan.inputStages ?? []].flat().flatMap(stagesOf),
     ];
 
-    it('use one index each, without collection scan or sort, for every order, prefix, range, direction and cursor', async () => {
+    it('use one index each, without a collection scan or a sort, for every order, prefix, range, direction and cursor', async () => {
       await useShared();
       await (await replicas.open()).adapter.publish(datasetOf());
       const [id] = await replicas.storedIds();
@@ -339,7 +339,7 @@ describe('replicas on MongoDB', () => {
 
   describe('options', () => {
     for (const uri of ['mongodb://user:se@cret@host/', 'nonsense', 'mongodb://host:port/']) {
-      it(`an invalid connection string is an operator error, and is not repeated: ${uri}`, async () => {
+      it(`an invalid connection string is an operator error that does not repeat the string: ${uri}`, async () => {
         await useShared();
         const broken = new Replicas(uri, replicas.database);
         assert.throws(

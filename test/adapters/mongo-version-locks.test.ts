@@ -44,7 +44,7 @@ describe('holds in MongoDB', () => {
     expect(+expires - Date.now()).to.be.within(HOLD_MS - 5000, HOLD_MS + 5000);
   });
 
-  it('are written again when they change, and after a quarter of their lifetime', async () => {
+  it('are written again when they change and after a quarter of their lifetime', async () => {
     const holds = holdsFor();
     await holds.keep([1], lapsed);
     expect(await writes(() => holds.keep([1], lapsed))).to.equal(false);
@@ -72,7 +72,7 @@ describe('holds in MongoDB', () => {
     expect(holds.areValid).to.equal(false);
   });
 
-  it('report a lapse after they expired, before they are in effect again', async () => {
+  it('report a lapse after they have expired, before they are in effect again', async () => {
     const holds = holdsFor();
     await holds.keep([1], lapsed);
     const first = lapses;

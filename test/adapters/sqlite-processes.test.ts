@@ -27,7 +27,7 @@ const textOf = async ({ stdout }: Pick<ChildProcess, 'stdout'>): Promise<string>
   return text;
 };
 
-describe('several processes over one SQLite file', function () {
+describe('several processes that use the same SQLite file', function () {
   this.timeout(120_000);
   let store: SqliteStore;
   beforeEach(async () => {
@@ -42,7 +42,7 @@ describe('several processes over one SQLite file', function () {
     return (rows as string[][]).map(([name]) => name!);
   };
 
-  it(`serve a complete version after SIGKILL of ${MOMENTS.length} publishers, and publish again`, async () => {
+  it(`serve a complete version after ${MOMENTS.length} publishers were killed with SIGKILL, and can publish again`, async () => {
     const observer = await store.opened();
     await observer.publish(datasetOf('v0', FIRST_CREATED, rowsToPublish('v0')));
     const startedAt = performance.now();
@@ -75,7 +75,7 @@ describe('several processes over one SQLite file', function () {
     expect({ faults, notes }).to.deep.equal({ faults: [], notes: [] });
   });
 
-  it('read whole versions without an error while others are published and deleted', async () => {
+  it('read whole versions without an error while other versions are published and deleted', async () => {
     const publisher = await store.opened();
     await publisher.publish(datasetOf('v0', FIRST_CREATED, rowsToPublish('v0')));
     const readers = [start('sqlite-reader', store.folder), start('sqlite-reader', store.folder)];

@@ -18,7 +18,7 @@ describe('drawDay(options, count)', () => {
     expect(drawDay(options, 100)).to.deep.equal(day.slice(0, 100));
   });
 
-  it('contains every path of dayPaths and no other', () => {
+  it('contains every path of dayPaths and no others', () => {
     expect(new Set(day.map(({ path }) => path))).to.deep.equal(new Set(dayPaths(options)));
   });
 

@@ -79,7 +79,7 @@ describe('yieldToEventLoop', () => {
     expect(new Set(after.others)).to.deep.equal(new Set(before.others));
   });
 
-  it('does not keep a process alive', () => {
+  it('does not keep the process alive', () => {
     const last = `(await import(${JSON.stringify(program)})).yieldToEventLoop(60_000);`;
     execFileSync(process.execPath, ['--input-type=module', '--eval', last], { timeout: 30_000 });
   });

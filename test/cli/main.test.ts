@@ -86,7 +86,7 @@ describe('the command line', () => {
     }
   });
 
-  it('the errors of a configuration are listed, as JSON too', async () => {
+  it('the errors of a configuration are listed, as text and as JSON', async () => {
     const { stderr } = await run(['config', '--json'], { METRO__SERVER__PORT: 'x', METRO__LIMITS__REPLICAS: '0' });
     const { error, faults } = JSON.parse(stderr);
     expect(error).to.match(/has 2 errors:$/);
@@ -94,7 +94,7 @@ describe('the command line', () => {
     expect(faults.join()).to.contain('server.port').and.to.contain('limits.replicas');
   });
 
-  it('the errors of modules are reported with all others', async () => {
+  it('the errors of modules are reported together with all other errors', async () => {
     const { stderr } = await run(['config', '--json'], {
       METRO__SERVER__PORT: 'x',
       METRO__ADAPTER: 'jsno',
@@ -141,7 +141,7 @@ describe('the command line', () => {
     ]);
   });
 
-  it('an unknown endpoint is not reported if a plugin is misspelt, since that plugin may have it', async () => {
+  it('an unknown endpoint is not reported if a plugin is misspelt, because that plugin may declare the endpoint', async () => {
     const places = await placesOf({
       METRO__PLUGINS: '["markets","forecats"]',
       METRO__AUTH__TIERS: '{"free":{"endpoints":["forecasts","marekts"]}}',

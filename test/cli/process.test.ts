@@ -227,7 +227,7 @@ describe('the process of a service', () => {
     expect(service.output.stderr).to.contain('"msg":"stopped"');
   });
 
-  it('as process 1 of a container ends at SIGTERM, also during the start', async function () {
+  it('ends at SIGTERM as process 1 of a container, even during the start', async function () {
     const unshare = ['unshare', '--pid', '--fork', '--kill-child', '--mount-proc'];
     try {
       execFileSync(unshare[0]!, [...unshare.slice(1), 'true'], { stdio: 'ignore' });

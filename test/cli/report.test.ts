@@ -41,7 +41,7 @@ describe('report(error)', () => {
     expect(report('thrown text', { ...plain, debug: true }).text).to.contain('thrown text');
   });
 
-  it('adds nothing to the message of commander, and distinguishes help from wrong usage', () => {
+  it('adds nothing to the message from commander, and distinguishes help from wrong usage', () => {
     expect(report(new CommanderError(0, 'commander.help', ''), plain)).to.deep.equal({ text: '', exitCode: 0 });
     expect(report(new CommanderError(1, 'commander.unknownOption', ''), plain)).to.deep.equal({
       text: '',

@@ -41,12 +41,12 @@ describe('the table of errors', () => {
 describe('ApiError', () => {
   const kind = defineError({ code: 'teapot', status: 418, sentence: 'I am a teapot.', when: 'Coffee is asked for.' });
 
-  it('says the sentence of its kind, or another one', () => {
+  it('has the sentence of its kind, or a custom one', () => {
     expect(new ApiError(kind)).to.include({ message: 'I am a teapot.', name: 'ApiError', kind });
     expect(new ApiError(kind, 'Tea only.').message).to.equal('Tea only.');
   });
 
-  it('has a cause where one is given, and none else', () => {
+  it('has a cause only if one is given', () => {
     const cause = new Error('boiling');
     expect(new ApiError(kind, undefined, { cause }).cause).to.equal(cause);
     expect(new ApiError(kind)).to.not.have.property('cause');
@@ -68,7 +68,7 @@ describe('errors of another copy of the package', () => {
     });
   }
 
-  it('are each of one type', () => {
+  it('have exactly one type each', () => {
     const error = new StorageError('closed', 'The store is closed.', { cause: 'why' });
     expect(error).to.include({ code: 'closed', message: 'The store is closed.', cause: 'why' });
     expect(error).to.not.be.instanceOf(KeyStoreError);

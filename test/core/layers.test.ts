@@ -69,7 +69,7 @@ describe('layers of core', () => {
     expect(upward(imports, LAYERS)).to.deep.equal([]);
   });
 
-  it('are checked: an import that goes up is reported', () => {
+  it('are checked: an import from a higher layer is reported', () => {
     const wrong = { from: 'response/writer.ts', to: 'pipeline/service-koa.ts' };
     expect(upward([...imports, wrong], LAYERS)).to.deep.equal(['response/writer.ts imports pipeline/service-koa.ts']);
   });

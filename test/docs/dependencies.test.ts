@@ -13,7 +13,7 @@ describe('runtime dependencies', () => {
     packages = (await installedPackages()).filter(({ development }) => !development);
   });
 
-  it('are listed in docs/explanation/dependencies.md with a reason, and no others', async () => {
+  it('are exactly the packages that docs/explanation/dependencies.md lists with a reason', async () => {
     const { dependencies } = JSON.parse(await read('package.json'));
     const rows = (await read('docs/explanation/dependencies.md')).matchAll(/^\| `([^`]+)` \| (.{20,}) \|$/gm);
     expect([...rows].map(([, name]) => name).sort()).to.deep.equal(Object.keys(dependencies).sort());

@@ -97,7 +97,7 @@ describe('the documentation', () => {
     }
   });
 
-  it('has current generated pages (`npm run reference` writes them)', async () => {
+  it('has up-to-date generated pages (`npm run reference` writes them)', async () => {
     for (const [path, text] of await referencePages()) expect(read(path) === text, path).to.equal(true);
   });
 });

@@ -190,7 +190,7 @@ describe(`random faults of Redis and MongoDB for ${SECONDS} seconds, FAULTS_SEED
    * Redis may have counted a call whose reply was lost, after which the local share rejected the request. In the first
    * minute of a replica its local share is small, so any fault of Redis explains a rejection.
    */
-  it('a 429 means that the limit is used, or during an outage the local share', () => {
+  it('a 429 means that the limit is used up or, during an outage, the local share', () => {
     const limited = counted();
     const young = Math.min(...limited.map(({ sent }) => sent)) + WINDOW_MS;
     const outages = injected.filter(({ store }) => store === 'Redis');

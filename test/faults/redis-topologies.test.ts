@@ -102,7 +102,7 @@ describe('a Redis Cluster of three nodes', () => {
     return bucketsOf(field as Buffer).reduce((sum, { count }) => sum + count, 0);
   };
 
-  it('allows exactly the limit over two replicas, whatever the hash slot', async () => {
+  it('allows exactly the limit with two replicas, whatever the hash slot', async () => {
     // The timeout is long, because this test counts requests and a slow machine must not look like an outage.
     const limiters = [createLimiter(await connectCluster(5000)), createLimiter(await connectCluster(5000))];
     for (let i = 0; i < 12; i++) {
@@ -143,7 +143,7 @@ describe('a Redis Cluster of three nodes', () => {
     assert.equal(await countedOn(to, key, caller), seen.allowed);
   });
 
-  it('a hash slot moves while new callers arrive: decides each, and applies no local share', async () => {
+  it('a hash slot moves while new callers arrive: decides every request, and applies no local share', async () => {
     const limiter = createLimiter(await connectCluster(5000));
     const { slot } = await partitionOf('key:first-0');
     // Uses every partition, so that all nodes are connected and have loaded the script.
@@ -190,7 +190,7 @@ describe('Redis Sentinel', () => {
 
   after(() => sentinels.stop());
 
-  it('the primary dies under load: rejects no request, no wait is long, and the new primary counts every request', async () => {
+  it('the primary dies under load: no request is rejected or waits long, and the new primary counts every request', async () => {
     const sentinel = { name: sentinels.name, nodes: sentinels.nodes, tls: false, db: 0 };
     // Longer than the pauses of a busy machine, because a late reply would count as an outage.
     const connections = [await connect({ sentinel }, 250), await connect({ sentinel }, 250)];

@@ -148,7 +148,7 @@ describe('arguments of tools', () => {
     }
   });
 
-  it('an undeclared argument is an error, also with a name of Object.prototype', async () => {
+  it('an undeclared argument is an error, even if it has a name of Object.prototype', async () => {
     for (const name of ['limt', 'constructor', 'toString', '\ud800']) {
       const given = JSON.parse(`{"title":"x",${JSON.stringify(name)}:"1"}`);
       const { text, isError } = await call('get_note', given);
@@ -232,7 +232,7 @@ describe('names of tools', () => {
     for (const name of all.values()) expect(name).to.match(/^[A-Za-z0-9_-]{1,64}$/);
   });
 
-  it('exist for parameters without a letter, too', () => {
+  it('exist for parameters without a letter as well', () => {
     expect([...uniqueNames(['[', ']'], argumentName).keys()]).to.satisfy((names: string[]) =>
       names.every((name) => /^_[0-9a-f]{8}$/.test(name)),
     );

@@ -124,7 +124,7 @@ describe('the plugin mcp', () => {
     });
   }
 
-  it('rejects an unknown tool, with the nearest name', async () => {
+  it('rejects an unknown tool, and suggests the nearest name', async () => {
     const client = await open(app, app.key);
     const error = await client.callTool({ name: 'list_market' }).catch((thrown: Error) => thrown);
     expect(error).to.be.instanceOf(Error).with.property('message').that.includes('did you mean "list_markets"?');
@@ -147,7 +147,7 @@ describe('the plugin mcp', () => {
     }
   });
 
-  it('is rejected without a key or with a wrong key, as any request', async () => {
+  it('is rejected without a key or with a wrong key, like any request', async () => {
     for (const [key, code] of [
       [undefined, 'missing_api_key'],
       ['mfk_wrong', 'invalid_api_key'],

@@ -31,7 +31,7 @@ describe('keys of every kind, sent to three replicas in every part of a request'
     await versions?.remove();
   });
 
-  it('are in no log, no metric, no response, no key or value of Redis, no document of MongoDB and no file', async function () {
+  it('appear in no log, metric or response, no Redis key or value, no MongoDB document and no file', async function () {
     this.timeout(60_000);
     const [valid, revoked, limited] = await Promise.all([
       service.createKey(100_000),

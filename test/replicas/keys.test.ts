@@ -11,7 +11,7 @@ const KEYS_MS = 5000;
 const VERSIONS_MS = 2000;
 
 for (const standalone of [false, true]) {
-  describe(`three replicas over a MongoDB ${standalone ? 'without change streams' : 'with change streams'}`, () => {
+  describe(`three replicas on a MongoDB ${standalone ? 'without change streams' : 'with change streams'}`, () => {
     let service: Replicas;
     let versions: Awaited<ReturnType<typeof writeVersions>>;
 

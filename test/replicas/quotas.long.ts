@@ -20,7 +20,7 @@ const OUTAGE_MS = 4000;
 const RETURNED_MS = 4000;
 const TIERS = { enterprise: {}, counted: { requestsPerDay: QUOTA }, uncounted: {} };
 
-describe('quotas and usage of keys over three replicas behind nginx', function () {
+describe('quotas and usage of keys with three replicas behind nginx', function () {
   this.timeout(180_000);
   let service: Replicas;
 

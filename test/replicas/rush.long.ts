@@ -13,7 +13,7 @@ import {
 
 const pathsOf = (count: number): string[] => Array.from({ length: count }, (_, i) => PATHS[i % PATHS.length] as string);
 
-describe('limits over three replicas, one with a clock 30 seconds ahead', () => {
+describe('limits with three replicas, one of which has a clock 30 seconds ahead', () => {
   let replicas: LimitedReplicas;
 
   before(async function () {

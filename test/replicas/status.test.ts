@@ -6,7 +6,7 @@ import { LoadClient, sendAll } from '../support/load-client.js';
 import { untilKnown } from '../support/replica-state.js';
 import { type Replicas, startReplicas } from '../support/replicas.js';
 
-describe('GET /status of three replicas', () => {
+describe('GET /status with three replicas', () => {
   let service: Replicas;
   let mongo: MongoClient;
   let versions: Awaited<ReturnType<typeof writeVersions>>;
@@ -24,7 +24,7 @@ describe('GET /status of three replicas', () => {
     await versions?.remove();
   });
 
-  it('builds it once for 500 concurrent requests', async function () {
+  it('is built once for 500 concurrent requests', async function () {
     this.timeout(60_000);
     const { key } = await service.createKey(100_000);
     await untilKnown(service, key);

@@ -18,7 +18,7 @@ const JOB = 'metro-forecast-api';
 const RATE_INTERVAL = '5s';
 const GIVE_UP_MS = 30_000;
 
-describe('the dashboard over a real Prometheus and a live service', function () {
+describe('the dashboard with a real Prometheus and a live service', function () {
   this.timeout(60_000);
   let service: TestApp;
   let prometheus: Server;

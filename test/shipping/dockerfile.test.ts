@@ -43,7 +43,7 @@ describe('Dockerfile', () => {
     for (const image of all('FROM')) expect(image).to.match(/^[\w./-]+:(?!latest)[\w.-]+( AS \w+)?$/);
   });
 
-  it('copies existing files only, and everything that the package contains', () => {
+  it('copies only existing files, and everything that the package contains', () => {
     const built = ['node_modules', 'dist'];
     expect(copied.filter((path) => !built.includes(path) && !existsSync(at(path)))).to.deep.equal([]);
     const published = (JSON.parse(read('package.json')).files as string[]).filter((path) => !path.startsWith('!'));
@@ -61,7 +61,7 @@ describe('Dockerfile', () => {
     ).to.deep.equal(built.sort());
   });
 
-  it('runs the command line as a non-root user, with a health check', async () => {
+  it('runs the CLI as a non-root user, with a health check', async () => {
     expect(last('USER')).to.equal('1000:1000');
     expect(JSON.parse(last('ENTRYPOINT')!)).to.deep.equal(['node', 'cli/metro-forecast.js']);
     expect(existsSync(at('cli/metro-forecast.js'))).to.equal(true);
@@ -78,7 +78,7 @@ describe('Dockerfile', () => {
     expect(last('VOLUME')).to.equal('/data');
   });
 
-  it('keeps the packages that plugins need, and no packages of tests', async () => {
+  it('keeps the packages that plugins need, and no packages that only tests need', async () => {
     const [, script] = /node -e "([^"]+)"/.exec(all('RUN').find((each) => each.includes('npm prune --omit=dev'))!)!;
     const folder = await mkdtemp(join(tmpdir(), 'dockerfile-'));
     await copyFile(at('package.json'), join(folder, 'package.json'));

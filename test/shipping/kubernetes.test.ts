@@ -89,7 +89,7 @@ describe('config/deploy/kubernetes', () => {
     expect(deployment.spec, 'the autoscaler sets it').to.not.have.property('replicas');
   });
 
-  it('the large overlay takes the addresses from a Secret outside the repository, for imports too', () => {
+  it('the large overlay takes the addresses from a Secret outside the repository, including those for imports', () => {
     for (const { containers } of [built['large']!.pod, built['large']!.importPod]) {
       const env = new Map<string, Parsed>(containers[0].env.map((each: Parsed) => [each.name, each]));
       for (const name of Object.keys(ADDRESSES)) {

@@ -55,7 +55,7 @@ describe('services for tests', () => {
     await until(() => !runs(server.pid));
   });
 
-  it('startMongo() is a replica set that accepts writes with majority concern', async () => {
+  it('startMongo() starts a replica set that accepts writes with majority concern', async () => {
     const server = await startMongo();
     const client = new MongoClient(server.url);
     await client

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { parseSnippets } from './snippets.js';
 
 describe('parseSnippets(markdown)', () => {
-  it('finds blocks with language, info, heading and line, also in lists', () => {
+  it('finds blocks with language, info, heading and line, even in lists', () => {
     const text = '# Page\n\n```sh start now\na\n\nb\n```\n\n## Next\n\n- item\n\n  ````\n  ```\n    c\n  ````\n';
     expect(parseSnippets(text)).to.deep.equal([
       { language: 'sh', info: 'start now', code: 'a\n\nb\n', heading: 'Page', line: 3 },
@@ -16,7 +16,7 @@ describe('parseSnippets(markdown)', () => {
     expect([first?.heading, second?.heading]).to.deep.equal(['Page', 'Page']);
   });
 
-  it('rejects a block that does not end, naming its line', () => {
+  it('rejects a block that is not closed, and names its line', () => {
     expect(() => parseSnippets('text\n```sh\na\n', 'page.md')).to.throw('page.md:2: this code block does not end');
   });
 });

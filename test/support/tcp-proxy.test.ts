@@ -86,7 +86,7 @@ describe('a TCP proxy', () => {
     assert.isAtLeast(await say('x'.repeat(100)), 140);
   });
 
-  it('resets: closes both ends after a number of bytes', async () => {
+  it('resets: closes both ends after a given number of bytes', async () => {
     const { socket, seen, say } = await inject({ resetAfterBytes: 4 });
     await say('bc');
     assert.equal(seen.text, 'ABC');
@@ -108,7 +108,7 @@ describe('a TCP proxy', () => {
     await (await open()).say('new');
   });
 
-  it('half-open: old and new connections are silent without an end; only connections after heal() work', async () => {
+  it('half-open: old and new connections go silent but stay open; only connections made after heal() work', async () => {
     const idle = await open();
     await idle.say('i');
     const { socket, seen, say } = await inject({ halfOpen: true });

@@ -62,7 +62,7 @@ describe('metro-forecast new', () => {
         expect(stdout).to.equal('');
       });
 
-      it('is served with its own configuration, as its README describes', async function () {
+      it('can be served with its own configuration, as its README describes', async function () {
         this.timeout(60_000);
         if (kind === 'adapter') {
           await metroForecast('--config', 'metro-forecast.json', 'publish', 'dataset');

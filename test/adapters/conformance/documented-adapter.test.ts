@@ -53,7 +53,7 @@ describeAdapter({
   },
 });
 
-describe('the adapter of the documentation without its backend', () => {
+describe('the documented adapter without its backend', () => {
   const answers: Record<string, RequestListener> = {
     'closes the connection': (_request, response) => response.destroy(),
     'is down': (_request, response) => response.writeHead(503).end('down'),

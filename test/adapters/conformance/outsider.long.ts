@@ -61,7 +61,7 @@ describe('an external adapter package that installs the tarball', () => {
     expect(faults).to.equal('');
   });
 
-  it('is embedded by a CommonJS program', async () => {
+  it('can be embedded by a CommonJS program', async () => {
     const program = "const { start } = require('./built/service/embed.cjs'); import('./built/service/plugin.js')";
     const { stdout } = await run(
       process.execPath,

@@ -87,7 +87,7 @@ describe('metro-forecast completion', () => {
     }
   });
 
-  it('recognises a command after options with values, and completes values with words or files', async function () {
+  it('recognises a command after options with values, and completes option values with words or files', async function () {
     if (!isInstalled('bash')) skip(this, 'bash is not installed');
     const answers = await inBash(
       ['--config', 'keys', 'snapshots', 'pr'],

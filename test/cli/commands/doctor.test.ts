@@ -101,7 +101,7 @@ describe('metro-forecast doctor', () => {
     expect((await runCommand(register, ['doctor'], { METRO_CONFIG: config })).stdout).to.contain(advice);
   });
 
-  it('warns if there is no usable key, and of keys that expire soon', async () => {
+  it('warns if there is no usable key, and about keys that expire soon', async () => {
     await configure();
     expect((await examine()).found['keys']).to.deep.include({ state: 'warning' });
     await runCommand(registerKeys, ['--config', config, 'keys', 'create', '--name', 'a', '--expires', '2d']);
@@ -111,7 +111,7 @@ describe('metro-forecast doctor', () => {
     expect(found['keys']!.advice!.join()).to.contain(`--config ${config} keys create --name a --tier enterprise`);
   });
 
-  it('does not warn of a rotated key that expires soon, but of a successor that does', async () => {
+  it('does not warn about a rotated key that expires soon, but about a successor that does', async () => {
     await configure();
     const keys = (...args: string[]) => runCommand(registerKeys, ['--config', config, 'keys', ...args, '--json']);
     const { id } = JSON.parse((await keys('create', '--name', 'a')).stdout);
@@ -140,7 +140,7 @@ describe('metro-forecast doctor', () => {
     });
   });
 
-  it('warns of keys whose pepper is not configured, with advice', async () => {
+  it('warns about keys whose pepper is not configured, with advice', async () => {
     await configure({ auth: { peppers: { '3': 'x'.repeat(32) }, keys: KEYS } });
     await runCommand(registerKeys, ['--config', config, 'keys', 'create', '--name', 'a']);
     expect((await examine()).found['keys']).to.include({ state: 'ok', message: 'file: 1 of 1 keys can be used' });
@@ -159,7 +159,7 @@ describe('metro-forecast doctor', () => {
     }
   });
 
-  it('an invalid configuration fails, and the other checks are skipped', async () => {
+  it('an invalid configuration fails, and all other checks are skipped', async () => {
     await configure({ limits: { requestsPerMinut: 1 } });
     const { ok, exitCode, found } = await examine();
     expect([ok, exitCode]).to.deep.equal([false, 1]);
@@ -212,7 +212,7 @@ describe('metro-forecast doctor', () => {
     expect(found['redis']!.advice!.join()).to.contain('each replica counts on its own');
   });
 
-  it('a metrics port that is taken fails, and so does the port of the API as metrics port', async () => {
+  it('fails if the metrics port is taken, or if it equals the port of the API', async () => {
     const taken = createServer((socket) => socket.end()).listen(0, server.host);
     await once(taken, 'listening');
     const { port } = taken.address() as { port: number };

@@ -62,7 +62,7 @@ describe('metro-forecast import-table', () => {
     expect((await json(at('a.csv'), '--created', '2026-01-02T00:00:00Z')).version).to.equal(both.version);
   });
 
-  it('numbers the rows if no columns identify a row, or if asked to', async () => {
+  it('numbers the rows if no columns identify a row or if asked to', async () => {
     await writeFile(at('a.csv'), 'v,w\n0.5,x\n0.5,x\n');
     expect((await done(at('a.csv'))).stdout).to.match(/Key: row, the number of the row, since/);
     await writeFile(at('b.csv'), 'id\n7\n');
@@ -204,7 +204,7 @@ describe('metro-forecast import-table', () => {
     ['health', ['--collection', 'health'], /a table must not be called "health"/],
     ['acs_5 next to acs5', ['--collection', 'acs_5'], /operationId "listAcs5"|listAcs5/],
   ] as const) {
-    it(`refuses a collection called ${name}, as the start of the service would`, async () => {
+    it(`rejects a collection called ${name}, as the service would at startup`, async () => {
       await writeFile(at('acs5.csv'), csv);
       await done(at('acs5.csv'));
       const before = await readdir(at('data'));
@@ -215,7 +215,7 @@ describe('metro-forecast import-table', () => {
     });
   }
 
-  it('renames a collection with the name of an endpoint', async () => {
+  it('renames a collection that has the name of an endpoint', async () => {
     await writeFile(at('status.csv'), csv);
     expect((await json(at('status.csv'))).collection).to.equal('status_table');
   });

@@ -14,7 +14,7 @@ import { expecting, runCommand } from '../../support/run-command.js';
 import { freePort } from '../../support/server-process.js';
 import { smallDisk } from '../../support/small-disk.js';
 
-describe('metro-forecast keys, for a service of another user', () => {
+describe('metro-forecast keys for a service that runs as another user', () => {
   let folder: string;
   let config: string;
   let port: number;

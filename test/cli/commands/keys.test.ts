@@ -441,7 +441,7 @@ describe('metro-forecast keys usage', () => {
     for (let i = 0; i < times; i++) await limiter.take(subject, 60, { perDay: 5, perMonth: null });
   };
 
-  it('prints the requests of each key today and this month, and of one key per day', async () => {
+  it('prints the requests of each key today and this month, or the requests of one key per day', async () => {
     const used = await create();
     const idle = await create();
     expect(used.tier).to.equal('free');

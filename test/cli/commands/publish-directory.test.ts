@@ -112,7 +112,7 @@ describe('metro-forecast publish into a directory', () => {
     }
   }
 
-  it('--json includes the damage', async () => {
+  it('--json reports the damage', async () => {
     await done('publish', data);
     await truncate(join(served, 'manifest.json'), 40);
     expect((await json('publish', data)).repaired).to.contain('manifest.json is not a manifest');

@@ -121,7 +121,7 @@ describe('metro-forecast publish and snapshots', () => {
     expect(await json('publish', join(folder, version))).to.deep.equal({ version, rows: {}, changed: false });
   });
 
-  it('publish DIR rejects other rows of an earlier version, and suggests to activate the same rows', async () => {
+  it('publish DIR rejects other rows of an earlier version, and suggests activating the same rows', async () => {
     await done('publish', data);
     const second = await another('second', '2124-01-01T00:00:00Z');
     await done('publish', second);
@@ -185,7 +185,7 @@ describe('metro-forecast publish and snapshots', () => {
     );
   });
 
-  it('snapshots lists the newest first, activate restores a version, prune keeps the newest and the current', async () => {
+  it('snapshots lists the newest version first, activate restores a version, and prune keeps the newest and the current version', async () => {
     const { version } = await json('publish', data);
     await done('publish', await another('second', '2124-01-01T00:00:00Z'));
     await done('publish', await another('third', '2124-02-01T00:00:00Z'));
@@ -283,7 +283,7 @@ describe('metro-forecast publish and snapshots', () => {
     expect(await readdir(served)).to.deep.equal(['.audit.ndjson']);
   });
 
-  it('snapshots activate rejects an unknown version and suggests the nearest', async () => {
+  it('snapshots activate rejects an unknown version and suggests the nearest name', async () => {
     await done('publish', await another('second', '2124-01-01T00:00:00Z'));
     expect(await refused('snapshots', 'activate', 'secund')).to.equal(
       'There is no version "secund"; did you mean "second"?',

@@ -89,7 +89,7 @@ describe('commands with a database file', () => {
     expect(await tables()).to.deep.equal({ permits: PERMITS });
   });
 
-  it('import-table that fails changes nothing', async () => {
+  it('import-table changes nothing if it fails', async () => {
     await done('permits.csv', '--key', 'no');
     await writeFile(at('permits.csv'), 'no,city\n1,Oslo\n1,Bergen\n');
     expect(await refused('permits.csv', '--key', 'no')).to.match(/line 3: has the key of line 2/);

@@ -88,7 +88,7 @@ describe('metro-forecast start', () => {
     expect([status, headers['content-type']]).to.deep.equal([200, 'text/html; charset=utf-8']);
   });
 
-  it('creates no demo key with another configuration than the embedded one', async () => {
+  it('creates no demo key unless it uses the embedded configuration', async () => {
     const config = join(folder, 'config.json');
     await writeFile(
       config,
@@ -157,7 +157,7 @@ describe('metro-forecast start', () => {
     return path;
   };
 
-  it('writes a failure after the start of the log as the last line of the log', async () => {
+  it('logs a failure as the last line if the log has already started', async () => {
     const taken = createServer().listen(0, '127.0.0.1');
     await once(taken, 'listening');
     const { port } = taken.address() as { port: number };

@@ -39,7 +39,7 @@ describe('looseFiles(config)', () => {
     return looseFiles(loaded, await loadModules(loaded), env);
   };
 
-  it('reports nothing for files that only the owner and a group can read', async () => {
+  it('reports nothing for files that only the owner and the group can read', async () => {
     await write({ peppers: { 1: PEPPER } }, 0o640);
     await chmod(at('keys.json'), 0o640);
     expect(await found()).to.deep.equal([]);

@@ -191,7 +191,7 @@ describe('import, forecast, validate, start', () => {
       await rm(folder, { recursive: true, force: true });
     });
 
-    it('serves the markets without gaps and missing months', async () => {
+    it('serves the markets, leaving out gaps and missing months', async () => {
       const { data } = (await served.get('/markets')).json;
       expect(data.map(({ name }: { name: string }) => name)).to.deep.equal(['Alpha, TX', 'Beta-Gamma, TX-OK (MSAD)']);
       expect((await served.get('/markets/11111/history')).json.data).to.have.length(116);

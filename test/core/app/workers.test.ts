@@ -92,7 +92,7 @@ describe('workers', () => {
     expect(new Set(requests.map((line) => JSON.parse(line).pid as number))).to.have.property('size', 2);
   });
 
-  it('are replaced after SIGKILL, even all at once, on the same port and with the same limits', async () => {
+  it('are replaced after SIGKILL, even if all are killed at once, on the same port and with the same limits', async () => {
     const service = await started({ METRO__SERVER__DRAIN_DELAY_MS: '0' });
     const headers = { Authorization: `Bearer ${service.key}` };
     const remaining = async () => {
@@ -154,7 +154,7 @@ describe('workers', () => {
     expect(await until(refused)).to.equal(true);
   });
 
-  it('serve their metrics on one page, with the number of the worker, also after a replacement', async () => {
+  it('serve their metrics on one page, with the number of the worker, even after a replacement', async () => {
     const port = await freePort();
     const service = await started({ METRO__METRICS__PORT: String(port), METRO__SERVER__DRAIN_DELAY_MS: '0' });
     const counted = async (): Promise<Map<string, number>> => {

@@ -104,7 +104,7 @@ describe('the audit of a key file', () => {
     expect(entry?.changes['shares_limit_of']).to.deep.equal({ from: null, to: 'key_first' });
   });
 
-  it('has no line for a rejected change', async () => {
+  it('has no entry for a rejected change', async () => {
     const store = await openStore();
     const record = newRecord();
     await store.insert(record);
@@ -184,7 +184,7 @@ describe('the audit of a key file', () => {
     expect((await rejection(store.audit())).message).to.include(`The audit ${audit} cannot be read`);
   });
 
-  it('is empty for a store without changes', async () => {
+  it('is empty for a store that has never changed', async () => {
     await writeFile(path, '{"format": 1, "keys": []}');
     expect(await (await openStore()).audit()).to.deep.equal([]);
   });

@@ -24,7 +24,7 @@ async function* stream(entries: readonly KeyAuditEntry[]): AsyncGenerator<KeyAud
 }
 
 describe('entriesInDoubt(records, read)', () => {
-  it('returns what a comparison needs, for random changes, edits and interruptions', async () => {
+  it('returns the entries that a comparison needs, for random changes, edits and interruptions', async () => {
     await fc.assert(
       fc.asyncProperty(steps, async (all) => {
         const records = new Map<string, KeyRecord>();

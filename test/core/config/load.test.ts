@@ -38,26 +38,26 @@ describe('loadConfig', () => {
   const errorsOf = async (content: unknown, env?: Environment) => (await rejection(await write(content), env)).errors;
 
   describe('chooses the file', () => {
-    it('of --config before that of the environment variable', async () => {
+    it('prefers the file of --config to that of the environment variable', async () => {
       const path = await write({ ...good, server: { port: 1 } });
       const loaded = await load({ path, env: { DEMO_CONFIG: join(folder, 'embedded.json') } });
       expect(loaded).to.include({ path, folder, embedded: false });
       expect(loaded.config.server.port).to.equal(1);
     });
 
-    it('of the environment variable before the embedded one', async () => {
+    it('prefers the file of the environment variable to the embedded one', async () => {
       const path = await write({ ...good, server: { port: 2 } });
       const loaded = await load({ env: { DEMO_CONFIG: path } });
       expect(loaded).to.include({ path, embedded: false });
     });
 
-    it('embedded, if no file is named or the variable is empty', async () => {
+    it('uses the embedded file if no file is named or the variable is empty', async () => {
       for (const env of [{}, { DEMO_CONFIG: '' }]) {
         expect(await load({ env })).to.include({ path: join(folder, 'embedded.json'), embedded: true });
       }
     });
 
-    it('relative to the working directory, and returns absolute paths', async () => {
+    it('resolves paths against the working directory, and returns absolute paths', async () => {
       const path = await write(good);
       expect(await load({ path: relative(process.cwd(), path), env: {} })).to.include({ path, folder });
     });
@@ -231,7 +231,7 @@ describe('loadConfig', () => {
       it(name, async () => expect(await errorsOf({ ...good, ...change })).to.deep.equal(errors));
     }
 
-    it('all errors together, with their number and the file in the heading', async () => {
+    it('reports all errors together, with their number and the file in the heading', async () => {
       const path = await write({ ...good, server: { prot: 1, port: -1 }, log: { level: 5 }, redis: {} });
       const { message, errors } = await rejection(path);
       expect(message.split('\n')[0]).to.equal(`The configuration ${path} has 4 errors:`);
@@ -243,7 +243,7 @@ describe('loadConfig', () => {
       ]);
     });
 
-    it('contradictions between settings, together with schema errors', async () => {
+    it('reports contradictions between settings together with schema errors', async () => {
       const errors = await errorsOf({
         ...good,
         server: { prot: 1, port: 9464, headersTimeoutMs: 20_000, trustProxy: ['10.1.2.3/8', ''] },
@@ -264,7 +264,7 @@ describe('loadConfig', () => {
       ]);
     });
 
-    it('each error once: a value that violates the schema causes no contradiction', async () => {
+    it('reports each error once: a value that violates the schema causes no contradiction', async () => {
       const errors = await errorsOf({
         ...good,
         server: { port: 9464, headersTimeoutMs: 20_000, requestTimeoutMs: -1 },
@@ -279,7 +279,7 @@ describe('loadConfig', () => {
       ]);
     });
 
-    it('an invalid Redis URL, without showing it', async () => {
+    it('reports an invalid Redis URL without showing it', async () => {
       const [error, ...more] = await errorsOf({ ...good, redis: { url: 'redis://u:s3cret@h:port' } });
       expect(more).to.deep.equal([]);
       expect(error)

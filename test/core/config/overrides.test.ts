@@ -134,7 +134,7 @@ describe('strayVariables', () => {
     ]);
   });
 
-  it('leaves other variables alone', () => {
+  it('does not report any other variables', () => {
     expect(
       strayVariables({ DEMO_CONFIG: 'x', DEMO__A: '1', DEMO_COLOR: '1', DEMOGRAPHY: '1', PATH: 'x' }, 'DEMO'),
     ).to.deep.equal([]);

@@ -118,7 +118,7 @@ describe('IndexedCollection', () => {
     }
   });
 
-  it('accepts -0 and 0 in an order, which JSON distinguishes and comparison does not', async () => {
+  it('accepts -0 and 0 in an order, although JSON distinguishes them and comparison does not', async () => {
     const documents = [
       { a: 'a', b: 0, c: '', v: 0 },
       { a: 'b', b: 0, c: '', v: -0 },

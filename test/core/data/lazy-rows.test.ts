@@ -41,7 +41,7 @@ describe('lazyRows(...text)', () => {
     'Object.freeze()': (list) => [Object.isFrozen(Object.freeze(list)), list[2]],
   };
   for (const [name, read] of Object.entries(reads)) {
-    it(`returns what an array returns: ${name}`, () => expect(read(rows())).to.deep.equal(read(array())));
+    it(`returns the same as an array: ${name}`, () => expect(read(rows())).to.deep.equal(read(array())));
   }
 
   it('keeps its text when it is awaited, counted, or recognized as a list', async () => {
@@ -62,7 +62,7 @@ describe('lazyRows(...text)', () => {
 });
 
 describe('joinRows(lists)', () => {
-  it('keeps the text of lists that were not read', () => {
+  it('keeps the text if no list was read', () => {
     const joined = joinRows([rows(), rows()]);
     expect(text(joined)).to.equal('{"id":1,"name":"ü"},{"id":2}  {"id":3} {"id":1,"name":"ü"},{"id":2}  {"id":3}');
     expect(joined).to.deep.equal([...array(), ...array()]);
@@ -75,7 +75,7 @@ describe('joinRows(lists)', () => {
 
 describe('firstRows(rows, count) and lastRow(rows)', () => {
   for (const count of [1, 2, 3]) {
-    it(`find ${count} of 3 rows without parsing the others`, () => {
+    it(`find ${count} of 3 rows without parsing the remaining rows`, () => {
       const list = rows();
       const first = firstRows(list, count);
       expect(lastRow(first)).to.deep.equal(array()[count - 1]);

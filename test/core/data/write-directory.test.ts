@@ -207,7 +207,7 @@ describe('writeDirectory(path, manifest, collections)', () => {
   });
 
   describe('while another process is writing', () => {
-    it('is a conflict, and works afterwards', async () => {
+    it('rejects with a conflict, and works once the process has finished', async () => {
       let release = (): void => {};
       const held = new Promise<void>((resolve) => {
         release = resolve;

@@ -59,7 +59,7 @@ const controlled = (options: { maxInFlight?: number; maxEventLoopDelayMs?: numbe
 };
 
 describe('Admission', () => {
-  it('admits up to maxInFlight at once, and again as requests complete', () => {
+  it('admits up to maxInFlight requests at once, and more as requests complete', () => {
     const { admission } = controlled({ maxInFlight: 2 });
     expect([admission.enter(), admission.enter(), admission.enter()]).to.deep.equal([
       undefined,
@@ -96,7 +96,7 @@ describe('Admission', () => {
     expect([turn(500, 1), turn(300, 1), turn(150, 1)]).to.deep.equal([500, 300, 150]);
   });
 
-  it('rejects what a second, longer turn does not reach within maxEventLoopDelayMs', () => {
+  it('rejects requests that a second, longer turn does not reach within maxEventLoopDelayMs', () => {
     const { admission, turn } = controlled();
     expect(turn(90, 1)).to.equal(90);
     expect(turn(270, 1)).to.equal(101);
@@ -207,7 +207,7 @@ describe('a service beyond its capacity', () => {
   });
   after(() => service.close());
 
-  it('sends 503 with Retry-After for the excess, 200 for the others, and always responds to /health', async () => {
+  it('sends 503 with Retry-After for excess requests and 200 for all others, and always responds to /health', async () => {
     const admitted = Array.from({ length: 5 }, () => service.get('/markets'));
     while (waiting.length < 5) await new Promise((next) => setImmediate(next));
     for (const method of ['GET', 'HEAD']) {

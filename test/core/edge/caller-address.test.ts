@@ -49,7 +49,7 @@ describe('callerAddress', () => {
     expect(callerAddress(2)(message('192.0.2.1', '1.1.1.1, 203.0.113.9, 10.0.0.1'))).to.equal('203.0.113.9');
   });
 
-  it("callerAddress(2) uses the socket's address if there are too few entries, or invalid ones", () => {
+  it("callerAddress(2) uses the socket's address if there are too few entries or invalid entries", () => {
     expect(callerAddress(2)(message('192.0.2.1', '203.0.113.9'))).to.equal('192.0.2.1');
     expect(callerAddress(1)(message('192.0.2.1', 'unknown'))).to.equal('192.0.2.1');
     expect(callerAddress(1)(message('192.0.2.1'))).to.equal('192.0.2.1');

@@ -17,7 +17,7 @@ describe('server.maxConnectionsPerAddress', () => {
     return { service, port: Number(new URL(service.url).port) };
   };
 
-  it('closes further connections unread, and accepts one again when another has closed', async () => {
+  it('closes further connections unread, and accepts a new connection once another has closed', async () => {
     const { service, port } = await start({});
     const sockets = await Promise.all([open(port), open(port), open(port)]);
     const refused = await open(port);

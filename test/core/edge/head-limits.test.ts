@@ -42,7 +42,7 @@ for (const [what, limits] of [
     const TOO_LARGE = { status: 431, code: 'headers_too_large', closed: true };
 
     for (const count of [1, 2, 40]) {
-      it(`${count + 1} fields of maxHeaderBytes are accepted; one more byte is a 431 and closes`, async () => {
+      it(`${count + 1} fields with maxHeaderBytes in total are accepted; one more byte is a 431 that closes the connection`, async () => {
         expect((await send(SHORT, maxHeaderBytes, count)).status).to.equal(200);
         expect(await send(SHORT, maxHeaderBytes + 1, count)).to.deep.equal(TOO_LARGE);
         expect(await send(SHORT, maxHeaderBytes + 1000, count)).to.deep.equal(TOO_LARGE);
@@ -61,7 +61,7 @@ for (const [what, limits] of [
       expect(await send(maxUrlBytes, maxHeaderBytes + 1)).to.deep.equal(TOO_LARGE);
     });
 
-    it('a head above both limits together is a 431, closes and is counted', async () => {
+    it('a head larger than both limits together is a 431 that closes the connection and is counted', async () => {
       const refusals = async () =>
         Number(/refusals_total\{reason="malformed"\} (\d+)/.exec((await request(service.metricsUrl!)).text)?.[1]);
       const before = await refusals();

@@ -56,7 +56,7 @@ describe('hostile requests', () => {
     return result;
   };
 
-  it('are at least 200, with different names', () => {
+  it('include at least 200 requests with different names', () => {
     expect(requests.length).to.be.at.least(200);
     expect(new Set(requests.map(({ name }) => name)).size).to.equal(requests.length);
   });
@@ -83,7 +83,7 @@ describe('hostile requests', () => {
     expect(responses.map(({ status }) => status)).to.deep.equal(paths.map((_, i) => [200, 404, 400][i % 3]));
   });
 
-  it('a malformed request behind others takes no response of theirs, and gets at most one', async () => {
+  it('a malformed request behind other requests takes none of their responses, and gets at most one', async () => {
     for (const before of [1, 2, 50]) {
       const { responses, closed, rest } = await send(`${valid('/markets').repeat(before)}nonsense\r\n\r\n`, {
         responses: before + 1,
@@ -113,7 +113,7 @@ describe('hostile requests', () => {
     });
   }
 
-  it('a request that is cut off anywhere gets a 400 or no response', async () => {
+  it('a request that is cut off at any point gets a 400 or no response', async () => {
     const whole = valid('/markets');
     for (let length = 0; length < whole.length; length += 7) {
       const { responses, closed } = await send(whole.slice(0, length), { end: true });

@@ -54,7 +54,7 @@ describe('1,000 slow connections', function () {
     return answers.map(({ sent, received }) => received - sent);
   };
 
-  it('close in time when they trickle, send nothing or read nothing, and other clients are served', async () => {
+  it('are closed in time if they trickle, send nothing or read nothing, while other clients are served', async () => {
     const quiet = await latencies(new Promise((resolve) => setTimeout(resolve, 3000)));
     const connections = openSlowly('trickle', '400', 'silent', '300', 'unread', '300');
     const loaded = await latencies(connections);

@@ -98,7 +98,7 @@ describe('sockets', () => {
     for (const socket of held) socket.destroy();
   });
 
-  it('closing waits for no client without a running request', async () => {
+  it('closing does not wait for clients without a running request', async () => {
     const begun = ['', CONNECT, 'GET /api/v1/mark', 'POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nhalf'];
     const sockets = await Promise.all([...begun, ...begun].map((_, i) => open(i < begun.length ? port : metricsPort)));
     for (const [i, bytes] of [...begun, ...begun].entries()) sockets[i]!.write(bytes);

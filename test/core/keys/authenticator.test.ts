@@ -115,7 +115,7 @@ describe('Authenticator.identify(authorization)', () => {
     }
   });
 
-  it('rejects a key from the moment of its expiry, also if it is cached', async () => {
+  it('rejects a key from the moment of its expiry, even if it is cached', async () => {
     const { ring, clock, issue } = setUp();
     const { header } = await issue({ expires_at: '2026-01-01T00:00:10Z' });
     expect(ring.identify(header).kind).to.equal('key');
@@ -125,7 +125,7 @@ describe('Authenticator.identify(authorization)', () => {
     expect(ring.identify(header).kind).to.equal('invalid');
   });
 
-  it('accepts keys of every configured pepper and without a pepper, and no others', async () => {
+  it('accepts keys with any configured pepper and keys without a pepper, but no other keys', async () => {
     const { store, clock } = setUp();
     const versions = { '1': 'first '.repeat(6), '2': 'second '.repeat(6) };
     const ring = (secrets: Readonly<Record<string, string>>) =>

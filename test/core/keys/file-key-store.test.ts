@@ -172,7 +172,7 @@ describe('FileKeyStore', () => {
     ]);
   });
 
-  it('loses no change when one process makes many at the same time', async () => {
+  it('loses no change when one process makes many changes at the same time', async () => {
     const store = await openStore();
     await Promise.all(Array.from({ length: 20 }, () => store.insert(newRecord())));
     expect(await store.list()).to.have.length(20);
@@ -256,7 +256,7 @@ describe('FileKeyStore', () => {
     });
   }
 
-  it('keeps its keys when the file disappears, and when it returns', async () => {
+  it('keeps its keys when the file disappears and when it reappears', async () => {
     const store = await openStore();
     const record = newRecord();
     await store.insert(record);

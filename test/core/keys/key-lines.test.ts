@@ -64,7 +64,7 @@ describe('KeyLines', () => {
     expect(change).to.deep.include({ at: 2, removed: [pool[2]], added: [next] });
   });
 
-  it('rejects a file that was written by hand, or has an error', () => {
+  it('rejects a file that was written by hand or contains an error', () => {
     for (const content of [
       JSON.stringify({ format: 1, keys: [pool[0]] }),
       formatKeyFile(pool.slice(0, 2)).replace('"enterprise"', '7'),

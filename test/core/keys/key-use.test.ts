@@ -38,7 +38,7 @@ describe('keyUse(options)', () => {
     await use.close();
   });
 
-  it('writes pending times at the end, and nothing if no key was used', async () => {
+  it('writes pending times when it ends, and nothing if no key was used', async () => {
     const { use, written } = setUp();
     use.of('key_1').time = 7;
     await use.close();
@@ -46,7 +46,7 @@ describe('keyUse(options)', () => {
     expect(written).to.deep.equal([{ key_1: 7 }]);
   });
 
-  it('writes again what the store could not store, with the latest time and without a warning', async () => {
+  it('retries times that the store could not save, with the latest time and without a warning', async () => {
     let failures = 2;
     const { use, written, next, logger } = setUp({ everyMs: 20, fail: () => failures-- > 0 });
     use.of('key_1').time = 1;
@@ -65,7 +65,7 @@ describe('keyUse(options)', () => {
     expect(logger.lines.join()).to.match(/^debug: .*,debug: /);
   });
 
-  it('does not delay the end of a process whose store never responds', async () => {
+  it('does not delay the exit of a process whose store never responds', async () => {
     const use = keyUse({ everyMs: NEVER, logger: keptLogger(), write: () => new Promise(() => undefined) });
     use.of('key_1').time = 1;
     await use.close();

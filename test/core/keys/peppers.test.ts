@@ -26,7 +26,7 @@ describe('Peppers', () => {
     expect({ hash, pepper }).to.deep.equal({ hash: hmac(key, '10'), pepper: 10 });
   });
 
-  it('return a digest for each version, newest first, and the one without a pepper last', () => {
+  it('return a digest for each version, newest first, and the digest without a pepper last', () => {
     const { key } = createKey();
     const digests = [hmac(key, '10'), hmac(key, '2'), hmac(key, '1'), sha256(key)];
     expect([...new Peppers(SECRETS).digests(key)]).to.deep.equal(digests);

@@ -33,7 +33,7 @@ describe('<key file>.used.json', () => {
     return store;
   };
 
-  it('keeps the latest time for each key, also when several processes write', async () => {
+  it('keeps the latest time for each key, even when several processes write', async () => {
     const writers = await Promise.all([openStore(), openStore(), openStore()]);
     await Promise.all(
       writers.map((store, i) =>

@@ -59,24 +59,24 @@ describe('checkedTake', () => {
     });
   }
 
-  it('rejects where the limiter returns a promise', async () => {
+  it('rejects a wrong decision that the limiter returns as a promise', async () => {
     const take = checkedTake(new Broken(Promise.resolve({ allowed: true })) as Limiter);
     const failure = await Promise.resolve(take('ip:127.0.0.1', 60)).catch((error: unknown) => error);
     expect(String(failure)).to.include('take() of the limiter Broken has returned a wrong decision');
   });
 
-  it('calls the own limiters without a check', () => {
+  it('calls built-in limiters without a check', () => {
     const limiter = new MemoryLimiter();
     expect(checkedTake(limiter).name).to.equal('bound take');
   });
 });
 
-describe('a service with a limiter of its embedding program', () => {
+describe('a service with a custom limiter from its embedding program', () => {
   for (const { decision, title } of [
     { decision: { allowed: true }, title: 'a decision' },
     { decision: Promise.resolve({ allowed: true }), title: 'a promise of a decision' },
   ]) {
-    it(`answers 500 without RateLimit when ${title} lacks members, and logs their names`, async () => {
+    it(`responds with 500 and no RateLimit header if ${title} lacks members, and logs their names`, async () => {
       const failures: string[] = [];
       const logger = keptLogger();
       logger.error = (details: object) => failures.push(String((details as { err?: unknown }).err));

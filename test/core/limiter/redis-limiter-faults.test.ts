@@ -123,7 +123,7 @@ describe('RedisLimiter and an outage', () => {
     );
   });
 
-  it('killed with three replicas: after the restart Redis has counted the requests of all', async () => {
+  it('killed with three replicas: after the restart Redis has counted the requests of all replicas', async () => {
     const limiters = await Promise.all([create(), create(), create()]);
     for (const limiter of limiters) await take(limiter, 30);
     await server.kill();
@@ -138,7 +138,7 @@ describe('RedisLimiter and an outage', () => {
     );
   });
 
-  it('killed and empty after the restart: a replica gets its local share until the others have resynced', async () => {
+  it('killed and empty after the restart: a replica gets its local share until the other replicas have resynced', async () => {
     const proxy = await startTcpProxy(server.port);
     const [first, second] = await Promise.all([create({ port: proxy.port }), create()]);
     assert.equal(countAllowed(await take(first, 600)), 600);
@@ -250,7 +250,7 @@ describe('RedisLimiter and an outage', () => {
     assert.equal(countAllowed(await take(limiter, 600)), 400);
   });
 
-  it('FLUSHALL: an idle replica resyncs in time, so that no other gets its permits', async () => {
+  it('FLUSHALL: an idle replica resyncs in time, so that no other replica gets its permits', async () => {
     const [idle, busy] = await Promise.all([create(), create()]);
     assert.equal(countAllowed(await take(idle, 550)), 550);
     assert.equal(countAllowed(await take(busy, 10)), 10);

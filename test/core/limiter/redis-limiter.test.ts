@@ -118,7 +118,7 @@ describe('RedisLimiter', () => {
     assert.equal(await calls(), before);
   });
 
-  it('a request after resetMs is allowed, even if the call that returned it reached Redis late', async () => {
+  it('a request after resetMs is allowed, even if the call that returned resetMs reached Redis late', async () => {
     const limiter = create(await connect(server.url), 300);
     await limiter.take('key:warm', 1);
     server.freeze();

@@ -6,7 +6,7 @@ import { MemoryLimiter } from '../../../core/limiter/memory-limiter.js';
 import { type Grant, grantAll, WorkerLimiter } from '../../../core/limiter/worker-limiter.js';
 
 describe('WorkerLimiter', () => {
-  it('allows exactly the limit of each caller over all workers, with few batches', async () => {
+  it('allows each caller exactly its limit over all workers, with few batches', async () => {
     const shared = new MemoryLimiter();
     let batches = 0;
     const workers = [1, 2, 3].map(
@@ -33,7 +33,7 @@ describe('WorkerLimiter', () => {
     expect(rejected.resetMs).to.be.within(1, 60_000);
   });
 
-  it('throws LimiterUnavailable while a reply is late, and decides again afterwards', async () => {
+  it('throws LimiterUnavailable while a reply is late, and decides again once it has arrived', async () => {
     const shared = new MemoryLimiter();
     const replies: (() => void)[] = [];
     const limiter = new WorkerLimiter(

@@ -114,7 +114,7 @@ describe('LogOutput', () => {
     closeSync(full);
   });
 
-  it('survives the end of the reader, and writes to the next reader', async () => {
+  it('survives when its reader ends, and writes to the next reader', async () => {
     const output = new LogOutput(writer);
     closeSync(reader);
     output.write('kept\n');

@@ -89,7 +89,7 @@ describe("a plugin's observer", () => {
     expect(observer.seen[0]!.path).to.equal('/api/v1/markets/api_***');
   });
 
-  it('that throws is named in the log, and affects neither the request nor other observers', async () => {
+  it('is named in the log if it throws, which affects neither the request nor other observers', async () => {
     const failing: RequestObserver = {
       onRequest() {
         throw new Error('a bug');

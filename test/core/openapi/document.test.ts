@@ -223,7 +223,7 @@ describe('GET /openapi.json', () => {
     }
   });
 
-  it('has the thresholds of signals and grades in each description of them', () => {
+  it('states the thresholds in each description of signals and grades', () => {
     const properties = (path: string): Json =>
       dereferenced(
         dereferenced(document.paths[path].get.responses[200].content['application/json'].schema.properties.data.items),
@@ -279,7 +279,7 @@ describe('GET /openapi.json', () => {
     }
   });
 
-  it('has links that return a 200', async () => {
+  it('has links to operations that return a 200', async () => {
     for (const { path, operation } of operations()) {
       const links = Object.values<Json>(operation.responses[200].links ?? {});
       const { json } = await service.get(target(path, operation));

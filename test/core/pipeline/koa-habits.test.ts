@@ -185,7 +185,7 @@ describe('Koa behaviour', () => {
         }
       });
 
-      it('without the ETag there is no 304', async () => {
+      it('if the ETag is removed, there is no 304', async () => {
         const { headers } = await service.get('/things');
         run(place, async (ctx, next) => {
           await next();
@@ -424,7 +424,7 @@ describe('Koa behaviour', () => {
         ]);
       });
 
-      it('middleware that sets ctx.respond = false writes the whole response', async () => {
+      it('middleware that sets ctx.respond = false can write the whole response', async () => {
         run(place, (ctx) => {
           ctx.respond = false;
           ctx.res.writeHead(200, { 'Content-Type': 'text/x-own' });
@@ -453,7 +453,7 @@ describe('Koa behaviour', () => {
         expect((await service.get(newThing())).status).to.equal(200);
       });
 
-      it('asynchronous middleware is awaited', async () => {
+      it('awaits asynchronous middleware', async () => {
         run(place, async (ctx, next) => {
           await new Promise((resolve) => setTimeout(resolve, 5));
           await next();

@@ -240,7 +240,7 @@ describe('Koa packages', () => {
       expect(outside.status).to.be.within(400, 404);
     });
 
-    it('@koa/router routes within it', async () => {
+    it('@koa/router routes requests within the mount', async () => {
       const router = new Router({ prefix: '/mount' });
       router.get('/users/:id', (ctx) => {
         ctx.body = { id: ctx['params']['id'], matched: ctx['_matchedRoute'] };
@@ -258,7 +258,7 @@ describe('Koa packages', () => {
       expect((await mounted({}, '/mount/none')).json.code).to.equal('route_not_found');
     });
 
-    it('koa-jwt and koa-basic-auth protect it', async () => {
+    it('koa-jwt and koa-basic-auth protect the mount', async () => {
       const guarded =
         (guard: Middleware): Middleware =>
         (ctx, next) =>
@@ -277,7 +277,7 @@ describe('Koa packages', () => {
       expect((await mounted({ headers: { Authorization: basic } })).status).to.equal(200);
     });
 
-    it('koa-compress, koa-helmet and koa-etag work on its responses', async () => {
+    it('koa-compress, koa-helmet and koa-etag work on the responses of the mount', async () => {
       const text = 'all the same '.repeat(200);
       service.use({
         own: [helmet!(), compress!({ threshold: 0, br: false, zstd: false }), conditionalGet!(), etag!()],
@@ -331,7 +331,7 @@ describe('Koa packages', () => {
       expect((await tool('list_things', { 'X-Tenant': 'a' })).content[0]!.text).to.equal(plain['/things']!.text);
     });
 
-    it('koa-helmet and koa-response-time work on its responses, and koa-compress skips event streams', async () => {
+    it('koa-helmet and koa-response-time work on MCP responses, and koa-compress skips event streams', async () => {
       use('around', responseTime!(), helmet!(), compress!({ threshold: 0, br: false, zstd: false }));
       const { content, headers } = await tool('list_things', { 'Accept-Encoding': 'gzip' });
       expect(content[0]!.text).to.equal(plain['/things']!.text);

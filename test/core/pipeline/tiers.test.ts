@@ -43,7 +43,7 @@ describe('tiers', () => {
     expect(await limitOf(await asTier('enterprise'))).to.equal('"default";q=100000;w=60');
   });
 
-  it('RateLimit-Policy names every quota, RateLimit has the one with the least left', async () => {
+  it('RateLimit-Policy names every quota, and RateLimit has the quota with the least left', async () => {
     const get = await asTier('free');
     const { headers } = await get('/markets');
     expect(headers['ratelimit-policy']).to.equal(
@@ -60,7 +60,7 @@ describe('tiers', () => {
     expect(headers['ratelimit']).to.match(/^"default";r=8;t=\d+$/);
   });
 
-  it('past a quota: 429 quota_exceeded, with Retry-After to the end of the UTC day', async () => {
+  it('beyond a quota: 429 quota_exceeded, with Retry-After until the end of the UTC day', async () => {
     const get = await asTier('free');
     for (let i = 0; i < 4; i++) expect((await get('/markets')).status).to.equal(200);
     const { status, json, headers } = await get('/markets');
@@ -69,7 +69,7 @@ describe('tiers', () => {
     expect(headers['ratelimit']).to.match(/^"day";r=0;t=/);
   });
 
-  it('past the limit per minute: 429 rate_limited, which uses no quota', async () => {
+  it('beyond the limit per minute: 429 rate_limited, which uses no quota', async () => {
     const get = await asTier('free', 1);
     expect((await get('/markets')).status).to.equal(200);
     const { status, json, headers } = await get('/markets');
@@ -112,7 +112,7 @@ describe('tiers', () => {
     expect(statuses).to.deep.equal([200, 200, 200, 200, 429, 429]);
   });
 
-  it("an endpoint outside of the tier is a 403 that lists the tier's plugins and routes", async () => {
+  it("an endpoint outside the tier returns a 403 that lists the tier's plugins and routes", async () => {
     const get = await asTier('free');
     expect((await get('/markets/26420')).status).to.equal(200);
     expect((await get('/series')).status).to.equal(200);
@@ -151,7 +151,7 @@ describe('tiers', () => {
     expect(get.security, 'a key alone').to.equal(undefined);
   });
 
-  it('limits and quotas change at a reload; other settings need a restart', async () => {
+  it('a reload changes limits and quotas; other settings need a restart', async () => {
     const get = await asTier('free');
     await get('/markets');
     const tiers = { ...TIERS, free: { requestsPerMinute: 60, requestsPerDay: 2, endpoints: ['signals'] }, more: {} };
@@ -322,7 +322,7 @@ for (const store of ['memory', 'Redis'] as const) {
       json.limits[1].used,
     ];
 
-    it('uses no quota, is not part of the usage, and works past a quota', async () => {
+    it('uses no quota, is not part of the usage, and works after a quota is used up', async () => {
       const get = await withKey();
       for (let i = 0; i < 4; i++) expect(usedOf(await get('/usage'))).to.deep.equal([[], 0]);
       for (let i = 0; i < 3; i++) expect((await get('/markets')).status).to.equal(200);
@@ -334,7 +334,7 @@ for (const store of ['memory', 'Redis'] as const) {
       expect(usedOf({ json } as TestResponse)).to.deep.equal([[[3, 1]], 3]);
     });
 
-    it("has a separate limit per minute, as high as the key's, and its 429s are not part of the usage", async () => {
+    it("has a separate limit per minute, equal to the key's limit, and its 429s are not part of the usage", async () => {
       const get = await withKey();
       for (let i = 0; i < 6; i++) expect((await get('/usage', i % 2 ? { method: 'HEAD' } : {})).status).to.equal(200);
       const { status, json, headers } = await get('/usage');

@@ -76,7 +76,7 @@ describe('referenceErrors(collection, byName)', () => {
   const to = (target: string): Collection => ({ ...rows, references: [{ fields: ['rank'], to: target }] });
   const byName = new Map([[rows.name, rows]]);
 
-  it('accepts the collections of the product', () => {
+  it('accepts the built-in collections', () => {
     const all = new Map(collections.map((each) => [each.name, each]));
     for (const each of collections) expect(referenceErrors(each, all), each.name).to.deep.equal([]);
   });

@@ -78,7 +78,7 @@ describe('registerPlugins', () => {
     expect(errors).to.deep.equal(['plugin "b" 1.0.0 and plugin "a" 1.0.0 both declare operationId "same"']);
   });
 
-  it('takes the service info from the configuration, then from a plugin, then from the framework', () => {
+  it('prefers the service info from the configuration, then from a plugin, then from the framework', () => {
     const named = plugin('a', { info: { title: 'Tides', name: 'tides' } });
     const { service } = registerPlugins([{ plugin: named, options: {}, at: 'plugins[0]' }], { title: 'Our tides' });
     expect(service).to.include({ title: 'Our tides', name: 'tides', version: '1.0.0', keyPrefix: 'api_' });

@@ -55,20 +55,20 @@ describe('a preflight', () => {
     };
   };
 
-  it('of /mcp allows JSON, a key and the headers of the protocol', async () => {
+  it('to /mcp allows JSON, a key and the headers of the protocol', async () => {
     const { status, methods, headers } = await preflight('/mcp');
     expect([status, methods]).to.deep.equal([204, 'POST, OPTIONS']);
     expect(headers).to.include.members(['authorization', 'content-type', 'accept', 'mcp-protocol-version']);
     expect(headers).to.include.members(['mcp-session-id', 'mcp-method', 'mcp-name', 'last-event-id']);
   });
 
-  it('of a mount that takes a body allows Content-Type and the headers that the mount declares', async () => {
+  it('to a mount that takes a body allows Content-Type and the headers that the mount declares', async () => {
     const { methods, headers } = await preflight('/forms');
     expect(methods).to.equal('GET, PUT, OPTIONS');
     expect(headers).to.include.members(['content-type', 'x-form', 'authorization']);
   });
 
-  it('of an endpoint without bodies allows neither', async () => {
+  it('to an endpoint that takes no body allows neither Content-Type nor other headers', async () => {
     for (const path of ['/api/v1/markets', '/page']) {
       const { headers } = await preflight(path);
       expect(headers, path).to.include.members(['authorization', 'if-none-match']);

@@ -63,7 +63,7 @@ describe('lists as CSV', () => {
     });
   }
 
-  it('GET /markets?format=csv has the columns of the schema, the rows of the JSON, and empty cells for null', async () => {
+  it('GET /markets?format=csv has the columns of the schema, the same rows as the JSON, and empty cells for null', async () => {
     const { text } = await service.get('/markets?format=csv');
     expect(text.split('\r\n').slice(0, 3)).to.deep.equal([
       'id,cbsa,name,signal,risk_score,yoy_price,forecast_12m,' +
@@ -79,7 +79,7 @@ describe('lists as CSV', () => {
     );
   });
 
-  it('accepts the other parameters of the list', async () => {
+  it('accepts all parameters of the list', async () => {
     const { text } = await service.get('/movers?limit=1&format=csv');
     expect(parseCsv(text)).to.have.length(2);
     const { json } = await service.get('/movers?limit=0&format=csv');

@@ -25,7 +25,7 @@ describe('rows with some columns', () => {
     [ndjsonFormat, '{"c":"x","a":1}\n{"c":"y"}\n'],
     [csvFormat(['a', 'b', 'c'], true), 'c,a\r\nx,1\r\ny,\r\n'],
   ] as const) {
-    it(`have them in order in ${format.name}, written at once and in batches`, () => {
+    it(`have these columns in order in ${format.name}, whether written at once or in batches`, () => {
       expect(format.write({ data: rows }, ['c', 'a'])).to.equal(written);
       const { before, rows: write, after } = format.list(['c', 'a']);
       expect([before, ...rows.map((row) => write([row])), after()].join('')).to.equal(written);
@@ -91,10 +91,10 @@ describe('typedColumns', () => {
 describe('csvFormat', () => {
   const write = (columns: string[], data: object[], guard = true) => String(csvFormat(columns, guard).write({ data }));
 
-  it('writes a header and CRLF after each record, the last one too', () => {
+  it('writes a header, and CRLF after each record, including the last', () => {
     expect(write(['a', 'b'], [{ a: 1, b: 'x' }])).to.equal('a,b\r\n1,x\r\n');
   });
-  it('writes only the header without rows', () => expect(write(['a', 'b'], [])).to.equal('a,b\r\n'));
+  it('writes only the header if there are no rows', () => expect(write(['a', 'b'], [])).to.equal('a,b\r\n'));
   it('quotes separators, quotes and line ends, and nothing else', () => {
     const texts = ['a,b', 'say "hi"', 'two\r\nlines', 'x\ny', ' padded ', "it's"];
     expect(texts.map((a) => write(['a'], [{ a }]).slice(3, -2))).to.deep.equal([
@@ -136,7 +136,7 @@ describe('csvFormat', () => {
       expect(parseCsv(write(['a'], [{ a: formula }], false))[1]).to.deep.equal([formula]);
     });
   }
-  it('puts no apostrophe before numbers, but before such a column name', () => {
+  it('puts no apostrophe before numbers, but puts one before a column name that is a formula', () => {
     expect(write(['=a', 'b'], [{ '=a': -1, b: 'a=b' }])).to.equal("'=a,b\r\n-1,a=b\r\n");
   });
 

@@ -77,7 +77,7 @@ describe('parquetFormat', () => {
     expect([...file.codecs]).to.deep.equal(['SNAPPY']);
   });
 
-  it('declares the types of its columns, also without rows', async () => {
+  it('declares the types of its columns, even without rows', async () => {
     const columns = TYPES.map((type, i): TypedColumn => ({ name: type, type, optional: i % 2 === 1 }));
     const file = await readParquet(parquetFormat(columns).write({ data: [] }));
     expect(file.rows).to.deep.equal([]);
@@ -123,7 +123,7 @@ describe('parquetFormat', () => {
     ['string', null, 'null'],
     ['string', undefined, 'undefined'],
   ] as const) {
-    it(`rejects ${shown} where the schema has a ${type}, and names the place`, () => {
+    it(`rejects ${shown} if the schema has a ${type}, and names the place`, () => {
       const write = () => parquetFormat([some(type)]).write({ data: [{ a: value }] });
       expect(write).to.throw(`it has ${shown} at /a, where its schema has a ${type}`);
     });

@@ -52,7 +52,7 @@ describe('every response', () => {
       });
     }
 
-    it('If-Modified-Since of the publication or later is a 304, earlier or unreadable a 200', async () => {
+    it('If-Modified-Since at or after the publication is a 304; an earlier or unreadable time is a 200', async () => {
       const statuses = [];
       for (const since of [
         'Mon, 02 Mar 2026 12:00:00 GMT',
@@ -73,7 +73,7 @@ describe('every response', () => {
       expect((await service.get('/markets', { headers: differ })).status).to.equal(200);
     });
 
-    it('equal bodies have equal ETags, different ones different', async () => {
+    it('equal bodies have equal ETags, and different bodies have different ETags', async () => {
       const tags = new Map<string, string>();
       for (const path of ['/markets', '/forecasts', '/series', '/signals', '/movers', '/movers?limit=5', history]) {
         const { text, headers } = await service.get(path);
@@ -136,7 +136,7 @@ describe('every response', () => {
     }
 
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'TRACE', 'PROPFIND']) {
-      it(`${method} /markets is a 405 with Allow, with a key or without`, async () => {
+      it(`${method} /markets is a 405 with Allow, with and without a key`, async () => {
         for (const headers of [{}, { Authorization: '' }]) {
           const { status, json, headers: sent } = await service.get('/markets', { method, headers });
           expect([status, json.code]).to.deep.equal([405, 'method_not_allowed']);

@@ -30,7 +30,7 @@ describe('routeFormats', () => {
     expect(names(list)[0]).to.equal('json');
   });
 
-  it('has the same formats as the parameter "format"', () => {
+  it('has the same formats as the "format" parameter', () => {
     expect(frameworkParameters(list)['format']!.schema['enum']).to.deep.equal(names(list));
   });
 

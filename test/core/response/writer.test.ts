@@ -132,7 +132,7 @@ describe('FastResponse', () => {
     return { response: responses[0]!, received: received[0]! };
   };
 
-  it('is marked as sent, and finishes when the system has taken it', async () => {
+  it('is marked as sent, and finishes when the operating system has accepted it', async () => {
     const told: unknown[] = [];
     const { response, received } = await respond((response) => {
       const tell = () => told.push([response.headersSent, response.writableEnded, response.fastState]);
@@ -200,7 +200,7 @@ describe('FastResponse', () => {
     }
   });
 
-  it('is written by Node if it has headers already', async () => {
+  it('is written by Node if it already has headers', async () => {
     const { received } = await respond((response) => {
       response.setHeader('X-Own', 'kept');
       response.sendPrepared(yes, headers.connectionLines);
@@ -281,7 +281,7 @@ describe('large bodies', () => {
     expect(turns).to.be.at.least(20);
   });
 
-  it('sends the body of one caller in turn with the 40 bodies of another, not after them', async () => {
+  it('alternates between the body of one caller and the 40 bodies of another caller', async () => {
     const ask = (caller: string, bytes: number) => {
       const client = connect(port, '127.0.0.1').resume();
       clients.push(client);
@@ -316,7 +316,7 @@ describe('large bodies', () => {
     expect(all.subarray(all.indexOf('\r\n\r\n') + 4).equals(bodyOf(40 * PIECE_BYTES))).to.equal(true);
   });
 
-  it('ends also if no drain event follows the last, small piece', async () => {
+  it('ends even if no drain event follows the last, small piece', async () => {
     server.once('request', (_request, { socket }: ServerResponse) => {
       // Simulates a socket that is full at the start and again after the first piece.
       socket?.cork();
@@ -328,7 +328,7 @@ describe('large bodies', () => {
     await expectAnswers(PIECE_BYTES + 1);
   });
 
-  it('ends when the client disconnects, also with responses waiting behind', async () => {
+  it('ends when the client disconnects, even if more responses are waiting', async () => {
     const client = await askUnread(40 * PIECE_BYTES, 40 * PIECE_BYTES, 10);
     client.destroy();
     while (!responses[0]?.destroyed) await delay(5);

@@ -131,7 +131,7 @@ describe('fairness between callers, on a dataset of 410 metros and 204 quarters'
     expect([...new Set([...small, ...large])]).to.deep.equal(['200']);
   });
 
-  it('the first compression of a cached list waits for the turn of its caller', async () => {
+  it('the first compression of a cached list waits until it is the turn of its caller', async () => {
     const lists = LISTS.filter((target) => target.includes('=json')).map((target) => `${target.slice(0, -2)}20`);
     for (const target of lists) await service.get(target);
     const work = resolve(service.app.container, 'work').responses;

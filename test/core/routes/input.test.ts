@@ -134,7 +134,7 @@ describe('compileInput(route)', () => {
     });
   });
 
-  it('lists the parameters if no name is near', () => {
+  it('lists the parameters if no name is similar', () => {
     const query = { since: parameter({ type: 'string' }), cbsa: parameter({ type: 'string' }) };
     const { message, details } = rejection(query, [['constructor', '']]);
     assert.equal(message, 'This endpoint has no query parameter "constructor". It has: since, cbsa.');

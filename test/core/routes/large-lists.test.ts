@@ -182,7 +182,7 @@ describe('a list larger than 1 MB', function () {
   });
 
   for (const path of ['/failing', '/stalling']) {
-    it(`of ${path} ends with an aborted connection after an error, never as if it were complete`, async () => {
+    it(`of ${path} aborts the connection after an error, so that it never looks complete`, async () => {
       const response = await open(path);
       expect(response.statusCode).to.equal(200);
       const error = await bodyOf(response).then(
@@ -208,7 +208,7 @@ describe('a list larger than 1 MB', function () {
     await Promise.all([1, 2, 3].map(async () => bodyOf(await open('/things'))));
   });
 
-  it('is sent in order to a client that pipelines ten of them', async () => {
+  it('is sent in order to a client that pipelines ten requests', async () => {
     const { port, pathname } = new URL(service.url);
     const socket = connect(Number(port), '127.0.0.1');
     const request = `GET ${pathname}/things HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${service.key}\r\n\r\n`;
@@ -223,7 +223,7 @@ describe('a list larger than 1 MB', function () {
     expect(count).to.equal(10);
   });
 
-  it('waits for its turn if the caller already reads two of them; other callers and small requests do not wait', async () => {
+  it('waits for its turn if the caller is already reading two such lists; other callers and small requests do not wait', async () => {
     const held = [await open('/long'), await open('/long')];
     const third = open('/long');
     const state = await Promise.race([third.then(() => 'sent'), delay(300, 'waits')]);

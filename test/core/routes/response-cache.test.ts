@@ -33,7 +33,7 @@ describe('ResponseCache', () => {
     expect(cache.get('b')).to.be.instanceOf(Representation);
   });
 
-  it('drops less used responses first, regardless of their age', () => {
+  it('drops less frequently used responses first, regardless of their age', () => {
     const { cache, dropped } = cacheFor(3);
     for (const shape of 'abc') cache.set(shape, response());
     for (let use = 0; use < 8; use++) cache.get('a');

@@ -63,7 +63,7 @@ describe('buildRepresentation() of a list in batches', () => {
       );
     });
 
-    it(`has the same bytes in ${name} if its rows are sent as stored`, async () => {
+    it(`has the same bytes in ${name} if its rows are sent as they are stored`, async () => {
       await fc.assert(
         fc.asyncProperty(fc.array(rows, { maxLength: 5 }), async (batches) => {
           const text = batches.map(jsonRows);

@@ -118,7 +118,7 @@ describe('Vintages', () => {
     describe(`on ${name}`, function () {
       this.timeout(120_000);
 
-      it('returns for each date what was served at the end of that day', async () => {
+      it('returns, for each date, the data that was served at the end of that day', async () => {
         await fc.assert(
           fc.asyncProperty(history, async (steps) => {
             const adapter = await create();

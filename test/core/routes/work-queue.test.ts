@@ -145,7 +145,7 @@ describe('WorkQueue', () => {
     expect(connection.listenerCount('close') - new Socket().listenerCount('close')).to.equal(1);
   });
 
-  it('goes on after a request that failed', async () => {
+  it('continues after a failed request', async () => {
     const { queue, started, add, end, settled } = controlled();
     const fail = () => queue.run('a', () => Promise.reject(new Error('broken')));
     const failures = await Promise.allSettled([fail(), fail(), fail(), fail()]);

@@ -23,11 +23,11 @@ describe('memoryLimit(root)', () => {
     return memoryLimit(root);
   };
 
-  it('is the memory of the machine without control groups', () => {
+  it('is the memory of the machine if there are no control groups', () => {
     expect(memoryLimit(root)).to.equal(totalmem());
   });
 
-  it('is the limit of a group of version 2, or of a group that contains it', () => {
+  it('is the limit of a version 2 group, or of a group that contains it', () => {
     const files = {
       'proc/self/cgroup': '0::/system.slice/api.service',
       'sys/fs/cgroup/system.slice/memory.max': 'max',
@@ -38,14 +38,14 @@ describe('memoryLimit(root)', () => {
     expect(limitWith({ 'sys/fs/cgroup/system.slice/memory.max': `${128 * MIB}` })).to.equal(128 * MIB);
   });
 
-  it('is the limit of the container, whose groups have the paths of the host', () => {
+  it('is the limit of the container, even if its groups have the paths of the host', () => {
     const group = '/docker/0a1b';
     expect(limitWith({ 'proc/self/cgroup': `0::${group}`, 'sys/fs/cgroup/memory.max': `${300 * MIB}` })).to.equal(
       300 * MIB,
     );
   });
 
-  it('is the limit of a group of version 1', () => {
+  it('is the limit of a version 1 group', () => {
     const files = {
       'proc/self/cgroup': '9:name=systemd:/\n4:memory,hugetlb:/api\n3:cpuset:/other\n0::/',
       'sys/fs/cgroup/memory/memory.limit_in_bytes': UNLIMITED,

@@ -9,12 +9,12 @@ describe('printable(text)', () => {
     expect(printable(UNSAFE)).to.match(/^[\x20-\x7e]+$/);
   });
 
-  it('leaves newlines, tabs and any other text as it is', () => {
+  it('leaves newlines, tabs and all other text unchanged', () => {
     const text = 'Zürich\n\t東京 👩‍👩‍👧 שלום';
     expect(printable(text)).to.equal(text);
   });
 
-  it('keeps JSON the same value', () => {
+  it('does not change the value of JSON', () => {
     const json = JSON.stringify({ [UNSAFE]: UNSAFE }, null, 2);
     expect(JSON.parse(printable(json))).to.deep.equal({ [UNSAFE]: UNSAFE });
   });

@@ -48,7 +48,7 @@ describe('readRegular(path)', () => {
     await rm(folder, { recursive: true });
   });
 
-  it('reads regular files, also through links', async () => {
+  it('reads regular files, including through links', async () => {
     expect(await readRegular(at('file'))).to.equal('text');
     expect(await readRegular(at('link to a file'))).to.equal('text');
   });

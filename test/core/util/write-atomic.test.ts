@@ -106,7 +106,7 @@ describe('writeFileAtomic(path, content)', () => {
       expect(await ownerOf(join(folder, 'a/b'))).to.match(/^65534:65534/);
     });
 
-    it('as another user, changes nothing if the owner cannot be kept, and says what to run', async () => {
+    it('as another user, changes nothing if the owner cannot be kept, and prints the command to run', async () => {
       await giveAway(folder);
       await writeFile(path, 'old');
       await chmod(path, 0o666);
@@ -124,7 +124,7 @@ describe('writeFileAtomic(path, content)', () => {
 });
 
 describe('makeFolder(path)', () => {
-  it('rejects a path in which no folder can be made, such as one below /proc', async () => {
+  it('rejects a path in which no folder can be created, such as a path below /proc', async () => {
     const error = await makeFolder('/proc/none/below').catch((reason: NodeJS.ErrnoException) => reason);
     expect((error as NodeJS.ErrnoException).code).to.equal('ENOENT');
   });

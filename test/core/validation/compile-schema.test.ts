@@ -8,7 +8,7 @@ describe('compileSchema(schema, options)', () => {
     assert.strictEqual(compileSchema(schema()), compileSchema(schema()));
   });
 
-  it('distinguishes options, and schemas with the same id', () => {
+  it('distinguishes different options, and different schemas with the same id', () => {
     const $id = 'https://schemas.example/limit';
     const schema = { $id, type: 'object', properties: { limit: { type: 'integer', default: 50 } } };
     const kept: { limit?: number } = {};
@@ -20,7 +20,7 @@ describe('compileSchema(schema, options)', () => {
     assert.isTrue(compileSchema(schema)({ limit: 1 }));
   });
 
-  it('throws each time for an invalid schema', () => {
+  it('throws every time for an invalid schema', () => {
     for (const _ of [1, 2]) assert.throws(() => compileSchema({ type: 'market' }), /type/);
   });
 });

@@ -229,7 +229,7 @@ describe('the reference page', () => {
     }
   });
 
-  it('has a search with /, arrow keys and Escape, and says when nothing matches', async () => {
+  it('has a search that / opens and arrow keys and Escape control, and says when nothing matches', async () => {
     await open();
     const { page } = browser;
     const guides = page.waitForResponse(/csv\/guide\.md$/);
@@ -258,7 +258,7 @@ describe('the reference page', () => {
     await page.waitForURL(/\/explore#\/data$/);
   });
 
-  it('uses one language for all samples, and stores it in the URL and in the browser', async () => {
+  it('uses one language for all samples, and stores the choice in the URL and in the browser', async () => {
     await open('#/getMarket');
     const { page } = browser;
     const section = sectionOf('getMarket');

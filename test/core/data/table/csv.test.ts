@@ -62,7 +62,7 @@ describe('CsvSplitter', () => {
     it(`reads ${text}`, () => expect(cellsOf(text)).to.deep.equal([cells]));
   }
 
-  it('reads quotes that follow a backslash as text, if the file is written so', () => {
+  it('reads quotes that follow a backslash as text if the file escapes quotes in this way', () => {
     for (const [text, ...cells] of [
       [String.raw`"say \"hi\" now",2`, 'say "hi" now', '2'],
       [String.raw`"\"all\"","a, \"b\""`, '"all"', 'a, "b"'],
@@ -78,7 +78,7 @@ describe('CsvSplitter', () => {
     expect(cellsOf(String.raw`"C:\dir\",2`)).to.deep.equal([['C:\\dir\\', '2']]);
   });
 
-  it('marks records with a quote that is neither doubled nor at an end of its cell', () => {
+  it('marks records that contain a quote which is neither doubled nor at an end of its cell', () => {
     expect(split('"a",b\n"a"b,c\na"b,c\n').map(({ isMisquoted }) => isMisquoted ?? false)).to.deep.equal([
       false,
       true,
@@ -86,7 +86,7 @@ describe('CsvSplitter', () => {
     ]);
   });
 
-  it('leaves quotes in the text if the file has none, and spaces out if all cells start with one', () => {
+  it('keeps quotes as text if the file does not quote cells, and drops spaces if all cells start with one', () => {
     expect(cellsOf('"a,b\n', { quote: undefined })).to.deep.equal([['"a', 'b']]);
     expect(cellsOf('1, "a, b", 2\n', { skipsSpaces: true })[0]!.slice(0, 2)).to.deep.equal(['1', 'a, b']);
   });
@@ -106,7 +106,7 @@ describe('CsvSplitter', () => {
     expect(long?.message).to.match(/a quote that is not closed, or more than/);
   });
 
-  it('ends a record with its line if no cell may have line breaks', () => {
+  it('ends a record at the end of its line if cells must not contain line breaks', () => {
     expect(split('a,"b\nc,d\n', { isOneLine: true })).to.deep.equal([
       { line: 1, cells: ['a', 'b'], isMisquoted: true },
       { line: 2, cells: ['c', 'd'] },

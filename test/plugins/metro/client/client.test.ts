@@ -30,7 +30,7 @@ describe('createClient()', () => {
   const client = (options: Partial<Parameters<typeof createClient>[0]> = {}) =>
     createClient({ baseUrl: app.url, key: app.key, ...options });
 
-  it('returns the data of the API, typed by path', async () => {
+  it('returns data from the API with the type of the path', async () => {
     const { data } = await client().get('/markets');
     const first: Market = data[0]!;
     expect({ data }).to.deep.equal((await app.get('/markets')).json);
@@ -84,7 +84,7 @@ describe('createClient()', () => {
     expect(error).to.include({ status: 400, code: 'invalid_parameter' });
   });
 
-  it('does not wait for an exhausted limit longer than its maximum', async () => {
+  it('does not wait longer than its maximum for an exhausted limit', async () => {
     const { key } = await app.newKey({ limit_per_minute: 1 });
     const limited = client({ key, maxWaitSeconds: 0 });
     await limited.get('/movers');
@@ -93,7 +93,7 @@ describe('createClient()', () => {
     expect(error.retryAfter).to.be.within(1, 60);
   });
 
-  it('with a cache, revalidates responses, and reports every response', async () => {
+  it('revalidates responses if it has a cache, and reports every response', async () => {
     const cache = new Map<string, CachedResponse>();
     const statuses: number[] = [];
     const caching = client({ cache, onResponse: ({ status }) => statuses.push(status) });

@@ -81,7 +81,7 @@ describe('plugin forecasts', () => {
   });
 
   for (const list of ['forecast-track', 'forecast-history']) {
-    it(`GET /${list}?cbsa= has the rows of these areas, by code, and is a 404 for an unknown code`, async () => {
+    it(`GET /${list}?cbsa= has the rows of these areas in the order of their codes, and is a 404 for an unknown code`, async () => {
       const { data } = (await service.get(`/${list}`)).json;
       expect((await service.get(`/${list}?cbsa=${HOUSTON},${ATLANTA}`)).json.data).to.deep.equal(data);
       const ofHouston = data.filter(({ cbsa }: { cbsa: string }) => cbsa === HOUSTON);
@@ -168,7 +168,7 @@ describe('plugin forecasts', () => {
     ['/forecast-history', (cbsa: string) => `/forecasts/${cbsa}/history`],
     ['/forecast-track', (cbsa: string) => `/markets/${cbsa}/forecast-track`],
   ] as const) {
-    it(`GET ${all} has the rows of every market with its code, also between two dates`, async () => {
+    it(`GET ${all} has the rows of every market with its code, even between two dates`, async () => {
       for (const query of ['', '?since=2026-01-01', '?until=2025-10-01']) {
         const expected: object[] = [];
         for (const cbsa of [ATLANTA, DETROIT, HOUSTON, TUCSON]) {
@@ -264,7 +264,7 @@ describe('plugin forecasts', () => {
     expect(await rows('since=2026-01-01')).to.deep.equal([]);
   });
 
-  it('GET /forecast-backtest/breakdown is a 400 without `by` or with another value', async () => {
+  it('GET /forecast-backtest/breakdown is a 400 if `by` is missing or unknown', async () => {
     expect((await service.get('/forecast-backtest/breakdown')).json.code).to.equal('missing_parameter');
     expect((await service.get('/forecast-backtest/breakdown?by=planet')).json.code).to.equal('invalid_parameter');
   });
@@ -299,7 +299,7 @@ describe('plugin forecasts', () => {
     expect(json).to.deep.equal({ data: collections.backtests[0] });
   });
 
-  describe('with completed runs of under 12 months', () => {
+  describe('with completed runs that span less than 12 months', () => {
     let young: TestApp;
     before(async () => {
       young = await startTestApp({

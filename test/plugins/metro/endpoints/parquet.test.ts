@@ -160,7 +160,7 @@ describe('format=parquet', function () {
     });
   }
 
-  it('is one representation with its own ETag, also by `Accept`, with HEAD and 304', async () => {
+  it('is one representation with its own ETag, which `Accept` selects as well, and supports HEAD and 304', async () => {
     const list = '/observations?series_id=metro_hpi&cbsa=26420';
     const named = await service.get(`${list}&format=parquet`);
     const accepted = await service.get(list, { headers: { Accept: TYPE } });
@@ -207,7 +207,7 @@ describe('format=parquet', function () {
     }
   });
 
-  it('is a 400, or a 406 with `Accept`, for responses that are not lists', async () => {
+  it('is a 400, or a 406 if requested with `Accept`, for responses that are not lists', async () => {
     const one = `/markets/${HOUSTON}`;
     const { status, json } = await service.get(`${one}?format=parquet`);
     expect([status, json.details[0].name]).to.deep.equal([400, 'format']);

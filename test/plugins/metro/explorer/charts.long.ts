@@ -13,7 +13,7 @@ import { needSharedData } from '../../../support/shared-data.js';
 import { addKey } from '../../../support/test-app.js';
 import { LABEL_PROBLEMS } from '../../pages/page-files.js';
 
-describe('the explorer’s charts over all series and twenty markets', () => {
+describe('the explorer’s charts with all series and twenty markets', () => {
   let folder: string;
   let app: App;
   let browser: TestBrowser;

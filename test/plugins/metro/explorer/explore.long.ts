@@ -828,7 +828,7 @@ describe('the explorer in Chromium', () => {
     await page.getByText('There is no such view').waitFor();
   });
 
-  it('shows data as text, also if it looks like markup', async () => {
+  it('shows data as text, even if it looks like markup', async () => {
     const { page, complaints } = browser;
     const name = '<img src=x onerror=alert(1)>';
     await page.route('**/markets', (route) =>
@@ -874,7 +874,7 @@ describe('the explorer in Chromium', () => {
   });
 });
 
-describe('the explorer over FHFA’s index at full size', () => {
+describe('the explorer with FHFA’s index at full size', () => {
   let folder: string;
   let app: App;
   let browser: TestBrowser;
@@ -1006,7 +1006,7 @@ describe('the explorer over FHFA’s index at full size', () => {
   });
 });
 
-describe('the explorer over an empty dataset', () => {
+describe('the explorer with an empty dataset', () => {
   let app: TestApp;
   let browser: TestBrowser;
   before(async function () {

@@ -27,7 +27,7 @@ describe('the explorer’s figures', () => {
     expect([...figures.quarterMeans(months, 3)]).to.deep.equal([['2025-07-01', 2]]);
   });
 
-  it('change over four quarters, without a value if the quarter a year earlier is missing', () => {
+  it('compute the change over four quarters, without a value if the quarter a year earlier is missing', () => {
     const changes = figures.yearlyChange(quarterly);
     expect([...changes.keys()]).to.deep.equal(['2024-10-01', '2025-01-01']);
     expect(changes.get('2024-10-01')).to.be.closeTo(25, 1e-9);
@@ -51,7 +51,7 @@ describe('the explorer’s figures', () => {
     ]);
   });
 
-  it('join the months of a recession until the first month outside of one', () => {
+  it('join the months of a recession up to the first month outside it', () => {
     const months = rows(['2020-01-01', 0], ['2020-02-01', 1], ['2020-03-01', 1], ['2020-04-01', 0], ['2021-01-01', 1]);
     expect(figures.spansOf(months)).to.deep.equal([
       ['2020-02-01', '2020-04-01'],
@@ -59,7 +59,7 @@ describe('the explorer’s figures', () => {
     ]);
   });
 
-  it('start the fan at the base of the forecast, and leave it out if that quarter is missing', () => {
+  it('start the fan at the base of the forecast, and leave the fan out if that quarter is missing', () => {
     const forecast = { target_period: '2025-10-01', horizon_months: 12, point: 8, lower_80: null, upper_80: null };
     const { start, target, point, lower } = figures.fanOf(quarterly, forecast);
     expect([start, target, lower.size]).to.deep.equal(['2024-10-01', '2025-10-01', 0]);

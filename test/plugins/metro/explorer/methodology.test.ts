@@ -39,7 +39,7 @@ describe('the methodology in Chromium', () => {
     await app?.close();
   });
 
-  it('GET /docs/methodology is a page, also if /docs is mounted first', async () => {
+  it('GET /docs/methodology is a page, even if /docs is mounted first', async () => {
     expect((await request(`${app.origin}/docs/methodology`)).text).to.include(
       '<title>Methodology – Metro Forecast API</title>',
     );

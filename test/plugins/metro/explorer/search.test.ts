@@ -74,7 +74,7 @@ describe('the explorer’s search', () => {
     for (const name of names) expect(name).to.match(/, .*NY/);
   });
 
-  it('matches the name of a state with all of its markets', () => {
+  it('matches all markets of a state by its name', () => {
     expect(find('texas').map(({ cbsa }) => cbsa)).to.include.members(
       markets.filter(({ name }) => /, .*\bTX/.test(name)).map(({ cbsa }) => cbsa),
     );
@@ -92,7 +92,7 @@ describe('the explorer’s search', () => {
     expect(find(' , ')).to.have.length(markets.length);
   });
 
-  it('allows one typo in words of four letters or more, two from eight letters on, and none in shorter words', () => {
+  it('allows no typo in words of fewer than four letters, one in words of four to seven, and two in longer words', () => {
     for (const [typed, word, expected] of [
       ['bose', 'boise', true],
       ['bosie', 'boise', true],

@@ -52,7 +52,7 @@ describe('stateOf(name)', () => {
 });
 
 describe('percentChange(from, to)', () => {
-  it('is the change in percent, and NaN where either is missing', () => {
+  it('is the change in percent, and NaN if either value is missing', () => {
     expect(percentChange(200, 210)).to.be.closeTo(5, 1e-12);
     expect(percentChange(undefined, 210)).to.be.NaN;
     expect(percentChange(200, Number.NaN)).to.be.NaN;

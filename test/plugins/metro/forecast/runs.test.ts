@@ -73,7 +73,7 @@ describe('makeRuns(input)', () => {
     expect(basisAt('2015-02-24T14:00:00Z', '2026-11-26T00:00:00Z')).to.equal('reconstructed');
   });
 
-  it('dates no run after the publication that contains it', () => {
+  it('never dates a run after the publication that contains it', () => {
     const { runs, forecasts: rows } = makeRuns({ ...input, created: new Date('2015-02-24T14:00:00Z') });
     expect(runs.slice(-2).map(({ run_at }) => run_at)).to.deep.equal(['2014-12-01T00:00:00Z', '2015-02-24T14:00:00Z']);
     expect(rows.at(-1)?.run_at).to.equal('2015-02-24T14:00:00Z');
@@ -124,7 +124,7 @@ describe('makeRuns(input)', () => {
     expect(kept.every(({ realized_as_of }) => realized_as_of === '2015-03-31')).to.equal(true);
   });
 
-  it('notes how far macro series were known, and which model replaced the default model', () => {
+  it('notes how recent the macro series were, and which model replaced the default model', () => {
     const { model: _, ...byDefault } = input;
     const [own] = makeRuns({ ...byDefault, panel: madeUpMetroPanel(), span: { last: 1 } }).runs;
     expect(own?.model_version).to.equal('metro-momentum-1.0.0');
@@ -241,7 +241,7 @@ describe('withNewestRun(markets, runs)', () => {
     forecast_12m: -9,
   });
 
-  it('gives each market its row of the newest run, and null to a market without one', () => {
+  it('gives each market its row of the newest run, or null if it has none', () => {
     const newest = rowsOf('10003').at(-1) as Forecast;
     expect(withNewestRun([market('10003'), market('99999')], made)).to.deep.equal([
       {

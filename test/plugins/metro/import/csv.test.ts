@@ -45,7 +45,7 @@ describe('readRows(bytes, file, errors)', () => {
     expect(errors[0]).to.match(/^f\.csv:2: /);
   });
 
-  it('reads the same rows for any chunk boundaries, also inside a character', async () => {
+  it('reads the same rows for any chunk boundaries, even inside a character', async () => {
     const text = '\ufeff"Mayagüez, PR",32420\r\n"Año 😀",1\r\n';
     const whole = await read(text, 1000);
     expect(whole.rows[0]).to.deep.equal([1, 'Mayagüez, PR', '32420']);

@@ -91,7 +91,7 @@ describe('plugins/metro/import/fhfa', () => {
     });
   }
 
-  it('reports a second row for a quarter, also if the first has no value', async () => {
+  it('reports a second row for a quarter, even if the first has no value', async () => {
     const { errors } = await read(['"A, TX",10000,2024,1,-,-', '"A, TX",10000,2024,1,101.00,-']);
     expect(errors).to.have.length(1);
   });

@@ -17,7 +17,7 @@ describe('createLogHistory(markets)', () => {
     expect(history.at(2)[0]).to.be.closeTo(log(400), 1e-10);
   });
 
-  it('extrapolates no series', () => {
+  it('does not extrapolate series', () => {
     const history = createLogHistory(2);
     push(history, Number.NaN, 100);
     push(history, 100, Number.NaN);

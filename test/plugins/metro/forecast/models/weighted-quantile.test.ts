@@ -20,7 +20,7 @@ describe('weightedQuantile(values, weights, share)', () => {
     expect(quantile([], 0.8)).to.be.NaN;
   });
 
-  it('equals the result of sorting, also with many equal values', () => {
+  it('equals the result of sorting, even with many equal values', () => {
     // With integer weights, sums are exact in any order.
     const pair = fc.tuple(fc.integer({ min: 0, max: 20 }), fc.integer({ min: 1, max: 9 }));
     fc.assert(
