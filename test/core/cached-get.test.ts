@@ -1,4 +1,6 @@
-/** Counts the files of core that a cached GET executes, which a reader of one request has to read. */
+/**
+ * Tests how many files of core a cached GET executes, because a reader who follows one request has to read all of them.
+ */
 import { Agent } from 'node:http';
 import { Session } from 'node:inspector/promises';
 import { sep } from 'node:path';

@@ -1,4 +1,4 @@
-/** `npm run fuzz` accepts the service, and reports a document that its responses do not match. */
+/** Tests that `npm run fuzz` finds no problem in the service, and does find documents that promise too much. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';

@@ -167,7 +167,7 @@ const gapsOf = ({ quarters, markets: areas }: Panel) => {
   return `${gaps} quarters of ${withGaps} areas are interpolated`;
 };
 
-/** Growth by season, and the changes of growth and of forecasts from one quarter to the next. */
+/** Reports growth by season, and how much growth and forecasts change from one quarter to the next. */
 function* noise(panel: Panel): Generator<string> {
   const seasons: number[][] = [[], [], [], []];
   const changes = panel.markets.map((): number[] => []);

@@ -1,4 +1,4 @@
-/** Collects everything that a running service stores or outputs: logs, metrics, Redis, MongoDB, files. */
+/** Collects everything that a running service stores or outputs: logs, metrics, files, and the contents of Redis and MongoDB. */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';

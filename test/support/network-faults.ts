@@ -1,4 +1,4 @@
-/** Network faults that the service must survive. */
+/** The network faults that the service must survive. */
 import type { TcpFault } from './tcp-proxy.js';
 
 /** Faults by name. Each takes a severity from 0 to 1. */

@@ -17,7 +17,7 @@ const base64 = (text: string, encoding: 'base64' | 'base64url'): string[] =>
 export interface SecretForms {
   /** Forms of the secret itself and of parts of it, by name. */
   readonly readable: ReadonlyMap<string, string>;
-  /** Hashes of the secret, which key stores may contain. */
+  /** Hashes of the secret. Key stores may contain them. */
   readonly hashes: ReadonlyMap<string, string>;
 }
 

@@ -1,4 +1,4 @@
-/** Real Redis and MongoDB servers for tests and benchmarks, on free ports of 127.0.0.1 with temporary folders. */
+/** Starts real Redis and MongoDB servers for tests and benchmarks, on free ports of 127.0.0.1 and with temporary folders. */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';

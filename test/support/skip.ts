@@ -1,4 +1,4 @@
-/** Skips tests and says why. */
+/** Skips tests, and states the reason. */
 import type { Context, Hook, Test } from 'mocha';
 
 const testsOf = (runnable: Hook | Test): readonly Test[] => {

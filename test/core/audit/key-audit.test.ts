@@ -1,4 +1,4 @@
-/** Compares keys with an audit that is read as a stream. */
+/** Tests comparing keys with an audit log that is read as a stream. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { auditEntry, compareWithAudit, entriesInDoubt, entriesOf } from '../../../core/audit/key-audit.js';

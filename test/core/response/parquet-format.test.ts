@@ -38,7 +38,7 @@ const table = fc
     }));
   });
 
-/** The values as in JSON: null for absent values, and arrays as text. */
+/** Returns the values as they are in JSON, but with null for absent values, and with arrays as text. */
 const inJson = (columns: readonly TypedColumn[], rows: readonly object[]) =>
   (JSON.parse(JSON.stringify(rows)) as Record<string, unknown>[]).map((row) =>
     Object.fromEntries(

@@ -20,7 +20,7 @@ const things = collection({ name: 'things', key: ['id'], schema: ROW });
 const ROWS = 20_000;
 const rows = Array.from({ length: ROWS }, (_, id) => ({ id, text: `row ${id} ${'x'.repeat(100)}` }));
 
-/** Counts the batches read and the lists ended. */
+/** Counts the batches that were read, and the lists whose reading has ended. */
 const seen = { batches: 0, ended: 0 };
 
 async function* watched(batches: AsyncIterable<readonly object[]>, end?: () => Promise<void>) {
@@ -147,7 +147,7 @@ describe('a list larger than 1 MB', function () {
     }
     expect([head.status, seen.batches - before]).to.deep.equal([200, 0]);
 
-    // After a restart, only the ETag in the request is known.
+    // After a restart, the service knows nothing about the list except the ETag in the request.
     const other = await start();
     try {
       const { status } = await other.get('/things', { headers: { 'If-None-Match': etag! } });
