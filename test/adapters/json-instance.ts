@@ -1,4 +1,4 @@
-/** Opens a JSON adapter with a temporary directory, a captured log and the problems that it reported. */
+/** Creates a JSON adapter with a temporary directory, a captured log and a list of the problems that it reported. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** Tests publishing with the JSON adapter. A rejected dataset changes nothing. */
+/** Tests publishing with the JSON adapter. A rejected dataset must not change anything. */
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';

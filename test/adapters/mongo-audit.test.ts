@@ -1,4 +1,4 @@
-/** Tests the audit chain in MongoDB with concurrent writers, interrupted writers and edited entries. */
+/** Tests the audit chain in MongoDB: concurrent writers, interrupted writers, and entries that were changed by hand. */
 import { expect } from 'chai';
 import { ObjectId } from 'mongodb';
 import { MongoAudit } from '../../adapters/mongo/audit.js';

@@ -1,4 +1,4 @@
-/** Tests that every wait for MongoDB has a timeout, and that errors name the operation. */
+/** Tests that every wait for MongoDB has a timeout, and that timeout errors name the operation. */
 import { expect } from 'chai';
 import { failsWith } from '../../adapters/conformance/expect.js';
 import { MongoAudit } from '../../adapters/mongo/audit.js';

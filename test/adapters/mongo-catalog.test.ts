@@ -1,4 +1,4 @@
-/** Tests that each change of the catalog of the MongoDB adapter is atomic. */
+/** Tests that each change to the MongoDB adapter's catalog is atomic. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { failsWith } from '../../adapters/conformance/expect.js';

@@ -1,4 +1,4 @@
-/** Kills publishers early, in the middle and near the end of a publication. */
+/** Tests publishers that are killed early, in the middle and near the end. */
 import { describeKilledPublishers } from './mongo-killed-publishers.js';
 
 describeKilledPublishers([0.1, 0.5, 0.9]);

@@ -1,4 +1,4 @@
-/** Tests concurrent publishers, hanging publishers, and rows that cannot be stored in MongoDB. */
+/** Tests publishing to MongoDB with concurrent publishers, hanging publishers, and rows that cannot be stored. */
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import { eventually, failsWith } from '../../adapters/conformance/expect.js';

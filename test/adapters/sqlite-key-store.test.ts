@@ -1,4 +1,4 @@
-/** Tests API keys in SQLite, in a separate file and in the file of a dataset. */
+/** Tests that changes to API keys in SQLite reach every process, even if the file also contains a dataset. */
 import { stat, writeFile } from 'node:fs/promises';
 import { expect } from 'chai';
 import Database from 'libsql';

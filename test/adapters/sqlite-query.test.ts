@@ -1,4 +1,6 @@
-/** Tests the SQL of queries. Each query searches one index and does not sort. */
+/**
+ * Tests the SQL of queries in SQLite: each query is one index search that starts at the position and needs no sorting.
+ */
 import { expect } from 'chai';
 import Database from 'libsql';
 import { positionOf, selectAhead, selectKey, selectRows, skipsEntries } from '../../adapters/sqlite/query.js';

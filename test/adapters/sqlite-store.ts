@@ -1,4 +1,4 @@
-/** Opens SQLite adapters with a temporary database, and collects the problems that they report. */
+/** Creates SQLite adapters that use a temporary database, and records what they report. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** Tests the shutdown of a service under load. */
+/** Tests shutting down a service under load. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { Agent, request } from 'node:http';

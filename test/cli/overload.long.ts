@@ -1,4 +1,4 @@
-/** Sends requests at three times the capacity of the service. */
+/** Tests an overload in which requests arrive at three times the capacity of the service. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';

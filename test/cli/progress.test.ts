@@ -1,4 +1,4 @@
-/** Tests progress output on a terminal and on other outputs. */
+/** Tests how progress is shown on a terminal and on other outputs. */
 
 import { PassThrough } from 'node:stream';
 import { expect } from 'chai';

@@ -1,4 +1,4 @@
-/** Tests the table of errors, and errors that cross the boundary between packages. */
+/** Tests the table of errors, and errors that come from another copy of the package. */
 import { expect } from 'chai';
 import {
   ApiError,

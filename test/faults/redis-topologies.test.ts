@@ -1,4 +1,4 @@
-/** Tests the Redis limiter on a cluster and with Sentinel, while hash slots move and primaries die under load. */
+/** Tests the Redis limiter with a cluster and with Sentinels, while hash slots move and primaries die under load. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { assert } from 'chai';
 import { type Decision, WINDOW_MS } from '../../core/contracts/limiter.js';

@@ -1,4 +1,4 @@
-/** Tests the spans that an OTLP receiver gets from a running service. No request waits for a span. */
+/** Tests the spans of a running service as an OTLP receiver gets them. No request may wait for a span. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect } from 'chai';

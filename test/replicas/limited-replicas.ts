@@ -1,4 +1,4 @@
-/** Starts three replicas behind nginx, one of them with a clock that is ahead, for tests of limits. */
+/** Starts three replicas behind nginx for tests of limits. The clock of one replica is ahead. */
 import { fileURLToPath } from 'node:url';
 import { assert } from 'chai';
 import { writeVersions } from '../support/dataset-version.js';

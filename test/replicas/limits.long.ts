@@ -1,4 +1,4 @@
-/** Tests the limits of keys across three replicas behind nginx, for several windows. */
+/** Tests the limits of keys with three replicas behind nginx, over several windows. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { assert } from 'chai';
 import { Redis } from 'ioredis';

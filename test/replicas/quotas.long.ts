@@ -1,4 +1,4 @@
-/** Tests quotas and usage over HTTP on three replicas under load, during restarts and outages of Redis. */
+/** Tests quotas and usage over HTTP: three replicas behind nginx under load, during restarts and outages of Redis. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { assert } from 'chai';
 import { writeVersions } from '../support/dataset-version.js';

@@ -1,4 +1,4 @@
-/** Replaces replicas behind nginx one at a time, under load. */
+/** Tests replacing the replicas behind nginx one at a time, under load. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { assert } from 'chai';

@@ -1,4 +1,4 @@
-/** Tests the limits of keys across three replicas behind nginx, as clients see them. */
+/** Tests the limits of keys with three replicas behind nginx, as clients see them. */
 import { assert } from 'chai';
 import { request } from '../support/http-client.js';
 import { type Answer, sendAll } from '../support/load-client.js';

@@ -1,4 +1,4 @@
-/** Tests that services with the adapters memory, json, sqlite and mongo give equal responses to the same requests. */
+/** Tests that services with the adapters memory, json, sqlite and mongo give equal responses to equal requests. */
 import { assert } from 'chai';
 import { MongoClient } from 'mongodb';
 import { resolve } from '../../core/app/container.js';

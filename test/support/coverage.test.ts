@@ -1,4 +1,4 @@
-/** Tests the line coverage of a process that runs one file completely, one file partly, and one file not at all. */
+/** Tests line coverage with files that run completely, partly and not at all. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-/** Starts nginx with the shipped configuration, in which ports and folders are replaced for the test. */
+/** Starts nginx with the shipped configuration, adapted to the ports and folders of the test. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { packageRoot } from '../../core/util/package.js';

@@ -1,4 +1,4 @@
-/** Runs Python programs with pandas. */
+/** Runs Python programs that use pandas. */
 import type { Context } from 'mocha';
 import { needPythonPackage } from './python-package.js';
 

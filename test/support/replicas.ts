@@ -1,4 +1,4 @@
-/** Starts three replicas with `config/replicas.json` behind nginx, on one machine without containers. */
+/** Runs three replicas with `config/replicas.json` behind nginx, on one machine and without containers. */
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { createContainer, resolve } from '../../core/app/container.js';

@@ -1,4 +1,4 @@
-/** Mounts a full disk for tests: a file system of 64 KiB in memory. */
+/** Provides a disk for tests that fill it: an in-memory file system of 64 KiB. */
 import { execFileSync } from 'node:child_process';
 import type { Context } from 'mocha';
 import { skip } from './skip.js';

@@ -1,4 +1,4 @@
-/** Starts a service with two tables and their pages: books by year, and the weather of three stations by day. */
+/** Starts a service with two tables and their pages: books by year, and the daily weather at three stations. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** Tests the faults of the proxy, as client and server see them. */
+/** Tests the faults of the TCP proxy, as the client and the server see them. */
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';

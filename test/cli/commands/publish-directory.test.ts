@@ -1,4 +1,4 @@
-/** Tests `metro-forecast publish` into a dataset directory that is missing, damaged or contains other rows. */
+/** Tests `metro-forecast publish` into a dataset directory that is missing, is damaged or contains other rows. */
 import { createHash } from 'node:crypto';
 import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-/** Tests `import-table --to data.db`, `doctor` and `keys` with a database file. */
+/** Tests commands with a database file: `import-table --to data.db`, `doctor` and `keys`. */
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

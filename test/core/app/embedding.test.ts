@@ -1,4 +1,4 @@
-/** Tests an application that is embedded in another program: configured in code, with its own plugins. */
+/** Tests an application that is embedded in another program, with its configuration and plugins defined in code. */
 import { connect } from 'node:net';
 import { expect } from 'chai';
 import type { App } from '../../../core/app/create-app.js';

@@ -1,4 +1,4 @@
-/** Runs the commands of an operator on published files, and checks the responses. */
+/** Tests the way from published files to responses, using the commands that an operator would run on one directory. */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** Tests several worker processes on one port, as `metro-forecast start` runs them. */
+/** Tests several worker processes that share one port, as `metro-forecast start` runs them. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';

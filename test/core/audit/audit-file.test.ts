@@ -1,4 +1,4 @@
-/** Tests the audit of a key file: entries, verification, crashes and failed writes. */
+/** Tests the audit file of a key file: its entries, its verification, crashes and failed writes. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { appendFile, chmod, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-/** Tests the order of scalars and documents. */
+/** Tests how scalars and documents are ordered. */
 
 import { expect } from 'chai';
 import fc from 'fast-check';

@@ -1,4 +1,4 @@
-/** Damages a small dataset directory at random, from a seed. */
+/** Damages a small dataset directory at random, repeatably for a given seed. */
 import { createHash } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

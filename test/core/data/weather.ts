@@ -1,4 +1,4 @@
-/** Contains a small dataset with its declaration, and creates directories that tests can damage. */
+/** Defines a small dataset with its declaration, and writes directories that tests can damage. */
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

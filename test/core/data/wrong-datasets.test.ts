@@ -1,4 +1,4 @@
-/** Tests invalid datasets and their errors. */
+/** Tests the errors that are reported for invalid datasets. */
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';

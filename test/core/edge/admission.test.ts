@@ -1,4 +1,4 @@
-/** Tests which requests are rejected under overload, and how the others are served. */
+/** Tests which requests are rejected during an overload, and what happens to the rest. */
 import { expect } from 'chai';
 import type { Decision, Limiter } from '../../../core/contracts/limiter.js';
 import { Admission } from '../../../core/edge/admission.js';

@@ -1,4 +1,4 @@
-/** Tests the limit on open connections per address. */
+/** Tests the limit on open connections per client address. */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { expect } from 'chai';

@@ -1,4 +1,4 @@
-/** Tests the limits on the size of a request's head, to the byte. */
+/** Tests that the limits on the size of a request's head are exact to the byte. */
 import { expect } from 'chai';
 import { request } from '../../support/http-client.js';
 import { exchange } from '../../support/raw-http.js';

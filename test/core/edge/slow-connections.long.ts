@@ -1,4 +1,4 @@
-/** Tests the effect of slow connections on other clients. */
+/** Tests that slow connections do not affect other clients. */
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';

@@ -1,4 +1,4 @@
-/** Opens 20,000 random connections each to one process, to workers, through nginx and through haproxy. */
+/** Tests 20,000 random connections in each setup: one process, workers, behind nginx, and behind haproxy. */
 import { existsSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';

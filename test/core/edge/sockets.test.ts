@@ -1,4 +1,4 @@
-/** Tests that no client can end a process, hold a socket or delay a shutdown with its connection. */
+/** Tests that nothing a client does with its connection ends a process, leaks a socket or delays a shutdown. */
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';

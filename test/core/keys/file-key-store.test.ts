@@ -1,4 +1,4 @@
-/** Tests keys in a file: concurrent writers, edits by hand, and invalid files. */
+/** Tests keys in a file: concurrent writers, manual edits and invalid files. */
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,4 +1,4 @@
-/** Tests that finding a change of a key file by its lines gives the same result as reading the whole file. */
+/** Tests that comparing the lines of a key file finds the same changes as reading the whole file. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { KeyRecord } from '../../../core/contracts/keys.js';

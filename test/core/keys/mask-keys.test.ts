@@ -1,4 +1,4 @@
-/** Tests the masking of keys in messages and logs. */
+/** Tests that keys are masked in messages and logs. */
 import { expect } from 'chai';
 import { createKey, excerpt, holdsKey, maskKeys } from '../../../core/keys/key.js';
 

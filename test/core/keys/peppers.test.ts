@@ -1,4 +1,4 @@
-/** Tests peppers: digests of new keys, look-up of keys, and missing peppers. */
+/** Tests peppers: how new keys are hashed, how keys are looked up, and missing peppers. */
 import { createHash, createHmac } from 'node:crypto';
 import { inspect } from 'node:util';
 import { expect } from 'chai';

@@ -1,4 +1,4 @@
-/** Tests the file with the last use of keys, which is next to the key file. */
+/** Tests the file next to the key file that records the last use of each key. */
 import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

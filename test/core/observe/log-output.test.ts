@@ -1,4 +1,4 @@
-/** Tests the buffer of log lines with a blocked pipe, a slow reader and a full disk. */
+/** Tests the buffer for log lines with a blocked pipe, a slow reader and a full disk. */
 import { execFileSync } from 'node:child_process';
 import { closeSync, constants, openSync, readSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';

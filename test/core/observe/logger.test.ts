@@ -1,4 +1,4 @@
-/** Tests errors in the log, and the escaping of text that could control a terminal. */
+/** Tests how errors are logged, and that text which could control a terminal is escaped. */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';

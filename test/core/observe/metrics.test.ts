@@ -1,4 +1,4 @@
-/** Tests the metrics of a running service, and the names that the Prometheus and Grafana files use. */
+/** Tests the metrics of a running service, and that the Prometheus and Grafana files use existing metric names. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';

@@ -1,4 +1,4 @@
-/** Tests the data that plugins receive when they observe requests. Their errors affect no request. */
+/** Tests what plugins that observe requests receive, and that their errors do not affect requests. */
 import { expect } from 'chai';
 import type { FinishedRequest, RequestObserver } from '../../../core/contracts/observer.js';
 import { definePlugin } from '../../../core/contracts/plugin.js';

@@ -1,4 +1,4 @@
-/** Tests the TypeScript types of an OpenAPI document. */
+/** Tests the TypeScript types that are generated from an OpenAPI document. */
 import { expect } from 'chai';
 import { typescriptOf } from '../../../core/openapi/typescript.js';
 

@@ -1,4 +1,4 @@
-/** Tests Koa packages in a plugin's middleware, around the service, and in mounts. */
+/** Tests Koa packages in a plugin's middleware, in middleware around the service, and in mounts. */
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';

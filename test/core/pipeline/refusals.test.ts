@@ -1,4 +1,4 @@
-/** Tests error responses before any route, word for word. */
+/** Tests the exact text of error responses to requests that reach no route. */
 import { expect } from 'chai';
 import { exchange } from '../../support/raw-http.js';
 import { startTestApp, type TestApp } from '../../support/test-app.js';

@@ -1,4 +1,4 @@
-/** Tests request bodies that are cut short, malformed or ambiguous. Only mounts read bodies. */
+/** Tests request bodies that are cut off, malformed or ambiguous. Only mounts read bodies. */
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { expect } from 'chai';

@@ -1,4 +1,4 @@
-/** Tests tiers: limits, quotas and endpoints of callers with and without a key, and GET /usage. */
+/** Tests tiers: the limits, quotas and endpoints of callers with and without a key, and GET /usage. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { resolve } from '../../../core/app/container.js';

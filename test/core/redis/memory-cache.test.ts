@@ -1,4 +1,4 @@
-/** Tests the cache of a single process, with a clock that the test controls. */
+/** Tests the single-process cache with a clock that the test controls. */
 import { MemoryCache } from '../../../core/redis/memory-cache.js';
 import { defineCacheSuite } from './cache-suite.js';
 

@@ -1,4 +1,4 @@
-/** Tests the shared cache on a real Redis: the suite, dead builders, and outages. */
+/** Tests the shared cache with a real Redis: it runs the suite, and covers builders that die and outages. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { assert } from 'chai';
 import { Redis } from 'ioredis';

@@ -1,4 +1,4 @@
-/** Tests what web pages of other origins may call: preflight responses, and a real browser. */
+/** Tests what web pages from other origins may call, with preflight requests and a real browser. */
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,4 +1,4 @@
-/** Tests lists as CSV over HTTP: negotiation, headers, and equality with the JSON. */
+/** Tests lists as CSV over HTTP: negotiation, headers, and that the values equal those in JSON. */
 import { brotliDecompressSync } from 'node:zlib';
 import { expect } from 'chai';
 import { dataRoute, definePlugin, type Route } from '../../../core/contracts/plugin.js';

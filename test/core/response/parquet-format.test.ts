@@ -1,4 +1,4 @@
-/** Tests lists as Parquet, with any columns and in any batches. */
+/** Tests lists as Parquet, with arbitrary columns and batches. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { TypedColumn } from '../../../core/registry/route-defaults.js';

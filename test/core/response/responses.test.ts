@@ -1,4 +1,4 @@
-/** Tests properties of every response. */
+/** Tests properties that every response has. */
 import { createHash } from 'node:crypto';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { expect } from 'chai';

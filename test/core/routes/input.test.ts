@@ -1,4 +1,4 @@
-/** Tests the parsing of route parameters: accepted values and error messages. */
+/** Tests parsing route parameters: the accepted values, and the error messages. */
 import { assert } from 'chai';
 import { dataRoute, type Parameter } from '../../../core/contracts/plugin.js';
 import { ApiError, errors } from '../../../core/errors.js';

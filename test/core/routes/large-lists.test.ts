@@ -1,4 +1,4 @@
-/** Tests that lists larger than 1 MB are sent while they are read. */
+/** Tests that lists larger than a megabyte are sent while their rows are still being read. */
 import { once } from 'node:events';
 import { get as httpGet, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';

@@ -1,4 +1,4 @@
-/** Tests that a list written in batches has the same bytes as a list written at once. */
+/** Tests that a data route's list has the same bytes whether it is written in batches or at once. */
 
 import { setImmediate } from 'node:timers/promises';
 import { expect } from 'chai';

@@ -1,4 +1,4 @@
-/** Tests that the most used representations of a new snapshot are computed before it is served. */
+/** Tests that the most used representations are computed for a new snapshot before it is served. */
 import { expect } from 'chai';
 import memory from '../../../adapters/memory.js';
 import type { Collection } from '../../../core/contracts/dataset.js';

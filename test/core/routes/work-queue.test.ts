@@ -1,4 +1,4 @@
-/** Tests the fair scheduling of callers in the work queue. */
+/** Tests that the work queue schedules callers fairly. */
 import { Socket } from 'node:net';
 import { setImmediate as laterTurn } from 'node:timers/promises';
 import { expect } from 'chai';

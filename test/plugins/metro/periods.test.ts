@@ -1,4 +1,4 @@
-/** Tests the calendar arithmetic of periods. */
+/** Tests calendar arithmetic with periods. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import {

@@ -1,4 +1,4 @@
-/** Defines tests of the files of a page, over HTTP. */
+/** Defines tests of a page's files over HTTP. */
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { request } from '../../support/http-client.js';

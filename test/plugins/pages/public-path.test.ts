@@ -1,4 +1,6 @@
-/** Tests services under a path of a proxy: pages in a browser, links, and the servers of the OpenAPI document. */
+/**
+ * Tests services that a proxy offers below a path: pages in a browser, links, and the servers in the OpenAPI document.
+ */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';

@@ -1,4 +1,6 @@
-/** Tests filters of tables: every operator on every adapter, columns with the names of parameters, and paging. */
+/**
+ * Tests filters of tables: every operator with every adapter, columns with the same names as parameters, and paging.
+ */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { definePlugin } from '../../../core/contracts/plugin.js';

@@ -1,4 +1,4 @@
-/** Tests the modules of table pages: tables of an OpenAPI document, API calls, search, and values over time. */
+/** Tests the pages of tables: the tables of an OpenAPI document, API calls, search, and values over time. */
 import { expect } from 'chai';
 import { request } from '../../support/http-client.js';
 import { pageModules } from '../../support/page-modules.js';

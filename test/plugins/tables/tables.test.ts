@@ -1,4 +1,4 @@
-/** Tests that a CSV file becomes a list and rows by key with CLI commands, without code. */
+/** Tests that, using only the CLI and no code, a CSV file becomes a list of rows and an endpoint for rows by key. */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** Tests splitting CSV text into records, with line numbers and wrong quotes. */
+/** Tests splitting CSV text into records, with their line numbers, and reporting misplaced quotes. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { type CsvRecord, CsvSplitter, CsvSyntaxError, type Dialect } from '../../../../core/data/table/csv.js';

@@ -1,4 +1,4 @@
-/** Tests reading a file as a collection: its format, names, types, keys and rows. */
+/** Tests reading a file as a collection: how its format, names, types, keys and rows are recognized. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

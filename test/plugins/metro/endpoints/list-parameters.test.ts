@@ -1,4 +1,4 @@
-/** Tests filters, sorting, paging and columns of lists over HTTP, on every adapter. */
+/** Tests filters, sorting, paging and columns of lists over HTTP, with every adapter. */
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { openDirectory } from '../../../../core/data/directory.js';

@@ -1,4 +1,4 @@
-/** Tests the endpoints of the plugin `markets` over HTTP. */
+/** Tests the endpoints of the `markets` plugin over HTTP. */
 import { expect } from 'chai';
 import { ATLANTA, collections, documents, HOUSTON, TUCSON } from '../../../support/fixture.js';
 import { startTestApp, type TestApp } from '../../../support/test-app.js';

@@ -1,4 +1,4 @@
-/** Tests the endpoints of the plugin `observations` over HTTP. */
+/** Tests the endpoints of the `observations` plugin over HTTP. */
 import { expect } from 'chai';
 import { ATLANTA, collections, HOUSTON, TUCSON } from '../../../support/fixture.js';
 import { startTestApp, type TestApp } from '../../../support/test-app.js';

@@ -1,4 +1,4 @@
-/** Tests the types and values of lists as Parquet over HTTP, on every adapter. */
+/** Tests lists as Parquet over HTTP, with every adapter: the types in their schema, and the same values as in JSON. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

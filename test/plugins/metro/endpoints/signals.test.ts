@@ -1,4 +1,4 @@
-/** Tests the endpoints of the plugin `signals` over HTTP. */
+/** Tests the endpoints of the `signals` plugin over HTTP. */
 import { expect } from 'chai';
 import { ATLANTA, documents, HOUSTON } from '../../../support/fixture.js';
 import { startTestApp, type TestApp } from '../../../support/test-app.js';

@@ -1,4 +1,4 @@
-/** Tests the units of observations: values computed by hand, and responses over HTTP on every adapter. */
+/** Tests the units of observations with values computed by hand, and over HTTP with every adapter. */
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { openDirectory } from '../../../../core/data/directory.js';

@@ -1,4 +1,4 @@
-/** Tests `GET /vintages` over HTTP, on every adapter. */
+/** Tests `GET /vintages` over HTTP, with every adapter. */
 import { expect } from 'chai';
 import { resolve } from '../../../../core/app/container.js';
 import type { Document } from '../../../../core/contracts/dataset.js';

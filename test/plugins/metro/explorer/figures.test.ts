@@ -1,4 +1,4 @@
-/** Tests the values of the explorer's charts, which are derived from the API's rows. */
+/** Tests the values that the explorer's charts derive from rows of the API. */
 import { expect } from 'chai';
 import { pageModules } from '../../../support/page-modules.js';
 

@@ -1,4 +1,4 @@
-/** Tests the text and the figures of the methodology page, over HTTP and in Chromium. */
+/** Tests the methodology page over HTTP and in Chromium: its text, which contains figures from the service. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';

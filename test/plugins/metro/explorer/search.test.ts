@@ -1,4 +1,4 @@
-/** Tests the search of the explorer: queries and the markets that they match. */
+/** Tests the explorer's search: queries, and the markets that match them. */
 import { expect } from 'chai';
 import { metroAreas } from '../../../../plugins/metro/areas.js';
 import { pageModules } from '../../../support/page-modules.js';

@@ -1,4 +1,4 @@
-/** Tests the accuracy of the models on FHFA's index of 2025Q4, if the file is available. */
+/** Tests the accuracy of the models on FHFA's index as of 2025Q4, if the file is available. */
 import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';

@@ -1,4 +1,4 @@
-/** Tests reading rows of imported files, with their line numbers. */
+/** Tests reading the rows of imported files, with their line numbers. */
 import { expect } from 'chai';
 import { readRows } from '../../../../plugins/metro/import/csv.js';
 import { ImportErrors } from '../../../../plugins/metro/import/import-errors.js';

@@ -1,4 +1,4 @@
-/** Tests which runs are published when imports and forecasts use a fixed clock. */
+/** Tests imports and forecasts with a fixed clock, and which runs become a published record. */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
