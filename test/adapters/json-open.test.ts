@@ -12,7 +12,7 @@ describe('json.open()', () => {
 
   const rejection = async (code = 'invalid_dataset'): Promise<string> => {
     const error = await instance.adapter.open().then(
-      () => expect.fail('it opened'),
+      () => expect.fail('open() did not reject.'),
       (reason) => reason,
     );
     expect(error).to.be.instanceOf(StorageError);

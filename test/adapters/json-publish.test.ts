@@ -28,7 +28,7 @@ describe('json.publish()', () => {
 
   const rejection = async (dataset: Dataset): Promise<StorageError> => {
     const error = await instance.adapter.publish!(dataset).then(
-      () => expect.fail('it was published'),
+      () => expect.fail('publish() did not reject.'),
       (reason: unknown) => reason,
     );
     expect(error).to.be.instanceOf(StorageError);

@@ -120,7 +120,7 @@ describe('the memory adapter with { path }', () => {
   };
   const rejection = async (): Promise<StorageError> => {
     const error = await open().then(
-      () => expect.fail('should have been refused'),
+      () => expect.fail('The promise did not reject.'),
       (reason: unknown) => reason,
     );
     expect(error).to.be.instanceOf(StorageError).with.property('code', 'invalid_dataset');

@@ -23,7 +23,7 @@ import { SqliteStore } from './sqlite-store.js';
 
 const errorOf = async (work: Promise<unknown>): Promise<StorageError> => {
   const error = await work.then(
-    () => expect.fail('it succeeded'),
+    () => expect.fail('The call did not fail.'),
     (reason) => reason,
   );
   expect(error).to.be.instanceOf(StorageError);

@@ -15,7 +15,7 @@ type Store = KeyStore & Required<Pick<KeyStore, 'audit' | 'verifyAudit' | 'noteU
 
 const errorOf = async (work: Promise<unknown>): Promise<KeyStoreError> => {
   const error = await work.then(
-    () => expect.fail('it succeeded'),
+    () => expect.fail('The call did not fail.'),
     (reason) => reason,
   );
   expect(error).to.be.instanceOf(KeyStoreError);

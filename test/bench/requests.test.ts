@@ -28,7 +28,7 @@ describe('writeRequests(folder, requests)', () => {
     );
   });
 
-  it('counts the errors among the first responses, also when the list is repeated', async () => {
+  it('counts the errors among the first responses, even when the list is repeated', async () => {
     const { errorsAmong } = await writeRequests(folder, requests);
     expect(Array.from({ length: 8 }, (_, count) => errorsAmong(count))).to.deep.equal([0, 0, 1, 2, 2, 3, 4, 4]);
   });

@@ -28,7 +28,7 @@ const start = async (env: Readonly<Record<string, string>>): Promise<Service> =>
     const [, key, url] = /Bearer (mfk_\w+)" (\S+)\/markets/.exec(output) ?? [];
     if (key && url) return { process: child, url, key, exited };
   }
-  throw new Error(`It did not start: ${output}`);
+  throw new Error(`The process did not start: ${output}`);
 };
 
 type Outcome = 'answered' | 'last answer' | 'not connected' | 'failed';

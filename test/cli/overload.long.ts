@@ -55,7 +55,7 @@ const start = async (): Promise<{ child: ChildProcess; key: string; url: string 
     const [, key, url] = /Bearer (mfk_\w+)" (\S+)\/markets/.exec(output) ?? [];
     if (key && url) return { child, key, url };
   }
-  throw new Error(`It did not start: ${output}`);
+  throw new Error(`The process did not start: ${output}`);
 };
 
 /** Requests /health repeatedly until `stop` is called, which resolves with the response times in milliseconds. */

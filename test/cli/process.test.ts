@@ -92,7 +92,7 @@ describe('the process of a service', () => {
   const started = async (options: Options = {}): Promise<Service> => {
     const service = start(options);
     await until(() => {
-      if (service.child.exitCode !== null) throw new Error(`It ended: ${service.output.stderr}`);
+      if (service.child.exitCode !== null) throw new Error(`The process ended: ${service.output.stderr}`);
       return isReady();
     });
     return service;

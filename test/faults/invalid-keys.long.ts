@@ -85,7 +85,7 @@ describe('a flood of invalid keys from one address', function () {
       url: (port) => `http://127.0.0.1:${port}/api/v1`,
       ready: async (port) => {
         const { status } = await request(`http://127.0.0.1:${port}/api/v1/health`);
-        if (status !== 200) throw new Error(`/health is ${status}.`);
+        if (status !== 200) throw new Error(`/health returned ${status}.`);
       },
     });
     servers.push(service);

@@ -109,7 +109,7 @@ describe('metro-forecast new', () => {
           [['--config', 'opentelemetry.json', 'config'], 'npm install "@opentelemetry/api@~'],
         ] as const) {
           const { stderr } = await run(process.execPath, [main, ...args], { cwd: own }).then(
-            () => expect.fail('It ran.'),
+            () => expect.fail('The command did not fail.'),
             (error: { stderr: string }) => error,
           );
           expect(stderr)

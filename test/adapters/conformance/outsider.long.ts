@@ -82,7 +82,7 @@ describe('an external adapter package that installs the tarball', () => {
     const main = join(folder, 'node_modules/metro-forecast-api/cli/metro-forecast.js');
     await run(process.execPath, [main, '--config', 'right.json', 'types'], { cwd: legacy });
     const { stderr } = await run(process.execPath, [main, '--config', 'wrong.json', 'types'], { cwd: legacy }).then(
-      () => expect.fail('It was loaded.'),
+      () => expect.fail('Loading did not fail.'),
       (error: { stderr: string }) => error,
     );
     expect(stderr).to.contain('./count.js').and.contain('name the file .mjs');

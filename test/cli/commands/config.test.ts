@@ -105,7 +105,7 @@ describe('metro-forecast init', () => {
       return { stdout, written: JSON.parse(await readFile(path, 'utf8')) };
     };
 
-    it('is the path into the installed package, also from a symbolic link to a folder', async () => {
+    it('is the path into the installed package, even through a symbolic link to a folder', async () => {
       const project = join(folder, 'project');
       await mkdir(join(project, 'node_modules'), { recursive: true });
       await mkdir(join(project, 'etc/deep'), { recursive: true });

@@ -220,7 +220,7 @@ describe('metro-forecast import-table', () => {
     expect((await json(at('status.csv'))).collection).to.equal('status_table');
   });
 
-  it('keeps headings as titles in the document, also if two tables have one heading with different types', async () => {
+  it('keeps headings as titles in the document, even if two tables have one heading with different types', async () => {
     await writeFile(at('a.csv'), 'id,Größe (cm)\nx,1\n');
     await writeFile(at('b.csv'), 'id,Größe (cm)\nx,y\n');
     await done(at('a.csv'));

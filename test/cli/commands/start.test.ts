@@ -41,7 +41,7 @@ const printed = async ({ output, exited }: Started, pattern: RegExp): Promise<Re
   for (;;) {
     const match = pattern.exec(output().stdout);
     if (match) return match;
-    if (ended) throw new Error(`It ended before it printed ${pattern}: ${output().stderr}`);
+    if (ended) throw new Error(`The process ended before it printed ${pattern}: ${output().stderr}`);
     await new Promise((next) => setTimeout(next, 20));
   }
 };

@@ -22,7 +22,7 @@ describe('the graph of services', () => {
   it('has no circular dependencies', () => {
     const done = new Set<ServiceName>();
     const visit = (name: ServiceName, above: readonly ServiceName[]): void => {
-      expect(above, 'a circle').to.not.include(name);
+      expect(above, 'a circular dependency').to.not.include(name);
       if (done.has(name)) return;
       for (const need of services[name].needs) visit(need, [...above, name]);
       done.add(name);

@@ -97,7 +97,7 @@ describe('an embedded application', () => {
   it('reports every error of a configuration in code, with its path', async () => {
     const wrong = { ...config, server: { port: '8080' }, limit: {} } as object;
     await createApp(wrong as never).then(
-      () => expect.fail('It opened.'),
+      () => expect.fail('createApp() did not reject.'),
       (error: Error) => expect(error.message).to.contain('server.port').and.contain('did you mean "limits"'),
     );
   });
@@ -129,7 +129,7 @@ describe('an embedded application', () => {
       [{ plugin: undefined as never }, 'overrides.plugins[0]'],
     ] as const) {
       await createApp(config, { plugins: [given] }).then(
-        () => expect.fail('It opened.'),
+        () => expect.fail('createApp() did not reject.'),
         (error: Error) => expect(error.message).to.contain(says),
       );
     }
@@ -150,7 +150,7 @@ describe('an embedded application', () => {
       if (wait) await closed;
       const listening = app.listen();
       await listening.then(
-        () => expect.fail('It listens.'),
+        () => expect.fail('The service started listening.'),
         (error: Error) => expect(error.message).to.contain('is closed'),
       );
       await app.close();

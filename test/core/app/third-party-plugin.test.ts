@@ -116,7 +116,7 @@ describe('a third-party plugin', () => {
       expect(error).to.be.instanceOf(OperatorError);
       return (error as Error).message;
     }
-    throw new Error('It started.');
+    throw new Error('The service started.');
   };
   const json = { use: 'json', options: { path: 'dataset' } };
 
@@ -178,7 +178,7 @@ describe('a third-party plugin', () => {
       Object.fromEntries(Object.entries(fixture.documents).map(([name, documents]) => [name, [documents]])),
     );
     await serve({ use: 'json', options: { path: 'without' } }, 'metro-forecast-permits').then(
-      () => expect.fail('It started.'),
+      () => expect.fail('The service started.'),
       (error: Error) => expect(error.message).to.contain('permits'),
     );
   });

@@ -32,7 +32,7 @@ const until = async <T>(find: () => T | undefined | Promise<T | undefined>): Pro
     if (found !== undefined) return found;
     await delay(20);
   }
-  throw new Error('It did not happen in time.');
+  throw new Error('The condition did not become true in time.');
 };
 
 /** Returns the ids of the processes that have logged a line with this message. */

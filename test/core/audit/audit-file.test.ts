@@ -47,7 +47,7 @@ describe('the audit of a key file', () => {
   const rejection = (promise: Promise<unknown>): Promise<KeyStoreError> =>
     promise.then(
       () => {
-        throw new Error('It was not refused.');
+        throw new Error('The change was not rejected.');
       },
       (error: KeyStoreError) => error,
     );
@@ -226,7 +226,7 @@ describe('the audit of a key file', () => {
       expect(await faults(store)).to.deep.equal([]);
     });
 
-    it('detects that the newest lines are missing, also after the next change', async () => {
+    it('detects that the newest lines are missing, even after the next change', async () => {
       const store = await grow();
       const whole = await lines();
       const { hash } = JSON.parse(whole.at(-1)!);

@@ -43,7 +43,7 @@ const drain = async (batches: AsyncIterable<unknown>): Promise<void> => {
 
 const failure = async (promise: Promise<unknown>): Promise<StorageError> => {
   const error = await promise.then(
-    () => expect.fail('should have rejected'),
+    () => expect.fail('The promise did not reject.'),
     (reason: unknown) => reason,
   );
   expect(error).to.be.instanceOf(StorageError);

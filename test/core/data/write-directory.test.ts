@@ -30,7 +30,7 @@ describe('writeDirectory(path, manifest, collections)', () => {
   };
   const failure = (promise: Promise<unknown>) =>
     promise.then(
-      () => expect.fail('it was written'),
+      () => expect.fail('The write did not fail.'),
       (error: Error & { code?: string }) => error,
     );
   /** Returns the names and contents of all files in the directory. */

@@ -23,7 +23,7 @@ const writer = fileURLToPath(new URL('./key-writer.js', import.meta.url));
 /** Resolves when the condition holds. Gives up before the test times out. */
 const until = async (holds: () => boolean | Promise<boolean>): Promise<void> => {
   for (const end = performance.now() + 5000; !(await holds()); await delay(5)) {
-    if (performance.now() > end) throw new Error(`It never came to hold: ${holds}`);
+    if (performance.now() > end) throw new Error(`The condition did not become true in time: ${holds}`);
   }
 };
 

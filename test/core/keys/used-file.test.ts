@@ -83,7 +83,7 @@ describe('<key file>.used.json', () => {
     expect((await store.lastUsed()).size).to.equal(0);
     await rm(folder, { recursive: true });
     const error: NodeJS.ErrnoException = await store.noteUse(new Map([['key_1', TIME]])).then(
-      () => expect.fail('It was written.'),
+      () => expect.fail('The write did not fail.'),
       (reason) => reason,
     );
     expect(error.code).to.equal('ENOENT');

@@ -48,7 +48,7 @@ describe('LogOutput', () => {
     let text = '';
     for (const deadline = Date.now() + 10_000; !isEnough(text); await delay(5)) {
       text += read();
-      if (Date.now() > deadline) throw new Error(`The reader got ${text.length} characters only.`);
+      if (Date.now() > deadline) throw new Error(`The reader got only ${text.length} characters.`);
     }
     return text;
   };

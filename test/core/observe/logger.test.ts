@@ -35,7 +35,7 @@ describe('the log', () => {
     expect(occurrences(line.err.message, `ECONNREFUSED 127.0.0.1:${port}`)).to.equal(1);
   });
 
-  it('appends causes that the message does not quote, also in child loggers, and stops at circular causes', async () => {
+  it('appends causes that the message does not quote, even in child loggers, and stops at circular causes', async () => {
     const line = JSON.parse(
       await logOf(`const inner = new Error('inner');
         const err = new Error('outer', { cause: new Error('middle', { cause: inner }) });

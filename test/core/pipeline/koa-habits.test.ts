@@ -789,7 +789,7 @@ describe('Koa behaviour', () => {
       expect([text, headers['x-outer']]).to.deep.equal(['inner', '1']);
     });
 
-    it('the body of a POST can be read, also with Expect: 100-continue', async () => {
+    it('the body of a POST can be read, even with Expect: 100-continue', async () => {
       service.use({
         mount: async (ctx) => {
           const chunks: Buffer[] = [];

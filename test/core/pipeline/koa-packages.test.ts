@@ -131,7 +131,7 @@ describe('Koa packages', () => {
         }
       });
 
-      it('koa-conditional-get and koa-etag send 304, also for a wrapped body', async () => {
+      it('koa-conditional-get and koa-etag send 304, even for a wrapped body', async () => {
         for (const wrap of [false, true]) {
           use(place, conditionalGet!(), etag!(), async (ctx, next) => {
             await next();

@@ -90,7 +90,7 @@ describe('bodies of requests', () => {
     }
   }
 
-  it('a malformed body fails only its request, also if it is read late or the response is not the first', async () => {
+  it('a malformed body fails only its request, even if it is read late or the response is not the first', async () => {
     service.use({
       async mount(ctx) {
         await new Promise((later) => setTimeout(later, 50));
@@ -151,7 +151,7 @@ describe('bodies of requests', () => {
     });
   }
 
-  it('an error of the handler is an internal error, also if the client has disconnected', async () => {
+  it('an error of the handler is an internal error, even if the client has disconnected', async () => {
     let left: Promise<unknown> | undefined;
     service.use({
       async mount(ctx) {

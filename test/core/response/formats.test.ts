@@ -118,7 +118,7 @@ describe('csvFormat', () => {
     const row = Object.fromEntries(values.map((value, i) => [`c${i}`, value]));
     expect(write(columns, [row]).split('\r\n')[1]).to.equal('0.1,0,-1.5e-7,1e+21,123456789.123,true,false');
   });
-  it('rejects numbers that JSON cannot represent, also inside a cell', () => {
+  it('rejects numbers that JSON cannot represent, even inside a cell', () => {
     expect(() => write(['a'], [{ a: Number.NaN }])).to.throw('NaN at /a');
     expect(() => write(['a'], [{ a: [1, Number.POSITIVE_INFINITY] }])).to.throw('Infinity at /a/1');
   });

@@ -35,7 +35,7 @@ const rejection = (...args: Parameters<typeof read>) => {
     const { kind, message, options } = error as ApiError;
     return { code: kind.code, status: kind.status, message, details: options.details };
   }
-  throw new Error('it was taken');
+  throw new Error('The input was accepted.');
 };
 
 describe('compileInput(route)', () => {

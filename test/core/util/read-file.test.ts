@@ -21,7 +21,7 @@ const NO_FILE = /it is a pipe, a socket or a device; name a regular file/;
 
 const rejection = (promise: Promise<unknown>): Promise<Error> =>
   promise.then(
-    () => expect.fail('it was read'),
+    () => expect.fail('The read did not fail.'),
     (error: Error) => error,
   );
 

@@ -10,7 +10,7 @@ import { smallDisk } from '../../support/small-disk.js';
 
 const rejection = (promise: Promise<unknown>): Promise<Error> =>
   promise.then(
-    () => expect.fail('it was written'),
+    () => expect.fail('The write did not fail.'),
     (error: Error) => error,
   );
 

@@ -45,7 +45,7 @@ describe('CsvSplitter', () => {
     );
   });
 
-  it('returns the first line of each record, also after line breaks in quotes', () => {
+  it('returns the first line of each record, even after line breaks in quotes', () => {
     expect(linesOf('"a\nb"\nc')).to.deep.equal([1, 3]);
     expect(linesOf('a\rb\rc', { lineEnd: '\r' })).to.deep.equal([1, 2, 3]);
     expect(linesOf('"a\r\nb\r\n"\r\n\r\nc\r\n')).to.deep.equal([1, 4, 5]);
