@@ -88,8 +88,9 @@ export const configurationPage = (): string => {
 
 ${GENERATED}
 
-For operators. Every setting of a configuration file. [Installing](../guides/installing.md#configure) explains where
-values come from, and [Built-in modules](modules.md) lists the options of adapters, key stores and plugins.
+This page is for operators. It lists every setting of a configuration file.
+[Installing](../guides/installing.md#configure) explains where values come from, and [Built-in modules](modules.md)
+lists the options of adapters, key stores and plugins.
 \`metro-forecast config --schema\` prints the JSON Schema.
 
 ${parts.join('\n\n')}
@@ -106,7 +107,8 @@ export const modulesPage = async (): Promise<string> => {
 
 ${GENERATED}
 
-For operators. The \`options\` of every built-in adapter, key store and plugin. Modules without options are not listed.
+This page is for operators. It lists the \`options\` of the built-in adapters, key stores and plugins. Modules without
+options are not listed.
 
 ${parts.join('\n\n')}
 `;
@@ -147,12 +149,12 @@ export const cliPages = async (): Promise<{ readonly service: string; readonly d
   return {
     service: cliPage(
       'Command line',
-      'For operators. The help of the commands on the service and its keys. [Data commands](cli-data.md) have their own page.\n`--config FILE` goes before the command. Exit codes are 0 for success, 1 for failure, 2 for wrong usage.',
+      'This page is for operators. It contains the help of the commands for the service and its keys. The commands for data are\non a [separate page](cli-data.md). `--config FILE` goes before the command. The exit code is 0 for success, 1 for a failure\nand 2 for incorrect usage.',
       all.filter(([name]) => !DATA_COMMANDS.test(name)),
     ),
     data: cliPage(
       'Data commands',
-      'For operators. The help of the commands that import, check and publish data. [Other commands](cli.md) have their own\npage.',
+      'This page is for operators. It contains the help of the commands that import, check and publish data. All other commands\nare on a [separate page](cli.md).',
       all.filter(([name]) => DATA_COMMANDS.test(name)),
     ),
   };
@@ -189,8 +191,9 @@ export const errorsPage = async (): Promise<string> => {
 
 ${GENERATED}
 
-For callers. Every error is \`{"error": "<message>", "code": "<code>"}\`, and a 400 may have \`details\` with \`in\`,
-\`name\` and \`issue\` for each wrong parameter. Codes are stable. Messages may change and may name the parameter.
+This page is for callers. Every error has the form \`{"error": "<message>", "code": "<code>"}\`. A 400 may also have
+\`details\` with \`in\`, \`name\` and \`issue\` for each invalid parameter. Codes are stable. Messages may change and may
+contain the name of the parameter.
 
 ${table(['Status', 'Code', 'When', 'Message'], rows)}
 `;
