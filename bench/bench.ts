@@ -1,4 +1,4 @@
-/** What all sections of a run share: settings, API keys, dataset and answers. */
+/** Sets up what all sections of a benchmark run share: settings, API keys, the dataset and temporary files. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,18 +9,18 @@ import { HUGE_LIMIT } from './service.js';
 
 export interface Settings {
   readonly mode: 'full' | 'quick';
-  /** Turns of each contender. The tables show their median. */
+  /** The number of turns of each contender. The tables show the median of the turns. */
   readonly rounds: number;
-  /** Length of a turn. */
+  /** The length of a turn. */
   readonly seconds: number;
 }
 
 export const FULL: Settings = { mode: 'full', rounds: 9, seconds: 2 };
 
-/** Shows that everything works. The figures are too few to quote. */
+/** The settings of a quick run, which shows that everything works. It measures too little for figures to be quoted. */
 export const QUICK: Settings = { mode: 'quick', rounds: 1, seconds: 1 };
 
-/** Requests per minute: the default limit of a key. */
+/** The default limit of a key, in requests per minute. */
 export const USUAL_LIMIT = 600;
 export const FEW_KEYS = 5000;
 export const MANY_KEYS = 50_000;
@@ -30,19 +30,19 @@ export const catalogue = { cbsas: marketCodes(), series: seriesIds() };
 
 export interface Bench {
   readonly settings: Settings;
-  /** Folder of another checkout, installed and built. */
+  /** The folder of another checkout, which is installed and built. */
   readonly against: string | undefined;
-  /** Temporary. */
+  /** A temporary folder. */
   readonly folder: string;
   readonly dataset: string;
-  /** Has the limit `HUGE_LIMIT`. */
+  /** A key with the limit `HUGE_LIMIT`. */
   readonly hugeKey: string;
-  /** 5,000 keys with the usual limit: enough for 50,000 requests per second. */
+  /** 5,000 keys with the default limit, which together allow 50,000 requests per second. */
   readonly fewKeys: readonly string[];
-  /** 50,000 other keys with the usual limit. */
+  /** 50,000 other keys with the default limit. */
   readonly manyKeys: readonly string[];
   readonly records: readonly KeyRecord[];
-  /** A JSON file of SHA-256 hashes of keys and their limits. */
+  /** The path of a JSON file that maps the SHA-256 hash of each key to its limit. */
   readonly limits: string;
 }
 

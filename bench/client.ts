@@ -1,4 +1,4 @@
-/** HTTP requests for load: with fetch, or as bytes on a connection of their own. */
+/** Sends HTTP requests for load tests, either with fetch or as raw bytes on a separate connection. */
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
@@ -9,7 +9,7 @@ export interface Message {
   readonly body?: string;
 }
 
-/** The text of a request. */
+/** Formats a request as text. */
 export const formatRequest = ({ method = 'GET', path, headers = {}, body = '' }: Message): string => {
   const fields = { Host: 'bench', ...headers, ...(body && { 'Content-Length': String(Buffer.byteLength(body)) }) };
   const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
@@ -22,7 +22,7 @@ export interface Received {
   readonly etag: string | null;
 }
 
-/** Sends a request on a kept connection, and discards the body of the response. */
+/** Sends a request on a keep-alive connection, and discards the body of the response. */
 export const send = async (port: number, { path, ...options }: Message): Promise<Received> => {
   try {
     const response = await fetch(`http://127.0.0.1:${port}${path}`, options);
@@ -34,8 +34,8 @@ export const send = async (port: number, { path, ...options }: Message): Promise
 };
 
 /**
- * Sends bytes on a connection of their own, until the server closes it or `ms` have passed.
- * @param options `reads: false` does not read the responses
+ * Sends bytes on a new connection. Resolves when the server closes the connection or after `ms` milliseconds.
+ * @param options with `reads: false`, the responses are not read
  * @returns the statuses of the responses
  */
 export const exchange = (port: number, bytes: string, { reads = true, ms = 5000 } = {}): Promise<readonly number[]> =>
@@ -59,7 +59,7 @@ export const exchange = (port: number, bytes: string, { reads = true, ms = 5000 
     });
   });
 
-/** Calls `task` at a steady rate for some seconds, without waiting for earlier calls. Resolves when all have ended. */
+/** Calls `task` at a steady rate without waiting for earlier calls. Resolves when all calls have ended. */
 export const repeat = async (perSecond: number, seconds: number, task: () => Promise<unknown>): Promise<void> => {
   const started = performance.now();
   const running: Promise<unknown>[] = [];

@@ -12,7 +12,7 @@ export const OTHER = `${SERVICE}, the other version`;
 export const FASTIFY = 'Fastify, same features';
 export const KOA = 'Koa, same features';
 export const EXPRESS = 'Express, same features';
-/** Finished bytes without keys and limits: the upper bound for a server on Node. */
+/** Serves prepared bytes without keys and limits, which is the upper bound for a server on Node. */
 export const BARE = 'node:http';
 
 const PROGRAMS: Readonly<Record<string, string>> = {
@@ -22,10 +22,13 @@ const PROGRAMS: Readonly<Record<string, string>> = {
   [BARE]: 'node-http.js',
 };
 
-/** What the service responds by path. The contenders serve it, and all responses are compared with it. */
+/**
+ * The file with the service's responses by path. The contenders serve these responses, and all their responses are
+ * compared with the file.
+ */
 export const answersFile = ({ folder }: Bench): string => join(folder, 'answers.json');
 
-/** @param redis URL of the contender's own Redis */
+/** @param redis the URL of the Redis that only this contender uses */
 export const commandOf = async (name: string, bench: Bench, redis: string): Promise<ServerCommand> => {
   const probe = `${BASE}/markets/${catalogue.cbsas[0]}`;
   const program = PROGRAMS[name];

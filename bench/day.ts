@@ -1,18 +1,19 @@
 /**
- * A user's day: requests of many callers, each with few requests for different resources. Popularity follows Zipf's law: the
- * n-th resource of a list is requested 1/n times as often as the first.
+ * Generates a typical day of requests: many callers, each of which makes a few requests for different resources. The
+ * popularity of resources follows Zipf's law, so the n-th resource of a list is requested 1/n times as often as the
+ * first.
  */
 import { type Random, randomFrom } from '../plugins/metro/sample/random.js';
 
-/** Accept-Encoding. */
+/** The value of the header `Accept-Encoding`. */
 export type Accepted = 'gzip, deflate, br' | 'gzip, deflate' | undefined;
 
 export interface DayRequest {
-  /** Relative to the base path of the API, with the query. */
+  /** The path with its query, relative to the base path of the API. */
   readonly path: string;
   readonly key: string;
   readonly accepts: Accepted;
-  /** Whether `If-None-Match` has the current ETag. */
+  /** Whether the request sends the current ETag in `If-None-Match`. */
   readonly conditional: boolean;
   /** Whether the connection is closed after the response. */
   readonly closes: boolean;
@@ -23,7 +24,7 @@ const CONDITIONAL = 1 / 3;
 const BR = 0.5;
 const GZIP = 0.2;
 const CLOSES = 0.05;
-/** First years of `since`. */
+/** The years from which the values of `since` are drawn. */
 const SINCE = { first: 1998, count: 10 };
 
 const LISTS = ['/markets', '/signals', '/forecasts', '/movers?limit=5', '/forecast-runs', '/forecast-backtest'];
@@ -50,10 +51,10 @@ export const validPaths = ({ cbsas, series }: DayOptions): string[] => [
   ...[...series.flatMap(ofSeries), '/series', ...LISTS],
 ];
 
-/** All paths that a day may contain. */
+/** Returns all paths that a day may contain. */
 export const dayPaths = (options: DayOptions): string[] => [...validPaths(options), ...NOT_FOUND, ...INVALID];
 
-/** Draws from a list by Zipf's law, exponent 1. */
+/** Returns a function that draws from a list according to Zipf's law with the exponent 1. */
 const zipf = <T>(random: Random, values: readonly T[]): (() => T) => {
   const sums: number[] = [];
   for (const rank of values.keys()) sums.push((sums.at(-1) ?? 0) + 1 / (rank + 1));

@@ -1,4 +1,4 @@
-/** Starts the contenders of a section, and checks that all of them respond alike before any is measured. */
+/** Starts the contenders of a section, and checks that their responses are equal before any of them is measured. */
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { isDeepStrictEqual } from 'node:util';
@@ -14,7 +14,7 @@ import { BASE, bearer } from './service.js';
 export interface Entrant {
   readonly name: string;
   readonly server: RunningServer;
-  /** Its own Redis. */
+  /** The Redis that only this contender uses. */
   readonly redis: Server;
 }
 
@@ -41,7 +41,7 @@ const withEntrants = async <T>(
   }
 };
 
-/** Fetches every path of the day from the service, once per run. */
+/** Fetches every path of the day from the service and stores the responses. This is done once per run. */
 const writeAnswers = (bench: Bench): Promise<void> =>
   withEntrants(bench, [SERVICE], async ([entrant]) => {
     const ask = async (path: string) => {
@@ -55,7 +55,7 @@ const writeAnswers = (bench: Bench): Promise<void> =>
     await writeFile(answersFile(bench), JSON.stringify({ openapi, responses }));
   });
 
-/** Starts each contender with a Redis of its own, and stops all of them after `use`. */
+/** Starts each contender with a separate Redis, and stops all of them after `use`. */
 export const withLineup = async <T>(
   bench: Bench,
   names: readonly string[],
@@ -81,11 +81,11 @@ export const representationsOf = (requests: readonly DayRequest[]): readonly Rep
   ...new Map(requests.map((request) => [idOf(request), request])).values(),
 ];
 
-/** Requests at a time during the check. */
+/** The number of concurrent requests during the check. */
 const CHECKS = 8;
 
 /**
- * Fetches each representation once, compares it with the service's, and revalidates it.
+ * Fetches each representation once, compares it with the representation of the service, and revalidates it.
  * @returns the ETags
  * @throws if a status or a body differs, or if an ETag does not get a 304
  */
@@ -107,7 +107,7 @@ const check = async (
     if (expected.status !== 200) return;
     assertEqual(`${name}: ${path}`, JSON.parse(body), expected.body);
     const etag = response.headers.get('ETag') ?? 'none';
-    // Without a Cache-Control of its own, fetch adds no-cache to a conditional request.
+    // If the request has no Cache-Control header, fetch adds no-cache to a conditional request.
     const condition = { ...headers, 'If-None-Match': etag, 'Cache-Control': 'max-age=0' };
     const again = await fetch(server.origin + BASE + path, { headers: condition });
     await again.arrayBuffer();
@@ -123,7 +123,7 @@ const check = async (
 };
 
 /**
- * Writes the requests for one contender, with its own ETags, after checking its responses to them.
+ * Checks the responses of a contender, and then writes the requests for it, which contain its own ETags.
  * @returns a list for each scenario
  */
 export const prepare = async (

@@ -1,4 +1,4 @@
-/** The machine of a run: what it must have, and how it is described. */
+/** Checks that the machine has what a benchmark needs, and describes the machine. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { cpus, release, totalmem, type } from 'node:os';
@@ -7,7 +7,7 @@ import { OperatorError } from '../core/errors.js';
 import { packageRoot } from '../core/util/package.js';
 import { onPath } from '../test/support/binaries.js';
 
-/** @throws OperatorError with everything that is missing */
+/** @throws OperatorError that lists everything that is missing */
 export const checkMachine = (): void => {
   const missing: string[] = [];
   if (process.platform !== 'linux') missing.push('Linux: processes are bound to cores and measured through /proc');
@@ -17,7 +17,7 @@ export const checkMachine = (): void => {
   if (missing.length > 0) throw new OperatorError('The benchmark needs', missing);
 };
 
-/** Installs the packages of the contenders on the first run. */
+/** Installs the packages that the contenders need, unless an earlier run has installed them. */
 export const installContenders = (): void => {
   const folder = join(packageRoot, 'bench');
   if (existsSync(join(folder, 'node_modules/fastify'))) return;

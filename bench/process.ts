@@ -1,11 +1,11 @@
-/** Child processes bound to cores: starting, stopping, and their CPU time. */
+/** Starts and stops child processes that are bound to cores, and measures their CPU time. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { yieldToEventLoop } from '../cli/engine.js';
 import { type Server, startRedis } from '../test/support/services.js';
 
-/** The measured server has the first core. The load generator, Redis and MongoDB share the second. */
+/** The measured server runs on the first core. The load generator, Redis and MongoDB share the second one. */
 export const SERVER_CORE = '0';
 export const LOAD_CORE = '1';
 
@@ -19,7 +19,7 @@ export const stayOnLoadCore = (): void => {
   yieldToEventLoop(0);
 };
 
-/** Binds a Redis or MongoDB to the load core with real-time priority, or it would wait for the load generator. */
+/** Binds Redis or MongoDB to the load core with real-time priority, so that it does not wait for the load generator. */
 export const bindStore = (pid: number): void => {
   bindToCore(LOAD_CORE, pid);
   try {
@@ -35,7 +35,7 @@ export const startBoundRedis = async (): Promise<Server> => {
   return redis;
 };
 
-/** Only these variables: the caller's environment must not configure the measured server. */
+/** The environment of child processes. It has only these variables, so that no other variable configures the server. */
 const environment = { PATH: process.env['PATH'], HOME: process.env['HOME'], NODE_ENV: 'production' };
 
 const running = new Set<ChildProcess>();
@@ -57,7 +57,7 @@ export const spawnBound = (
   return child;
 };
 
-/** Runs a program on the load core until it exits. @returns its output */
+/** Runs a program on the load core until it exits. @returns the standard output of the program */
 export const runLoad = async (command: readonly string[]): Promise<string> => {
   const child = spawnBound(LOAD_CORE, command, 'pipe');
   let [output, errors] = ['', ''];
@@ -68,15 +68,16 @@ export const runLoad = async (command: readonly string[]): Promise<string> => {
   return output;
 };
 
-/** CPU time of all threads of a process, in seconds. */
+/** Returns the CPU time of a process with all its threads, in seconds. */
 export const cpuSeconds = (pid: number): number =>
   readdirSync(`/proc/${pid}/task`)
     .map((thread) => Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ')[0]) / 1e9)
     .reduce((sum, seconds) => sum + seconds);
 
-/** CPU time of all child processes that have exited, in seconds. */
+/** Returns the CPU time of all child processes that have exited, in seconds. */
 export const exitedCpuSeconds = (): number => {
-  // The name of the program may contain spaces. The clock ticks are the 14th and 15th field after it.
+  // The name of the program may contain spaces, so the fields are counted from the end of the name. The 14th and 15th
+  // of them are the clock ticks.
   const fields = readFileSync('/proc/self/stat', 'utf8').split(') ')[1]!.split(' ');
   return (Number(fields[13]) + Number(fields[14])) / 100;
 };

@@ -1,4 +1,4 @@
-/** Writes the results: JSON, Markdown, a chart, and a sentence in the README. */
+/** Writes the results as JSON, as Markdown, as a chart, and as a sentence in the README. */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Settings } from './bench.js';
@@ -9,7 +9,7 @@ import type { SectionName, SectionReport } from './sections.js';
 import { DAY_TITLE, FEW_KEYS_TITLE, HUGE_KEY_TITLE, SECTIONS } from './sections.js';
 import { formatCell, formatTable, type Table } from './table.js';
 
-/** The sections of one report may come from different runs. */
+/** A section with the run that measured it, since the sections of one report may come from different runs. */
 export interface MeasuredSection extends SectionReport {
   readonly at: string;
   readonly settings: Settings;
@@ -38,7 +38,7 @@ const formatResults = (results: Results): string => {
   return `# Benchmark\n\n${preface}\n\n${sections.join('\n\n')}\n`;
 };
 
-/** The contenders in the chart: all have the same features. */
+/** The contenders that the chart shows, which all have the same features. */
 const CHARTED = [SERVICE, FASTIFY, KOA, EXPRESS];
 
 const PANELS = [
@@ -47,7 +47,7 @@ const PANELS = [
   { section: 'keys', title: HUGE_KEY_TITLE, label: 'One market, one huge key' },
 ] as const;
 
-/** @returns undefined unless all panels have been measured */
+/** @returns the panels of the chart; undefined unless all of them have been measured */
 const panelsOf = (results: Results): readonly Table[] | undefined => {
   const panels = PANELS.flatMap(({ section, title, label }) => {
     const table = results[section]?.tables.find((each) => each.title === title);
@@ -58,7 +58,7 @@ const panelsOf = (results: Results): readonly Table[] | undefined => {
   return panels.length === PANELS.length ? panels : undefined;
 };
 
-/** The sentence in the README. @returns undefined unless the user's day has been measured */
+/** @returns the sentence for the README; undefined unless the section `day` has been measured */
 export const speedText = ({ day }: Results): string | undefined => {
   const rows = day?.tables.find(({ title }) => title === DAY_TITLE)?.rows ?? [];
   const [service, fastify] = [SERVICE, FASTIFY].map((name) => rows.find(([first]) => first === name)?.[1]);
@@ -71,7 +71,7 @@ export const speedText = ({ day }: Results): string | undefined => {
 
 const MARKS = { begin: '<!-- written by `npm run bench` -->', end: '<!-- end of the benchmark -->' };
 
-/** @returns the README with the text between its marks replaced */
+/** @returns the README with the text between the two marks replaced */
 export const withSpeedText = (readme: string, text: string): string => {
   const begin = readme.indexOf(MARKS.begin);
   const end = readme.indexOf(MARKS.end);
@@ -97,7 +97,9 @@ export const readResults = async (folder: string): Promise<Results> => {
   }
 };
 
-/** Writes `latest.json`, `latest.md` and `throughput.svg`. Sections without new figures keep the stored ones. */
+/**
+ * Writes `latest.json`, `latest.md` and `throughput.svg`. Sections that were not measured keep their stored figures.
+ */
 export const writeResults = async (folder: string, measured: Results): Promise<Results> => {
   await mkdir(folder, { recursive: true });
   const results: Results = { ...(await readResults(folder)), ...measured };

@@ -1,4 +1,4 @@
-/** Lists of prepared requests in files, which the load generators send in order. */
+/** Writes lists of prepared requests to files. The load generator sends the requests in order. */
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { formatRequest } from './client.js';
@@ -15,9 +15,12 @@ export interface PlannedRequest {
 }
 
 export interface RequestList {
-  /** The file: request heads, one after the other. */
+  /** The path of the file, which contains the request heads one after the other. */
   readonly file: string;
-  /** Number of correct error responses among the first `count`. The list is repeated as often as necessary. */
+  /**
+   * Returns how many of the first `count` requests get an error as their correct response. The list is repeated as
+   * often as necessary.
+   */
   errorsAmong(count: number): number;
 }
 

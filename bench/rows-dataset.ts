@@ -1,4 +1,4 @@
-/** Writes a synthetic table of house sales: ten columns, about 190 bytes of JSON per row. */
+/** Writes a synthetic table of house sales with ten columns and about 190 bytes of JSON per row. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Collection, Document, Manifest } from '../core/contracts/dataset.js';
@@ -77,7 +77,7 @@ async function* batches(count: number): AsyncGenerator<readonly Document[]> {
   }
 }
 
-/** Writes the dataset, with the file that declares its collection. */
+/** Writes the dataset and the file that declares its collection. */
 export const writeRows = async (directory: string, count: number): Promise<void> => {
   await mkdir(directory, { recursive: true });
   await writeFile(join(directory, `${sales.name}${DECLARATION}`), JSON.stringify(sales));

@@ -1,4 +1,4 @@
-/** The section `rows`: a table of a hundred thousand and of a million rows, next to SQLite behind Fastify. */
+/** Measures the section `rows`: tables of 100,000 and 1,000,000 rows, compared with SQLite behind Fastify. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
@@ -24,7 +24,7 @@ const MONGO_ADAPTER = 'the service, mongo';
 const SQLITE = 'SQLite behind Fastify';
 
 const SIZES = { full: [100_000, 1_000_000], quick: [10_000] } as const;
-/** Different requests of a kind, so that few repeat. */
+/** The number of different requests of each kind. It is high, so that few requests repeat. */
 const REQUESTS = 20_000;
 const CONNECTIONS = 16;
 
@@ -51,7 +51,7 @@ const KINDS_OF_REQUESTS: readonly Kind[] = [
   ],
 ];
 
-/** Without Redis and without a cache: the peer has neither. */
+/** The settings of the service. Redis and the response cache are off, since SQLite behind Fastify has neither. */
 const settings = (dataset: string) => ({
   redis: undefined,
   metrics: undefined,
@@ -110,7 +110,7 @@ interface Export {
   readonly extraMiB: number;
 }
 
-/** Reads the whole table as CSV. */
+/** Reads the whole table as CSV, and measures the export. */
 const exportCsv = async ({ server }: Entrant, key: string): Promise<Export> => {
   const before = memoryOf(server.pid, 'RssAnon');
   const used = cpuSeconds(server.pid);

@@ -1,4 +1,4 @@
-/** The sections of the benchmark: which contenders get which requests. */
+/** Defines the sections of the benchmark, each with its contenders and requests. */
 import { type Bench, catalogue, FEW_KEYS, MANY_KEYS, say, USUAL_LIMIT } from './bench.js';
 import { BARE, EXPRESS, FASTIFY, KOA, OTHER, SERVICE } from './contenders.js';
 import { type DayRequest, drawDay } from './day.js';
@@ -18,7 +18,7 @@ export interface SectionReport {
 }
 
 const CONNECTIONS = 32;
-/** Each of 5,000 keys is used 20 times. */
+/** The number of requests in a day. Each of the 5,000 keys is used 20 times. */
 const DAY_REQUESTS = 100_000;
 
 const titled = (what: string): string => `${what}, ${CONNECTIONS} connections`;
@@ -89,7 +89,7 @@ const share = ({ requestsPerSecond }: Outcome, microseconds: number): number =>
   (requestsPerSecond * microseconds) / 1e6;
 const loadShare = (outcome: Outcome): number => share(outcome, outcome.loadCpu + outcome.redisCpu);
 
-/** Adds columns that divide requests per second by Fastify's, by node:http's and by the other version's, if measured. */
+/** Builds the table of a scenario. Additional columns compare requests per second with other measured contenders. */
 export const outcomeTable = (title: string, outcomes: ReadonlyMap<string, Outcome>): Table => {
   const references = [FASTIFY, BARE, OTHER].filter((name) => outcomes.has(name));
   return {

@@ -6,12 +6,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { SERVER_CORE, spawnBound } from './process.js';
 
 export interface ServerCommand {
-  /** The program prints its URL to standard output. */
+  /** The command that starts the server. The program must print its URL to standard output. */
   readonly command: readonly string[];
-  /** A path that responds with 200 when the data is loaded. */
+  /** A path that responds with 200 once the data is loaded. */
   readonly probe: string;
   readonly key: string;
-  /** Opens a channel for messages, and reads standard error. Otherwise the log goes to /dev/null. */
+  /** Whether to open a channel for messages and read standard error. Otherwise the log goes to /dev/null. */
   readonly watched?: boolean;
 }
 

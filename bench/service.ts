@@ -1,4 +1,4 @@
-/** Configures the service with everything on: keys, limits on Redis, validation, a JSON log and metrics. */
+/** Configures the service with all features enabled: keys, limits in Redis, validation, a JSON log and metrics. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { KeyRecord } from '../core/contracts/keys.js';
@@ -7,7 +7,7 @@ import { packageRoot } from '../core/util/package.js';
 
 export const BASE = '/api/v1';
 
-/** So high that no request is rejected. The limiter does all its work nevertheless. */
+/** A limit so high that no request is rejected, although the limiter does all its work. */
 export const HUGE_LIMIT = 100_000_000;
 
 export const bearer = (key: string): string => `Bearer ${key}`;
@@ -16,10 +16,10 @@ export interface ServiceOptions {
   /** A temporary folder for the configuration and the key file. */
   readonly folder: string;
   readonly adapter: { readonly use: string; readonly options: object };
-  /** URL of a Redis. */
+  /** The URL of Redis. */
   readonly redis: string;
   readonly keys: readonly KeyRecord[];
-  /** Settings that replace the ones below. */
+  /** Settings that override the defaults of `writeConfig`. */
   readonly more?: Readonly<Record<string, unknown>>;
 }
 
@@ -45,8 +45,8 @@ export const writeConfig = async ({ folder, adapter, redis, keys, more }: Servic
 };
 
 /**
- * The command that starts a checkout of the service, as its package.json names it.
- * @param nodeOptions options of Node
+ * Returns the command that starts a checkout of the service. The program is read from its package.json.
+ * @param nodeOptions command-line options for Node
  */
 export const startCommand = async (
   config: string,

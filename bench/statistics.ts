@@ -1,8 +1,8 @@
-/** Medians, percentiles and spread of samples. */
+/** Computes medians, percentiles and the spread of samples. */
 
 const sorted = (samples: Iterable<number>): number[] => [...samples].sort((a, b) => a - b);
 
-/** Nearest rank. @param fraction from 0 to 1 */
+/** Returns a percentile by the nearest-rank method. @param fraction the percentile as a fraction from 0 to 1 */
 export const percentile = (samples: Iterable<number>, fraction: number): number => {
   const ranks = sorted(samples);
   return ranks[Math.max(0, Math.ceil(fraction * ranks.length) - 1)] ?? Number.NaN;
@@ -14,10 +14,10 @@ export const median = (samples: Iterable<number>): number => {
   return ranks.length % 2 === 1 ? ranks[middle]! : (ranks[middle - 1]! + ranks[middle]!) / 2;
 };
 
-/** The median of one figure over several runs. */
+/** Returns the median of one figure over several runs. */
 export const medianOf = <Name extends string>(runs: readonly Readonly<Record<Name, number>>[], name: Name): number =>
   median(runs.map((run) => run[name]));
 
-/** (maximum - minimum) / median. */
+/** Returns (maximum - minimum) / median. */
 export const spread = (samples: readonly number[]): number =>
   (Math.max(...samples) - Math.min(...samples)) / median(samples);

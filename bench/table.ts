@@ -1,4 +1,4 @@
-/** Tables of figures, as data and as Markdown. */
+/** Represents tables of figures, and formats them as Markdown. */
 
 export type Cell = string | number | null;
 
@@ -19,7 +19,7 @@ export const formatCell = (cell: Cell): string => {
 
 export const percent = (fraction: number): string => `${(fraction * 100).toFixed(1)}%`;
 
-/** Markdown with aligned columns: numbers to the right, words to the left. */
+/** Formats rows as a Markdown table with aligned columns. Numbers are aligned right, and words left. */
 const formatRows = ({ columns, rows }: Table): string => {
   const cells = [columns, ...rows.map((row) => row.map(formatCell))];
   const formats = columns.map((_, column) => {

@@ -1,4 +1,4 @@
-/** Interleaved turns: contenders alternate, so that changes of the machine's speed affect all of them alike. */
+/** Measures contenders in alternating turns, so that changes in the machine's speed affect all of them equally. */
 import type { Entrant } from './lineup.js';
 import { cpuSeconds } from './process.js';
 import type { RequestList } from './requests.js';
@@ -11,22 +11,22 @@ export interface Turn {
   readonly connections: number;
 }
 
-/** Medians over all rounds. CPU times are microseconds per request. */
+/** The medians over all rounds. CPU times are in microseconds per request. */
 export interface Outcome {
   readonly requestsPerSecond: number;
-  /** (maximum - minimum) / median. */
+  /** The spread of requests per second: (maximum - minimum) / median. */
   readonly spread: number;
   readonly serverCpu: number;
   readonly redisCpu: number;
-  /** CPU time of wrk. */
+  /** The CPU time of wrk. */
   readonly loadCpu: number;
 }
 
 type Sample = Omit<Outcome, 'spread'>;
 
 /**
- * Load before each measurement. V8 finishes compiling and collecting garbage of the previous turn, and the first request of
- * each key in a minute, which is the most expensive, is sent.
+ * The duration of the load before each measurement. During this time, V8 finishes compiling and collects the garbage of
+ * the previous turn, and each key sends its first request of the minute, which is the most expensive one.
  */
 export const LEAD_SECONDS = 2;
 
@@ -54,7 +54,8 @@ const outcomeOf = (samples: readonly Sample[]): Outcome => ({
 });
 
 /**
- * Measures several tables in the same rounds, so that their figures can be compared. Every other round runs backwards.
+ * Measures several tables in the same rounds, so that their figures can be compared. Every second round runs in
+ * reverse.
  * @param tables the turns of each table, with the contenders in the same order
  * @returns for each table, the outcome of each contender
  */

@@ -1,4 +1,4 @@
-/** Closed-loop load with wrk: as many requests as its connections can carry. */
+/** Runs wrk, which sends on each connection as soon as the previous response has arrived (a closed loop). */
 import { join } from 'node:path';
 import { packageRoot } from '../core/util/package.js';
 import { exitedCpuSeconds, runLoad } from './process.js';
@@ -14,13 +14,13 @@ export interface WrkOptions {
 export interface WrkResult {
   readonly requestsPerSecond: number;
   readonly requests: number;
-  /** CPU time of wrk, in seconds. */
+  /** The CPU time of wrk, in seconds. */
   readonly cpuSeconds: number;
 }
 
 const REPLAY = join(packageRoot, 'bench/replay.lua');
 
-/** @throws after socket errors, or if the number of error responses is wrong */
+/** @throws if there were socket errors, or if the number of error responses differs from the expected number */
 export const runWrk = async ({ origin, list, connections, seconds }: WrkOptions): Promise<WrkResult> => {
   const before = exitedCpuSeconds();
   const text = await runLoad([

@@ -1,4 +1,4 @@
-/** The options and the verification report of `keys audit` and `snapshots audit`. */
+/** Defines the options of `keys audit` and `snapshots audit`, and prints the result of a verification. */
 import type { Command } from 'commander';
 import type { AuditVerification } from '../core/contracts/audit.js';
 import { OperatorError } from '../core/errors.js';
@@ -10,19 +10,19 @@ export interface AuditOptions {
   readonly expect?: string;
 }
 
-/** @param what the audit is about: `keys` or `data` */
+/** @param what the subject of the audit: `keys` or `data` */
 export const addAuditOptions = (command: Command, what: string): Command =>
   command
     .option('--verify', `check that no entry is missing or changed, and that the entries agree with the ${what}`)
     .option('--expect <hash>', 'with --verify: the hash that an earlier --verify printed; an entry must have it')
     .option(...jsonOption);
 
-/** `--expect` implies `--verify`. */
+/** Whether the options ask for a verification. `--expect` implies `--verify`. */
 export const isVerification = ({ verify, expect }: AuditOptions): boolean => verify === true || expect !== undefined;
 
 /**
- * @param what the audit is about: `keys` or `data`
- * @throws OperatorError with every error
+ * @param what the subject of the audit: `keys` or `data`
+ * @throws OperatorError that lists every error
  */
 export const reportVerification = (verified: AuditVerification, what: string, json: boolean | undefined): void => {
   const { chained, head, notes, faults } = verified;

@@ -1,4 +1,4 @@
-// Builds a checkout. Without the compiler, as after "npm ci --omit=dev", says how to build it.
+// Builds a checkout. If the compiler is missing, for example after "npm ci --omit=dev", explains how to build it.
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -16,10 +16,10 @@ const compiler = () => {
   }
 };
 
-/** Whether there is a build to run. */
+/** Whether the checkout has been built. */
 export const isBuilt = () => existsSync(join(root, 'dist/cli/main.js'));
 
-/** Without the compiler, does nothing if there is a build already. */
+/** Builds the checkout. If the compiler is missing, an existing build is kept. */
 export const build = () => {
   const path = compiler();
   if (path) execFileSync(process.execPath, [path, '-p', join(root, 'tsconfig.json')], { stdio: 'inherit' });

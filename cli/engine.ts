@@ -1,6 +1,6 @@
 /**
- * Settings of V8 and the system for a serving process. With the defaults of V8, 12,000 requests per second on one core
- * cause a full garbage collection every six seconds, which delays responses by tens of milliseconds.
+ * Tunes V8 and the operating system for a process that serves requests. With V8's defaults, 12,000 requests per second
+ * on one core cause a full garbage collection every six seconds, which delays responses by tens of milliseconds.
  */
 import { executionAsyncResource } from 'node:async_hooks';
 import { readdirSync } from 'node:fs';
@@ -9,15 +9,16 @@ import { setFlagsFromString } from 'node:v8';
 import { nodeEventLoop } from '../core/util/event-loop.js';
 
 /**
- * Changes how V8 collects garbage. To be called before the first request.
+ * Changes how V8 collects garbage. Must be called before the first request.
  *
- * - No pretenuring. V8 allocates the objects of a line of code in the old generation if some of them survived a
- *   collection. Requests that wait while the service warms up cause this, and later responses then fill the old
- *   generation.
- * - A full collection when the heap has grown to four times its size, instead of by half: once in three publications
- *   instead of twice in each. A collection delays requests by 5 to 10 ms. The process uses 17 to 33% more memory.
- * - One thread for the young generation. Only a few dozen kilobytes are alive there, so waking a second thread takes
- *   longer than the work.
+ * - Pretenuring is off. If objects that a line of code creates have survived a collection, V8 allocates all later ones
+ *   in the old generation. Requests that wait while the service warms up would cause this, and later responses would
+ *   then fill the old generation.
+ * - A full collection starts when the heap has grown to four times its size, and not when it has grown by half. This is
+ *   once in three publications instead of twice in each one. A collection delays requests by 5 to 10 ms. The process
+ *   uses 17 to 33% more memory.
+ * - The young generation is collected by one thread. Only a few dozen kilobytes in it are alive, so waking a second
+ *   thread would take longer than the collection.
  */
 export const collectGently = (): void => {
   setFlagsFromString('--no-parallel-scavenge');
@@ -29,29 +30,30 @@ export const collectGently = (): void => {
 const alive: object[] = [];
 
 /**
- * Keeps the compiled code of `process.nextTick` valid. To be called at the start.
+ * Keeps the compiled code of `process.nextTick` valid. Must be called at startup.
  *
- * Node creates an object for each tick, a dozen per request, and V8 compiles fast code for their hidden class. A full
- * garbage collection drops a hidden class without live objects. From then on a tick takes five times as long, and a
- * request 25% longer. One object that stays alive prevents it.
+ * Node creates an object for each tick, which is about a dozen per request, and V8 compiles fast code for their hidden
+ * class. If no such object is alive during a full garbage collection, V8 drops the hidden class. From then on, a tick
+ * takes five times as long, and a request takes 25% longer. Keeping one object alive prevents this.
  */
 export const keepTicksFast = (): void => {
   process.nextTick(() => alive.push(executionAsyncResource()));
 };
 
 /**
- * Processor time until a service is warm. Before, compiling is as important as the event loop, since code that is not
- * compiled is slow.
+ * The CPU time after which a service is warm, in milliseconds. Before that, compiling is as important as the event
+ * loop, since code that is not compiled yet is slow.
  */
 export const WARM_UP_MS = 15_000;
 const CHECK_MS = 1000;
 
 /**
- * Gives the other threads of the process a low priority after `workedMs` of processor time. To be called when it
- * serves.
+ * Gives the other threads of the process a low priority after `workedMs` milliseconds of CPU time. Must be called when
+ * the process starts to serve.
  *
- * V8 marks the heap and compiles on up to four threads; Node reads files and compresses on four more. On one core, each
- * would get as much time as the event loop. Their work can wait, and when the loop waits for them, the core is free.
+ * V8 marks the heap and compiles on up to four threads, and Node reads files and compresses on four more. On one core,
+ * each of them would get as much time as the event loop. Their work can wait, and whenever the event loop waits for
+ * them, the core is free.
  */
 export const yieldToEventLoop = (workedMs = WARM_UP_MS): void => {
   const timer = setInterval(() => {
@@ -61,7 +63,9 @@ export const yieldToEventLoop = (workedMs = WARM_UP_MS): void => {
   }, CHECK_MS).unref();
 };
 
-/** The threads of this process; none outside Linux, where priorities are not by thread. */
+/**
+ * Returns the threads of this process. The list is empty on systems other than Linux, which have no thread priorities.
+ */
 const threads = (): readonly number[] => {
   try {
     return readdirSync('/proc/self/task').map(Number);

@@ -4,18 +4,19 @@ import { UsageError } from './options.js';
 const HOURS: Readonly<Record<string, number>> = { h: 1, d: 24, w: 7 * 24 };
 const DATE = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?Z)?$/;
 
-/** Milliseconds since 1970, or NaN. Unlike `Date.parse`, it rejects the 30th of February. */
+/** Returns milliseconds since 1970, or NaN. Unlike `Date.parse`, it rejects dates such as 30 February. */
 const moment = (text: string): number => {
   const time = DATE.test(text) ? Date.parse(text) : Number.NaN;
   return Number.isNaN(time) || new Date(time).toISOString().slice(0, 10) !== text.slice(0, 10) ? Number.NaN : time;
 };
 
 /**
- * @param text `30d`, `12h`, `2w`; `2027-01-31`, which is midnight UTC; or `2027-01-31T12:00:00Z`
- * @param now milliseconds since 1970
- * @param option the name of the option in errors
- * @returns RFC 3339, UTC
- * @throws UsageError for any other text, and for a time in the past
+ * @param text a duration such as `30d`, `12h` or `2w`; a date such as `2027-01-31`, which means midnight UTC; or a time
+ * such as `2027-01-31T12:00:00Z`
+ * @param now the current time, in milliseconds since 1970
+ * @param option the name of the option in error messages
+ * @returns the time in UTC, in the format of RFC 3339
+ * @throws UsageError if the text has another form or the time is in the past
  */
 export const parseExpiry = (text: string, now: number, option = '--expires'): string => {
   const [, amount, unit = ''] = /^(\d{1,5})([hdw])$/.exec(text) ?? [];

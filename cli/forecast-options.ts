@@ -9,7 +9,7 @@ import { defaultSpan, type Span } from '../plugins/metro/forecast/runs.js';
 import { parseQuarter, quarterName } from '../plugins/metro/periods.js';
 import { UsageError } from './options.js';
 
-/** As given on the command line. */
+/** The options as given on the command line. */
 export interface ForecastArguments {
   readonly model?: string;
   readonly runs?: string;
@@ -25,7 +25,7 @@ export interface ForecastArguments {
 
 const NUMBER = /^[+-]?(\d+(\.\d+)?|\.\d+)$/;
 
-/** Parses options, and collects their errors. */
+/** Returns functions that parse options and add any error to `errors`. */
 const optionParser = (errors: string[]) => {
   const parsed = <T>(
     name: string,
@@ -68,7 +68,7 @@ const optionParser = (errors: string[]) => {
   };
 };
 
-/** @throws OperatorError listing every option that cannot be used */
+/** @throws OperatorError that lists every invalid option */
 export const parseForecastArguments = (given: ForecastArguments): Omit<ForecastInput, 'created' | 'recompute'> => {
   const errors: string[] = [];
   const { parsed, count, percent, quarter, checked } = optionParser(errors);

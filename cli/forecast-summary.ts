@@ -1,10 +1,10 @@
-/** The report of `metro-forecast forecast`, as text and as JSON. */
+/** Formats the report of `metro-forecast forecast` as text or JSON. */
 import { type Backtest, SIGNALS } from '../plugins/metro/collections.js';
 import type { ForecastReport } from '../plugins/metro/forecast/forecast-directory.js';
 import type { Runs } from '../plugins/metro/forecast/runs.js';
 import { count } from './output.js';
 
-/** The number of forecasts of the newest run, in total, by signal and without bounds. */
+/** Counts the forecasts of the newest run: all of them, those with each signal, and those without bounds. */
 const newestOf = ({ runs, forecasts }: Runs) => {
   const run = runs.at(-1);
   const rows = forecasts.filter(({ run_id }) => run_id === run?.id);
@@ -14,7 +14,7 @@ const newestOf = ({ runs, forecasts }: Runs) => {
   return { id: run?.id ?? null, run_at: run?.run_at ?? null, forecasts: rows.length, signals };
 };
 
-/** The report as JSON. The API reference explains the fields. */
+/** Returns the report as JSON. The API reference explains the fields. */
 export const forecastReport = ({ version, made, replacedRuns }: ForecastReport) => {
   const added = new Set(made.added);
   const rows = made.forecasts.filter(({ run_id }) => added.has(run_id));
@@ -31,17 +31,17 @@ export const forecastReport = ({ version, made, replacedRuns }: ForecastReport) 
   };
 };
 
-/** `3 runs, numbers 20231 to 20233` */
+/** Formats run numbers, such as `3 runs, numbers 20231 to 20233`. */
 const range = (ids: readonly number[]): string =>
   ids.length === 1 ? `1 run, number ${ids[0]}` : `${count.format(ids.length)} runs, numbers ${ids[0]} to ${ids.at(-1)}`;
 
-/** `(shrunk_mean 3.67, skill 0.11)`, for the best benchmark. */
+/** Formats the comparison with the best benchmark, such as `(shrunk_mean 3.67, skill 0.11)`. */
 const comparison = ({ benchmark, skill_mae, benchmarks }: Backtest): string => {
   const best = benchmarks?.[0] ?? { ...benchmark, skill_mae };
   return `(${best.name} ${best.mae_pp.toFixed(2)}, skill ${best.skill_mae.toFixed(2)})`;
 };
 
-/** The report as text. */
+/** Returns the report as text. */
 export const forecastSummary = (directory: string, report: ForecastReport): string => {
   const { version, made } = report;
   const { backtest } = made;

@@ -1,4 +1,4 @@
-/** The actions of the `keys` commands. */
+/** Implements the actions of the `keys` commands. */
 import type { AuditVerification } from '../core/contracts/audit.js';
 import type { KeyAuditEntry, KeyChange, KeyRecord, KeyStore } from '../core/contracts/keys.js';
 import type { DayUsage } from '../core/contracts/limiter.js';
@@ -15,14 +15,14 @@ export interface NewKey {
   readonly expires?: string | undefined;
 }
 
-/** A record as it is shown. */
+/** A key as commands show it, without its hash. */
 export type ShownKey = Omit<KeyRecord, 'hash'>;
 
 export const shown = ({ hash: _, ...record }: KeyRecord): ShownKey => record;
 
-/** A record as it is listed. */
+/** A key as `keys list` shows it. */
 export interface ListedKey extends ShownKey {
-  /** RFC 3339, UTC, up to five minutes late; null if unknown. */
+  /** The time of the last use in UTC (RFC 3339), which may be up to five minutes old; null if unknown. */
   readonly last_used_at: string | null;
 }
 
@@ -46,12 +46,12 @@ const checkName = (name: string): string => {
   if (!/^[^\p{C}]{1,100}$/u.test(name) || name.trim() === '') {
     throw new UsageError('--name must have 1 to 100 characters and no control characters.');
   }
-  // Names appear in lists and stay in the audit.
+  // Names appear in lists and stay in the audit log, so they must not contain secrets.
   if (holdsKey(name)) throw new UsageError('--name must not contain a key.');
   return name;
 };
 
-/** @param what the name of the argument in messages */
+/** @param what how messages name the argument */
 const checkTier = (tier: string, tiers: readonly string[], what = '--tier'): string => {
   if (tiers.includes(tier)) return tier;
   const near = nearest(tier, tiers);
@@ -60,7 +60,7 @@ const checkTier = (tier: string, tiers: readonly string[], what = '--tier'): str
   );
 };
 
-/** Settings for new keys. */
+/** The settings that apply to new keys. */
 export interface KeyRules {
   readonly prefix: string;
   /** The configured tiers; the first one is the default. */
@@ -86,8 +86,8 @@ export const createKeyRecord = async (
 };
 
 /**
- * Reads a key after it was written, as running services do.
- * @throws OperatorError if the store does not have what was written
+ * Reads a key after it was written, in the same way as running services do.
+ * @throws OperatorError if the store does not have the values that were written
  */
 const readBack = async (store: KeyStore, id: string, written: KeyChange): Promise<ShownKey> => {
   const record = (await store.list()).find((each) => each.id === id);
@@ -99,7 +99,7 @@ const readBack = async (store: KeyStore, id: string, written: KeyChange): Promis
   );
 };
 
-/** An error that suggests the id that was probably meant. */
+/** Returns an error that suggests the id that the user probably meant. */
 const unknownKey = async (store: KeyStore, id: string): Promise<OperatorError> => {
   const records = await store.list();
   const named = records.filter(({ name }) => name === id).map((record) => record.id);
@@ -113,7 +113,7 @@ const unknownKey = async (store: KeyStore, id: string): Promise<OperatorError> =
       : near
         ? `did you mean ${near}?`
         : '"keys list" shows the ids';
-  // The user may have passed a key instead of an id, which must not be printed.
+  // The user may have passed a key instead of an id. A key must not be printed.
   return new OperatorError(`There is no key with ${id.length > 40 ? 'this id' : `the id ${id}`}; ${help}`);
 };
 
@@ -128,17 +128,18 @@ const change = async (store: KeyStore, id: string, changes: KeyChange): Promise<
 
 export const revokeKey = async (store: KeyStore, id: string, now: number): Promise<ShownKey> => {
   const record = (await store.list()).find((each) => each.id === id);
-  // A second revocation does not change the time of the first.
+  // Revoking a key again does not change the time at which it was revoked.
   return record?.revoked_at ? shown(record) : change(store, id, { revoked_at: new Date(now).toISOString() });
 };
 
-/** Whether a key was created by rotating another key, or one of its successors. */
+/** Whether a key was created by rotating `before` or one of its successors. */
 export const succeeds = (key: ShownKey, before: ShownKey): boolean =>
   key.id !== before.id && key.shares_limit_of === familyOf(before) && key.created_at >= before.created_at;
 
 /**
- * Creates a successor with the same name, tier and expiry. Both share one limit. The old key stays valid for the overlap.
- * @param overlap a date or a duration, as for `--expires`
+ * Creates a successor with the same name, tier and expiry. Both keys share one limit. The old key stays valid until the
+ * end of the overlap.
+ * @param overlap the end of the overlap as a date or a duration, in the format of `--expires`
  */
 export const rotateKey = async (
   store: KeyStore,
@@ -162,7 +163,7 @@ export const rotateKey = async (
     );
   }
   const { key, record: created } = newKey({ ...record, shares_limit_of }, now, rules);
-  // The successor is stored first, so that an interruption leaves one key too many rather than one too few.
+  // The successor is stored first, so that an interruption leaves two valid keys instead of none.
   await store.insert(created);
   const stored = await readBack(store, created.id, created);
   const ends = record.expires_at !== null && record.expires_at < until ? record.expires_at : until;
@@ -170,8 +171,8 @@ export const rotateKey = async (
 };
 
 /**
- * Changes a key with its predecessors and successors, since they share one limit. Otherwise the owner could continue to
- * use the old limit with another key.
+ * Changes a key together with its predecessors and successors, since they share one limit. Otherwise the owner could
+ * continue to use the old limit with another of these keys.
  * @throws OperatorError if the key is no longer active
  */
 const changeSharing = async (
@@ -191,11 +192,11 @@ const changeSharing = async (
   return change(store, id, changes);
 };
 
-/** @param limit requests per minute, or `default` for the configured one */
+/** Changes the limit of a key. @param limit requests per minute, or `default` for the configured limit */
 export const limitKey = (store: KeyStore, id: string, limit: string, now: number): Promise<ShownKey> =>
   changeSharing(store, id, { limit_per_minute: limit === 'default' ? null : parseLimit(limit) }, now);
 
-/** @param tiers the configured tiers */
+/** Changes the tier of a key. @param tiers the configured tiers */
 export const moveKey = (
   store: KeyStore,
   id: string,
@@ -206,14 +207,14 @@ export const moveKey = (
 
 /** The usage of a key, together with the keys that share its limit. */
 export interface KeyUsage extends Pick<KeyRecord, 'id' | 'name' | 'tier'> {
-  /** Ids of the predecessors and successors by rotation, whose requests are included. */
+  /** The ids of the key's predecessors and successors, whose requests are included. */
   readonly shares_with: readonly string[];
   readonly data: readonly DayUsage[];
 }
 
 /**
- * The usage of all keys, or of one. Keys that share usage are listed once, under the newest active key (the newest key if
- * none is active), so that sums are right.
+ * Returns the usage of all keys or of one key. Keys that share usage are listed once, so that sums are correct. They
+ * are listed under the newest active key, or under the newest key if none is active.
  */
 export const usageOf = async (
   store: KeyStore,
@@ -244,13 +245,13 @@ export const usageOf = async (
 
 const NO_AUDIT = 'The key store of this configuration (auth.keys) has no audit.';
 
-/** @param expected the hash of an entry that must be present */
+/** Verifies the audit log. @param expected the hash of an entry that the log must contain */
 export const verifyAudit = (store: KeyStore, expected: string | undefined): Promise<AuditVerification> => {
   if (!store.verifyAudit) throw new OperatorError(NO_AUDIT);
   return store.verifyAudit(expected);
 };
 
-/** The changes of all keys, or of one, oldest first. The key need not exist any more. */
+/** Returns the changes of all keys or of one key, oldest first. The key may have been deleted in the meantime. */
 export const auditOf = async (store: KeyStore, id: string | undefined): Promise<readonly KeyAuditEntry[]> => {
   if (!store.audit) throw new OperatorError(NO_AUDIT);
   const entries = await store.audit();

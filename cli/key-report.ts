@@ -1,4 +1,4 @@
-/** The tables of the `keys` commands. */
+/** Formats the tables that the `keys` commands print. */
 import type { KeyAuditEntry } from '../core/contracts/keys.js';
 import type { DayUsage } from '../core/contracts/limiter.js';
 import { isActive, type Peppers } from '../core/keys/key.js';
@@ -14,7 +14,7 @@ const stateOf = (key: ShownKey, peppers: Peppers, now: number): string => {
   return expires_at === null ? 'active' : `active until ${expires_at}`;
 };
 
-/** One key per line. */
+/** Formats keys, one per line. */
 export const formatKeys = (keys: readonly ListedKey[], peppers: Peppers, now: number): string =>
   table([
     ['ID', 'NAME', 'TIER', 'PER MINUTE', 'CREATED', 'LAST USED', 'STATE'],
@@ -29,7 +29,7 @@ export const formatKeys = (keys: readonly ListedKey[], peppers: Peppers, now: nu
     ]),
   ]);
 
-/** One line per key, or per group of keys that share usage. */
+/** Formats usage, with one line per key or per group of keys that share usage. */
 export const formatUsage = (keys: readonly KeyUsage[], now: number): string =>
   table([
     ['ID', 'NAME', 'TIER', 'TODAY', 'THIS MONTH', 'REJECTED TODAY', 'REJECTED THIS MONTH', 'SHARED WITH'],
@@ -41,7 +41,7 @@ export const formatUsage = (keys: readonly KeyUsage[], now: number): string =>
     }),
   ]);
 
-/** One day per line. */
+/** Formats usage by day, with one day per line. */
 export const formatDays = (days: readonly DayUsage[]): string =>
   table([
     ['DATE', 'REQUESTS', 'REJECTED'],
@@ -57,7 +57,7 @@ const changesOf = ({ action, changes }: KeyAuditEntry): string =>
     })
     .join(', ');
 
-/** One change per line. */
+/** Formats audit entries, with one change per line. */
 export const formatAudit = (entries: readonly KeyAuditEntry[]): string =>
   table([
     ['TIME', 'KEY', 'ACTION', 'BY', 'FROM', 'CHANGES'],

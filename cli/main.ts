@@ -1,4 +1,6 @@
-/** The command line: one file per command, and one place that turns errors into messages and exit codes. */
+/**
+ * The command-line program. Each command has its own file. Errors are turned into messages and exit codes in one place.
+ */
 import { Command, Help } from 'commander';
 import { fileErrorReason } from '../core/util/error-reason.js';
 import { packageVersion } from '../core/util/package.js';
@@ -10,12 +12,14 @@ interface CommandModule {
   register(program: Command): void;
 }
 
-/** The commands with their summaries. Only the command that runs is loaded; the help of the program loads none. */
+/**
+ * The commands with their summaries, so that the program's help loads no command. Only the command to run is loaded.
+ */
 const COMMANDS = {
   start: [
     'serve the API of the configuration until SIGTERM or SIGINT',
     () => {
-      // As process 1 of a container it ignores signals that it does not handle.
+      // As process 1 of a container, the program would ignore signals that it does not handle.
       handleSignals();
       return import('./commands/start.js');
     },
@@ -66,18 +70,21 @@ const COMMANDS = {
 
 type CommandName = keyof typeof COMMANDS;
 
-/** Other names of commands. */
+/** Alternative names of commands. */
 const ALIASES: Readonly<Record<string, CommandName>> = { 'import-csv': 'import-table' };
 
 const NAMES = Object.keys(COMMANDS) as CommandName[];
 
-/** The commands to load: the named ones, all for completion, none for the help and the version of the program. */
+/**
+ * Returns the commands to load: the commands that the arguments name, all commands for completion, and none for the
+ * help and the version of the program.
+ */
 export const commandsIn = (argv: readonly string[]): readonly CommandName[] => {
   const named = NAMES.filter((name) => argv.some((word) => word === name || ALIASES[word] === name));
   return named.includes('completion') ? NAMES : named;
 };
 
-/** @param json whether wrong usage is reported as JSON */
+/** @param json whether usage errors are reported as JSON */
 export const createProgram = async (names: readonly CommandName[] = NAMES, json = false): Promise<Command> => {
   const program = new Command('metro-forecast')
     .description('Publish a dataset as a fast, read-only HTTP API.')
@@ -91,7 +98,7 @@ export const createProgram = async (names: readonly CommandName[] = NAMES, json 
     outputError: (text, show) => show(json ? errorText(text.trim().replace(/^error: /, ''), [], { json }) : text),
   });
   program.configureHelp({
-    // Commands that are not loaded have no arguments to show.
+    // The arguments of commands that are not loaded are unknown, so only the names are shown.
     subcommandTerm: (command) => (command.parent === program ? command.name() : Help.prototype.subcommandTerm(command)),
   });
   for (const name of names) (await COMMANDS[name][1]()).register(program);
@@ -99,9 +106,9 @@ export const createProgram = async (names: readonly CommandName[] = NAMES, json 
   return program;
 };
 
-/** A full disk or a closed terminal ends no command: it completes its work, and fails if its results are lost. */
+/** A full disk or a closed terminal does not end a command. It finishes its work, and fails if its results are lost. */
 const onResultsLost = (error: NodeJS.ErrnoException): void => {
-  // The reader may close a pipe early, as "| head" does.
+  // The reader of a pipe may close it early, for example "| head".
   if (error.code === 'EPIPE') return;
   process.exitCode = 1;
   writeError(`The output cannot be written: ${fileErrorReason(error)}.\n`);
@@ -110,7 +117,7 @@ const onResultsLost = (error: NodeJS.ErrnoException): void => {
 export const main = async (argv: readonly string[]): Promise<void> => {
   const json = argv.includes('--json');
   process.stdout.on('error', onResultsLost);
-  // There is no other place to report it.
+  // Ignored, since there is no other place to report the error.
   process.stderr.on('error', () => undefined);
   try {
     const program = await createProgram(commandsIn(argv), json);

@@ -1,10 +1,10 @@
 #!/usr/bin/env node
-// Runs the command line. Builds a checkout first that has not been built.
+// Runs the command-line program. If a checkout has not been built, builds it first.
 import module from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { build, isBuilt } from './build.js';
 
-// From version 22.8 on, Node can keep compiled code for the next start. Without permission to write, it does not.
+// Node 22.8 and later can cache compiled code for the next start, unless this user cannot write to the folder.
 module.enableCompileCache?.(fileURLToPath(new URL('../node_modules/.cache/metro-forecast', import.meta.url)));
 
 if (!isBuilt()) build();

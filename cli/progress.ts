@@ -1,4 +1,4 @@
-/** Shows the progress of long work: a bar on a terminal, lines elsewhere. */
+/** Shows the progress of long tasks: as a bar on a terminal, otherwise as lines of text. */
 import type { WriteStream } from 'node:tty';
 import type { SingleBar } from 'cli-progress';
 import { loadPackage } from '../core/util/package.js';
@@ -8,13 +8,13 @@ import { count } from './output.js';
 type Unit = 'rows' | 'bytes';
 
 interface Progress {
-  /** Shows the progress of a task. Another name ends the previous task. */
+  /** Shows the progress of a task. A call with another task name ends the previous task. */
   update(task: string, done: number, total?: number, unit?: Unit): void;
   /** Ends the last task. Safe to call at any time. */
   finish(): void;
 }
 
-/** Milliseconds between two lines of one task. */
+/** The interval between two lines about the same task, in milliseconds. */
 const LINE_EVERY_MS = 5_000;
 
 const megabytes = new Intl.NumberFormat('en-US', { minimumFractionDigits: 1, maximumFractionDigits: 1 });
@@ -63,7 +63,7 @@ const bar = (stream: WriteStream): Progress => {
   };
 };
 
-/** Shows progress during a task, and ends it when the task fails too. */
+/** Shows progress while a task runs, and stops when the task ends or fails. */
 export const withProgress = async <T>(task: (progress: Progress) => Promise<T>): Promise<T> => {
   const progress = createProgress();
   try {
@@ -75,7 +75,7 @@ export const withProgress = async <T>(task: (progress: Progress) => Promise<T>):
 
 /**
  * @param stream standard error by default, since standard output is for results
- * @param now a clock in milliseconds, for the interval of plain lines
+ * @param now a clock in milliseconds, which determines when the next line of text is due
  */
 export const createProgress = (
   stream: NodeJS.WritableStream = process.stderr,

@@ -1,4 +1,4 @@
-/** Opens the storage of commands that publish, and checks that it can publish durably. */
+/** Opens the storage for commands that work with publications, and checks that it supports them. */
 import { type OpenedStorage, openStorage } from '../core/app/open-stores.js';
 import type { StorageAdapter } from '../core/contracts/storage.js';
 import { OperatorError } from '../core/errors.js';
@@ -8,7 +8,7 @@ import { commandLogger } from './output.js';
 type Able = Pick<StorageAdapter, 'publish' | 'versions' | 'audit'>;
 const WHAT = { publish: 'cannot publish', versions: 'stores no old versions', audit: 'has no audit' } as const;
 
-/** Advice to use the adapter "json", which can publish and has an audit. */
+/** Suggests the adapter "json", which can publish and has an audit log. */
 const SERVES_A_FOLDER =
   '"metro-forecast init api.json --dataset data" writes a configuration that serves the folder "data"';
 
@@ -43,7 +43,7 @@ export const withPublishedStorage = async <C extends keyof Able, T>(
   }
 };
 
-/** How running services get a new current version. */
+/** Returns a sentence about how running services get a new current version. */
 export const whatServicesDo = ({ module }: OpenedStorage): string =>
   module.capabilities.follows === false
     ? 'Restart running services to serve it.'

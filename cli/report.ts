@@ -1,10 +1,10 @@
-/** The message and the exit code of a failed command. Standard output stays empty, since it is for results. */
+/** Determines the message and the exit code of a failed command. Standard output is for results and stays empty. */
 import { CommanderError } from 'commander';
 import { KeyStoreError, LimiterUnavailable, OperatorError, StorageError } from '../core/errors.js';
 import { FileLockError } from '../core/util/lock.js';
 import { UsageError } from './options.js';
 
-/** The same for every command. */
+/** The exit codes, which are the same for every command. */
 export const EXIT_CODES = '0 success, 1 failure, 2 wrong usage';
 const FAILED = 1;
 const WRONG_USAGE = 2;
@@ -13,26 +13,26 @@ const WRONG_USAGE = 2;
 const KNOWN = [OperatorError, StorageError, KeyStoreError, LimiterUnavailable, FileLockError];
 
 interface ReportOptions {
-  /** One JSON object instead of text: `{"error": "...", "faults": ["..."]}`. */
+  /** Whether to print one JSON object instead of text: `{"error": "...", "faults": ["..."]}`. */
   readonly json: boolean;
-  /** Shows where an unexpected error came from. */
+  /** Whether to print the stack trace of an unexpected error. */
   readonly debug: boolean;
 }
 
 interface Report {
-  /** For standard error. Empty if it is printed already. */
+  /** The text for standard error. Empty if the message has already been printed. */
   readonly text: string;
   readonly exitCode: number;
 }
 
-/** A heading with one line per error. */
+/** Formats a heading and one line per error. */
 export const errorText = (heading: string, errors: readonly string[], { json }: Pick<ReportOptions, 'json'>): string =>
   json
     ? `${JSON.stringify({ error: heading, faults: errors })}\n`
     : `${[heading, ...errors.map((error) => `  - ${error}`)].join('\n')}\n`;
 
 export const report = (error: unknown, options: ReportOptions): Report => {
-  // Commander has printed its own message.
+  // Commander has already printed its message.
   if (error instanceof CommanderError) return { text: '', exitCode: error.exitCode === 0 ? 0 : WRONG_USAGE };
   const known = error instanceof Error && KNOWN.some((kind) => error instanceof kind);
   if (known) {

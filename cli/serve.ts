@@ -1,4 +1,4 @@
-/** Runs a service in this process: as the only one, or as one of several workers. */
+/** Runs a service in this process, either as the only process or as one of several workers. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Overrides, resolve } from '../core/app/container.js';
 import { type App, startApp } from '../core/app/create-app.js';
@@ -14,7 +14,7 @@ import { loadModules } from '../product.js';
 import { yieldToEventLoop } from './engine.js';
 import { type ListenError, listenError } from './listen-error.js';
 
-/** @param demo the record of the demo key, which is then the only key */
+/** @param demo the record of the demo key; if it is given, it is the only key */
 export const openApp = async ({ loaded, demo }: Assignment, modules: Modules, overrides: Overrides): Promise<App> => {
   if (!demo) return startApp(loaded, modules, overrides);
   const keyStore = new MemoryKeyStore();
@@ -22,11 +22,16 @@ export const openApp = async ({ loaded, demo }: Assignment, modules: Modules, ov
   return startApp(loaded, modules, { ...overrides, keyStore });
 };
 
-/** How long a service waits with listening for stores that cannot be read. Then it listens and responds with 503. */
+/**
+ * How long a service waits for unreadable stores before it starts to listen, in milliseconds. After that, it listens
+ * and responds with 503.
+ */
 const FIRST_READ_MS = 5000;
 const FIRST_READ_EVERY_MS = 20;
 
-/** Until the stores can be read, other replicas respond where this one cannot. */
+/**
+ * Waits until the stores can be read, so that other replicas respond to requests that this one could not answer yet.
+ */
 const firstRead = async (app: App): Promise<void> => {
   const state = resolve(app.container, 'state');
   const deadline = performance.now() + FIRST_READ_MS;
@@ -54,10 +59,10 @@ export const listen = async (
   }
 };
 
-/** How long the stores may take to close after the requests have ended. */
+/** How long the stores may take to close after the last request has ended, in milliseconds. */
 const CLOSE_STORES_MS = 2000;
 
-/** @param delayMs how long the service keeps listening, so that load balancers notice that it is not ready */
+/** @param delayMs how long the service keeps listening, so that load balancers notice that it is no longer ready */
 export const shutDown = async (app: App, { drainMs }: Config['server'], delayMs: number): Promise<void> => {
   app.drain();
   await delay(delayMs);
@@ -65,7 +70,7 @@ export const shutDown = async (app: App, { drainMs }: Config['server'], delayMs:
   if (closed === 'late') resolve(app.container, 'logger').warn('the stores did not close in time');
 };
 
-/** Ends the process after `end`: with 0, or with 1 if it rejects. */
+/** Ends the process when `end` settles. The exit code is 0, or 1 if `end` rejects. */
 export const exitAfter = async (end: Promise<void>, logger: Logger): Promise<void> => {
   const since = performance.now();
   const code = await end.then(
@@ -82,17 +87,17 @@ export const exitAfter = async (end: Promise<void>, logger: Logger): Promise<voi
   process.exit(code);
 };
 
-/** The heading and all errors in one line, as the log needs it. */
+/** Returns the heading and all errors in one line, for the log. */
 export const inOneLine = ({ heading, errors }: OperatorError): string => [heading, errors.join('; ')].join(' ').trim();
 
-/** Once there is a log, the reason why a start failed is its last line. */
+/** Logs why the service could not start, and sets the exit code. */
 export const logFailure = (error: unknown, logger: Logger): void => {
   if (error instanceof OperatorError) logger.fatal(inOneLine(error));
   else logger.fatal({ err: error }, 'the service cannot start');
   process.exitCode = 1;
 };
 
-/** Serves as a worker, until the primary process stops it. */
+/** Serves as a worker until the primary process stops it. */
 export const work = async (): Promise<void> => {
   const primary = linkToPrimary();
   const assignment = await primary.assignment;
@@ -104,7 +109,7 @@ export const work = async (): Promise<void> => {
     exitAfter(app ? shutDown(app, config.server, delayMs) : Promise.resolve(), logger),
   );
   try {
-    // Redis counts for all processes; without it the primary process does.
+    // Redis counts the requests of all processes. Without Redis, the primary process counts them.
     const limiter = config.redis ? {} : { limiter: primary.limiter };
     app = await openApp(assignment, await loadModules(loaded), { logger, ...limiter });
     const { container, reload } = app;

@@ -1,4 +1,4 @@
-/** Publishes an imported table into a database file of the adapter `sqlite`, next to the tables that it has. */
+/** Publishes an imported table into a database of the adapter `sqlite`. The database keeps its other tables. */
 import { createHash } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
@@ -14,13 +14,13 @@ import { makeFolder, writeFileAtomic } from '../core/util/write-atomic.js';
 import { adapters } from '../product.js';
 import { toJson } from './output.js';
 
-/** Whether a path is the file of a database. */
+/** Whether a path names a database file. */
 export const isDatabase = (path: string): boolean => /\.(db|sqlite3?)$/i.test(path);
 
 const openWith = async (database: string, collections: readonly Collection[]): Promise<StorageAdapter> => {
   const module = await loadModule('adapter', 'sqlite', dirname(database), adapters);
   return module.create(
-    // A publication waits until this process has renewed its transactions.
+    // The interval is short because a publication waits until this process has renewed its transactions.
     { path: database, pollMs: 50 },
     {
       collections: new Map(collections.map((each) => [each.name, each])),
@@ -33,7 +33,7 @@ const openWith = async (database: string, collections: readonly Collection[]): P
   );
 };
 
-/** The other tables of the database. @throws OperatorError if the folder declares tables that the database lacks */
+/** Reads the other tables of the database. @throws OperatorError if the folder declares tables that it lacks */
 const readOthers = async (database: string, others: readonly Collection[]) => {
   const adapter = await openWith(database, others);
   try {
@@ -53,7 +53,7 @@ const readOthers = async (database: string, others: readonly Collection[]) => {
   }
 };
 
-/** A version that also depends on the other tables. */
+/** Returns a version that also depends on the other tables. */
 const versionWith = (version: string, others: Snapshot | undefined): string => {
   if (!others) return version;
   const digest = createHash('sha256').update(`${version} ${others.version}`).digest('hex');
@@ -87,7 +87,7 @@ const publishTable = async (
       { onProgress: (progress) => progress.collection === name && onWrite(progress.written) },
     );
   } catch (error) {
-    // The table has been imported before, from the same rows.
+    // A conflict with the current version means that the same rows of this table were imported before.
     const isSame = error instanceof StorageError && error.code === 'conflict' && snapshot?.version === version;
     if (!isSame) throw error;
   } finally {
@@ -98,16 +98,16 @@ const publishTable = async (
   return version;
 };
 
-/** Where an import writes: a dataset directory, or a temporary one whose table is published into a database. */
+/** The target of an import: a dataset directory, or a temporary one whose table is then published into a database. */
 interface ImportTarget {
   readonly directory: string;
-  /** The folder of the declarations of tables. */
+  /** The folder that contains the declarations of tables. */
   readonly folder: string;
-  /** Resolves with the version that the import has made. */
+  /** Resolves with the version that the import has created. */
   publish(collection: Collection, version: string, onWrite: (rows: number) => void): Promise<string>;
 }
 
-/** @param to a dataset directory, or the file of a database */
+/** @param to the path of a dataset directory or a database file */
 export const withTarget = async <T>(to: string, task: (target: ImportTarget) => Promise<T>): Promise<T> => {
   if (!isDatabase(to)) return task({ directory: to, folder: to, publish: async (_, version) => version });
   const database = resolve(to);

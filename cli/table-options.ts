@@ -1,4 +1,4 @@
-/** The options of `metro-forecast import-table`. */
+/** Defines and parses the options of `metro-forecast import-table`. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { COLUMN_TYPES, type ColumnType } from '../core/data/table/notations.js';
 import { FORMATS, type Format } from '../core/data/table/rows.js';
@@ -37,7 +37,7 @@ const parseName = (text: string): string => {
   return text;
 };
 
-/** The parts of `column=value`. The heading of a column may contain equals signs. */
+/** Splits `column=value` at the last equals sign, because a column heading may contain equals signs. */
 const parsePair = (text: string): readonly [column: string, value: string] => {
   const at = text.lastIndexOf('=');
   return [text.slice(0, Math.max(at, 0)), text.slice(at + 1)];
@@ -83,7 +83,7 @@ const parseEncoding = (text: string): string => {
   }
 };
 
-/** Adds the options to the command. */
+/** Adds the options of `import-table` to the command. */
 export const withTableOptions = (command: Command): Command =>
   command
     .option(

@@ -1,14 +1,14 @@
-/** Features of the service for every contender: log, metrics, request ids, CORS and security headers. */
+/** Features of the service that every contender also has: log, metrics, request ids, CORS and security headers. */
 import { randomBytes } from 'node:crypto';
 import { pino } from 'pino';
 import prometheus from 'prom-client';
 
-/** Written to standard error in blocks of 4 KB. */
+/** The log, which is written to standard error in blocks of 4 KB. */
 export const log = pino({ level: 'info' }, pino.destination({ dest: 2, minLength: 4096, sync: true }));
 
 const prefix = randomBytes(8).toString('hex');
 let count = 0;
-/** Unique request ids, without random numbers for each. */
+/** Returns a unique request id. It contains a counter, since a random number for each request would be slower. */
 export const newId = () => `${prefix}-${(++count).toString(36)}`;
 
 const lastModified = new Date().toUTCString();
@@ -31,14 +31,14 @@ const UNUSED = [
   ...['xDownloadOptions', 'xFrameOptions', 'xPermittedCrossDomainPolicies', 'xXssProtection'],
 ];
 const directives = { 'default-src': ["'none'"], 'frame-ancestors': ["'none'"] };
-/** Helmet with the security headers that the service sends. */
+/** Options that make Helmet send the same security headers as the service. */
 export const helmetOptions = {
   contentSecurityPolicy: { useDefaults: false, directives },
   crossOriginResourcePolicy: { policy: 'cross-origin' },
   ...Object.fromEntries(UNUSED.map((header) => [header, false])),
 };
 
-/** Minimum size in bytes, as in the service. */
+/** The minimum size of a compressed response in bytes, which is the same as in the service. */
 export const COMPRESSION_THRESHOLD = 1024;
 
 const duration = new prometheus.Histogram({
@@ -49,7 +49,7 @@ const duration = new prometheus.Histogram({
 });
 
 /**
- * Adds a request to metrics and log.
+ * Adds a request to the metrics and the log.
  * @param {{ id: string, method: string, route: string, status: number, ms: number }} request
  */
 export const record = ({ id, method, route, status, ms }) => {

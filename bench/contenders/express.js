@@ -1,4 +1,4 @@
-/** Express with its usual packages and all features of the service, except validation by schemas. */
+/** Express with its usual packages. It has all features of the service except schema validation. */
 import compression from 'compression';
 import cors from 'cors';
 import express from 'express';

@@ -1,4 +1,4 @@
-/** Fastify with its plugins: all features of the service, with schemas for input and output. */
+/** Fastify with its plugins. It has all features of the service, including schemas for input and output. */
 import compress from '@fastify/compress';
 import cors from '@fastify/cors';
 import etag from '@fastify/etag';
@@ -13,13 +13,13 @@ const app = Fastify({
   genReqId: newId,
   requestIdHeader: 'x-request-id',
   loggerInstance: log,
-  // One line for each request, written below, instead of two.
+  // Fastify would log two lines per request. A hook below logs one.
   disableRequestLogging: true,
 });
 
 await app.register(cors, corsOptions);
 await app.register(helmet, helmetOptions);
-// Before compression, which turns bodies into streams without ETag.
+// Must be registered before compression, which turns bodies into streams without an ETag.
 await app.register(etag);
 await app.register(compress, { threshold: COMPRESSION_THRESHOLD, encodings: ['br', 'gzip', 'identity'] });
 app.addHook('onRequest', async (request, reply) => {
@@ -46,7 +46,7 @@ await app.register(rateLimit, {
   keyGenerator: (request) => request.headers.authorization,
 });
 
-/** Rewrites references from OpenAPI to Fastify. @param {object} schema */
+/** Rewrites references in an OpenAPI schema for Fastify. @param {object} schema */
 const ownSchema = (schema) =>
   JSON.parse(JSON.stringify(schema).replaceAll(/"#\/components\/schemas\/(\w+)"/g, '"$1#"'));
 
@@ -54,7 +54,11 @@ for (const [name, schema] of Object.entries(openapi.components.schemas)) {
   app.addSchema({ ...ownSchema(schema), $id: name });
 }
 
-/** One schema for all path or query parameters. @param {{ parameters?: object[] }} operation @param {string} place */
+/**
+ * Merges all path or query parameters into one schema.
+ * @param {{ parameters?: object[] }} operation
+ * @param {string} place
+ */
 const parametersIn = ({ parameters = [] }, place) => {
   const here = parameters.filter((parameter) => parameter.in === place);
   return {

@@ -1,6 +1,6 @@
 /**
- * The HTTP server of Node with finished bytes in each encoding, their ETags, and neither keys nor limits: the upper bound for
- * servers on Node.
+ * Node's HTTP server, which sends prepared bytes in each encoding with their ETags and has neither keys nor limits.
+ * This is the upper bound for servers on Node.
  */
 import { createHash } from 'node:crypto';
 import { createServer } from 'node:http';

@@ -1,7 +1,6 @@
 /**
  * SQLite with Fastify, as an engineer would write it for one table: prepared statements, a memory-mapped file, hashed
- * bearer
- * keys, limits in memory, schema checks, ETags and streamed exports. It has no request log, metrics or versions.
+ * bearer keys, limits in memory, schema checks, ETags and streamed exports. It has no request log, metrics or versions.
  */
 import { createHash } from 'node:crypto';
 import { createReadStream, readFileSync } from 'node:fs';
@@ -42,7 +41,7 @@ if (db.prepare("SELECT 1 FROM sqlite_master WHERE name = 'sales'").get() === und
 const app = Fastify();
 const windows = new Map();
 
-/** Counts the requests of a key per minute. */
+/** Counts a request, and returns the number of requests that the key has made in the current minute. */
 const take = (hash) => {
   const minute = Math.floor(Date.now() / 60_000);
   const window = windows.get(hash);
@@ -73,7 +72,7 @@ const cell = (value) => {
   return typeof value === 'string' && /[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : String(value);
 };
 
-/** All rows, in chunks of 64 KB. */
+/** Yields all rows as CSV in chunks of 64 KB. */
 function* csv() {
   let chunk = `${columns.join()}\r\n`;
   for (const row of prepare('SELECT * FROM sales ORDER BY id').raw().iterate()) {

@@ -1,9 +1,10 @@
-/** Options, answers and API keys of the contenders. */
+/** Provides the options, the expected responses and the API keys to the contenders. */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 
 /**
- * The URL of Redis, and two JSON files: the service's OpenAPI document and responses, and the limits of keys by their hash.
+ * The URL of Redis and the paths of two JSON files. `answers` contains the service's OpenAPI document and responses,
+ * and `limits` contains the limits of keys by their hash.
  * @type {{ answers: string, limits: string, redis: string }}
  */
 export const options = JSON.parse(process.argv[2] ?? '{}');
@@ -19,7 +20,8 @@ const answersFile = readJson(options.answers);
 export const openapi = answersFile.openapi;
 
 /**
- * Status and unserialised body by path with query. Contenders neither filter nor compute, which is in their favour.
+ * The status and the body of each response, by path and query. Contenders serialise the body, but they neither filter
+ * nor compute, which is in their favour.
  * @type {Map<string, { status: number, body: unknown }>}
  */
 export const answers = new Map(Object.entries(answersFile.responses));
@@ -36,7 +38,7 @@ const limits = new Map(Object.entries(readJson(options.limits)));
 /**
  * Looks a key up by its hash, as the service does.
  * @param {string | undefined} authorization
- * @returns {number | undefined} requests per minute; undefined for an invalid key
+ * @returns {number | undefined} the limit in requests per minute; undefined for an invalid key
  */
 export const limitOf = (authorization) =>
   authorization?.startsWith('Bearer ') ? limits.get(sha256(authorization.slice(7))) : undefined;

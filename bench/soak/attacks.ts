@@ -1,6 +1,7 @@
 /**
- * Attacks the service. A program with four arguments: the attack, the port, keys separated by commas, and the seconds. Prints
- * the number of responses with each status; status 0 is a connection that was closed without a response.
+ * A program that attacks the service. It has four arguments: the attack, the port, a comma-separated list of keys, and
+ * the duration in seconds. It prints the number of responses with each status. Status 0 is a connection that was closed
+ * without a response.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { createKey } from '../../core/keys/key.js';
@@ -10,7 +11,7 @@ import { seriesIds } from '../dataset.js';
 import { BASE, bearer } from '../service.js';
 import type { AttackName } from './abuse.js';
 
-/** Sends a request or several. @returns the statuses of the responses */
+/** Sends one or more requests. @returns the statuses of the responses */
 type Task = () => Promise<readonly number[]>;
 
 interface Attack {
@@ -27,7 +28,7 @@ const keys = keyList.split(',');
 const send = async (message: Message): Promise<readonly number[]> => [(await sendOne(port, message)).status];
 
 let addresses = 0;
-/** A client address that was not used before. */
+/** Returns headers with a client address that has not been used before. */
 const newAddress = () => {
   addresses++;
   const [high, low] = [addresses >> 16, addresses & 0xffff].map((part) => part.toString(16));
@@ -45,14 +46,14 @@ const mcp = (body: string, key: string, headers: Message['headers'] = {}) =>
   send({ method: 'POST', path: '/mcp', headers: { ...MCP_HEADERS, Authorization: bearer(key), ...headers }, body });
 
 const BATCH = JSON.stringify(new Array(100).fill(toolCall('list_markets', {})));
-/** 64 KB in which every value violates a schema. */
+/** A message of 64 KB in which every value violates a schema. */
 const INVALID_HELLO = JSON.stringify(
   call('initialize', { clientInfo: { name: 'a', version: '1', icons: new Array(32_000).fill(1) } }),
 );
 const BROKEN_BODY = 'POST /mcp HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n';
 const UPGRADE = { Connection: 'Upgrade', Upgrade: 'h2c' };
 
-/** Malformed requests, guessed keys and slow readers. */
+/** Returns attacks with malformed requests, guessed keys and slow readers. */
 const malformed = (): readonly Attack[] => {
   const raw = (path: string, headers = {}) => formatRequest(fromNewAddress(path, headers));
   const tasks: readonly Task[] = [
@@ -72,10 +73,13 @@ const LIMIT_PER_SECOND = 10;
 
 const since = (i: number): string => `${1976 + (i % 48)}-${['01', '04', '07', '10'][Math.floor(i / 48) % 4]}-01`;
 const STATES = [...new Set([...metroAreas.values()].flatMap(({ states }) => states))];
-/** 2,600 values, most of them repeated. */
+/** Returns 2,600 values, most of which are repetitions. */
 const states = (i: number): string => Array.from({ length: 2600 }, (_, j) => STATES[(i * j) % STATES.length]).join();
 
-/** Callers at their limit of 600 a minute, each with one kind of expensive requests. No response is requested twice. */
+/**
+ * Returns attacks by callers that use their full limit of 600 requests per minute, each with one kind of expensive
+ * request. No response is requested twice.
+ */
 const expensive = (): readonly Attack[] => {
   const get = (path: string, key: string) =>
     send({ path: BASE + path, headers: { Authorization: bearer(key), 'Accept-Encoding': 'br' } });
@@ -95,7 +99,9 @@ const expensive = (): readonly Attack[] => {
 
 const BURST = 40;
 
-/** Callers that pipeline 40 lists on one connection, as often as their limit of 600 a minute permits. */
+/**
+ * Returns attacks by callers that pipeline 40 lists on one connection as often as their limit of 600 a minute permits.
+ */
 const bursts = (): readonly Attack[] => {
   const formats = ['json', 'csv', 'parquet', 'ndjson'];
   let i = 0;
@@ -116,7 +122,7 @@ const run = async (task: Task): Promise<void> => {
 const running = attacks[name as AttackName]().map(({ perSecond, task }) =>
   repeat(perSecond, Number(seconds), () => run(task)),
 );
-// A slow server must not prolong the run: the exit closes connections that still wait.
+// A slow server must not prolong the run, so the process exits and thereby closes connections that are still waiting.
 await Promise.race([Promise.all(running), delay((Number(seconds) + GRACE_SECONDS) * 1000)]);
 const counts = Object.entries(statuses).map(([status, count]) => `${status}: ${count}`);
 process.stdout.write(counts.join(', '), () => process.exit());

@@ -1,17 +1,17 @@
-/** Clients that send one request after the other, and compare each status with the expected ones. */
+/** Runs clients that send one request after another and compare each status with the expected statuses. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { exchange, formatRequest, send } from '../client.js';
 import { OVERLOADED, type SoakRequest } from './requests.js';
 
 const MAX_ETAGS = 10_000;
-/** Time after which an aborted request closes its connection. */
+/** The time in milliseconds after which the client of an aborted request closes its connection. */
 const ABORT_MS = 2;
 
 export class Load {
   responses = 0;
   readonly statuses = new Map<number, number>();
   readonly unexpected: string[] = [];
-  /** The last ETag of each path. */
+  /** The ETag that each path returned last. */
   readonly etags = new Map<string, string>();
   readonly #port: number;
   readonly #clients: number;

@@ -1,18 +1,21 @@
-/** Loaded into the server's process (`node --expose-gc --import`). Replies to each message with what the process holds. */
+/**
+ * A module that is loaded into the server's process (`node --expose-gc --import`). It replies to each message with the
+ * memory, descriptors and listeners that the process uses.
+ */
 import { readdirSync } from 'node:fs';
 
-/** Counted after a full garbage collection. Sizes in bytes. */
+/** The resources that the process uses after a full garbage collection. Sizes are in bytes. */
 export interface Holdings {
   readonly rss: number;
   readonly heapUsed: number;
-  /** Buffers outside the heap. */
+  /** The size of buffers outside the heap. */
   readonly external: number;
   readonly fds: number;
-  /** Active handles, requests and timers. */
+  /** The number of active handles, requests and timers. */
   readonly resources: number;
-  /** Listeners of the process and its standard streams. */
+  /** The number of listeners on the process and its standard streams. */
   readonly listeners: number;
-  /** Warnings of Node, such as MaxListenersExceededWarning. */
+  /** Warnings from Node, such as MaxListenersExceededWarning. */
   readonly warnings: readonly string[];
 }
 
@@ -36,7 +39,7 @@ const holdings = (): Holdings => {
 };
 
 process.on('message', () => {
-  // The second collection frees what finalizers of the first released.
+  // The second collection frees objects that the finalizers of the first one released.
   collectGarbage?.();
   setImmediate(() => {
     collectGarbage?.();

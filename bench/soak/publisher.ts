@@ -1,4 +1,4 @@
-/** Publishes the sample repeatedly, each time with other figures, from another process than the server. */
+/** Publishes the sample repeatedly, each time with different values. It does not run in the server's process. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
 import { openStorage } from '../../core/app/open-stores.js';
@@ -7,7 +7,7 @@ import type { Dataset } from '../../core/contracts/storage.js';
 import { type OpenedDirectory, openDirectory } from '../../core/data/directory.js';
 import { loadConfig, loadModules } from '../../product.js';
 
-/** Versions that stay available for `as_of`. */
+/** The number of versions that stay available for `as_of`. */
 const KEPT_VERSIONS = 3;
 
 /** Adds 1 to the values of odd versions, so that each publication changes the responses. */
@@ -26,12 +26,12 @@ const versionOf = ({ manifest, dataset }: OpenedDirectory, number: number): Data
 export interface Publisher {
   readonly published: number;
   publish(): Promise<void>;
-  /** Publishes every `seconds` until `isDone`. */
+  /** Publishes every `seconds` seconds until `isDone` returns true. */
   repeat(seconds: number, isDone: () => boolean): Promise<void>;
   close(): Promise<void>;
 }
 
-/** @param config path of the server's configuration */
+/** @param config the path of the server's configuration */
 export const openPublisher = async (config: string, directory: string): Promise<Publisher> => {
   const loaded = await loadConfig({ path: config, env: process.env });
   const storage = await openStorage({ config: loaded, modules: await loadModules(loaded) }, pino({ level: 'silent' }));

@@ -1,14 +1,17 @@
-/** The requests of a soak: every endpoint and page in many variants, correct and incorrect. */
+/** Generates the requests of a soak test: every endpoint and page in many variants, both correct and incorrect. */
 import { createKey } from '../../core/keys/key.js';
 import { randomFrom } from '../../plugins/metro/sample/random.js';
 import type { Message } from '../client.js';
 import { type DayOptions, validPaths } from '../day.js';
 import { BASE, bearer } from '../service.js';
 
-/** A request without headers gets a valid key. */
+/** A request to send. If it has no headers, a valid key is added. */
 interface Draft extends Message {
   readonly expected: readonly number[];
-  /** Sent on its own connection: `close` lets the server close it after the response, `abort` closes it before. */
+  /**
+   * Whether the request is sent on a separate connection. With `close`, the server closes it after the response; with
+   * `abort`, the client closes it before the response.
+   */
   readonly raw?: 'close' | 'abort';
 }
 
@@ -18,7 +21,7 @@ export interface SoakRequest extends Draft {
 
 export interface MixOptions extends DayOptions {
   readonly key: string;
-  /** Has a small limit and is mostly rejected. */
+  /** A key with a low limit, so that most of its requests are rejected. */
   readonly limitedKey: string;
   /** Whether the storage keeps earlier versions. */
   readonly versions: boolean;
@@ -26,7 +29,7 @@ export interface MixOptions extends DayOptions {
   readonly etags: ReadonlyMap<string, string>;
 }
 
-/** Expected on a busy machine. */
+/** The status of rejected requests, which are expected on a busy machine. */
 export const OVERLOADED = 503;
 
 const PUBLIC = [`${BASE}/status`, `${BASE}/health`, `${BASE}/openapi.json`, '/docs', '/explore'];
@@ -36,7 +39,10 @@ const ENCODINGS = ['gzip', 'br', 'br;q=0.5, gzip', 'identity'];
 
 type Headers = Readonly<Record<string, string>>;
 
-/** An endless sequence of requests, the same in each run except for generated keys. */
+/**
+ * Returns a function that yields an endless sequence of requests. It is the same in each run, except for generated
+ * keys.
+ */
 export const requestMix = (options: MixOptions): (() => SoakRequest) => {
   const { key, limitedKey, versions, etags, series } = options;
   const random = randomFrom('soak');
@@ -59,7 +65,7 @@ export const requestMix = (options: MixOptions): (() => SoakRequest) => {
     const { path } = data();
     return { path, expected: [200, 304], headers: { ...own, 'If-None-Match': etags.get(path) ?? '"none"' } };
   };
-  /** Observations since a random day: a response that is rarely requested again. */
+  /** Requests observations since a random day, so that the response is rarely requested again. */
   const unique = (): Draft => {
     const since = new Date(Date.UTC(1990, 0, number(13_000))).toISOString().slice(0, 10);
     return { path: `${BASE}/observations?series_id=${pick(series)}&since=${since}`, expected: [200] };
@@ -69,7 +75,7 @@ export const requestMix = (options: MixOptions): (() => SoakRequest) => {
     return data({ 'X-Request-Id': `soak-${id}`, traceparent: `00-${id.padStart(32, '1')}-00f067aa0ba902b7-01` });
   };
 
-  /** Each kind with its weight. */
+  /** The kinds of requests, each with its weight. */
   const kinds: Readonly<Record<string, readonly [number, () => Draft]>> = {
     plain: [30, () => data()],
     unique: [15, unique],

@@ -1,4 +1,7 @@
-/** `npm run soak`: mixed requests and repeated publications. Fails if memory, descriptors or listeners grow. */
+/**
+ * `npm run soak` sends mixed requests while data is published repeatedly. It fails if memory, descriptors or listeners
+ * grow.
+ */
 import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
@@ -34,7 +37,7 @@ const MAX_SAMPLES = 120;
 const SHORTEST_INTERVAL = 2;
 const SMALL_LIMIT = 60;
 const CLIENTS = 32;
-/** All connections of the pool from the start: connections opened later would look like leaked descriptors. */
+/** Opens all connections of the pool at the start. Connections opened later would look like leaked descriptors. */
 const POOL = { poolMin: 20, poolMax: 20 };
 const SOURCE = join(packageRoot, 'plugins/metro/dataset');
 const PLUGINS = ['markets', 'forecasts', 'observations', 'signals', 'status', 'docs', 'explore'];
@@ -42,7 +45,7 @@ const PLUGINS = ['markets', 'forecasts', 'observations', 'signals', 'status', 'd
 interface Quantity {
   readonly title: string;
   read(sample: Sample): number;
-  /** Allowed growth: a share of the mean, or a number. */
+  /** The allowed growth, as a share of the mean or as a number. */
   readonly allowed: { readonly share: number } | { readonly number: number };
 }
 

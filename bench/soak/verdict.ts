@@ -1,4 +1,4 @@
-/** The result of a soak or an abuse run: tables on standard output, failures on standard error, and the exit code. */
+/** Reports a soak or abuse run: tables go to standard output, failures to standard error, and the exit code is set. */
 import { median } from '../statistics.js';
 import { formatTable, type Table } from '../table.js';
 
@@ -10,7 +10,8 @@ export const conclude = (tables: readonly Table[], failures: readonly string[]):
 };
 
 /**
- * The mean of a series, and its growth: the median of the last third minus that of the middle third. In the first third, caches fill and V8 compiles.
+ * Returns the mean of a series and its growth, which is the median of the last third minus the median of the middle
+ * third. The first third is left out, since caches fill and V8 compiles during that time.
  * @throws for fewer than six values
  */
 export const growthOf = (values: readonly number[]) => {

@@ -1,33 +1,33 @@
-/** `metro-forecast completion`: prints a completion script, generated from the commands. */
+/** `metro-forecast completion` prints a completion script, which is generated from the commands. */
 import { Argument, type Command } from 'commander';
 import { write } from '../output.js';
 import { EXIT_CODES } from '../report.js';
 
 interface Candidate {
-  /** `create`, `--name`. */
+  /** The word to complete, such as `create` or `--name`. */
   readonly word: string;
   readonly description: string;
 }
 
 interface ValuedOption {
-  /** `-c`, `--config`. */
+  /** The name of the option, such as `-c` or `--config`. */
   readonly word: string;
   readonly choices: readonly string[];
 }
 
 /** The words that can follow a command. */
 interface CommandNode {
-  /** The command's words, each after a space: ` keys create`. Empty for the program itself. */
+  /** The words of the command, each preceded by a space, such as ` keys create`. Empty for the program itself. */
   readonly path: string;
   readonly commands: readonly Candidate[];
   readonly options: readonly Candidate[];
-  /** Allowed values of arguments. */
+  /** The allowed values of the command's arguments. */
   readonly choices: readonly string[];
-  /** Options with a value, and the allowed values if there is a list. */
+  /** The options that take a value, with their allowed values if these are listed. */
   readonly valued: readonly ValuedOption[];
 }
 
-/** The program, then its commands depth first. Every command has the options of the program. */
+/** Returns the program and its commands, depth first. Every command also has the options of the program. */
 export const commandNodes = (program: Command): CommandNode[] => {
   const walk = (command: Command, path: string): CommandNode[] => {
     const help = command.createHelp();
@@ -49,7 +49,7 @@ export const commandNodes = (program: Command): CommandNode[] => {
   return walk(program, '');
 };
 
-/** The options with a value of all commands. Completion must not take such a value for a command. */
+/** Returns the options of all commands that take a value. Completion must not mistake such a value for a command. */
 const valuedOptions = (nodes: readonly CommandNode[]): ValuedOption[] => {
   const byWord = new Map<string, ValuedOption>();
   for (const { word, choices } of nodes.flatMap(({ valued }) => valued)) {
@@ -58,7 +58,7 @@ const valuedOptions = (nodes: readonly CommandNode[]): ValuedOption[] => {
   return [...byWord.values()];
 };
 
-/** The parts of both scripts: options with a value, and the words to offer for it. */
+/** Returns the parts that both scripts share: the options that take a value, and the words to offer for them. */
 const partsOf = (nodes: readonly CommandNode[]) => {
   const valued = valuedOptions(nodes);
   return {
@@ -71,7 +71,7 @@ const partsOf = (nodes: readonly CommandNode[]) => {
   };
 };
 
-/** Offers files if no word matches. */
+/** Returns the script for bash. It offers files if no word matches. */
 const bashCompletion = (name: string, nodes: readonly CommandNode[]): string => {
   const fn = `_${name.replaceAll('-', '_')}`;
   const { paths, valued, limited } = partsOf(nodes);
@@ -112,10 +112,10 @@ complete -o default -F ${fn} ${name}
 
 const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
-/** Colons part the word from its description. */
+/** Formats a word with its description for zsh, which separates them by a colon. */
 const described = ({ word, description }: Candidate): string => quote(`${word}:${description.replaceAll(':', '\\:')}`);
 
-/** With the descriptions. Where a command takes no further words, files are offered. */
+/** Returns the script for zsh, which also shows descriptions. It offers files if a command takes no further words. */
 const zshCompletion = (name: string, nodes: readonly CommandNode[]): string => {
   const fn = `_${name}`;
   const { paths, valued, limited } = partsOf(nodes);

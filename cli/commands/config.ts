@@ -1,4 +1,4 @@
-/** `metro-forecast config`: shows the configuration in effect. */
+/** `metro-forecast config` shows the configuration in effect. */
 import type { Command } from 'commander';
 import { configSchema } from '../../core/config/schema.js';
 import { maskSecrets } from '../../core/config/secrets.js';
@@ -15,14 +15,14 @@ const showConfig = async (_: unknown, command: Command): Promise<void> => {
   }
   const loaded = await loadConfig({ path: options.config });
   const { config, path, embedded, overrides } = loaded;
-  // The modules know which of their options are secret, and fill the defaults of options into `config`.
+  // The modules define which of their options are secret, and loading them adds the defaults of options to `config`.
   const { adapter, keyStore, registry } = await loadModules(loaded);
   const masked = maskSecrets(config, {
     adapter: adapter.options,
     keys: keyStore.options,
     plugins: registry.plugins.map((plugin) => plugin.options),
   });
-  // `service` with the defaults of plugins, but without the list of interface changes, which is long.
+  // `service` includes the defaults that plugins set. The list of API changes is left out, since it is long.
   const { changes: _changes, ...service } = registry.service;
   const shown = { ...masked, service: { ...service, ...masked.service } };
   if (options.json) {
@@ -36,7 +36,7 @@ const showConfig = async (_: unknown, command: Command): Promise<void> => {
   printJson(shown);
 };
 
-/** One line for each variable, with what it sets. */
+/** Returns one line for each environment variable, with the setting that it changes. */
 const variables = (): string => {
   const settings = new Map<string, string[]>();
   const add = (variable: string, text: string) => settings.set(variable, [...(settings.get(variable) ?? []), text]);

@@ -1,4 +1,4 @@
-/** `metro-forecast forecast`: adds a model's runs to a dataset directory. */
+/** `metro-forecast forecast` adds a model's runs to a dataset directory. */
 import { type Command, Option } from 'commander';
 import { defaultRules } from '../../plugins/metro/forecast/default-rules.js';
 import { forecastDirectory } from '../../plugins/metro/forecast/forecast-directory.js';
@@ -20,7 +20,7 @@ interface Options extends ForecastArguments {
 
 const modelList = models.map(({ name, summary }) => `  ${name.padEnd(18)}${summary}`).join('\n');
 
-/** The choices are for completion. `parseForecastArguments` checks the value, to report all errors together. */
+/** The option `--model`. Its choices serve completion only; `parseForecastArguments` checks the value. */
 const modelOption = new Option(
   '--model <name>',
   `the forecast model (default: ${defaultModel.name}, or ${fallbackModel.name} without its inputs)`,

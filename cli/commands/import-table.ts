@@ -1,7 +1,4 @@
-/**
- * `metro-forecast import-table`: imports a file as a collection of a dataset directory, with a declaration of its
- * columns.
- */
+/** `metro-forecast import-table` imports a file as a collection of a dataset directory, and declares its columns. */
 import { createWriteStream } from 'node:fs';
 import { copyFile, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -27,11 +24,11 @@ import { type TableCommandOptions as Options, withTableOptions } from '../table-
 
 const isUrl = (source: string): boolean => /^https?:\/\//i.test(source);
 
-/** The file name of a path or URL, such as `permits.csv.gz`. */
+/** Returns the file name of a path or URL, such as `permits.csv.gz`. */
 const fileName = (source: string): string =>
   basename(isUrl(source) ? decodeURIComponent(new URL(source).pathname) : source);
 
-/** Runs a task with a local file: the source, or a download of its URL. */
+/** Runs a task with a local file. If the source is a URL, it is downloaded first. */
 const withFile = async <T>(source: string, task: (path: string) => Promise<T>): Promise<T> => {
   if (!isUrl(source)) return task(source);
   if (!URL.canParse(source)) throw new OperatorError(`${source} is not a valid URL.`);
@@ -63,12 +60,10 @@ const read = async (path: string, source: string, collection: string, options: O
   }
 };
 
-/** Plugins of a service that `init` and the tutorial configure. */
+/** The plugins that `init` and the tutorial configure in addition to "tables". */
 const SERVED_WITH = ['table-pages', 'status', 'docs'];
 
-/**
- * Loads a service with all tables of the directory. @throws OperatorError with the errors that the start would report
- */
+/** Loads a service with all tables of the directory. @throws OperatorError if the service would not start */
 const assertServable = async (collection: Collection, directory: string): Promise<void> => {
   const folder = await mkdtemp(join(tmpdir(), 'metro-forecast-'));
   try {
@@ -125,7 +120,7 @@ const report = ({ columns, rowCount, found, notes }: ReadTable, written: Written
   ].join('\n');
 };
 
-/** The name of the file. `status.csv` becomes `status_table`, since services have an endpoint `/status`. */
+/** Derives the collection's name from the file. `status.csv` becomes `status_table`, since `/status` is an endpoint. */
 const collectionName = (source: string): string => {
   const name = nameOf(
     fileName(source).replace(/(\.(csv|tsv|txt|tab|psv|dat|data|json|jsonl|ndjson|parquet|xlsx|gz|zip))+$/i, ''),
@@ -133,7 +128,7 @@ const collectionName = (source: string): string => {
   return tableNameError(name) === undefined ? name || 'table' : `${name}_table`;
 };
 
-/** Tables with more rows take longer than a second. */
+/** The number of rows above which progress is shown, since larger tables take longer than a second. */
 const SHOWS_PROGRESS = 200_000;
 
 const run = async (source: string, options: Options): Promise<void> => {

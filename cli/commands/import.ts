@@ -1,4 +1,4 @@
-/** `metro-forecast import`: imports files of FHFA and FRED into a dataset directory. */
+/** `metro-forecast import` imports files from FHFA and FRED into a dataset directory. */
 import { basename } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import { type ImportReport, importInto } from '../../plugins/metro/import/import.js';
@@ -15,7 +15,7 @@ interface Options {
   readonly json?: boolean;
 }
 
-/** Number of names that a report lists. */
+/** The maximum number of names that a report lists. */
 const NAMED = 10;
 
 const names = (list: readonly string[]): string =>

@@ -1,4 +1,4 @@
-/** `metro-forecast init`: writes a first configuration. */
+/** `metro-forecast init` writes a first configuration. */
 import { existsSync } from 'node:fs';
 import { readFile, realpath, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve, sep } from 'node:path';
@@ -17,7 +17,10 @@ import { commandLine } from '../options.js';
 import { print, toJson } from '../output.js';
 import { EXIT_CODES } from '../report.js';
 
-/** Plugins to suggest, each after the plugins that it needs. Plugins with required options or packages are left out. */
+/**
+ * The plugins to suggest, each listed after the plugins that it needs. Plugins that require options or additional
+ * packages are left out.
+ */
 const CANDIDATES = [
   'markets',
   'forecasts',
@@ -31,13 +34,13 @@ const CANDIDATES = [
 
 interface FittingPlugins {
   readonly plugins: readonly string[];
-  /** The collections of the dataset that none of the plugins serves. */
+  /** The collections of the dataset that no plugin serves. */
   readonly unserved: readonly string[];
 }
 
 /**
- * A plugin fits if the dataset has its collections, it can read the first row of each, and the plugins that it needs
- * fit.
+ * Returns the plugins that fit a dataset. A plugin fits if the dataset has its collections, the first row of each
+ * collection is valid, and all plugins that it needs fit as well.
  */
 export const fittingPlugins = async (opened: OpenedDirectory): Promise<FittingPlugins> => {
   const plugins: string[] = [];
@@ -65,12 +68,12 @@ const isReadable = async ({ name, schema }: Collection, { dataset }: OpenedDirec
 const SCHEMA = 'config/schema.json';
 
 /**
- * The value of `$schema`, by which editors find the schema: its relative path in the nearest `node_modules` or checkout
- * above the folder. Undefined elsewhere, since a path into a global installation or a cache of packages breaks when the
- * file is copied, or the package updated.
+ * Returns the value of `$schema`, which editors use to find the schema: a relative path into the nearest `node_modules`
+ * or checkout above the folder. Returns undefined if there is none, since a path into a global installation or a
+ * package cache would break when the file is copied or the package is updated.
  */
 const schemaReference = async (folder: string): Promise<string | undefined> => {
-  // Symbolic links are followed first, because editors resolve `..` in the real folder.
+  // Resolve symbolic links first, because editors resolve `..` relative to the real folder.
   const real = await realpath(folder).catch(() => folder);
   const ancestors = [real];
   while (dirname(ancestors.at(-1)!) !== ancestors.at(-1)) ancestors.push(dirname(ancestors.at(-1)!));

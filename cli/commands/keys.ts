@@ -1,5 +1,5 @@
 /**
- * `metro-forecast keys`: creates, lists, changes, rotates and revokes API keys, and shows their usage and their audit.
+ * `metro-forecast keys` creates, lists, changes, rotates and revokes API keys, and shows their usage and audit log.
  */
 import { setFlagsFromString } from 'node:v8';
 import type { Command } from 'commander';
@@ -30,7 +30,7 @@ import { type CommonOptions, commandLine, jsonOption, UsageError } from '../opti
 import { commandLogger, note, print, printJson } from '../output.js';
 import { EXIT_CODES } from '../report.js';
 
-/** Rejects a store in memory, whose keys would be lost at the end of the command. */
+/** Rejects an in-memory store, because its keys would be lost at the end of the command. */
 const rejectMemory = ({ config, embedded, path }: LoadedConfig): void => {
   if (config.auth.keys.use !== 'memory') return;
   throw new OperatorError(
@@ -76,7 +76,7 @@ const report = (key: ShownKey, { json }: CommonOptions, sentence: string): void 
   else note(`${key.id} ("${key.name}") ${sentence}`);
 };
 
-/** A note that the key has its own limit, which takes precedence over that of the tier. */
+/** Returns a note if the key has its own limit, which takes precedence over the limit of the tier. */
 const ownLimit = ({ id, limit_per_minute }: ShownKey): string =>
   limit_per_minute === null
     ? ''
@@ -236,7 +236,7 @@ const addAudit = (keys: Command): void => {
 };
 
 export const register = (program: Command): void => {
-  // A key file may have 100,000 keys. The heap then needs a fifth less.
+  // A key file may have 100,000 keys. With this flag, the heap needs a fifth less memory for them.
   setFlagsFromString('--optimize-for-size');
   const keys = program
     .command('keys')

@@ -1,16 +1,16 @@
-/** `metro-forecast mcp`: serves the endpoints as tools to an assistant that starts this command. */
+/** `metro-forecast mcp` serves the endpoints as tools to the AI assistant that starts this command. */
 import type { Command } from 'commander';
 import { OperatorError } from '../../core/errors.js';
 import { importErrorReason } from '../../core/registry/load-module.js';
 import { createApp, loadConfig } from '../../product.js';
 
-/** Loads the plugin only here, since its SDK is an optional package. */
+/** Loads the plugin when the command runs, since the MCP SDK is an optional package. */
 const loadServer = () =>
   import('../../plugins/mcp/server.js').catch((error: unknown) => {
     throw new OperatorError(`This command cannot run: ${importErrorReason(error as Error)}`, [], { cause: error });
   });
 
-/** Runs until the input ends or a signal arrives. The log goes to standard error. */
+/** Serves until the input ends or a signal arrives. The log goes to standard error. */
 const serve = async (config: string | undefined): Promise<void> => {
   const { serveOverStdio } = await loadServer();
   const app = await createApp(await loadConfig({ path: config }));

@@ -1,4 +1,4 @@
-/** `metro-forecast new`: writes a small package for a new plugin or adapter. */
+/** `metro-forecast new` writes a small package for a new plugin or adapter. */
 
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -16,7 +16,7 @@ export type TemplateKind = 'plugin' | 'adapter';
 
 interface WrittenPackage {
   readonly folder: string;
-  /** Relative to the folder. */
+  /** The written files, relative to the folder. */
   readonly files: readonly string[];
 }
 
@@ -36,7 +36,7 @@ const checkName = (name: string): void => {
   );
 };
 
-/** Rejects names of built-in modules, since a configuration with such a name gets the built-in one. */
+/** Rejects the names of built-in modules, because a configuration with such a name loads the built-in module. */
 const checkShadow = (kind: TemplateKind, name: string): void => {
   const builtins = Object.keys(kind === 'plugin' ? plugins : adapters);
   if (!builtins.includes(name)) return;
@@ -45,19 +45,20 @@ const checkShadow = (kind: TemplateKind, name: string): void => {
   );
 };
 
-/** The values of the placeholders. */
+/** Returns the values of the placeholders in the template. */
 const valuesOf = (name: string): Readonly<Record<string, string>> => ({
   name,
-  /** Names of collections have no hyphens. */
+  /** The name of the collection, which must not contain hyphens. */
   collection: name.replaceAll('-', '_'),
-  /** For `operationId`. */
+  /** The name in Pascal case, for `operationId`. */
   pascal: name.replace(/(^|-)([a-z0-9])/g, (_, _hyphen, letter: string) => letter.toUpperCase()),
   version: packageVersion,
 });
 
 /**
- * @param to the parent of the new folder, which has the name of the package
- * @throws OperatorError for an invalid name, or if the folder exists
+ * Writes a package from a template into a new folder, which gets the name of the package.
+ * @param to the parent of the new folder
+ * @throws OperatorError if the name is invalid or the folder exists
  */
 export const writeTemplate = async (kind: TemplateKind, name: string, to: string): Promise<WrittenPackage> => {
   checkName(name);

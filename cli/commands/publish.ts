@@ -1,4 +1,4 @@
-/** `metro-forecast publish`: makes a dataset directory the current snapshot of the configured storage. */
+/** `metro-forecast publish` makes a dataset directory the current snapshot of the configured storage. */
 import { existsSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
@@ -17,7 +17,7 @@ import { whatServicesDo, withPublishedStorage } from '../published-storage.js';
 
 const MAX_ERRORS = 20;
 
-/** A signal that Ctrl-C and SIGTERM abort, so that the adapter removes what it has written. */
+/** Returns a signal that is aborted by Ctrl-C or SIGTERM, so that the adapter can remove what it has written. */
 const interruption = (): { signal: AbortSignal; end(): void } => {
   const controller = new AbortController();
   const abort = () => controller.abort();
@@ -42,12 +42,12 @@ const openSource = async (directory: string, command: FormatCommand): Promise<Op
   }
 };
 
-/** `differs` is the first collection with other rows than the dataset, if any. */
+/** The result of a comparison. `differs` is the first collection whose rows differ, or undefined if all are equal. */
 type Comparison = { readonly differs: string | undefined };
 
 /**
- * Compares the dataset with a published version. Undefined if that version cannot be read, or `open` resolves with
- * another version.
+ * Compares the dataset with a published version. Resolves with undefined if that version cannot be read, or if `open`
+ * resolves with another version.
  */
 const compare = async (
   dataset: Dataset,
@@ -61,7 +61,7 @@ const compare = async (
     if (snapshot?.version !== version) return undefined;
     return { differs: await differingCollection(dataset, snapshot, collections) };
   } catch (error) {
-    // Nothing was published yet, or the published version is damaged. The publication repairs or reports that.
+    // Nothing has been published yet, or the published version is damaged. The publication repairs or reports this.
     if (error instanceof StorageError) return undefined;
     throw error;
   } finally {
@@ -69,7 +69,7 @@ const compare = async (
   }
 };
 
-/** Undefined if there is no snapshot. */
+/** Returns the version that the adapter serves, or undefined if there is no snapshot. */
 const servedVersion = (adapter: StorageAdapter): string | undefined => {
   try {
     const snapshot = adapter.snapshot();
@@ -81,7 +81,7 @@ const servedVersion = (adapter: StorageAdapter): string | undefined => {
   }
 };
 
-/** The directory of the sample belongs to the package, so nothing is published into it. */
+/** Rejects the sample's directory, because it belongs to the package and must not be changed. */
 const refuseSample = ({ directory }: OpenedStorage): void => {
   if (directory === undefined) return;
   const real = (path: string) => (existsSync(path) ? realpathSync(path) : path);
@@ -99,8 +99,8 @@ const isCodeOf = (error: unknown, code: StorageError['code']): error is StorageE
   error instanceof StorageError && error.code === code;
 
 /**
- * Explains a conflict of versions. A version that was published before is not activated here: an operator may have gone
- * back from it on purpose.
+ * Explains a version conflict. If the version was published before, it is not activated here, since an operator may
+ * have rolled it back on purpose.
  */
 const explainConflict = async (
   error: StorageError,
@@ -113,7 +113,7 @@ const explainConflict = async (
   const current = list.find((each) => each.current)?.version;
   const listed = list.find((each) => each.version === version);
   const published = (await adapter.audit?.list())?.some((each) => each.version === version) ?? false;
-  // The store does not know this version, so another publisher is at work.
+  // The store does not have this version, so the conflict was caused by another publisher.
   if (!listed && !published && servedVersion(adapter) !== version) return error;
   if (listed && !listed.current) {
     const compared = await compare(

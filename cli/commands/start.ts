@@ -1,4 +1,4 @@
-/** `metro-forecast start`: serves until a signal ends it. */
+/** `metro-forecast start` serves the API until a signal ends the process. */
 import { availableParallelism } from 'node:os';
 import type { Command } from 'commander';
 import { isWorker } from '../../core/app/is-worker.js';
@@ -48,12 +48,12 @@ Exit codes: 0 after a clean shutdown, 1 when the service cannot start, 2 wrong u
     });
 };
 
-/** @param path of the configuration, as given on the command line */
+/** @param path the path of the configuration, as given on the command line */
 const start = async (path: string | undefined): Promise<void> => {
   keepTicksFast();
   collectGently();
   if (isWorker()) return work();
-  // Before there is a log: errors of the configuration and its modules are printed as text.
+  // There is no log yet, so errors in the configuration and its modules are printed as text.
   const loaded = await loadConfig({ path });
   const modules = await loadModules(loaded);
   const logger = createLogger(loaded.config.log);
@@ -69,20 +69,20 @@ const start = async (path: string | undefined): Promise<void> => {
 };
 
 interface Serving {
-  /** As given on the command line. */
+  /** The path of the configuration, as given on the command line. */
   readonly path: string | undefined;
   readonly modules: Modules;
   readonly logger: Logger;
   readonly assignment: Assignment;
 }
 
-/** Only the embedded configuration has a demo key. It is valid until this process ends. */
+/** Creates the demo key, which only the embedded configuration has. It is valid until this process ends. */
 const demoKey = ({ config: { auth }, embedded }: LoadedConfig, { registry }: Modules) =>
   embedded && auth.keys.use === 'memory'
     ? newKey({ name: 'demo', tier: tierNames(auth)[0]! }, Date.now(), { prefix: registry.service.keyPrefix })
     : undefined;
 
-/** @returns the URL; undefined if the first worker could not start and has logged the reason */
+/** Starts to serve. @returns the URL; undefined if the first worker could not start and has logged the reason */
 const serve = async (serving: Serving): Promise<string | undefined> => {
   const { workers } = serving.assignment.loaded.config.server;
   const count = workers || availableParallelism();
@@ -92,7 +92,7 @@ const serve = async (serving: Serving): Promise<string | undefined> => {
 const serveAlone = async ({ path, modules, logger, assignment }: Serving): Promise<string> => {
   const { loaded } = assignment;
   const { server } = loaded.config;
-  // Until the service is open there is nothing to complete.
+  // Until the service is open, there are no requests to finish.
   onStop({ logger, stop: () => void exitAfter(Promise.resolve(), logger) });
   const app = await openApp(assignment, modules, { logger });
   onStop({ logger, stop: (signal) => void exitAfter(shutDown(app, server, drainDelay(server, signal)), logger) });
@@ -122,11 +122,11 @@ const serveWithWorkers = async (count: number, { path, logger, assignment }: Ser
   return listening.url;
 };
 
-/** Only SIGTERM comes from a system whose load balancer has to notice that the service ends. */
+/** Only SIGTERM needs a delay: it comes from a system whose load balancer has to notice that the service is ending. */
 const drainDelay = ({ drainDelayMs }: Config['server'], signal: NodeJS.Signals): number =>
   signal === 'SIGTERM' ? drainDelayMs : 0;
 
-/** A worker has only its own metrics, so the primary process serves the metrics of all workers. */
+/** Serves the metrics of all workers from the primary process, since each worker has only its own metrics. */
 const listenForMetrics = async (workers: Workers, config: Config): Promise<MetricsServer> => {
   try {
     return await serveMetrics(config.metrics!, () => workers.metrics());
@@ -135,7 +135,7 @@ const listenForMetrics = async (workers: Workers, config: Config): Promise<Metri
   }
 };
 
-/** Reads the configuration again. One with errors changes nothing. */
+/** Reads the configuration again. If it has errors, nothing changes. */
 const readAgain = async (
   path: string | undefined,
   logger: Logger,
@@ -152,11 +152,11 @@ const readAgain = async (
 };
 
 const announce = (url: string, { registry }: Modules, demo: string | undefined): void => {
-  // Mounts with a policy for browsers are pages; the others speak protocols.
+  // Mounts with a content security policy are pages. All other mounts serve protocols such as MCP.
   const pages = registry.mounts
     .filter(({ mount }) => mount.contentSecurityPolicy !== undefined)
     .map(({ mount }) => `${mount.summary}: ${new URL(mount.path, url)}`);
-  // Printed in one piece: a program that waits for the first line may then stop reading.
+  // Print everything at once, because a program that waits for the first line may stop reading after it.
   print([`Listening on ${url}`, ...pages].join('\n'));
   if (!demo) return;
   print(`This key is valid for this run. Try:\n\n  curl -H "Authorization: Bearer ${demo}" ${url}/markets/26420\n`);

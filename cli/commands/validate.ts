@@ -1,4 +1,4 @@
-/** `metro-forecast validate`: checks a dataset directory. */
+/** `metro-forecast validate` checks a dataset directory. */
 import type { Command } from 'commander';
 import { openDirectory } from '../../core/data/directory.js';
 import { checkDataset } from '../../core/data/validate.js';
@@ -11,7 +11,7 @@ interface Options extends CommonOptions {
   readonly maxFaults: number;
 }
 
-/** Checks the collections of the configured plugins, and resolves with whether they are valid. */
+/** Checks the collections of the configured plugins. Resolves with true if they are valid. */
 const validate = async (directory: string, options: Options): Promise<boolean> => {
   const { registry } = await loadModules(await loadConfig({ path: options.config }));
   const { dataset, manifest } = await openDirectory(directory);

@@ -1,4 +1,4 @@
-/** The checks of `doctor`, in the order of their dependencies. */
+/** Runs the checks of `doctor` in the order of their dependencies. */
 import { pino } from 'pino';
 import { createContainer } from '../../core/app/container.js';
 import { looseFiles } from '../../core/app/loose-files.js';
@@ -12,7 +12,7 @@ import { checkPorts } from './port.js';
 import { checkRedis } from './redis.js';
 import { checkDatasetRows, checkIntegrity, checkStorage } from './storage.js';
 
-/** Checks the version of Node. @param version as in `process.versions.node` */
+/** Checks the version of Node. @param version the value of `process.versions.node` */
 export const checkNode = (version: string): Finding => {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   const [leastMajor = 0, leastMinor = 0] = engines.node.replace(/^>=/, '').split('.').map(Number);
@@ -21,7 +21,7 @@ export const checkNode = (version: string): Finding => {
   return supported ? ok('node', message) : failed('node', message, 'Install a current LTS release of Node.js.');
 };
 
-/** Checks that other users cannot read or change the files that a service trusts. */
+/** Checks that other users cannot change the files that a service trusts or read its secrets. */
 const checkPermissions = async ({ loaded, modules }: CheckContext, env: Environment): Promise<Finding> => {
   const sentences = await looseFiles(loaded, modules, env);
   if (sentences.length === 0)
@@ -35,13 +35,13 @@ interface DoctorOptions {
   readonly integrity: boolean;
 }
 
-/** @param path of the configuration, relative to the working directory */
+/** @param path the path of the configuration, relative to the working directory */
 export async function* findings(
   path: string | undefined,
   env: Environment,
   { onRows, integrity }: DoctorOptions,
 ): AsyncGenerator<Finding> {
-  // The variable may be set for this command only, so commands in advice name the file.
+  // METRO_CONFIG may be set for this command only, so the commands that are suggested name the file.
   const command = (...words: string[]) => commandLine(path ?? (env['METRO_CONFIG'] || undefined), ...words);
   yield checkNode(process.versions.node);
   let service: CheckContext;

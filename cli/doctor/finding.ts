@@ -1,17 +1,17 @@
-/** The arguments and results of the checks of `doctor`. */
+/** Defines the context and the results of the checks that `doctor` runs. */
 import type { DependencyContainer } from 'tsyringe';
 import type { Modules } from '../../core/app/load-modules.js';
 import type { LoadedConfig } from '../../core/config/load.js';
 import { OperatorError } from '../../core/errors.js';
 
-/** `skipped` means that a check that it depends on failed. */
+/** The result of a check. `skipped` means that an earlier check, on which this one depends, has failed. */
 type State = 'ok' | 'warning' | 'failed' | 'skipped';
 
 export interface Finding {
   readonly check: string;
   readonly state: State;
   readonly message: string;
-  /** Advice, one sentence each. */
+  /** Advice for the operator, with one sentence per entry. */
   readonly advice?: readonly string[];
 }
 
@@ -20,7 +20,7 @@ export interface CheckContext {
   readonly loaded: LoadedConfig;
   readonly modules: Modules;
   readonly container: DependencyContainer;
-  /** A command for advice, with the same configuration. */
+  /** Formats a command to suggest, which uses the same configuration. */
   command(...words: readonly string[]): string;
 }
 
@@ -43,7 +43,7 @@ export const failed = (check: string, message: string, ...advice: readonly strin
   advice,
 });
 
-/** The finding for a thrown error. */
+/** Returns the finding for an error that a check has thrown. */
 export const failure = (check: string, error: unknown, advice: readonly string[] = []): Finding => {
   if (error instanceof OperatorError) return failed(check, error.heading, ...error.errors, ...advice);
   return failed(check, error instanceof Error ? error.message : String(error), ...advice);

@@ -41,7 +41,7 @@ export const checkKeys = async ({ container, loaded, command }: CheckContext): P
       return warning('keys', `${keys.use}: ${which}; ${whom}`, ...advice);
     }
     const message = `${keys.use}: ${usable.length} of ${all.length} keys can be used`;
-    // A rotated key is meant to end. Its successor is checked instead.
+    // A rotated key is meant to expire, so its successor is checked instead.
     const last = usable.filter((key) => !usable.some((other) => succeeds(other, key)));
     const ending = last.filter(({ expires_at }) => expires_at !== null && Date.parse(expires_at) - now < SOON_MS);
     if (ending.length === 0 && missing.length === 0) return ok('keys', message);

@@ -7,11 +7,11 @@ import { type CheckContext, type Finding, failure, ok } from './finding.js';
 const ANSWER_MS = 2000;
 
 interface Port {
-  /** Name of the check. */
+  /** The name of the check. */
   readonly check: string;
   readonly host: string;
   readonly port: number;
-  /** Whether a service with this configuration listens there. */
+  /** Whether the program that listens on the port is a service with this configuration. */
   isOurs(origin: string): Promise<boolean>;
 }
 
@@ -34,7 +34,9 @@ const checkOne = async ({ check, host, port, isOurs }: Port, { loaded }: CheckCo
   }
 };
 
-/** Recognised by the OpenAPI document, since any service may respond to `/health`. */
+/**
+ * The port of the API. The service is recognised by its OpenAPI document, since any service may respond to `/health`.
+ */
 const apiPort = ({ loaded, modules }: CheckContext): Port => {
   const { host, port, basePath } = loaded.config.server;
   const { title } = modules.registry.service;

@@ -14,7 +14,7 @@ export const checkRedis = async ({ container, loaded }: CheckContext): Promise<F
         )
       : ok('redis', 'not configured; this process counts on its own');
   }
-  // If the connection fails, the last `error` event of the client has the cause, not the error of `ping`.
+  // If the connection fails, the cause is in the client's last `error` event and not in the error from `ping`.
   let lastError: Error | undefined;
   redis.client.on('error', (error: Error) => {
     lastError = error;

@@ -20,7 +20,7 @@ interface StorageFinding {
   close(): Promise<void>;
 }
 
-/** The directory of the adapter, if it has the option `path`. */
+/** Returns the adapter's directory if the adapter has the option `path`. */
 const directoryOf = ({ loaded: { config, folder } }: CheckContext): string | undefined => {
   const { path } = config.adapter.options;
   return typeof path === 'string' ? pathResolver(folder)(path) : undefined;
@@ -52,7 +52,7 @@ const openingFailure = (error: unknown, service: CheckContext): Finding => {
   return failed('storage', heading, ...advice);
 };
 
-/** Opens the adapter. The caller closes it. */
+/** Opens the adapter. The caller must close it. */
 export const checkStorage = async (service: CheckContext): Promise<StorageFinding> => {
   const { container, loaded, command } = service;
   const { use } = loaded.config.adapter;
@@ -78,7 +78,7 @@ export const checkStorage = async (service: CheckContext): Promise<StorageFindin
 };
 
 /**
- * Checks the files of an adapter that supports it.
+ * Checks the adapter's files, if the adapter supports such a check.
  * @param full whether to compare indexes with rows
  */
 export async function* checkIntegrity(
@@ -103,7 +103,7 @@ export async function* checkIntegrity(
   }
 }
 
-/** The current version in storage, read back as a dataset. */
+/** Returns the current version in storage as a dataset. */
 const datasetOf = (snapshot: Snapshot, { modules }: CheckContext): Dataset => ({
   manifest: snapshot.manifest,
   read: (name) => snapshot.find(name, { order: modules.registry.collections.get(name)!.key }),

@@ -1,19 +1,21 @@
 /**
- * The storage adapter {{name}}: a JSON file, read into memory and replaced by each publication. For another store,
- * replace `load`, `save` and `rowsOf`, and run the conformance suite.
+ * The storage adapter {{name}} keeps a dataset in a JSON file. It reads the file into memory, and each publication
+ * replaces it. To use another store, replace `load`, `save` and `rowsOf`, and run the conformance suite.
  */
-/** @import { AdapterModule, Collection, Dataset, Document, Manifest, Query, Snapshot } from 'metro-forecast-api/adapter' */
+/**
+ * @import { AdapterModule, Collection, Dataset, Document, Manifest, Query, Snapshot } from 'metro-forecast-api/adapter'
+ */
 import { randomUUID } from 'node:crypto';
 import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { compareBy, compareScalars, StorageError } from 'metro-forecast-api/adapter';
 
 /** @typedef {{ manifest: Manifest, publishedAt: string, collections: Record<string, Document[]> }} Stored */
 
-/** Interval of checks for publications by other processes, in milliseconds. */
+/** The interval between checks for publications by other processes, in milliseconds. */
 const POLL_MS = 500;
 
 /**
- * Identifies the current file. Undefined if there is none.
+ * Returns a text that identifies the current file, or undefined if there is none.
  * @type {(file: string) => Promise<string | undefined>}
  */
 const stampOf = async (file) => {
@@ -22,13 +24,13 @@ const stampOf = async (file) => {
 };
 
 /**
- * Freezes all documents, because callers share them.
+ * Loads the file. All documents are frozen, because callers share them.
  * @type {(file: string) => Promise<Stored>}
  */
 const load = async (file) => JSON.parse(await readFile(file, 'utf8'), (_name, value) => Object.freeze(value));
 
 /**
- * Readers see the old file or the new file, and never a part of one.
+ * Replaces the file. Readers see either the old or the new file, and never an incomplete one.
  * @type {(file: string, stored: Stored) => Promise<void>}
  */
 const save = async (file, stored) => {
@@ -42,7 +44,7 @@ const save = async (file, stored) => {
 };
 
 /**
- * The framework has checked the query.
+ * Returns the documents that match a query. The framework has already validated the query.
  * @type {(documents: readonly Document[], query: Query) => readonly Document[]}
  */
 const rowsOf = (documents, { order, equal = {}, range, descending, after, limit }) => {

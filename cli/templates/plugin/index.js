@@ -1,4 +1,4 @@
-/** The plugin {{name}}: one collection, and one endpoint that reads it. */
+/** The plugin {{name}} has one collection and one endpoint that reads it. */
 import { ApiError, collection, dataRoute, defineError, definePlugin } from 'metro-forecast-api/plugin';
 
 const rows = collection({
@@ -19,7 +19,7 @@ const rows = collection({
 const notFound = defineError({
   code: '{{collection}}_not_found',
   status: 404,
-  sentence: 'There are no rows of this station.',
+  sentence: 'There are no rows for this station.',
   when: 'The station has no rows.',
 });
 

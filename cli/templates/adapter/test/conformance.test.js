@@ -1,4 +1,4 @@
-/** Proves that the adapter follows the storage contract. */
+/** Tests that the adapter follows the storage contract. */
 import { describeAdapter } from 'metro-forecast-api/conformance';
 import adapter from '../index.js';
 

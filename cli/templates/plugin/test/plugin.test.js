@@ -1,4 +1,4 @@
-/** Serves the plugin with its own configuration and requests its endpoint. */
+/** Tests the plugin's endpoint in a service with the configuration of this package. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -15,7 +15,7 @@ describe('{{name}}', () => {
   });
   after(() => app?.close());
 
-  /** Makes a request inside this process, which needs no key. */
+  /** Makes a request inside this process. Such requests need no key. */
   const get = async (/** @type {string} */ target) => {
     const { status, body } = await app.local.request(target);
     return { status, body: JSON.parse(body) };
