@@ -1,15 +1,15 @@
-/** MCP's streamable HTTP transport in Koa. Each POST has one message and gets one response. No state remains. */
+/** MCP's streamable HTTP transport for Koa. Each POST contains one message and gets one response. No state is kept. */
 import { createMcpHandler, ProtocolErrorCode } from '@modelcontextprotocol/server';
 import type { Context } from 'koa';
 import { excerpt, type MountContext } from 'metro-forecast-api/plugin';
 import { mcpServer } from './server.js';
 import type { Tools } from './tools.js';
 
-/** Request headers passed on to the SDK; not Authorization, since the key has been checked already. */
+/** Request headers that are passed on to the SDK. Authorization is not, since the key has already been checked. */
 const PASSED_ON = /^(accept|content-type|content-length|mcp-.+)$/;
 
 /**
- * Response headers of the SDK that are not copied: Node sets them, since the caller may have asked to close the
+ * Response headers from the SDK that are not copied. Node sets them, since the caller may have asked to close the
  * connection.
  */
 const OF_THE_CONNECTION: ReadonlySet<string> = new Set(['content-length', 'connection']);
@@ -35,23 +35,23 @@ export const respond = async (ctx: Context, tools: Tools, mount: MountContext): 
   const response = await handler.fetch(new Request(`http://localhost${ctx.path}`, { method: ctx.method, headers }), {
     parsedBody: message,
   });
-  // Every response ends on its own, event streams too.
+  // Every response ends on its own, including event streams.
   const body = withShortErrors(await response.text());
   ctx.status = response.status;
   if (body !== '') ctx.body = body;
   for (const [name, value] of response.headers) if (!OF_THE_CONNECTION.has(name)) ctx.set(name, value);
 };
 
-/** Enough for a call, which is a name and a few arguments. */
+/** The maximum size of a body, which is enough for a call with a name and a few arguments. */
 const MAX_BODY_BYTES = 64 * 1024;
-/** Arguments of tools are plain values, so that a call has three levels. */
+/** The maximum nesting depth. The arguments of tools are plain values, so a valid call has only three levels. */
 const MAX_DEPTH = 32;
 /**
- * More than the arguments of any tool. The SDK validates every value, and each invalid one takes a thousand times as
- * long as parsing.
+ * The maximum number of values in a message, which is more than any tool has arguments. The SDK validates every value,
+ * and validating an invalid one takes a thousand times as long as parsing it.
  */
 const MAX_VALUES = 250;
-/** Every response repeats the id. */
+/** The maximum length of a message id, which every response repeats. */
 const MAX_ID_LENGTH = 128;
 
 const BATCH =
@@ -60,16 +60,16 @@ const TOO_DEEP = `The message nests more than ${MAX_DEPTH} levels of arrays and 
 const TOO_MANY = `The message has more than ${MAX_VALUES} values in its arrays and objects.`;
 const LONG_ID = `The id of the message has more than ${MAX_ID_LENGTH} characters.`;
 
-/** @throws an http-error 413 for a body that is too large */
+/** @throws an http-error with status 413 if the body is too large */
 const readBody = async (ctx: Context): Promise<string> => {
   const chunks: Buffer[] = [];
   let size = 0;
-  // A plain `for await` would destroy the request with its socket when the 413 leaves the loop. The response and the
-  // log still need it.
+  // With a plain `for await`, throwing the 413 inside the loop would destroy the request and its socket, which the
+  // response and the log still need.
   for await (const chunk of ctx.req.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     size += chunk.length;
     if (size > MAX_BODY_BYTES) {
-      // The rest of the body stays unread, and would be parsed as the next request.
+      // The rest of the body stays unread. On a kept connection, it would be parsed as the next request.
       ctx.res.shouldKeepAlive = false;
       ctx.throw(413, `A message can have at most ${MAX_BODY_BYTES} bytes.`);
     }
@@ -84,7 +84,7 @@ interface RpcError {
   readonly data?: unknown;
 }
 
-/** Parses a body. Returns its message, or the error for a message that the SDK must not process. */
+/** Parses a body. Returns its message, or an error if the SDK must not process the message. */
 const parsed = (body: string): { readonly message?: unknown; readonly error?: RpcError } => {
   let message: unknown;
   try {
@@ -97,8 +97,8 @@ const parsed = (body: string): { readonly message?: unknown; readonly error?: Rp
 };
 
 /**
- * Returns why a message is rejected, or undefined. A batch would be many requests that count as one, deep nesting
- * exhausts the stack, and many values take long to validate.
+ * Returns why a message is rejected, or undefined if it is accepted. A batch would be many requests that count as one,
+ * deep nesting could exhaust the stack, and many values would take long to validate.
  */
 const messageError = (message: unknown): string | undefined => {
   if (Array.isArray(message)) return BATCH;
@@ -106,7 +106,8 @@ const messageError = (message: unknown): string | undefined => {
   const { id } = message as { readonly id?: unknown };
   if (typeof id === 'string' && id.length > MAX_ID_LENGTH) return LONG_ID;
   let values = 0;
-  // One level at a time, so that the search stops early for wide and deep messages.
+  // Goes through the message one level at a time, so that the search stops early if the message is too wide or too
+  // deep.
   let level: object[] = [message];
   for (let depth = 1; level.length > 0; depth++) {
     if (depth > MAX_DEPTH) return TOO_DEEP;
@@ -124,8 +125,7 @@ const messageError = (message: unknown): string | undefined => {
 };
 
 /**
- * The maximum length of the message and data of an error, in characters. The SDK's errors name every invalid value and
- * repeat it.
+ * The maximum length of an error's message and data, in characters. The SDK's errors would repeat every invalid value.
  */
 const LONGEST_ERROR = 500;
 
@@ -136,7 +136,7 @@ const withShortErrors = (body: string): string =>
     (_, before: string, json: string) => before + shortError(json),
   );
 
-/** Shortens the message of an error and removes long data. Other messages stay as they are. */
+/** Shortens the message of an error and removes long data. Responses without an error are returned unchanged. */
 const shortError = (json: string): string => {
   const { id, error } = JSON.parse(json) as { readonly id: unknown; readonly error?: RpcError };
   if (error === undefined) return json;
@@ -147,24 +147,25 @@ const shortError = (json: string): string => {
 };
 
 export interface BrowserOptions {
-  /** Origins of web pages that may call the tools, as browsers send them. */
+  /** The origins of web pages that may call the tools, in the form in which browsers send them. */
   readonly allowedOrigins: readonly string[];
-  /** Allowed host names without ports; null: any. */
+  /** The allowed host names without ports, or null if any host name is allowed. */
   readonly allowedHosts: readonly string[] | null;
 }
 
-/** Pages of this machine, such as the MCP inspector's. */
+/** Matches the origins of pages on this machine, such as the MCP inspector. */
 const LOCAL = /^https?:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?$/;
 
 const withoutPort = (host: string): string => host.replace(/:\d*$/, '').toLowerCase();
 
 /**
- * Rejects web pages of other sites, and pages whose host name resolves to this machine (DNS rebinding).
- * @throws an http-error 403, as the protocol requires
+ * Rejects requests from web pages of other sites, and from pages whose host name resolves to this machine (DNS
+ * rebinding).
+ * @throws an http-error with status 403, as the protocol requires
  */
 export const checkBrowser = (ctx: Context, { allowedOrigins, allowedHosts }: BrowserOptions): void => {
   const { origin, host = '' } = ctx.req.headers;
-  // Only browsers send an Origin, with every POST.
+  // Only browsers send an Origin header, and they send it with every POST.
   if (origin !== undefined && !LOCAL.test(origin) && !allowedOrigins.includes(origin)) {
     ctx.throw(403, 'Web pages of this origin cannot call the tools. The operator can allow it with "allowedOrigins".');
   }

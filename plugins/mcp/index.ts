@@ -1,9 +1,12 @@
-/** The endpoints as tools for AI assistants, at `/mcp`: Model Context Protocol, with the API's keys and limits. */
+/**
+ * Serves the endpoints as tools for AI assistants at `/mcp`, using the Model Context Protocol. The API's keys and
+ * limits apply.
+ */
 import { ApiError, definePlugin, errors, version } from 'metro-forecast-api/plugin';
 import { checkBrowser, respond } from './http.js';
 import { MAX_ANSWER_BYTES, type Tools, toolsOf } from './tools.js';
 
-/** Headers of the Model Context Protocol that clients in browsers send. */
+/** The headers of the Model Context Protocol that clients in browsers send. */
 const MCP_HEADERS = ['Mcp-Protocol-Version', 'Mcp-Session-Id', 'Mcp-Method', 'Mcp-Name', 'Last-Event-ID'];
 
 export default definePlugin({

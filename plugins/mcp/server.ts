@@ -1,4 +1,4 @@
-/** A Model Context Protocol server over the tools of a service. It keeps no state between two calls. */
+/** A Model Context Protocol server for the tools of a service. It keeps no state between calls. */
 import { Server } from '@modelcontextprotocol/server';
 import { type MountContext, version } from 'metro-forecast-api/plugin';
 import { MAX_ANSWER_BYTES, type Tools, toolsOf } from './tools.js';
@@ -17,8 +17,8 @@ export const mcpServer = (tools: Tools, { info, request }: Pick<MountContext, 'i
 };
 
 /**
- * Serves the tools over standard input and output until `close`, for an assistant that starts the process. After this,
- * only the protocol may write to standard output.
+ * Serves the tools over standard input and output until `close` is called. Used by assistants that start the process.
+ * From then on, only the protocol may write to standard output.
  */
 export const serveOverStdio = async (context: MountContext): Promise<{ close(): Promise<void> }> => {
   const { serveStdio } = await import('@modelcontextprotocol/server/stdio');

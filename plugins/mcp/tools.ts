@@ -1,4 +1,4 @@
-/** The routes of a service as read-only tools. A call makes a GET request. Errors say what to change. */
+/** Turns the routes of a service into read-only tools. Each call makes a GET request. Errors say what to change. */
 import { createHash } from 'node:crypto';
 import { type CallToolResult, ProtocolError, ProtocolErrorCode, type Tool } from '@modelcontextprotocol/server';
 import {
@@ -18,16 +18,16 @@ export type Ask = MountContext['request'];
 export interface Tools {
   readonly list: Tool[];
   /**
-   * Requests the tool's route. An error of the API is a result with `isError`.
-   * @throws ProtocolError `InvalidParams` for an unknown tool, with the nearest name
+   * Requests the tool's route. An API error is returned as a result with `isError`.
+   * @throws ProtocolError `InvalidParams` for an unknown tool; the message suggests the nearest name
    */
   call(ask: Ask, name: string, given?: Arguments): Promise<CallToolResult>;
 }
 
-/** The default limit of a result, so that it fits into a model's context. */
+/** The default maximum size of a result, so that it fits into a model's context. */
 export const MAX_ANSWER_BYTES = 256 * 1024;
 
-/** The OpenAPI document is not a tool: it is long, and the tools' schemas contain the same information. */
+/** The endpoint of the OpenAPI document is not a tool, since the document is long and repeats the tools' schemas. */
 const OPENAPI_OPERATION = 'getOpenApi';
 
 /** @param maxAnswerBytes longer results become errors that ask for a narrower call */
@@ -59,11 +59,11 @@ export const toolsOf = (routes: readonly Route[], maxAnswerBytes: number): Tools
 const text = (content: string) => [{ type: 'text' as const, text: content }];
 const refusal = (sentence: string): CallToolResult => ({ content: text(sentence), isError: true });
 
-/** A route with its name as a tool, and its parameters by their names as arguments. */
+/** A route as a tool. Maps the names of the tool and its arguments to the route and its parameters. */
 class RouteTool {
   readonly #inPath: ReadonlyMap<string, Parameter>;
   readonly #inQuery: ReadonlyMap<string, Parameter>;
-  /** The name of the parameter by the name of the argument. */
+  /** The names of parameters by the names of their arguments. */
   readonly #parameters: ReadonlyMap<string, string>;
 
   constructor(
@@ -96,7 +96,7 @@ class RouteTool {
     };
   }
 
-  /** Errors of arguments that prevent a request. The route checks all other values. */
+  /** Returns the errors in arguments that prevent a request. The route checks all other values. */
   argumentErrors(given: Arguments): string[] {
     const values = this.#valuesOf(given);
     const unfit = [...values].flatMap(([argument, value]) => {
@@ -113,7 +113,9 @@ class RouteTool {
     return [...unfit, ...missing];
   }
 
-  /** Undeclared arguments go into the query, so that the API's error suggests the nearest parameter. */
+  /**
+   * Returns the request target. Undeclared arguments are put into the query, so that the API suggests the right name.
+   */
   target(given: Arguments): string {
     const values = new Map(
       [...this.#valuesOf(given)].map(([argument, value]) => [this.#parameterName(argument), value]),
@@ -157,7 +159,7 @@ class RouteTool {
   }
 }
 
-/** The argument with the filters of a list. */
+/** The name of the argument that contains the filters of a list. */
 const FILTERS = 'filters';
 type Filters = NonNullable<NonNullable<Route['parameters']>['filters']>;
 
@@ -183,28 +185,32 @@ const missingArgument = (argument: string, { description, example }: Parameter):
   `The argument "${argument}" is required: ${description}${example === undefined ? '' : ` Example: "${example}".`}`;
 
 /**
- * A value as one segment of a path. Its first character is always percent-encoded, so that the value is never a dot
+ * Encodes a value as one path segment. The first character is always percent-encoded, so that the value is never a dot
  * segment and never matches the literal path of another route.
  */
 const segment = (value: string): string =>
   encodeURIComponent(value).replace(/^[^%]/, (first) => `%${first.charCodeAt(0).toString(16)}`);
 
-/** The API's error as text. A single error is described by the message, so details are listed only for several. */
+/**
+ * Formats an API error as text. Details are listed only if there are several, since the message describes a single one.
+ */
 const errorText = (body: string): string => {
   const { error, code, details = [] } = JSON.parse(body) as { error: string; code: string; details?: ErrorDetail[] };
   const errors = details.length > 1 ? details.map(({ name, issue }) => `- ${name}: ${issue}`) : [];
   return [`${error} (${code})`, ...errors].join('\n');
 };
 
-/** Assistants accept at most this many characters of `[A-Za-z0-9_-]`. */
+/** The maximum length of names that assistants accept. Allowed characters are `[A-Za-z0-9_-]`. */
 const MAX_LENGTH = 64;
 const HASH_LENGTH = 8;
 
-/** `listMarkets` becomes `list_markets`. Every capital gets an underscore, so `listXY` and `listXy` stay different. */
+/**
+ * Turns `listMarkets` into `list_markets`. Each capital gets an underscore, so `listXY` and `listXy` stay different.
+ */
 export const toolName = (operationId: string): string =>
   operationId.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
-/** `price[gte]` becomes `price_gte`. */
+/** Turns `price[gte]` into `price_gte`. */
 export const argumentName = (parameter: string): string =>
   parameter.replace(/[^A-Za-z0-9_-]+/g, '_').replace(/^_+|_+$/g, '');
 

@@ -1,7 +1,7 @@
 /**
- * Metropolitan areas of the United States and their divisions. The codes and titles in `areas.json` follow the
- * delineation of July 2023 by the Office of Management and Budget. Centres are the internal points of the Gazetteer of
- * 2025, in degrees. The Census Bureau publishes both.
+ * Metropolitan areas of the United States and their divisions. The codes and titles in `areas.json` follow the July
+ * 2023 delineation by the Office of Management and Budget. The centres are the internal points from the 2025 Gazetteer,
+ * in degrees. The Census Bureau publishes both sources.
  */
 import { compareScalars } from 'metro-forecast-api/adapter';
 import table from './areas.json' with { type: 'json' };
@@ -10,18 +10,18 @@ export interface MetroArea {
   readonly cbsa: string;
   readonly name: string;
   readonly kind: 'metropolitan' | 'division';
-  /** Postal codes, in the sequence of the title. */
+  /** The postal codes of the area's states, in the order of the title. */
   readonly states: readonly string[];
-  /** The metropolitan area that a division is part of. */
+  /** The code of the metropolitan area to which a division belongs; null if the area is not a division. */
   readonly parent: string | null;
-  /** Divisions of a metropolitan area, by code. */
+  /** The codes of a metropolitan area's divisions. */
   readonly divisions: readonly string[];
   /** Latitude and longitude of the centre, in degrees. A division has the centre of its parent. */
   readonly latitude: number;
   readonly longitude: number;
 }
 
-/** Postal codes of a title: NY and NJ of "New York-Newark-Jersey City, NY-NJ". */
+/** Returns the postal codes in a title, such as NY and NJ for "New York-Newark-Jersey City, NY-NJ". */
 export const statesOf = (name: string): string[] => /, ([A-Z]{2}(?:-[A-Z]{2})*)/.exec(name)?.[1]?.split('-') ?? [];
 
 const metropolitan: MetroArea[] = table.metropolitan.map(({ cbsa, name, latitude, longitude }) => ({
@@ -42,7 +42,7 @@ const divisions: MetroArea[] = table.divisions.map(({ cbsa, name, parent }) => {
   return { cbsa, name, kind: 'division', states: statesOf(name), parent, divisions: [], latitude, longitude };
 });
 
-/** Every area by its code, in the order of the codes. */
+/** All areas by code, in the order of their codes. */
 export const metroAreas: ReadonlyMap<string, MetroArea> = new Map(
   [...metropolitan, ...divisions].sort((a, b) => compareScalars(a.cbsa, b.cbsa)).map((area) => [area.cbsa, area]),
 );

@@ -33,16 +33,16 @@ import { lookAhead } from './periods.js';
 
 export * from './fields.js';
 
-/** The error of a period that ends after its dataset was created. */
+/** Returns an error if a period ended after its dataset was created. */
 const knownIn = (field: string, day: string, cadence: Cadence, created: string) => {
   const rule = lookAhead(day, cadence, created);
   return rule === undefined ? undefined : { field, rule: `${day} ${rule}` };
 };
 
-/** The documents of a collection. */
+/** The document type of a collection. */
 type RowOf<C> = C extends Collection<infer Row> ? Row : never;
 
-/** A metro area with its latest figures. Returns and changes in percent. */
+/** A metro area with its latest figures. Returns and changes are in percent. */
 export const markets = collection({
   name: 'markets',
   key: ['cbsa'],
@@ -79,7 +79,7 @@ export const hpi = collection({
 });
 export type Hpi = RowOf<typeof hpi>;
 
-/** A published series, macro or per metro. */
+/** A published series: either a macro series, or the index of all metros. */
 export const series = collection({
   name: 'series',
   key: ['series_id'],
@@ -113,7 +113,7 @@ export const observations = collection({
 });
 export type Observation = RowOf<typeof observations>;
 
-/** One run of a model over the markets. Only completed runs are served. */
+/** One run of a model, which forecasts all markets. Only completed runs are served. */
 export const forecastRuns = collection({
   name: 'forecast_runs',
   key: ['id'],
@@ -134,7 +134,7 @@ export const forecastRuns = collection({
 });
 export type ForecastRun = RowOf<typeof forecastRuns>;
 
-/** The forecast of one run for one market, and the realized value. In percent. */
+/** The forecast of one run for one market, and the realized value. Both are in percent. */
 export const forecasts = collection({
   name: 'forecasts',
   key: ['run_id', 'cbsa'],
@@ -175,7 +175,7 @@ export const forecasts = collection({
 });
 export type Forecast = RowOf<typeof forecasts>;
 
-/** A rolling-realized backtest of a model. */
+/** The backtest of a model, which is updated whenever outcomes are published. */
 export const backtests = collection({
   name: 'backtests',
   key: ['as_of', 'model_version'],

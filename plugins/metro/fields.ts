@@ -1,4 +1,4 @@
-/** Schemas of fields that collections and responses share. */
+/** Defines the schemas of fields that collections and responses share. */
 import { type FromSchema, schemas } from 'metro-forecast-api/plugin';
 import { forecastMeaning, gradeMeaning, lowerMeaning, signalMeaning } from './forecast/default-rules.js';
 
@@ -12,14 +12,14 @@ export type Signal = (typeof SIGNALS)[number];
 export const RISK_GRADES = ['A', 'B', 'C', 'D', 'F'] as const;
 export type RiskGrade = (typeof RISK_GRADES)[number];
 
-/** Whether a run was published at its time, or computed later. */
+/** The basis of a run: it was published at the time, or reconstructed later. */
 export const BASES = ['published', 'reconstructed'] as const;
 export type Basis = (typeof BASES)[number];
 
-/** The series of the indexes of all metros. Its values are in the collection `hpi`. */
+/** The id of the series that contains the indexes of all metros. Its values are in the collection `hpi`. */
 export const METRO_HPI = 'metro_hpi';
 
-// Building blocks of the schemas below; routes use them too.
+// These schemas are used by the schemas below and by routes.
 export const cbsa = { type: 'string', pattern: '^\\d{5}$', description: 'Core-based statistical area code.' } as const;
 export const percent = { type: 'number', description: 'In percent.' } as const;
 export const rate = { type: 'number', minimum: 0, maximum: 1, description: 'A fraction from 0 to 1.' } as const;
@@ -51,7 +51,7 @@ export const runAt = {
   description: 'Time that the run represents: when the index of its quarter became known. Runs are ordered by it.',
 } as const;
 
-/** The points of the benchmarks from the same data. */
+/** The point forecasts that the benchmarks make from the same data. */
 export const benchmarkPoints = {
   benchmark: { ...nullable(percent), description: 'Point of persistence: the last 12-month change, in percent.' },
   ar1_nation: {

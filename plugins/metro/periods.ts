@@ -1,10 +1,12 @@
 /** Calendar arithmetic. Days are `YYYY-MM-DD`. Quarters are counted from year 0, so that they can be subtracted. */
 import { type Cadence, nextPeriod } from 'metro-forecast-api/plugin';
 
-/** The name of a quarter, such as `2005Q4`. */
+/** Returns the name of a quarter, such as `2005Q4`. */
 export const quarterName = (index: number): string => `${Math.floor(index / 4)}Q${(index % 4) + 1}`;
 
-/** The number of a quarter written as `2005Q4`, as counted by `quarterIndex`. Undefined for other text. */
+/**
+ * Parses a quarter such as `2005Q4`. Returns its number, as computed by `quarterIndex`, or undefined for other text.
+ */
 export const parseQuarter = (text: string): number | undefined => {
   const [, year, quarter] = /^(\d{4})Q([1-4])$/i.exec(text) ?? [];
   return year && quarter ? quarterIndex(Number(year), Number(quarter)) : undefined;
@@ -12,29 +14,29 @@ export const parseQuarter = (text: string): number | undefined => {
 
 const DAY_MS = 86_400_000;
 
-/** Whether the text is a day of the calendar, written `YYYY-MM-DD`. */
+/** Whether the text is a valid calendar day in the format `YYYY-MM-DD`. */
 export const isDay = (text: string): boolean => {
   if (!/^\d{4}-\d\d-\d\d$/.test(text)) return false;
   const time = Date.parse(`${text}T00:00:00Z`);
-  // Date.parse accepts 31 June as 1 July.
+  // Compares the result with the text, since `Date.parse` accepts 31 June as 1 July.
   return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text);
 };
 
-/** Days since 1970-01-01. */
+/** Returns the number of days since 1970-01-01. */
 export const dayNumber = (day: string): number => Date.parse(`${day}T00:00:00Z`) / DAY_MS;
 
 const toDay = (time: number): string => new Date(time).toISOString().slice(0, 10);
 
-/** The number of a quarter since year 0. @param quarter 1 to 4 */
+/** Returns the number of a quarter, counted from year 0. @param quarter 1 to 4 */
 export const quarterIndex = (year: number, quarter: number): number => year * 4 + quarter - 1;
 
-/** The first day of a quarter. */
+/** Returns the first day of a quarter. */
 export const quarterStart = (index: number): string => {
   const year = String(Math.floor(index / 4)).padStart(4, '0');
   return `${year}-${String((index % 4) * 3 + 1).padStart(2, '0')}-01`;
 };
 
-/** The quarter that a day is in. */
+/** Returns the number of the quarter that contains a day. */
 export const quarterOf = (day: string): number =>
   quarterIndex(Number(day.slice(0, 4)), Math.floor((Number(day.slice(5, 7)) - 1) / 3) + 1);
 
@@ -43,10 +45,10 @@ export const monthOf = (day: string): number => 12 * Number(day.slice(0, 4)) + N
 
 export const addDays = (day: string, days: number): string => toDay((dayNumber(day) + days) * DAY_MS);
 
-/** The last day of the period that begins at `start`. */
+/** Returns the last day of the period that begins on `start`. */
 export const periodEnd = (start: string, cadence: Cadence): string => addDays(nextPeriod(start, cadence), -1);
 
-/** Months in a period that begins with a month. Undefined for shorter and irregular periods. */
+/** The number of months in a period, for cadences whose periods begin with a month. Other cadences are not listed. */
 const MONTHS: ReadonlyMap<Cadence, number> = new Map([
   ['monthly', 1],
   ['quarterly', 3],
@@ -58,14 +60,17 @@ const MONTHS: ReadonlyMap<Cadence, number> = new Map([
 export const monthsIn = (cadence: Cadence): number | undefined => MONTHS.get(cadence);
 
 /**
- * The last day of the period of a value, before which it cannot be known. Values of days and weeks have the date of the
- * last day, values of longer periods the date of the first.
+ * Returns the last day of a value's period, before which the value cannot be known. Daily and weekly values are dated
+ * with the last day of their period, and values of longer periods are dated with the first day.
  */
 export const lastDay = (day: string, cadence: Cadence): string => (MONTHS.has(cadence) ? periodEnd(day, cadence) : day);
 
-/** Describes a period that ended after its dataset was created. Undefined otherwise. @param created RFC 3339, UTC */
+/**
+ * Returns an error if a period ended after its dataset was created, or undefined if it ended before.
+ * @param created the time of creation in UTC, in the format of RFC 3339
+ */
 export const lookAhead = (day: string, cadence: Cadence, created: string): string | undefined => {
-  // No period is longer than five years, so the period of most values need not be computed.
+  // No period is longer than five years, so the end of the period need not be computed for older values.
   if (Number(day.slice(0, 4)) < Number(created.slice(0, 4)) - 5) return undefined;
   const last = lastDay(day, cadence);
   return last > created.slice(0, 10)
@@ -79,7 +84,7 @@ const SHIFTS: ReadonlyMap<Cadence, number> = new Map([
   ['biweekly', 3],
 ]);
 
-/** Whether `next` is the period after `day`. For daily and irregular series, every later observation is. */
+/** Whether `next` is the period after `day`. For daily and irregular series, this is true for any later observation. */
 export const isNextPeriod = (day: string, next: string, cadence: Cadence): boolean => {
   if (MONTHS.has(cadence)) return nextPeriod(day, cadence) === next;
   const shift = SHIFTS.get(cadence);
@@ -88,13 +93,13 @@ export const isNextPeriod = (day: string, next: string, cadence: Cadence): boole
 
 const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] as number;
 
-/** Whether all distances are multiples of the step, up to a shift. */
+/** Whether all gaps are multiples of the step, with a tolerance of `shift`. */
 const fits = (gaps: readonly number[], step: number, shift = 0): boolean =>
   gaps.every((gap) => gap >= step - shift && Math.abs(gap - Math.round(gap / step) * step) <= shift);
 
 /**
- * Infers the cadence of a series from its ascending days. Missing observations do not change it, since distances may be
- * multiples of the usual one. `irregular` if the days fit no cadence, or are fewer than two.
+ * Infers the cadence of a series from its ascending days. Missing observations do not matter, since gaps may be
+ * multiples of the usual gap. Returns `irregular` if there are fewer than two days or if they match no cadence.
  */
 export const inferCadence = (days: readonly string[]): Cadence => {
   if (days.length < 2) return 'irregular';

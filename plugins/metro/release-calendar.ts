@@ -1,17 +1,19 @@
-/** When publishers release their data, by the end of its period. */
+/** Defines when publishers release their data, relative to the end of its period. */
 import type { Cadence } from 'metro-forecast-api/plugin';
 import type { Basis } from './collections.js';
 import { addDays, lastDay, periodEnd, quarterStart } from './periods.js';
 
-/** Days between two values, and the usual delay of a value after the end of its period. */
+/**
+ * The number of days between two values, and the usual delay between the end of a period and the release of its value.
+ */
 const SCHEDULES: Readonly<Record<Cadence, { readonly period: number; readonly delay: number }>> = {
-  // Published on the next business day. A holiday weekend and one missed day are not late.
+  // Daily values are published on the next business day. A holiday weekend and one missed day do not count as late.
   daily: { period: 6, delay: 1 },
   weekly: { period: 7, delay: 10 },
   biweekly: { period: 14, delay: 10 },
   // New home sales take longest, 25 days.
   monthly: { period: 31, delay: 30 },
-  // FHFA takes up to 63 days, and GDP 30.
+  // FHFA's index is released after up to 63 days, and GDP after 30 days.
   quarterly: { period: 92, delay: 63 },
   semiannual: { period: 184, delay: 120 },
   annual: { period: 366, delay: 274 },
@@ -22,7 +24,10 @@ const SCHEDULES: Readonly<Record<Cadence, { readonly period: number; readonly de
 
 const DAY_SECONDS = 86_400;
 
-/** Ages of a source: late when its next value is overdue, stale when the one after that is overdue too. */
+/**
+ * Returns the ages from which a source is late and stale. It is late when its next value is overdue, and stale when the
+ * value after that is also overdue.
+ */
 export const freshness = (cadence: Cadence): { late_after_seconds: number; stale_after_seconds: number } => {
   const { period, delay } = SCHEDULES[cadence];
   return {
@@ -33,14 +38,14 @@ export const freshness = (cadence: Cadence): { late_after_seconds: number; stale
 
 const TUESDAY = 2;
 
-/** The day on which FHFA releases the index of a quarter: the last Tuesday of the second month after the quarter. */
+/** Returns the day on which FHFA releases the index of a quarter: the last Tuesday of the second month after it. */
 export const indexReleaseOf = (quarter: number): string => {
   const last = addDays(`${periodEnd(quarterStart(quarter + 1), 'quarterly').slice(0, 7)}-01`, -1);
   const sinceTuesday = (new Date(last).getUTCDay() - TUESDAY + 7) % 7;
   return addDays(last, -sinceTuesday);
 };
 
-/** The day by which a macro series usually has its value of a period. */
+/** Returns the day by which the value of a macro series for a period is usually released. */
 export const releaseOf = (day: string, cadence: Cadence): string =>
   addDays(lastDay(day, cadence), SCHEDULES[cadence].delay);
 

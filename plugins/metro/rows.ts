@@ -1,10 +1,10 @@
-/** Rows of a collection in batches, and the version of a dataset that is derived from its rows. */
+/** Helpers for rows: yields them in batches, and derives the version of a dataset from them. */
 import { createHash } from 'node:crypto';
 import type { Source } from 'metro-forecast-api/plugin';
 
 export type Rows = AsyncIterable<readonly object[]>;
 
-/** Yields rows in memory as one batch. */
+/** Yields rows that are in memory as one batch. */
 export async function* inOneBatch<T extends object>(rows: readonly T[]): AsyncGenerator<readonly T[]> {
   yield rows;
 }
@@ -20,7 +20,7 @@ export const readAll = async <T>(rows: Rows, onRead: (count: number) => void = (
 };
 
 /**
- * Returns a version such as `2025-12-31-1f0c2a9b7d3e`: the vintage for readers, and a hash of the content.
+ * Returns a version such as `2025-12-31-1f0c2a9b7d3e`, which consists of the vintage and a hash of the content.
  * @param collections every collection, read once in the order of the map
  */
 export const contentVersion = async (

@@ -1,11 +1,11 @@
-/** Name, description and changes of the Metro Forecast API. */
+/** Defines the name, the description and the change list of the Metro Forecast API. */
 import { conventions, type InterfaceChange, type ServiceInfo } from 'metro-forecast-api/plugin';
 
 const { methods, limits, caching } = conventions;
 
 const lists = ['listMarkets', 'listForecasts', 'listSignals'];
 
-/** Newest first. The reference shows them. */
+/** The changes of the API, newest first. The API reference shows them. */
 const changes: readonly InterfaceChange[] = [
   { version: 'Unreleased', summary: 'Quantiles of the newest forecast.', operations: ['getMarketQuantiles'] },
   {

@@ -1,9 +1,11 @@
-/** A typed client of the API for Node 20 or later and for browsers. It uses `fetch` and has no dependencies. */
+/**
+ * A typed client for the API that runs in Node 20 or later and in browsers. It uses `fetch` and has no dependencies.
+ */
 import type { Error as ErrorBody, Paths } from './api-types.js';
 
 export type * from './api-types.js';
 
-/** Without `format`: the client reads JSON only. */
+/** The input of an endpoint without `format`, since the client reads JSON only. */
 type Input<T> = T extends { readonly input: infer I } ? Omit<I, 'format'> : never;
 type Output<T> = T extends { readonly output: infer O } ? O : never;
 /** The input is optional if it has no required parameters. */
@@ -11,7 +13,7 @@ type Arguments<I> =
   Record<never, never> extends I ? [input?: I, options?: CallOptions] : [input: I, options?: CallOptions];
 
 export interface ClientOptions {
-  /** URL of the API with its base path, such as `https://api.example.com/api/v1`. */
+  /** The URL of the API with its base path, such as `https://api.example.com/api/v1`. */
   readonly baseUrl: string;
   readonly key?: string;
   /** Maximum number of retries after a 429, a 503 or a network error. Default: 3. */
@@ -20,7 +22,10 @@ export interface ClientOptions {
   readonly maxWaitSeconds?: number;
   /** Stores responses by URL and revalidates them with `If-None-Match`. Browsers do this automatically. */
   readonly cache?: Map<string, CachedResponse>;
-  /** Called with every response, for headers such as `Snapshot-Version`, `RateLimit` and `X-Request-Id`. */
+  /**
+   * Called with every response, so that you can read headers such as `Snapshot-Version`, `RateLimit` and
+   * `X-Request-Id`.
+   */
   readonly onResponse?: (response: Response) => void;
   readonly fetch?: typeof fetch;
 }
@@ -34,13 +39,13 @@ export interface CachedResponse {
   readonly body: unknown;
 }
 
-/** An error response of the API. `code` is stable; `message` says what to do. */
+/** An error response from the API. `code` is stable, and `message` says what to do. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly status: number;
   readonly code: string;
   readonly details: NonNullable<ErrorBody['details']>;
-  /** Include it when you report a problem. Null if the response has none. */
+  /** The id of the request, which you should include when you report a problem. Null if the response has none. */
   readonly requestId: string | null;
   /** The `Retry-After` header in seconds, or null. */
   readonly retryAfter: number | null;
@@ -61,8 +66,8 @@ export interface Client<P = Paths> {
    * Sends a GET request: `client.get('/markets/{cbsa}/history', { cbsa: '26420' })`.
    * @param path the path template
    * @param input path and query parameters by name
-   * @throws ApiError for an error response, after the retries
-   * @throws TypeError of `fetch` if the API is unreachable, after the retries
+   * @throws ApiError if the response is still an error after the retries
+   * @throws TypeError from `fetch` if the API is still unreachable after the retries
    */
   get<Path extends keyof P & string>(path: Path, ...args: Arguments<Input<P[Path]>>): Promise<Output<P[Path]>>;
 }
@@ -71,7 +76,7 @@ const RETRIED: ReadonlySet<number> = new Set([429, 503]);
 
 /**
  * Creates a client.
- * @typeParam P the paths of the API with their types. For an API with other plugins, `metro-forecast types` prints them
+ * @typeParam P the paths of the API with their types; for an API with other plugins, `metro-forecast types` prints them
  */
 export const createClient = <P = Paths>({
   baseUrl,
@@ -126,7 +131,7 @@ const urlOf = (baseUrl: string, template: string, input: Readonly<Record<string,
   return `${baseUrl.replace(/\/$/, '')}${path}${search === '' ? '' : `?${search}`}`;
 };
 
-/** Seconds until the next attempt. Undefined for errors that a retry does not fix. */
+/** Returns the number of seconds until the next attempt, or undefined if a retry cannot fix the error. */
 const waitOf = (error: unknown, attempt: number): number | undefined => {
   const backoff = 0.25 * 2 ** attempt;
   // `fetch` throws a TypeError for network errors, and another error for an abort.

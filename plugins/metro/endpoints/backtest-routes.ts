@@ -1,4 +1,4 @@
-/** Endpoints of the backtest: the accuracy of past forecasts, in total and by group. */
+/** Endpoints of the backtest, which show the accuracy of all past forecasts and of groups of forecasts. */
 import { dataRoute, type Route } from 'metro-forecast-api/plugin';
 import { backtests, forecasts, markets, nullable, percent, rate, record, text } from '../collections.js';
 import { BREAKDOWN_KEYS, breakdownOf } from '../forecast/breakdown.js';
@@ -106,7 +106,7 @@ export const backtestRoutes: readonly Route[] = [
       const newest = runs[0];
       const oldest = runs.at(-1);
       if (!newest || !oldest) return { data: null };
-      // Twelve months can be a day shorter than twelve mean months.
+      // Twelve calendar months can be a day shorter than twelve months of mean length.
       const months = (Date.parse(newest.run_at) - Date.parse(oldest.run_at)) / MONTH_MS;
       if (months < 12 - 0.05) return { data: null };
       const [row] = await snapshot.find(backtests, { descending: true, limit: 1 });

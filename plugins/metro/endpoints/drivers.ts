@@ -3,7 +3,7 @@ import { dataRoute, type Route } from 'metro-forecast-api/plugin';
 import { type Forecast, type ForecastRun, forecasts, nullable, percent, record, text } from '../collections.js';
 import { cbsaParameter, completedRuns, difference, listOf, marketNotFound, requireMarket } from './shared.js';
 
-/** The contributions to a forecast by input. Empty if the run has published none. */
+/** Returns the contributions to a forecast by input. The map is empty if the run has published none. */
 const contributionsOf = (run: ForecastRun | undefined, forecast: Forecast | undefined): ReadonlyMap<string, number> =>
   new Map(
     (run?.inputs ?? []).flatMap(({ name }, i) => {
@@ -14,7 +14,7 @@ const contributionsOf = (run: ForecastRun | undefined, forecast: Forecast | unde
 
 type Made = readonly [ForecastRun | undefined, Forecast | undefined];
 
-/** Rows in the order of the run's inputs. */
+/** Returns the rows of the response in the order of the run's inputs. */
 const driversOf = (current: Made, prior: Made) => {
   const before = contributionsOf(...prior);
   return [...contributionsOf(...current)].map(([input, contribution_pp]) => {
@@ -24,7 +24,7 @@ const driversOf = (current: Made, prior: Made) => {
   });
 };
 
-/** The input whose contribution changed most between two forecasts. Null if it is not known. */
+/** Returns the input whose contribution changed most between two forecasts, or null if it is unknown. */
 export const mainDriverOf = (current: Made, prior: Made) => {
   const [main] = driversOf(current, prior).sort((a, b) => Math.abs(b.change_pp ?? 0) - Math.abs(a.change_pp ?? 0));
   return { driver: main?.change_pp == null ? null : main.input, driver_pp: main?.change_pp ?? null };

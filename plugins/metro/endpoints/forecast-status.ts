@@ -1,4 +1,4 @@
-/** The components `pipeline` and `model` of `/status`. */
+/** Defines the components `pipeline` and `model`, which `/status` shows. */
 import type { StatusComponent } from 'metro-forecast-api/plugin';
 import { newestRuns } from './shared.js';
 

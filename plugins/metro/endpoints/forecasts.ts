@@ -1,4 +1,4 @@
-/** Forecasts: the newest forecasts, all past forecasts, and the runs that computed them. */
+/** Endpoints for forecasts: the newest forecasts, all past forecasts, and the runs that computed them. */
 
 import { dataRoute, definePlugin, version } from 'metro-forecast-api/plugin';
 import {
@@ -50,7 +50,7 @@ export default definePlugin({
   description: '12-month forecasts: the newest, all past forecasts, the runs that computed them, and their backtest.',
   needs: ['markets'],
   collections: [markets, forecastRuns, forecasts, backtests],
-  // The page shows the figures of the served snapshot.
+  // The methodology page is part of this plugin because it shows figures from the served snapshot.
   mounts: () => [methodologyPage()],
   components,
   // biome-ignore lint/complexity/noExcessiveLinesPerFunction: a table of routes

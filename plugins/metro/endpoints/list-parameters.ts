@@ -1,4 +1,4 @@
-/** Filters, sorting, paging and columns of every list with one row per market. */
+/** Implements filtering, sorting, paging and the choice of columns for every list that has one row per market. */
 import {
   chosenFields,
   type DataContext,
@@ -14,7 +14,7 @@ import {
 import { metroAreas, statesOf } from '../areas.js';
 import { type Market, RISK_GRADES, type RiskGrade, SIGNALS, type Signal } from '../collections.js';
 
-/** The parameters of a request. */
+/** The list parameters of a request. */
 export interface Selection extends PageInput {
   readonly state?: readonly string[];
   readonly signal?: readonly string[];
@@ -23,7 +23,7 @@ export interface Selection extends PageInput {
   readonly fields?: readonly string[];
 }
 
-/** The columns that the rows of every list have. */
+/** The columns that all of these lists have. */
 export type ListRow = Pick<Market, 'cbsa' | 'name'> & {
   readonly signal?: Signal | null;
   readonly risk_score?: RiskGrade | null;
@@ -55,15 +55,15 @@ const chosenBy = ({ state, signal, risk_score }: Selection): ((row: ListRow) => 
 };
 
 interface ListOptions<T> {
-  /** The order without `sort`: fields as in `rowOrder`. Default: the CBSA code. */
+  /** The fields to sort by if `sort` is not given, as in `rowOrder`. Default: the CBSA code. */
   readonly order?: readonly string[];
-  /** Returns the value of a field of this order. Default: the row's property. */
+  /** Returns the value of a field for sorting. Default: the row's property with that name. */
   readonly read?: (row: T, field: string) => Scalar | null;
 }
 
 /**
- * The parameters of a list, and the functions of its route that apply them.
- * @param row the schema of a row. Lists can be sorted by its properties, and reduced to some of them
+ * Returns the parameters of a list and the functions with which its route applies them.
+ * @param row the schema of a row, whose properties can be used for sorting and selected with `fields`
  */
 export const listParameters = <T extends ListRow = ListRow>(
   row: JsonSchema,

@@ -1,4 +1,4 @@
-/** Markets with their latest figures, their house price index, and areas. */
+/** Endpoints for markets with their latest figures, for their house price index, and for areas. */
 
 import {
   ApiError,

@@ -1,4 +1,4 @@
-/** Observations of macro series and of the metro index, and their catalogue. */
+/** Endpoints for the observations of macro series and the metro index, and for the catalogue of series. */
 
 import {
   ApiError,
@@ -50,7 +50,7 @@ const macroObservation = {
 
 type MacroObservation = FromSchema<typeof macroObservation>;
 
-/** The columns of the response. */
+/** Returns the columns of the response. */
 const columnsFor = ({ series_id, units }: { readonly series_id: readonly string[]; readonly units: Units }) => [
   ...(series_id.length > 1 ? ['series_id'] : []),
   'period_start',
@@ -69,7 +69,7 @@ const pricesOf = async (snapshot: SnapshotReader): Promise<Prices> => {
   throw invalidParameter('query', 'units', `must be one of level, change, log, yoy here: ${advice}`);
 };
 
-/** @throws ApiError with status 400 for a series that does not support the units */
+/** @throws ApiError with status 400 if a series does not support the units */
 const checkUnits = (units: Units, catalogued: readonly Described[]): void => {
   for (const one of catalogued) {
     const reason = unsupported(units, one);
@@ -83,7 +83,7 @@ interface Level {
   readonly value: number;
 }
 
-/** The levels of one series, oldest first. The levels of the index are ordered by market first. */
+/** Yields the levels of one series, oldest first. The levels of the metro index are grouped by market. */
 async function* levelsOf(
   snapshot: SnapshotReader,
   series_id: string,
@@ -97,12 +97,12 @@ async function* levelsOf(
 }
 
 interface RowsOptions extends Span {
-  /** In the sequence of `series_id`. */
+  /** The requested series, in the order of `series_id`. */
   readonly catalogued: readonly Described[];
-  /** Of markets; undefined for all. */
+  /** The codes of the requested markets; undefined for all markets. */
   readonly codes: readonly string[] | undefined;
   readonly units: Units;
-  /** For `real`. */
+  /** Consumer prices, which are needed for the units `real`. */
   readonly prices: Prices | undefined;
 }
 
@@ -130,9 +130,9 @@ const rowMaker = (series_id: string, isNamed: boolean, base_period: string | und
   return (_, period_start, value) => ({ period_start, value });
 };
 
-/** The requested rows, in batches. */
+/** Yields the requested rows in batches. */
 async function* rowsOf(snapshot: SnapshotReader, { catalogued, codes, units, prices, since = '', until }: RowsOptions) {
-  // Changes need the levels before the first requested period.
+  // Changes also need the levels before the first requested period.
   const isWhole = since === '' || units === 'change' || units === 'yoy';
   const span: Span = { ...(!isWhole && { since }), ...(until !== undefined && { until }) };
   for (const { series_id, cadence } of catalogued) {

@@ -1,4 +1,4 @@
-/** Quantiles of the newest forecast of a market. */
+/** The endpoint for quantiles of a market's newest forecast. */
 import { dataRoute, type Route } from 'metro-forecast-api/plugin';
 import { type Forecast, forecasts, percent, rate, record } from '../collections.js';
 import { rounded } from '../rounding.js';
@@ -7,13 +7,15 @@ import { cbsaParameter, completedRuns, listOf, marketNotFound, requireMarket } f
 /** The quartile of a normal distribution as a share of its 90% quantile: 0.6745 / 1.2816. */
 const QUARTILE = 0.5263;
 
-/** The quartile between the point and a bound, on the scale of logarithms on which the interval is symmetric. */
+/**
+ * Returns the quartile between the point and a bound. It is computed in logarithms, where the interval is symmetric.
+ */
 const quartile = (point: number, bound: number): number => {
   const [middle, end] = [Math.log1p(point / 100), Math.log1p(bound / 100)];
   return rounded(100 * Math.expm1(middle + QUARTILE * (end - middle)));
 };
 
-/** The probability and the value of each quantile. Empty without bounds. */
+/** Returns the probability and the value of each quantile. The list is empty if the forecast has no bounds. */
 export const quantilesOf = ({ point, lower_80, upper_80 }: Forecast) =>
   lower_80 === null || upper_80 === null
     ? []

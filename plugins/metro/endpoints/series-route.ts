@@ -1,4 +1,4 @@
-/** `/series`: the catalogue of series, with the units that each supports. */
+/** The endpoint `/series`, which lists all series and the units that each of them supports. */
 import { dataRoute, type JsonSchema } from 'metro-forecast-api/plugin';
 import { METRO_HPI, observations, record, series } from '../collections.js';
 import { listOf } from './shared.js';

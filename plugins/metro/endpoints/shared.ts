@@ -1,4 +1,4 @@
-/** What several groups of endpoints have in common: the market lookup, the runs, and shapes. */
+/** Functions and schemas that several groups of endpoints share, such as the lookup of markets and runs. */
 import {
   ApiError,
   defineError,
@@ -32,7 +32,7 @@ export const cbsaParameter = {
   },
 } as const satisfies Parameter;
 
-/** A parameter with codes of several markets. */
+/** Returns a parameter that takes the codes of several markets. */
 export const cbsaList = (what: string) =>
   ({
     description: `${what} Codes of 5 digits, separated by commas.`,
@@ -44,7 +44,7 @@ export const cbsaList = (what: string) =>
 export const sortedCodes = <Input extends { readonly cbsa?: readonly string[] }>({ cbsa, ...others }: Input): Input =>
   ({ ...others, ...(cbsa !== undefined && { cbsa: [...cbsa].sort() }) }) as unknown as Input;
 
-/** Throws `market_not_found`. */
+/** Returns a market. @throws ApiError `market_not_found` */
 export const requireMarket = async (snapshot: SnapshotReader, cbsa: string): Promise<Market> => {
   const market = await snapshot.get(markets, [cbsa]);
   if (market) return market;
@@ -56,15 +56,15 @@ export const requireMarket = async (snapshot: SnapshotReader, cbsa: string): Pro
   throw new ApiError(marketNotFound, sentence);
 };
 
-/** All runs, newest first, including failed runs. */
+/** Returns all runs including failed ones, newest first. */
 export const newestRuns = (snapshot: SnapshotReader): Promise<readonly ForecastRun[]> =>
   snapshot.find(forecastRuns, { order: ['run_at', 'id'], descending: true });
 
-/** Completed runs, newest first. */
+/** Returns the completed runs, newest first. */
 export const completedRuns = async (snapshot: SnapshotReader): Promise<ForecastRun[]> =>
   (await newestRuns(snapshot)).filter(({ status }) => status === 'completed');
 
-/** The origin of the run of a row. */
+/** The properties of a row that describe the origin of its run. */
 export const originProperties = {
   basis: runOrigin.basis,
   vintage: { ...nullable(runOrigin.vintage), description: runOrigin.vintage.description },
@@ -75,8 +75,8 @@ export const originOf = ({ basis, vintage }: ForecastRun) => ({
   vintage: vintage ?? null,
 });
 
-/** The envelope of every list. */
+/** Returns the schema of a list's envelope. */
 export const listOf = <const S extends JsonSchema>(items: S) => record({ data: { type: 'array', items } });
 
-/** Subtracts rounded numbers without binary rounding errors. */
+/** Subtracts rounded numbers, and removes binary rounding errors from the difference. */
 export const difference = (a: number, b: number): number => Number((a - b).toFixed(6));

@@ -1,4 +1,4 @@
-/** Signals of the newest run, and the markets whose forecast changed most. */
+/** Endpoints for the signals of the newest run, and for the markets whose forecasts changed most. */
 
 import { dataRoute, definePlugin, type SnapshotReader, version } from 'metro-forecast-api/plugin';
 import {
@@ -29,7 +29,7 @@ interface Scored {
   readonly forecast: Forecast;
 }
 
-/** The forecasts of a run by CBSA code, with the names of the markets. */
+/** Returns the forecasts of a run by CBSA code, with the names of the markets. */
 const scoredBy = async (snapshot: SnapshotReader, run: ForecastRun): Promise<Map<string, Scored>> => {
   const names = new Map((await snapshot.find(markets)).map((market) => [market.cbsa, market.name]));
   const rows = await snapshot.find(forecasts, { equal: { run_id: run.id } });

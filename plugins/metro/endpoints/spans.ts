@@ -1,30 +1,32 @@
-/** `since` and `until`, and the form that equivalent spans share, so that they share a cached response. */
+/**
+ * Handles `since` and `until`. Equivalent spans are normalized to the same form, so that they share a cached response.
+ */
 import { invalidParameter, type Parameter, type SnapshotReader } from 'metro-forecast-api/plugin';
 import { date, hpi, observations } from '../collections.js';
 
-/** The first and the last day of a part of a list, both included. */
+/** The first and the last day of the requested part of a list. Both are included. */
 export interface Span {
   readonly since?: string;
   readonly until?: string;
 }
 
-/** Of lists whose rows have a period: its first day, or the target of a forecast. */
+/** The parameters of lists whose rows have a period. They refer to its first day, or to the target of a forecast. */
 export const spanParameters = {
   since: { description: 'Earliest period, inclusive.', schema: date, example: '2024-01-01' },
   until: { description: 'Latest period, inclusive.', schema: date, example: '2025-12-31' },
 } as const satisfies Record<keyof Span, Parameter>;
 
-/** @throws ApiError for a span that ends before it starts: that is a mistake, not an empty list */
+/** @throws ApiError if a span ends before it starts, which is treated as a mistake and not as an empty list */
 export const checkSpan = ({ since, until }: Span): void => {
   if (since === undefined || until === undefined || since <= until) return;
   throw invalidParameter('query', 'until', `must not be before since=${since}`);
 };
 
-/** The span as part of a query on `period_start`. */
+/** Returns the span as a range of `period_start` for a query. */
 export const periodRange = ({ since, until }: Span) =>
   ({ range: { field: 'period_start', from: since, to: until } }) as const;
 
-/** Finds the first period within a span, or the last one. */
+/** Finds the first or the last period within a span. */
 type FindPeriod = (span: Span, which: 'first' | 'last') => Promise<string | undefined>;
 
 export const periodsOfSeries =
@@ -41,7 +43,7 @@ export const periodsOfMarket =
     return (await snapshot.find(hpi, query))[0]?.period_start;
   };
 
-/** The periods of the index of any market, in order, by snapshot. */
+/** The periods for which at least one market has an index value, in order. They are cached by snapshot. */
 const indexPeriods = new WeakMap<SnapshotReader['manifest'], Promise<readonly string[]>>();
 
 const readIndexPeriods = async (snapshot: SnapshotReader): Promise<readonly string[]> => {
@@ -50,7 +52,7 @@ const readIndexPeriods = async (snapshot: SnapshotReader): Promise<readonly stri
   return [...found].sort();
 };
 
-/** Reads the whole index once for each snapshot: no order of the collection starts with the period. */
+/** Reads the whole index once per snapshot, because no order of the collection starts with the period. */
 export const periodsOfIndex = (snapshot: SnapshotReader): FindPeriod => {
   const { manifest } = snapshot;
   const known = indexPeriods.get(manifest);
@@ -69,7 +71,8 @@ const BEFORE_ALL = '0001-01-01';
 const AFTER_ALL = '9999-12-31';
 
 /**
- * Moves `since` and `until` to the nearest periods within the span. Removes each of them if it excludes no period.
+ * Moves `since` and `until` to the nearest periods within the span, and removes either of them if it excludes no
+ * period.
  * @param finders of the series in the response
  */
 export const normalizeSpan = async <Input extends Span>(

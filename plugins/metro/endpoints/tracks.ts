@@ -1,4 +1,4 @@
-/** Past forecasts of one market, or of several, alone and with their outcomes. */
+/** Endpoints for past forecasts of one or several markets, with and without their outcomes. */
 
 import { dataRoute, type Route, type SnapshotReader } from 'metro-forecast-api/plugin';
 import {
@@ -143,7 +143,7 @@ const forecastsOf = async (snapshot: SnapshotReader, cbsa: string): Promise<read
   return found;
 };
 
-/** Rows of one area, oldest first. @throws ApiError `market_not_found` */
+/** Returns the rows of one area, oldest first. @throws ApiError `market_not_found` */
 const rowsOfOne = async <T>(snapshot: SnapshotReader, cbsa: string, span: Span, asRow: AsRow<T>): Promise<T[]> => {
   const rows = await rowsIn(snapshot, span, asRow);
   return rows(await forecastsOf(snapshot, cbsa));
@@ -153,7 +153,10 @@ interface Selection extends Span {
   readonly cbsa?: readonly string[];
 }
 
-/** Rows of some areas or of all, by code, then oldest first. @throws ApiError `market_not_found` */
+/**
+ * Returns the rows of the given areas, or of all, sorted by code and then by time.
+ * @throws ApiError `market_not_found`
+ */
 const rowsOfMany = async <T extends object>(
   snapshot: SnapshotReader,
   { cbsa: codes, ...span }: Selection,

@@ -1,4 +1,4 @@
-/** The units of observations, such as changes in percent, computed from levels. */
+/** Computes observations in different units, such as changes in percent, from their levels. */
 import { type Cadence, nextPeriod } from 'metro-forecast-api/plugin';
 import type { Series } from '../collections.js';
 import { addDays, isNextPeriod, monthsIn } from '../periods.js';
@@ -6,7 +6,7 @@ import { addDays, isNextPeriod, monthsIn } from '../periods.js';
 export const UNITS = ['level', 'change', 'log', 'yoy', 'real'] as const;
 export type Units = (typeof UNITS)[number];
 
-/** The consumer price index that `real` divides by. */
+/** The consumer price index that is used to compute real values. */
 export const DEFLATOR = 'CPIAUCSL';
 
 /** Consumer prices by month, and the base month of real values. */
@@ -32,7 +32,7 @@ const isNominal = ({ kind, title, units }: Described): boolean => {
   return (MONEY.test(units) && !NOT_MONEY.test(units)) || (/\bindex\b/i.test(units) && PRICE_INDEX.test(title));
 };
 
-/** The reason why a series does not support units. Undefined if it does. */
+/** Returns the reason why a series does not support the units, or undefined if it does. */
 export const unsupported = (units: Units, one: Described): string | undefined => {
   if (units === 'yoy' && one.cadence === 'five-year')
     return `does not apply to ${one.series_id}, which has one value in five years`;
@@ -44,8 +44,8 @@ export const unsupported = (units: Units, one: Described): string | undefined =>
 const SCALE = 1e8;
 
 /**
- * Rounds to 8 decimals, as `toFixed` does. Multiplying is ten times as fast, but exact only for values that are not too
- * large, and not halfway between two results.
+ * Rounds to 8 decimals with the same result as `toFixed`. Multiplying is ten times as fast, but it is exact only if the
+ * value is not too large and not halfway between two results.
  */
 const rounded = (value: number): number => {
   const scaled = value * SCALE;
@@ -55,8 +55,8 @@ const rounded = (value: number): number => {
 };
 
 /**
- * The mean price index of the months of a period, or of the month of a shorter period. Undefined if a month is missing.
- * Values of five years are counted in the first one.
+ * Returns the mean price index of the months of a period, or of the month in which a shorter period begins. Returns
+ * undefined if a month is missing. For periods of five years, only the first year counts.
  */
 const priceIn = ({ months }: Prices, start: string, cadence: Cadence): number | undefined => {
   const count = Math.min(monthsIn(cadence) ?? 1, 12);
@@ -71,22 +71,22 @@ const priceIn = ({ months }: Prices, start: string, cadence: Cadence): number | 
   return sum / count;
 };
 
-/** The same day of the previous year; 28 February for 29 February. */
+/** Returns the same day of the previous year. For 29 February, returns 28 February. */
 const yearBefore = (day: string): string =>
   `${String(Number(day.slice(0, 4)) - 1).padStart(4, '0')}${day.slice(4).replace('02-29', '02-28')}`;
 
 /** The span of days whose last observation counts as a year earlier. */
 const yearEarlier = (period: string, cadence: Cadence): { since: string; until: string } => {
-  // Holidays move the observation of a week by up to three days.
+  // Holidays move a weekly observation by up to three days.
   if (cadence === 'weekly' || cadence === 'biweekly')
     return { since: addDays(period, -52 * 7 - 3), until: addDays(period, -52 * 7 + 3) };
   const until = yearBefore(period);
   if (cadence === 'irregular') return { since: '', until };
-  // No market is closed for longer than a week. Older values show that the series was interrupted.
+  // No market is closed for longer than a week, so an older value means that the series was interrupted.
   return { since: cadence === 'daily' ? addDays(until, -7) : until, until };
 };
 
-/** Returns the level a year before each period. The periods must ascend. */
+/** Returns a function that finds the level a year before each period. It must be called with ascending periods. */
 const levelsYearEarlier = (cadence: Cadence) => {
   const known: { readonly period: string; readonly level: number }[] = [];
   let at = -1;

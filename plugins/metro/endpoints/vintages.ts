@@ -1,4 +1,4 @@
-/** `/vintages`: the published versions, and what changed in each. */
+/** The endpoint `/vintages`, which lists the published versions and the changes in each of them. */
 
 import { compareBy } from 'metro-forecast-api/adapter';
 import {
@@ -57,7 +57,7 @@ interface Difference {
   changed: number;
 }
 
-/** Compares two snapshots, with one document of each in memory. */
+/** Compares a collection in two snapshots. Both are streamed, so only a few documents are in memory at a time. */
 const compare = async <T extends object>(
   collection: Collection<T>,
   before: SnapshotReader,
@@ -98,12 +98,12 @@ const changesBetween = async (before: SnapshotReader, after: SnapshotReader): Pr
   };
 };
 
-/** Undefined for a version that the store has deleted. */
+/** The counted changes of a version, or undefined if the store has deleted the version. */
 type Counted = Promise<
   { readonly vintage: string; readonly data_through: string | null; readonly changes: Changes | null } | undefined
 >;
 
-/** Counts the changes of each publication once, since a version never changes. */
+/** Counts the changes of each publication. Each is counted only once, since a version never changes. */
 class Vintages {
   #counted = new Map<string, Counted>();
 

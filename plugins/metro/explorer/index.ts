@@ -1,4 +1,4 @@
-/** The explorer at `/explore`: a map, charts and tables of the published data. */
+/** Serves the explorer at `/explore`, which shows the published data in a map, charts and tables. */
 import { definePlugin, pageMount, version } from 'metro-forecast-api/plugin';
 
 export default definePlugin({

@@ -1,4 +1,4 @@
-/** The methodology as a page at `/docs/methodology`: the document, with figures of the published data. */
+/** Serves the methodology at `/docs/methodology`, with figures from the published data. */
 import { guidePage } from 'metro-forecast-api/plugin';
 
 export const methodologyPage = () =>

@@ -1,12 +1,12 @@
-/** The rolling-realized backtest: forecasts of completed runs compared with the values published later. */
+/** The backtest, which compares the forecasts of completed runs with the values that were published later. */
 import type { Backtest, Forecast, ForecastRun } from '../collections.js';
 import { rounded } from '../rounding.js';
 
-/** The names of the benchmarks by their column. */
+/** The names of the benchmarks, by the column that stores their forecasts. */
 const BENCHMARKS = { benchmark: 'persistence', ar1_nation: 'ar1_nation', shrunk_mean: 'shrunk_mean' } as const;
 export type Benchmark = keyof typeof BENCHMARKS;
 
-/** A forecast whose target has been published, and the benchmarks' forecasts of the same target. In percent. */
+/** A forecast whose target has been published, and the benchmarks' forecasts of the same target, all in percent. */
 export interface ScoredForecast extends Readonly<Record<Benchmark, number>> {
   readonly point: number;
   readonly lower_80: number;
@@ -20,37 +20,38 @@ export interface BenchmarkScores {
   readonly mae_pp: number;
   readonly bias_pp: number;
   readonly direction_hit_rate: number;
-  /** 1 - MAE / MAE of the benchmark. 0 if the benchmark made no error. */
+  /** 1 - MAE / (MAE of the benchmark), or 0 if the benchmark made no error. */
   readonly skill_mae: number;
 }
 
 export interface Scores {
   readonly n: number;
-  /** Realized values below 0, and how many of them had a point forecast below 0. */
+  /** The number of realized values below 0. `declines_called` is the number of them with a point forecast below 0. */
   readonly declines: number;
   readonly declines_called: number;
-  /** Share of realized values above 0: the hit rate of a constant forecast of "up". */
+  /** The share of realized values above 0, which is the hit rate of always forecasting "up". */
   readonly base_rate_up: number;
   readonly mae_pp: number;
   readonly rmse_pp: number;
-  /** Mean of realized - point. */
+  /** The mean of (realized - point). */
   readonly bias_pp: number;
   readonly coverage_80: number;
   readonly interval_score_80: number;
-  /** Share of forecasts with the direction of the realized change. */
+  /** The share of forecasts that have the same direction as the realized change. */
   readonly direction_hit_rate: number;
-  /** Mean of (probability - outcome)^2, with the outcome 1 for a decline. */
+  /** The mean of (probability - outcome)^2. The outcome is 1 for a decline and 0 otherwise. */
   readonly brier_score: number;
   /** Mean of -log(probability of the outcome). Probabilities below 0.001 count as 0.001. */
   readonly log_loss: number;
   readonly benchmarks: Readonly<Record<Benchmark, BenchmarkScores>>;
 }
 
-/** Cost of a percentage point outside an 80% interval: 2 / (1 - 0.8). */
+/** The cost of each percentage point by which an outcome misses an 80% interval: 2 / (1 - 0.8). */
 const MISS_COST = 10;
 
 /**
- * The interval score of an 80% interval: its width, and 10 x how far the outcome fell outside. Lower is better.
+ * Returns the interval score of an 80% interval: its width plus 10 times the distance by which the outcome missed it.
+ * Lower is better.
  * Source: Gneiting and Raftery, "Strictly Proper Scoring Rules, Prediction, and Estimation", JASA 102, 2007.
  */
 export const intervalScore = (lower: number, upper: number, realized: number): number =>
@@ -58,11 +59,11 @@ export const intervalScore = (lower: number, upper: number, realized: number): n
 
 const LEAST_PROBABILITY = 0.001;
 
-/** The negative log likelihood of an outcome. */
+/** Returns the negative log likelihood of an outcome. */
 const logLoss = ({ decline_probability: p, realized }: ScoredForecast): number =>
   -Math.log(Math.max(LEAST_PROBABILITY, realized < 0 ? p : 1 - p));
 
-/** The scores of forecasts. Undefined for an empty list. */
+/** Returns the scores of forecasts, or undefined for an empty list. */
 export const scoresOf = (forecasts: readonly ScoredForecast[]): Scores | undefined => {
   const n = forecasts.length;
   if (n === 0) return undefined;
@@ -128,7 +129,7 @@ export interface BacktestInput {
   readonly vintage: string;
 }
 
-/** Whether the times span at least 12 months. RFC 3339 in UTC, which sorts as text. */
+/** Whether the times span at least 12 months. They are in RFC 3339 format and in UTC, so they sort as text. */
 const spanTwelveMonths = (moments: readonly string[]): boolean => {
   const [first] = moments.toSorted();
   if (first === undefined) return false;
@@ -138,8 +139,8 @@ const spanTwelveMonths = (moments: readonly string[]): boolean => {
 };
 
 /**
- * The backtest row over the completed runs of the newest run's model; undefined while all completed runs span under 12
- * months, or when no target has been published. `as_of` is the newest completed run's moment.
+ * Returns the backtest of the completed runs that used the newest run's model. Returns undefined if these runs span
+ * less than 12 months or if no target has been published yet. `as_of` is the time of the newest completed run.
  */
 export const backtestOf = ({ runs, forecasts, vintage }: BacktestInput): Backtest | undefined => {
   const moments = runs.filter(({ status }) => status === 'completed').map((run) => run.run_at);

@@ -1,4 +1,7 @@
-/** Scores of past forecasts by year, quarter, grade, signal, state, size, probability of a decline or basis. */
+/**
+ * Groups past forecasts by year, quarter, grade, signal, state, size, probability of a decline or basis, and scores
+ * them.
+ */
 import { statesOf } from '../areas.js';
 import { BASES, type Forecast, type ForecastRun, RISK_GRADES, SIGNALS } from '../collections.js';
 import { quarterOf } from '../periods.js';
@@ -9,7 +12,7 @@ import { HORIZON_QUARTERS } from './model.js';
 export const BREAKDOWN_KEYS = ['year', 'quarter', 'grade', 'signal', 'state', 'size', 'probability', 'basis'] as const;
 export type BreakdownKey = (typeof BREAKDOWN_KEYS)[number];
 
-/** Sizes of point forecasts by their lower limit in percent. */
+/** The size classes of point forecasts, by their lower limit in percent. */
 const SIZES = [
   ['below 0', Number.NEGATIVE_INFINITY],
   ['0 to 2', 0],
@@ -19,7 +22,7 @@ const SIZES = [
   ['8 and more', 8],
 ] as const;
 
-/** Probabilities of a decline in tenths. */
+/** The groups of probabilities of a decline, each ten percentage points wide. */
 const PROBABILITIES = Array.from({ length: 10 }, (_, tenth) => `${10 * tenth} to ${10 * tenth + 10}%`);
 
 const QUARTERS = ['Q1', 'Q2', 'Q3', 'Q4'] as const;

@@ -1,6 +1,8 @@
-/** The default thresholds of signals and grades, and what they mean in words. */
+/** The default thresholds for signals and grades, with explanations in words. */
 
-/** Of the type `Rules`, which is derived from the collections; they import this file. */
+/**
+ * The default rules. They conform to `Rules`, which is not imported because it depends on modules that import this one.
+ */
 export const defaultRules = {
   expandPoint: 4,
   expandLower: 0,

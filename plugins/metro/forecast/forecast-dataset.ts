@@ -1,4 +1,4 @@
-/** Forecasts a whole dataset. Returns the collections that change. */
+/** Computes forecasts for a whole dataset, and returns the collections that change. */
 import type { Dataset } from 'metro-forecast-api/adapter';
 import {
   backtests,
@@ -20,24 +20,24 @@ import { createPanel, macroSeries } from './panel.js';
 import { makeRuns, type Runs, type RunsInput, withNewestRun } from './runs.js';
 
 export interface ForecastInput extends Omit<RunsInput, 'panel' | 'vintage' | 'kept'> {
-  /** Whether existing runs are computed again, except for runs that an earlier vintage published. */
+  /** Whether to recompute existing runs, except for runs that an earlier vintage published. */
   readonly recompute?: boolean | undefined;
 }
 
 export interface ForecastDataset {
   readonly made: Runs;
-  /** Ids of earlier runs that are replaced. */
+  /** The ids of the existing runs that are replaced. */
   readonly replacedRuns: readonly number[];
   /** The rows of the collections that change, in key order: markets, runs, forecasts and backtests. */
   readonly replaced: Readonly<Record<string, readonly object[]>>;
 }
 
-/** Whether a run was published before this vintage. */
+/** Whether a run was published in an earlier vintage. */
 const isRecord = (run: ForecastRun, vintage: string): boolean => run.basis === 'published' && run.vintage !== vintage;
 
 /**
- * Returns the runs to keep, and their forecasts. Runs that did not complete are replaced. So are runs without a `basis`,
- * which may have used other rules.
+ * Returns the runs to keep, and their forecasts. Runs that did not complete are replaced, and so are runs without a
+ * `basis`, since they may have used other rules.
  */
 const keptOf = async (dataset: Dataset, recompute: boolean) => {
   const old = await readAll<ForecastRun>(dataset.read(forecastRuns.name));

@@ -1,19 +1,19 @@
-/** Forecasts a dataset directory, and writes the next version into it. */
+/** Computes forecasts for a dataset directory, and writes the next version of the dataset into it. */
 import { openDirectory, StorageError, writeDirectory } from 'metro-forecast-api/adapter';
 import { type Document, OperatorError } from 'metro-forecast-api/plugin';
 import { contentVersion, inOneBatch, type Rows } from '../rows.js';
 import { type ForecastDataset, type ForecastInput, forecastDataset } from './forecast-dataset.js';
 
 export interface ForecastDirectoryOptions extends Omit<ForecastInput, 'created' | 'computed'> {
-  /** The clock. Default: now. */
+  /** The current time. Default: now. */
   readonly time?: Date | undefined;
-  /** The time of the dataset. Default: `time`. */
+  /** The creation time of the new version. Default: `time`. */
   readonly created?: Date | undefined;
   /** Called with the number of index rows read so far. */
   readonly onRead?: (rows: number) => void;
 }
 
-/** Makes errors of the dataset errors for the operator. */
+/** Converts errors in the dataset to `OperatorError`. */
 const readable = async <T>(directory: string, read: () => Promise<T>): Promise<T> => {
   try {
     return await read();
@@ -28,8 +28,8 @@ export interface ForecastReport extends Pick<ForecastDataset, 'made' | 'replaced
 }
 
 /**
- * Adds runs to the dataset, updates its markets, and gives it a new version. Readers see the old version until the new one
- * is complete. If anything fails, nothing changes.
+ * Adds runs to the dataset, updates its markets and gives it a new version. Readers see the old version until the new
+ * one is complete. If a step fails, nothing changes.
  * @throws OperatorError if the directory cannot be read or written, the index has invalid rows, or no market can be
  *   forecast
  */

@@ -1,6 +1,6 @@
 /**
- * The contract of models. A model gets the quarters one after another and forecasts at each of them, so that it cannot
- * look ahead.
+ * The contract for models. A model receives one quarter after another and makes its forecasts at each of them, so it
+ * cannot use data from later quarters.
  */
 import type { MacroSeriesValues, PanelMarket } from './panel.js';
 
@@ -9,60 +9,60 @@ export const HORIZON_MONTHS = 12;
 export const HORIZON_QUARTERS = 4;
 
 /**
- * One forecast per market, in the order of the panel: the change of the index over the next 12 months in percent, and the
- * bounds of its 80% interval. `NaN` is a missing value. A forecast has both bounds or none.
+ * One forecast per market, in the order of the panel: the change in the index over the next 12 months in percent, and
+ * the bounds of its 80% interval. `NaN` is a missing value. A forecast has either both bounds or none.
  */
 export interface QuarterForecasts {
   readonly point: Float64Array;
   readonly lower: Float64Array;
   readonly upper: Float64Array;
-  /** The coefficients of the fit by regressor, if the model has them. */
+  /** The fitted coefficients by regressor, if the model has any. */
   readonly coefficients?: Readonly<Record<string, number>> | undefined;
-  /** What each input contributes to the points, in percentage points. The contributions to a point sum to it. */
+  /** How much each input contributes to the point forecasts, in percentage points. They sum to the point forecast. */
   readonly contributions?: Readonly<Record<string, Float64Array>> | undefined;
 }
 
-/** Other data that is known at a quarter. */
+/** Data other than the index that is known at a quarter. */
 export interface Known {
-  /** Index of the quarter, as counted by `quarterIndex`. */
+  /** The number of the quarter, as computed by `quarterIndex`. */
   readonly quarter: number;
-  /** The model's `series`, each up to the last period that ended with the quarter or before it. */
+  /** The model's `series`, each up to the last period that ended by the end of the quarter. */
   readonly macro: MacroSeriesValues;
 }
 
-/** A model that runs over one panel. */
+/** A model that processes one panel. */
 export interface Forecaster {
   /**
-   * Adds the next quarter, with the index level of each market or `NaN`, and forecasts from it. Neither side changes the
-   * array.
+   * Adds the next quarter and returns the forecasts made at it. `levels` has the index level of each market, or `NaN`.
+   * Neither the model nor the caller may change the array.
    */
   next(levels: Float64Array, known: Known): QuarterForecasts;
 }
 
 export interface ForecastOptions {
-  /** Markets with fewer values so far are left out. */
+  /** The minimum number of values. Markets with fewer values so far are left out. */
   readonly minValues: number;
 }
 
 export const defaultForecastOptions: ForecastOptions = { minValues: 20 };
 
 export interface ForecastModel {
-  /** In kebab-case. Selects the model in commands. */
+  /** The name of the model in kebab case, which selects it in commands. */
   readonly name: string;
-  /** Changes with the formula. */
+  /** The version of the formula. Change it whenever the formula changes. */
   readonly version: string;
-  /** One sentence for help pages. */
+  /** A one-sentence description for help texts. */
   readonly summary: string;
-  /** Its inputs, published with each run. */
+  /** The names of the model's inputs, which are published with each run. */
   readonly features: readonly string[];
-  /** Ids of its macro series. */
+  /** The ids of the macro series that the model reads. */
   readonly series: readonly string[];
-  /** Whether it needs the centres of the markets. */
+  /** Whether the model needs the centres of the markets. */
   readonly needsCentres: boolean;
-  /** Starts before the first quarter of a panel. */
+  /** Creates a forecaster, which then receives the quarters of a panel from the first one on. */
   start(markets: readonly PanelMarket[], options: ForecastOptions): Forecaster;
 }
 
-/** The model version of published forecasts. */
+/** Returns the model version that is published with forecasts. */
 export const modelVersion = (model: Pick<ForecastModel, 'name' | 'version'>): string =>
   `${model.name}-${model.version}`;

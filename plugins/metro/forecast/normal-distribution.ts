@@ -5,7 +5,7 @@
  *
  * Taylor series around 0, Phi(x) = 1/2 + phi(x) (x + x^3/3 + x^5/(3 5) + ...), summed until it no longer changes.
  * Source: G. Marsaglia, "Evaluating the Normal Distribution", Journal of Statistical Software 11(4), 2004.
- * The absolute error is below 1e-15; beyond 8 either way the result is exactly 0 or 1.
+ * The absolute error is below 1e-15. If x is below -8 or above 8, the result is exactly 0 or 1.
  */
 export const normalCdf = (x: number): number => {
   if (x < -8) return 0;

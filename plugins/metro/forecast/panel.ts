@@ -1,20 +1,22 @@
-/** The panel: the index of all markets as one table by quarter, the input of models. */
+/** The panel, which is the input of models: the index of all markets as one table by quarter. */
 import { OperatorError } from 'metro-forecast-api/plugin';
 import { metroAreas, statesOf } from '../areas.js';
 import type { Hpi, Market, Observation, Series } from '../collections.js';
 import { lastDay, quarterOf, quarterStart } from '../periods.js';
 
-/** What a model knows about a market in addition to its index. */
+/** The properties of a market that a model knows in addition to its index. */
 export interface PanelMarket {
   readonly cbsa: string;
   readonly name: string;
-  /** Postal code of the first state after the name's comma; '' if there is none, which counts as a state. */
+  /**
+   * The postal code of the first state in the market's name, or an empty string, which counts as a state of its own.
+   */
   readonly state: string;
-  /** Centre of the area in degrees. Undefined for a code that the Census does not list. */
+  /** The centre of the area in degrees. Undefined if the Census Bureau does not list the code. */
   readonly centre?: { readonly latitude: number; readonly longitude: number } | undefined;
 }
 
-/** A published value of a macro series, by its date and the last day of its period. */
+/** A published value of a macro series, with its date and the last day of its period. */
 export interface SeriesValue {
   readonly start: string;
   readonly end: string;
@@ -26,7 +28,7 @@ export type MacroSeriesValues = ReadonlyMap<string, readonly SeriesValue[]>;
 
 export interface Panel {
   readonly markets: readonly PanelMarket[];
-  /** Index of the first quarter with a value, as counted by `quarterIndex`. */
+  /** The number of the first quarter with a value, as computed by `quarterIndex`. */
   readonly firstQuarter: number;
   /** One array per quarter, without gaps, with one index level per market. `NaN` is a missing level. */
   readonly quarters: readonly Float64Array[];
@@ -34,10 +36,10 @@ export interface Panel {
   readonly macro: MacroSeriesValues;
 }
 
-/** The state of a metro's name: `GA` of "Atlanta-Sandy Springs, GA-AL". */
+/** Returns the first state in a metro's name, such as `GA` for "Atlanta-Sandy Springs, GA-AL". */
 export const stateOf = (name: string): string => statesOf(name)[0] ?? '';
 
-/** The observations of macro series, with the ends of their periods. A value is known after its period ends. */
+/** Returns the observations of macro series with the ends of their periods. A value is known after its period ends. */
 export const macroSeries = (
   catalog: readonly Pick<Series, 'series_id' | 'cadence'>[],
   observations: readonly Observation[],
@@ -54,7 +56,7 @@ export const macroSeries = (
 
 /**
  * Arranges the rows of a dataset as a panel. Markets without rows are included.
- * @throws OperatorError naming each row that is not a positive value on a quarter's first day
+ * @throws OperatorError that lists each row whose value is not positive or whose date is not a quarter's first day
  */
 export const createPanel = (
   markets: readonly Pick<Market, 'cbsa' | 'name'>[],
@@ -89,6 +91,6 @@ export const createPanel = (
   };
 };
 
-/** The published change of the index between two quarters, in percent; `NaN` if either has no value. */
+/** Returns the change in the index between two quarters in percent, or `NaN` if either quarter has no value. */
 export const percentChange = (from: number | undefined, to: number | undefined): number =>
   100 * ((to ?? Number.NaN) / (from ?? Number.NaN) - 1);

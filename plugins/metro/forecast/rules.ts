@@ -5,17 +5,17 @@ import { OperatorError } from 'metro-forecast-api/plugin';
 import { RISK_GRADES, type RiskGrade, type RunRules, type Signal } from '../collections.js';
 import { normalCdf } from './normal-distribution.js';
 
-/** Width of the central 80% of a normal distribution, in standard deviations: 2 x 1.2816. */
+/** The width of the central 80% of a normal distribution in standard deviations: 2 x 1.2816. */
 const SIGMAS_WIDE = 2.563;
 
 export interface Rules {
-  /** `expand` needs a point forecast of at least this, in percent, */
+  /** The minimum point forecast for `expand`, in percent. */
   readonly expandPoint: number;
-  /** and a lower bound above this. */
+  /** For `expand`, the lower bound must also be above this value, in percent. */
   readonly expandLower: number;
-  /** `contract` needs a point forecast below this, in percent. */
+  /** For `contract`, the point forecast must be below this value, in percent. */
   readonly contractPoint: number;
-  /** Percentage points by which a point must pass a threshold before the signal of the previous run changes. */
+  /** The number of percentage points by which a forecast must pass a threshold before the signal changes. */
   readonly margin: number;
   /** The grade is A, B, C or D below these probabilities of a decline, and F otherwise. */
   readonly grades: readonly [a: number, b: number, c: number, d: number];
@@ -28,15 +28,15 @@ export interface Outlook {
   readonly upper_80: number | null;
 }
 
-/** The signal is `hold` if neither other rule applies. A forecast without bounds is never `expand`. */
+/** Returns the signal without regard to the previous one. A forecast without bounds is never `expand`. */
 const plainSignalOf = ({ point, lower_80 }: Outlook, rules: Rules): Signal => {
   if (point < rules.contractPoint) return 'contract';
   return point >= rules.expandPoint && lower_80 !== null && lower_80 > rules.expandLower ? 'expand' : 'hold';
 };
 
 /**
- * The signal of a forecast. A market keeps its previous signal as long as a forecast within the margin of this one has
- * that signal, so that small changes of the data do not change signals.
+ * Returns the signal of a forecast. A market keeps its previous signal if a forecast within the margin would also have
+ * that signal, so that small changes in the data do not change signals.
  * @param previous the signal of the market in the previous run, if it has one
  */
 export const signalOf = (outlook: Outlook, rules: Rules, previous?: Signal | null): Signal => {
@@ -49,24 +49,24 @@ export const signalOf = (outlook: Outlook, rules: Rules, previous?: Signal | nul
 };
 
 /**
- * The probability that the index declines over the 12 months if the forecast error is normally distributed:
- * Phi(-point / sigma), sigma = (upper - lower) / 2.563. Null without bounds.
+ * Returns the probability that the index declines over the 12 months, assuming a normally distributed forecast error:
+ * Phi(-point / sigma), where sigma = (upper - lower) / 2.563. Returns null if the forecast has no bounds.
  */
 export const declineProbability = ({ point, lower_80, upper_80 }: Outlook): number | null => {
   if (lower_80 === null || upper_80 === null) return null;
   const sigma = (upper_80 - lower_80) / SIGMAS_WIDE;
-  // Without spread, the point is certain. 0 / 0 means 50%.
+  // If sigma is 0, the point is certain, and 0 / 0 counts as 50%.
   return sigma === 0 && point === 0 ? 0.5 : normalCdf(-point / sigma);
 };
 
-/** The grade of a probability of a decline. Null without one. */
+/** Returns the grade for a probability of a decline, or null without a probability. */
 export const riskGradeOf = (probability: number | null, rules: Rules): RiskGrade | null => {
   if (probability === null) return null;
   const grade = rules.grades.findIndex((limit) => probability < limit);
   return (grade === -1 ? RISK_GRADES.at(-1) : RISK_GRADES[grade]) as RiskGrade;
 };
 
-/** The rules as published with a run. */
+/** Converts the rules to the form that is published with a run. */
 export const toRunRules = ({ expandPoint, expandLower, contractPoint, margin, grades }: Rules): RunRules => ({
   expand_point: expandPoint,
   expand_lower: expandLower,
@@ -75,7 +75,7 @@ export const toRunRules = ({ expandPoint, expandLower, contractPoint, margin, gr
   grades,
 });
 
-/** @throws OperatorError with every rule that contradicts another */
+/** @throws OperatorError that lists all rules that contradict each other */
 export const checkRules = (rules: Rules): Rules => {
   const errors: string[] = [];
   if (rules.expandPoint < rules.contractPoint) {

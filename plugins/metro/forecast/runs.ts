@@ -1,4 +1,4 @@
-/** Runs of a model over a panel, as documents of the dataset. Each quarter has one run, computed from data up to it. */
+/** Creates the documents of a model's runs. Each quarter has one run, which uses only data up to that quarter. */
 
 import { compareScalars } from 'metro-forecast-api/adapter';
 import { OperatorError } from 'metro-forecast-api/plugin';
@@ -21,57 +21,57 @@ export interface Span {
   readonly last?: number;
 }
 
-/** The record that the methodology describes. */
+/** The default span, which the methodology describes. */
 export const defaultSpan = { from: quarterIndex(2005, 4) } satisfies Span;
 
 export interface RunsInput {
   readonly panel: Panel;
-  /** Default: the default model, if the panel has its inputs. */
+  /** The model to run. Default: the default model, if the panel has its inputs. */
   readonly model?: ForecastModel | undefined;
   readonly options: ForecastOptions;
   readonly rules: Rules;
   readonly span: Span;
   /** The vintage of the panel, `YYYY-MM-DD`. */
   readonly vintage: string;
-  /** When the runs are published. */
+  /** The time at which the runs are published. */
   readonly created: Date;
-  /** When the runs are computed. Default: `created`. */
+  /** The time at which the runs are computed. Default: `created`. */
   readonly computed?: Date | undefined;
-  /** Runs to keep, and their forecasts. Their quarters get no new run. */
+  /** Existing runs to keep, with their forecasts. Their quarters get no new runs. */
   readonly kept?: Pick<Runs, 'runs' | 'forecasts'> | undefined;
 }
 
-/** The inputs of a run other than the quarter. */
+/** The inputs that all runs share. */
 interface Making extends RunsInput {
   readonly chosen: ChosenModel;
-  /** The forecasts of each benchmark by quarter of the panel, under the name of its column. */
+  /** The forecasts of each benchmark by quarter of the panel. The keys are the names of their columns. */
   readonly benchmarks: Readonly<Record<Benchmark, readonly Origin[]>>;
 }
 
 /** Earlier and new runs, and their forecasts, in key order. */
 export interface Runs {
-  /** Ids of the new runs. */
+  /** The ids of the new runs. */
   readonly added: readonly number[];
   readonly runs: readonly ForecastRun[];
   readonly forecasts: readonly Forecast[];
   readonly backtest: Backtest | undefined;
 }
 
-/** The id of a run is derived from its quarter, and does not depend on the span: 20054 for 2005Q4. */
+/** Derives the id of a run from its quarter, such as 20054 for 2005Q4. It does not depend on the span. */
 const runId = (quarter: number): number => Math.floor(quarter / 4) * 10 + (quarter % 4) + 1;
 
 const toTimestamp = (time: Date): string => time.toISOString().replace('.000Z', 'Z');
 
 /**
- * The day on which the index of a quarter is known: the first day of the third month after it. FHFA publishes it in the
- * last week of the second month. Never after the publication of the run.
+ * Returns the day on which the index of a quarter is known, the first day of the third month after it. FHFA publishes
+ * it in the last week of the second month. The day is never after the publication of the run.
  */
 const runAt = (quarter: number, created: Date): string => {
   const known = Date.parse(`${periodEnd(quarterStart(quarter + 1), 'quarterly').slice(0, 7)}-01T00:00:00Z`);
   return toTimestamp(new Date(Math.min(known, created.getTime())));
 };
 
-/** Null instead of `NaN`. */
+/** Replaces `NaN` by null. */
 const orNull = (value: number | undefined): number | null =>
   value === undefined || Number.isNaN(value) ? null : rounded(value);
 
@@ -94,13 +94,10 @@ const emptyMessage = ({ panel, span, options }: RunsInput): string => {
   );
 };
 
-/**
- * An origin with the served values of its run: rounded forecasts and signals, by market. Undefined without a
- * forecast.
- */
+/** An origin with the rounded forecasts and the signals that its run serves, by market. */
 interface ServedOrigin extends Origin {
   readonly served: readonly ((Outlook & { readonly signal: Signal }) | undefined)[];
-  /** Share of the markets with a signal in both quarters whose signal changed. `NaN` without such markets. */
+  /** The share of markets whose signal changed, among those with both signals. `NaN` if there are none. */
   readonly signalChanges: number;
 }
 
@@ -132,7 +129,7 @@ const withSignals = (origins: readonly Origin[], { panel, rules, kept }: RunsInp
 const isNewest = (quarter: number, { firstQuarter, quarters }: Panel): boolean =>
   quarter === firstQuarter + quarters.length - 1;
 
-/** The forecasts of an origin's run, by code. */
+/** Returns the forecasts of an origin's run, sorted by code. */
 const forecastsAt = ({ quarter, served, contributions }: ServedOrigin, input: Making): Forecast[] => {
   const { panel, chosen, rules, vintage, created, benchmarks } = input;
   const rows: Forecast[] = [];
@@ -166,19 +163,19 @@ const forecastsAt = ({ quarter, served, contributions }: ServedOrigin, input: Ma
   return rows.sort((a, b) => compareScalars(a.cbsa, b.cbsa));
 };
 
-/** The realized value of a market's forecast in this vintage. */
+/** Returns the realized value of a market's forecast, as published in this vintage. */
 const realizedIn = (panel: Panel, vintage: string, quarter: number, market: number) => {
   const realized = orNull(realizedChange(panel, quarter, market));
   return { realized, realized_as_of: realized === null ? null : vintage };
 };
 
-/** The last day for which the series of a run were known. */
+/** Returns a note about the last day for which the macro series of a run were known. */
 const macroNote = ({ panel, chosen }: Making, quarter: number): string =>
   [...macroKnownAt(panel, chosen.model.series, quarter)]
     .map(([id, values]) => ` ${id} up to ${values.at(-1)?.start.slice(0, 7) ?? 'nothing'}.`)
     .join('');
 
-/** An input of a run, and its mean contribution to the points. */
+/** Returns an input of a run, with its mean contribution to the point forecasts. */
 const inputOf = (name: string, contributions: Float64Array) => {
   const known = contributions.filter((value) => !Number.isNaN(value));
   return { name, mean_contribution_pp: rounded(known.reduce((sum, value) => sum + value, 0) / known.length) };
@@ -226,10 +223,10 @@ const runOf = (
   };
 };
 
-/** The quarter of a run's id, as counted by `quarterIndex`. */
+/** Returns the quarter of a run, as computed by `quarterIndex`, from its id. */
 export const quarterOfRun = (id: number): number => quarterIndex(Math.floor(id / 10), id % 10);
 
-/** Earlier forecasts with the realized values that were published since. */
+/** Adds the realized values that have been published in the meantime to earlier forecasts. */
 const withRealized = (forecasts: readonly Forecast[], { panel, vintage }: RunsInput): Forecast[] => {
   const place = new Map(panel.markets.map(({ cbsa }, market) => [cbsa, market]));
   return forecasts.map((row) => {
@@ -278,7 +275,7 @@ export const makeRuns = (input: RunsInput): Runs => {
 
 const hasForecast = ({ point }: Origin): boolean => point.some((value) => !Number.isNaN(value));
 
-/** The markets with the figures of the newest completed run, or null for a market without a forecast. */
+/** Sets the figures of the newest completed run in the markets, or null in a market without a forecast. */
 export const withNewestRun = (
   markets: readonly Market[],
   { runs, forecasts }: Pick<Runs, 'runs' | 'forecasts'>,

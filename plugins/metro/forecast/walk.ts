@@ -1,22 +1,22 @@
-/** Runs a model over a panel. */
+/** Runs a model over a panel, quarter by quarter. */
 
 import { periodEnd, quarterStart } from '../periods.js';
 import { type ForecastModel, type ForecastOptions, HORIZON_QUARTERS, type QuarterForecasts } from './model.js';
 import { type MacroSeriesValues, type Panel, percentChange } from './panel.js';
 
-/** The forecasts of a model at one quarter. */
+/** The forecasts that a model makes at one quarter. */
 export interface Origin extends QuarterForecasts {
-  /** Index of the quarter, as counted by `quarterIndex`. */
+  /** The number of the quarter, as computed by `quarterIndex`. */
   readonly quarter: number;
 }
 
-/** The series, each up to the last period that ended by the end of the quarter. */
+/** Returns the series with the given ids, each up to the last period that ended by the end of the quarter. */
 export const macroKnownAt = (panel: Panel, ids: readonly string[], quarter: number): MacroSeriesValues => {
   const last = periodEnd(quarterStart(quarter), 'quarterly');
   return new Map(ids.map((id) => [id, (panel.macro.get(id) ?? []).filter(({ end }) => end <= last)]));
 };
 
-/** The forecasts at each quarter of the panel, oldest first. */
+/** Yields the forecasts at each quarter of the panel, oldest first. */
 export function* walk(model: ForecastModel, panel: Panel, options: ForecastOptions): Generator<Origin> {
   const forecaster = model.start(panel.markets, options);
   for (const [index, levels] of panel.quarters.entries()) {
@@ -25,7 +25,7 @@ export function* walk(model: ForecastModel, panel: Panel, options: ForecastOptio
   }
 }
 
-/** The published change over the 12 months from a quarter, in percent; `NaN` if it is not published. */
+/** Returns the published change over the 12 months after a quarter in percent, or `NaN` if it is not published. */
 export const realizedChange = (panel: Panel, quarter: number, market: number): number => {
   const index = quarter - panel.firstQuarter;
   return percentChange(panel.quarters[index]?.[market], panel.quarters[index + HORIZON_QUARTERS]?.[market]);

@@ -1,4 +1,4 @@
-/** Rows of a CSV file, each with its line number. */
+/** Reads the rows of a CSV file with their line numbers. */
 import { type CsvRecord, CsvSplitter } from 'metro-forecast-api/adapter';
 import type { ImportErrors } from './import-errors.js';
 
@@ -7,12 +7,12 @@ export type Row = CsvRecord;
 /** Cells contain no line breaks, so that a missing quote affects one line and not the rest of the file. */
 const DIALECT = { separator: ',', quote: '"', lineEnd: '\n', isOneLine: true } as const;
 
-/** Limit in characters, far above any line of these formats. A file without line ends must not fill the memory. */
+/** The maximum line length in characters, far above any real line, so that a file without line ends fills no memory. */
 const MAX_LINE = 64 * 1024;
 
 const isBlank = ({ cells }: Row): boolean => cells.length === 1 && cells[0]!.trim() === '';
 
-/** The rows of a text, without line numbers or errors: rows with wrong quotes are left out. */
+/** Returns the rows of a text without line numbers. Rows with incorrect quotes are left out. */
 export const rowsOf = (text: string): readonly Row[] => {
   const splitter = new CsvSplitter(DIALECT);
   return [...splitter.push(text), ...splitter.end()].filter((row) => !row.isMisquoted && !isBlank(row)).map(trimmed);
@@ -20,7 +20,9 @@ export const rowsOf = (text: string): readonly Row[] => {
 
 const trimmed = (row: Row): Row => ({ ...row, cells: row.cells.map((cell) => cell.trim()) });
 
-/** Yields UTF-8 text in parts, without byte order mark. A line that is too long becomes a line with a wrong quote. */
+/**
+ * Yields UTF-8 text in parts, without a byte order mark. A line that is too long gets a quote that makes it invalid.
+ */
 async function* readText(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   /** Length of the last line so far. */

@@ -1,4 +1,4 @@
-/** Converts imported data to documents of the collections, and to sources of the manifest. */
+/** Converts imported data to documents for the collections, and to sources for the manifest. */
 import type { Source } from 'metro-forecast-api/plugin';
 import { type Hpi, type Market, METRO_HPI, type Observation, type Series } from '../collections.js';
 import { quarterStart } from '../periods.js';
@@ -10,14 +10,14 @@ import { fredEntryOf } from './fred-catalog.js';
 
 export const FHFA_ATTRIBUTION = 'This product uses FHFA data but is neither endorsed nor certified by FHFA';
 
-/** Change of the newest value from four quarters before, in percent; null if either value is missing. */
+/** Returns the change in the newest value over four quarters in percent, or null if either value is missing. */
 const yearOnYear = ({ quarters, values }: MetroIndex): number | null => {
   const last = quarters.at(-1);
   const before = last === undefined ? undefined : values[quarters.lastIndexOf(last - 4)];
   return before === undefined ? null : rounded((100 * ((values.at(-1) as number) - before)) / before);
 };
 
-/** A market without forecast. */
+/** Returns a market without a forecast. */
 export const toMarket = (index: MetroIndex): Market => ({
   id: Number(index.cbsa),
   cbsa: index.cbsa,
@@ -39,7 +39,7 @@ export const toHpi = ({ cbsa, quarters, values, errors }: MetroIndex): Hpi[] =>
 export const toObservations = ({ id, days, values }: MacroSeries): Observation[] =>
   days.map((day, i) => ({ series_id: id, period_start: day, value: values[i] as number }));
 
-/** The first and the last quarter of all areas; undefined if no area has a value. */
+/** Returns the first and the last quarter of all areas, or undefined if no area has a value. */
 const span = (areas: readonly MetroIndex[]): { first: string; last: string } | undefined => {
   let first = Number.POSITIVE_INFINITY;
   let last = Number.NEGATIVE_INFINITY;
@@ -50,13 +50,13 @@ const span = (areas: readonly MetroIndex[]): { first: string; last: string } | u
   return first > last ? undefined : { first: quarterStart(first), last: quarterStart(last) };
 };
 
-/** The entries of a series in the catalog and in the manifest's sources, with the same id. */
+/** The entries of a series in the catalog and in the manifest's sources. Both have the same id. */
 export interface Entry {
   readonly series: Series;
   readonly source: Source;
 }
 
-/** The entry of a series in the manifest's sources. */
+/** Returns the entry of a series for the manifest's sources. */
 export const toSource = (series: Series, attribution: string | null): Source => ({
   id: series.series_id,
   title: series.title,

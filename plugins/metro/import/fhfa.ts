@@ -4,13 +4,13 @@ import { quarterIndex } from '../periods.js';
 import type { Row } from './csv.js';
 import type { ImportErrors } from './import-errors.js';
 
-/** The index of one area: ascending quarters, and one value and one error for each. Quarters without a value are left out. */
+/** The index of one area, with a value and an error for each quarter. Quarters without a value are left out. */
 export interface MetroIndex {
   readonly cbsa: string;
   readonly name: string;
   readonly quarters: readonly number[];
   readonly values: readonly number[];
-  /** Standard errors; null if none was published for a value. Absent if the publisher has none. */
+  /** The standard errors, with null for a value without one. Absent if the publisher provides none. */
   readonly errors?: readonly (number | null)[];
 }
 
@@ -20,7 +20,7 @@ const MISSING = '-';
 const NUMBER = /^\d+(\.\d+)?$/;
 const STANDARD_ERROR = /^\(\s*(\d+(?:\.\d+)?)\s*\)$/;
 
-/** An area that is being read. Missing values and errors are NaN, so that a second row for a quarter is detected. */
+/** An area that is being read. Missing values and errors are stored as NaN, so that repeated quarters are detected. */
 class Area {
   readonly #quarters: number[] = [];
   readonly #values: number[] = [];
@@ -32,7 +32,7 @@ class Area {
     readonly line: number,
   ) {}
 
-  /** Returns false if there already is a row for this quarter. */
+  /** Adds a row. Returns false if there is already a row for this quarter. */
   add(quarter: number, value: number, error: number): boolean {
     // Published files are sorted, so this is nearly always the end.
     let at = this.#quarters.length;
@@ -52,7 +52,7 @@ class Area {
   }
 }
 
-/** Rules that a row breaks, regardless of other rows. */
+/** Returns the rules that a row breaks, regardless of other rows. */
 const rulesBroken = ([name, code, year, quarter, value, error]: readonly string[]): string[] => {
   const rules: string[] = [];
   if (!name || name.includes('\ufffd')) rules.push('the name must be text in UTF-8');
@@ -68,9 +68,9 @@ const rulesBroken = ([name, code, year, quarter, value, error]: readonly string[
 };
 
 /**
- * Reads the rows of a file: name, 5-digit code, year, quarter, index or `-`, standard error or `-`; no header.
- * Names get single spaces (older vintages write two before `(MSAD)`). The order of rows does not matter.
- * Rows that break a rule are added to the errors and left out. An area without any value is kept.
+ * Reads the rows of a file: name, 5-digit code, year, quarter, index or `-`, standard error or `-`; no header. Double
+ * spaces in names are reduced to one (older vintages have two before `(MSAD)`). The order of rows does not matter. Rows
+ * that break a rule are added to the errors and left out. An area without any value is kept.
  *
  * Memory: 24 bytes per row, so seven million rows need 200 MB.
  *

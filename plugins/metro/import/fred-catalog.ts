@@ -33,7 +33,7 @@ const HPI = 'All-Transactions House Price Index for';
 const yieldOf = (years: number) =>
   `Market Yield on U.S. Treasury Securities at ${years}-Year Constant Maturity, Quoted on an Investment Basis`;
 
-/** Well-known series, with titles, units, adjustment and cadence as on their pages at fred.stlouisfed.org. */
+/** Well-known series. Titles, units, adjustment and cadence are the same as on their pages at fred.stlouisfed.org. */
 const CATALOG: ReadonlyMap<string, FredEntry> = new Map([
   ['CIVPART', entry('Labor Force Participation Rate', 'monthly', 'Percent', 'SA', BLS)],
   ['CPIAUCSL', entry(`${CPI}: All Items in U.S. City Average`, 'monthly', 'Index 1982-1984=100', 'SA', BLS)],
@@ -63,7 +63,7 @@ const CATALOG: ReadonlyMap<string, FredEntry> = new Map([
   ['USSTHPI', entry(`${HPI} the United States`, 'quarterly', 'Index 1980:Q1=100', 'NSA', FHFA)],
 ]);
 
-/** The catalog entry of a series. FHFA's indexes of states share one. Undefined for an unknown series. */
+/** Returns the catalog entry of a series, or undefined if it is unknown. FHFA's state indexes share one entry. */
 export const fredEntryOf = (id: string): FredEntry | undefined => {
   const state = /^([A-Z]{2})STHPI$/.exec(id)?.[1];
   if (state === undefined || CATALOG.has(id)) return CATALOG.get(id);

@@ -1,4 +1,4 @@
-/** Reads series as FRED offers them for download (`fredgraph.csv?id=<SERIES>`). */
+/** Reads series in the format in which FRED offers them for download (`fredgraph.csv?id=<SERIES>`). */
 import { basename } from 'node:path';
 import type { Cadence } from 'metro-forecast-api/plugin';
 import { inferCadence, isDay, monthsIn } from '../periods.js';
@@ -6,7 +6,7 @@ import type { Row } from './csv.js';
 import { fredEntryOf } from './fred-catalog.js';
 import type { ImportErrors } from './import-errors.js';
 
-/** One series: ascending days, and one value for each. Days without a value are left out. */
+/** One series, with ascending days and a value for each day. Days without a value are left out. */
 export interface MacroSeries {
   readonly id: string;
   readonly cadence: Cadence;
@@ -21,7 +21,9 @@ const ENOUGH = 4;
 const isNumber = (text: string): boolean => NUMBER.test(text) && Number.isFinite(Number(text));
 const isMissing = (value: string) => value === '' || value === '.';
 
-/** `UNRATE` from `downloads/unrate.csv` or `https://host/UNRATE.csv?download`. */
+/**
+ * Derives the id from a file name, such as `UNRATE` from `downloads/unrate.csv` or `https://host/UNRATE.csv?download`.
+ */
 const idFromName = (file: string): string => {
   const path = /^https?:/i.test(file) ? new URL(file).pathname : file;
   return basename(path)
@@ -49,10 +51,10 @@ const cadenceOf = (id: string, days: readonly string[]): Cadence => {
 };
 
 /**
- * Reads the rows of a file: a header `date,value`, or `observation_date` or `DATE` with the ids of one or more series;
- * then dates with values. A missing value is empty or `.`. The id of a column `value` is the name of the file. The
- * cadence is inferred from the dates. The order of rows does not matter. Rows that break a rule are added to the errors
- * and left out.
+ * Reads the rows of a file. The header is `date,value`, or `observation_date` or `DATE` followed by the ids of one or
+ * more series. Missing values are empty or `.`. The id of a column `value` is the name of the file. The cadence is
+ * inferred from the dates. The order of rows does not matter. Rows that break a rule are added to the errors and left
+ * out.
  */
 export const readFred = async (
   rows: AsyncIterable<readonly Row[]>,

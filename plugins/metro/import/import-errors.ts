@@ -1,7 +1,7 @@
-/** Errors of imported files. All are counted, and the first ones are listed. */
+/** Collects the errors in imported files. All of them are counted, but only the first ones are listed. */
 import { OperatorError } from 'metro-forecast-api/plugin';
 
-/** Number of errors that are listed. */
+/** The maximum number of errors that are listed. */
 const LISTED = 50;
 
 export class ImportErrors {
@@ -9,7 +9,7 @@ export class ImportErrors {
   readonly #files: string[] = [];
   #count = 0;
 
-  /** Number of bad rows. */
+  /** The number of bad rows. */
   get rows(): number {
     return this.#count;
   }
@@ -24,13 +24,13 @@ export class ImportErrors {
     this.#files.push(`${file}: ${rule}`);
   }
 
-  /** The first bad rows as `file:line: rule`, and the number of the others. */
+  /** Returns the first bad rows as `file:line: rule`, and the number of further bad rows. */
   listRows(): string[] {
     const left = this.#count - this.#rows.length;
     return left === 0 ? [...this.#rows] : [...this.#rows, `and ${left} more bad rows`];
   }
 
-  /** @throws OperatorError if a file cannot be used, or a row cannot and `skipRows` is not set */
+  /** @throws OperatorError if a file cannot be used, or if a row cannot be used and `skipRows` is false */
   throwIfAny(skipRows: boolean): void {
     const rows = skipRows ? [] : this.listRows();
     if (this.#files.length + rows.length === 0) return;

@@ -1,4 +1,4 @@
-/** Imports files of FHFA and FRED into a dataset directory. */
+/** Imports files from FHFA and FRED into a dataset directory. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { MANIFEST_FILE, openDirectory, StorageError, writeDirectory } from 'metro-forecast-api/adapter';
@@ -16,13 +16,13 @@ import { type Imported, type OnRead, readInputs } from './read.js';
 export interface ImportOptions {
   /** Files, directories and http(s) URLs. */
   readonly sources: readonly string[];
-  /** The dataset directory; created if it does not exist. */
+  /** The dataset directory, which is created if it does not exist. */
   readonly to: string;
   /** `YYYY-MM-DD`: a day on which the data was available. */
   readonly vintage?: string | undefined;
   /** Whether to leave bad rows out. Otherwise a bad row stops the import. */
   readonly skipBadRows?: boolean | undefined;
-  /** The clock. Default: now. */
+  /** The current time. Default: now. */
   readonly time?: Date | undefined;
   /** A time at which all data was available. It becomes the time of the dataset. Default: `time`. */
   readonly created?: Date | undefined;
@@ -34,23 +34,23 @@ export interface ImportReport {
   readonly directory: string;
   readonly version: string;
   readonly vintage: string;
-  /** The imported index of FHFA; null if the sources have none. */
+  /** The imported index from FHFA, or null if the sources do not contain it. */
   readonly index: { readonly markets: number; readonly values: number } | null;
   readonly series: readonly { readonly series_id: string; readonly cadence: Cadence; readonly values: number }[];
-  /** Number of rows that were left out, and the first errors. */
+  /** The number of rows that were left out. `faults` lists the first errors. */
   readonly badRows: number;
   readonly faults: readonly string[];
   /** Files of a directory that were skipped, each with the reason. */
   readonly ignored: readonly string[];
   readonly dropped: {
-    /** Codes that the new index lacks. */
+    /** The codes of markets that the new index lacks. */
     readonly markets: readonly string[];
-    /** Number of rows by collection that were computed from the previous index. */
+    /** The number of dropped rows by collection, which were computed from the previous index. */
     readonly rows: Readonly<Record<string, number>>;
   };
 }
 
-/** Opens the dataset of a directory; undefined if there is none. */
+/** Opens the dataset in a directory. Resolves with undefined if there is none. */
 export const openOld = async (directory: string): Promise<OldDataset | undefined> => {
   if (!existsSync(join(directory, MANIFEST_FILE))) return undefined;
   try {
@@ -70,8 +70,8 @@ export const openOld = async (directory: string): Promise<OldDataset | undefined
 };
 
 /**
- * A day on which the data was available: the day of `created`, or the day on which the newest data was released. Not
- * after today, and not before the vintage of an index that is kept.
+ * Returns a day on which the data was available: the day of `created`, or the day on which the newest data was
+ * released. The day is not in the future, and not before the vintage of an index that is kept.
  */
 const defaultVintage = (
   { sources }: Merged,
@@ -90,7 +90,7 @@ const defaultVintage = (
   return kept !== undefined && kept > day ? kept : day;
 };
 
-/** The version of all collections, written and unchanged ones. */
+/** Derives the version from all collections, including unchanged ones. */
 const nameVersion = (
   vintage: string,
   { sources, collections }: Merged,
@@ -142,8 +142,8 @@ const sum = (lists: readonly { readonly values: readonly number[] }[]): number =
   lists.reduce((total, { values }) => total + values.length, 0);
 
 /**
- * Imports files into a dataset directory. `merge` describes what they replace. All files are read and checked before
- * anything is written, and readers see the old version until the new one is complete.
+ * Imports files into a dataset directory. The documentation of `merge` describes which data they replace. All files are
+ * read and checked before anything is written, and readers see the old version until the new one is complete.
  *
  * @throws OperatorError if a source cannot be read, has an unknown format, or repeats the data of another source; if
  *   rows are bad and `skipBadRows` is not set; if the directory has synthetic or unreadable data

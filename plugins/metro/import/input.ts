@@ -1,4 +1,4 @@
-/** The inputs of an import: files, files of a directory, and URLs. */
+/** Finds and opens the inputs of an import: files, files in directories, and URLs. */
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { files } from 'metro-forecast-api/adapter';
@@ -6,25 +6,25 @@ import { OperatorError } from 'metro-forecast-api/plugin';
 
 export interface Opened {
   readonly bytes: AsyncIterable<Uint8Array>;
-  /** In bytes; undefined if it is not known beforehand. */
+  /** The size in bytes; undefined if it is not known in advance. */
   readonly size: number | undefined;
 }
 
 export interface Input {
-  /** Path or URL, for messages. */
+  /** The path or URL, which messages show. */
   readonly name: string;
-  /** Whether it was found in a directory, so that it may be an unrelated file. */
+  /** Whether the file was found in a directory, so that it may be unrelated. */
   readonly found: boolean;
-  /** @throws OperatorError, errors of `node:fs` */
+  /** @throws OperatorError or errors from `node:fs` */
   open(): Promise<Opened>;
 }
 
-/** Size limit of a file. The largest file of these publishers has less than a tenth of it. */
+/** The maximum size of a file. The largest file from these publishers has less than a tenth of this size. */
 const MAX_BYTES = 2 ** 30;
-/** Time that a server may stay silent before its response, and between two chunks of it, in milliseconds. */
+/** How long a server may send nothing before its response or between two chunks, in milliseconds. */
 const SILENCE_MS = 30_000;
 
-/** The reason of an error of `fetch` is in its cause. */
+/** Returns the reason for an error from `fetch`, which is in the error's cause. */
 const reason = (error: unknown): string => {
   const { cause, message } = error as Error;
   return cause instanceof Error ? `${message}: ${cause.message || (cause as NodeJS.ErrnoException).code}` : message;
@@ -65,7 +65,7 @@ export const openUrl = async (url: string, silenceMs = SILENCE_MS, maxBytes = MA
       clearTimeout(timer);
     }
   }
-  // The length of a compressed response is not that of its contents.
+  // The content length of a compressed response is not the length of the decoded content.
   const length = response.headers.has('content-encoding') ? null : response.headers.get('content-length');
   return { bytes: bytes(), size: length === null ? undefined : Number(length) };
 };
@@ -78,14 +78,14 @@ const walk = async (directory: string): Promise<string[]> => {
     .map(async (entry) => {
       const path = join(directory, entry.name);
       if (entry.isDirectory()) return walk(path);
-      // Links to files are followed. Links to directories are not, since they may form a circle.
+      // Symbolic links to files are followed. Links to directories are not, since they may form a cycle.
       return (await stat(path).catch(() => undefined))?.isFile() ? [path] : [];
     });
   return (await Promise.all(paths)).flat();
 };
 
 /**
- * Finds the inputs of paths and http(s) URLs. Directories are searched recursively, without hidden files.
+ * Finds the inputs that paths and http(s) URLs refer to. Directories are searched recursively, except for hidden files.
  * @throws OperatorError that names every source that does not exist or has no files
  */
 export const findInputs = async (

@@ -1,4 +1,4 @@
-/** Merges imported data into the dataset of a directory. */
+/** Merges imported data into the dataset that a directory contains. */
 import { compareScalars, type Dataset } from 'metro-forecast-api/adapter';
 import type { Source } from 'metro-forecast-api/plugin';
 import {
@@ -24,24 +24,24 @@ import type { Imported } from './read.js';
 
 export interface Merged {
   readonly sources: readonly Source[];
-  /** The collections to write, in key order. They can be read more than once. Others stay unchanged. */
+  /** The collections to write, in key order. They can be read more than once. All other collections stay unchanged. */
   readonly collections: ReadonlyMap<string, () => Rows>;
-  /** Codes of markets that the new index lacks. */
+  /** The codes of markets that the new index lacks. */
   readonly droppedMarkets: readonly string[];
-  /** Number of dropped rows by collection. They were computed from the replaced index. */
+  /** The number of dropped rows by collection. These rows were computed from the replaced index. */
   readonly droppedRows: Readonly<Record<string, number>>;
 }
 
-/** The dataset of the directory before the import. */
+/** The dataset that the directory contained before the import. */
 export interface OldDataset {
   readonly dataset: Dataset;
-  /** The names of all its collections. */
+  /** The names of all collections in the dataset. */
   readonly collections: readonly string[];
 }
 
 /**
- * Completed and published runs with their forecasts, which are kept as a record. Runs that are later than the new index,
- * or than its import, are dropped: at the time of the dataset they did not exist.
+ * Returns the completed and published runs with their forecasts, which are kept as a record. Runs that are later than
+ * the new index or its import are dropped, because they did not exist at the time of the dataset.
  */
 const recordOf = async (readOld: (name: string) => Rows, index: readonly MetroIndex[], loadedAt: string) => {
   const newest = Math.max(...index.map(({ quarters }) => quarters.at(-1) ?? Number.NEGATIVE_INFINITY));
@@ -66,7 +66,7 @@ const recordOf = async (readOld: (name: string) => Rows, index: readonly MetroIn
 
 async function* nothing(): AsyncGenerator<readonly object[]> {}
 
-/** The old observations, with the imported series in place of the old ones. */
+/** Yields the old observations, in which the imported series replace the series with the same ids. */
 async function* mergeObservations(old: Rows, imported: readonly MacroSeries[]): AsyncGenerator<readonly object[]> {
   const ids = new Set(imported.map(({ id }) => id));
   let next = 0;
@@ -92,8 +92,8 @@ async function* mergeObservations(old: Rows, imported: readonly MacroSeries[]): 
  * - FHFA's index replaces `markets`, `hpi`, the series `metro_hpi` and its source. Published runs and their forecasts
  *   are kept as a record. Everything else that was computed from the replaced index (reconstructed runs, their
  *   forecasts, `backtests`) is dropped, since it would mix two vintages. The command `forecast` computes it again.
- * - A macro series replaces the old series only. Nothing is computed from it here.
- * - Everything else stays.
+ * - A macro series replaces only the old series with the same id. Nothing that was computed from it is dropped.
+ * - Everything else stays unchanged.
  *
  * @param old undefined if there is none
  * @param loadedAt RFC 3339, UTC
@@ -118,7 +118,7 @@ export const merge = async (
   sources.sort((a, b) => compareScalars(a.id, b.id));
 
   const written = new Map<string, () => Rows>();
-  // A dataset has every collection, including collections without imported rows.
+  // A dataset must have every collection, even if no rows were imported for it.
   for (const { name } of collections) if (!old?.collections.includes(name)) written.set(name, nothing);
   written.set(series.name, () => inOneBatch(catalog));
   if (macro.length > 0) written.set(observations.name, () => mergeObservations(readOld(observations.name), macro));

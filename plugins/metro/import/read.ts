@@ -1,4 +1,4 @@
-/** Reads all inputs of an import. Their format is recognized by content. */
+/** Reads all inputs of an import. Their formats are recognized by content. */
 import { files } from 'metro-forecast-api/adapter';
 import { OperatorError } from 'metro-forecast-api/plugin';
 import { readRows } from './csv.js';
@@ -9,9 +9,9 @@ import type { Input } from './input.js';
 import { EXPECTED, type FileKind, peek, recognize } from './recognize.js';
 
 export interface Imported {
-  /** The areas of FHFA's file, sorted by code; undefined without such a file. */
+  /** The areas in FHFA's file, sorted by code; undefined if there is no such file. */
   readonly index: readonly MetroIndex[] | undefined;
-  /** Sorted by id. */
+  /** The macro series, sorted by id. */
   readonly macro: readonly MacroSeries[];
   /** Files of a directory that were skipped, each with the reason. */
   readonly ignored: readonly string[];
@@ -20,7 +20,7 @@ export interface Imported {
 /** `done` and `total` are in bytes. `total` is undefined if it is not known. */
 export type OnRead = (progress: { input: string; done: number; total: number | undefined }) => void;
 
-/** Why a file is not imported. */
+/** Returns the reason why a file is not imported. */
 const describe = (kind: FileKind | undefined, head: string): string =>
   kind === 'fhfa-purchase-only'
     ? "is FHFA's purchase-only index, which covers the 100 largest areas alone"
@@ -36,7 +36,8 @@ async function* counted(bytes: AsyncIterable<Uint8Array>, onRead: (done: number)
 }
 
 /**
- * Reads every input. A file of unknown format is skipped if it was found in a directory; if it was named, it is an error.
+ * Reads every input. A file of an unknown format is skipped if it was found in a directory. If the file was named
+ * explicitly, it is an error.
  * @param errors receives every bad row, every unknown file, and every file that repeats data of another file
  * @throws OperatorError if an input cannot be read
  */
@@ -48,7 +49,7 @@ export const readInputs = async (
   let index: MetroIndex[] | undefined;
   const macro = new Map<string, MacroSeries>();
   const ignored: string[] = [];
-  /** The file of each series and of the index. */
+  /** The names of the files that contain each series and the index. */
   const holders = new Map<string, string>();
 
   /** Whether this is the first file with this data. */

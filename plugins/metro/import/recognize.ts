@@ -3,12 +3,12 @@ import { type Row, rowsOf } from './csv.js';
 
 export type FileKind = 'fhfa-metro' | 'fhfa-purchase-only' | 'fred';
 
-/** What can be imported, for messages. */
+/** A description of the formats that can be imported, for messages. */
 export const EXPECTED =
   "FHFA's all-transactions index by metro (hpi_at_metro.csv: name, code, year, quarter, index, error; no header) " +
   'or series of FRED (header "observation_date,<SERIES>,...", "DATE,<SERIES>,..." or "date,value")';
 
-/** Bytes at the start of a file that are inspected. */
+/** The number of bytes at the start of a file that are inspected. */
 const HEAD = 4096;
 
 const isFredId = (name: string): boolean => /^[A-Z0-9][A-Z0-9_.-]*$/.test(name);
@@ -16,7 +16,7 @@ const isFredId = (name: string): boolean => /^[A-Z0-9][A-Z0-9_.-]*$/.test(name);
 const isFhfaRow = ({ cells }: Row): boolean =>
   cells.length === 6 && /^\d{4}$/.test(cells[2] as string) && /^\d$/.test(cells[3] as string);
 
-/** The kind of a file that starts with this text; undefined for other formats. */
+/** Returns the kind of a file that starts with the given text, or undefined for an unknown format. */
 export const recognize = (head: string): FileKind | undefined => {
   const rows = rowsOf(head);
   const names = rows[0]?.cells ?? [];
@@ -25,16 +25,16 @@ export const recognize = (head: string): FileKind | undefined => {
   // Several lower-case columns indicate a table of another publisher.
   if (isDated && (names.length === 2 || (names.length > 2 && names.slice(1).every(isFredId)))) return 'fred';
   if (header[0] === 'cbsa' && header[1] === 'metro_name') return 'fhfa-purchase-only';
-  // One good row is enough. Bad rows are reported later.
+  // One valid row is enough to recognize the format. Bad rows are reported later.
   return rows.some(isFhfaRow) ? 'fhfa-metro' : undefined;
 };
 
 export interface Peeked {
-  /** The first bytes as text, without BOM. */
+  /** The first bytes as text, without a byte order mark. */
   readonly head: string;
-  /** The whole stream. */
+  /** The whole content of the file, including the first bytes. */
   readonly bytes: AsyncIterable<Uint8Array>;
-  /** Call it instead of reading `bytes` to the end. */
+  /** Closes the file. Must be called if `bytes` is not read to the end. */
   close(): Promise<void>;
 }
 

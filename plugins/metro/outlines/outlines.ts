@@ -1,6 +1,7 @@
 /**
- * Outlines of metropolitan areas and divisions as SVG paths. They are merged from the counties of `us-atlas`: the Census
- * Bureau's cartographic boundary files of 2017 in the projection Albers USA, 975 by 610 pixels.
+ * Creates the outlines of metropolitan areas and divisions as SVG paths. They are merged from the counties in
+ * `us-atlas`, which are the Census Bureau's cartographic boundary files of 2017 in the Albers USA projection, 975 by
+ * 610 pixels.
  */
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -17,15 +18,15 @@ type Atlas = Topology<{ counties: GeometryCollection; states: GeometryCollection
 /** The content of `map.json`. Coordinates are whole numbers from 0 to `size`. */
 export interface Outlines {
   readonly size: readonly [width: number, height: number];
-  /** Outline of the nation. */
+  /** The outline of the nation. */
   readonly land: string;
-  /** Borders of the states. */
+  /** The borders of the states. */
   readonly states: string;
-  /** By CBSA code: the outline, which may be empty, and a point inside it. */
+  /** For each CBSA code, the outline, which may be empty, and a point inside the area. */
   readonly areas: Readonly<Record<string, readonly [outline: string, x: number, y: number]>>;
 }
 
-/** Size of the atlas in pixels. */
+/** The size of the atlas in pixels. */
 const SIZE = [975, 610] as const;
 /** Coordinates are rounded to this fraction of a pixel of the atlas. */
 const STEPS = 5;
@@ -36,7 +37,7 @@ const SMALLEST = 0.6;
 
 const round = (value: number) => Math.round(value * STEPS);
 
-/** A ring or line as relative steps. Points that are equal after rounding are merged. */
+/** Formats a ring or line as relative steps. Consecutive points that are equal after rounding are merged. */
 const stepsOf = (points: readonly Position[]): string => {
   let [x, y] = [0, 0];
   const steps: string[] = [];
@@ -65,13 +66,13 @@ const outlineOf = ({ coordinates }: MultiPolygon): string => {
   return kept.map((ring) => `${stepsOf(ring)}Z`).join('');
 };
 
-/** `48:059,253` is the counties 48059 and 48253. */
+/** Expands a group of county codes: `48:059,253` means the counties 48059 and 48253. */
 const countyCodes = (group: string): string[] => {
   const [state, list = ''] = group.split(':');
   return list.split(',').map((county) => `${state}${county}`);
 };
 
-/** The centre of the largest part of an area. */
+/** Returns the centre of an area's largest part. */
 const middleOf = ({ coordinates }: MultiPolygon): readonly [number, number] => {
   const [largest] = coordinates.toSorted((a, b) => areaOf(b[0]!) - areaOf(a[0]!));
   const part: Feature = { type: 'Feature', properties: {}, geometry: { type: 'Polygon', coordinates: largest! } };
@@ -79,8 +80,9 @@ const middleOf = ({ coordinates }: MultiPolygon): readonly [number, number] => {
 };
 
 /**
- * Five-digit codes of counties by the code of their area, or of its divisions if it has any. `counties.json` is the
- * delineation of July 2023 by the Office of Management and Budget: two digits for the state, three for each county.
+ * The five-digit codes of counties, by the code of their area, or of its divisions if it has any. `counties.json` is
+ * the July 2023 delineation by the Office of Management and Budget, with two digits for the state and three for each
+ * county.
  */
 export const countiesByArea: ReadonlyMap<string, readonly string[]> = new Map(
   Object.entries(counties).map(([cbsa, states]) => [cbsa, states.split(' ').flatMap(countyCodes)]),
@@ -107,7 +109,8 @@ export const buildOutlines = async (): Promise<Outlines> => {
       areas[cbsa] = [outlineOf(outline), round(x), round(y)];
       continue;
     }
-    // Areas of Connecticut are points, since its planning regions are newer than the atlas. Puerto Rico is not on it.
+    // Areas in Connecticut are points, since its planning regions are newer than the atlas. Puerto Rico is not in the
+    // atlas.
     const centre = projection([longitude, latitude]);
     if (centre) areas[cbsa] = ['', round(centre[0]), round(centre[1])];
   }

@@ -1,4 +1,4 @@
-/** Made-up house price indexes of the sample, including gaps and short series. */
+/** Generates the sample's made-up house price indexes, which include gaps and short series. */
 
 import { type MetroArea, metroAreas } from '../areas.js';
 import { stateOf } from '../forecast/panel.js';
@@ -20,33 +20,33 @@ export const FIRST_QUARTER = quarterIndex(1996, 3);
 export const LAST_QUARTER = quarterIndex(2026, 2);
 const LENGTH = LAST_QUARTER - FIRST_QUARTER + 1;
 
-/** Deviations of a series from the others. */
+/** Describes how the series of a market differs from a complete series. */
 interface Shape {
-  /** Number of quarters with values, counted from the end. Default: all. */
+  /** The number of quarters with values, counted from the end. Default: all. */
   readonly last?: number;
   /** The last quarter with a value. */
   readonly end?: number;
-  /** Quarters inside the series without a value. */
+  /** The quarters inside the series that have no value. */
   readonly gaps?: readonly number[];
 }
 
 const SHAPES: Readonly<Record<string, Shape>> = {
-  // No history, so every figure of the market is null.
+  // The market has no history, so all its figures are null.
   '41980': { last: 0 },
-  // Three quarters: too few for a 12-month change.
+  // Three quarters are too few for a 12-month change.
   '46520': { last: 3 },
-  // Three years: a 12-month change, but too few values for a forecast.
+  // Three years are enough for a 12-month change, but not for a forecast.
   '14260': { last: 12 },
-  // The series has ended: it has past forecasts, but none in the newest run.
+  // The series has ended, so the market has past forecasts but none in the newest run.
   '38300': { end: quarterIndex(2023, 4) },
-  // The year before the newest quarter is missing: a forecast, but no 12-month change.
+  // The value a year before the newest quarter is missing, so there is a forecast but no 12-month change.
   '41620': { gaps: [quarterIndex(2025, 2)] },
-  // Missing outcomes: forecasts that stay without a realized value.
+  // Outcomes are missing, so some forecasts never get a realized value.
   '33340': { gaps: [quarterIndex(2024, 1), quarterIndex(2024, 2)] },
   '39300': { gaps: [quarterIndex(2003, 4), quarterIndex(2011, 1), quarterIndex(2011, 2), quarterIndex(2011, 3)] },
 };
 
-/** Log growth per quarter in percent, as a first-order autoregression around 0. */
+/** Generates log growth per quarter in percent, as a first-order autoregression around 0. */
 const momentum = (seed: string, persistence: number, volatility: number): number[] => {
   const random = randomFrom(seed);
   let value = 0;
@@ -57,8 +57,8 @@ const momentum = (seed: string, persistence: number, volatility: number): number
 };
 
 /**
- * Index levels with 1996Q3 = 100. Growth is the sum of a long-run rate and the momentum of the nation, the state and the
- * market. Noise is added to each level.
+ * Generates index levels with 1996Q3 = 100. Growth is the sum of a long-run rate and the momentum of the nation, the
+ * state and the market. Noise is added to each level.
  */
 export const sampleHousePrices = (): MetroIndex[] => {
   const nation = momentum('nation 3', 0.9, 0.35);

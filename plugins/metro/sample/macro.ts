@@ -1,4 +1,4 @@
-/** Macro series of the sample: well-known ids of each cadence with made-up values. */
+/** Generates the sample's macro series, which have well-known ids, various cadences and made-up values. */
 import { type Cadence, nextPeriod } from 'metro-forecast-api/plugin';
 import type { Series } from '../collections.js';
 import type { MacroSeries } from '../import/fred.js';
@@ -10,17 +10,17 @@ interface Definition {
   readonly cadence: Cadence;
   readonly units: string;
   readonly seasonal_adjustment: Series['seasonal_adjustment'];
-  /** First and last day on which a period may start. */
+  /** The first and the last day on which a period may start. */
   readonly from: string;
   readonly to: string;
-  /** First value, and the level that it reverts to or its growth per period. */
+  /** The first value. It is followed by the level to which the series reverts, or by its growth per period. */
   readonly start: number;
   readonly around?: number;
   readonly growth?: number;
-  /** Standard deviation of the shock per period: in units, or as a share for a growing series. */
+  /** The standard deviation of the shock per period, in units or, for a growing series, as a share. */
   readonly shock: number;
   readonly decimals: number;
-  /** Periods without a value. */
+  /** The periods without a value. */
   readonly missing?: readonly string[];
 }
 
@@ -46,7 +46,7 @@ const DEFINITIONS: readonly Definition[] = [
     around: 4.2,
     shock: 0.05,
   },
-  // Crosses zero.
+  // The values of this series cross zero.
   {
     id: 'T10Y2Y',
     title: '10-Year Less 2-Year Treasury Yield',
@@ -118,7 +118,7 @@ const DEFINITIONS: readonly Definition[] = [
     shock: 0.12,
     decimals: 2,
   },
-  // The series has stopped: its source is stale.
+  // The series has ended, so its source is stale.
   {
     id: 'HOUST',
     title: 'Housing Starts',
@@ -172,7 +172,7 @@ const DEFINITIONS: readonly Definition[] = [
 
 const isWeekday = (day: string): boolean => new Date(day).getUTCDay() % 6 !== 0;
 
-/** The first days of all periods from one day to another. */
+/** Returns the first days of all periods in the definition's range. */
 const periods = ({ cadence, from, to }: Definition): string[] => {
   const days: string[] = [];
   for (let day = from; day <= to; day = nextPeriod(day, cadence)) {

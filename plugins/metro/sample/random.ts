@@ -1,13 +1,13 @@
-/** Reproducible random numbers: the same seed gives the same numbers on every machine. */
+/** Generates reproducible random numbers. The same seed gives the same numbers on every machine. */
 
 export interface Random {
-  /** Uniform on [0, 1), in steps of 2^-32. */
+  /** Returns a number that is uniformly distributed on [0, 1), in steps of 2^-32. */
   uniform(): number;
-  /** Approximately standard normal: the sum of 12 uniforms minus 6 (Irwin-Hall), which is exact on every machine. */
+  /** Returns an approximately standard normal number: the sum of 12 uniform numbers minus 6 (Irwin-Hall). */
   normal(): number;
 }
 
-/** 32 bits of a text: FNV-1a (Fowler, Noll and Vo). */
+/** Returns the 32-bit FNV-1a hash of a text (Fowler, Noll and Vo). */
 const hash = (text: string): number => {
   let bits = 0x811c9dc5;
   for (const byte of Buffer.from(text)) bits = Math.imul(bits ^ byte, 0x01000193);
@@ -15,8 +15,8 @@ const hash = (text: string): number => {
 };
 
 /**
- * An independent stream for each seed: a Weyl sequence, mixed by the finaliser of MurmurHash3 (Austin Appleby), as in
- * SplitMix (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", 2014).
+ * Returns an independent stream for each seed. Like SplitMix (Steele, Lea and Flood, "Fast Splittable Pseudorandom
+ * Number Generators", 2014), it mixes a Weyl sequence with the finaliser of MurmurHash3 (Austin Appleby).
  */
 export const randomFrom = (seed: string): Random => {
   let state = hash(seed);

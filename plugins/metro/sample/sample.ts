@@ -1,4 +1,6 @@
-/** The embedded sample: made-up data, and forecasts of it by the real model. */
+/**
+ * Generates the embedded sample, which consists of made-up data and the forecasts that the real model makes from it.
+ */
 import { compareScalars, writeDirectory } from 'metro-forecast-api/adapter';
 import type { Document, Manifest } from 'metro-forecast-api/plugin';
 import { type Forecast, type ForecastRun, METRO_HPI, type Series } from '../collections.js';
@@ -22,11 +24,11 @@ const VERSION = 'sample-5';
 const CREATED = '2026-10-15T00:00:00Z';
 const VINTAGE = '2026-09-01';
 const LOADED = '2026-09-01T12:00:00Z';
-/** Number of runs: one for each of the newest quarters. */
+/** The number of runs. There is one for each of the newest quarters. */
 const RUNS = 20;
 const NOTES = 'Synthetic sample: made up by a seeded generator, not observed.';
 
-/** The rows of each collection are in the order of its key. */
+/** The content of the sample. The rows of each collection are in key order. */
 export interface Sample {
   readonly manifest: Manifest;
   readonly collections: Readonly<Record<string, readonly Document[]>>;
@@ -62,7 +64,7 @@ const toSeries = ({ id, title, cadence, units, seasonal_adjustment, days }: Samp
   notes: NOTES,
 });
 
-/** Runs that are not completed. No endpoint may show them. */
+/** Returns runs that did not complete. No endpoint may show them. */
 const incompleteRuns = (newest: ForecastRun): ForecastRun[] => [
   {
     ...newest,
@@ -74,7 +76,7 @@ const incompleteRuns = (newest: ForecastRun): ForecastRun[] => [
   { ...newest, id: 20263, status: 'running', run_at: '2026-10-15T00:00:00Z', notes: 'Waits for the index of 2026Q3.' },
 ];
 
-/** Rows that the failed run has left. No endpoint may show them. */
+/** Returns rows that a failed run has left. No endpoint may show them. */
 const rowsOfFailedRun = (failed: ForecastRun, newest: readonly Forecast[]): Forecast[] =>
   newest.slice(0, 5).map((row) => ({ ...row, run_id: failed.id, run_at: failed.run_at, realized: null }));
 
@@ -83,7 +85,7 @@ const byText =
   (a: T, b: T) =>
     of(a) < of(b) ? -1 : 1;
 
-/** The rows are always the same. Change `VERSION` whenever they change. */
+/** Returns the sample. Its rows are always the same. Change `VERSION` whenever they change. */
 export const makeSample = (): Sample => {
   const index = sampleHousePrices();
   const macro = sampleMacro().sort(byText(({ id }) => id));

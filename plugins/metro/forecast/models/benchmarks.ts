@@ -1,4 +1,4 @@
-/** The benchmarks that the model is compared with. Each can also be chosen as a model. */
+/** The benchmarks with which the model is compared. Each of them can also be chosen as the model. */
 import { type ForecastModel, HORIZON_QUARTERS } from '../model.js';
 import { createLeastSquares } from './least-squares.js';
 import { createLogHistory, toPercent } from './log-history.js';
@@ -9,13 +9,13 @@ import { withScaledErrorInterval } from './scaled-error-interval.js';
  */
 interface Quarter {
   readonly growth: Float64Array;
-  /** Mean growth over the markets. */
+  /** The mean growth of the markets. */
   readonly nation: number;
-  /** The growth over the 4 quarters that end now, of published values only. */
+  /** The growth over the 4 quarters that end at this quarter, computed from published values only. */
   readonly outcomes: Float64Array;
 }
 
-/** Forecasts the log growth over the next 4 quarters, by market. */
+/** Forecasts the log growth of each market over the next 4 quarters. */
 type Rule = (quarter: Quarter) => Float64Array;
 
 const meanOf = (values: Float64Array): { readonly sum: number; readonly count: number } => {
@@ -97,7 +97,7 @@ export const ar1Nation = benchmark(
   },
 );
 
-/** Weights of the market's growth, of the nation's, and of the mean over all markets and quarters so far. */
+/** The weights of the market's growth, the nation's growth, and the mean over all markets and quarters so far. */
 const [OWN, NATION, LONG_RUN] = [0.5, 0.3, 0.2];
 
 /** Growth of the market, shrunk toward national growth and the mean of all quarters so far, with fixed weights. */

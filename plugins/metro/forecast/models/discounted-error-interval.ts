@@ -1,36 +1,41 @@
-/** 80% intervals from past errors, with more weight on recent origins, scaled to each market and forecast. */
+/**
+ * Computes 80% intervals from past errors, which are scaled to each market and forecast. Recent origins have a higher
+ * weight.
+ */
 import { HORIZON_QUARTERS } from '../model.js';
 import { createLeastSquares } from './least-squares.js';
 import { weightedQuantile } from './weighted-quantile.js';
 
 const COVERAGE = 0.8;
-/** What an error counts after each further quarter: a market's own, and in the quantile of all. */
+/**
+ * The factors by which an error's weight falls each quarter: in a market's own mean, and in the quantile of all errors.
+ */
 const OWN_DISCOUNT = 0.95;
 const QUANTILE_DISCOUNT = 0.9;
-/** A market's own errors are averaged with this many of the pooled mean. */
+/** The weight of the pooled mean when it is averaged with a market's own errors, as a number of errors. */
 const PRIOR_ERRORS = 8;
-/** No expected error is less than this share of its quarter's mean. */
+/** The minimum of an expected error, as a share of the mean expected error in its quarter. */
 const LEAST_SHARE = 0.25;
-/** Quarters after the first forecasts before there are bounds: five years. */
+/** The number of quarters after the first forecasts before there are bounds, which is five years. */
 const WARM_UP_QUARTERS = 20;
-/** Intercept, own errors, |g4| and |forecast - g4|. */
+/** The number of regressors: the intercept, own errors, |g4| and |forecast - g4|. */
 const WIDTH = 4;
 
-/** Forecasts waiting for their outcome. */
+/** The forecasts of an origin that are waiting for their outcomes. */
 interface Pending {
   readonly logs: Float64Array;
   readonly forecast: Float64Array;
-  /** By market, row by row: what their errors are expected from. */
+  /** The regressors from which the expected errors are computed, with one row per market. */
   readonly regressors: Float64Array;
 }
 
 interface Realized {
   readonly regressors: Float64Array;
-  /** Absolute errors by market; `NaN` where none is known. */
+  /** The absolute errors by market; `NaN` if unknown. */
   readonly errors: Float64Array;
 }
 
-/** By market, by the coefficients `b` of the regression. */
+/** Returns the expected error of each market, computed with the coefficients `b` of the regression. */
 const expectedErrors = (regressors: Float64Array, b: Float64Array): Float64Array => {
   const expected = new Float64Array(regressors.length / WIDTH);
   let total = 0;
@@ -55,8 +60,8 @@ const expectedErrors = (regressors: Float64Array, b: Float64Array): Float64Array
  *   same weights.
  * - S = b [1, own, |g4|, |y - g4|]: b by ordinary least squares of past e on these, as they stood at their origin; at
  *   least a quarter of the mean S of its origin.
- * - The half width is q S: q the smallest value with 80% of past e / S up to it, each of the weight 0.9^age and its S by
- *   today's b. Normalised conformal prediction (Papadopoulos, Gammerman and Vovk, 2008), over time.
+ * - The half width is q S: q the smallest value with 80% of past e / S up to it, each of the weight 0.9^age and its S
+ *   by today's b. Normalised conformal prediction (Papadopoulos, Gammerman and Vovk, 2008), over time.
  *
  * There is none before 20 quarters after the first forecasts.
  */
@@ -65,7 +70,7 @@ export const createDiscountedErrorInterval = (markets: number) => {
   const ownSum = new Float64Array(markets);
   const ownWeight = new Float64Array(markets);
   const fit = createLeastSquares(WIDTH);
-  /** Oldest first. */
+  /** The origins whose outcomes are known, oldest first. */
   const realized: Realized[] = [];
   let first: number | undefined;
 
@@ -85,7 +90,7 @@ export const createDiscountedErrorInterval = (markets: number) => {
     realized.push({ regressors, errors });
   };
 
-  /** By market, row by row; `NaN` before any error is known, and where there is no forecast. */
+  /** Returns one row of regressors per market. They are `NaN` before any error is known or if there is no forecast. */
   const regressorsOf = (forecast: Float64Array, growth: Float64Array): Float64Array => {
     const pooled = sum(ownSum) / sum(ownWeight);
     const regressors = new Float64Array(markets * WIDTH);
@@ -97,7 +102,7 @@ export const createDiscountedErrorInterval = (markets: number) => {
     return regressors;
   };
 
-  /** What expected errors are multiplied by. */
+  /** Returns the factor q by which expected errors are multiplied. */
   const widening = (b: Float64Array): number => {
     const ratios: number[] = [];
     const weights: number[] = [];
@@ -116,7 +121,7 @@ export const createDiscountedErrorInterval = (markets: number) => {
 
   return {
     /**
-     * Takes the next quarter, everything in percent of logs and `NaN` where there is none.
+     * Adds the next quarter. All values are in percent of logs, and missing values are `NaN`.
      * @param logs the published index
      * @param forecast of the log growth over the next 12 months
      * @param growth log growth over the last 12 months

@@ -1,4 +1,4 @@
-/** The models that can be chosen by name. Add yours to the list. */
+/** Lists the models that can be chosen by name. Add your own models here. */
 import { nearest, OperatorError } from 'metro-forecast-api/plugin';
 import { quarterOf } from '../../periods.js';
 import type { ForecastModel } from '../model.js';
@@ -9,11 +9,11 @@ import { pooledMomentum } from './pooled-momentum.js';
 
 export const models: readonly ForecastModel[] = [metroMomentum, pooledMomentum, persistence, ar1Nation, shrunkMean];
 
-/** The default where the dataset has its inputs, and the one that needs nothing but the index. */
+/** The default model, and the fallback for datasets that lack its inputs. The fallback needs only the index. */
 export const defaultModel = metroMomentum;
 export const fallbackModel = pooledMomentum;
 
-/** @throws OperatorError naming the nearest model, and all of them */
+/** @throws OperatorError that suggests the model with the nearest name and lists all models */
 export const findModel = (name: string): ForecastModel => {
   const model = models.find((candidate) => candidate.name === name);
   if (model) return model;
@@ -24,7 +24,7 @@ export const findModel = (name: string): ForecastModel => {
   );
 };
 
-/** What a model reads that the panel lacks, as parts of a sentence; none where it can work. */
+/** Returns the inputs of a model that the panel lacks, as parts of a sentence. */
 const lackingInputs = ({ series, needsCentres }: ForecastModel, { macro, markets, firstQuarter, quarters }: Panel) => {
   const newest = firstQuarter + quarters.length - 1;
   const lacking = series.flatMap((id) => {
@@ -41,13 +41,13 @@ const lackingInputs = ({ series, needsCentres }: ForecastModel, { macro, markets
 
 export interface ChosenModel {
   readonly model: ForecastModel;
-  /** One sentence for the runs' notes where the default model could not be used. */
+  /** A sentence for the notes of runs, which explains why the default model could not be used. */
   readonly substitution?: string;
 }
 
 /**
- * The model that is asked for, or else the default one, or else the one that needs nothing but the index.
- * @throws OperatorError when the dataset lacks what the model that was asked for reads
+ * Returns the requested model. Without a request, returns the default model, or the fallback if inputs are missing.
+ * @throws OperatorError if the dataset lacks inputs of the requested model
  */
 export const chooseModel = (panel: Panel, asked?: ForecastModel): ChosenModel => {
   const lacking = lackingInputs(asked ?? defaultModel, panel);

@@ -1,8 +1,11 @@
-/** Least squares with few regressors and many rows, by normal equations; rows may have weights, coefficients penalties. */
+/**
+ * Solves least-squares problems with few regressors and many rows by normal equations. Rows can have weights, and
+ * coefficients can have penalties.
+ */
 
 /**
- * If what the regressors before leave of a regressor is below this share of its sum of squares, it is rounding error: the
- * regressor counts as collinear and gets the coefficient 0.
+ * The tolerance for collinearity. If the part of a regressor that the previous regressors do not explain is below this
+ * share of its sum of squares, that part is a rounding error, and the regressor gets the coefficient 0.
  */
 const COLLINEAR = 1e-10;
 
@@ -11,18 +14,20 @@ export interface LeastSquares {
   add(regressors: Float64Array, outcome: number, weight?: number): void;
   /** The sum of the weights so far. */
   readonly weight: number;
-  /** The weighted variance of a regressor; right only where the first one is the constant 1. `NaN` without any row. */
+  /**
+   * The weighted variance of a regressor, or `NaN` without rows. Requires that the first regressor is the constant 1.
+   */
   variance(regressor: number): number;
   /**
-   * The coefficients that minimise the sum of weight * error^2 plus the sum of penalty * coefficient^2; undefined without
-   * any row. A regressor that is a combination of those before it gets 0.
+   * Returns the coefficients that minimise the sum of weight * error^2 plus the sum of penalty * coefficient^2, or
+   * undefined if there are no rows. A regressor that is a linear combination of previous regressors gets 0.
    */
   solve(penalties?: readonly number[]): Float64Array | undefined;
 }
 
 /** @param width number of regressors, an intercept included */
 export const createLeastSquares = (width: number): LeastSquares => {
-  /** X'WX, its lower triangle, row by row. */
+  /** The lower triangle of X'WX, row by row. */
   const products = new Float64Array(width * width);
   /** X'Wy. */
   const moments = new Float64Array(width);
@@ -49,7 +54,7 @@ export const createLeastSquares = (width: number): LeastSquares => {
       return (products[regressor * width + regressor] as number) / totalWeight - mean ** 2;
     },
 
-    // Cholesky factorisation L L' = X'WX + P; then L z = X'Wy and L' b = z.
+    // Computes the Cholesky factorisation L L' = X'WX + P, and then solves L z = X'Wy and L' b = z.
     solve(penalties = []) {
       if (totalWeight === 0) return undefined;
       const factor = new Float64Array(width * width);

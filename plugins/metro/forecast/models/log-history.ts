@@ -1,21 +1,23 @@
 /**
- * The logarithm of each market's index, quarter by quarter, as models read it. Quarters missing between two values are
- * interpolated; those before the first and after the last stay missing.
+ * Stores the logarithm of each market's index by quarter, for models. Quarters that are missing between two values are
+ * interpolated. Quarters before the first and after the last value stay missing.
  */
 
-/** A difference of `100 x log`, as a change in percent. */
+/** Converts a difference of `100 x log` to a change in percent. */
 export const toPercent = (growth: number): number => 100 * Math.expm1(growth / 100);
 
 export interface LogHistory {
-  /** Quarters seen so far. */
+  /** The number of quarters so far. */
   readonly length: number;
-  /** How many values each market has had so far, without interpolated ones. */
+  /** The number of values that each market has had so far, not counting interpolated values. */
   readonly counts: Int32Array;
-  /** Takes the levels of the next quarter, `NaN` where there is none. A value after a gap fills it, linearly in logs. */
+  /**
+   * Adds the levels of the next quarter, with `NaN` for missing ones. A value after a gap fills it linearly in logs.
+   */
   push(levels: Float64Array): void;
-  /** 100 x the log of the index, by market, in the quarter with this index; `NaN` outside a market's series. */
+  /** Returns 100 times the log of each market's index in a quarter; `NaN` outside a market's series. */
   at(quarter: number): Float64Array;
-  /** Log growth over some quarters to the newest one, by market, in percent; `NaN` where there is none. */
+  /** Returns each market's log growth over the last `quarters` quarters in percent; `NaN` if it is unknown. */
   growth(quarters: number): Float64Array;
 }
 

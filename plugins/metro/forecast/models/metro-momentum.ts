@@ -9,17 +9,17 @@ import { createLeastSquares } from './least-squares.js';
 import { createLogHistory, toPercent } from './log-history.js';
 import { createRegionalGrowth } from './regional-growth.js';
 
-/** FRED's id of new one-family houses sold in the United States, monthly, seasonally adjusted at annual rates. */
+/** FRED's series of new one-family houses sold in the United States, monthly, seasonally adjusted at annual rates. */
 const NEW_HOME_SALES = 'HSN1F';
-/** Months in the mean that smooths sales, and the decay of their weights. */
+/** The number of months in the mean that smooths sales, and the factor by which their weights decay. */
 const SALES_MONTHS = 24;
 const SALES_DECAY = 0.75;
-/** Quarters of growth that measure how far prices have run. */
+/** The number of quarters over which the growth G is measured. */
 const LONG_QUARTERS = 20;
-/** Regressors before this one are not penalised; from it on they are of the nation, one value a quarter. */
+/** The first regressor with a penalty. From this one on, regressors have only one value per quarter for the nation. */
 const FIRST_PENALISED = 4;
 const PENALTY = 40;
-/** Keeps the normal equations solvable where a regressor is always 0. */
+/** Keeps the normal equations solvable if a regressor is always 0. */
 const RIDGE = 1e-9;
 
 const FEATURES = [
@@ -31,10 +31,10 @@ const FEATURES = [
   'new_home_sales_4q',
   'new_home_sales_4q_x_growth_20q',
 ] as const;
-/** With the intercept. */
+/** The number of regressors, including the intercept. */
 const WIDTH = FEATURES.length + 1;
 
-/** The input of each coefficient. Interactions with sales belong to sales. */
+/** The input to which each coefficient belongs. Interactions with sales belong to sales. */
 const INPUTS: readonly string[] = [
   'intercept',
   'growth_4q',
@@ -43,11 +43,11 @@ const INPUTS: readonly string[] = [
   ...Array.from({ length: WIDTH - FIRST_PENALISED }, () => 'new_home_sales'),
 ];
 
-/** Rows of a quarter that wait for their outcome. */
+/** The rows of a quarter that are waiting for their outcomes. */
 interface Pending {
   readonly logs: Float64Array;
   readonly precision: Float64Array;
-  /** By market, row by row; `NaN` where a market is not forecast. */
+  /** One row of regressors per market; `NaN` if there is no forecast for the market. */
   readonly rows: Float64Array;
 }
 
@@ -82,7 +82,7 @@ const salesGrowth = (macro: MacroSeriesValues): readonly [half: number, year: nu
   return [growth(6), growth(12)];
 };
 
-/** By market, from rows of regressors and the coefficients `b` of the regression. */
+/** Returns the forecast of each market, computed from its row of regressors and the coefficients `b`. */
 const forecastsOf = (rows: Float64Array, b: Float64Array | undefined): Float64Array => {
   const forecasts = new Float64Array(rows.length / WIDTH).fill(Number.NaN);
   if (!b) return forecasts;
@@ -91,7 +91,7 @@ const forecastsOf = (rows: Float64Array, b: Float64Array | undefined): Float64Ar
   );
 };
 
-/** The terms of each forecast by input, multiplied by the same factor so that they sum to the point in percent. */
+/** Returns the terms of each forecast by input. They are scaled by a common factor, so that they sum to the point. */
 const contributionsOf = (rows: Float64Array, b: Float64Array, forecast: Float64Array) => {
   const inputs = Object.fromEntries(INPUTS.map((input) => [input, new Float64Array(forecast.length)]));
   for (const [market, y] of forecast.entries()) {
@@ -139,7 +139,7 @@ export const metroMomentum: ForecastModel = {
     const interval = createDiscountedErrorInterval(markets.length);
     const fit = createLeastSquares(WIDTH);
     const pending: Pending[] = [];
-    /** Quarters in the fit. */
+    /** The number of quarters in the fit. */
     let fitted = 0;
 
     const realize = ({ logs, precision, rows }: Pending, now: Float64Array): void => {
@@ -159,7 +159,7 @@ export const metroMomentum: ForecastModel = {
         ),
       );
 
-    /** By market, row by row; `NaN` where one of them is not known, or the market has too few values. */
+    /** Returns one row of regressors per market; `NaN` if one of them is unknown or the market has too few values. */
     const regressorsAt = (year: Float64Array, neighbours: Float64Array, { macro }: Known): Float64Array => {
       const [half, full] = salesGrowth(macro);
       const long = history.growth(LONG_QUARTERS);
@@ -185,7 +185,7 @@ export const metroMomentum: ForecastModel = {
         const year = history.growth(4);
         const { precision, neighbours } = regions.next(history.growth(1));
         const rows = regressorsAt(year, neighbours, known);
-        // A copy of the logs: a gap that closes later is no published value.
+        // Keeps a copy of the logs, because a gap that is interpolated later is not a published value.
         pending.push({ logs: logs.slice(), precision, rows });
 
         const b = solve();

@@ -1,4 +1,4 @@
-/** The baseline: one regression over all markets, on the momentum of the market, its state and the nation. */
+/** The baseline model: one regression for all markets, on the momentum of the market, its state and the nation. */
 import { type ForecastModel, HORIZON_QUARTERS } from '../model.js';
 import { type PanelMarket, percentChange } from '../panel.js';
 import { createLeastSquares } from './least-squares.js';
@@ -30,12 +30,12 @@ export const pooledMomentum: ForecastModel = {
   start(markets, { minValues }) {
     const history = createLogHistory(markets.length);
     const means = createGroupMeans(markets);
-    /** By quarter: the change over the 12 months from it. */
+    /** For each quarter, the change over the following 12 months. */
     const outcomes: Float64Array[] = [];
     const seen: Float64Array[] = [];
     const row = new Float64Array(4);
 
-    /** Fills `row` with a market's regressors at a quarter; returns whether the market has all of them. */
+    /** Fills `row` with a market's regressors at a quarter. Returns true if the market has all of them. */
     const regressors = (market: number, quarter: number, growth: GroupGrowth): boolean => {
       const log = history.at(quarter)[market] as number;
       row[0] = 1;
@@ -75,18 +75,18 @@ export const pooledMomentum: ForecastModel = {
   },
 };
 
-/** Mean log growth of the last quarter, in percent; `NaN` where no market has one. */
+/** The mean log growth of the last quarter in percent; `NaN` if no market has a value. */
 interface GroupGrowth {
   readonly states: Float64Array;
   readonly nation: number;
 }
 
-/** Means over states and the nation. Computed again for each fit, since filling a gap changes the means of earlier quarters. */
+/** Computes means over states and the nation, again for each fit, since filling a gap changes earlier means. */
 const createGroupMeans = (markets: readonly PanelMarket[]) => {
   const states = [...new Set(markets.map(({ state }) => state))];
   const group = Int32Array.from(markets, ({ state }) => states.indexOf(state));
   return {
-    /** The state's number, by market. */
+    /** The number of each market's state. */
     group,
     at(history: LogHistory, quarter: number): GroupGrowth {
       const now = history.at(quarter);

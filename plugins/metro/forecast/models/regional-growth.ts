@@ -1,10 +1,15 @@
-/** How an area's surroundings grew in a quarter: adjusted for the nation's season, weighted by precision and nearness. */
+/**
+ * Computes the growth of an area's surroundings in a quarter, which is adjusted for the national season and weighted by
+ * precision and distance.
+ */
 import type { PanelMarket } from '../panel.js';
 
-/** Quarters whose mean is the level that seasons are measured from, and distance of two quarters of one season. */
+/** The number of quarters whose mean is the reference level for seasons, and the number of quarters in a year. */
 const SEASONAL_QUARTERS = 20;
 const SEASONS = 4;
-/** Quarters whose changes of growth measure the noise of an index. The pooled mean counts as this many quarters more. */
+/**
+ * The number of quarters from which the noise of an index is measured, and the weight of the pooled mean in quarters.
+ */
 const NOISE_QUARTERS = 8;
 const NOISE_PRIOR = 4;
 /** The distance at which a neighbour's weight has fallen to 1/e. */
@@ -13,11 +18,11 @@ const NEIGHBOUR_KM = 100;
 const NATION_WEIGHT = 0.05;
 const EARTH_RADIUS_KM = 6371.0088;
 
-/** By market. */
+/** Values by market. */
 export interface RegionalGrowth {
-  /** Precision: 1 for an index without noise, and less the noisier it is. `NaN` where there is no growth. */
+  /** The precision: 1 for an index without noise, and lower for a noisier index. `NaN` if the growth is unknown. */
   readonly precision: Float64Array;
-  /** Log growth of the surroundings over the last quarter, seasonally adjusted, in percent. */
+  /** The seasonally adjusted log growth of the surroundings over the last quarter, in percent. */
   readonly neighbours: Float64Array;
 }
 
@@ -25,7 +30,7 @@ const radians = (degrees: number): number => (degrees * Math.PI) / 180;
 
 type Point = NonNullable<PanelMarket['centre']>;
 
-/** The great-circle distance by the haversine formula. */
+/** Returns the great-circle distance, computed with the haversine formula. */
 export const distanceKm = (a: Point, b: Point): number => {
   const [latitudeA, latitudeB] = [radians(a.latitude), radians(b.latitude)];
   const chord =
@@ -34,7 +39,7 @@ export const distanceKm = (a: Point, b: Point): number => {
   return 2 * EARTH_RADIUS_KM * Math.asin(Math.min(1, Math.sqrt(chord)));
 };
 
-/** Row by row, how much each market's growth says of each other one's: exp(-km / 100), and 0 of its own. */
+/** Returns a matrix with the weight of each market for each other market, exp(-km / 100). The diagonal is 0. */
 const nearness = (markets: readonly PanelMarket[]): Float64Array => {
   const near = new Float64Array(markets.length ** 2);
   for (const [i, { centre: here }] of markets.entries()) {
@@ -46,7 +51,7 @@ const nearness = (markets: readonly PanelMarket[]): Float64Array => {
   return near;
 };
 
-/** `NaN` without any. */
+/** Returns the mean, or `NaN` for an empty list. */
 const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
 
 /**
@@ -55,15 +60,15 @@ const mean = (values: readonly number[]): number => values.reduce((sum, value) =
  *
  * - m(t): the unweighted mean of g over the markets. f(t) = mean(m(t), m(t-4), ..., m(t-16)) - mean(m(t), ..., m(t-19))
  *   is the season of t, and u(i, t) = g(i, t) - f(t).
- * - Precision w = 1 / (1 + r): d(i, t) = |u(i, t) - u(i, t-1)|, and r is the mean of the market's d over t-7, ..., t and
- *   of 4 times the pooled mean of d over the same quarters (0 while no market has a d).
- * - Neighbours v(i, t) = (sum of K w u over the other markets + 0.05 M) / (sum of K w + 0.05): K = exp(-km / 100) by great
- *   circle, and M the w-weighted mean of u over all markets. A market without a centre has M alone.
+ * - Precision w = 1 / (1 + r): d(i, t) = |u(i, t) - u(i, t-1)|, and r is the mean of the market's d over t-7, ..., t
+ *   and of 4 times the pooled mean of d over the same quarters (0 while no market has a d).
+ * - Neighbours v(i, t) = (sum of K w u over the other markets + 0.05 M) / (sum of K w + 0.05): K = exp(-km / 100) by
+ *   great circle, and M the w-weighted mean of u over all markets. A market without a centre has M alone.
  */
 export const createRegionalGrowth = (markets: readonly PanelMarket[]) => {
   const near = nearness(markets);
   const means: number[] = [];
-  /** The newest quarters' d, oldest first. */
+  /** The values d of the newest quarters, oldest first. */
   const noise: Float64Array[] = [];
   let before = new Float64Array(markets.length).fill(Number.NaN);
 
@@ -119,7 +124,7 @@ export const createRegionalGrowth = (markets: readonly PanelMarket[]) => {
   };
 
   return {
-    /** Takes the next quarter's log growth in percent, by market. */
+    /** Adds the next quarter's log growth by market, in percent. */
     next(growth: Float64Array): RegionalGrowth {
       means.push(mean([...growth].filter((value) => !Number.isNaN(value))));
       const fixed = season();

@@ -1,27 +1,27 @@
-/** 80% intervals from a model's own past errors, scaled to each market and to the present uncertainty. */
+/** Computes 80% intervals from a model's own past errors, scaled to each market and to the current uncertainty. */
 import { type Forecaster, HORIZON_QUARTERS, type QuarterForecasts } from '../model.js';
 import { percentChange } from '../panel.js';
 
-/** The interval's nominal coverage. */
+/** The nominal coverage of the interval. */
 const COVERAGE = 0.8;
-/** A market's own errors weigh as much as the pooled ones when it has this many. */
+/** The number of errors at which a market's own errors have the same weight as the pooled errors. */
 const PRIOR_ERRORS = 20;
-/** Realised origins whose errors measure the present uncertainty. */
+/** The number of realised origins whose errors measure the current uncertainty. */
 const RECENT_ORIGINS = 8;
 /**
- * Quarters of a panel before its first forecasts count: what a model that has seen little gets wrong says
- * little about it later. Fifteen years have at least one cycle of house prices.
+ * The number of quarters of a panel before forecasts count. The errors of a model that has seen little data say little
+ * about its later errors. Fifteen years contain at least one cycle of house prices.
  */
 const WARM_UP_QUARTERS = 60;
 
-/** Forecasts waiting for their outcome. */
+/** The forecasts of an origin that are waiting for their outcomes. */
 interface Pending {
   readonly levels: Float64Array;
   readonly point: Float64Array;
   readonly sigma: Float64Array;
 }
 
-/** The quantile of sorted values by linear interpolation (type 7 of Hyndman and Fan, 1996). */
+/** Returns a quantile of sorted values, using linear interpolation (type 7 of Hyndman and Fan, 1996). */
 export const quantile = (sorted: Float64Array, probability: number): number => {
   const position = (sorted.length - 1) * probability;
   const below = Math.floor(position);
@@ -29,7 +29,7 @@ export const quantile = (sorted: Float64Array, probability: number): number => {
   return low + (position - below) * ((sorted[below + 1] ?? low) - low);
 };
 
-/** One sorted array of two. */
+/** Merges two sorted arrays. */
 const merge = (a: Float64Array, b: Float64Array): Float64Array => {
   const merged = new Float64Array(a.length + b.length);
   for (let i = 0, j = 0; i + j < merged.length; ) {
@@ -58,7 +58,7 @@ export const withScaledErrorInterval = (markets: number, next: (levels: Float64A
   const origins: { sum: number; count: number }[] = [];
   let ratios: Float64Array = new Float64Array(0);
 
-  /** Compares the forecasts of 12 months ago with what came true. */
+  /** Records the errors of forecasts made 12 months ago, now that their outcomes are known. */
   const realize = ({ levels: then, point, sigma }: Pending, now: Float64Array): void => {
     const fresh: number[] = [];
     const origin = { sum: 0, count: 0 };
@@ -76,7 +76,7 @@ export const withScaledErrorInterval = (markets: number, next: (levels: Float64A
     ratios = merge(ratios, Float64Array.from(fresh).sort());
   };
 
-  /** Each market's expected absolute error, in units that `q` undoes; `NaN` before any error is known. */
+  /** Returns each market's expected absolute error, up to the factor `q`; `NaN` before any error is known. */
   const scales = (): Float64Array => {
     const pooled = meanError(origins);
     const recent = Math.sqrt(meanError(origins.slice(-RECENT_ORIGINS)));
@@ -103,7 +103,7 @@ export const withScaledErrorInterval = (markets: number, next: (levels: Float64A
   };
 };
 
-/** Pooled over markets and origins; `NaN` without any. */
+/** Returns the mean error over all markets and origins, or `NaN` if there are none. */
 const meanError = (origins: readonly { sum: number; count: number }[]): number => {
   let sum = 0;
   let count = 0;

@@ -1,8 +1,8 @@
-/** Quantiles of weighted values. */
+/** Computes quantiles of weighted values. */
 
 /**
- * The smallest value with at least this share of the weight at or below it; `NaN` without values. Linear in their
- * number on average (Hoare's quickselect, by weight). Both arrays get another order.
+ * Returns the smallest value that has at least the given share of the total weight at or below it, or `NaN` if there
+ * are no values. Takes linear time on average (Hoare's quickselect, by weight). Reorders both arrays.
  */
 export const weightedQuantile = (values: Float64Array, weights: Float64Array, share: number): number => {
   const swap = (array: Float64Array, i: number, j: number): void => {
@@ -13,7 +13,7 @@ export const weightedQuantile = (values: Float64Array, weights: Float64Array, sh
   let to = values.length;
   while (to - from > 1) {
     const pivot = values[(from + to) >> 1] as number;
-    // Three ways, so that equal values cannot keep the loop going: below, equal, above.
+    // Partitions into three parts (below, equal and above), so that the loop also ends if many values are equal.
     let below = from;
     let above = to;
     let weightBelow = 0;
