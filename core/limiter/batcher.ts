@@ -1,4 +1,4 @@
-/** Collects the requests of one turn of the event loop, asks Redis for their permits in one call, and settles them. */
+/** Collects the callers of one turn of the event loop, asks Redis for their permits in one call, and settles them. */
 import type { Decision, Quotas } from '../contracts/limiter.js';
 import type { Clock } from '../contracts/runtime.js';
 import { CallerState, type Settle } from './callers.js';
@@ -15,18 +15,21 @@ export interface BatcherOptions {
   readonly countsUsage: boolean;
   readonly timeoutMs: number;
   readonly clock: Clock;
-  /** While it returns true, no call is sent. */
+  /** While this returns true, no calls are sent. */
   readonly isUnreachable: () => boolean;
   readonly onFailure: (batcher: Batcher, error: unknown) => void;
   readonly onDataLoss: () => void;
   readonly decideLocally: (caller: CallerState) => Decision | Promise<never>;
 }
 
-/** Callers per call. This bounds the time for which one call blocks Redis. */
+/** The maximum number of callers per call. This bounds how long one call blocks Redis. */
 const LARGEST_BATCH = 200;
-/** While this many calls are in flight, requests wait for the next one. */
+/** The maximum number of calls in flight. While it is reached, requests wait for the next call. */
 const CALLS_IN_FLIGHT = 2;
-/** This many callers are split into two calls: Redis decides one half while the responses of the other are sent. */
+/**
+ * A batch of at least this many callers is split into two calls, so that Redis can decide the second half while the
+ * responses to the first are being sent.
+ */
 const SPLIT_FROM = 20;
 
 const NONE: Settle[] = [];
@@ -40,7 +43,7 @@ export class Batcher {
   readonly decisions: Decisions;
   #queue: CallerState[] = [];
   #isScheduled = false;
-  /** Callers that may have expired permits or unreported rejections. The timer reports them. */
+  /** Callers that may have expired permits or unreported rejections, which the timer reports. */
   readonly #unreported = new Set<CallerState>();
   #timer: NodeJS.Timeout | undefined;
 
@@ -60,7 +63,7 @@ export class Batcher {
     });
   }
 
-  /** Key of the partition. */
+  /** The Redis key of the partition. */
   get key(): string {
     return this.#options.target.key;
   }
@@ -73,12 +76,14 @@ export class Batcher {
     return new CallerState(this, name, new SlidingWindow(this.#bucketMs), this.sync.epoch);
   }
 
-  /** Sends a call without callers if none was sent for `idleMs`. Its reply shows whether Redis lost data. */
+  /** Sends a call without callers if none was sent for `idleMs`. The reply shows whether Redis has lost data. */
   checkForDataLoss(now: number, idleMs: number): void {
     if (!this.isBusy && this.sync.mayHaveLostData(now, idleMs)) this.#send([]);
   }
 
-  /** Forgets the last reply and returns prefetched permits, since both belong to the previous limit. */
+  /**
+   * Changes a caller's limit. Discards the last reply and returns prefetched permits, which belong to the old limit.
+   */
   changeLimit(caller: CallerState, limit: number, quotas: Quotas | undefined): void {
     caller.limit = limit;
     caller.quotas = quotas;
@@ -87,7 +92,7 @@ export class Batcher {
     returnPrefetched(caller);
   }
 
-  /** Asks for a permit with the next call. */
+  /** Asks for a permit in the next call. */
   ask(caller: CallerState): Promise<Decision> {
     return new Promise((settle) => {
       this.enqueue(caller);
@@ -96,18 +101,18 @@ export class Batcher {
     });
   }
 
-  /** Rejects a request without a call. */
+  /** Rejects a request without calling Redis. */
   reject(caller: CallerState, now: number): Decision {
     if (caller.usage) this.#reportLater(caller);
     return this.decisions.reject(caller, now);
   }
 
-  /** Sends a call for this caller if Redis has to learn something about it. */
+  /** Sends a call for this caller if there is something to report to Redis. */
   report(caller: CallerState): void {
     if (caller.waiting || this.sync.needsCall(caller)) this.enqueue(caller);
   }
 
-  /** Decides the queued requests locally. The next call then only reports. */
+  /** Decides the queued requests locally. The next call then only reports them. */
   decideQueuedLocally(): void {
     for (const caller of this.#queue) {
       const { waiting = NONE } = caller;
@@ -116,7 +121,7 @@ export class Batcher {
     }
   }
 
-  /** Returns all prefetched permits with the next call. */
+  /** Returns all prefetched permits in the next call. */
   returnAll(): void {
     clearTimeout(this.#timer);
     for (const caller of this.#unreported) returnPrefetched(caller);
@@ -128,7 +133,7 @@ export class Batcher {
     this.#queue.push(caller);
     if (this.#isScheduled) return;
     this.#isScheduled = true;
-    // At the end of this turn of the event loop, with all the requests that arrive in it.
+    // Runs at the end of this turn of the event loop, so that the batch includes all requests that arrive in this turn.
     setImmediate(() => {
       this.#isScheduled = false;
       this.#sendBatches();
@@ -144,7 +149,7 @@ export class Batcher {
       const batch: Entry[] = [];
       for (const caller of this.#queue.splice(0, most)) {
         const entry = this.#dequeue(caller, now);
-        // Prefetched permits may have served all its requests meanwhile.
+        // In the meantime, prefetched permits may have served all of the caller's requests.
         if (entry.waiting.length > 0 || this.sync.needsCall(caller)) batch.push(entry);
       }
       if (this.#options.isUnreachable()) this.#settleAllLocally(batch);
@@ -196,7 +201,7 @@ export class Batcher {
     this.#timer ??= setTimeout(this.#reportUnreported, this.#bucketMs).unref();
   }
 
-  /** Reports rejections, and returns expired permits of callers that no longer ask. */
+  /** Reports rejections, and returns the expired permits of callers that have stopped asking. */
   readonly #reportUnreported = (): void => {
     const now = this.#clock.monotonic();
     for (const caller of this.#unreported) {

@@ -1,4 +1,4 @@
-/** The callers of a replica: their state in memory, and the Redis hashes that contain their windows. */
+/** The callers of a replica: their state in memory, and the Redis hashes that store their windows. */
 import type { Decision, Quotas } from '../contracts/limiter.js';
 import { LruMap } from '../util/lru-map.js';
 import type { Batcher } from './batcher.js';
@@ -8,29 +8,29 @@ import type { SlidingWindow } from './window.js';
 
 export type Settle = (decision: Decision | Promise<never>) => void;
 
-/** Prefetched permits of one bucket. Redis has counted them. */
+/** Prefetched permits from one bucket. Redis has already counted them. */
 export interface PrefetchedPermits {
   count: number;
-  /** End of the bucket, in microseconds of Redis's clock. */
+  /** The end of the bucket, in microseconds of Redis's clock. */
   readonly bucketEnd: number;
-  /** The same moment or an earlier one, in milliseconds of the monotonic clock. */
+  /** The time at which the permits expire, in milliseconds of the monotonic clock. It is never after `bucketEnd`. */
   readonly expiresAt: number;
 }
 
-/** One array for all callers, most of which have nothing to return. */
+/** An empty array that all callers share, because most of them have nothing to return. */
 export const NOTHING_RETURNED: readonly Returned[] = [];
 
-/** The part of the state that the protocol with Redis needs. */
+/** The part of a caller's state that the protocol with Redis needs. */
 export class SyncedCaller {
-  /** Set once the caller has quotas. */
+  /** Undefined until the caller has quotas. */
   usage: UsageCounter | undefined = undefined;
   prefetched: PrefetchedPermits | undefined = undefined;
   /** Unused permits that the next call returns. */
   returned = NOTHING_RETURNED;
 
   /**
-   * @param window what this replica admitted
-   * @param epoch the epoch in which Redis had the right count for this caller (`PartitionSync`)
+   * @param window the requests that this replica has admitted
+   * @param epoch the epoch in which Redis last had the correct count for this caller (see `PartitionSync`)
    */
   constructor(
     readonly name: string,
@@ -39,17 +39,17 @@ export class SyncedCaller {
   ) {}
 }
 
-/** A replica's state of one caller. One object, because with thousands of callers each object is a cache miss. */
+/** A replica's state for one caller. It is a single object because, with many callers, each object is a cache miss. */
 export class CallerState extends SyncedCaller {
   limit = 0;
   quotas: Quotas | undefined = undefined;
-  /** Requests for the next call. undefined: the caller is not queued. */
+  /** The requests that wait for the next call. Undefined if the caller is not queued. */
   waiting: Settle[] | undefined = undefined;
-  /** How many permits Redis had left in its last reply. */
+  /** The number of permits that remained in Redis at its last reply. */
   remaining = 0;
-  /** When another permit is free at the latest. Monotonic milliseconds, as all times here. */
+  /** The time by which another permit becomes free, in monotonic milliseconds. */
   resetAt = 0;
-  /** Requests before this time are rejected without a call. */
+  /** Requests before this time are rejected without a call, in monotonic milliseconds. */
   rejectUntil = 0;
 
   constructor(
@@ -63,16 +63,16 @@ export class CallerState extends SyncedCaller {
 }
 
 /**
- * A process and Redis each keep at least this many addresses. A client that wants its address forgotten must send
- * requests from this many others, which costs more than the limit that it gains.
+ * Each process, and also Redis, keeps at least this many addresses. To make them forget its address, a client would
+ * have to send requests from this many other addresses, which costs more than a fresh limit gains.
  */
 export const MOST_ADDRESSES = 10_000;
 
 export const isAddress = (caller: string): boolean => caller.startsWith('ip:');
 
 /**
- * The state of each caller. Idle callers are dropped. The number of addresses is bounded; the operator decides how many
- * keys there are.
+ * The state of each caller. Idle callers are dropped. The number of addresses is limited; the number of keys is not,
+ * because the operator decides how many there are.
  */
 export class Callers<State> {
   readonly #keys: LruMap<string, State>;
@@ -87,7 +87,7 @@ export class Callers<State> {
     this.#addresses = new LruMap(mostAddresses, spanMs);
   }
 
-  /** Creates the state if there is none. */
+  /** Returns the state of a caller, which is created if it does not exist. */
   get(caller: string, now: number): State {
     const states = isAddress(caller) ? this.#addresses : this.#keys;
     let state = states.get(caller, now);
@@ -108,23 +108,24 @@ export class Callers<State> {
 }
 
 /**
- * Partitions: the Redis hashes that contain the windows. One server has one partition, because a call has one key and
- * fewer calls cost less. A cluster has 32, so that its nodes share the work.
+ * The number of partitions in a cluster. A partition is a Redis hash that stores windows. A single server has one
+ * partition, because each call uses one key, and fewer calls cost less. A cluster has 32, so that its nodes share the
+ * work.
  */
 const CLUSTER_PARTITIONS = 32;
 
-/** The number comes first in the hash tag: cluster slots of such tags are spread more evenly. */
+/** The hash tag starts with the number of the partition, because this spreads the tags more evenly over the slots. */
 export const partitionKeys = (prefix: string, isCluster: boolean): string[] =>
   Array.from({ length: isCluster ? CLUSTER_PARTITIONS : 1 }, (_, i) => `${prefix}limits:{${i}-partition}`);
 
-/** The index of a caller's partition. All replicas compute the same one (FNV-1a). */
+/** Returns the index of a caller's partition (FNV-1a). All replicas compute the same index. */
 export const partitionOf = (caller: string, partitions: number): number => {
   let hash = 0x811c9dc5;
   for (let i = 0; i < caller.length; i++) hash = Math.imul(hash ^ caller.charCodeAt(i), 0x01000193);
   return (hash >>> 0) % partitions;
 };
 
-/** The hashes of a partition: keys, recent addresses, and earlier addresses. */
+/** Returns the hashes of a partition: one for keys, one for recent addresses and one for earlier addresses. */
 export const hashesOf = (key: string): readonly string[] => [key, `${key}:addresses`, `${key}:addresses-before`];
 
 /**

@@ -1,11 +1,11 @@
-/** Checks the decisions of limiters that an embedding program brings. A wrong one would become an invalid header. */
+/** Checks the decisions of custom limiters from embedding programs. A wrong decision would lead to invalid headers. */
 import type { Decision, Limiter, Quotas } from '../contracts/limiter.js';
 import { isObject } from '../validation/json.js';
 import { MemoryLimiter } from './memory-limiter.js';
 import { RedisLimiter } from './redis-limiter.js';
 import { WorkerLimiter } from './worker-limiter.js';
 
-/** Their decisions need no check, which would cost time on each request. */
+/** The framework's own limiters. Their decisions are not checked, which would take time for each request. */
 const OWN: readonly unknown[] = [MemoryLimiter, RedisLimiter, WorkerLimiter];
 
 type Check = readonly [expected: string, isValid: (value: unknown) => boolean];
@@ -47,7 +47,8 @@ const decisionErrors = (decision: unknown): string[] => {
 type Take = (caller: string, limit: number, quotas?: Quotas) => Decision | Promise<Decision>;
 
 /**
- * `take` of a limiter, which throws or rejects with an Error that names the limiter and the wrong members of a decision.
+ * Returns the limiter's `take`. It throws or rejects with an Error if a decision is wrong. The message names the
+ * limiter and the wrong members.
  */
 export const checkedTake = (limiter: Limiter): Take => {
   const take: Take = limiter.take.bind(limiter);
@@ -59,7 +60,7 @@ export const checkedTake = (limiter: Limiter): Take => {
   };
   return (...args) => {
     const decision = take(...args);
-    // Promises of other realms and libraries have `then` only.
+    // Promises from other realms and libraries are recognised only by `then`.
     const isPromise = typeof (decision as Partial<Promise<Decision>> | undefined)?.then === 'function';
     return isPromise ? Promise.resolve(decision).then(check) : check(decision as Decision);
   };

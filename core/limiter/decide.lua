@@ -1,13 +1,14 @@
--- Decides one call: a batch of callers of one replica. README.md has the protocol and the proof of the bound.
--- script.ts puts the constants in capitals, window.lua and, if usage is counted, quotas.lua before this text.
+-- Decides one call, which is a batch of callers from one replica. README.md explains the protocol and proves that it
+-- keeps the limit. script.ts puts the constants (in capitals), window.lua and, if usage is counted, quotas.lua before
+-- this text.
 --
 -- KEYS: the partition and, if the call has addresses, its recent and its earlier addresses. All are hashes:
 --   <caller>: its window (window.lua)
 --   usage:<caller>: its usage (quotas.lua)
 --   replica:<id>: time and number of the replica's last applied call (7 bytes each)
 --   '': in the partition, the time of the last sweep (7) and where it stopped; in the recent addresses, when it was created
--- A client can have any number of addresses, so their number is bounded. Addresses are written to `recent`. When that is
--- full, or KEPT old, it becomes `earlier`, and the former `earlier` is deleted.
+-- A client can have any number of addresses, so the number of stored addresses is limited. They are written to
+-- `recent`. When `recent` is full, or KEPT old, it becomes `earlier`, and the previous `earlier` is deleted.
 --
 -- ARGV[1], JSON. Lists have an entry for each caller:
 --   replica, number, previous: the replica, the number of this call, and a call that must have been applied before
@@ -19,15 +20,15 @@
 --   counters: { id, perDay, perMonth }: the caller's usage counter on this replica, and its quotas
 --   usageDays: a list of { day, requests, refused }: new values of the counter
 --
--- Reply: a byte, then doubles, which the client reads faster than a list of integers:
+-- Reply: a byte, then doubles, which the client decodes faster than a list of integers:
 --   0, and the number of the replica's last applied call; or
 --   1, the time, and for each caller: granted permits, remaining permits, time until the next permit is free, and, with a
 --   counter, the usage of this day and this month
 
 local partition, recent, earlier = KEYS[1], KEYS[2], KEYS[3]
--- Fields are useful for half of this time.
+-- Half of this time is enough for fields to be useful.
 local TIME_TO_LIVE_MS = math.ceil(2 * KEPT / 1000)
--- Fields that a sweep reads at most. They take about 10 ms.
+-- The maximum number of fields that a sweep reads, which takes about 10 ms.
 local MOST_SWEPT = 20000
 
 local call = cjson.decode(ARGV[1])
@@ -35,7 +36,7 @@ local replica, fields, limits, counters = call.replica, call.fields, call.limits
 local callers = #limits
 local replicaAt, sweepAt = callers + 1, callers + 2
 
--- usageAt[i] is the index of the usage of caller i in `fields`.
+-- usageAt[i] is the index in `fields` of the usage of caller i.
 local usageAt = counters and {}
 for i = 1, counters and callers or 0 do
   if counters[i] then
@@ -45,14 +46,14 @@ for i = 1, counters and callers or 0 do
 end
 local values = redis.call('HMGET', partition, unpack(fields))
 
--- A call that arrives late or twice is rejected, and so is one that shows that this server lost earlier calls.
+-- Rejects a call that arrives late or twice, and a call which shows that this server has lost earlier calls.
 local applied = values[replicaAt] and unpackAt('>I7', values[replicaAt], 8) or 0
 if applied >= call.number or applied < call.previous then
   return pack('>Bd', 0, applied)
 end
 
--- Arguments of HMSET. addresses[i]: whether field i is that of an address. moved[i]: its value, if that has to be copied
--- from the earlier to the recent addresses.
+-- `written` has the arguments of HMSET. addresses[i] says whether field i belongs to an address. moved[i] is the value
+-- of field i if it must be copied from the earlier to the recent addresses.
 local written, writtenAddresses = { fields[replicaAt], pack('>I7I7', now, call.number) }, nil
 local addresses, moved, createdAt
 if recent then
@@ -78,14 +79,14 @@ if recent then
   end
 end
 
--- A bucket never ends later, since a prefetched permit is used within the length of a bucket. Later ends are left over
--- from before the clock was set back.
+-- No valid bucket ends later than this, because a prefetched permit is used within the length of a bucket. Later ends
+-- remain from before the clock was set back.
 local latestEnd = thisEnd + BUCKET
 local asked, resyncs, returns, usageDays = call.permits, call.resyncs, call.returns, call.usageDays
 local reply, size = { now }, 1
 
--- Why no window has more permits than the limit: a permit is granted only if `total` is below the limit, and is part of
--- `total` from then on. It leaves `total` when the end of its bucket is a window ago, so never before it is that old.
+-- Why no window contains more permits than the limit: a permit is granted only if `total` is below the limit, and from
+-- then on it is part of `total`. It leaves `total` one window after the end of its bucket, so never too early.
 for i = 1, callers do
   local limit, permits, resync, returned = limits[i], asked[i], resyncs and resyncs[i], returns and returns[i]
   readWindow(values[i])
@@ -102,7 +103,7 @@ for i = 1, callers do
     usage = openUsage(values[usageAt[i]], counters[i], usageDays and usageDays[i], returned)
   end
 
-  -- Comparisons, since calls of min and max take longer.
+  -- Comparisons are used because calls of min and max take longer.
   local total = window.total
   local free = limit - total
   if usage and usage.left < free then
@@ -138,7 +139,7 @@ for i = 1, callers do
   end
 end
 
--- Once per bucket, deletes some of the fields that are out of use. All fields are looked at in half a window.
+-- Once per bucket, deletes some of the fields that are no longer used. A full pass over all fields takes half a window.
 local swept = values[sweepAt]
 local isSweepDue = not swept or math.abs(now - unpackAt('>I7', swept)) >= BUCKET
 if isSweepDue then
@@ -149,7 +150,7 @@ if isSweepDue then
     local field, value = scanned[2][i], scanned[2][i + 1]
     local at, span = 1, KEPT
     if sub(field, 1, 8) == 'replica:' then
-      -- Replicas name a call as `previous` for a window and a bucket, or for two days if usage is counted.
+      -- Replicas refer to a call as `previous` for one window and one bucket, or for two days if usage is counted.
       span = COUNTS_USAGE and 3 * DAY or 2 * WINDOW
     elseif field ~= '' and sub(field, 1, 6) ~= 'usage:' then
       at, span = #value - TAIL_BYTES + 1, WINDOW + BUCKET

@@ -1,6 +1,6 @@
 /**
- * Turns the grants of Redis into decisions, and stores what a reply says about a caller's next requests. An active
- * caller
+ * Turns grants from Redis into decisions, and stores what each reply implies for the caller's next requests. An active
+ * caller gets permits before it needs them, so that most of its requests need no call.
  * gets permits before it needs them, so that most of its requests need no call.
  */
 import type { Decision } from '../contracts/limiter.js';
@@ -10,20 +10,20 @@ import { dayOf, quotaLeft, quotaStates } from './quotas.js';
 import type { Demand, PartitionSync } from './resync.js';
 import { type AppliedReply, dayOfBucket, type Grant } from './script.js';
 
-/** A caller in a batch, and the requests that wait for its permits. */
+/** A caller in a batch, with the requests that wait for its permits. */
 export interface Entry extends Demand {
   readonly caller: CallerState;
   readonly waiting: readonly Settle[];
 }
 
-/** Redis read its clock between these two moments. Monotonic milliseconds. */
+/** When a call was sent and its reply received, in monotonic milliseconds. Redis read its clock in between. */
 export interface CallTimes {
   readonly sentAt: number;
   readonly receivedAt: number;
 }
 
 export class Decisions {
-  /** Redis's clock (milliseconds since 1970) minus the monotonic clock. undefined before the first reply. */
+  /** The difference between Redis's clock (milliseconds since 1970) and the monotonic clock. Unknown at first. */
   #clockOffset: number | undefined;
 
   constructor(
@@ -33,12 +33,12 @@ export class Decisions {
     readonly clock: Clock,
   ) {}
 
-  /** Redis's clock in milliseconds since 1970, which decides when a day starts. The local clock until it is known. */
+  /** Redis's clock in milliseconds since 1970, which defines when days start. Until it is known, the local clock. */
   redisTime(now: number): number {
     return this.#clockOffset === undefined ? this.clock.now() : now + this.#clockOffset;
   }
 
-  /** The state of a caller's quotas. @param time of Redis's clock */
+  /** The state of a caller's quotas. @param time the time by Redis's clock */
   quotas({ usage, prefetched, quotas }: CallerState, time: number): Decision['quotas'] {
     if (!usage || !quotas) return undefined;
     const { day, month } = usage.used(dayOf(time));
@@ -46,7 +46,7 @@ export class Decisions {
     return quotaStates(quotas, { day: day - unused, month: month - unused }, time);
   }
 
-  /** Allows a request with a prefetched permit. Undefined if there is none; expired permits are returned. */
+  /** Allows a request with a prefetched permit. Undefined if there is none. Expired permits are returned. */
   allowPrefetched(caller: CallerState, now: number): Decision | undefined {
     const { prefetched } = caller;
     if (!prefetched) return undefined;
@@ -65,7 +65,7 @@ export class Decisions {
     return usage ? withQuotas(decision, this.quotas(caller, this.redisTime(now))) : decision;
   }
 
-  /** Rejects a request that Redis would reject. */
+  /** Rejects a request that Redis would reject too. */
   reject(caller: CallerState, now: number): Decision {
     const { usage, limit, resetAt } = caller;
     const time = this.redisTime(now);
@@ -83,7 +83,7 @@ export class Decisions {
     }
   }
 
-  /** Settles the requests of one caller. Further permits of the grant are prefetched. */
+  /** Settles the waiting requests of one caller. The remaining permits of the grant become prefetched permits. */
   #settleEntry(entry: Entry, grant: Grant, { bucketEnd, bucketMs }: AppliedReply, times: CallTimes): void {
     const { caller, limit, waiting } = entry;
     const { usage } = caller;
@@ -95,7 +95,7 @@ export class Decisions {
       const day = dayOfBucket(bucketEnd);
       usage.addGranted(day, allowed);
       usage.addRejected(day, waiting.length - allowed);
-      // Otherwise the reply lacks what was allowed locally while the call was in flight.
+      // If the caller is not synced, the reply lacks requests that were allowed locally while the call was in flight.
       if (grant.used && this.sync.isSynced(caller)) usage.receive(day, grant.used);
     }
     if (count > 0) addPrefetched(caller, { count, bucketEnd, expiresAt: times.sentAt + bucketMs });
@@ -115,15 +115,15 @@ export class Decisions {
     const { sentAt, receivedAt } = times;
     const left = quotas && used ? quotaLeft(quotas, used) : Number.POSITIVE_INFINITY;
     caller.remaining = Math.min(remaining, left);
-    // `resetAt` counts from the later moment, so that a request that waits for it is allowed; `rejectUntil` from the
-    // earlier one, so that no request is rejected that Redis would allow.
+    // `resetAt` is measured from when the reply was received, so that a request that waits until then is allowed.
+    // `rejectUntil` is measured from when the call was sent, so that no request is rejected that Redis would allow.
     caller.resetAt = receivedAt + resetMs;
     if (caller.remaining > 0 || caller.prefetched) this.#serveWaiting(caller, receivedAt);
     else if (left === 0) caller.rejectUntil = sentAt + bucketMs;
     else caller.rejectUntil = sentAt + (mayPrefetch(limit) ? Math.min(resetMs, this.bucketMs) : resetMs);
   }
 
-  /** Requests that arrived during the call use prefetched permits. */
+  /** Serves requests that arrived during the call with prefetched permits. */
   #serveWaiting(caller: CallerState, now: number): void {
     const { prefetched, waiting } = caller;
     if (!prefetched || !waiting || waiting.length === 0 || now >= prefetched.expiresAt) return;
@@ -131,27 +131,28 @@ export class Decisions {
   }
 }
 
-/** Adds the state of the quotas to a decision, if the caller has any. */
+/** Adds the state of the quotas to a decision if the caller has quotas. */
 export const withQuotas = (decision: Decision, quotas: Decision['quotas']): Decision =>
   quotas ? { ...decision, quotas } : decision;
 
 /**
- * A call prefetches the requests of this many buckets. Half of the current bucket is left on average. With three times
- * as many permits most callers need one call per bucket, and returning the rest costs no extra call.
+ * A call prefetches the demand of this many buckets. On average, half of the current bucket is left when a call is
+ * sent. With three times that many permits, most callers need one call per bucket, and returning unused permits costs
+ * no additional call.
  */
 const PREFETCHED_BUCKETS = 3 / 2;
-/** A single permit is seldom used before it expires, and returning it costs more than it saves. */
+/** The fewest permits to prefetch. A single one is seldom used before it expires, and returning it costs a call. */
 const FEWEST = 2;
 /** Maximum fraction of the remaining permits to prefetch. Other replicas cannot use them until they are returned. */
 const MOST_OF_REMAINING = 1 / 64;
 
-/** Whether callers with this limit prefetch. Then other replicas may return permits at any time. */
+/** Whether callers with this limit prefetch permits. If they do, other replicas may return permits at any time. */
 export const mayPrefetch = (limit: number): boolean => limit * MOST_OF_REMAINING >= FEWEST;
 
 /**
- * How many permits to prefetch with a call for `waiting` requests. The demand is that of the previous bucket; for a
- * single request also that of the current one. Several requests at once may be a burst that is over, so the current
- * bucket says nothing about the demand to come.
+ * How many permits to prefetch with a call for `waiting` requests. The expected demand is the number of requests in the
+ * previous bucket. If only a single request is waiting, the current bucket counts too. Several requests at once may be
+ * a burst that is already over, so in that case the current bucket does not predict the demand.
  */
 export const prefetchCount = (
   { window, remaining }: CallerState,
@@ -167,13 +168,13 @@ export const prefetchCount = (
   return count >= FEWEST ? count : 0;
 };
 
-/** The next call returns the permits that are left. */
+/** Makes the next call return the remaining permits. */
 export const returnPrefetched = (caller: SyncedCaller): void => {
   if (caller.prefetched) caller.returned = [...caller.returned, caller.prefetched];
   caller.prefetched = undefined;
 };
 
-/** Adds permits of a reply. Permits of the same bucket are combined; permits of an earlier bucket are returned. */
+/** Adds permits from a reply. They are combined with permits from the same bucket; those from others are returned. */
 export const addPrefetched = (caller: SyncedCaller, added: PrefetchedPermits): void => {
   const { prefetched } = caller;
   if (prefetched?.bucketEnd === added.bucketEnd) {

@@ -1,11 +1,11 @@
-/** Decisions without Redis. */
+/** Decisions that a replica makes without Redis. */
 import type { Decision } from '../contracts/limiter.js';
 import { LimiterUnavailable } from '../errors.js';
 import type { CallerState } from './callers.js';
 import { withQuotas } from './decisions.js';
 import { dayOf } from './quotas.js';
 
-/** What happens to requests while Redis is unreachable. */
+/** Defines how requests are handled while Redis is unreachable. */
 export type OutagePolicy =
   /** Each replica applies its local share: the limit divided by the number of replicas. */
   | 'local'
@@ -24,7 +24,7 @@ export interface LocalLimitsOptions {
   readonly policy: OutagePolicy;
   readonly replicas: number;
   readonly windowMs: number;
-  /** When this replica started. Monotonic milliseconds. */
+  /** When this replica started, in monotonic milliseconds. */
   readonly startedAt: number;
 }
 
@@ -35,7 +35,7 @@ export class LocalLimits {
     this.#options = options;
   }
 
-  /** What this replica allows, Redis has to learn: the caller needs a resync. */
+  /** Decides a request. What it allows must be reported to Redis later, so the caller then needs a resync. */
   decide(caller: CallerState, now: number): Decision | Promise<never> {
     const { policy } = this.#options;
     if (policy === 'closed') return Promise.reject(new LimiterUnavailable(OUTAGE_MESSAGES.closed));
@@ -48,7 +48,7 @@ export class LocalLimits {
         : this.#decideByShare(caller, now, today);
     if (!decision.allowed) usage?.addRejected(today, 1);
     else if (usage) usage.addLocal(today);
-    // Without usage, what the policy `open` allows is not counted.
+    // If usage is not counted, there is no need to report what the policy `open` allows.
     if (decision.allowed && (usage || policy === 'local')) batcher.sync.requireResync(caller);
     return withQuotas(decision, batcher.decisions.quotas(caller, time));
   }
@@ -62,9 +62,9 @@ export class LocalLimits {
   }
 
   /**
-   * The local share of a limit. A replica that has just started does not know what its predecessor admitted, or what an
-   * empty Redis had counted. So the share grows evenly from 0 over the first window: a replica that restarts often gets
-   * one share in all.
+   * The local share of a limit. A replica that has just started knows neither what its predecessor admitted nor what
+   * Redis had counted before it lost its data. So the share grows evenly from 0 during the first window, and even a
+   * replica that restarts often does not admit more than one share.
    */
   #share(limit: number, now: number): { readonly permits: number; readonly growsInMs: number } {
     const { windowMs, replicas, startedAt } = this.#options;

@@ -1,11 +1,13 @@
-/** The limiter of a single process. It decides at once, from exact windows in memory. */
+/** The limiter for a single process. It decides immediately, based on exact windows in memory. */
 import { type DayUsage, type Decision, type Limiter, type Quotas, WINDOW_MS } from '../contracts/limiter.js';
 import { type Clock, type Health, systemClock } from '../contracts/runtime.js';
 import { Callers } from './callers.js';
 import { DAY_MS, dayOf, KEPT_DAYS, quotaLeft, quotaStates, UsageByDay, usageReport } from './quotas.js';
 import { SlidingWindow } from './window.js';
 
-/** A request at time t leaves the window at exactly t + 60 seconds. Idle callers are dropped after one to two windows. */
+/**
+ * A request leaves the window exactly 60 seconds after it was admitted. Idle callers are dropped after 1 to 2 windows.
+ */
 export class MemoryLimiter implements Limiter {
   readonly #clock: Clock;
   readonly #windowMs: number;
@@ -34,7 +36,7 @@ export class MemoryLimiter implements Limiter {
     return usageReport(this.#usage.get(caller, this.#clock.monotonic()).all, this.#clock.now());
   }
 
-  /** How many callers have a window in memory. */
+  /** The number of callers that have a window in memory. */
   get size(): number {
     return this.#windows.size;
   }

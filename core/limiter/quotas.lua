@@ -1,5 +1,6 @@
--- A caller's usage: allowed and rejected requests of each UTC day, and the counters that add up to them. A counter
--- belongs to one caller on one replica. A resync replaces a counter's values, and the days change by the difference.
+-- The usage of a caller: the allowed and rejected requests of each UTC day, and the counters of which they are the sum.
+-- A counter belongs to one caller on one replica. When a resync replaces a counter's values, the days change by the
+-- difference.
 --
 -- Redis stores usage as a string:
 --   time of the last change (7 bytes), number of counters (4)
@@ -9,13 +10,15 @@
 local USAGE_HEAD_BYTES, DAY_BYTES, COUNTER_BYTES = 11, 14, 18
 local max, floor = math.max, math.floor
 
--- The UTC day of the bucket that contains a moment. Prefetched permits of a bucket are used until its end.
+-- The UTC day of the bucket that contains a moment. Permits that are prefetched from a bucket may be used until its
+-- end.
 local function dayOf(moment)
   return floor((bucketEnd(moment) - 1) / DAY)
 end
 
--- The first day of the month that contains a day. The calendar repeats every 400 years, which have 146,097 days. Years
--- start on 1 March here, so that a leap day is the last day of its year. 719,468 days lie between 0000-03-01 and 1970.
+-- The first day of the month that contains a day. The calendar repeats every 400 years, or 146,097 days. In this
+-- function, years start on 1 March, so that a leap day is the last day of its year. There are 719,468 days from
+-- 0000-03-01 to 1970-01-01.
 local function monthStart(day)
   local inEra = (day + 719468) % 146097
   local year = floor((inEra - floor(inEra / 1460) + floor(inEra / 36524) - floor(inEra / 146096)) / 365)
@@ -29,7 +32,7 @@ if COUNTS_USAGE then
   firstOfMonth = monthStart(today)
 end
 
--- Reads the counters of the last three days. Calls report two days; the third is for a clock that is set back over
+-- Reads the counters of the last three days. Calls report two days. The third is needed if the clock is set back over
 -- midnight: without its counter, a day that is reported again would be added twice.
 local function readCounters(stored, from)
   local counters = {}
@@ -42,8 +45,8 @@ local function readCounters(stored, from)
   return counters
 end
 
--- Reads a stored usage: `days` from yesterday on, `older` days as they are stored, `counters`, and the requests of this
--- `month`.
+-- Reads the stored usage: the `days` since yesterday, the `older` days as they are stored, the `counters`, and the
+-- requests of this `month`.
 local function readUsage(stored)
   local usage = { older = '', days = {}, counters = {}, month = 0 }
   if not stored then
@@ -71,7 +74,7 @@ local function readUsage(stored)
   return usage
 end
 
--- The entry of a list with this day and counter id. Creates it if there is none.
+-- Returns the entry of a list that has this day and counter id. Creates the entry if it does not exist.
 local function entryOf(list, day, id)
   for _, entry in ipairs(list) do
     if entry.day == day and entry.id == id then
@@ -83,7 +86,8 @@ local function entryOf(list, day, id)
   return entry
 end
 
--- Sets a day of this replica's counter, and changes the day's total by the difference. Ignores days before yesterday.
+-- Sets a day of this replica's counter, and changes the day's total by the difference. Days before yesterday are
+-- ignored.
 local function setCounter(usage, day, requests, refused)
   local counter, total = entryOf(usage.counters, day, usage.counterId), entryOf(usage.days, day, nil)
   local before = total.requests
@@ -102,7 +106,7 @@ local function addRequests(usage, day, requests)
   end
 end
 
--- Reads a caller's usage, and applies what the call reports. `left` is what its quotas still allow.
+-- Reads a caller's usage and applies what the call reports. `left` is how many requests its quotas still allow.
 --   counter: { id, perDay, perMonth }; days: a list of { day, requests, refused }; returned: a list of { bucketEnd, count }
 local function openUsage(stored, counter, days, returned)
   local usage = readUsage(stored)
@@ -121,7 +125,7 @@ local function openUsage(stored, counter, days, returned)
   return usage
 end
 
--- Counts granted permits. Returns the usage as it is stored, or nil if there is nothing to store.
+-- Counts granted permits. Returns the usage in its stored form, or nil if there is nothing to store.
 local function closeUsage(usage, granted)
   if granted > 0 then
     addRequests(usage, today, granted)

@@ -1,34 +1,34 @@
-/** Usage by UTC day, and the quotas of a day and a month. */
+/** Usage per UTC day, and the daily and monthly quotas. */
 import type { DayUsage, QuotaState, Quotas } from '../contracts/limiter.js';
 
 export const DAY_MS = 86_400_000;
 
-/** Usage is kept for this month and the previous one. */
+/** The number of days for which usage is kept: this month and the previous one. */
 export const KEPT_DAYS = 62;
 
-/** Number of the UTC day, counted from 1970-01-01. @param ms since 1970 */
+/** The number of the UTC day, counted from 1970-01-01. @param ms milliseconds since 1970 */
 export const dayOf = (ms: number): number => Math.floor(ms / DAY_MS);
 
-/** The first day of the month that contains `day`, or of the month after it with `later` 1. */
+/** The first day of the month that contains `day`. With `later` 1, the first day of the next month. */
 const monthStart = (day: number, later = 0): number => {
   const date = new Date(day * DAY_MS);
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + later, 1) / DAY_MS;
 };
 
-/** Allowed and rejected requests of one day. */
+/** The allowed and rejected requests of one day. */
 export interface DayCount {
   readonly day: number;
   readonly requests: number;
   readonly refused: number;
 }
 
-/** Allowed requests of a day, and of the month that contains it. */
+/** The number of allowed requests on a day, and in the month that contains the day. */
 export interface Used {
   readonly day: number;
   readonly month: number;
 }
 
-/** One caller's requests by day. */
+/** The requests of one caller, by day. */
 export class UsageByDay {
   #days: { day: number; requests: number; refused: number }[] = [];
 
@@ -36,7 +36,7 @@ export class UsageByDay {
 
   add(day: number, allowed: boolean, count = 1): void {
     let entry = this.#days.at(-1);
-    // Days are out of order after a clock was set back.
+    // Days can be out of order after the clock was set back.
     if (entry?.day !== day) entry = this.#days.find((each) => each.day === day);
     if (entry === undefined) {
       this.#days = this.#days.filter((each) => each.day > day - this.keptDays);
@@ -82,11 +82,11 @@ export const usedNow = (days: readonly DayUsage[], now: number, which: 'requests
   return { day: on(today), month: on(today.slice(0, 7)) };
 };
 
-/** Carries `used` from the day on which it was read to another day: a new day or month starts at 0. */
+/** Carries `used` over from the day on which it was read to another day. A new day or month starts at 0. */
 export const carryOver = (used: Used, readOn: number, day: number): Used =>
   day === readOn ? used : { day: 0, month: monthStart(day) === monthStart(readOn) ? used.month : 0 };
 
-/** What is left of the quota with the least left. Infinity without quotas. */
+/** The remainder of the quota that has the least left. Infinity without quotas. */
 export const quotaLeft = ({ perDay, perMonth }: Quotas, used: Used): number =>
   Math.max(
     0,
@@ -110,7 +110,7 @@ const state = (
   lengthMs: (end - start) * DAY_MS,
 });
 
-/** The state of each quota. @param used on the day of `now` @param now milliseconds since 1970 */
+/** The state of each quota. @param used the usage on the day of `now` @param now milliseconds since 1970 */
 export const quotaStates = ({ perDay, perMonth }: Quotas, used: Used, now: number): readonly QuotaState[] => {
   const day = dayOf(now);
   return [

@@ -1,4 +1,4 @@
-/** The limiter of several replicas. README.md explains the protocol and proves the bound. */
+/** The limiter for several replicas. README.md explains its protocol and proves that it keeps the limit. */
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type DayUsage, type Decision, type Limiter, type Quotas, WINDOW_MS } from '../contracts/limiter.js';
@@ -16,29 +16,29 @@ import { readUsage, UsageCounter } from './usage.js';
 
 export interface RedisLimiterOptions {
   readonly redis: RedisConnection;
-  /** How many replicas share the limits. The policy `local` divides limits by it. */
+  /** The number of replicas that share the limits. The policy `local` divides limits by this number. */
   readonly replicas: number;
   readonly whenUnreachable?: OutagePolicy;
   readonly windowMs?: number;
-  /** Whether callers have quotas. Default false. */
+  /** Whether callers can have quotas. Default: false. */
   readonly countsUsage?: boolean;
   readonly clock?: Clock;
   readonly logger: Logger;
 }
 
 /**
- * How long a replica keeps deciding locally after a resync with a Redis that may have lost data. In this time the other
- * replicas reconnect (`core/redis/connection.ts`), close their circuit breakers or notice the loss, and resync too.
- * Otherwise the first replica to ask would get permits that all of them have used.
+ * How long a replica continues to decide locally after a resync with a Redis that may have lost data. During this time,
+ * the other replicas reconnect (`core/redis/connection.ts`), close their circuit breakers or notice the loss, and
+ * resync too. Otherwise the first replica to ask could get permits that other replicas have already used.
  */
 const REJOIN_MS = 500;
-/** How often a replica checks whether Redis lost data, while Redis has counts that it needs. */
+/** How often a replica checks whether Redis has lost data, as long as Redis has counts that the replica needs. */
 const POLL_MS = REJOIN_MS / 2;
 
-/** Timeout of reading usage. */
+/** The timeout for reading usage. */
 const READ_MS = 1000;
 
-/** How long `close` waits for Redis. It is more than a lost call, a probe and the next call take. */
+/** How long `close` waits for Redis. A lost call, a probe and the next call together take less time than this. */
 const CLOSE_MS = 2000;
 const CLOSE_POLL_MS = 5;
 
@@ -52,7 +52,7 @@ export class RedisLimiter implements Limiter {
   readonly #callers: Callers<CallerState>;
   readonly #local: LocalLimits;
   readonly #breaker: CircuitBreaker;
-  /** Where the last call failed. The breaker probes this partition. */
+  /** The partition for which the last call failed. The breaker probes it. */
   #failed: Batcher;
   readonly #polling: NodeJS.Timeout;
   #connectionLost = false;
@@ -67,11 +67,11 @@ export class RedisLimiter implements Limiter {
     this.#local = new LocalLimits({ policy: whenUnreachable, replicas, windowMs, startedAt: clock.monotonic() });
     this.#batchers = this.#createBatchers(windowMs, countsUsage);
     this.#failed = this.#batchers[0] as Batcher;
-    // A resync reports usage of yesterday and today, so callers with usage are kept for a day.
+    // A resync reports the usage of yesterday and today, so callers with usage are kept for a day.
     this.#callers = new Callers(countsUsage ? DAY_MS : windowMs, (name) => this.#batcherOf(name).createCaller(name));
     this.#breaker = new CircuitBreaker({
       name: 'limiter',
-      // A write: a read-only Redis cannot count.
+      // The probe is a write, because a read-only Redis cannot count requests.
       probe: () => redis.client.set(`${this.#failed.key}:probe`, 1, 'PX', 1000),
       timeoutMs: redis.timeoutMs,
       onClose: () => {
@@ -137,14 +137,14 @@ export class RedisLimiter implements Limiter {
   }
 
   /**
-   * Returns unused permits and reports everything that Redis does not know. Waits for up to `CLOSE_MS`. Leaves the
-   * connection open: its owner closes it.
+   * Returns unused permits and reports everything that Redis does not know yet, which takes no longer than `CLOSE_MS`.
+   * The connection stays open, because its owner closes it.
    */
   async close(): Promise<void> {
     clearInterval(this.#polling);
     const until = this.#clock.monotonic() + CLOSE_MS;
     while (this.#clock.monotonic() < until) {
-      // A reply that arrived in the meantime may have brought more permits.
+      // Replies that arrived in the meantime may have added more prefetched permits.
       for (const batcher of this.#batchers) batcher.returnAll();
       if (!this.#hasUnreported()) break;
       this.#reportAll();
@@ -167,7 +167,7 @@ export class RedisLimiter implements Limiter {
     this.#breaker.open(new Error('The connection to Redis was lost.'));
   };
 
-  /** Resyncs with a Redis that is reachable again. */
+  /** Resyncs with Redis after it has become reachable again. */
   async #rejoin(mayHaveLostData: boolean): Promise<void> {
     if (mayHaveLostData) {
       this.#rejoinsAt = this.#clock.monotonic() + REJOIN_MS;
@@ -182,7 +182,7 @@ export class RedisLimiter implements Limiter {
     this.#reportAll();
   }
 
-  /** Whether Redis has to learn something, now or after the calls in flight. */
+  /** Whether there is something to report to Redis, either now or after the calls in flight. */
   #hasUnreported(): boolean {
     return (
       this.#batchers.some(({ isBusy }) => isBusy) ||

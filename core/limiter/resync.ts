@@ -1,10 +1,10 @@
-/** One replica's side of the protocol with a partition: numbers of calls, and what has to be resynced. No I/O, no clock. */
+/** One replica's side of the protocol with a partition: it numbers calls and tracks resyncs. It has no I/O or clock. */
 import type { Quotas } from '../contracts/limiter.js';
 import { NOTHING_RETURNED, type SyncedCaller } from './callers.js';
 import { type Ask, BUCKETS, type Call, type Reply } from './script.js';
 import type { Admitted } from './window.js';
 
-/** What one call asks for a caller. */
+/** What a call asks for on behalf of one caller. */
 export interface Demand {
   readonly caller: SyncedCaller;
   readonly limit: number;
@@ -18,30 +18,31 @@ const UNSYNCED = -1;
 
 /**
  * Redis counts what it grants, so it knows everything that a replica admits, except after a lost reply, local
- * decisions, or data loss in Redis. Then the replica's next call for the caller is a resync: all that it admitted
- * within the window, which replaces what Redis had counted for it. A resync can be repeated, so it does not matter what
- * happened to a lost call. The numbers of calls show whether a call arrives late, and whether Redis lost data.
+ * decisions, or data loss in Redis. In these cases, the replica's next call for the caller is a resync: it reports
+ * everything that the replica admitted within the window, and Redis replaces its count for that replica. Resyncs can be
+ * repeated safely, so it does not matter whether a lost call was applied. The call numbers show whether a call arrived
+ * late, and whether Redis has lost data.
  */
 export class PartitionSync {
-  /** Number of the last call that was sent. */
+  /** The number of the last call that was sent. */
   #sent = 0;
   #sentAt = Number.NEGATIVE_INFINITY;
-  /** When the last call with callers was sent. */
+  /** When the last call that had callers was sent. */
   #askedAt = Number.NEGATIVE_INFINITY;
-  /** Number of the last call that Redis is known to have applied. */
+  /** The number of the last call that Redis is known to have applied. */
   #applied = 0;
   #inFlight = 0;
   #needsResync = false;
-  /** Increases when Redis lost data. Callers of an earlier epoch need a resync. */
+  /** Increases whenever Redis has lost data. Callers from an earlier epoch need a resync. */
   #epoch = 0;
 
-  /** @param countedMs how long Redis needs what it has counted */
+  /** @param countedMs how long Redis needs its counts */
   constructor(
     readonly windowMs: number,
     readonly countedMs = windowMs + windowMs / BUCKETS,
   ) {}
 
-  /** For a new caller: it needs no resync. */
+  /** The epoch for a new caller, which needs no resync. */
   get epoch(): number {
     return this.#epoch;
   }
@@ -50,7 +51,7 @@ export class PartitionSync {
     return this.#inFlight;
   }
 
-  /** False while a resync has to wait for the calls in flight, whose permits it would not contain. */
+  /** False while a resync must wait for the calls in flight, because it would not include their permits. */
   get canSend(): boolean {
     return this.#inFlight === 0 || !this.#needsResync;
   }
@@ -59,32 +60,33 @@ export class PartitionSync {
     return caller.epoch === this.#epoch;
   }
 
-  /** Whether Redis has to learn something about this caller. */
+  /** Whether there is something to report to Redis about this caller. */
   needsCall(caller: SyncedCaller): boolean {
     return caller.returned.length > 0 || !this.isSynced(caller) || caller.usage?.hasRejections === true;
   }
 
-  /** Redis may have another count for this caller than this replica. */
+  /** Called if Redis and this replica may have different counts for this caller. */
   requireResync(caller: SyncedCaller): void {
     caller.epoch = UNSYNCED;
     caller.prefetched = undefined;
     this.#needsResync = true;
   }
 
-  /** Redis may have lost data of any caller. */
+  /** Called if Redis may have lost the data of any caller. */
   requireResyncOfAll(): void {
     this.#epoch++;
     this.#needsResync = true;
   }
 
-  /** Whether no call was sent for `idleMs`, so that Redis may have lost data that it still needs. */
+  /** Whether no call was sent for `idleMs`, so that Redis may meanwhile have lost data that it still needs. */
   mayHaveLostData(now: number, idleMs: number): boolean {
     return now - this.#sentAt >= idleMs && now - this.#askedAt < this.countedMs;
   }
 
   nextCall(demands: readonly Demand[], now: number): Call {
-    // Prefetched permits of the last call were used up to a bucket later. After that nothing can be lost, and Redis may
-    // have deleted its record of the call. Without a record, Redis may have applied a late call: resyncs undo it.
+    // Prefetched permits from the last call may be used until one bucket later. After that, there is no data left to
+    // lose, and Redis may have deleted its record of the call. Without that record it could apply a late call. Resyncs
+    // undo it.
     const isIdle = now - this.#sentAt >= this.countedMs;
     if (isIdle && this.#sent > 0) this.#epoch++;
     const previous = isIdle ? 0 : this.#needsResync ? this.#applied : this.#sent;
@@ -99,7 +101,7 @@ export class PartitionSync {
   #ask({ caller, limit, quotas = NO_QUOTAS, permits }: Demand, now: number): Ask {
     const isResync = !this.isSynced(caller);
     const { returned, usage } = caller;
-    // Every property, also if undefined: V8 is slow with objects of many shapes.
+    // All properties are present, even if undefined, because V8 is slow with objects of many different shapes.
     const ask = {
       caller: caller.name,
       limit,
@@ -128,7 +130,7 @@ export class PartitionSync {
     }
   }
 
-  /** The call failed or timed out. */
+  /** Called if a call failed or timed out. */
   lose(demands: readonly Demand[]): void {
     this.#inFlight--;
     this.#needsResync = true;

@@ -1,4 +1,4 @@
-/** Runs `decide.lua` in Redis 5.0 or later: its constants, its arguments, its reply, and the calls in flight. */
+/** Runs `decide.lua` in Redis 5.0 or later, with its constants, arguments and reply, and tracks the calls in flight. */
 import type { Quotas } from '../contracts/limiter.js';
 import type { Clock } from '../contracts/runtime.js';
 import { RedisScript, readScript } from '../redis/calls.js';
@@ -7,20 +7,20 @@ import { hashesFor } from './callers.js';
 import { DAY_MS, KEPT_DAYS, type Used } from './quotas.js';
 import type { Admitted } from './window.js';
 
-/** A window has this many buckets. A permit becomes free at most one bucket late. */
+/** The number of buckets in a window. A permit becomes free no later than one bucket after its time. */
 export const BUCKETS = 60;
 
-/** Microseconds. */
+/** The length of a bucket in microseconds. */
 const bucketLength = (windowMs: number): number => Math.ceil((windowMs * 1000) / BUCKETS);
 
 export interface ScriptOptions {
   readonly windowMs: number;
-  /** Each partition keeps at least this many addresses, and at most twice as many plus one batch. */
+  /** The minimum number of addresses that each partition keeps. The maximum is twice that number plus one batch. */
   readonly mostAddresses: number;
   readonly countsUsage: boolean;
 }
 
-/** The script with its constants. They are part of its text so that calls need not send them. */
+/** The script, including its constants, which are part of the text so that calls need not send them. */
 export const decideScript = ({ windowMs, mostAddresses, countsUsage }: ScriptOptions): RedisScript => {
   const window = windowMs * 1000;
   const bucket = bucketLength(windowMs);
@@ -37,16 +37,16 @@ export const decideScript = ({ windowMs, mostAddresses, countsUsage }: ScriptOpt
     [
       `local ${Object.keys(constants).join(', ')} = ${Object.values(constants).join(', ')}`,
       readScript('core/limiter/window.lua'),
-      // Redis runs all of the text for each call, so what is not needed is left out.
+      // Redis runs the whole text for each call, so unneeded parts are left out.
       ...(countsUsage ? [readScript('core/limiter/quotas.lua')] : []),
       readScript('core/limiter/decide.lua'),
     ].join('\n'),
   );
 };
 
-/** Prefetched permits that were not used. */
+/** Prefetched permits that were never used. */
 export interface Returned {
-  /** End of their bucket, in microseconds of Redis's clock. */
+  /** The end of the bucket to which they belong, in microseconds of Redis's clock. */
   readonly bucketEnd: number;
   readonly count: number;
 }
@@ -56,75 +56,75 @@ export interface UsageReport {
   /** An integer below 2^32. */
   readonly counterId: number;
   readonly quotas: Quotas;
-  /** The counter's days. Redis replaces its values by these. `requests` is undefined where Redis has the right value. */
+  /** The values that replace the counter's days in Redis. `requests` is undefined if Redis has the correct number. */
   readonly days: readonly { readonly day: number; readonly requests: number | undefined; readonly refused: number }[];
 }
 
-/** What a call asks and reports for one caller. */
+/** What a call requests and reports for one caller. */
 export interface Ask {
   readonly caller: string;
   readonly limit: number;
-  /** How many permits it asks for. 0 if it only reports. */
+  /** The number of permits to request. 0 if the call only reports. */
   readonly permits: number;
-  /** Resync: everything that this replica admitted within the window. Redis replaces its count by this. */
+  /** For a resync: everything that this replica admitted within the window. It replaces the count in Redis. */
   readonly resync?: readonly Admitted[] | undefined;
-  /** Never together with `resync`, which contains only used permits. */
+  /** Never used together with `resync`, which contains only permits that were used. */
   readonly returned?: readonly Returned[] | undefined;
   readonly usage?: UsageReport | undefined;
 }
 
-/** One batch. A caller appears once. */
+/** One batch. Each caller appears only once. */
 export interface Call {
-  /** Increases with each call of a replica. */
+  /** Increases with every call of a replica. */
   readonly number: number;
-  /** Redis must have applied this call before. If it has not, it lost data, and it rejects the call. */
+  /** A call that Redis must have applied already. If it has not, Redis has lost data, and it rejects this call. */
   readonly previous: number;
   readonly asks: readonly Ask[];
 }
 
 export interface Grant {
   readonly permits: number;
-  /** How many more Redis would grant now. */
+  /** How many more permits Redis would grant now. */
   readonly remaining: number;
-  /** Milliseconds until the next permit is free. 0 when the window is empty. */
+  /** Milliseconds until another permit becomes free. 0 if the window is empty. */
   readonly resetMs: number;
-  /** Usage of the bucket's day and month, if the ask reports usage. */
+  /** The usage on the day and in the month of the bucket, if the call reported usage. */
   readonly used: Used | undefined;
 }
 
 export interface AppliedReply {
   readonly applied: true;
-  /** In the order of the asks. */
+  /** The grants, in the order of the asks. */
   readonly grants: readonly Grant[];
-  /** End of the current bucket, in microseconds of Redis's clock. */
+  /** The end of the current bucket, in microseconds of Redis's clock. */
   readonly bucketEnd: number;
-  /** Milliseconds until then. */
+  /** Milliseconds until the end of the current bucket. */
   readonly bucketMs: number;
 }
 
-/** A rejected call changed nothing. `last` is the number of the replica's last applied call. */
+/** The reply to a call. A rejected call has changed nothing; `last` is the replica's last call that was applied. */
 export type Reply = AppliedReply | { readonly applied: false; readonly last: number };
 
-/** Where calls go, and who sends them. */
+/** Where calls are sent, and on behalf of which replica. */
 export interface Target {
   readonly redis: RedisClient;
-  /** Key of the partition. */
+  /** The Redis key of the partition. */
   readonly key: string;
-  /** A random integer below 2^32. Each start of a replica has a new one. */
+  /** A random integer below 2^32, chosen whenever a replica starts. */
   readonly replica: number;
   readonly windowMs: number;
-  /** Created with the same `windowMs`. */
+  /** The script, which must have been created with the same `windowMs`. */
   readonly script: RedisScript;
 }
 
 const micros = (ms: number): number => Math.max(0, Math.floor(ms * 1000));
 
-/** A list with an entry for each ask, which are false at first. */
+/** Creates a list with an entry for each ask. All entries are false at first. */
 const listFor = <T>(asks: readonly Ask[]): (T | false)[] => Array<T | false>(asks.length).fill(false);
 
 /**
- * The argument of `decide.lua`, which documents the names. It is one JSON text, because each argument of a command costs
- * more than its bytes. There is a list for each property, because a list of objects costs Redis more.
+ * Encodes the argument of `decide.lua`, which documents the names. It is a single JSON text, because each additional
+ * argument of a command is expensive. It has one list per property, because a list of objects would cost Redis more.
  */
 const encode = (replica: number, { number, previous, asks }: Call): string => {
   const [fields, limits, permits]: [string[], number[], number[]] = [[], [], []];
@@ -134,7 +134,7 @@ const encode = (replica: number, { number, previous, asks }: Call): string => {
   let usageDays: (UsageReport['days'] | false)[] | undefined;
   for (let i = 0; i < asks.length; i++) {
     const { caller, limit, permits: asked, resync, returned, usage } = asks[i] as Ask;
-    // A lone surrogate, which the id of a key may contain, would fail the whole call.
+    // The id of a key may contain a lone surrogate, which would make the whole call fail.
     fields.push(caller.toWellFormed());
     limits.push(limit);
     permits.push(asked);
@@ -159,7 +159,7 @@ const encode = (replica: number, { number, previous, asks }: Call): string => {
 
 const DOUBLE_BYTES = 8;
 
-/** Reads the reply of `decide.lua`, which documents its order. Times are in microseconds. */
+/** Decodes the reply of `decide.lua`, which documents the order. Times are in microseconds. */
 const decode = (reply: Buffer, { asks }: Call, windowMs: number): Reply => {
   let at = 1 - DOUBLE_BYTES;
   const next = (): number => {
@@ -188,14 +188,14 @@ export const decide = async ({ redis, key, replica, windowMs, script }: Target, 
   return decode(await script.run(redis, keys, [encode(replica, call)]), call, windowMs);
 };
 
-/** The UTC day of a bucket, which includes its end. @param end microseconds */
+/** The UTC day of a bucket, which includes the end of the bucket. @param end microseconds */
 export const dayOfBucket = (end: number): number => Math.floor((end - 1) / (DAY_MS * 1000));
 
-/** A call that was sent with the batch that it asks for. */
+/** A call that was sent, and the batch to which it belongs. */
 export interface Sent<Batch> {
   readonly batch: Batch;
   readonly call: Call;
-  /** Monotonic milliseconds. */
+  /** When the call was sent, in monotonic milliseconds. */
   readonly sentAt: number;
 }
 
@@ -204,14 +204,14 @@ interface CallsOptions<Batch> {
   readonly timeoutMs: number;
   readonly clock: Clock;
   readonly onReply: (sent: Sent<Batch>, reply: Reply) => void;
-  /** The call failed or timed out. A later reply is ignored. */
+  /** Called if the call failed or timed out. A later reply to it is ignored. */
   readonly onFailure: (sent: Sent<Batch>, error: unknown) => void;
 }
 
-/** One timer serves all calls in flight: a timer for each would cost as much as the rest of the call. */
+/** A single timer serves all calls in flight. One timer per call would cost as much as the rest of the call. */
 export class CallsInFlight<Batch> {
   readonly #options: CallsOptions<Batch>;
-  /** Oldest first. */
+  /** The calls in flight, oldest first. */
   readonly #calls = new Set<Sent<Batch>>();
   #timer: NodeJS.Timeout | undefined;
 
@@ -239,7 +239,7 @@ export class CallsInFlight<Batch> {
     const { clock, timeoutMs } = this.#options;
     const now = clock.monotonic();
     const late = [...this.#calls].filter(({ sentAt }) => now - sentAt >= timeoutMs);
-    // After a long turn of the event loop, timers run before I/O that has arrived: read the replies first.
+    // After a long turn of the event loop, timers run before data that has arrived is read, so read the replies first.
     setImmediate(() => {
       for (const sent of late) this.#fail(sent, new Error(`There was no response within ${timeoutMs} ms.`));
       const [oldest] = this.#calls;

@@ -1,14 +1,14 @@
-/** The usage of a caller: one replica's counter, and what Redis has counted. */
+/** The usage of a caller: the counter of one replica, and what Redis has counted for all replicas. */
 import type { DayUsage, Quotas } from '../contracts/limiter.js';
 import type { RedisClient } from '../redis/connection.js';
 import { hashesOf, isAddress } from './callers.js';
 import { carryOver, type DayCount, quotaLeft, UsageByDay, type Used, usageReport } from './quotas.js';
 import type { UsageReport } from './script.js';
 
-/** A resync reports yesterday and today. */
+/** The number of days that a resync reports: yesterday and today. */
 const REPORTED_DAYS = 2;
 
-/** Counted without Redis since its last reply: on `day`, and on all days. */
+/** Requests that were counted without Redis since its last reply: on `day`, and on all days together. */
 interface LocalUsage {
   readonly day: number;
   readonly onDay: number;
@@ -16,21 +16,21 @@ interface LocalUsage {
 }
 
 /**
- * Redis adds the permits that it grants to this counter, under an id that no other replica and no other caller has.
- * A resync replaces the counter's values in Redis by the values here. Rejected requests are counted here only, and
- * reported with the next call.
+ * Redis adds the permits that it grants to this counter, whose id no other replica and no other caller uses. A resync
+ * replaces the counter's values in Redis by the values here. Rejected requests are counted only here, and reported with
+ * the next call.
  */
 export class UsageCounter {
   readonly #days = new UsageByDay(REPORTED_DAYS);
   #hasRejections = false;
-  /** The usage of all replicas in the last reply of Redis, and the day of that reply. */
+  /** The usage across all replicas according to Redis's last reply, and the day of that reply. */
   #used: Used = { day: 0, month: 0 };
   #readOn = 0;
   #local: LocalUsage = { day: 0, onDay: 0, total: 0 };
 
   constructor(readonly id: number) {}
 
-  /** Counts allowed requests that Redis has counted already. */
+  /** Counts allowed requests that Redis has already counted. */
   addGranted(day: number, count: number): void {
     if (count > 0) this.#days.add(day, true, count);
   }
@@ -41,19 +41,19 @@ export class UsageCounter {
     this.#hasRejections = true;
   }
 
-  /** Counts a request that was allowed without Redis. */
+  /** Counts a request that was allowed without asking Redis. */
   addLocal(day: number): void {
     this.#days.add(day, true);
     const { day: last, onDay, total } = this.#local;
     this.#local = { day, onDay: last === day ? onDay + 1 : 1, total: total + 1 };
   }
 
-  /** Whether there are rejections that Redis does not know. */
+  /** Whether there are rejections that were not reported to Redis yet. */
   get hasRejections(): boolean {
     return this.#hasRejections;
   }
 
-  /** The days to report with the next call: in a resync all values, otherwise only new rejections. */
+  /** The days to report with the next call. A resync reports all values; other calls report only new rejections. */
   report(isResync: boolean): UsageReport['days'] {
     const isNeeded = isResync || this.#hasRejections;
     this.#hasRejections = false;
@@ -65,20 +65,22 @@ export class UsageCounter {
     }));
   }
 
-  /** Stores the usage in a reply of Redis. It includes everything that this replica has counted. */
+  /** Stores the usage from a reply of Redis, which must include everything that this replica has counted. */
   receive(day: number, used: Used): void {
     this.#used = used;
     this.#readOn = day;
     this.#local = { day, onDay: 0, total: 0 };
   }
 
-  /** The usage on a day, as far as this replica knows. */
+  /** The usage on a day, as far as this replica knows it. */
   used(day: number): Used {
     const known = carryOver(this.#used, this.#readOn, day);
     return { day: known.day + this.#localOn(day), month: known.month + this.#local.total };
   }
 
-  /** Whether the local share of the quotas allows another request: what was left in the last reply, per replica. */
+  /**
+   * Whether the local share of the quotas allows another request. The share is what Redis last had left, per replica.
+   */
   hasLocalShare({ perDay, perMonth }: Quotas, day: number, replicas: number): boolean {
     const known = carryOver(this.#used, this.#readOn, day);
     const ofDay = quotaLeft({ perDay, perMonth: null }, known) / replicas;
@@ -95,7 +97,7 @@ const HEAD_BYTES = 11;
 const DAY_BYTES = 14;
 const COUNTER_BYTES = 18;
 
-/** Reads the days of a usage field, as `quotas.lua` writes it. */
+/** Decodes the days of a usage field that `quotas.lua` has written. */
 export const unpackDays = (packed: Buffer): DayCount[] => {
   const end = packed.length - packed.readUInt32BE(7) * COUNTER_BYTES;
   const days: DayCount[] = [];
@@ -109,7 +111,7 @@ export const unpackDays = (packed: Buffer): DayCount[] => {
   return days;
 };
 
-/** A caller's usage. @param key of its partition @param now milliseconds since 1970 */
+/** Reads the usage of a caller. @param key the key of its partition @param now milliseconds since 1970 */
 export const readUsage = async (
   redis: RedisClient,
   key: string,

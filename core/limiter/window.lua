@@ -1,10 +1,11 @@
--- A caller's window: how many permits each replica was granted in each bucket.
+-- The window of a caller: how many permits each replica was granted in each bucket.
 --
--- Redis stores a window as a string: its buckets, newest first, then a tail. Lua hashes every byte of every string that
--- a script creates, which is most of the work for a busy caller, so buckets are small and copied at most once per call.
+-- Redis stores a window as a string: its buckets, newest first, followed by a tail. Lua hashes every string that a
+-- script creates, which is most of the work for a busy caller, so buckets are small and copied no more than once per
+-- call.
 --   bucket: number (1 byte), replica (4), permits (4)
 --   tail: end of the newest bucket (7), sum of all permits (4)
--- The number of a bucket is its end, divided by the length of a bucket, modulo 256. That identifies it within a window.
+-- The number of a bucket is its end divided by the length of a bucket, modulo 256. It is unique within a window.
 -- Times are microseconds of this server's clock.
 
 local BUCKET_BYTES, TAIL_BYTES, NUMBERS = 9, 11, 256
@@ -13,14 +14,14 @@ local pack, unpackAt, sub, min = struct.pack, struct.unpack, string.sub, math.mi
 local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]
 
--- The end of the bucket that contains a moment. The end belongs to the bucket.
+-- The end of the bucket that contains a moment. A bucket includes its end.
 local function bucketEnd(moment)
   return moment + -moment % BUCKET
 end
 
 local thisEnd = bucketEnd(now)
 
--- The window in hand. There is one table, since a table for each caller of a batch would cost more than the decision.
+-- The current window. The table is reused, since creating one for each caller of a batch would cost more than deciding.
 --   newest, oldest: ends of the newest and the oldest bucket; oldest is false if there is none
 --   total: sum of all permits
 --   bytes: a string that starts with the buckets
@@ -31,7 +32,7 @@ local function endOf(number, newest)
   return newest - (newest / BUCKET - number) % NUMBERS * BUCKET
 end
 
--- Reads a stored window. Drops the buckets whose end is a whole window ago.
+-- Reads a stored window. Drops the buckets that ended at least one window ago.
 local function readWindow(stored)
   local length, newest, total = 0, 0, 0
   if stored then
@@ -52,8 +53,8 @@ local function readWindow(stored)
   window.newest, window.oldest, window.total, window.bytes, window.length = newest, oldest, total, stored, length
 end
 
--- Replaces the replica's buckets by `admitted`, if given: a list of { age, count }, oldest first. Moves buckets that end
--- after `latest` to `latest`.
+-- If `admitted` is given, it replaces the replica's buckets. It is a list of { age, count }, oldest first. Buckets that
+-- end after `latest` are moved to `latest`.
 local function rewriteWindow(replica, admitted, latest)
   local list = {}
   for _, each in ipairs(admitted or {}) do
@@ -80,12 +81,12 @@ local function rewriteWindow(replica, admitted, latest)
   window.total, window.bytes, window.length = total, table.concat(packed), #list * BUCKET_BYTES
 end
 
--- The buckets, where the one at `at` has another number of permits.
+-- Returns the buckets with a different number of permits in the bucket at the position `at`.
 local function withPermits(at, permits)
   return sub(window.bytes, 1, at + 4) .. pack('>I4', permits) .. sub(window.bytes, at + BUCKET_BYTES, window.length)
 end
 
--- Takes returned permits, a list of { bucketEnd, count }, out of the replica's buckets.
+-- Removes returned permits, a list of { bucketEnd, count }, from the replica's buckets.
 local function returnPermits(replica, returned)
   for _, each in ipairs(returned) do
     local left, at = each.count, 1
@@ -103,7 +104,7 @@ end
 
 local formats = {}
 
--- The window as it is stored, with more permits in the replica's bucket that ends at `ends`, which is the newest one.
+-- Returns the window in its stored form, with permits added to the replica's newest bucket, which ends at `ends`.
 local function packWithGranted(replica, ends, permits)
   local number, bytes, length = ends / BUCKET % NUMBERS, window.bytes, window.length
   window.total, window.oldest = window.total + permits, window.oldest or ends
@@ -122,8 +123,9 @@ local function packWithGranted(replica, ends, permits)
   return pack(format, number, replica, permits, bytes, ends, window.total)
 end
 
--- The end of the bucket that must leave the window before the next permit is free; false if the window is empty. The
--- permits that this call granted are in `window.total`, and in the bucket that ends at `grantedEnd`.
+-- Returns the end of the bucket that must leave the window before another permit becomes free, or false if the window
+-- is empty. The permits granted by this call are included in `window.total` and in the bucket that ends at
+-- `grantedEnd`.
 local function blockingEnd(limit, grantedEnd)
   local at, left, ends = window.length - BUCKET_BYTES + 1, window.total, window.oldest
   while left >= limit and left > 0 do

@@ -1,4 +1,4 @@
-/** A sliding window in memory: how many requests of one caller were admitted, and when. */
+/** A sliding window in memory. It records how many requests of a caller were admitted, and when. */
 import type { Decision } from '../contracts/limiter.js';
 
 /** Requests that were admitted together. */
@@ -7,37 +7,37 @@ export interface Admitted {
   readonly count: number;
 }
 
-/** Above this limit, requests admitted within one millisecond share an entry. This bounds the memory of a window. */
+/** With a higher limit, requests admitted in the same millisecond share an entry. This bounds a window's memory. */
 const EXACT_UP_TO = 1000;
 const FIRST_CAPACITY = 4;
 const EMPTY: number[] = [];
 
 /**
- * A ring of entries, each a time and a count. Requests of one span share an entry with the time of the last of them,
- * so a request leaves the window at most one span late and never early.
+ * A ring buffer of entries, each of which has a time and a count. Requests within one span share an entry, whose time
+ * is that of the last request. So a request never leaves the window early, and no more than one span late.
  *
- * An entry takes 16 bytes: 1 KB for spans of a second, 16 KB for 600 requests with a time each. All times are
- * milliseconds of a monotonic clock.
+ * An entry takes 16 bytes. A window takes 1 KB with spans of one second, and 16 KB for 600 requests with separate
+ * entries. All times are in milliseconds of a monotonic clock.
  */
 export class SlidingWindow {
   /** Alternating times and counts. The length is a power of two. */
   #ring = EMPTY;
-  /** Indices of the oldest and the newest entry. */
+  /** The indices of the oldest and the newest entry. */
   #first = 0;
   #last = 0;
-  /** Number of entries. */
+  /** The number of entries. */
   #size = 0;
   #total = 0;
   readonly #spanMs: number;
 
-  /** @param spanMs 0: each request has an entry of its own, up to a limit of 1,000 */
+  /** @param spanMs with 0, each request has its own entry, provided that the limit is no higher than 1,000 */
   constructor(spanMs = 0) {
     this.#spanMs = spanMs;
   }
 
   /**
-   * Decides one request by the window that ends now, and counts it if it is allowed.
-   * @param hasQuota false: rejects the request although the window may have room
+   * Decides one request based on the window that ends now, and counts the request if it is allowed.
+   * @param hasQuota if false, the request is rejected even if the window has room
    */
   take(now: number, limit: number, windowMs: number, hasQuota = true): Decision {
     this.#expire(now, windowMs);
@@ -51,19 +51,19 @@ export class SlidingWindow {
     };
   }
 
-  /** Counts requests that Redis admitted. */
+  /** Counts requests that Redis has admitted. */
   add(now: number, count: number, limit: number, windowMs: number): void {
     this.#expire(now, windowMs);
     if (count > 0) this.#push(now, count, limit);
   }
 
-  /** What the window contains, oldest first. */
+  /** Returns the entries in the window, oldest first. */
   entries(now: number, windowMs: number): Admitted[] {
     this.#expire(now, windowMs);
     return Array.from({ length: this.#size }, (_, i) => ({ ageMs: now - this.#timeOf(i), count: this.#countOf(i) }));
   }
 
-  /** Requests admitted in the span that contains `time`. */
+  /** Returns the number of requests admitted in the span that contains `time`. */
   countAt(time: number): number {
     const span = Math.floor(time / this.#spanMs);
     for (let i = this.#size - 1; i >= 0; i--) {
@@ -73,7 +73,7 @@ export class SlidingWindow {
     return 0;
   }
 
-  /** Index in the ring of entry `i`; 0 is the oldest. */
+  /** Returns the position of entry `i` in the ring. Entry 0 is the oldest. */
   #index(i: number): number {
     return (this.#first + 2 * i) & (this.#ring.length - 1);
   }
@@ -86,7 +86,7 @@ export class SlidingWindow {
     return this.#ring[this.#index(i) + 1] as number;
   }
 
-  /** The entry that must expire before another request is allowed. Not the oldest where the limit was lowered. */
+  /** The entry that must leave before a request is allowed. If the limit was lowered, it is not the oldest. */
   #blocking(limit: number): number {
     let i = 0;
     for (let excess = this.#total - limit; i < this.#size - 1; i++) {
@@ -97,7 +97,7 @@ export class SlidingWindow {
   }
 
   #expire(now: number, windowMs: number): void {
-    // The same sum as in `resetMs` above, so that rounding cannot make the two disagree.
+    // This is the same sum as in `resetMs` above, so that rounding cannot make the two disagree.
     while (this.#size > 0 && (this.#ring[this.#first] as number) + windowMs <= now) {
       this.#total -= this.#countOf(0);
       this.#first = this.#index(1);
