@@ -1,6 +1,6 @@
 /**
- * The container of an application's services (services.ts). Each service is created once, when it is first resolved.
- * Services are opened after their dependencies, and closed in the reverse order of creation.
+ * The container for the services of an application (services.ts). Each service is created once, when it is first
+ * resolved. It is opened after the services on which it depends. Services are closed in reverse order of creation.
  */
 import 'reflect-metadata';
 import { container, type DependencyContainer, instanceCachingFactory } from 'tsyringe';
@@ -10,26 +10,26 @@ import { isObject } from '../validation/json.js';
 import { nearest } from '../validation/nearest.js';
 import { type Definition, type ServiceName, type Services, services } from './services.js';
 
-/** The token of each service in the container. */
+/** The tokens under which the services are registered in the container. */
 export const tokens = Object.fromEntries(Object.keys(services).map((name) => [name, Symbol(name)])) as {
   readonly [Name in ServiceName]: symbol;
 };
 
-/** Resolves a service by its name, with its type. */
+/** Resolves a service by name, and with the correct type. */
 export const resolve = <Name extends ServiceName>(from: DependencyContainer, name: Name): Services[Name] =>
   from.resolve<Services[Name]>(tokens[name]);
 
 /**
- * Services that replace the configured ones. They are opened and closed like other services. Null disables an optional
- * service.
+ * Services that replace the configured ones. They are opened and closed like any other service. Null disables an
+ * optional service.
  */
 export type Overrides = Partial<Omit<Services, 'config' | 'modules'>>;
 
 const LIFECYCLE = Symbol('lifecycle');
 
 /**
- * Creates the container of one application. Two applications in one process share no service.
- * @throws OperatorError if an override has an unknown name or lacks a member
+ * Creates the container for one application. Applications in the same process share no services.
+ * @throws OperatorError if an override has an unknown name or lacks a required member
  */
 export const createContainer = (
   given: Pick<Services, 'config' | 'modules'>,
@@ -52,13 +52,13 @@ export const createContainer = (
   return own;
 };
 
-/** Only the services that a definition declares, so that the declared graph is the real one. */
+/** Returns only the services that a definition declares, so that the declared dependencies are always complete. */
 const dependencies = (from: DependencyContainer, { needs }: Definition<unknown>): Services =>
   Object.fromEntries(needs.map((name) => [name, resolve(from, name)])) as unknown as Services;
 
 const MAY_BE_NULL: readonly string[] = ['redis', 'admission', 'metrics', 'observers'] satisfies ServiceName[];
 
-/** The members that replacements must have. */
+/** The members that replacement services must have. */
 const MEMBERS: { readonly [Name in ServiceName]?: Members } = {
   clock: { now: 'function', monotonic: 'function' },
   logger: {
@@ -102,10 +102,10 @@ const overrideErrors = (name: string, value: unknown): readonly string[] => {
   return memberErrors(value as Readonly<Record<string, unknown>>, MEMBERS[name as ServiceName] ?? {});
 };
 
-/** Opens the created services. Rejects with the first failure; the caller closes. */
+/** Opens the services that were created. Rejects with the first error; the caller must then close them. */
 export const open = (from: DependencyContainer): Promise<void> => from.resolve<Lifecycle>(LIFECYCLE).open();
 
-/** Closes the created services, even if one of them fails. Rejects with the first failure. */
+/** Closes the services that were created, even if closing one of them fails. Rejects with the first error. */
 export const close = (from: DependencyContainer): Promise<void> => from.resolve<Lifecycle>(LIFECYCLE).close();
 
 interface Made {
@@ -115,7 +115,7 @@ interface Made {
 }
 
 class Lifecycle {
-  /** In the order of creation, without services that are null. */
+  /** The services in the order of creation, except services that are null. */
   readonly #made = new Map<ServiceName, Made>();
   #closed: Promise<void> | undefined;
 
@@ -128,7 +128,7 @@ class Lifecycle {
     for (const result of results) if (result.status === 'rejected') throw result.reason;
   }
 
-  /** Independent services are opened at the same time. */
+  /** Opens a service after its dependencies. Services that are independent of each other are opened concurrently. */
   async #open(name: ServiceName): Promise<void> {
     const made = this.#made.get(name);
     if (!made) return;

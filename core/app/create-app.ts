@@ -1,6 +1,6 @@
 /**
- * Starts an application in four steps: read the configuration, load its modules, create the services (container.ts,
- * services.ts) and open them. `listen` then opens the ports.
+ * Starts an application in four steps: it reads the configuration, loads the modules, creates the services
+ * (container.ts, services.ts) and opens them. `listen` then opens the ports.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type Koa from 'koa';
@@ -15,52 +15,52 @@ import type { LoadedPlugin } from '../registry/register-plugins.js';
 import { close, createContainer, type Overrides, open, resolve } from './container.js';
 import { type BuiltinModules, loadModules, type Modules, moduleErrors } from './load-modules.js';
 
-/** What a product adds to the framework. */
+/** What a product provides to the framework. */
 export interface Product extends BuiltinModules {
-  /** The names of its configuration file and environment variables. */
+  /** The names of the product's configuration file and environment variables. */
   readonly configuration: ConfigNames;
 }
 
 export interface AppOverrides extends Overrides {
-  /** Plugins of the embedding program, registered after the plugins of the configuration. */
+  /** Plugins of the embedding program. They are registered after the plugins in the configuration. */
   readonly plugins?: readonly { readonly plugin: Plugin; readonly options?: unknown }[];
 }
 
 export interface App {
-  /** Every service by its name: `resolve(app.container, 'adapter')`. */
+  /** Provides each service by name: `resolve(app.container, 'adapter')`. */
   readonly container: DependencyContainer;
-  /** The Koa application. Call `use` before the first request to add middleware around the whole service. */
+  /** The Koa application. Call its `use` before the first request to add middleware around the whole service. */
   readonly koa: Koa;
-  /** The request listener, for any HTTP server of Node. */
+  /** The request listener, which works with any HTTP server of Node. */
   readonly handle: (request: IncomingMessage, response: ServerResponse) => void;
-  /** Lists the routes, and lets code of this process call them without a key and without limits. */
+  /** Lists the routes, and lets code in this process call them without a key and without limits. */
   readonly local: MountContext;
-  /** Calls the service without a socket. */
+  /** Sends a request to the service without a socket. */
   inject(request: InjectOptions | string): Promise<InjectedResponse>;
   /**
-   * Listens on the ports of the API and of the metrics. Rejects if a port is in use.
-   * @param options.metrics false: another process serves the metrics of all workers
+   * Starts listening on the ports for the API and the metrics. Rejects if a port is in use.
+   * @param options.metrics false if another process serves the metrics of all workers
    */
   listen(options?: {
     readonly metrics?: boolean;
   }): Promise<{ host: string; port: number; url: string; metricsUrl: string | null }>;
-  /** Applies the settings that can change at runtime. The log lists what changed and what needs a restart. */
+  /** Applies the settings that can change at runtime, and logs what has changed and which changes need a restart. */
   reload(config: LoadedConfig): void;
-  /** Makes `/ready` and `/health` fail, and closes each connection after its response. */
+  /** Makes `/ready` and `/health` fail. Each connection is closed after its next response. */
   drain(): void;
-  /** Completes running requests, then closes the stores. Can be called again. */
+  /** Waits for running requests to end, then closes the stores. May be called more than once. */
   close(): Promise<void>;
 }
 
 type ConfigInput = GivenConfig | LoadedConfig | string;
 
-/** Binds the steps of the start to a product's modules and names. */
+/** Returns the functions that start an application, bound to the modules and names of a product. */
 export const createFramework = (product: Product) => {
   const load = configLoader(product.configuration);
 
   /**
-   * @param extra plugins of an embedding program
-   * @throws OperatorError with all errors of the configuration and of its modules
+   * @param extra plugins of the embedding program
+   * @throws OperatorError with all errors in the configuration and its modules
    */
   const loadConfig = (
     options: Omit<LoadOptions, 'moduleErrors'>,
@@ -82,11 +82,12 @@ export const createFramework = (product: Product) => {
     loadModules: (loaded: LoadedConfig) => loadModules(product, loaded),
 
     /**
-     * Creates and opens a service. MongoDB and Redis may be unreachable: the service reconnects to them.
-     * @param config the configuration as an object, a loaded one, or the path of a file. Environment variables override
-     * only the values of a file. Relative paths in an object are relative to the working directory
+     * Creates and opens a service. MongoDB and Redis may be unreachable, because the service reconnects automatically.
+     * @param config a configuration object, a loaded configuration, or the path of a file. Environment variables
+     *   override
+     *   only the values of a file. Relative paths in an object are resolved against the working directory
      * @param overrides services that replace the configured ones; null disables an optional service
-     * @throws OperatorError with all errors of the configuration, its modules and the overrides
+     * @throws OperatorError with all errors in the configuration, its modules and the overrides
      */
     createApp: async (config: ConfigInput, { plugins = [], ...overrides }: AppOverrides = {}): Promise<App> => {
       const extra = plugins.map(({ plugin, options = {} }, index) => {
@@ -98,11 +99,11 @@ export const createFramework = (product: Product) => {
   };
 };
 
-/** A loaded configuration has two keys that no other one has. */
+/** Recognises a loaded configuration by two properties that a configuration object cannot have. */
 const isLoaded = (config: GivenConfig | LoadedConfig): config is LoadedConfig =>
   'config' in config && 'folder' in config;
 
-/** Creates and opens the services. If one fails, closes the others. */
+/** Creates and opens the services. If opening one fails, all of them are closed. */
 export const startApp = async (config: LoadedConfig, modules: Modules, overrides: Overrides): Promise<App> => {
   const container = createContainer({ config, modules }, overrides);
   try {

@@ -1,11 +1,12 @@
-/** Whether this process is a worker of `Workers`. */
+/** Whether this process is a worker that `Workers` has started. */
 
 /**
- * Contains the number of workers. Set by `Workers` only: `cluster.isWorker` is also true under a process manager.
+ * Contains the number of workers. Only `Workers` sets it. `cluster.isWorker` would also be true under a process
+ * manager.
  */
 export const WORKER_VARIABLE = 'METRO_FORECAST_WORKER';
 
 export const isWorker = (): boolean => process.env[WORKER_VARIABLE] !== undefined;
 
-/** The number of workers of the service, or 1 outside a worker. */
+/** Returns the number of workers of the service. In a process that is not a worker, returns 1. */
 export const workerCount = (): number => Number(process.env[WORKER_VARIABLE] ?? 1);

@@ -1,4 +1,4 @@
-/** Loads the adapter, the key store and the plugins that a configuration names, and reports all their errors together. */
+/** Loads the adapter, key store and plugins that a configuration names, and reports all their errors together. */
 import { resolve } from 'node:path';
 import type { LoadedConfig } from '../config/load.js';
 import type { Draft } from '../config/overrides.js';
@@ -19,12 +19,12 @@ import { compileSchema } from '../validation/compile-schema.js';
 import { checkOptions, type Override, placeOf } from '../validation/describe-errors.js';
 import { isObject } from '../validation/json.js';
 
-/** The modules that come with a product. */
+/** The modules that are part of a product. */
 export interface BuiltinModules {
   readonly adapters: Builtins<AdapterModule>;
   readonly keyStores: Builtins<KeyStoreModule>;
   readonly plugins: Builtins<Plugin>;
-  /** Plugins of every service, which no configuration names. */
+  /** Plugins that every service loads, although no configuration names them. */
   readonly always: readonly Plugin[];
 }
 
@@ -34,7 +34,7 @@ export interface Modules {
   readonly registry: Registry;
 }
 
-/** The parts of a configuration that name modules. Its other sections may be invalid. */
+/** The parts of a configuration that name modules. Other sections may be invalid. */
 interface ModuleNames {
   readonly draft: Draft;
   readonly folder: string;
@@ -42,8 +42,8 @@ interface ModuleNames {
 }
 
 /**
- * Loads the modules of a configuration and fills in the defaults of their options.
- * @param extra plugins of an embedding program, registered after all others
+ * Loads the modules of a configuration, and fills in the defaults of their options.
+ * @param extra plugins of the embedding program, which are registered after all others
  * @throws OperatorError with the errors of all modules
  */
 export const loadModules = async (
@@ -65,7 +65,7 @@ export const loadModules = async (
   return modules as Modules;
 };
 
-/** The errors of the modules of a configuration that is invalid in other sections too. */
+/** Returns the errors in the modules of a configuration that also has errors in other sections. */
 export const moduleErrors = async (
   builtins: BuiltinModules,
   { draft, ...where }: ModuleNames,
@@ -76,7 +76,7 @@ export const moduleErrors = async (
   return (await examine(builtins, { draft: { ...draft, service }, ...where }, unnamed)).errors;
 };
 
-/** @param document creates the OpenAPI document, after all plugins are registered */
+/** @param document creates the OpenAPI document; called after all plugins have been registered */
 const frameworkPlugins = (
   { always }: BuiltinModules,
   auth: unknown,
@@ -95,9 +95,9 @@ interface Examined extends Partial<Modules> {
 }
 
 /**
- * Loads as many modules as possible, and collects all errors that do not depend on missing modules.
- * @param names its `service` must be valid
- * @param unnamed plugins that the configuration does not name
+ * Loads as many modules as possible, and collects all errors that are not merely caused by modules that failed to load.
+ * @param names the parts of the configuration that name modules; its `service` must be valid
+ * @param unnamed plugins that are not in the configuration
  */
 const examine = async (
   builtins: BuiltinModules,
@@ -132,7 +132,7 @@ const examine = async (
   return { ...(adapter && { adapter }), ...(keyStore && { keyStore }), registry, errors };
 };
 
-/** @throws Error if it is not a plugin */
+/** @throws Error if the module is not a plugin */
 const checkedPlugin = (loaded: LoadedPlugin): { plugin: LoadedPlugin; errors: string[] } => {
   const { plugin, at } = loaded;
   checkModule('plugin', plugin?.name ?? at, plugin);
@@ -140,7 +140,7 @@ const checkedPlugin = (loaded: LoadedPlugin): { plugin: LoadedPlugin; errors: st
   return { plugin: { ...loaded, options }, errors: optionErrors(plugin, `${at}.options`, options) };
 };
 
-/** The names by which a tier includes endpoints that need a key: plugins, and paths of routes and mounts. */
+/** Returns what a tier can list to include endpoints that need a key: plugin names, and paths of routes and mounts. */
 const namesWithKey = ({ routes, mounts }: Registry): string[] => [
   ...new Set([
     ...routes.filter(({ route }) => needsKey(route)).flatMap(({ route, plugin }) => [plugin.name, route.path]),
@@ -148,7 +148,7 @@ const namesWithKey = ({ routes, mounts }: Registry): string[] => [
   ]),
 ];
 
-/** Copies plain objects and lists, so that defaults are not filled into objects of the embedding program. */
+/** Copies plain objects and lists, so that filling in defaults does not change objects of the embedding program. */
 const copy = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(copy);
   if (!isObject(value) || Object.getPrototypeOf(value) !== Object.prototype) return value;
@@ -163,7 +163,7 @@ interface HasOptions {
   check?(options: never): Readonly<Record<string, string>>;
 }
 
-/** The loader appends to `errors`, except for entries that the configuration's schema has reported already. */
+/** Creates a loader that adds to `errors`, except for entries whose errors the configuration schema already reports. */
 const moduleLoader =
   (folder: string, overrides: readonly Override[], errors: string[]) =>
   async <T extends HasOptions>(
@@ -198,7 +198,7 @@ const optionErrors = (
   );
 };
 
-/** Makes paths of options absolute, relative to the configuration's folder. */
+/** Creates a function that resolves relative paths from options against the folder of the configuration. */
 export const pathResolver =
   (folder: string) =>
   (path: string): string =>

@@ -1,4 +1,4 @@
-/** Checks the permissions of the files that a service trusts: its configuration, mounted secrets and keys. */
+/** Checks the permissions of the files that a service relies on: its configuration, mounted secrets and key file. */
 import { stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { LoadedConfig } from '../config/load.js';
@@ -9,7 +9,7 @@ import { isObject } from '../validation/json.js';
 import { formatPath, type Path } from '../validation/path.js';
 import { type Modules, pathResolver } from './load-modules.js';
 
-/** The paths at which two values of the same shape differ. */
+/** Returns the paths at which two values with the same structure differ. */
 const differences = (value: unknown, other: unknown, path: Path = []): Path[] => {
   if (!isObject(value) || !isObject(other)) return value === other ? [] : [path];
   return Object.entries(value).flatMap(([name, each]) =>
@@ -17,7 +17,7 @@ const differences = (value: unknown, other: unknown, path: Path = []): Path[] =>
   );
 };
 
-/** Whether the file contains a secret. Secrets from the environment are not in the file. */
+/** Whether the file contains a secret. Secrets that come from environment variables are not in the file. */
 const hasSecret = ({ config, overrides }: LoadedConfig, modules: Modules): boolean => {
   const masked = maskSecrets(config, {
     adapter: modules.adapter.options,
@@ -29,7 +29,7 @@ const hasSecret = ({ config, overrides }: LoadedConfig, modules: Modules): boole
     .some((path) => !overrides.some((override) => path.startsWith(override.path)));
 };
 
-/** @returns a message for each file that other users can read or change, with the command that corrects it */
+/** @returns a message for each file that other users can read or change, with the command that fixes it */
 export const looseFiles = async (
   loaded: LoadedConfig,
   modules: Modules,
@@ -39,7 +39,7 @@ export const looseFiles = async (
   const files: [path: string, isSecret: boolean][] = [];
   if (!embedded) files.push([path, hasSecret(loaded, modules)]);
   for (const { variable } of overrides) {
-    // The variable of a module's option may have such a name too. Its value is not a file with a secret.
+    // The name of a module's option can also end in `_FILE`, but the variable's value is then not a file with a secret.
     const file = variable.endsWith('_FILE') && !variable.includes('__OPTIONS__') ? env[variable] : undefined;
     if (file) files.push([file, true]);
   }
@@ -52,7 +52,7 @@ export const looseFiles = async (
 const GROUP_OR_OTHERS_WRITE = 0o022;
 const OTHERS_READ = 0o004;
 const OTHERS_WRITE = 0o002;
-/** In a folder with this bit, only the owner of a file may replace it. */
+/** The mode bit of folders in which a file can be replaced only by its owner. */
 const STICKY = 0o1000;
 
 const octal = (mode: number): string => `mode ${(mode & 0o7777).toString(8).padStart(4, '0')}`;
@@ -60,8 +60,8 @@ const octal = (mode: number): string => `mode ${(mode & 0o7777).toString(8).padS
 const quoted = (path: string): string => `'${path.replaceAll("'", "'\\''")}'`;
 
 /**
- * @param isSecret whether other users must not read it
- * @returns one sentence per problem, with the command that fixes it; empty for a missing file and on Windows
+ * @param isSecret whether other users must not be able to read the file
+ * @returns messages with the commands that fix the permissions; none for a missing file, and none on Windows
  */
 export const loosePermissions = async (path: string, isSecret: boolean): Promise<readonly string[]> => {
   if (process.platform === 'win32') return [];

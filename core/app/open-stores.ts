@@ -1,4 +1,4 @@
-/** Opens the storage or the key store of a configuration, for commands that do not serve. */
+/** Opens the storage or the key store of a configuration for commands that do not start the service. */
 import { countsUsage } from '../config/tiers.js';
 import type { Collection } from '../contracts/dataset.js';
 import type { KeyStore } from '../contracts/keys.js';
@@ -15,10 +15,10 @@ import type { Services } from './services.js';
 type Loaded = Pick<Services, 'config' | 'modules'>;
 
 export interface OpenedKeyStore {
-  /** The caller closes it. */
+  /** The opened key store. The caller must close it. */
   readonly store: KeyStore;
   readonly service: ServiceInfo;
-  /** The usage of a caller, from Redis. @throws OperatorError if usage is not counted, or not in Redis */
+  /** Reads the usage of a caller from Redis. @throws OperatorError if usage is not counted or not stored in Redis */
   usage(caller: string): Promise<readonly DayUsage[]>;
   close(): Promise<void>;
 }
@@ -56,7 +56,7 @@ export interface OpenedStorage {
   readonly adapter: StorageAdapter;
   readonly module: AdapterModule;
   readonly collections: ReadonlyMap<string, Collection>;
-  /** The dataset directory of the built-in adapter `json`; undefined with other adapters. */
+  /** The dataset directory of the built-in adapter `json`. Undefined for other adapters. */
   readonly directory: string | undefined;
   close(): Promise<void>;
 }
@@ -65,7 +65,7 @@ export const openStorage = async (loaded: Loaded, logger: Logger): Promise<Opene
   const { config, folder } = loaded.config;
   const { use, options } = config.adapter;
   const adapter = resolve(createContainer(loaded, { logger }), 'adapter');
-  // A dataset that cannot be served can still be replaced, and its audit can be read.
+  // If the dataset cannot be served, it can still be replaced, and its audit can still be read.
   try {
     await adapter.open();
   } catch (error) {

@@ -1,4 +1,4 @@
-/** The state of a running application, for service routes and metrics. */
+/** The state of a running application, which service routes and metrics read. */
 import type { PublishedVersion, ServiceState } from '../contracts/plugin.js';
 import type { Health } from '../contracts/runtime.js';
 import type { Snapshot, StorageAdapter } from '../contracts/storage.js';
@@ -12,7 +12,7 @@ type Dependencies = Pick<
   'clock' | 'modules' | 'storageEvents' | 'adapter' | 'snapshots' | 'keyStore' | 'limiter' | 'cache'
 >;
 
-/** `/health` is not rate limited, so its requests ping the store at most once in this time. */
+/** The minimum interval between pings of the store. Requests to `/health` share a ping, since they have no limit. */
 const PING_EVERY_MS = 100;
 
 export class RunningState {
@@ -30,7 +30,7 @@ export class RunningState {
     });
   }
 
-  /** Makes `/health` fail. */
+  /** From now on, `/health` fails. */
   drain(): void {
     this.#isDraining = true;
   }
@@ -49,7 +49,7 @@ export class RunningState {
     };
   };
 
-  /** Concurrent requests share one ping, and its result for PING_EVERY_MS. */
+  /** Pings the store. Concurrent requests share one ping, and later ones share its result for PING_EVERY_MS. */
   #pingAdapter(adapter: StorageAdapter): Promise<void> {
     const ping = adapter.ping();
     const forget = (): void => {
@@ -76,7 +76,9 @@ export class RunningState {
     return [this.#published({ version, publishedAt, current: true }, async () => adapter.snapshot())];
   }
 
-  /** @param open returns a locked snapshot. It may be of a newer version, published in the meantime */
+  /**
+   * @param open returns a locked snapshot, which may be newer than the listed version if one was published meanwhile
+   */
   #published(
     known: Pick<PublishedVersion, 'version' | 'publishedAt' | 'current'>,
     open: () => Promise<Snapshot | undefined>,

@@ -1,4 +1,4 @@
-/** The services of an application: how each is created, opened and closed, and its dependencies. */
+/** The services of an application: their dependencies, and how each one is created, opened and closed. */
 import { EventEmitter } from 'node:events';
 import type { LoadedConfig } from '../config/load.js';
 import { countsUsage } from '../config/tiers.js';
@@ -37,37 +37,37 @@ import { type Modules, pathResolver } from './load-modules.js';
 import { RunningSettings } from './running-settings.js';
 import { RunningState } from './running-state.js';
 
-/** What the adapter reports to the other services. */
+/** The events with which the adapter informs other services. */
 class StorageEvents extends EventEmitter<{ changed: []; problem: [sentence: string | undefined] }> {}
 
-/** The type of each service by its name. Null: the configuration disables it. */
+/** The types of all services by name. A service is null if the configuration disables it. */
 export interface Services {
   readonly config: LoadedConfig;
-  /** The adapter, the key store and the plugins with their routes. */
+  /** The adapter, the key store, and the plugins with their routes. */
   readonly modules: Modules;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** The settings that can change while the service runs. */
+  /** The settings that can change while the service is running. */
   readonly settings: RunningSettings;
   readonly storageEvents: StorageEvents;
   readonly adapter: StorageAdapter;
   readonly keyStore: KeyStore;
   readonly redis: RedisConnection | null;
   readonly limiter: Limiter;
-  /** Responses that all replicas share, such as `/status`. */
+  /** The cache for responses that all replicas share, such as the one of `/status`. */
   readonly cache: SharedCache;
-  /** The current snapshot, with its cached representations. */
+  /** The current snapshot and its cached representations. */
   readonly snapshots: CurrentSnapshot;
-  /** Earlier snapshots, for `as_of`. */
+  /** Earlier snapshots, for requests with `as_of`. */
   readonly vintages: Vintages;
-  /** Finds the caller of a request. */
+  /** Identifies the caller of a request. */
   readonly authenticator: OpenAuthenticator;
-  /** What routes about the service itself read. */
+  /** The state that the service's own routes read. */
   readonly state: RunningState;
-  /** Rejects requests beyond the capacity of the service. */
+  /** Rejects requests that exceed the capacity of the service. */
   readonly admission: Admission | null;
   readonly metrics: Metrics | null;
-  /** Plugins that observe requests. */
+  /** The plugins that observe requests. */
   readonly observers: RequestObservers | null;
   readonly headers: CommonHeaders;
   /** Runs uncached requests, in turns between callers. */
@@ -75,12 +75,12 @@ export interface Services {
   /** Finds or computes the representation of a route's response. */
   readonly buildResponse: ReturnType<typeof responseBuilder>;
   readonly routes: RouteTable;
-  /** The middleware, in order. */
+  /** The Koa application with all middleware. */
   readonly koa: ServiceKoa;
-  /** The request listener: admission, then Koa. */
+  /** The request listener, which runs admission control and then Koa. */
   readonly handle: Handle;
   readonly server: HttpServer;
-  /** Requests of this process to its own service. */
+  /** Lets this process send requests to its own service. */
   readonly local: MountContext;
 }
 
@@ -93,7 +93,7 @@ export interface Definition<Value> {
   close?(value: NonNullable<Value>): unknown;
 }
 
-/** @param needs the services that `make` receives */
+/** @param needs the names of the services that are passed to `make` */
 const service = <const Needs extends readonly ServiceName[], Value>(
   needs: Needs,
   make: (dependencies: Pick<Services, Needs[number]>) => Value,

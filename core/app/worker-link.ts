@@ -1,14 +1,14 @@
-/** The messages between the primary process and its workers, and the worker's side of them. */
+/** The messages between the primary process and its workers, and the worker's end of the channel. */
 import { EventEmitter, once } from 'node:events';
 import type { LoadedConfig } from '../config/load.js';
 import type { KeyRecord } from '../contracts/keys.js';
 import type { DayUsage } from '../contracts/limiter.js';
 import { type Ask, type Grant, WorkerLimiter } from '../limiter/worker-limiter.js';
 
-/** All workers run the configuration that the primary process read, even if the file has changed since. */
+/** What a worker runs: the configuration as the primary process read it, even if the file has changed since then. */
 export interface Assignment {
   readonly loaded: LoadedConfig;
-  /** The record of the demo key, which has only the key's hash. */
+  /** The record of the demo key. It contains only the hash of the key. */
   readonly demo: KeyRecord | null;
 }
 
@@ -16,7 +16,7 @@ export type ToWorker =
   | { readonly kind: 'start'; readonly assignment: Assignment }
   | { readonly kind: 'granted'; readonly grants: readonly Grant[] }
   | { readonly kind: 'used'; readonly call: number; readonly days: readonly DayUsage[] }
-  /** The worker replies with `metrics`. */
+  /** The worker replies with a `metrics` message. */
   | { readonly kind: 'measure'; readonly scrape: number }
   | { readonly kind: 'reload'; readonly loaded: LoadedConfig }
   | { readonly kind: 'stop'; readonly delayMs: number };
@@ -27,30 +27,30 @@ export interface Listening {
 }
 
 export type ToPrimary =
-  /** Requests the assignment: the worker misses messages that were sent before it listens. */
+  /** Requests the assignment. A worker would miss messages that are sent before it listens for them. */
   | { readonly kind: 'ready' }
   | { readonly kind: 'listening'; readonly listening: Listening }
   | { readonly kind: 'metrics'; readonly scrape: number; readonly page: string }
   | { readonly kind: 'ask'; readonly asks: readonly Ask[] }
-  /** The primary replies with `used`. */
+  /** The primary process replies with a `used` message. */
   | { readonly kind: 'usage'; readonly call: number; readonly caller: string };
 
 export interface PrimaryLink {
   readonly assignment: Promise<Assignment>;
-  /** Resolves when the primary process ends the worker, with the delay before the listener closes. */
+  /** Resolves when the primary process stops the worker. The value is the delay before the listener closes. */
   readonly stopped: Promise<number>;
-  /** Replies to each scrape with the current metrics. */
+  /** Sets the function that reads the metrics for each scrape. */
   onMeasure(read: () => string): void;
-  /** Called with each configuration that the primary process has read again. */
+  /** Registers a listener for configurations that the primary process has reloaded. */
   onReload(listener: (loaded: LoadedConfig) => void): void;
-  /** Asks the primary process, which decides for all workers. */
+  /** The limiter, which asks the primary process. That process decides for all workers. */
   readonly limiter: WorkerLimiter;
   listening(at: Listening): void;
-  /** Lets the process end while the channel to the primary process is open. */
+  /** Allows the process to exit while the channel to the primary process is still open. */
   release(): void;
 }
 
-/** To be called once, by a worker. */
+/** Opens the worker's end of the channel. Must be called exactly once per worker. */
 export const linkToPrimary = (): PrimaryLink => {
   const messages = new EventEmitter<{ [M in ToWorker as M['kind']]: [message: M] }>();
   process.on('message', (message: ToWorker) => void messages.emit(message.kind, message as never));
@@ -60,7 +60,7 @@ export const linkToPrimary = (): PrimaryLink => {
     openCalls.get(call)?.(days);
     openCalls.delete(call);
   });
-  // Errors are ignored: if the primary process has ended, node:cluster ends this worker.
+  // Errors can be ignored: if the primary process has ended, node:cluster also ends this worker.
   const send = (message: ToPrimary) => process.send?.(message, undefined, undefined, () => undefined);
   send({ kind: 'ready' });
   const askUsage = (caller: string): Promise<readonly DayUsage[]> => {

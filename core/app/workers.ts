@@ -1,4 +1,6 @@
-/** The primary process of several workers on one port: starts, replaces and ends them, and decides their limits. */
+/**
+ * The primary process for several workers on one port. It starts, replaces and stops them, and decides their limits.
+ */
 import cluster, { type Worker } from 'node:cluster';
 import { EventEmitter } from 'node:events';
 import type { LoadedConfig } from '../config/load.js';
@@ -11,14 +13,14 @@ import { WORKER_VARIABLE } from './is-worker.js';
 import type { Assignment, Listening, ToPrimary, ToWorker } from './worker-link.js';
 
 /**
- * If a worker ends sooner, the pause before the next start doubles, since the next worker may fail for the same reason.
+ * If a worker ends sooner than this, the delay before its replacement doubles, since that may fail for the same reason.
  */
 const STEADY_MS = 10_000;
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 10_000;
-/** How long workers may take to close their stores at shutdown, after the drain. */
+/** How long workers may take to close their stores at shutdown, after `server.drainMs`. */
 const CLOSE_MS = 2000;
-/** A scrape omits workers that have not replied after this time. */
+/** A scrape does not include workers that have not replied after this time. */
 const SCRAPE_MS = 2000;
 
 /** How a worker ended. */
@@ -29,7 +31,7 @@ interface Ending {
 
 const isClean = ({ code, signal }: Ending): boolean => code === 0 || signal === 'SIGTERM' || signal === 'SIGINT';
 
-/** Workers are replicas too: while Redis is unreachable, each admits its share of the limits. */
+/** Workers count as replicas: while Redis is unreachable, each worker applies its share of the limits. */
 const asShare = (loaded: LoadedConfig, workers: number): LoadedConfig => {
   const { config } = loaded;
   const limits = { ...config.limits, replicas: config.limits.replicas * workers };
@@ -46,13 +48,13 @@ export class Workers {
   readonly #count: number;
   readonly #logger: Logger;
   readonly #limiter = new MemoryLimiter();
-  /** Each worker with its number. A replacement gets the lowest free one, from 1. */
+  /** The number of each running worker, counted from 1. A replacement gets the lowest free number. */
   readonly #running = new Map<Worker, number>();
   readonly #pages = new EventEmitter<{ page: [scrape: number, worker: number, page: string] }>();
   #scrape = 0;
   #assignment: Assignment;
   #port = 0;
-  /** How many workers in a row ended soon after their start. */
+  /** How many workers in a row have ended soon after they started. */
   #shortLived = 0;
   #started = false;
   #stopping = false;
@@ -65,18 +67,19 @@ export class Workers {
     this.#count = count;
     this.#assignment = { ...assignment, loaded: asShare(assignment.loaded, count) };
     this.#logger = logger;
-    // Workers accept connections themselves. If this process distributed them, a connection that every worker refuses
-    // because of `server.maxConnections` would be passed around for as long as it is open.
+    // Workers accept connections themselves. If this process distributed them, a connection that all workers refuse
+    // because of `server.maxConnections` would be passed from worker to worker for as long as it is open.
     cluster.schedulingPolicy = cluster.SCHED_NONE;
-    // A worker that exits resets O_NONBLOCK of a shared standard output, so that a full pipe would block this process.
+    // A worker that exits resets O_NONBLOCK on a shared standard output, and then a full pipe would block this process.
     cluster.setupPrimary({ stdio: ['ignore', 2, 2, 'ipc'] });
-    // A worker that does not react to messages must not outlive this process.
+    // Workers that do not react to messages must not outlive this process.
     process.once('exit', () => this.#kill());
   }
 
   /**
-   * Starts the first worker, and the others when it listens, so that the reason of a failed start is logged once.
-   * @returns the URLs; undefined if the first worker failed and logged the reason
+   * Starts the first worker and, once it is listening, the others. If the start fails, the reason is thus logged only
+   * once.
+   * @returns the URLs; undefined if the first worker failed and has logged the reason
    * @throws OperatorError if a signal ended the first worker
    */
   async start(): Promise<Listening | undefined> {
@@ -91,14 +94,14 @@ export class Workers {
     return first;
   }
 
-  /** Sends a new configuration to all workers. Later workers start with it. */
+  /** Sends a new configuration to all workers. Workers that start later use it from the beginning. */
   reload(loaded: LoadedConfig): void {
     const shared = asShare(loaded, this.#count);
     this.#assignment = { ...this.#assignment, loaded: shared };
     for (const worker of this.#running.keys()) this.#send(worker, { kind: 'reload', loaded: shared });
   }
 
-  /** Returns one page with the metrics of all workers that reply in time. */
+  /** Returns the metrics of all workers that reply in time, merged into one page. */
   async metrics(): Promise<string> {
     const scrape = ++this.#scrape;
     const pages = new Map<number, string>();
@@ -130,7 +133,7 @@ export class Workers {
   }
 
   /**
-   * Ends all workers. Kills workers that run longer than the delay, `server.drainMs` and 2 seconds.
+   * Stops all workers. A worker is killed if it takes longer than the delay, `server.drainMs` and 2 seconds together.
    * @throws Error if a worker did not end cleanly
    */
   async stop(delayMs: number): Promise<void> {
@@ -151,9 +154,9 @@ export class Workers {
     if (this.#failed) throw new Error('A worker did not end cleanly.');
   }
 
-  /** Resolves when the worker listens, or has ended. */
+  /** Starts a worker. Resolves when it is listening, or when it has ended. */
   #fork(): Promise<Listening | Ending> {
-    // Port 0 in the configuration means a new port for each worker, unless another one listens already.
+    // Port 0 in the configuration means that the first worker chooses a port. Later workers use the same port.
     if (this.#running.size === 0 && this.#port > 0) this.#assignment = onPort(this.#assignment, this.#port);
     const since = performance.now();
     const worker = cluster.fork({ [WORKER_VARIABLE]: String(this.#count) });
@@ -180,7 +183,7 @@ export class Workers {
         this.#onEnd(ending, performance.now() - since, { workerPid: worker.process.pid, ...ending, err: error });
       };
       worker.once('exit', (code: number | null, signal: string | null) => ended({ code, signal }));
-      // A worker that could not be spawned has no pid, and emits `error` but no `exit`.
+      // A worker that could not be spawned has no pid and emits `error`, but not `exit`.
       worker.on('error', (error) => {
         if (worker.process.pid === undefined) ended({ code: null, signal: null }, error);
       });
@@ -199,7 +202,7 @@ export class Workers {
     }
   }
 
-  /** Sending fails only for a worker that has ended, which `exit` handles. */
+  /** Sends a message. This fails only if the worker has ended, which the `exit` event handles. */
   #send(worker: Worker, message: ToWorker): void {
     worker.send(message, () => undefined);
   }

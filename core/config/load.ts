@@ -23,35 +23,35 @@ import {
 import { type Config, configSchema, type GivenConfig } from './schema.js';
 import { tierNames } from './tiers.js';
 
-/** Names that a product built on the framework chooses. */
+/** The names that a product based on the framework chooses. */
 export interface ConfigNames {
-  /** Prefix of environment variables: `PREFIX_CONFIG` names the file, `PREFIX__SECTION__NAME` a setting. */
+  /** Prefix of environment variables: `PREFIX_CONFIG` names the file, and `PREFIX__SECTION__NAME` sets a value. */
   readonly prefix: string;
-  /** Absolute path of the default configuration. */
+  /** The absolute path of the default configuration. */
   readonly embedded: string;
-  /** More variables, without the prefix. */
+  /** Additional variables with well-known names, which do not start with the prefix. */
   readonly variables: readonly NamedVariable[];
 }
 
 export interface LoadedConfig {
   readonly config: Config;
-  /** Absolute path of the file, or a text for messages if the configuration comes from code. */
+  /** The absolute path of the file, or a text for messages if the configuration comes from code. */
   readonly path: string;
-  /** Relative paths in the configuration start here. */
+  /** Relative paths in the configuration are resolved against this folder. */
   readonly folder: string;
-  /** Whether it is the default configuration of the product. */
+  /** Whether this is the default configuration of the product. */
   readonly embedded: boolean;
   readonly overrides: readonly Override[];
 }
 
 export interface LoadOptions {
-  /** Path relative to the working directory. */
+  /** A path, relative to the working directory. */
   readonly path?: string | undefined;
-  /** A configuration in code, instead of a file. */
+  /** A configuration object from code, which is used instead of a file. */
   readonly given?: GivenConfig | undefined;
   /** Default: `process.env`. */
   readonly env?: Environment;
-  /** Finds errors of modules, which are reported together with errors of the configuration. */
+  /** Finds errors in the modules, so that they are reported together with the errors of the configuration. */
   readonly moduleErrors?: (draft: Draft, folder: string, overrides: readonly Override[]) => Promise<readonly string[]>;
 }
 
@@ -87,9 +87,10 @@ const draftOf = (given: GivenConfig): Draft => {
 };
 
 /**
- * Errors that the schema cannot express. Values that the schema rejects are left out, since they are reported already.
- * @param draft with the defaults filled in
- * @param isValid whether the schema accepts the whole draft
+ * Finds errors that the schema cannot express. Values that the schema rejects are skipped, because their errors are
+ * already reported.
+ * @param draft the configuration, with defaults filled in
+ * @param isValid whether the schema accepts the whole configuration
  */
 const contradictions = (draft: Draft, overrides: readonly Override[], isValid: boolean): string[] => {
   const errors: string[] = [];
@@ -126,11 +127,12 @@ const contradictions = (draft: Draft, overrides: readonly Override[], isValid: b
   return errors;
 };
 
-/** Creates the `loadConfig` of a product. */
+/** Creates the `loadConfig` function of a product. */
 export const configLoader =
   ({ prefix, embedded, variables }: ConfigNames) =>
   /**
-   * Reads the file `path`, or that of `PREFIX_CONFIG`, or the embedded one. Environment variables override its values.
+   * Reads the file `path`, the file that `PREFIX_CONFIG` names, or the default configuration. Environment variables
+   * override its values.
    * @throws OperatorError with all errors, each with its path, the allowed values and a suggestion
    */
   async ({ path: option, given, env = process.env, moduleErrors }: LoadOptions): Promise<LoadedConfig> => {
@@ -142,7 +144,7 @@ export const configLoader =
 
     const validate = compileSchema<Config>(configSchema, { useDefaults: true });
     expandModules(draft);
-    // This run fills in the defaults, since variables may change values inside them.
+    // This first run fills in the defaults, because variables may change values inside them.
     validate(draft);
     const { overrides, errors } = applyEnvironment(draft, await withFiles(env, prefix, variables), prefix, variables);
     errors.push(...strayVariables(env, prefix));
@@ -151,14 +153,14 @@ export const configLoader =
     if (!isValid) errors.push(...describeErrors(validate.errors!, draft, '', overrides));
     errors.push(...contradictions(draft, overrides, isValid));
     if (errors.length > 0) {
-      // Without these errors, errors of modules are found when the modules are loaded.
+      // If the configuration is valid, errors in modules are found later, when the modules are loaded.
       errors.push(...((await moduleErrors?.(draft, folder, overrides)) ?? []));
       throw new OperatorError(
         `The configuration ${path} has ${errors.length === 1 ? 'an error' : `${errors.length} errors`}:`,
         errors,
       );
     }
-    // Only editors use `$schema`.
+    // `$schema` is used only by editors.
     const { $schema: _, ...config } = draft as unknown as Config & { $schema?: string };
     return { config, path, folder, embedded: path === embedded, overrides };
   };

@@ -1,4 +1,4 @@
-/** Environment variables that set values of a configuration: `PREFIX__SECTION__NAME`, and well-known names. */
+/** Environment variables that set configuration values: `PREFIX__SECTION__NAME`, and well-known names. */
 import type { JsonSchema } from '../contracts/json-schema.js';
 import { fileErrorReason } from '../util/error-reason.js';
 import { readRegular } from '../util/read-file.js';
@@ -8,7 +8,7 @@ import { nearest } from '../validation/nearest.js';
 import { formatPath, type Path, valueAt } from '../validation/path.js';
 import { configSchema } from './schema.js';
 
-/** A setting. Its schema is undefined inside the options of a module. */
+/** A setting. Inside the options of a module, its schema is undefined. */
 interface Setting {
   readonly path: Path;
   readonly schema: JsonSchema | undefined;
@@ -24,7 +24,7 @@ export const schemaAt = (path: Path): JsonSchema | undefined =>
 
 const plain = (name: string): string => name.replaceAll('_', '').toLowerCase();
 
-/** `POLL_MS` becomes `pollMs`. A name with a lower-case letter stays unchanged. */
+/** `POLL_MS` becomes `pollMs`. A name that contains a lower-case letter is left unchanged. */
 const camelCase = (name: string): string =>
   /[a-z]/.test(name) ? name : name.toLowerCase().replace(/_+(.)/g, (_, letter: string) => letter.toUpperCase());
 
@@ -51,7 +51,7 @@ const property = (segment: string, { path, schema }: Setting, current: unknown, 
   const names = Object.keys(properties ?? current ?? {});
   const name = names.find((each) => plain(each) === plain(segment));
   if (name !== undefined) return { path: [...path, name], schema: properties?.[name] };
-  // The module knows the names inside `options`, and checks them later.
+  // Names inside `options` are known only to the module, which checks them later.
   const open = properties === undefined && typesOf(schema).every((type) => type === 'object' || type === 'array');
   const schemaOfAny = schema?.['additionalProperties'] as JsonSchema | undefined;
   if (open) return { path: [...path, camelCase(segment)], schema: schemaOfAny };
@@ -65,8 +65,8 @@ const property = (segment: string, { path, schema }: Setting, current: unknown, 
 };
 
 /**
- * @param root the configuration, whose lists and options have paths that the schema does not name
- * @returns the setting, or an error in the name of the variable
+ * @param root the configuration, which determines paths through lists and options that the schema does not name
+ * @returns the setting, or a message about an error in the variable's name
  */
 export const findSetting = (variable: string, prefix: string, root: unknown): Setting | string => {
   let setting: Setting = { path: [], schema: configSchema };
@@ -80,22 +80,22 @@ export const findSetting = (variable: string, prefix: string, root: unknown): Se
   return setting;
 };
 
-/** A variable with a well-known name for one setting. */
+/** A variable with a well-known name that sets a single setting. */
 export interface NamedVariable {
   readonly variable: string;
   readonly path: Path;
-  /** Applies only if this module is used: `{ at: ['adapter'], use: 'store' }`. */
+  /** If given, the variable applies only if this module is used: `{ at: ['adapter'], use: 'store' }`. */
   readonly when?: { readonly at: Path; readonly use: string };
-  /** Whether `<variable>_FILE` may name a file that holds the value. */
+  /** Whether `<variable>_FILE` may name a file that contains the value. */
   readonly secret?: boolean;
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A configuration before it is checked. */
+/** A configuration that has not been validated yet. */
 export type Draft = Record<string | number, unknown>;
 
-/** Parses JSON. A number or word stays text where the setting is a string, as does anything that is not JSON. */
+/** Parses JSON. Text that is not JSON remains text, as do numbers and words if the setting is a string. */
 const parse = (text: string, schema: JsonSchema | undefined): unknown => {
   let value: unknown;
   try {
@@ -108,7 +108,7 @@ const parse = (text: string, schema: JsonSchema | undefined): unknown => {
   return types.includes(typeof value) || (typeof value === 'number' && types.includes('integer')) ? value : text;
 };
 
-/** Sets a value and creates the objects and lists around it. @returns the obstacle, if there is one */
+/** Sets a value, and creates the objects and lists that contain it. @returns why this is impossible, if it is */
 const assign = (root: Draft, path: Path, value: unknown): string | undefined => {
   let node = root;
   for (const [i, segment] of path.entries()) {
@@ -116,14 +116,14 @@ const assign = (root: Draft, path: Path, value: unknown): string | undefined => 
     const held = Object.hasOwn(node, segment) ? node[segment] : undefined;
     const next = last ? value : (held ?? (typeof path[i + 1] === 'number' ? [] : {}));
     if (!last && !isObject(next)) return `${formatPath(path.slice(0, i + 1))} is neither an object nor a list`;
-    // Not `node[segment] =`, which would set the prototype for the name "__proto__".
+    // Assigning `node[segment]` would set the prototype if the name is "__proto__".
     Object.defineProperty(node, segment, { value: next, writable: true, enumerable: true, configurable: true });
     node = next as Draft;
   }
   return undefined;
 };
 
-/** Expands modules in place: `"markets"` becomes `{ "use": "markets", "options": {} }`. */
+/** Expands module names in place: `"markets"` becomes `{ "use": "markets", "options": {} }`. */
 export const expandModules = (root: Draft): void => {
   const expand = (part: unknown) => (typeof part === 'string' ? { use: part, options: {} } : part);
   const { adapter, plugins, auth } = root;
@@ -132,12 +132,12 @@ export const expandModules = (root: Draft): void => {
   if (isObject(auth) && typeof auth['keys'] === 'string') auth['keys'] = expand(auth['keys']);
 };
 
-/** Values of variables from files, or the reason why a file could not be read. */
+/** The contents of files that variables name, or the reasons why files could not be read. */
 type ValueFiles = ReadonlyMap<string, { readonly content?: string; readonly error?: string }>;
 
 /**
  * Reads the files that variables name: `<variable>_FILE` names a file with the value of `<variable>`, such as a mounted
- * secret. It does not apply inside `options`, since an option of a module may have a name that ends in `_FILE`.
+ * secret. This does not apply inside `options`, because the name of a module's option may itself end in `_FILE`.
  */
 export const withFiles = async (
   env: Environment,
@@ -152,7 +152,7 @@ export const withFiles = async (
     if (!path || !(general || named.some((each) => each.secret && each.variable === variable))) continue;
     delete rest[name];
     files.set(variable, await readValue(name, path, Boolean(env[variable]) && variable));
-    // The variable counts as set.
+    // From now on, the variable counts as set.
     rest[variable] ||= path;
   }
   return { env: rest, files };
@@ -175,15 +175,15 @@ const readValue = async (
 };
 
 /**
- * Applies environment variables to a configuration, in place. An empty variable counts as absent.
+ * Applies environment variables to a configuration, in place. Empty variables are ignored.
  *
  * - `PREFIX__SECTION__NAME=value` sets `section.name`. Case and single underscores do not matter.
- * - An index names an item of a list; the index after the last item adds one.
- * - A value is parsed as JSON if it is JSON. Otherwise it is text.
- * - Names inside `options` are written as in the file or in capitals: `POLL_MS` is `pollMs`.
+ * - A number selects an item of a list. The number after the last index appends an item.
+ * - A value is parsed as JSON if possible. Otherwise it is text.
+ * - Names inside `options` are written either as in the file or in capitals: `POLL_MS` is `pollMs`.
  * - A variable with the prefix takes precedence over a well-known one.
  *
- * @returns the overridden settings, and an error for each variable without a setting
+ * @returns the overridden settings, and an error for each variable that matches no setting
  */
 export const applyEnvironment = (
   root: Draft,
@@ -203,7 +203,7 @@ export const applyEnvironment = (
     expandModules(root);
   };
 
-  // Shorter names come first, so that a section can be replaced as a whole and then changed inside.
+  // Variables with fewer parts are applied first, so that a whole section can be replaced and then changed in detail.
   const depth = (variable: string) => variable.split('__').length;
   const general = Object.keys(env).filter((variable) => variable.startsWith(`${prefix}__`) && env[variable]);
   for (const variable of general.sort((a, b) => depth(a) - depth(b) || (a < b ? -1 : 1))) {
@@ -220,7 +220,7 @@ export const applyEnvironment = (
   return { overrides, errors };
 };
 
-/** Variables that were probably meant for the configuration but have no effect. */
+/** Finds variables that were probably meant for the configuration but have no effect. */
 export const strayVariables = (env: Environment, prefix: string): string[] =>
   Object.keys(env).flatMap((variable) => {
     if (!variable.startsWith(`${prefix}_`) || variable.startsWith(`${prefix}__`)) return [];

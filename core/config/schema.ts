@@ -1,16 +1,16 @@
-/** The JSON Schema of the configuration, and its types. */
+/** The JSON Schema of the configuration, and the types derived from it. */
 import type { JsonSchema, WithDefaults } from '../contracts/json-schema.js';
 import type { ServiceInfo } from '../contracts/service.js';
 import { redisSchema } from '../redis/config.js';
 import { nullable } from '../validation/schemas.js';
 
-/** An adapter, plugin or key store with its options. The module declares the schema of the options. */
+/** An adapter, plugin or key store with its options. The module itself declares the schema of its options. */
 export interface ModuleConfig {
   readonly use: string;
   readonly options: Readonly<Record<string, unknown>>;
 }
 
-/** A module in code: its name, path or package, or an object with options. */
+/** A module in a configuration from code: its name, path or package, or an object that also has options. */
 export type GivenModule = string | { readonly use: string; readonly options?: Readonly<Record<string, unknown>> };
 
 type Given<T> = T extends ModuleConfig
@@ -25,15 +25,15 @@ type Given<T> = T extends ModuleConfig
           : { readonly [K in keyof T]?: Given<T[K]> }
         : T;
 
-/** A configuration before its defaults are filled in. */
+/** A configuration in which defaults have not been filled in yet. */
 export type GivenConfig = Given<Config>;
 
 export interface AuthConfig {
-  /** Default: the service's title. */
+  /** Default: the title of the service. */
   readonly realm?: string;
-  /** Names, or limits by name. */
+  /** A list of names, or limits by name. */
   readonly tiers: readonly string[] | Readonly<Record<string, TierConfig>>;
-  /** The tier of callers without a key. */
+  /** The tier for callers without a key. */
   readonly anonymous: string | null;
   /** Secrets by version. */
   readonly peppers: Readonly<Record<string, string>>;
@@ -70,7 +70,7 @@ const module = (description: string, more: JsonSchema = {}): JsonSchema => ({
     options: {
       type: 'object',
       description:
-        'Options of the module, which declares their schema. Relative paths start at the folder of this file.',
+        'Options of the module, which declares their schema. Relative paths are resolved against the folder of this file.',
       default: {},
     },
   },
@@ -79,31 +79,33 @@ const module = (description: string, more: JsonSchema = {}): JsonSchema => ({
 
 const url = (description: string): JsonSchema => ({ type: 'string', description, pattern: '^https?://[^\\s]+$' });
 
-/** It has no defaults, since these settings override plugins. */
+/** This schema has no defaults, because these settings override the values of plugins. */
 export const serviceSchema = {
   type: 'object',
   description:
-    'Names and texts of the service, as its OpenAPI document, pages, keys and errors show them. Default: as a plugin declares them, otherwise as the framework does.',
+    'Names and texts that the service shows in its OpenAPI document, pages, API keys and errors. Default: the values that a plugin declares, otherwise the values of the framework.',
   additionalProperties: false,
   properties: {
     name: {
       type: 'string',
-      description: 'Name for machines: in MCP, in traces, and in the variable for the key in examples.',
+      description:
+        'Machine-readable name. It is used in MCP, in traces, and in examples as part of the name of the variable for the key.',
       pattern: '^[a-z][a-z0-9]*(-[a-z0-9]+)*$',
       maxLength: 50,
       examples: ['weather'],
     },
-    title: { type: 'string', description: 'Name for people.', minLength: 1, examples: ['Weather API'] },
+    title: { type: 'string', description: 'Human-readable name.', minLength: 1, examples: ['Weather API'] },
     version: { type: 'string', description: 'Version of the interface.', minLength: 1, examples: ['1.0.0'] },
     summary: { type: 'string', description: 'One sentence about the service.' },
     description: { type: 'string', description: 'Description of the data, in Markdown.' },
     conventions: {
       type: 'string',
-      description: 'Conventions of the API, in Markdown. Follows the description and replaces the general text.',
+      description:
+        'Conventions of the API, in Markdown. They are shown after the description and replace the general text.',
     },
     changes: {
       type: 'array',
-      description: 'Changes of the interface that callers need to know, newest first.',
+      description: 'Changes to the interface that callers need to know about, newest first.',
       items: {
         type: 'object',
         additionalProperties: false,
@@ -121,35 +123,35 @@ export const serviceSchema = {
     },
     contact: {
       type: 'object',
-      description: 'Contact for callers.',
+      description: 'Whom callers can contact.',
       additionalProperties: false,
       properties: {
         name: { type: 'string', description: 'Name of a person or a team.', minLength: 1 },
-        url: url('Address of a contact page.'),
+        url: url('URL of a contact page.'),
         email: { type: 'string', description: 'Email address.', pattern: '^[^\\s@]+@[^\\s@]+$' },
       },
       minProperties: 1,
     },
-    termsOfService: { ...url('Address of the terms of use; null for none.'), type: ['string', 'null'] },
+    termsOfService: { ...url('URL of the terms of use; null if there are none.'), type: ['string', 'null'] },
     license: {
       type: ['object', 'null'],
-      description: 'Licence of the API; null for none.',
+      description: 'Licence of the API; null if there is none.',
       additionalProperties: false,
       required: ['name'],
       properties: {
         name: { type: 'string', description: 'Name of the licence.', minLength: 1 },
         identifier: { type: 'string', description: 'SPDX identifier.', minLength: 1, examples: ['CC-BY-4.0'] },
-        url: url('Address of the text.'),
+        url: url('URL of the text of the licence.'),
       },
     },
     instructions: {
       type: 'string',
-      description: 'Instructions for AI assistants about the data: units, how to find codes.',
+      description: 'Instructions for AI assistants, for example about the units of the data and how to find codes.',
     },
     keyPrefix: {
       type: 'string',
       description:
-        'Prefix of new API keys, by which secret scanners recognise a leaked key. Keys with another prefix stay valid.',
+        'Prefix of new API keys, which helps secret scanners recognise leaked keys. Existing keys with another prefix stay valid.',
       pattern: '^[A-Za-z][A-Za-z0-9_]{0,18}_$',
       examples: ['wth_'],
     },
@@ -163,14 +165,14 @@ export const configSchema = {
   additionalProperties: false,
   required: ['adapter', 'plugins'],
   properties: {
-    $schema: { type: 'string', description: 'Address of this schema, for editors.' },
+    $schema: { type: 'string', description: 'URL or path of this schema, for editors.' },
     service: { ...serviceSchema, default: {} },
     server: section('The listening socket and its limits.', {
       host: { type: 'string', description: 'Address to listen on.', minLength: 1, default: '127.0.0.1' },
-      port: count('Port to listen on; 0 for any free port.', 0, 65_535, 8080),
+      port: count('Port to listen on; 0 means any free port.', 0, 65_535, 8080),
       basePath: {
         type: 'string',
-        description: 'Prefix of the path of every endpoint; empty for none.',
+        description: 'Prefix for the paths of all endpoints; an empty string means no prefix.',
         pattern: '^(/[A-Za-z0-9._~-]+)*$',
         examples: ['/api/v1'],
         default: '/api/v1',
@@ -188,57 +190,62 @@ export const configSchema = {
           { type: 'array', minItems: 1, maxItems: 100, items: { type: 'string', minLength: 1 } },
         ],
         description:
-          'Number of proxies in front of the service: the caller is that many entries from the right of X-Forwarded-For; 0 ignores the header. Or the networks of the proxies: the header is used only for connections from these networks, and the caller is its rightmost address outside of them.',
+          'Either the number of proxies in front of the service, or their networks. With a number, the caller is the entry of X-Forwarded-For at that position from the right; with 0, the header is ignored. With networks, the header is used only for connections from these networks, and the caller is its rightmost address outside them.',
         examples: [1, ['10.0.0.0/8', 'fd00::/8']],
         default: 0,
       },
-      workers: count('Number of processes that share the port; 0 for one per CPU.', 0, 256, 1),
+      workers: count('Number of processes that share the port; 0 means one process per CPU.', 0, 256, 1),
       drainDelayMs: count(
-        'Time after SIGTERM during which /ready and /health fail and the service still listens, so that load balancers stop sending. Set it to their check interval times the failures they need. Connections close after their next response. In milliseconds.',
+        'Time after SIGTERM during which /ready and /health fail while the service still accepts requests, so that load balancers can stop sending them. Set it to the interval of their health checks multiplied by the number of failures that they require. Connections are closed after their next response. In milliseconds.',
         0,
         600_000,
         1000,
       ),
-      drainMs: milliseconds('Time for running requests to finish at shutdown.', 10_000),
+      drainMs: milliseconds('Time that running requests have to finish at shutdown.', 10_000),
       maxUrlBytes: count(
-        'Maximum length of a request target in bytes; a longer one is rejected with 414. Target and header fields that exceed the sum of this and maxHeaderBytes are rejected with 431.',
+        'Maximum length of a request target in bytes. Longer targets are rejected with 414. If the target and the header fields together exceed the sum of this setting and maxHeaderBytes, the request is rejected with 431.',
         64,
         65_536,
         8192,
       ),
       maxHeaderBytes: count(
-        'Maximum size of the header fields of a request in bytes, without the request line; more is rejected with 431. Each field counts with its name, its value and 4 bytes.',
+        'Maximum size of the header fields of a request in bytes, without the request line. Larger headers are rejected with 431. The size of a field is the length of its name and its value plus 4 bytes.',
         1024,
         1_048_576,
         16_384,
       ),
-      maxHeaders: count('Maximum number of header fields of a request; more are rejected with 431.', 16, 10_000, 100),
+      maxHeaders: count(
+        'Maximum number of header fields in a request. Requests with more fields are rejected with 431.',
+        16,
+        10_000,
+        100,
+      ),
       maxConnections: count('Maximum number of open connections.', 1, 1_000_000, 10_000),
       maxConnectionsPerAddress: count(
-        'Maximum number of open connections from one IPv4 address or IPv6 /64 network. Trusted proxies are exempt; with a number above 0 in trustProxy, all addresses are.',
+        'Maximum number of open connections from one IPv4 address or IPv6 /64 network. Trusted proxies are exempt. If trustProxy is a number above 0, all addresses are exempt.',
         1,
         1_000_000,
         2000,
       ),
-      headersTimeoutMs: milliseconds('Timeout for the header fields of a request.', 10_000),
-      requestTimeoutMs: milliseconds('Timeout for a whole request.', 15_000),
+      headersTimeoutMs: milliseconds('Timeout for receiving the header fields of a request.', 10_000),
+      requestTimeoutMs: milliseconds('Timeout for receiving a whole request.', 15_000),
       stallTimeoutMs: milliseconds(
         'Time after which a connection is closed if the client does not read its response.',
         10_000,
       ),
       keepAliveTimeoutMs: milliseconds(
-        'Time after which an idle connection is closed. It must be longer than that of the load balancer, often 60 s.',
+        'Time after which an idle connection is closed. It must be longer than the corresponding timeout of the load balancer, which is often 60 s.',
         75_000,
       ),
       overload: nullable(
-        section('Load at which requests are rejected with 503; null for never.', {
+        section('Limits on the load, beyond which requests are rejected with 503; null means no limits.', {
           maxInFlight: count(
-            'Most requests in flight at once, and most that wait in the work queue.',
+            'Maximum number of requests in flight, and also of requests waiting in the work queue.',
             1,
             1_000_000,
             2000,
           ),
-          maxEventLoopDelayMs: milliseconds('Maximum delay of the event loop, while more requests arrive.', 50),
+          maxEventLoopDelayMs: milliseconds('Maximum delay of the event loop while further requests arrive.', 50),
         }),
       ),
     }),
@@ -250,10 +257,10 @@ export const configSchema = {
         default: 'reject',
       },
       cors: nullable(
-        section('Web pages that may call the API; null for pages of the same origin only.', {
+        section('Which web pages may call the API; null means only pages of the same origin.', {
           origin: {
             type: ['string', 'array'],
-            description: '"*" for every origin, or a list of origins.',
+            description: 'Either "*" for all origins, or a list of origins.',
             pattern: '^(\\*|https?://[^/\\s]+)$',
             items: { type: 'string', pattern: '^https?://[^/\\s]+$', examples: ['https://app.example.com'] },
             minItems: 1,
@@ -261,11 +268,11 @@ export const configSchema = {
             examples: ['*', ['https://app.example.com']],
             default: '*',
           },
-          maxAgeSeconds: count('Time for which browsers cache the permission, in seconds.', 0, 86_400, 86_400),
+          maxAgeSeconds: count('How long browsers may cache the permission, in seconds.', 0, 86_400, 86_400),
         }),
       ),
       compression: { type: 'boolean', description: 'Compress responses with br or gzip.', default: true },
-      cacheBytes: count('Memory for cached responses in bytes; 0 for no cache.', 0, 2 ** 40, 64 * 1024 * 1024),
+      cacheBytes: count('Memory for cached responses in bytes; 0 disables the cache.', 0, 2 ** 40, 64 * 1024 * 1024),
       answerMs: milliseconds(
         'Timeout for all reads of one response, which is then a 503. It must be shorter than the timeout of the proxy. For a list larger than 1 MB, the maximum time without rows.',
         4000,
@@ -273,13 +280,13 @@ export const configSchema = {
       responseCheck: {
         enum: ['off', 'sample', 'report', 'cut', 'refuse'],
         description:
-          'Checks responses against the schemas of their routes. sample: checks and logs one response in a hundred; report: all of them; cut: removes undeclared properties and logs other errors; refuse: responds with 500. Cached responses are not checked again.',
+          'Whether responses are validated against the schemas of their routes. sample: checks one response in a hundred and logs errors; report: checks all responses and logs errors; cut: removes undeclared properties and logs other errors; refuse: responds to invalid responses with 500 instead. Cached responses are not checked again.',
         default: 'off',
       },
       csvFormulaGuard: {
         type: 'boolean',
         description:
-          'Prefix CSV cells that a spreadsheet would run as a formula with an apostrophe; false for exact cells.',
+          'Whether to put an apostrophe before CSV cells that a spreadsheet would run as a formula. With false, cells are unchanged.',
         default: true,
       },
     }),
@@ -293,14 +300,14 @@ export const configSchema = {
       realm: {
         type: 'string',
         description:
-          'Realm in the header WWW-Authenticate. Default: the title of the service, or API if that is not ASCII.',
+          'Realm in the header WWW-Authenticate. Default: the title of the service, or "API" if the title is not ASCII.',
         pattern: '^[ !#-\\[\\]-~]+$',
         examples: ['Example API'],
       },
       tiers: {
         type: ['array', 'object'],
         description:
-          'Tiers of keys; keys of another tier are rejected, and new keys get the first one. A list of names, or limits by name. With limits, the usage of all callers of a tier is counted.',
+          'Tiers of keys, either as a list of names or as an object with the limits of each tier. Keys with any other tier are rejected, and new keys get the first tier. If limits are given, the usage of all callers is counted.',
         minItems: 1,
         minProperties: 1,
         uniqueItems: true,
@@ -313,14 +320,14 @@ export const configSchema = {
           properties: {
             requestsPerMinute: {
               ...atLeastOne,
-              description: 'Limit per minute for keys without their own. Default: limits.requestsPerMinute.',
+              description: 'Limit per minute for keys without their own limit. Default: limits.requestsPerMinute.',
             },
             requestsPerDay: { ...atLeastOne, description: 'Quota per UTC day. Default: none.' },
             requestsPerMonth: { ...atLeastOne, description: 'Quota per UTC calendar month. Default: none.' },
             endpoints: {
               type: 'array',
               description:
-                'Plugins, routes and mounts of the tier, out of all that need a key: "markets", "/markets/{cbsa}", "/mcp". Default: all.',
+                'Plugins, routes and mounts that the tier includes, out of all that need a key: "markets", "/markets/{cbsa}", "/mcp". Default: all of them.',
               uniqueItems: true,
               items: { type: 'string', minLength: 1, examples: ['markets'] },
             },
@@ -331,7 +338,8 @@ export const configSchema = {
       },
       anonymous: {
         type: ['string', 'null'],
-        description: 'Tier of callers without a key, who are counted by address; null if every caller needs a key.',
+        description:
+          'Tier for callers without a key, who are identified by their address; null if every caller needs a key.',
         minLength: 1,
         examples: ['free'],
         default: null,
@@ -339,7 +347,7 @@ export const configSchema = {
       peppers: {
         type: 'object',
         description:
-          'Secrets for the hashes of keys, by version: 1, 2, ... New keys use the highest one. Set them by environment variables rather than in this file.',
+          'Secrets that are mixed into the hashes of keys, by version: 1, 2, ... New keys use the highest version. Set them with environment variables rather than in this file.',
         propertyNames: { type: 'string', pattern: '^[1-9][0-9]{0,3}$', examples: ['1'] },
         additionalProperties: { type: 'string', minLength: 32, 'x-secret': true },
         default: {},
@@ -348,7 +356,7 @@ export const configSchema = {
     }),
     limits: section('Rate limits per caller.', {
       requestsPerMinute: count(
-        'Limit per minute for keys without their own, and for callers without a key.',
+        'Limit per minute for keys without their own limit, and for callers without a key.',
         1,
         1e9,
         600,
@@ -389,7 +397,7 @@ export const configSchema = {
       ...nullable(
         section('Prometheus metrics at /metrics on a separate port, which must stay private; null for none.', {
           host: { type: 'string', description: 'Address to listen on.', minLength: 1, default: '127.0.0.1' },
-          port: count('Port to listen on; 0 for any free port.', 0, 65_535, 9464),
+          port: count('Port to listen on; 0 means any free port.', 0, 65_535, 9464),
         }),
       ),
       default: null,

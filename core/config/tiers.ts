@@ -1,4 +1,4 @@
-/** Tiers: limits, quotas and endpoints of groups of callers. */
+/** Tiers: groups of callers with their limits, quotas and endpoints. */
 
 import type { KeyRecord } from '../contracts/keys.js';
 import type { Quotas } from '../contracts/limiter.js';
@@ -7,16 +7,16 @@ import { isObject } from '../validation/json.js';
 import { nearest } from '../validation/nearest.js';
 import type { AuthConfig, TierConfig } from './schema.js';
 
-/** The endpoint with a caller's own usage. Every tier includes it. */
+/** The endpoint that shows a caller its own usage. Every tier includes it. */
 export const USAGE_PATH = '/usage';
 
 export interface Tier {
   readonly name: string;
-  /** Requests per minute for callers without their own limit. */
+  /** Requests per minute for callers that have no limit of their own. */
   readonly limit: number;
-  /** Undefined if the usage of its callers is not counted. */
+  /** Undefined if the usage of callers with this tier is not counted. */
   readonly quotas: Quotas | undefined;
-  /** Names of plugins, and paths of routes and mounts, that the tier includes; null for all. */
+  /** The endpoints in the tier: names of plugins, and paths of routes and mounts. Null means all endpoints. */
   readonly endpoints: ReadonlySet<string> | null;
 }
 
@@ -24,29 +24,29 @@ const NO_LIMITS: TierConfig = {};
 
 const isList = (tiers: AuthConfig['tiers']): tiers is readonly string[] => Array.isArray(tiers);
 
-/** Tiers in a list have no limits. */
+/** Tiers that are given as a list of names have no limits. */
 const tiersByName = ({ tiers }: Pick<AuthConfig, 'tiers'>): ReadonlyMap<string, TierConfig> =>
   new Map(isList(tiers) ? tiers.map((name) => [name, NO_LIMITS]) : Object.entries(tiers));
 
-/** Names of the tiers. New keys get the first one. @param auth may be invalid */
+/** Returns the names of the tiers. New keys get the first one. @param auth may be invalid */
 export const tierNames = (auth: unknown): readonly string[] => {
   const tiers = isObject(auth) ? auth['tiers'] : undefined;
   if (Array.isArray(tiers)) return tiers.filter((name) => typeof name === 'string');
   return isObject(tiers) ? Object.keys(tiers) : [];
 };
 
-/** Usage is counted if tiers have limits. @param auth may be invalid */
+/** Usage is counted if the tiers have limits. @param auth may be invalid */
 export const countsUsage = (auth: unknown): boolean =>
   isObject(auth) && isObject(auth['tiers']) && !Array.isArray(auth['tiers']);
 
 export class Tiers {
   readonly #tiers: ReadonlyMap<string, Tier>;
-  /** The tier of callers without a key; undefined if every caller needs a key. */
+  /** The tier for callers without a key. Undefined if every caller needs a key. */
   readonly anonymous: Tier | undefined;
 
   constructor(
     auth: Pick<AuthConfig, 'tiers' | 'anonymous'>,
-    /** Default limit per minute. */
+    /** The default limit per minute. */
     readonly limit: number,
   ) {
     const isCounted = countsUsage(auth);
@@ -64,7 +64,7 @@ export class Tiers {
     this.anonymous = auth.anonymous === null ? undefined : this.#tiers.get(auth.anonymous);
   }
 
-  /** Undefined if keys of this tier are rejected. */
+  /** Returns undefined if keys with this tier are rejected. */
   of({ tier }: Pick<KeyRecord, 'tier'>): Tier | undefined {
     return this.#tiers.get(tier);
   }
@@ -79,10 +79,10 @@ export class Tiers {
 }
 
 /**
- * Finds endpoints of tiers that do not exist.
+ * Finds endpoints in tiers that do not exist.
  * @param auth may be invalid
- * @param names names of all endpoints that need a key
- * @param isComplete false if a plugin could not be loaded: then only misspelt names are reported
+ * @param names the names of all endpoints that need a key
+ * @param isComplete false if a plugin could not be loaded; in that case, only misspelt names are reported
  */
 export const tierErrors = (auth: unknown, names: readonly string[], isComplete: boolean): string[] => {
   if (!isObject(auth) || !countsUsage(auth)) return [];

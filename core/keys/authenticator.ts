@@ -6,33 +6,33 @@ import type { Clock, Logger } from '../contracts/runtime.js';
 import { withTimeout } from '../util/with-timeout.js';
 import { isActive, isKey, missingPeppers, Peppers } from './key.js';
 
-/** The caller of a request, whose limit applies. */
+/** The caller that makes a request. Its limit applies to the request. */
 export interface Caller {
   /** `key:<id>` or `ip:<address or /64 prefix>`. */
   readonly id: string;
   readonly limit: number;
-  /** The tier of the key, or of callers without a key; undefined if there is none. */
+  /** The tier of the key, or the tier for callers without a key. Undefined if there is none. */
   readonly tier: Tier | undefined;
-  /** The record of a valid key; undefined without one. */
+  /** The record of the key. Undefined if the request has no valid key. */
   readonly key: KeyRecord | undefined;
-  /** The id of the key as JSON, for the log. It is kept here, since a cache of all keys would be too large. */
+  /** The id of the key as JSON, for the log. It is stored here, because a cache for all keys would be too large. */
   readonly loggedKey: string;
-  /** The settings from which limit and tier were read. */
+  /** The settings from which the limit and the tier were read. */
   readonly tiers: Tiers;
 }
 
-/** An active key of a configured tier. */
+/** An active key with a configured tier. */
 export interface KeyIdentity {
   readonly kind: 'key';
   readonly record: KeyRecord;
   /** Milliseconds since 1970. */
   readonly endsAt: number;
   readonly use: Use;
-  /** Cached here, since a property is faster than a look-up. */
+  /** The caller is cached here, because reading a property is faster than a look-up. */
   caller: Caller | undefined;
 }
 
-/** The last use of a key, in milliseconds since 1970. */
+/** When a key was last used, in milliseconds since 1970. */
 interface Use {
   time: number;
 }
@@ -41,16 +41,16 @@ type Identity =
   | KeyIdentity
   /** The request has no credentials. */
   | { readonly kind: 'none' }
-  /** The credentials are not valid. Responses do not say why. */
+  /** The credentials are not valid. Responses do not reveal the reason. */
   | { readonly kind: 'invalid' };
 
 interface AuthenticatorOptions {
-  /** The configured tiers. */
+  /** The names of the configured tiers. */
   readonly tiers: readonly string[];
   readonly clock: Pick<Clock, 'now'>;
   /** Default: none. */
   readonly peppers?: Peppers;
-  /** Where the time of each request with an active key is recorded. */
+  /** Returns the object in which the time of each request with this active key is recorded. */
   readonly useOf?: (id: string) => Use;
 }
 
@@ -58,19 +58,19 @@ const NONE: Identity = { kind: 'none' };
 const INVALID: Identity = { kind: 'invalid' };
 
 /**
- * `Bearer` in any case (RFC 9110 section 11.1), at least one space, and one token68 (RFC 6750 section 2.1). Lists,
- * parameters and more credentials do not match.
+ * `Bearer` in upper or lower case (RFC 9110, section 11.1), at least one space, and a single token68 (RFC 6750, section
+ * 2.1). Lists, parameters and additional credentials do not match.
  */
 const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*)$/i;
 
 /**
  * Identifies callers. The digest of a key is cached until the store changes.
  *
- * Response times reveal nothing about keys. Keys are compared by digest, so a guess that shares characters with a real key
- * takes as long as any other. Only headers with a valid key are cached.
+ * Response times reveal nothing about keys. Keys are compared by digest, so a guess that shares characters with a real
+ * key takes as long as any other guess. Only headers with a valid key are cached.
  */
 export class Authenticator {
-  /** Keys by header in its usual spelling, so that there is at most one entry per key. */
+  /** Keys by normalized header, so that each key has no more than one entry. */
   readonly #cached = new Map<string, KeyIdentity>();
   readonly #tiers: ReadonlySet<string>;
   readonly #clock: Pick<Clock, 'now'>;
@@ -88,14 +88,14 @@ export class Authenticator {
     store.onChange(() => this.#cached.clear());
   }
 
-  /** @param authorization the value of the header; an empty one counts as missing */
+  /** @param authorization the value of the header; an empty value counts as absent */
   identify(authorization: string | undefined): Identity {
     if (authorization === undefined) return NONE;
     const known = this.#cached.get(authorization);
     return known === undefined ? this.#look(authorization) : this.#ifActive(known);
   }
 
-  /** An invalid end (NaN) counts as past. */
+  /** Returns the identity if its key has not expired. An invalid expiry date (NaN) counts as expired. */
   #ifActive(identity: KeyIdentity): Identity {
     const now = this.#clock.now();
     if (!(now < identity.endsAt)) return INVALID;
@@ -107,7 +107,7 @@ export class Authenticator {
     if (authorization.trim() === '') return NONE;
     const token = BEARER.exec(authorization)?.[1];
     const record = token !== undefined && isKey(token) ? this.#find(token) : undefined;
-    // A revocation applies at once even if its time is in the future, since the clocks of replicas differ.
+    // A revocation takes effect immediately, even if its time is in the future, because the clocks of replicas differ.
     if (record === undefined || record.revoked_at !== null || !this.#tiers.has(record.tier)) return INVALID;
     const endsAt = record.expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(record.expires_at);
     const identity: KeyIdentity = { kind: 'key', record, endsAt, use: this.#useOf(record.id), caller: undefined };
@@ -126,7 +126,7 @@ export class Authenticator {
 }
 
 const WRITE_EVERY_MS = 5 * 60_000;
-/** Timeout of the last write, since an unreachable store must not delay the end of the process. */
+/** The timeout of the last write, so that an unreachable store does not delay the exit of the process. */
 const LAST_WRITE_MS = 500;
 
 interface KeyUseOptions {
@@ -138,15 +138,15 @@ interface KeyUseOptions {
 }
 
 interface KeyUse {
-  /** The same object for the same key. */
+  /** Returns the same object whenever it is called for the same key. */
   of(id: string): Use;
-  /** Writes pending times, within LAST_WRITE_MS. */
+  /** Writes pending times. This takes no longer than LAST_WRITE_MS. */
   close(): Promise<void>;
 }
 
 /**
- * Records the last use of keys in memory and writes it to the store every few minutes. Only keys used since the last
- * successful write are written.
+ * Records in memory when keys were last used, and writes these times to the store every few minutes. Each write
+ * includes only keys that were used since the last successful write.
  */
 export const keyUse = ({ write, logger, everyMs = WRITE_EVERY_MS }: KeyUseOptions): KeyUse => {
   const uses = new Map<string, Use & { written: number }>();
@@ -161,7 +161,7 @@ export const keyUse = ({ write, logger, everyMs = WRITE_EVERY_MS }: KeyUseOption
       await write(times);
     } catch (error) {
       for (const id of times.keys()) uses.get(id)!.written = 0;
-      // Not a warning, since a replica with read-only access fails at every write by intention.
+      // This is not a warning, because every write by a replica with read-only access fails, which is intended.
       logger.debug({ err: error }, 'the last use of keys could not be written');
     }
   };
@@ -190,7 +190,7 @@ interface AuthenticatorDependencies {
 
 export interface OpenAuthenticator {
   readonly authenticator: Authenticator;
-  /** Warns if no key is active or a pepper is missing. Reads the keys, so the store must be open. */
+  /** Warns if no key is active or a pepper is missing. It reads the keys, so the store must already be open. */
   open(): Promise<void>;
   /** Writes when keys were last used. Must be called before the store is closed. */
   close(): Promise<void>;
@@ -216,8 +216,8 @@ export const createAuthenticator = ({
 };
 
 /**
- * Warns once, after the first successful read of the keys, about mistakes that cause 401 responses: no key is active
- * although endpoints need one, or a key needs a pepper that is not configured.
+ * After the first successful read of the keys, warns about mistakes that cause 401 responses: no key is active although
+ * endpoints need one, or a key needs a pepper that is not configured. Each warning is logged only once.
  */
 const keyReporter = (
   { auth, keyStore, clock, logger }: AuthenticatorDependencies,
@@ -234,7 +234,7 @@ const keyReporter = (
       }
       for (const sentence of missingPeppers(records, peppers, clock.now())) logger.warn(sentence);
     } catch {
-      // The keys could not be read. The next change of the store calls this function again.
+      // The keys could not be read. When the store changes, this function is called again.
       isDue = true;
     }
   };

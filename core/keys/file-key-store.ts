@@ -1,6 +1,7 @@
 /**
- * Keys in a JSON file. Several processes may write it, and it is read again when it changes. Files next to it:
- * `<file>.audit.ndjson` and its `.head` with every change, and `<file>.used.json` with the last use of each key.
+ * Stores keys in a JSON file. Several processes can write the file, and every process reads it again when it changes.
+ * Files next to it contain the audit of all changes (`<file>.audit.ndjson` and its `.head`), and when each key was last
+ * used (`<file>.used.json`).
  */
 
 import { stat } from 'node:fs/promises';
@@ -39,10 +40,10 @@ interface FileKeyStoreOptions {
   readonly pollMs: number;
 }
 
-/** Maximum number of keys that one log line names. */
+/** The maximum number of keys that are named in one log line. */
 const MAX_NAMED = 20;
 
-/** Identity of a file; undefined if it does not exist. */
+/** Identifies a version of a file. Undefined if the file does not exist. */
 type Stamp = string | undefined;
 
 const stampOf = async (path: string): Promise<Stamp> => {
@@ -56,14 +57,14 @@ export class FileKeyStore implements KeyStore {
   readonly #listeners: (() => void)[] = [];
   #records: readonly KeyRecord[] = [];
   #byHash = indexByHash([]);
-  /** The lines of the last read. Undefined if the file was not written by a command. */
+  /** The lines from the last read. Undefined if the file was not written by a command. */
   #lines: KeyLines | undefined;
-  /** Identity of the file at the last read, and the error of that read. */
+  /** The version of the file at the last read, and the error of that read. */
   #stamp: Stamp;
   #error: KeyStoreError | undefined;
   #reading: Promise<unknown> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
-  /** The running search for edits by hand. */
+  /** The search for manual edits that is in progress. */
   #edits: Promise<void> = Promise.resolve();
   #closed = false;
 
@@ -75,7 +76,7 @@ export class FileKeyStore implements KeyStore {
     this.#audit = new KeyFileAudit(this.#path);
   }
 
-  /** A missing file counts as a file without keys. @throws KeyStoreError if the file cannot be read */
+  /** Opens the store. A missing file counts as one without keys. @throws KeyStoreError if the file cannot be read */
   async open(): Promise<void> {
     await this.#audit.open();
     await this.#read();
@@ -144,7 +145,7 @@ export class FileKeyStore implements KeyStore {
         await writeFileAtomic(this.#path, keyFilePieces(records), {
           mode: KEY_FILE_MODE,
           beforeCommit: async () => {
-            // The audit entry is written first, so that every change has one.
+            // The audit entry is written first, so that no change lacks one.
             if (entry) await this.#audit.append([entry]);
             await confirm();
           },
@@ -162,9 +163,9 @@ export class FileKeyStore implements KeyStore {
   }
 
   /**
-   * Returns the records, after reading the file if it changed. Reads run one after the other, so that none brings back an
-   * older state. If a read fails, `lookup` continues with the previous records.
-   * @param isOwn whether this store made the change, which is in the audit already
+   * Returns the records, after reading the file again if it has changed. Reads do not overlap, so that none of them
+   * brings back an older state. If a read fails, `lookup` continues to use the previous records.
+   * @param isOwn whether this store itself made the change, which is then already in the audit
    * @throws KeyStoreError
    */
   #read({ isOwn = false } = {}): Promise<readonly KeyRecord[]> {
@@ -176,9 +177,9 @@ export class FileKeyStore implements KeyStore {
   async #load(isOwn: boolean): Promise<readonly KeyRecord[]> {
     const earlier = this.#error;
     try {
-      // Read before the content, so that a change during the read is noticed by the next poll.
+      // The stamp is taken before the content is read, so that the next poll notices a change during the read.
       const stamp = await stampOf(this.#path);
-      // Removing the file does not revoke all keys, since that may have been a mistake.
+      // If the file was removed, its keys are not revoked, because the removal may have been a mistake.
       if (stamp === undefined && this.#stamp !== undefined) throw this.#unavailable('read', 'it has disappeared');
       if (stamp === this.#stamp && earlier?.code !== 'unavailable') {
         if (earlier) throw earlier;
@@ -189,7 +190,7 @@ export class FileKeyStore implements KeyStore {
       this.#stamp = stamp;
       const change = this.#apply(bytes);
       this.#error = undefined;
-      // Edits from before the start of this process are recorded with the next change.
+      // Edits from before this process started are recorded together with the next change.
       if (!isFirst && !isOwn) this.#edits = this.#findEdits(change);
     } catch (cause) {
       const error = cause instanceof KeyStoreError ? cause : this.#unavailable('read', fileErrorReason(cause), cause);
@@ -200,7 +201,7 @@ export class FileKeyStore implements KeyStore {
     return this.#records;
   }
 
-  /** Returns what changed, if it was a small change. */
+  /** Applies the new content. Returns the change if it was small. */
   #apply(bytes: Buffer): LineChange | undefined {
     const change = this.#lines?.changeTo(bytes);
     const records = change && withChange(this.#records, change);
@@ -224,7 +225,7 @@ export class FileKeyStore implements KeyStore {
     try {
       if (change && (await this.#audit.isRecorded(change))) return;
       if ((await this.#audit.compare(this.#records, 'read')).unrecorded.length === 0) return;
-      // Under the lock no change is in progress, so any difference is an edit by hand.
+      // While the lock is held, no change is in progress, so any difference is a manual edit.
       await withFileLock(this.#path, async () => this.#recordEdits(await this.#read()));
     } catch (err) {
       const { path } = this.options;
@@ -232,7 +233,7 @@ export class FileKeyStore implements KeyStore {
     }
   }
 
-  /** Adds entries for edits by hand, and names the edited keys in the log. The caller holds the lock. */
+  /** Adds audit entries for manual edits, and logs which keys were edited. The caller must hold the lock. */
   async #recordEdits(records: readonly KeyRecord[]): Promise<void> {
     const { unrecorded, pending } = await this.#audit.compare(records, 'written');
     const now = this.context.clock.now();
@@ -253,7 +254,7 @@ export class FileKeyStore implements KeyStore {
     this.#timer = setTimeout(async () => {
       const earlier = this.#error;
       await this.#read().catch((err: KeyStoreError) => {
-        // Each error is logged once, not at every poll.
+        // An error is logged once rather than at every poll.
         if (err.message === earlier?.message) return;
         this.context.logger.error({ err }, 'the key file cannot be used; the previous keys stay active');
       });

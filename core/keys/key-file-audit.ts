@@ -1,4 +1,4 @@
-/** The audit of a key file, which is stored next to it. */
+/** The audit of a key file, which is stored next to the key file. */
 import { AuditFile } from '../audit/audit-file.js';
 import { endOf, madeOnly } from '../audit/chain.js';
 import {
@@ -19,18 +19,18 @@ import type { LineChange } from './key-lines.js';
 
 export class KeyFileAudit {
   readonly #keyFile: string;
-  /** Size of the audit at the last comparison. */
+  /** The size of the audit at the last comparison. */
   #size = 0;
-  /** Later entries of keys that had not changed yet. */
+  /** Entries since then for keys that had not changed yet at that time. */
   #early: readonly KeyAuditEntry[] = [];
 
   constructor(keyFile: string) {
     this.#keyFile = keyFile;
   }
 
-  /** Call it before the key file is read for the first time. */
+  /** Must be called before the key file is read for the first time. */
   async open(): Promise<void> {
-    // If it cannot be read, the first comparison reports it.
+    // If the audit cannot be read, the first comparison reports the error.
     this.#size = await this.#with('read', (file) => file.size()).catch(() => 0);
   }
 
@@ -50,7 +50,7 @@ export class KeyFileAudit {
         readonly KeyAuditEntry[],
         readonly KeyRecord[],
       ] = [undefined, [], []];
-      // Reads again if a change was made in between.
+      // If a change was made between the two reads, the entries are read again.
       while (verified?.head !== endOf(entries)) {
         entries = await file.list();
         records = await readKeys();
@@ -60,7 +60,7 @@ export class KeyFileAudit {
     });
   }
 
-  /** Compares keys with the whole audit. */
+  /** Compares the keys with the whole audit. */
   compare(records: readonly KeyRecord[], what: 'read' | 'written'): Promise<Comparison> {
     return this.#with(what, async (file) => {
       this.#size = await file.size();
@@ -70,7 +70,7 @@ export class KeyFileAudit {
     });
   }
 
-  /** Whether the entries since the last comparison describe a change. False: compare all keys with the audit. */
+  /** Whether the entries since the last comparison describe the change. If not, all keys must be compared. */
   async isRecorded({ removed, added }: LineChange): Promise<boolean> {
     const entries = [...this.#early];
     await this.#with('read', async (file) => {

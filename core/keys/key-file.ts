@@ -1,4 +1,4 @@
-/** The format of the key file, and of the file with the last use of keys. */
+/** The format of the key file, and of the file that records when keys were last used. */
 import type { KeyRecord } from '../contracts/keys.js';
 import { firstLines, KeyStoreError } from '../errors.js';
 import { withFileLock } from '../util/lock.js';
@@ -49,13 +49,13 @@ const validate = compileSchema<KeyFile>({
   },
 });
 
-/** Size limit of files with keys and times of use: about a million keys. */
+/** The maximum size of both kinds of files, which is enough for about a million keys. */
 export const MAX_KEY_FILE_BYTES = 384 * 2 ** 20;
 
 const MAX_SHOWN = 20;
 
 const reject = (path: string, errors: readonly string[]): never => {
-  // The file may contain a key by mistake, which an error must not show.
+  // The file may contain a key by mistake, and an error message must not reveal it.
   const lines = firstLines(errors, MAX_SHOWN).map((error) => `\n  - ${maskKeys(error)}`);
   throw new KeyStoreError('invalid_file', `The key file ${path} is not valid:${lines.join('')}`);
 };
@@ -70,13 +70,13 @@ const repetitions = (keys: readonly KeyRecord[], field: 'id' | 'hash'): string[]
   });
 };
 
-/** @throws KeyStoreError `invalid_file` with all errors, which show no hash and no key */
+/** @throws KeyStoreError `invalid_file` with all errors. Its message reveals no hashes and no keys */
 export const parseKeyFile = (path: string, content: string): readonly KeyRecord[] => {
   let value: unknown;
   try {
     value = JSON.parse(content);
   } catch {
-    // The message of the parser would quote the content.
+    // The parser's own message would quote the content.
     const error = findJsonError(content);
     return reject(path, error ? [formatJsonError(error)] : []);
   }
@@ -84,21 +84,21 @@ export const parseKeyFile = (path: string, content: string): readonly KeyRecord[
   return assertUnique(path, value.keys);
 };
 
-/** @throws KeyStoreError `invalid_file` if keys have the same id or the same hash */
+/** @throws KeyStoreError `invalid_file` if several keys have the same id or the same hash */
 export const assertUnique = (path: string, keys: readonly KeyRecord[]): readonly KeyRecord[] => {
   const repeated = [...repetitions(keys, 'id'), ...repetitions(keys, 'hash')];
   return repeated.length > 0 ? reject(path, repeated) : keys;
 };
 
-/** The text before and after the keys of a file that a command writes. Each key is one line, for version control. */
+/** The text around the keys in a file that a command has written. Each key has its own line, which helps in diffs. */
 export const KEYS_START = '{\n  "format": 1,\n  "keys": [';
 export const KEYS_END = '\n  ]\n}\n';
 export const KEY_INDENT = '    ';
 
-/** Number of keys to format at once. */
+/** The number of keys that are formatted at once. */
 const BATCH = 1000;
 
-/** The content of a key file, in pieces. */
+/** Yields the content of a key file in pieces. */
 export function* keyFilePieces(keys: readonly KeyRecord[]): Generator<string> {
   yield KEYS_START;
   for (let start = 0; start < keys.length; start += BATCH) {
@@ -110,21 +110,21 @@ export function* keyFilePieces(keys: readonly KeyRecord[]): Generator<string> {
 
 export const formatKeyFile = (keys: readonly KeyRecord[]): string => [...keyFilePieces(keys)].join('');
 
-/** The path of a file next to the key file. For a symbolic link it is next to the target, as the lock is. */
+/** Returns the path of a file next to the key file. If that is a symbolic link, the path is next to its target. */
 export const siblingPath = async (path: string, extension: string): Promise<string> =>
   `${await linkTarget(path)}.${extension}`;
 
-/** Permissions of a new key file. */
+/** The permissions of a new key file. */
 export const KEY_FILE_MODE = 0o600;
 
 /**
- * The last use of keys has its own file, which is written every few minutes. Writing the key file instead would
- * conflict
+ * When keys were last used is stored in a separate file, which is written every few minutes. Writing the key file
+ * instead would conflict with manual edits and make every process read all keys again.
  * with edits and make every process read all keys again.
  */
 const usedPath = (keyFile: string): Promise<string> => siblingPath(keyFile, 'used.json');
 
-/** One key per line. */
+/** Formats the times with one key per line. */
 const formatUsed = (times: ReadonlyMap<string, number>): string => {
   const lines = [...times].map(([id, time]) => `\n    ${JSON.stringify(id)}: "${new Date(time).toISOString()}"`);
   return `{\n  "format": 1,\n  "last_used_at": {${lines.join(',')}\n  }\n}\n`;
@@ -138,16 +138,16 @@ const readTimes = async (path: string): Promise<Map<string, number>> => {
     const times = Object.entries(last_used_at).map(([id, time]) => [id, Date.parse(time)] as const);
     return new Map(times.filter(([, time]) => !Number.isNaN(time)));
   } catch {
-    // If the file is missing or damaged, the last use is unknown.
+    // If the file is missing or damaged, it is not known when keys were last used.
     return new Map();
   }
 };
 
-/** The last use in milliseconds since 1970, by id. Keys without a known time are left out. */
+/** Resolves with when keys were last used, in milliseconds since 1970 by id. Keys without a known time are absent. */
 export const readUsed = async (keyFile: string): Promise<ReadonlyMap<string, number>> =>
   readTimes(await usedPath(keyFile));
 
-/** Keeps the later timestamp for each key. @throws an error of `node:fs`, for example in a read-only folder */
+/** Keeps the later time for each key. @throws an error from `node:fs`, for example if the folder is read-only */
 export const mergeUsed = async (keyFile: string, times: ReadonlyMap<string, number>): Promise<void> => {
   const path = await usedPath(keyFile);
   await withFileLock(path, async (confirm) => {

@@ -1,4 +1,4 @@
-/** Key files as commands write them, with one key in each line: a change is found without reading the other lines. */
+/** Key files as commands write them, with one key per line, so that a change is found without parsing other lines. */
 import type { KeyRecord } from '../contracts/keys.js';
 import { isKeyRecord, KEY_INDENT, KEYS_END, KEYS_START } from './key-file.js';
 
@@ -7,12 +7,12 @@ const END = Buffer.from(KEYS_END);
 const NEWLINE = 0x0a;
 const COMMA = 0x2c;
 
-/** Maximum size of a change in bytes. After a larger change, the whole file is read. */
+/** The maximum size of a change in bytes. A file with a larger change is read like a new file. */
 const MAX_CHANGE = 256 * 1024;
-/** Bytes to compare at once. */
+/** The number of bytes that are compared at once. */
 const BLOCK = 64 * 1024;
 
-/** The keys in the lines between two positions. Undefined if they do not have this form, or are not valid. */
+/** Returns the keys on the lines between two positions. Undefined if they are invalid or have a different form. */
 const readLines = (bytes: Buffer, start: number, end: number): KeyRecord[] | undefined => {
   const records: KeyRecord[] = [];
   const last = bytes.length - END.length;
@@ -35,7 +35,7 @@ const readLines = (bytes: Buffer, start: number, end: number): KeyRecord[] | und
   return records;
 };
 
-/** How many bytes two buffers have in common at the start. */
+/** Returns the length of the longest common prefix of two buffers. */
 const sharedStart = (a: Buffer, b: Buffer): number => {
   const most = Math.min(a.length, b.length);
   let at = 0;
@@ -45,7 +45,7 @@ const sharedStart = (a: Buffer, b: Buffer): number => {
   return at;
 };
 
-/** How many bytes two buffers have in common at the end, at most `most`. */
+/** Returns the length of the longest common suffix of two buffers, limited to `most`. */
 const sharedEnd = (a: Buffer, b: Buffer, most: number): number => {
   let size = 0;
   for (; size + BLOCK <= most; size += BLOCK) {
@@ -56,10 +56,10 @@ const sharedEnd = (a: Buffer, b: Buffer, most: number): number => {
   return size;
 };
 
-/** A change of some neighbouring lines. */
+/** A change to some adjacent lines. */
 export interface LineChange {
   readonly lines: KeyLines;
-  /** Index of the first changed key. */
+  /** The index of the first changed key. */
   readonly at: number;
   readonly removed: readonly KeyRecord[];
   readonly added: readonly KeyRecord[];
@@ -82,7 +82,7 @@ export class KeyLines {
     return records && { lines: new KeyLines(bytes), records };
   }
 
-  /** What changed in a new version of the file. Undefined if it has to be read as a whole. */
+  /** Returns what has changed in a new version of the file. Undefined if the whole file must be read again. */
   changeTo(bytes: Buffer): LineChange | undefined {
     const old = this.#bytes;
     const same = sharedStart(old, bytes);

@@ -1,23 +1,23 @@
-/** API keys: their text (a prefix, 256 random bits, a checksum), digests and records, and how they are masked in texts. */
+/** API keys: their text (a prefix, 256 random bits and a checksum), their digests and records, and how to mask them. */
 import { createHmac, createSecretKey, hash, type KeyObject, randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import type { KeyRecord } from '../contracts/keys.js';
 import { defaultService } from '../contracts/service.js';
 
 /**
- * At least 33 characters of the part after the prefix. Shorter texts are not masked, since they may be names or trace
- * ids. 32 characters of a key leave at least 11 random ones (65 bits) to guess.
+ * Matches at least 33 characters of the part after the prefix. Shorter text is not masked, because it may be a name or
+ * a trace id. Even 32 characters of a key leave at least 11 random characters (65 bits) to guess.
  */
 const SECRETS = /[0-9A-Za-z]{33,}/g;
 
-/** Replaces a key by `prefix_***`, and its secret part by `***`. */
+/** Replaces each key by `prefix_***`, and each secret part without its prefix by `***`. */
 export const maskKeys = (text: string): string => text.replace(SECRETS, '***');
 
 export const holdsKey = (text: string): boolean => maskKeys(text) !== text;
 
 const MAX_SHOWN_LENGTH = 80;
 
-/** Quotes text of a caller in an error: keys are masked, and the length is limited. */
+/** Prepares text from a caller for an error message: masks keys and limits the length. */
 export const excerpt = (text: string, maxLength = MAX_SHOWN_LENGTH): string => {
   const masked = maskKeys(text);
   return masked.length > maxLength ? `${masked.slice(0, maxLength)}…` : masked;
@@ -30,8 +30,8 @@ const SECRET_LENGTH = 43;
 const CHECKSUM_LENGTH = 6;
 const ID_LENGTH = 10;
 
-// Base 62 needs no escaping, and a double click selects the whole key. Any prefix is accepted, since keys stay valid when
-// a service changes its prefix.
+// Base 62 needs no escaping, and a double click selects the whole key. Any prefix is accepted, so that keys remain
+// valid when a service changes its prefix.
 const SHAPE = new RegExp(`^[A-Za-z][A-Za-z0-9_]{0,18}_[0-9A-Za-z]{${SECRET_LENGTH + CHECKSUM_LENGTH}}$`);
 
 const randomDigits = (length: number): string =>
@@ -44,14 +44,14 @@ const base62 = (value: number, length: number): string => {
 };
 
 /**
- * CRC-32 of the text before it. It detects typing errors (all within four neighbouring characters), incomplete pastes, and
- * texts that a secret scanner takes for keys. It does not protect against forgery: the 256 random bits do.
+ * The CRC-32 of the preceding text. It detects typing errors (any within four adjacent characters), incomplete pastes,
+ * and text that a secret scanner mistakes for a key. It does not prevent forgery; the 256 random bits do.
  */
 const checksum = (text: string): string => base62(crc32(text), CHECKSUM_LENGTH);
 
 /**
- * SHA-256, or HMAC-SHA-256 with a pepper (RFC 2104), in lower-case hex. A slow hash has no benefit, since 256 random bits
- * cannot be guessed.
+ * Returns the SHA-256, or with a pepper the HMAC-SHA-256 (RFC 2104), in lower-case hex. A slow hash would have no
+ * benefit, because 256 random bits cannot be guessed.
  */
 export const hashKey = (key: string, pepper?: KeyObject): string =>
   pepper === undefined ? hash('sha256', key, 'hex') : createHmac('sha256', pepper).update(key).digest('hex');
@@ -60,8 +60,8 @@ type KeyDigest = Pick<KeyRecord, 'hash' | 'pepper'>;
 
 /**
  * Creates a key, the hash to store, and a random id for its record.
- * @param peppers the newest one is used; without peppers the hash is SHA-256
- * @param prefix lets people and secret scanners recognise a leaked key
+ * @param peppers the newest one is used; without peppers, the hash is SHA-256
+ * @param prefix helps people and secret scanners recognise a leaked key
  */
 export const createKey = (
   peppers?: { digest(key: string): KeyDigest },
@@ -72,16 +72,16 @@ export const createKey = (
   return { key, ...(peppers?.digest(key) ?? { hash: hashKey(key) }), id: `key_${randomDigits(ID_LENGTH)}` };
 };
 
-/** Whether a text has the form of a key, with a valid checksum. */
+/** Whether text has the form of a key and a valid checksum. */
 export const isKey = (text: string): boolean =>
   SHAPE.test(text) && text.endsWith(checksum(text.slice(0, -CHECKSUM_LENGTH)));
 
-/** The id of the first key of a rotation. Keys with the same one share limit and usage. */
+/** The id of the first key in a chain of rotations. Keys in the same chain share their limit and usage. */
 export const familyOf = ({ id, shares_limit_of }: Pick<KeyRecord, 'id' | 'shares_limit_of'>): string =>
   shares_limit_of ?? id;
 
 /**
- * Whether a key is neither revoked nor expired. An invalid `expires_at` counts as past.
+ * Whether a key is neither revoked nor expired. A key with an invalid `expires_at` counts as expired.
  * @param now milliseconds since 1970
  */
 export const isActive = (
@@ -89,11 +89,11 @@ export const isActive = (
   now: number,
 ): boolean => revoked_at === null && (expires_at === null || now < Date.parse(expires_at));
 
-/** The fields of a new key that the operator chooses. */
+/** The fields of a new key that the operator can choose. */
 type KeyTerms = Pick<KeyRecord, 'name' | 'tier'> &
   Partial<Pick<KeyRecord, 'limit_per_minute' | 'expires_at' | 'shares_limit_of'>>;
 
-/** Creates a key with its record. @param now milliseconds since 1970 */
+/** Creates a key and its record. @param now milliseconds since 1970 */
 export const newKey = (
   { name, tier, limit_per_minute = null, expires_at = null, shares_limit_of }: KeyTerms,
   now: number,
@@ -116,10 +116,10 @@ export const newKey = (
 };
 
 export class Peppers {
-  /** By version, newest first. */
+  /** The secrets by version, newest first. */
   readonly #secrets: ReadonlyMap<number, KeyObject>;
 
-  /** @param secrets by version; without secrets, keys are stored as SHA-256 */
+  /** @param secrets the secrets by version; without any, keys are stored as SHA-256 */
   constructor(secrets: Readonly<Record<string, string>> = {}) {
     const versions = Object.keys(secrets).sort((a, b) => Number(b) - Number(a));
     this.#secrets = new Map(versions.map((each) => [Number(each), createSecretKey(secrets[each]!, 'utf8')]));
@@ -129,13 +129,13 @@ export class Peppers {
     return this.#secrets.has(version);
   }
 
-  /** The digest of a new key with the newest pepper, and the version of that pepper. */
+  /** Returns the digest of a new key with the newest pepper, and the version of that pepper. */
   digest(key: string): KeyDigest {
     for (const [pepper, secret] of this.#secrets) return { hash: hashKey(key, secret), pepper };
     return { hash: hashKey(key) };
   }
 
-  /** All digests under which a key may be stored, each computed when it is read. The one without a pepper is last. */
+  /** Yields all digests under which a key may be stored. They are computed one by one; the plain SHA-256 is last. */
   *digests(key: string): Generator<string> {
     for (const secret of this.#secrets.values()) yield hashKey(key, secret);
     yield hashKey(key);
@@ -145,8 +145,8 @@ export class Peppers {
 const MAX_SHOWN = 3;
 
 /**
- * Finds peppers that active keys need and that are not configured.
- * @returns a message for each missing pepper, with what to do
+ * Finds peppers that active keys need but that are not configured.
+ * @returns a message for each missing pepper, which also says what to do
  */
 export const missingPeppers = (
   records: readonly Omit<KeyRecord, 'hash'>[],

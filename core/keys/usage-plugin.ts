@@ -1,4 +1,4 @@
-/** `GET /usage`: a caller's own usage. It exists if usage is counted. */
+/** `GET /usage` shows callers their own usage. The endpoint exists only if usage is counted. */
 import { USAGE_PATH } from '../config/tiers.js';
 import type { DayUsage } from '../contracts/limiter.js';
 import { type CallerAccount, definePlugin, type Plugin, serviceRoute } from '../contracts/plugin.js';
@@ -98,7 +98,7 @@ export const usagePlugin: Plugin = definePlugin({
         },
       },
       async handler(_input, { account, state }) {
-        // Requests of this process and of pages have no account.
+        // Requests made by this process and requests from pages have no account.
         if (account === null) throw new ApiError(errors.missing_api_key);
         const days = await state.usage(account.id);
         return {

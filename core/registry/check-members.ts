@@ -1,8 +1,8 @@
-/** Checks that an object has the members of a contract, with the right types and no others. */
+/** Checks that an object has the members of a contract, with the right types, and no members with similar names. */
 import { isJsonObject } from '../validation/json.js';
 import { nearest } from '../validation/nearest.js';
 
-/** The member may be absent if the kind ends with a question mark. */
+/** The type of a member. A question mark at the end means that the member is optional. */
 type MemberKind = 'string' | 'function' | 'object' | 'list' | 'boolean' | 'number';
 export type Members = Readonly<Record<string, MemberKind | `${MemberKind}?` | 'list|function?'>>;
 
@@ -13,7 +13,7 @@ const isOf = (kind: string, value: unknown): boolean => {
 
 const article = (kind: string): string => (kind === 'object' ? 'an object' : `a ${kind}`);
 
-/** One message per error, with the name of the member. */
+/** Returns one message per error. Each message contains the name of the member. */
 export const memberErrors = (given: Readonly<Record<string, unknown>>, members: Members): string[] => [
   ...Object.entries(members).flatMap(([name, kind]) => {
     const isOptional = kind.endsWith('?');
@@ -30,8 +30,8 @@ export const memberErrors = (given: Readonly<Record<string, unknown>>, members: 
 ];
 
 /**
- * Checks the list that a plugin's function returned. Undefined counts as an empty list.
- * @throws Error that names the returned type
+ * Checks that a plugin's function has returned a list. Undefined counts as an empty list.
+ * @throws Error that describes what was returned instead
  */
 export const listFrom = <T>(name: string, returned: readonly T[] | undefined): readonly T[] => {
   if (returned === undefined || Array.isArray(returned)) return returned ?? [];

@@ -1,4 +1,4 @@
-/** Checks the declaration of a route, and its links to other routes. */
+/** Checks the declaration of a route and its links to other routes. */
 import type { JsonSchema } from '../contracts/json-schema.js';
 import type { Parameter, Route } from '../contracts/plugin.js';
 import { isFrameworkHeader } from '../headers.js';
@@ -8,7 +8,7 @@ import { pointerPath, valueAt } from '../validation/path.js';
 import { type Members, memberErrors } from './check-members.js';
 import { declaredHeaders, frameworkParameters, listColumns } from './route-defaults.js';
 
-/** The errors of `foundIn`. Each message names the route. Operations that the service does not have are ignored. */
+/** Finds errors in `foundIn`. Each message names the route. Operations that are not in the service are ignored. */
 export const linkErrors = (route: Route, routes: readonly Route[]): string[] =>
   Object.entries({ ...route.parameters?.path, ...route.parameters?.query }).flatMap(([name, parameter]) =>
     Object.entries(parameter.foundIn ?? {}).flatMap(([operationId, pointer]) => {
@@ -61,7 +61,7 @@ const ERROR: Members = { code: 'string', status: 'number', sentence: 'string', w
 const RESPONSE: Members = { description: 'string', schema: 'object', headers: 'object?' };
 const HEADER: Members = { description: 'string', example: 'string' };
 
-/** The names in braces. */
+/** Finds the errors in the declaration of a route. Each message names the route. */
 const templateParameters = (path: string): string[] => [...path.matchAll(/\{([^}]+)\}/g)].map((m) => m[1]!);
 
 /** Reduces templates that match the same paths to the same text. */

@@ -1,4 +1,4 @@
-/** Checks and collects the collections of all plugins. */
+/** Collects the collections of all plugins and checks them. */
 import type { Collection } from '../contracts/dataset.js';
 import type { Plugin } from '../contracts/plugin.js';
 import { scalarType } from '../data/scalars.js';
@@ -6,13 +6,13 @@ import { compileSchema } from '../validation/compile-schema.js';
 import { type LoadedPlugin, label, type Registration } from './registration.js';
 
 interface FittedCollections {
-  /** What each plugin declares. */
+  /** The collections that each plugin declares. */
   readonly own: ReadonlyMap<Plugin, readonly Collection[]>;
-  /** The collections of all plugins, by name. */
+  /** The collections of all plugins by name. */
   readonly byName: ReadonlyMap<string, Collection>;
 }
 
-/** Collects the collections. Two plugins may declare the same one. */
+/** Collects all collections. Several plugins may declare the same one. */
 export const collectCollections = (
   entries: readonly LoadedPlugin[],
   resolvePath: (path: string) => string,
@@ -42,14 +42,14 @@ export const collectCollections = (
   const byName = new Map([...owners].map(([name, { collection }]) => [name, collection]));
   const areValid = registration.errors.length === before;
   for (const { collection, owner } of areValid ? owners.values() : []) {
-    // A plugin that could not be loaded may declare the collection.
+    // The referenced collection may belong to a plugin that could not be loaded.
     if (missing.length > 0 && collection.references?.some(({ to }) => !byName.has(to))) continue;
     registration.report(owner, referenceErrors(collection, byName), `collection "${collection.name}" `);
   }
   return { own, byName };
 };
 
-/** Whether two declarations are equal: two packages may each have a copy. */
+/** Whether two declarations are equal. They need not be the same object, since packages may have their own copies. */
 const isSameDeclaration = (a: Collection, b: Collection): boolean =>
   a === b || JSON.stringify([a.schema, a.key, a.orders ?? []]) === JSON.stringify([b.schema, b.key, b.orders ?? []]);
 
@@ -91,7 +91,7 @@ const schemaErrors = ({ schema }: Collection): string[] => {
   }
 };
 
-/** Errors of one declaration, without the name of the collection; none if it is correct. */
+/** Finds the errors in one declaration. The messages do not contain the name of the collection. */
 export const checkCollection = (collection: Collection): string[] => [
   ...(NAME.test(collection.name) ? [] : [`the name must match ${NAME.source}`]),
   ...schemaErrors(collection),
@@ -102,7 +102,7 @@ export const checkCollection = (collection: Collection): string[] => [
   ),
 ];
 
-/** Errors of a collection's references. @param byName all collections of the service */
+/** Finds errors in the references of a collection. @param byName all collections of the service */
 export const referenceErrors = (collection: Collection, byName: ReadonlyMap<string, Collection>): string[] =>
   (collection.references ?? []).flatMap(({ fields, to }) => {
     const target = byName.get(to);

@@ -1,4 +1,4 @@
-/** Checks and collects the routes and mounts of all plugins. */
+/** Collects the routes and mounts of all plugins and checks them. */
 import { METHODS } from 'node:http';
 import type { Middleware } from 'koa';
 import type { Mount, Plugin, PluginContext, Route } from '../contracts/plugin.js';
@@ -11,12 +11,12 @@ import { withFrameworkParameters } from './route-defaults.js';
 
 interface Registered {
   readonly plugin: Plugin;
-  /** The plugin's middleware around its routes and mounts. */
+  /** The plugin's middleware, which run around its routes and mounts. */
   readonly middleware: readonly Middleware[];
 }
 
 export interface RegisteredRoute extends Registered {
-  /** With the parameters that the framework adds. */
+  /** The route, including the parameters that the framework adds. */
   readonly route: Route;
 }
 
@@ -26,7 +26,7 @@ export interface RegisteredMount extends Registered {
 
 type MiddlewareOf = (plugin: Plugin) => readonly Middleware[];
 
-/** Collects the mounts. A mount of a default plugin is omitted if another plugin mounts the same path. */
+/** Collects the mounts. If another plugin has a mount with the same path, a default plugin's mount is omitted. */
 export const collectMounts = (
   entries: readonly LoadedPlugin[],
   middlewareOf: MiddlewareOf,
@@ -48,7 +48,7 @@ export const collectMounts = (
 };
 
 const MOUNT_PATH = /^(\/|(\/[A-Za-z0-9._-]+)+)$/;
-/** A token of RFC 9110, 5.6.2. */
+/** A `token` as defined by RFC 9110, section 5.6.2. */
 const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/;
 const MOUNT: Members = {
   path: 'string',
@@ -78,7 +78,7 @@ const mountErrors = (mount: Mount): string[] => {
   ];
 };
 
-/** Collects the routes that have no errors. */
+/** Collects all routes that have no errors. */
 export const collectRoutes = (
   entries: readonly LoadedPlugin[],
   middlewareOf: MiddlewareOf,
@@ -111,7 +111,7 @@ const isFit = (route: Route, plugin: Plugin, registration: Registration): boolea
   return found.length === 0;
 };
 
-/** The error kinds of the framework and of all routes, by code. */
+/** Returns the errors of the framework and of all routes, by code. */
 export const collectErrors = (
   routes: readonly RegisteredRoute[],
   registration: Registration,

@@ -1,4 +1,6 @@
-/** Loads an adapter, key store or plugin by built-in name, package name or relative path, and checks its contract. */
+/**
+ * Loads an adapter, key store or plugin by built-in name, package name or path, and checks that it meets its contract.
+ */
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
@@ -10,7 +12,7 @@ import { type Members, memberErrors } from './check-members.js';
 
 export type ModuleKind = 'adapter' | 'key-store' | 'plugin';
 
-/** The members that a module of each kind exports. */
+/** The members that each kind of module must export. */
 const MEMBERS: Readonly<Record<ModuleKind, Members>> = {
   adapter: {
     name: 'string',
@@ -38,13 +40,13 @@ const MEMBERS: Readonly<Record<ModuleKind, Members>> = {
   },
 };
 
-/** Built-in modules by name, loaded on first use. */
+/** Built-in modules by name. They are loaded when they are first used. */
 export type Builtins<T> = Readonly<Record<string, () => Promise<{ default: T }>>>;
 
 /**
  * @param use a built-in name, a path that starts with `./` or `../`, an absolute path, or a package name
- * @param folder the base of relative paths and of package resolution
- * @throws Error that names the module and the problem
+ * @param folder the folder against which relative paths and packages are resolved
+ * @throws Error with a message that names the module and describes the problem
  */
 export const loadModule = async <T>(
   kind: ModuleKind,
@@ -63,7 +65,7 @@ export const loadModule = async <T>(
   return loaded.default as T;
 };
 
-/** @throws Error that names the module and the problem */
+/** @throws Error with a message that names the module and describes the problem */
 export const checkModule = (kind: ModuleKind, use: string, module: unknown): void => {
   const errors = isObject(module)
     ? [
@@ -74,7 +76,7 @@ export const checkModule = (kind: ModuleKind, use: string, module: unknown): voi
   if (errors.length > 0) throw new Error(`${kind} "${use}" does not fulfil the contract: ${errors.join('; ')}`);
 };
 
-/** The message of an error of `import()`, with advice. */
+/** Describes an error from `import()` and suggests a solution. */
 export const importErrorReason = (error: Error): string => {
   const { name, message } = error;
   if (name === 'SyntaxError' && /import statement outside a module|Unexpected token 'export'/.test(message)) {
@@ -83,7 +85,7 @@ export const importErrorReason = (error: Error): string => {
   if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') return message;
   const missing = /^Cannot find package '([^']+)'/.exec(message)?.[1] ?? '';
   if (!Object.hasOwn(peerDependencies, missing)) return message;
-  // Packages of one scope are used together.
+  // Packages with the same scope are used together.
   const [scope] = missing.split('/');
   const names = Object.keys(peerDependencies).filter((each) => each === missing || each.startsWith(`${scope}/`));
   return `an optional package is not installed: npm install ${names.map((each) => `"${each}@${peerDependencies[each]}"`).join(' ')}`;
@@ -104,7 +106,8 @@ const locate = (use: string, folder: string, builtins: readonly string[]): strin
 };
 
 /**
- * Resolves a package as an import from `folder` does. `createRequire` alone misses packages that only export `import`.
+ * Resolves a package like an import from `folder`. `createRequire` alone does not find packages that only export
+ * `import`.
  */
 const resolvePackage = (name: string, folder: string): string | undefined => {
   try {

@@ -1,4 +1,4 @@
-/** Checks all plugins together and collects what they declare: one pass for each kind of declaration. */
+/** Collects what all plugins declare, and checks it. There is one pass for each kind of declaration. */
 import { resolve } from 'node:path';
 import type { Middleware } from 'koa';
 import { serviceSchema } from '../config/schema.js';
@@ -24,14 +24,14 @@ export type { RegisteredMount, RegisteredRoute } from './collect-endpoints.js';
 export type { LoadedPlugin } from './registration.js';
 
 export interface RegisteredObserver {
-  /** The plugin's name. */
+  /** The name of the plugin. */
   readonly plugin: string;
   open(context: ObserverContext): RequestObserver;
 }
 
 export interface Registry {
   readonly plugins: readonly Plugin[];
-  /** The names and texts of the service: from the configuration, else a plugin, else the defaults. */
+  /** The names and texts of the service: from the configuration, otherwise from a plugin, otherwise the defaults. */
   readonly service: ServiceInfo;
   readonly routes: readonly RegisteredRoute[];
   readonly mounts: readonly RegisteredMount[];
@@ -44,16 +44,16 @@ export interface Registry {
 
 interface Registered {
   readonly registry: Registry;
-  /** One message per error. Each names the plugins involved. */
+  /** One message per error. Each message names the plugins involved. */
   readonly errors: readonly string[];
-  /** False: the registry may lack endpoints of plugins with errors. */
+  /** False if the registry may lack endpoints of plugins that have errors. */
   readonly isComplete: boolean;
 }
 
 /**
- * @param configured `info` in the configuration
- * @param resolvePath resolves paths in options
- * @param missing plugins that could not be loaded: references to them are not reported
+ * @param configured the `service` section of the configuration
+ * @param resolvePath resolves relative paths in options
+ * @param missing plugins that could not be loaded. References to them are not reported as errors
  */
 export const registerPlugins = (
   loaded: readonly LoadedPlugin[],
@@ -94,7 +94,7 @@ export const registerPlugins = (
   return { registry, errors: registration.errors, isComplete: registration.isComplete };
 };
 
-/** Removes plugins with the same name as an earlier one. */
+/** Omits plugins that have the same name as an earlier one. */
 const uniquePlugins = (loaded: readonly LoadedPlugin[], registration: Registration): readonly LoadedPlugin[] => {
   const byName = new Map<string, LoadedPlugin>();
   for (const entry of loaded) {
@@ -132,7 +132,7 @@ const componentErrors = ({ id, replaces, check }: StatusComponent): string[] => 
   ];
 };
 
-/** The configuration overrides a plugin, and a plugin overrides the defaults. */
+/** Merges names and texts. The configuration overrides plugins, and plugins override the defaults. */
 const mergeService = (
   entries: readonly LoadedPlugin[],
   configured: Partial<ServiceInfo>,

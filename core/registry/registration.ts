@@ -1,14 +1,14 @@
-/** State of the checks of plugins: the errors, and which plugin declared what. */
+/** Collects the errors found while checking plugins, and records which plugin has declared what. */
 import type { Plugin } from '../contracts/plugin.js';
 import { OperatorError } from '../errors.js';
 import { listFrom } from './check-members.js';
 
-/** A plugin with its options, and where the configuration names it. */
+/** A plugin with its options, and the place in the configuration that names it. */
 export interface LoadedPlugin {
   readonly plugin: Plugin;
   readonly options: unknown;
   readonly at: string;
-  /** Mounts of other plugins replace its mounts of the same path. */
+  /** Whether mounts of other plugins replace this plugin's mounts with the same path. */
   readonly isDefault?: boolean;
 }
 
@@ -16,7 +16,7 @@ export const label = (plugin: Plugin): string => `plugin "${plugin.name}" ${plug
 
 export class Registration {
   readonly errors: string[] = [];
-  /** False: the registry may lack endpoints of plugins with errors. */
+  /** False if the registry may lack endpoints of plugins that have errors. */
   isComplete: boolean;
   readonly #owners = new Map<string, Plugin>();
 
@@ -28,15 +28,15 @@ export class Registration {
     this.errors.push(...errors.map((error) => `${label(plugin)}: ${about}${error}`));
   }
 
-  /** Reports errors of an endpoint that the registry will lack. */
+  /** Reports errors in an endpoint, which the registry will therefore lack. */
   reportLack(plugin: Plugin, errors: readonly string[], about?: string): void {
     this.report(plugin, errors, about);
     this.isComplete = false;
   }
 
   /**
-   * Makes a plugin the only one that may declare a thing.
-   * @param what identifies the thing
+   * Ensures that only one plugin declares something. If another plugin has already declared it, an error is reported.
+   * @param what identifies what is declared
    */
   claim(plugin: Plugin, what: string, described = what): void {
     const other = this.#owners.get(what);
@@ -44,7 +44,9 @@ export class Registration {
     else this.#owners.set(what, plugin);
   }
 
-  /** Calls a function of a plugin that returns a list. Reports an error that it throws, and returns an empty list. */
+  /**
+   * Calls a plugin's function that returns a list. If the function throws, reports the error and returns an empty list.
+   */
   listOf<T>({ plugin, at }: LoadedPlugin, name: string, declare: () => readonly T[] | undefined): readonly T[] {
     try {
       return listFrom(name, declare());

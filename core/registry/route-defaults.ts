@@ -1,18 +1,18 @@
-/** What the framework adds to routes: defaults, columns of lists, and query parameters that handlers never see. */
+/** What the framework adds to routes: defaults, the columns of lists, and parameters that handlers do not see. */
 import type { JsonSchema } from '../contracts/json-schema.js';
 import type { Parameter, ResponseHeader, Route } from '../contracts/plugin.js';
 
 export const needsKey = (route: Route): boolean => route.key ?? true;
 
-/** Whether its requests count against the caller's limit. */
+/** Whether requests to the route count against the caller's limit. */
 export const isLimited = (route: Route): boolean => route.kind === 'data' || (route.limited ?? true);
 
-/** Whether shared caches may store its response. */
+/** Whether shared caches may store the response of the route. */
 export const isShared = (route: Route): boolean => route.kind === 'service' && route.sharedSeconds !== undefined;
 
 /**
- * The columns of a data route whose response is `{data: [...]}` with objects and no other property. Undefined for other
- * routes.
+ * Returns the columns of a data route if its response is `{data: [...]}` with a list of objects and no other property.
+ * Undefined for all other routes.
  */
 export const listColumns = (route: Route): readonly string[] | undefined => {
   const columns = Object.keys(propertiesOf(rowSchema(route)) ?? {});
@@ -28,15 +28,15 @@ const rowSchema = ({ kind, response }: Route): unknown => {
 
 const SCALARS = ['string', 'date', 'date-time', 'integer', 'number', 'boolean'] as const;
 
-/** A column of a list. `json`: values of any other type, or of several types. */
+/** A column of a list. The type `json` means that values have several types, or a type that is not listed here. */
 export interface TypedColumn {
   readonly name: string;
   readonly type: (typeof SCALARS)[number] | 'json';
-  /** Whether a row may omit it or have null. */
+  /** Whether the value may be absent or null. */
   readonly optional: boolean;
 }
 
-/** The columns of a list with their types, in the order of `listColumns`. */
+/** Returns the columns of a list with their types, in the order of `listColumns`. */
 export const typedColumns = (route: Route): readonly TypedColumn[] => {
   const row = rowSchema(route) as { readonly required?: readonly string[] } | undefined;
   return Object.entries(propertiesOf(row) ?? {}).map(([name, schema]) => {
@@ -49,21 +49,21 @@ export const typedColumns = (route: Route): readonly TypedColumn[] => {
   });
 };
 
-/** The properties of a schema that allows objects only. */
+/** Returns the properties of a schema that allows only objects. */
 const propertiesOf = (schema: unknown): Readonly<Record<string, JsonSchema>> | undefined => {
   const { type, properties } = (schema ?? {}) as JsonSchema;
   return type === 'object' ? (properties as Readonly<Record<string, JsonSchema>> | undefined) : undefined;
 };
 
-/** The headers that a route declares. */
+/** Returns the headers that a route declares. */
 export const declaredHeaders = (route: Route): Readonly<Record<string, ResponseHeader>> =>
   (route.kind === 'data' && route.response?.headers) || {};
 
 const isList = (route: Route): boolean => listColumns(route) !== undefined;
 
 /**
- * The formats of responses. The first one is the default. `core/response/route-formats.ts` has their writers and
- * descriptions.
+ * The response formats, of which the first one is the default. Their writers and descriptions are in
+ * `core/response/route-formats.ts`.
  */
 export const FORMATS = {
   json: { mediaType: 'application/json; charset=utf-8', isAvailable: () => true },
@@ -76,7 +76,7 @@ export const FORMATS = {
 
 export type FormatName = keyof typeof FORMATS;
 
-/** The formats of a route, in the order of the table. */
+/** Returns the formats of a route in the order of `FORMATS`. */
 export const formatNames = (route: Route): readonly FormatName[] =>
   (Object.keys(FORMATS) as FormatName[]).filter((name) => FORMATS[name].isAvailable(route));
 
@@ -97,13 +97,13 @@ const asOf: Parameter = {
   example: '2026-06-30',
 };
 
-/** The framework's parameters of a route, by name. */
+/** Returns the parameters that the framework adds to a route, by name. */
 export const frameworkParameters = (route: Route): Readonly<Record<string, Parameter>> => ({
   ...(listColumns(route) ? { [FORMAT]: format(route) } : {}),
   ...(route.kind === 'data' && route.vintages ? { [AS_OF]: asOf } : {}),
 });
 
-/** The route as it is served and documented. */
+/** Returns the route as it is served and documented, including the framework's parameters. */
 export const withFrameworkParameters = (route: Route): Route => {
   const added = frameworkParameters(route);
   if (Object.keys(added).length === 0) return route;
