@@ -1,4 +1,4 @@
-/** Status: health of the service and freshness of its data for people and monitors, and a ping for load balancers. */
+/** Reports the health of the service and the freshness of its data, and whether the service is ready for requests. */
 import {
   ApiError,
   ageOf,
@@ -19,13 +19,13 @@ const { date, dateTime, nullable, record, text } = schemas;
 
 type Level = ComponentState['status'];
 
-/** From best to worst. */
+/** The levels from best to worst. */
 const LEVELS: readonly Level[] = ['operational', 'unknown', 'degraded', 'outage'];
 
 const worst = (levels: readonly Level[]): Level =>
   levels.reduce((a, b) => (LEVELS.indexOf(a) > LEVELS.indexOf(b) ? a : b), 'operational');
 
-/** RFC 3339 without fractions of a second. */
+/** Formats a time according to RFC 3339, without fractions of a second. */
 const timestamp = (time: Date): string => time.toISOString().replace(/\.\d+Z$/, 'Z');
 
 type Freshness = 'fresh' | 'late' | 'stale' | 'unknown';
@@ -95,7 +95,7 @@ const storage: CheckedComponent = {
 
 type CheckedComponent = StatusComponent & Required<Pick<StatusComponent, 'check'>>;
 
-/** The components of the framework or their replacements, followed by the components of plugins. */
+/** Returns the components of the framework or their replacements, followed by the components of plugins. */
 const componentsOf = (declared: readonly StatusComponent[]): readonly CheckedComponent[] => [
   ...[api, storage].map((own) => ({ ...own, ...declared.find(({ replaces }) => replaces === own.id) })),
   ...declared.filter((component): component is CheckedComponent => component.replaces === undefined),

@@ -1,4 +1,6 @@
-/** The API reference at `/docs`, which the browser builds from the OpenAPI document, and the guide to formats. */
+/**
+ * Serves the API reference at `/docs`, which the browser builds from the OpenAPI document, and the guide to formats.
+ */
 import { definePlugin, guidePage, pageMount, version } from 'metro-forecast-api/plugin';
 
 export default definePlugin({

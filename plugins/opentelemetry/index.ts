@@ -1,4 +1,4 @@
-/** Exports a span of every request to a tracing back end (OpenTelemetry, OTLP/HTTP with JSON). */
+/** Exports a span for every request to a tracing backend, using OpenTelemetry (OTLP/HTTP with JSON). */
 import { definePlugin, version } from 'metro-forecast-api/plugin';
 import { traceObserver } from './trace-observer.js';
 

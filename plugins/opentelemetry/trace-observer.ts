@@ -1,4 +1,4 @@
-/** Creates a span of each finished request, and exports spans in batches. */
+/** Creates a span for each finished request, and exports spans in batches. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import {
@@ -38,10 +38,10 @@ interface TraceOptions {
 
 const BATCH = 512;
 
-/** A path or a host may be as long as the largest request head. */
+/** The maximum length of an attribute. Without it, a path or a host could be as long as the largest request head. */
 const MAX_VALUE_LENGTH = 1024;
 
-/** Shorter than the time for closing stores, so that a slow receiver does not delay the end of the service. */
+/** The timeout for the last export. It is shorter than the time for closing stores, so it does not delay a shutdown. */
 const FLUSH_MS = 1500;
 
 export const traceObserver = (options: TraceOptions, { logger, info }: ObserverContext): RequestObserver => {
@@ -85,10 +85,10 @@ export const traceObserver = (options: TraceOptions, { logger, info }: ObserverC
   };
 };
 
-/** The code of success in an `ExportResult`; the package that names it is not a dependency of ours. */
+/** The success code of an `ExportResult`. The package that defines it is not a dependency of this project. */
 const SUCCESS = 0;
 
-/** Logs when spans cannot be delivered: once per outage, however many batches it lasts. */
+/** Wraps an exporter so that undeliverable spans are logged once per outage, however many batches fail. */
 const reportingExporter = (exporter: SpanExporter, logger: Logger): SpanExporter => {
   let lost = 0;
   return {
@@ -115,12 +115,14 @@ const contextOf = (parent: TraceParent | null): Context => {
   return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId: parentId, traceFlags, isRemote: true });
 };
 
-/** The methods of RFC 9110, PATCH and QUERY; others become `_OTHER`, since a caller can invent any number. */
+/**
+ * The methods of RFC 9110, PATCH and QUERY. All others become `_OTHER`, since callers can invent any number of them.
+ */
 const KNOWN_METHODS: ReadonlySet<string> = new Set(
   'CONNECT DELETE GET HEAD OPTIONS PATCH POST PUT QUERY TRACE'.split(' '),
 );
 
-/** `host[:port]`, the host of IPv6 in brackets. */
+/** Matches `host[:port]`. IPv6 addresses are in brackets. */
 const HOST = /^\[?(.*?)\]?(?::(\d+))?$/;
 
 /** Whether the server failed. A rejected request is not a failure. */

@@ -1,4 +1,4 @@
-/** The front page at `/`: links to the pages, the OpenAPI document and the status, as HTML or JSON. */
+/** Serves the front page at `/` as HTML or JSON, with links to the pages, the OpenAPI document and the status. */
 import { createHash } from 'node:crypto';
 import { definePlugin, type MountContext } from '../../core/contracts/plugin.js';
 import { ApiError, errors } from '../../core/errors.js';
@@ -7,14 +7,14 @@ import { LruMap } from '../../core/util/lru-map.js';
 import { packageVersion } from '../../core/util/package.js';
 import { escapeHtml, pagesOf } from './template.js';
 
-/** Link relations: RFC 8631, and `terms-of-service` of RFC 6903. */
+/** A link. Its relations are defined by RFC 8631 and, for `terms-of-service`, by RFC 6903. */
 interface Link {
   readonly rel: 'service-desc' | 'service-doc' | 'status' | 'terms-of-service';
   readonly href: string;
   readonly title: string;
 }
 
-/** Routes that the front page links to, by operationId. */
+/** The routes to which the front page links, by operationId. */
 const ROUTES: Readonly<Record<string, Link['rel']>> = { getOpenApi: 'service-desc', getStatus: 'status' };
 
 const linksOf = (context: MountContext): Link[] => {

@@ -1,4 +1,4 @@
-/** The files of a page: read from disk, named as the browser requests them, and linked by relative paths. */
+/** Reads the files of a page from disk. Their names are the paths that the browser requests, and links are relative. */
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { extname, join, posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -19,13 +19,15 @@ export interface PageFile {
   readonly type: string;
 }
 
-/** By name below the page's address: `pages/shared/dom.js`. Names mirror the paths below `plugins/`. */
+/**
+ * Files by their name below the page's address, such as `pages/shared/dom.js`. Names mirror the paths in `plugins/`.
+ */
 export type PageFiles = ReadonlyMap<string, PageFile>;
 
 /** The folder with the shared files. Its layout is part of every page: `../../pages/shared/dom.js`. */
 const SHARED = join(packageRoot, 'plugins', 'pages');
 
-/** TypeScript compiles into `dist/`, which has no browser code: the folder next to the source has it. */
+/** Returns the source folder for a folder in `dist/`, because browser code is not compiled into `dist/`. */
 const sourceFolder = (folder: URL): string => {
   const path = fileURLToPath(folder);
   return existsSync(path) ? path : path.replace(/(.*[\\/])dist[\\/]/, '$1');
@@ -46,7 +48,7 @@ const filesIn = (folder: string, name: string): [string, PageFile][] =>
  * Reads the shared files and the files of one folder.
  * @param name of the folder, which gives the names of its files
  * @param more further files by name, with their paths on disk
- * @throws Error of `node:fs` for a file that cannot be read
+ * @throws Error from `node:fs` if a file cannot be read
  */
 export const readPageFiles = (folder: URL, name: string, more: Readonly<Record<string, string>> = {}): PageFiles =>
   new Map([
@@ -55,15 +57,15 @@ export const readPageFiles = (folder: URL, name: string, more: Readonly<Record<s
     ...Object.entries(more).map(([file, path]): [string, PageFile] => [file, readFile(path)]),
   ]);
 
-/** The file that a relative path in another file leads to. */
+/** Resolves a relative path in the file `from` to the name of a file. */
 export const resolveName = (from: string, path: string): string => posix.join(posix.dirname(from), path);
 
-/** `import ... from './x.js'`, also across lines, `export ... from` and `import './x.js'`. Comments do not match. */
+/** Matches `import ... from './x.js'` (even across lines), `export ... from` and `import './x.js'`, but no comments. */
 const IMPORT = /^(?:import|export|\}) ?[^'\n]*'(\.[^']+)';$/gm;
 
 /**
- * All modules that a module imports, directly or through others, without itself.
- * @throws Error for an import of a file that the page does not have
+ * Returns all modules that a module imports, directly or indirectly, except the module itself.
+ * @throws Error if a module imports a file that the page does not have
  */
 export const importsOf = (files: PageFiles, entry: string): string[] => {
   const found = new Set([entry]);

@@ -1,4 +1,4 @@
-/** Serves a page and its files: compressed, with validators, under a policy that runs only these files. */
+/** Serves a page and its files, compressed and with validators. Its policy allows only these files to run. */
 import { createHash } from 'node:crypto';
 import { join, posix } from 'node:path';
 import type { Mount, MountContext } from '../../core/contracts/plugin.js';
@@ -26,23 +26,23 @@ const POLICY = [
 const pagePolicy = (ancestors: readonly string[] = []): string =>
   [...POLICY, `frame-ancestors ${ancestors.length > 0 ? ancestors.join(' ') : "'none'"}`].join('; ');
 
-/** Browsers revalidate each time, which costs a 304, so that a new release is visible at once. */
+/** Makes browsers revalidate each time, which costs a request with a 304, so that a new release is visible at once. */
 const REVALIDATED = 'no-cache';
-/** For addresses that contain the digest of all files: their content never changes. */
+/** The caching of addresses that contain the digest of all files, since their content never changes. */
 const IMMUTABLE = 'public, max-age=31536000, immutable';
 
 export interface Page {
-  /** The address: `/tables`. */
+  /** The address of the page, such as `/tables`. */
   readonly path: string;
-  /** The text of links to the page, and its name in the log. */
+  /** The text of links to the page, which is also its name in the log. */
   readonly summary: string;
   /**
    * The folder with the page's own files, relative to the plugin's module: `new URL('./browser/', import.meta.url)`.
    */
   readonly folder: URL;
   /**
-   * The folder's place below the page's address. The shared files are in `pages`: a script in `tables/browser` imports
-   * `../../pages/shared/dom.js`.
+   * The location of the folder below the page's address. The shared files are in `pages`, so a script in
+   * `tables/browser` imports `../../pages/shared/dom.js`.
    */
   readonly at: string;
   /**
@@ -50,9 +50,9 @@ export interface Page {
    * `path/embed`. Default: `at`.
    */
   readonly templates?: string;
-  /** More files: their names below the page's address, and their paths on disk. */
+  /** Additional files: their names below the page's address, and their paths on disk. */
   readonly files?: Readonly<Record<string, string>>;
-  /** More values for the templates, by the name in braces. */
+  /** Additional values for the templates, by the name that is used in braces. */
   readonly values?: Readonly<Record<string, string>>;
   /** Origins that may show a page in a frame, by the page's name below `path`: `embed`. */
   readonly framedBy?: Readonly<Record<string, readonly string[]>>;
@@ -76,8 +76,9 @@ const templatesIn = (files: PageFiles, folder: string, values: Page['values']): 
   );
 
 /**
- * A mount that serves a page. It reads all files at once, so that a missing file or import prevents the start.
- * @throws Error for a file that cannot be read, or an import that leads to no file
+ * Returns a mount that serves a page. All files are read immediately, so that a missing file or import prevents
+ * startup.
+ * @throws Error if a file cannot be read or an imported file does not exist
  */
 export const pageMount = (page: Page): Mount => {
   const { path, summary, folder, at, templates = at, values = {}, framedBy = {} } = page;
@@ -120,7 +121,7 @@ export const pageMount = (page: Page): Mount => {
 
 const GUIDES = 'pages/guides';
 
-/** A script in place of the guides' own. `folder` and `at` as in `Page`. */
+/** A script that replaces the script of guides. `folder` and `at` have the same meaning as in `Page`. */
 interface GuideScript {
   readonly folder: URL;
   readonly at: string;

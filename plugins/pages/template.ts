@@ -1,4 +1,4 @@
-/** Fills HTML templates: with the service's names and addresses, links to other pages, and the addresses of files. */
+/** Fills HTML templates with the service's names and addresses, links to other pages, and the addresses of files. */
 import type { Mount, MountContext } from '../../core/contracts/plugin.js';
 import { importsOf, type PageFile, type PageFiles, resolveName } from './page-files.js';
 
@@ -13,8 +13,8 @@ const ENTITIES: Readonly<Record<string, string>> = {
 export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (character) => ENTITIES[character]!);
 
 /**
- * The pages and the guides of a service. A guide is a page whose path is below another page's path. Mounts without a
- * content security policy are not pages: they serve other protocols.
+ * Returns the pages and the guides of a service. A guide is a page whose path is below the path of another page. Mounts
+ * without a content security policy are not pages, since they serve other protocols.
  */
 export const pagesOf = ({ mounts }: MountContext): { readonly pages: Mount[]; readonly guides: Mount[] } => {
   const all = mounts.filter((mount) => mount.contentSecurityPolicy !== undefined);
@@ -22,7 +22,7 @@ export const pagesOf = ({ mounts }: MountContext): { readonly pages: Mount[]; re
   return { pages: all.filter((page) => !isGuide(page)), guides: all.filter(isGuide) };
 };
 
-/** The documents of guides, relative to `docs/`: a guide finds the pages of other documents by them. */
+/** The documents of guides, relative to `docs/`. A guide uses them to link to the pages of other documents. */
 export const documents = new WeakMap<Mount, string>();
 
 const listItem = (page: Mount, publicPath: string): string => {
@@ -38,7 +38,7 @@ const listOf = (pages: readonly Mount[], publicPath: string): string =>
 const preloadsOf = (modules: readonly string[], root: string): string =>
   modules.map((name) => `<link rel="modulepreload" href="${escapeHtml(`${root}/${name}`)}">`).join('');
 
-/** The first elements of every page's head. */
+/** Returns the first elements in the head of every page. */
 const headOf = ({ service, base, publicPath, root }: Readonly<Record<string, string>>): string =>
   [
     '<meta charset="utf-8">',
@@ -57,13 +57,13 @@ const escaped = (values: Readonly<Record<string, string>>): Record<string, strin
 const replaceValues = (html: string, values: Readonly<Record<string, string>>): string =>
   html.replace(/\{\{(\w+)\}\}/g, (whole, name: string) => (Object.hasOwn(values, name) ? values[name]! : whole));
 
-/** A path to a file, relative to the HTML file. */
+/** Matches a reference to a file, relative to the HTML file. */
 const REFERENCE = /\b(src|href)="(\.[^"]+)"/g;
 
 /**
  * An HTML file with values in braces: `{{head}}`, `{{service}}`, `{{owner}}`, `{{title}}`, `{{base}}` (the API's base
- * path), `{{mount}}` (the page's address), `{{preloads}}`, and the list items `{{links}}` and `{{guides}}`. It refers to
- * other files by relative paths, which become the addresses of the files.
+ * path), `{{mount}}` (the page's address), `{{preloads}}`, and the list items `{{links}}` and `{{guides}}`. It refers
+ * to other files by relative paths, which become the addresses of the files.
  */
 export class Template {
   readonly #file: PageFile;
@@ -74,7 +74,7 @@ export class Template {
 
   /**
    * @param values more values, by the name in braces
-   * @throws Error for a path or an import that leads to no file
+   * @throws Error if the file of a path or an import does not exist
    */
   constructor(files: PageFiles, name: string, values: Readonly<Record<string, string>> = {}) {
     this.#file = files.get(name)!;

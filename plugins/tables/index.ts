@@ -1,4 +1,4 @@
-/** Serves the rows of collections without code: filters, sorting and paging by the orders that they declare. */
+/** Serves the rows of collections without any code. Filters, sorting and paging follow from the declared orders. */
 import { type Collection, definePlugin, OperatorError, readDeclarations, version } from 'metro-forecast-api/plugin';
 import { tableRoutes } from './routes.js';
 

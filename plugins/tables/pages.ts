@@ -1,4 +1,4 @@
-/** Pages at `/tables` that show the tables of the plugin `tables`: lists, charts and single rows. */
+/** Serves pages at `/tables` that show the tables of the plugin `tables` as lists, charts and single rows. */
 import { definePlugin, pageMount, version } from 'metro-forecast-api/plugin';
 
 export default definePlugin({

@@ -1,4 +1,4 @@
-/** The two endpoints of a table. */
+/** Defines the two endpoints of a table. */
 import {
   ApiError,
   type Collection,
@@ -31,7 +31,7 @@ export const rowNotFound = defineError({
 
 const pascal = (name: string): string => name.replaceAll(/(?:^|_)([a-z0-9])/g, (_, letter) => letter.toUpperCase());
 
-/** The values of `sort`: the shortest prefix of each order that differs from the earlier ones. */
+/** Returns the values of `sort`. Each is the shortest prefix of an order that differs from all earlier values. */
 export const sortNames = (orders: readonly (readonly string[])[]): ReadonlyMap<string, readonly string[]> => {
   const names = new Map<string, readonly string[]>();
   for (const order of orders) {
@@ -42,7 +42,7 @@ export const sortNames = (orders: readonly (readonly string[])[]): ReadonlyMap<s
   return names;
 };
 
-/** The schema of a parameter: type and limits of its field. */
+/** Returns the schema of a parameter, with the type and the limits of its field. */
 const schemaOf = (schema: JsonSchema, field: string): JsonSchema => {
   const {
     default: _,
@@ -53,13 +53,13 @@ const schemaOf = (schema: JsonSchema, field: string): JsonSchema => {
   return rest;
 };
 
-/** A table as its endpoints need it. */
+/** The properties of a table that its endpoints need. */
 interface Table {
   readonly collection: Collection<Row>;
   readonly path: string;
-  /** The name in operation ids. */
+  /** The name of the table in operation ids. */
   readonly operation: string;
-  /** By the values of `sort`. */
+  /** The orders, by the values of `sort`. */
   readonly orders: ReadonlyMap<string, readonly string[]>;
   readonly example: Row;
   /** The schema of a row, with a title. */
@@ -72,7 +72,7 @@ const MOST_LISTED = 20;
 /** Endpoints of services with tables. */
 const RESERVED: readonly string[] = ['health', 'ready', 'status', 'usage'];
 
-/** Why a table cannot have this name. Undefined for other names. Any column can have any name. */
+/** Returns the reason why a table cannot have a name, or undefined if it can. Columns can have any name. */
 export const tableNameError = (name: string): string | undefined =>
   RESERVED.includes(name) ? `a table must not be called "${name}": the service has an endpoint /${name}` : undefined;
 

@@ -1,10 +1,10 @@
-/** The contents: links to all parts, a mark at the current part, and a drawer on narrow screens. */
+/** The table of contents: it links to all parts, marks the current one, and is a drawer on narrow screens. */
 import { find, h } from '../../pages/shared/dom.js';
 import { linkTo, placeOf } from './parts.js';
 
 /** @typedef {import('./model.js').Model} Model */
 
-/** Parts that start above this line have been reached. In pixels from the top of the window. */
+/** A part counts as reached when it starts above this line, in pixels from the top of the window. */
 const READING_LINE = 140;
 
 /** @param {string} title @param {readonly (readonly [place: string, text: string, code?: boolean])[]} links */
@@ -59,7 +59,7 @@ export const followReading = () => {
   let naming;
   const name = () => {
     const here = decodeURIComponent(location.hash.slice(1));
-    // The address may name a place inside the part.
+    // The address may already name a place inside the current part.
     if (here === current || here.startsWith(`${current}/`)) return;
     history.replaceState(history.state, '', linkTo(current));
   };
@@ -79,7 +79,7 @@ export const followReading = () => {
     naming = first
       ? undefined
       : setTimeout(() => {
-          // A link or the search may have changed the address meanwhile.
+          // A link or the search may have changed the address in the meantime.
           if (location.hash === hash) name();
         }, 300);
   };
@@ -100,7 +100,7 @@ export const followReading = () => {
   mark();
 };
 
-/** On narrow screens the contents are a drawer. The button, Escape, its links and a click outside close it. */
+/** Makes the contents a drawer on narrow screens. The button, Escape, a link or a click outside closes the drawer. */
 export const startDrawer = () => {
   const button = find('#open-contents');
   const side = find('#side');

@@ -1,4 +1,4 @@
-/** The API reference: the parts of the OpenAPI document, with contents, search and links to every place. */
+/** Builds the API reference from the OpenAPI document, with a table of contents, a search and links to every place. */
 import { getJson } from '../../pages/shared/api.js';
 import { find, focusOnSlash, h } from '../../pages/shared/dom.js';
 import { inline } from '../../pages/shared/markdown.js';
@@ -46,7 +46,7 @@ const aim = () => {
   target.scrollIntoView({ behavior: 'instant' });
 };
 
-/** The search is loaded when the reader goes to its box. @param {Model} model */
+/** Loads the search when its box gets the focus. @param {Model} model */
 const startSearchOnFocus = (model) => {
   const input = /** @type {HTMLInputElement} */ (find('#search'));
   /** The last key that was pressed while the search loads. @type {string | undefined} */
@@ -78,7 +78,7 @@ const show = async () => {
     document.title = `${model.title} – reference`;
     find('#parts').replaceChildren(...contentsOf(model));
     main.replaceChildren(...partsOf(model));
-    // The browser looked for the place in the address before it existed.
+    // The browser looked for the place in the address before the place existed, so scroll to it now.
     aim();
     addEventListener('hashchange', aim);
     followReading();

@@ -1,4 +1,7 @@
-/** The OpenAPI document in the form of the page: endpoints by group, their fields, and each error and header once. */
+/**
+ * Converts the OpenAPI document to the model of the page: endpoints by group with their fields, and a list of errors
+ * and headers in which each is listed once.
+ */
 
 /** @typedef {Record<string, any>} Any */
 /**
@@ -18,7 +21,7 @@
  *   groups: Group[], operations: Operation[], errors: ErrorKind[], errorFields: Field[], headers: Header[], changes: Change[] }} Model
  */
 
-/** Deeper than any response. Limits schemas that refer to themselves. */
+/** The maximum depth of fields, which limits schemas that refer to themselves. No response is nested deeper. */
 const DEEPEST = 6;
 
 /**
@@ -83,7 +86,7 @@ const fieldsOf = (document, given, depth = 0) => {
   const variants = variantsOf(schema);
   if (variants) {
     const fields = variants.flatMap((one) => fieldsOf(document, one, depth));
-    // A field of several variants is listed once.
+    // A field that several variants have is listed once.
     return fields.filter(({ name }, index) => fields.findIndex((field) => field.name === name) === index);
   }
   if (schema['items']) return fieldsOf(document, schema['items'], depth);

@@ -1,4 +1,4 @@
-/** One endpoint: its parameters, response, errors and samples. */
+/** Shows one endpoint with its parameters, response, errors and samples. */
 import { h } from '../../pages/shared/dom.js';
 import { inline, prose } from '../../pages/shared/markdown.js';
 import { linkTo, nameLink, placeOf, section } from './parts.js';
@@ -46,7 +46,7 @@ export const fieldList = (place, fields, listed) =>
     'ul',
     { class: 'entries' },
     ...fields.map((field) => {
-      // The field of an envelope with one field is open.
+      // If an envelope has only one field, the field is open.
       const rows = field.type.replace(/^array of /, '');
       const open = listed !== undefined && fields.length === 1 && !listed.has(rows);
       if (open) listed.add(rows);
@@ -77,7 +77,7 @@ const parameterList = (id, title, parameters) =>
 const responseFields = ({ id, type, fields }, listed) => {
   if (fields.length === 0) return [];
   const again = listed.has(type);
-  // Envelopes share the type `object`.
+  // All envelopes have the type `object`, so it does not identify their fields.
   if (type !== 'object') listed.add(type);
   const list = fieldList(placeOf(id, 'fields'), fields, listed);
   if (!again) return [list];

@@ -1,4 +1,4 @@
-/** The parts for all endpoints: introduction, authentication, errors, headers and changes. */
+/** Shows the parts that apply to all endpoints: introduction, authentication, errors, headers and changes. */
 import { basePath, getKey, setKey } from '../../pages/shared/api.js';
 import { h } from '../../pages/shared/dom.js';
 import { keyForm } from '../../pages/shared/key-form.js';
@@ -64,7 +64,7 @@ export const introduction = ({ title, version, summary, description, about }) =>
     ),
   );
 
-/** The form for the key, or a notice that there is a key. */
+/** Shows the form for the key, or a notice that a key has been entered. */
 const keyPlace = () => {
   const place = h('div');
   const show = () =>

@@ -1,4 +1,4 @@
-/** Elements of the page: places with links, sections, code and panels. */
+/** Creates the elements of the page, such as linked names, sections, code blocks and panels. */
 import { copyButton, h } from '../../pages/shared/dom.js';
 
 /** @typedef {import('../../pages/shared/dom.js').Children} Children */
@@ -13,7 +13,7 @@ export const linkTo = (place) => `#${place.split('/').map(encodeURIComponent).jo
 export const nameLink = (place, ...children) => h('a', { class: 'name', href: linkTo(place) }, ...children.flat());
 
 /**
- * A section with its sample.
+ * Creates a section with its sample.
  * @param {{ place: string, title: string, level?: 'h2' | 'h3', id?: string }} heading
  * @param {Children} text
  * @param {Children} [aside]
@@ -31,7 +31,11 @@ export const section = ({ place, title, level = 'h2', id }, text, aside = []) =>
     [aside].flat().length === 0 ? null : h('div', { class: 'aside' }, ...[aside].flat()),
   );
 
-/** Radio buttons that look like one switch. @param {string} legend @param {readonly { input: Node, text: string }[]} choices */
+/**
+ * Radio buttons that look like one switch.
+ * @param {string} legend
+ * @param {readonly { input: Node, text: string }[]} choices
+ */
 export const radios = (legend, choices) =>
   h(
     'fieldset',
@@ -40,7 +44,7 @@ export const radios = (legend, choices) =>
     ...choices.map(({ input, text }) => h('label', {}, input, h('span', {}, text))),
   );
 
-/** Keywords of sample code. */
+/** Keywords of the languages in which samples are written. */
 const KEYWORDS = new Set(
   ['import', 'from', 'const', 'await', 'if', 'not', 'throw', 'new', 'library', 'raise', 'print', 'curl'].concat([
     'true',
@@ -71,7 +75,7 @@ export const coloured = (code) => {
 export const exampleText = (example) => (typeof example === 'string' ? example : JSON.stringify(example, null, 2));
 
 /**
- * A dark block of code with a header.
+ * Creates a dark block of code with a header.
  * @param {string} label for screen readers
  * @param {Children} head
  * @param {Children} body

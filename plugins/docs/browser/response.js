@@ -5,7 +5,9 @@ import { codeBlock, coloured, linkTo, panel, placeOf, problem, unreachable } fro
 
 /** @typedef {import('./model.js').Operation} Operation */
 
-/** The browser is slow with megabytes of text: longer responses are cut off. */
+/**
+ * The number of characters that are shown. Longer responses are cut off, since megabytes of text slow the browser down.
+ */
 const SHOWN_CHARACTERS = 20_000;
 
 /** @param {string} text @param {string} type */
@@ -97,7 +99,7 @@ const keyNeeded = () => {
 };
 
 /**
- * Sends the reader's request. It never rejects.
+ * Sends the reader's request. The promise never rejects.
  * @param {Operation} operation
  * @param {{ target: string, query: readonly (readonly [string, string])[] }} call
  * @param {() => void} close shows the example again

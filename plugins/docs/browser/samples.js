@@ -1,4 +1,4 @@
-/** A request in each language. Samples read the key from the environment. */
+/** Writes a sample request in each language. Samples read the key from the environment. */
 import { keyVariable } from '../../pages/shared/api.js';
 
 /**

@@ -1,4 +1,4 @@
-/** What the search of the reference finds: its parts, the guides, and the views of other pages. */
+/** Lists what the search can find: the parts of the reference, the guides, and the views of other pages. */
 import { headingId } from '../../pages/shared/markdown.js';
 import { linkTo, placeOf } from './parts.js';
 
@@ -101,7 +101,7 @@ const pageEntries = async () => {
     const page = link.textContent ?? '';
     const response = await fetch(link.href);
     const text = response.ok ? await response.text() : '';
-    // The content security policy does not allow to parse text as a document.
+    // The links are found with a regular expression, since the content security policy forbids parsing text as HTML.
     const views = [...text.matchAll(/<a href="(#\/[^"]+)"(?: title="([^"]*)")?>([^<]+)<\/a>/g)];
     return [
       { kind: 'page', name: page, where: '', text: '', href: link.href, rank: 2 },

@@ -6,7 +6,7 @@ import { entriesOf, remoteEntries } from './search-entries.js';
 /** @typedef {import('./search-entries.js').Entry} Entry */
 
 const MOST_RESULTS = 12;
-/** The most results with one name. Many lists have fields of the same name. */
+/** The maximum number of results with the same name. Many lists have fields with the same name. */
 const MOST_OF_ONE_NAME = 3;
 
 /** @param {string} text */
@@ -34,7 +34,7 @@ export const search = (entries, query) => {
       else if (more.some((one) => one.startsWith(word))) total += 4;
       else return 0;
     }
-    // Of two equal matches, the shorter name is more likely meant.
+    // If two names match equally well, the reader more likely means the shorter one.
     return total + (plain(name) === whole ? 40 : 0) - name.length / 100;
   };
   /** @type {Map<string, number>} */
@@ -74,7 +74,7 @@ const resultList = (input, onpick) => {
       h('span', { class: 'kind' }, kind),
       h('span', { class: 'what' }, name, where ? h('span', { class: 'where' }, where) : null),
     );
-    // The input keeps the focus until the click.
+    // Keeps the focus in the input until the click.
     option.addEventListener('pointerdown', (event) => event.preventDefault());
     option.addEventListener('click', () => onpick(entry));
     return option;

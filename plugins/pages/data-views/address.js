@@ -1,6 +1,11 @@
-/** The part of the address after `#`: the view and the reader's choices, so that a link shows the same. */
+/**
+ * Handles the part of the address after `#`. It contains the view and the reader's choices, so that links keep them.
+ */
 
-/** @returns {{ parts: string[], query: URLSearchParams }} `#/books/9780141439587?show=all` is `['books', '9780141439587']` and `show` */
+/**
+ * @returns {{ parts: string[], query: URLSearchParams }} `#/books/9780141439587?show=all` is `['books',
+ * '9780141439587']` and `show`
+ */
 export const readAddress = () => {
   const [path = '', query = ''] = location.hash.replace(/^#\/?/, '').split('?');
   try {

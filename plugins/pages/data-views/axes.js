@@ -1,10 +1,10 @@
-/** Ticks of the axes of charts. */
+/** Computes the ticks of chart axes. */
 
 /** @param {string} date @returns {number} milliseconds */
 export const timeOf = (date) => Date.parse(`${date}T00:00:00Z`);
 
 /**
- * About `count` round values that cover a range.
+ * Returns about `count` round values that cover a range.
  * @param {number} low @param {number} high @param {number} count
  */
 export const roundTicks = (low, high, count) => {
@@ -20,7 +20,7 @@ export const roundTicks = (low, high, count) => {
 };
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
-/** Width of one label and its margin, in pixels. */
+/** The width of a label with its margin, in pixels. */
 const LABEL_WIDTH = 62;
 
 /** @typedef {{ date: string, text: string }} DateTick */
@@ -54,7 +54,7 @@ const monthTicks = (first, last, room) => {
 };
 
 /**
- * Years for three years and more, otherwise months.
+ * Returns ticks for years if the range is at least three years long, otherwise for months.
  * @param {string} first @param {string} last @param {number} width in pixels
  */
 export const dateTicks = (first, last, width) => {

@@ -1,7 +1,7 @@
-/** Signals, grades and states as coloured labels. */
+/** Shows signals, grades and states as coloured labels. */
 import { h } from '../shared/dom.js';
 
-/** Other labels are neutral. */
+/** The tones of labels. Labels that are not listed have a neutral colour. */
 const TONES = new Map([
   ['expand', 'good'],
   ['contract', 'bad'],

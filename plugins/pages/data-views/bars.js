@@ -1,4 +1,4 @@
-/** Bars in tables. They are hidden from screen readers, since the row has the same values as text. */
+/** Draws bars in tables. They are hidden from screen readers, since the row contains the same values as text. */
 import { paint, svg } from './svg.js';
 
 const [WIDTH, HEIGHT] = [150, 16];
@@ -8,7 +8,7 @@ const picture = (...children) =>
   svg('svg', { width: WIDTH, height: HEIGHT, viewBox: `0 0 ${WIDTH} ${HEIGHT}`, 'aria-hidden': 'true' }, ...children);
 
 /**
- * A bar from zero to a value. `mark` is a second value, drawn as a line across the bar.
+ * Draws a bar from zero to a value. `mark` is a second value, which is drawn as a line across the bar.
  * @param {number} value
  * @param {{ least?: number, most: number, color: string, mark?: number | null }} scale
  */
@@ -25,7 +25,7 @@ export const bar = (value, { least = 0, most, color, mark }) => {
 };
 
 /**
- * An age on a line, with ticks where it becomes late and stale.
+ * Draws an age on a line, with ticks at the ages from which a source is late and stale.
  * @param {number} age @param {number} late @param {number} stale
  */
 export const ageLine = (age, late, stale) => {

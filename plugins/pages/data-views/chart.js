@@ -1,4 +1,4 @@
-/** A chart. Mouse, touch and arrow keys show its values. */
+/** A chart whose values can be shown with the mouse, by touch or with the arrow keys. */
 import { h } from '../shared/dom.js';
 import { draw, legendOf } from './drawing.js';
 import { readoutOf } from './readout.js';
@@ -6,11 +6,11 @@ import { readoutOf } from './readout.js';
 /** @typedef {import('./drawing.js').ChartOptions} ChartOptions */
 /** @typedef {import('./drawing.js').Drawing} Drawing */
 
-/** Heights of charts, in pixels. */
+/** The height of a chart, in pixels. */
 const HEIGHT = 340;
-/** The lowest height in a frame. The page scrolls in a lower frame. */
+/** The minimum height in a frame. If the frame is lower, the page scrolls. */
 const LEAST_HEIGHT = 120;
-/** As wide as A4 and Letter without margins; two charts fit on a Letter page. */
+/** The size on paper, which fits the width of A4 and Letter without margins. Two charts fit on a Letter page. */
 const PAPER = { width: 680, height: 180 };
 
 /** The height that the rest of the page leaves in its frame. @param {HTMLElement} host */
@@ -68,7 +68,7 @@ const listen = (host, { drawn, last, show, clear }) => {
 };
 
 /**
- * Redraws a chart when its width changes, in a frame also when its height does, and for print.
+ * Redraws a chart when its width changes and for printing. In a frame, it is also redrawn when the height changes.
  * @param {HTMLElement} host
  * @param {(size: { width: number, height: number }) => Drawing} redraw
  * @param {AbortSignal} signal
@@ -90,7 +90,7 @@ const followSize = (host, redraw, signal) => {
   });
   resized.observe(host);
   if (isFramed) {
-    // The attribution appears below the chart later, and leaves it less height.
+    // The attribution appears below the chart later, so that the chart has less height.
     resized.observe(document.body);
     addEventListener('resize', adapt, { signal });
   }

@@ -1,17 +1,21 @@
-/** Controls: switches, lists and check boxes. */
+/** Creates controls: switches, lists and check boxes. */
 import { h } from '../shared/dom.js';
 
 /** Choices of years in a chart. 0 is all years. */
 const SPANS = [5, 10, 20, 0];
 
-/** @param {readonly string[]} dates @param {number} years @returns {string | undefined} the first date of the last years */
+/**
+ * @param {readonly string[]} dates
+ * @param {number} years
+ * @returns {string | undefined} the first date of the last years
+ */
 export const lastYears = (dates, years) => {
   const last = dates.at(-1);
   return years === 0 || last === undefined ? undefined : `${Number(last.slice(0, 4)) - years}${last.slice(4)}`;
 };
 
 /**
- * Radio buttons that look like one switch.
+ * Creates radio buttons that look like one switch.
  * @template {string | number} Value
  * @param {{ legend: string, name: string, choices: readonly (readonly [value: Value, label: string])[], value: Value,
  *   onchange: (value: Value) => void }} options
@@ -42,7 +46,7 @@ export const spanChoice = (years, onchange) =>
   });
 
 /**
- * A list with its label.
+ * Creates a list with its label.
  * @param {string} id @param {string} label @param {readonly (readonly [value: string, text: string])[]} options
  * @param {string} value @param {(value: string) => void} onchange
  */

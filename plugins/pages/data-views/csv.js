@@ -1,9 +1,9 @@
-/** The content of charts and tables as CSV. */
+/** Formats the content of charts and tables as CSV. */
 
-/** More decimals than any source has. Further digits are rounding errors. */
+/** The maximum number of decimals. No source has more, and further digits are rounding errors. */
 const DECIMALS = 6;
 
-/** Texts that a spreadsheet would run as a formula. The CSV of the service has the same rule. */
+/** Matches texts that a spreadsheet would run as a formula. The service uses the same rule for CSV. */
 const FORMULA = /^'*[=+\-@\t\r\n＝＋－＠]/u;
 
 /** @param {string | number | null | undefined} cell */

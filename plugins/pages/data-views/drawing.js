@@ -163,7 +163,7 @@ const linePath = ({ color, dashed }, values, { dates, x, y }) => {
 };
 
 /**
- * Moves texts apart until none covers another.
+ * Moves texts apart until they no longer overlap.
  * @param {{ text: string, color: string, y: number }[]} names @param {number} top @param {number} bottom
  */
 const apart = (names, top, bottom) => {
@@ -221,7 +221,7 @@ export const draw = (options, size) => {
 };
 
 /**
- * What the colours and strokes mean.
+ * Creates the legend, which explains the colours and strokes.
  * @param {Pick<ChartOptions, 'lines' | 'band' | 'shades'>} options
  * @returns {{ label: string, swatch: SVGSVGElement }[]}
  */

@@ -1,4 +1,4 @@
-/** Charts and tables with their tools: the rows, a CSV, a picture, a link and the API call. */
+/** Shows charts and tables with their tools: the rows, a CSV file, a picture, a link and the API call. */
 
 import { basePath, curlOf, keyVariable, Problem, request } from '../shared/api.js';
 import { copyButton, h } from '../shared/dom.js';
@@ -84,7 +84,7 @@ let calls = 0;
 /** @param {readonly Source[]} sources */
 const apiCalls = (sources) => {
   const targets = sources.map(({ target }) => target);
-  // Python and R read CSV. The shell shows JSON too.
+  // The samples in Python and R read CSV. The shell sample can also show JSON.
   const csv = sources.flatMap(({ target, file }) => (file === undefined ? [] : [target]));
   const code = h('code');
   const show = () => {
@@ -121,7 +121,7 @@ const hashOf = (figure) => {
 };
 
 /**
- * The HTML of a frame with the figure. Null if the operator allows no origins to embed figures.
+ * Returns the HTML of a frame with the figure, or null if the operator allows no origins to embed figures.
  * @param {string} title @param {string | undefined} figure
  */
 const embedCode = (title, figure) => {
@@ -134,7 +134,7 @@ const embedCode = (title, figure) => {
   const code = h('code');
   return h(
     'details',
-    // The address has the reader's latest choices.
+    // The code is created when it is shown, so that the address has the reader's latest choices.
     { ontoggle: () => code.replaceChildren(text()) },
     h('summary', {}, 'Embed'),
     h(
@@ -180,7 +180,11 @@ export const dataTools = ({ sources, remark, more, picture, shown, figure }) =>
     remark ? h('p', { class: 'muted' }, remark) : null,
   );
 
-/** Replaces the content of a place. Open API calls and tables stay open. @param {HTMLElement} place @param {readonly HTMLElement[]} content */
+/**
+ * Replaces the content of a place. Open API calls and tables stay open.
+ * @param {HTMLElement} place
+ * @param {readonly HTMLElement[]} content
+ */
 const replaceContent = (place, content) => {
   const open = [...place.querySelectorAll('details')].map((details) => details.open);
   place.replaceChildren(...content);
@@ -190,7 +194,7 @@ const replaceContent = (place, content) => {
 /** Replaces the tools in a place. @param {HTMLElement} place @param {Tools} tools */
 export const replaceTools = (place, tools) => replaceContent(place, [dataTools(tools)]);
 
-/** Further decimals are rounding errors. */
+/** The maximum number of decimals. Further digits are rounding errors. */
 const DECIMALS = 6;
 
 /**
@@ -230,7 +234,7 @@ export const linesTable = ({ dates, lines, dateText }, time) => ({
 /** @template Row @param {Below<Row>} options */
 const belowChart = ({ title, table, ...tools }) => {
   const details = h('details', {}, h('summary', {}, 'Data as a table'));
-  // The table may have hundreds of rows: it is created when the reader opens it.
+  // The table may have hundreds of rows, so it is created only when the reader opens it.
   const fill = () => details.append(dataTable({ caption: title, ...table }).element);
   details.addEventListener('toggle', fill, { once: true });
   return [dataTools(tools), details];

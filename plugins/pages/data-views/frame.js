@@ -1,4 +1,4 @@
-/** The frame of a chart: the values that it shows, its scales, and the area inside the axes. */
+/** Computes the frame of a chart: the values that it shows, its scales, and the area inside the axes. */
 import { number } from '../shared/format.js';
 import { roundTicks, timeOf } from './axes.js';
 import { FONT_SIZE, LINE_HEIGHT, textWidth, wrap } from './svg.js';
@@ -7,9 +7,9 @@ import { FONT_SIZE, LINE_HEIGHT, textWidth, wrap } from './svg.js';
 
 /** Width of the widest bar, in pixels. */
 export const BAR_WIDTH = 60;
-/** Share of its slot that a bar fills. */
+/** The share of its slot that a bar fills. */
 export const BAR_SHARE = 0.8;
-/** Narrower charts have no room for names at the ends of lines. */
+/** The width from which a chart has room for names at the ends of lines, in pixels. */
 const NAMED_FROM_WIDTH = 640;
 
 /** The values from the first date shown. @param {ChartOptions} options */

@@ -1,4 +1,4 @@
-/** Choices in quick succession: only the last one has an effect. */
+/** Makes sure that only the last of several choices in quick succession has an effect. */
 import { problemView } from '../shared/problems.js';
 
 /**

@@ -1,4 +1,6 @@
-/** What every page of data starts with: the banner of synthetic data, the skip link, the key and the search box. */
+/**
+ * Sets up the parts that every data page has: the banner for synthetic data, the skip link, the key and the search box.
+ */
 import { getJson, setKey } from '../shared/api.js';
 import { find } from '../shared/dom.js';
 import { startSearchField } from './search-field.js';
@@ -20,7 +22,7 @@ export const startPage = () => {
     if (paper) paper.textContent = `${owner} · ${location.href}`;
   });
   document.querySelector('#forget')?.addEventListener('click', () => setKey(''));
-  // The part after # names the view: the browser's own jump would leave the view.
+  // The part after # names the view, so the browser's own jump would leave the view.
   document.querySelector('.skip')?.addEventListener('click', (event) => {
     event.preventDefault();
     find('#main').focus();

@@ -4,7 +4,7 @@ import { draw, legendOf } from './drawing.js';
 import { paint, svg, textWidth, wrap } from './svg.js';
 
 const [WIDTH, HEIGHT, MARGIN] = [1200, 675, 36];
-/** Pixels of the PNG per pixel of the drawing. */
+/** The number of pixels in the PNG for each pixel of the drawing. */
 const SCALE = 2;
 
 /** Replaces the custom properties by their light colours. @param {SVGElement} picture */

@@ -1,11 +1,11 @@
-/** The values of a chart at one date: in a box next to the pointer, and as text for screen readers. */
+/** Shows the values of a chart at one date, in a box next to the pointer and as text for screen readers. */
 import { h } from '../shared/dom.js';
 import { paint, svg } from './svg.js';
 
 /** @typedef {import('./drawing.js').ChartOptions} ChartOptions */
 /** @typedef {import('./drawing.js').Drawing} Drawing */
 
-/** Distance of the box from the date, in pixels. */
+/** The distance between the box and the date, in pixels. */
 const MARGIN = 14;
 
 /** @param {ChartOptions} options @param {number} index */

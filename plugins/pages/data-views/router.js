@@ -19,7 +19,7 @@ import { readAddress } from './address.js';
  */
 
 /**
- * A view whose modules the browser loads when it is first shown.
+ * Returns a view whose modules the browser loads when the view is first shown.
  * @param {() => Promise<Route>} load
  * @returns {Route}
  */
@@ -85,7 +85,9 @@ const showFigure = (name) => {
   } else if (!history.state?.top) named?.scrollIntoView();
 };
 
-/** Whether the page is in a frame. A frame takes neither the focus nor the scroll position of the page around it. */
+/**
+ * Whether the page is in a frame. In a frame, it must not change the focus or the scroll position of the outer page.
+ */
 const isFramed = () => window !== window.top;
 
 /** @param {View} view @param {string} site @param {HTMLElement} age */
@@ -101,7 +103,11 @@ const render = ({ title, aside = [], layout, content }, site, age) => {
   return heading;
 };
 
-/** Shows that a view is loading, after 300 ms. @param {AbortSignal} signal of the view @returns {() => void} stops it */
+/**
+ * Shows that a view is loading, after 300 ms.
+ * @param {AbortSignal} signal of the view
+ * @returns {() => void} stops it
+ */
 const showLoading = (signal) => {
   const main = find('#main');
   main.setAttribute('aria-busy', 'true');
@@ -158,7 +164,7 @@ export const startRouter = (routes, home, about) => {
     const loaded = showLoading(signal);
     const view = await viewOf(name || home, [parameters, signal, query]);
     loaded();
-    // The reader went to another view meanwhile.
+    // The reader has opened another view in the meantime.
     if (signal.aborted) return;
     const age = h('p', { class: 'overdue', hidden: true });
     const heading = render(view, site, age);

@@ -1,7 +1,7 @@
-/** The search box above every view. `/` focuses it. Its text narrows the view's list, if there is one. */
+/** The search box above every view, which `/` focuses. If the view has a list, the text filters it. */
 import { focusOnSlash } from '../shared/dom.js';
 
-/** Null on a page in a frame. */
+/** Returns the search box, or null on a page in a frame. */
 export const searchField = () => /** @type {HTMLInputElement | null} */ (document.querySelector('#search'));
 
 /** @type {((query: string) => void) | undefined} */

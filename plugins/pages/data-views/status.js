@@ -1,4 +1,4 @@
-/** The status view: the health of the service and the age of each source. It needs no key. */
+/** The status view, which shows the health of the service and the age of each source. It needs no key. */
 import { h } from '../shared/dom.js';
 import { day, period, span } from '../shared/format.js';
 import { badge } from './badge.js';

@@ -1,9 +1,9 @@
-/** SVG elements, text widths and colours for drawings. */
+/** Creates SVG elements, and provides text widths and colours for drawings. */
 
 const NAMESPACE = 'http://www.w3.org/2000/svg';
 export const FONT_SIZE = 12;
 export const FONT_FAMILY = 'system-ui, sans-serif';
-/** Distance of two lines of text, in pixels. */
+/** The distance between two lines of text, in pixels. */
 export const LINE_HEIGHT = 15;
 
 /**
@@ -34,7 +34,13 @@ export const textWidth = (text, size = FONT_SIZE, weight = 400) => {
   return ruler.measureText(text).width;
 };
 
-/** @param {string} text @param {number} width in pixels @param {number} [size] @param {number} [weight] @returns {string[]} lines */
+/**
+ * @param {string} text
+ * @param {number} width in pixels
+ * @param {number} [size]
+ * @param {number} [weight]
+ * @returns {string[]} lines
+ */
 export const wrap = (text, width, size = FONT_SIZE, weight = 400) => {
   /** @type {string[]} */
   const lines = [];

@@ -1,4 +1,4 @@
-/** A table that sorts by its columns' headings. */
+/** A table whose rows can be sorted with the column headings. */
 import { h } from '../shared/dom.js';
 
 /**
@@ -39,7 +39,7 @@ export const column = (label, value, shown = (one) => one, more = {}) => ({
  */
 export const numbers = (label, value, text, more = {}) => column(label, value, text, { numeric: true, ...more });
 
-/** The most rows in a table: a phone needs noticeable time for more. */
+/** The maximum number of rows in a table. A phone would need noticeable time for more. */
 const SHOWN = 500;
 
 /** @type {(a: string | number | null, b: string | number | null, sign: number) => number} */
@@ -54,7 +54,7 @@ const compare = (a, b, sign) => {
 const keyOf = ({ key, label }) => key ?? label.toLowerCase();
 
 /**
- * Which column sorts the table, and how.
+ * Keeps track of the column by which the table is sorted, and of the direction.
  * @template Row
  * @param {readonly Column<Row>[]} columns @param {string | null | undefined} sort
  */
@@ -65,7 +65,7 @@ const orderOf = (columns, sort) => {
     /** Sorts by a column, or reverses its order. @param {number} index @returns {string} the new order */
     choose: (index) => {
       const column = /** @type {Column<Row>} */ (columns[index]);
-      // Numbers start with the largest, names with A.
+      // Numbers are first sorted from the largest, and names from A.
       sign = sorted === index ? -sign : column.numeric ? -1 : 1;
       sorted = index;
       return `${sign < 0 ? '-' : ''}${keyOf(column)}`;
@@ -134,7 +134,7 @@ export const dataTable = ({ caption, columns, rows, sort, onsort, scrolls = fals
     more.textContent = `The first ${SHOWN} of ${ordered.length} rows. The CSV has all rows.`;
   };
   const heads = [h('caption', {}, h('span', {}, caption)), h('thead', {}, h('tr', {}, ...headings))];
-  // On a narrow screen the table scrolls sideways, also by keys.
+  // On a narrow screen, the table can be scrolled sideways, including with the keyboard.
   const scroll = { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': caption, 'data-scrolls': scrolls };
   const element = h('div', { class: 'table' }, h('div', scroll, h('table', {}, ...heads, body)), more);
   fill();

@@ -9,7 +9,7 @@ const main = find('#main');
 const here = location.pathname.replace(/\/$/, '');
 
 /**
- * The address of a link in the document. Only documents that are pages here have one.
+ * Returns the address of a link in the document, if the linked document is a page of this service.
  * @param {string} target relative to the document, as in the repository
  */
 const addressOf = (target) => {
@@ -40,7 +40,7 @@ export const showGuide = async (figures = () => h('div')) => {
     if (link.getAttribute('href') === here) link.setAttribute('aria-current', 'page');
   }
   const markdown = await (await fetch(new URL('../../guide.md', import.meta.url))).text();
-  // Documents call a service at its default address. The page shows the address of this service.
+  // Examples in documents use the default address. The page replaces it by the address of this service.
   const text = markdown.replaceAll('http://127.0.0.1:8080', location.origin + publicPath);
   const elements = blocksOf(text, addressOf).map((block) =>
     block.kind === 'element' ? block.element : figures(block.name),

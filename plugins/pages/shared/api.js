@@ -8,7 +8,7 @@ const service = meta('service');
 
 const KEY = `${service}-key`;
 
-/** The key, if the browser does not let sites store data. It lasts as long as the page. */
+/** The key, if the browser does not let sites store data. It is kept as long as the page is open. */
 let unstored = '';
 
 /** @returns {string} empty without a key */
@@ -27,12 +27,12 @@ export const setKey = (key) => {
     if (key === '') sessionStorage.removeItem(KEY);
     else sessionStorage.setItem(KEY, key);
   } catch {
-    // The key stays in memory.
+    // If the browser stores no data, the key stays in memory.
   }
   dispatchEvent(new Event('keychange'));
 };
 
-// Frames of one page share the tab's storage: a key entered in one frame applies to all.
+// The frames of a page share the tab's storage, so a key that is entered in one frame applies to all of them.
 addEventListener('storage', (event) => {
   if (event.key === KEY) dispatchEvent(new Event('keychange'));
 });
@@ -43,7 +43,7 @@ export const basePath = meta('base-path');
 /** Prefix of `basePath` and of page URLs: empty, or `/lib`. */
 export const publicPath = meta('public-path');
 
-/** A failed call. `status` is 0 without a response. */
+/** A failed call. `status` is 0 if there was no response. */
 export class Problem extends Error {
   /**
    * @param {string} message the API's message
@@ -77,7 +77,7 @@ export const send = (target, { accept = 'application/json', signal, key = true }
  * @throws {Problem}
  */
 export const request = async (target, options) => {
-  // Without a key the response would be a 401.
+  // Without a key, the response would be a 401, so no request is sent.
   if (options?.key !== false && getKey() === '') throw new Problem('', { status: 401, code: 'missing_api_key' });
   let response;
   try {

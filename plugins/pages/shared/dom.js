@@ -1,4 +1,4 @@
-/** Creates elements. Text stays text: data cannot become markup. */
+/** Creates elements. Strings become text nodes, so data cannot become markup. */
 
 /** @typedef {Node | string | number | null | undefined | false} Child */
 /** @typedef {Child | readonly Child[]} Children */
@@ -27,7 +27,7 @@ export const h = (tag, properties = {}, ...children) => {
 };
 
 /**
- * An element of the page's HTML.
+ * Returns an element that the page's HTML contains.
  * @template {Element} [Kind=HTMLElement]
  * @param {string} selector
  * @returns {Kind}
@@ -50,7 +50,7 @@ export const focusOnSlash = (input) =>
   });
 
 /**
- * A button that copies a text. Null if the browser does not let pages copy.
+ * Creates a button that copies a text. Returns null if the browser does not let pages copy.
  * @param {() => string} text
  * @param {string} [label]
  */

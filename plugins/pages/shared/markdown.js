@@ -1,4 +1,6 @@
-/** Converts the Markdown of our documents to elements: headings, paragraphs, lists, tables, links, code, emphasis. */
+/**
+ * Converts the Markdown that the documentation uses to elements: headings, paragraphs, lists, tables, links and code.
+ */
 import { copyButton, h } from './dom.js';
 
 /** @typedef {import('./dom.js').Child} Child */
@@ -33,7 +35,7 @@ export const prose = (text) =>
  * @param {Addresses} [addressOf]
  */
 export const table = (head, rows, addressOf) => {
-  // An empty heading is a plain cell.
+  // If a heading is empty, it becomes a plain cell.
   const headOf = (/** @type {string} */ cell) =>
     cell === '' ? h('td') : h('th', { scope: 'col' }, ...inline(cell, addressOf));
   const heading = h('tr', {}, ...head.map(headOf));

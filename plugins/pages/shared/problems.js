@@ -1,4 +1,4 @@
-/** Shows what went wrong and what to do. */
+/** Shows what went wrong and what the reader can do. */
 import { getKey, Problem } from './api.js';
 import { h } from './dom.js';
 import { keyForm } from './key-form.js';
@@ -59,7 +59,7 @@ export const problemView = (error, retry) => {
     { class: 'notice', role: 'alert' },
     h('h2', {}, heading),
     h('p', {}, advice),
-    // A 404 would come back.
+    // There is no button to retry after a 404, since the response would be the same.
     error instanceof Problem && error.status === 404
       ? h('a', { href: '#/' }, 'Back to the start')
       : h('button', { type: 'button', onclick: retry }, 'Try again'),

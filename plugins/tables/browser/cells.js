@@ -1,4 +1,4 @@
-/** How rows and their cells are named and shown. */
+/** Defines how rows and their cells are named and shown. */
 import { addressOf } from '../../pages/data-views/address.js';
 import { h } from '../../pages/shared/dom.js';
 import { exact } from '../../pages/shared/format.js';
@@ -15,7 +15,7 @@ export const words = (name) => name.replaceAll(/[_-]/g, ' ').replace(/^./, (firs
 
 /** @param {Table} table @param {readonly Row[]} rows */
 export const cellsOf = ({ columns, key }, rows) => {
-  // Years and numbers in keys have no thousands separators.
+  // Years and numbers in keys are shown without thousands separators.
   const plain = new Set([...key, ...timesOf(columns, rows).map(({ name }) => name)]);
   return (/** @type {Row} */ row, /** @type {Column} */ { name }) => {
     const value = row[name];

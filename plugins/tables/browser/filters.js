@@ -1,4 +1,4 @@
-/** Fields that filter the rows of a table. */
+/** Creates the fields that filter the rows of a table. */
 import { keepInAddress } from '../../pages/data-views/address.js';
 import { h } from '../../pages/shared/dom.js';
 
@@ -8,7 +8,7 @@ import { h } from '../../pages/shared/dom.js';
  * @typedef {import('./row-figures.js').Row} Row
  */
 
-/** The most values that a field suggests. */
+/** The maximum number of values that a field suggests. */
 const MOST_SUGGESTED = 200;
 
 /** @param {Column | undefined} column @returns {Record<string, string>} attributes of the input */

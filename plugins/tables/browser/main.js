@@ -1,4 +1,4 @@
-/** The pages of tables: which view is shown at which address. */
+/** The script of the table pages, which maps addresses to views. */
 import { readAddress } from '../../pages/data-views/address.js';
 import { textColumns } from '../../pages/data-views/figure.js';
 import { startPage } from '../../pages/data-views/page-start.js';
@@ -21,7 +21,11 @@ const startFinder = (tables) =>
     location.hash = `#/${tables.includes(here) ? here : tables[0]}?q=${query}`;
   });
 
-/** The views of a table and of its rows. @param {import('./tables.js').Table} table @returns {import('../../pages/data-views/router.js').Route} */
+/**
+ * The views of a table and of its rows.
+ * @param {import('./tables.js').Table} table
+ * @returns {import('../../pages/data-views/router.js').Route}
+ */
 const routeOf = (table) => {
   const list = tableView(table);
   const row = lazyView(async () => (await import('./row-view.js')).rowView(table));

@@ -1,4 +1,4 @@
-/** Searches rows, and derives the values of charts from them: one value per date and line. */
+/** Searches rows, and derives chart values from them, with one value per date and line. */
 import { plain } from '../../pages/shared/format.js';
 
 /**
@@ -6,7 +6,11 @@ import { plain } from '../../pages/shared/format.js';
  * @typedef {Readonly<Record<string, string | number | boolean | null>>} Row
  */
 
-/** @param {readonly Row[]} rows @param {string} query @returns {Row[]} the rows with every word of the query in some cell */
+/**
+ * @param {readonly Row[]} rows
+ * @param {string} query
+ * @returns {Row[]} the rows with every word of the query in some cell
+ */
 export const found = (rows, query) => {
   const words = plain(query).split(/\s+/).filter(Boolean);
   if (words.length === 0) return [...rows];
@@ -21,7 +25,7 @@ const isYear = (/** @type {unknown} */ value) =>
   Number.isInteger(value) && Number(value) >= 1000 && Number(value) < 3000;
 
 /**
- * The columns with times: dates, and whole numbers if all values are years.
+ * Returns the columns that contain times: columns of dates, and columns of whole numbers if all values are years.
  * @param {readonly Column[]} columns @param {readonly Row[]} rows
  */
 export const timesOf = (columns, rows) =>
@@ -45,7 +49,7 @@ const PERIODS = /** @type {const} */ ([
 
 /** @typedef {(typeof PERIODS)[number][0]} Period */
 
-/** The most bars in a chart. */
+/** The maximum number of bars in a chart. */
 const BARS = 60;
 
 /** The shortest period that does not give too many bars. @param {readonly string[]} days @param {boolean} years */
@@ -92,7 +96,7 @@ export const withGaps = (dates) => {
     const time = new Date(`${first}T00:00:00Z`);
     time.setUTCMonth(time.getUTCMonth() + step.months * count, time.getUTCDate() + step.days * count);
     date = time.toISOString().slice(0, 10);
-    // The last day of a month varies: only months without any row are gaps.
+    // The last day of a month varies, so a month counts as a gap only if it has no rows.
     if (date < last && !(step.months > 0 && dates.some((each) => each.slice(0, 7) === date.slice(0, 7)))) all.add(date);
   }
   return [...all].sort();
@@ -100,11 +104,11 @@ export const withGaps = (dates) => {
 
 /** @typedef {'line' | 'bars'} Form */
 
-/** The most lines in a chart. */
+/** The maximum number of lines in a chart. */
 export const LINES = 8;
 
 /**
- * Values over time. Several rows of one period give their mean.
+ * Returns values over time. If a period has several rows, the value is their mean.
  * @param {readonly Row[]} rows
  * @param {{ time: string, value: string | null, by: string | null, form: Form }} chosen `value`: a column, or null for the
  *   number of rows; `by`: a column, with a line for each of its values

@@ -1,4 +1,4 @@
-/** The view of a table: its rows with search, sorting and filters, and a chart over time. */
+/** The view of a table, which shows its rows with search, sorting and filters, and a chart over time. */
 import { keepInAddress } from '../../pages/data-views/address.js';
 import { replaceTools } from '../../pages/data-views/figure.js';
 import { latestOf } from '../../pages/data-views/latest.js';
@@ -19,9 +19,9 @@ import { timeChart } from './time-chart.js';
  * @typedef {{ rows: readonly Row[], more: boolean }} Loaded `more`: whether the API has more rows
  */
 
-/** Rows per call. */
+/** The number of rows per call. */
 const PAGE = 1000;
-/** Calls per view: the browser's memory is limited. */
+/** The maximum number of calls per view, since the browser's memory is limited. */
 const PAGES = 5;
 
 /** @param {string} target @param {AbortSignal} signal @returns {Promise<Loaded>} the first rows */
@@ -71,7 +71,7 @@ const countText = (shown, { rows, more }, search) => {
 };
 
 /**
- * The list of rows.
+ * Creates the list of rows.
  * @param {Table} table @param {URLSearchParams} query
  * @param {{ onsort: (sort: string) => void }} options
  */
@@ -98,7 +98,7 @@ const rowList = (table, query, { onsort }) => {
 };
 
 /**
- * Loads the rows again for other filters or another order. Only the last call has an effect.
+ * Returns a function that loads the rows again for other filters or another order. Only its last call has an effect.
  * @param {AbortSignal} signal of the view @param {HTMLElement} problem shows an error @param {() => string} target
  * @param {(loaded: Loaded) => void} onload
  */

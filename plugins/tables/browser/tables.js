@@ -65,7 +65,7 @@ export const tablesOf = (document) => {
 };
 
 /**
- * The parameters of the API call for a table's rows.
+ * Returns the parameters of the API call for a table's rows.
  * @param {Table} table @param {URLSearchParams} chosen filters, such as `NAME[gte]`, and `sort`
  * @returns {URLSearchParams}
  */

@@ -1,4 +1,4 @@
-/** The chart of a table with a time: values over time, as lines or bars. */
+/** The chart of a table that has a time column. It shows values over time as lines or bars. */
 import { keepInAddress } from '../../pages/data-views/address.js';
 import { chart } from '../../pages/data-views/chart.js';
 import { choice, select } from '../../pages/data-views/controls.js';
@@ -20,7 +20,7 @@ import { chartChoices, figuresOf, LINES, periodText } from './row-figures.js';
  * @typedef {{ form: string, time: string, value: string, by: string }} Query the reader's choices in the address
  */
 
-/** The choice of the number of rows instead of a column, and of no grouping. */
+/** The choice that shows the number of rows instead of a column or, for groups, that nothing is grouped. */
 const COUNT = 'rows';
 
 /** @param {readonly Column[]} columns @param {string} name */
@@ -74,7 +74,11 @@ const textsOf = ({ form, value }, { period, means }) => {
   return { what, per: form === 'bars' || period !== 'day' ? ` by ${period}` : '' };
 };
 
-/** @param {Choices} chosen @param {Figures} figures @returns {import('../../pages/data-views/drawing.js').ChartOptions} */
+/**
+ * @param {Choices} chosen
+ * @param {Figures} figures
+ * @returns {import('../../pages/data-views/drawing.js').ChartOptions}
+ */
 const optionsOf = (chosen, figures) => {
   const { dates, period, lines } = figures;
   const { what, per } = textsOf(chosen, figures);
@@ -141,7 +145,7 @@ export const timeChart = (table, address, signal, { title, target }) => {
   const choose = (/** @type {Partial<Query>} */ change) => {
     Object.assign(query, change);
     keepInAddress(change);
-    // The controls are replaced: the focus stays on the same one.
+    // The controls are replaced, so the focus is moved to the new version of the same control.
     const focused = document.activeElement?.id;
     show();
     if (focused) document.getElementById(focused)?.focus();

@@ -1,4 +1,4 @@
-/** The basis of a forecast: published at its time, or reconstructed later. */
+/** Shows the basis of a forecast, which was either published at the time or reconstructed later. */
 import { h } from '../../../pages/shared/dom.js';
 
 /**
@@ -10,7 +10,7 @@ export const reconstructed = () => {
 };
 
 /**
- * The word in brackets after the name of a run. Empty for a published run.
+ * Returns the mark "(reconstructed)" to show after the name of a run, or nothing for a published run.
  * @param {string | null | undefined} basis
  */
 export const markOf = (basis) => (basis === 'reconstructed' ? [' (', reconstructed(), ')'] : []);

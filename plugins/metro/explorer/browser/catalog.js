@@ -1,4 +1,4 @@
-/** Lists that are loaded once: markets, areas, and the series with their notes (attributions). */
+/** Loads lists that are needed once per page: markets, areas, and the series with their notes (attributions). */
 import { getJson } from '../../../pages/shared/api.js';
 import { period } from '../../../pages/shared/format.js';
 import { onceEach } from './once.js';
@@ -24,7 +24,7 @@ export const allMarkets = () => listOf('/markets');
 
 /** All markets, and the code and name of the metro of each division. */
 export const places = async () => {
-  // One request after the other, so that a wrong key causes one error.
+  // The requests are sent one after the other, so that a wrong key causes only one error.
   const markets = await allMarkets();
   const areas = /** @type {(Named & { parent: string | null })[]} */ (await listOf('/areas'));
   const names = new Map(areas.map(({ cbsa, name }) => [cbsa, name]));
@@ -38,7 +38,7 @@ export const places = async () => {
 };
 
 /**
- * The different notes of some series. Empty if they cannot be loaded.
+ * Returns the distinct notes of the given series. Empty if the series cannot be loaded.
  * @param {readonly string[]} ids
  * @param {AbortSignal} signal
  */

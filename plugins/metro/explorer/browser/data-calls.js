@@ -5,7 +5,7 @@
  * @typedef {{ targets: string[], remark: string }} Calls `remark`: what the page adds to the calls; may be empty
  */
 
-/** Columns of the list that the API sorts by. */
+/** Columns of the list by which the API can sort. */
 const SORTS = new Map([
   ['name', 'name'],
   ['forecast', 'forecast_12m'],
@@ -60,7 +60,7 @@ export const marketCalls = ({ q, state, signal, grade, sort }, pastTarget) => {
  */
 export const compareCalls = ({ m, s, show, real, from, money, nation }) => {
   const inReal = real && show !== 'nation';
-  // The API converts to real terms or to yearly changes, not to both.
+  // The API converts values either to real terms or to yearly changes, but not to both.
   const units = inReal ? 'real' : show === 'change' ? 'yoy' : undefined;
   // Yearly changes that the page computes need one more year.
   const since = `${Number(from) - (show === 'nation' || (inReal && show === 'change') ? 1 : 0)}-01-01`;

@@ -1,4 +1,4 @@
-/** The view of downloads: every collection as a whole, with its API call. */
+/** The downloads view, which offers each collection as a whole and shows the API call for it. */
 
 import { dataTools } from '../../../pages/data-views/figure.js';
 import { save } from '../../../pages/data-views/save.js';

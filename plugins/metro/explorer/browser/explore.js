@@ -1,11 +1,11 @@
-/** The explorer: which view is shown at which address. */
+/** The script of the explorer, which maps addresses to views. */
 import { textColumns } from '../../../pages/data-views/figure.js';
 import { startPage } from '../../../pages/data-views/page-start.js';
 import { lazyView, startRouter } from '../../../pages/data-views/router.js';
 import { aboutSeries } from './about-series.js';
 import { startSearch } from './search-box.js';
 
-// On a page in a frame: the link to the same view in the explorer.
+// A page in a frame has a link to the same view in the explorer.
 const whole = document.querySelector('#whole');
 whole?.addEventListener('click', () =>
   whole.setAttribute('href', `${whole.getAttribute('href')?.replace(/#.*/, '')}${location.hash}`),

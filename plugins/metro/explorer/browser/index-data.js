@@ -1,4 +1,4 @@
-/** Loads indexes of markets and other series when a chart needs them. */
+/** Loads the indexes of markets and other series when a chart needs them. */
 import { getJson, request } from '../../../pages/shared/api.js';
 import { forecastsName } from './basis.js';
 import { catalog, HPI } from './catalog.js';
@@ -8,7 +8,7 @@ import { medianOf, quarterMeans, spansOf, valuesOf, yearlyChange } from './marke
 
 /** The consumer price index for real values. */
 export const PRICES = 'CPIAUCSL';
-/** Optional series of FRED. */
+/** A series from FRED that a dataset may contain. */
 const RECESSIONS = 'USREC';
 const NATION = 'USSTHPI';
 
@@ -27,7 +27,7 @@ export const indexOf = async (cbsa, signal) =>
 export const hasRealTerms = (series) => series?.supported_units.includes('real') === true;
 
 /**
- * The call for values in real terms.
+ * Returns the API call for values in real terms.
  * @param {string} id of a series @param {string} [cbsa] of a market, for `metro_hpi`
  */
 export const realTarget = (id, cbsa) =>
@@ -50,7 +50,7 @@ export const recessionsOf = async (signal) => ({
 });
 
 /**
- * Indexes of all markets, as CSV: JSON is three times as large.
+ * Loads the indexes of all markets as CSV, since JSON is three times as large.
  * @param {AbortSignal} signal @param {string} [since] @param {string} [until]
  * @returns {Promise<Map<string, Map<string, number>>>} by CBSA code
  */
@@ -72,7 +72,8 @@ export const allIndexes = async (signal, since, until) => {
 };
 
 /**
- * Yearly changes of the nation: from the national index, or without it the median of all markets.
+ * Loads the yearly changes of the nation from the national index or, if the dataset lacks it, as the median of all
+ * markets.
  * @param {AbortSignal} signal
  */
 export const nationOf = async (signal) => {
@@ -94,7 +95,7 @@ export const stateOf = async (state, signal) => {
 };
 
 /**
- * The outcomes of past forecasts by grade or signal, in all years and from 2014 on.
+ * Loads the outcomes of past forecasts by grade or signal, for all years and for the years since 2014.
  * @param {'grade' | 'signal'} by @param {AbortSignal} signal @returns {Promise<import('./grades.js').Record[]>}
  */
 export const recordsBy = async (by, signal) => {

@@ -1,7 +1,10 @@
-/** The most important numbers of a view. */
+/** Shows the most important numbers of a view. */
 import { h } from '../../../pages/shared/dom.js';
 
-/** @typedef {readonly [name: string, value: import('../../../pages/shared/dom.js').Child, remark?: string | undefined]} KeyFigure */
+/**
+ * @typedef {readonly [name: string, value: import('../../../pages/shared/dom.js').Child, remark?: string | undefined]}
+ * KeyFigure
+ */
 
 /** @param {readonly KeyFigure[]} figures */
 export const keyFigures = (figures) =>

@@ -14,7 +14,7 @@ export const addMonths = (date, months) => {
 };
 
 /**
- * The first day of every period, including periods without a value, so that charts show gaps.
+ * Returns the first day of every period, including periods without a value, so that charts show gaps.
  * @param {string} from @param {string} to both included @param {number} step in months
  */
 export const monthsBetween = (from, to, step) => {
@@ -36,7 +36,7 @@ const quarterOf = (date) =>
   `${date.slice(0, 4)}-${String(Math.floor((Number(date.slice(5, 7)) - 1) / 3) * 3 + 1).padStart(2, '0')}-01`;
 
 /**
- * Means of quarters.
+ * Returns the mean of each quarter.
  * @param {readonly Observation[]} rows
  * @param {number} [least] values that a quarter needs; other quarters are left out
  * @returns {Map<string, number>}
@@ -107,7 +107,8 @@ export const spansOf = (rows) => {
 };
 
 /**
- * The newest forecast as index levels. The model forecasts only the last quarter, so that the lines to it are straight.
+ * Returns the newest forecast as index levels. The model forecasts only the last quarter, so the lines to it are
+ * straight.
  * @param {Values} index
  * @param {Track | undefined} forecast
  */

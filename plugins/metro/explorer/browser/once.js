@@ -1,5 +1,5 @@
 /**
- * Loads a value once per key, and again after a failure.
+ * Returns a function that loads a value once per key. After a failure, it loads the value again.
  * @template Key
  * @returns {<Value>(key: Key, load: () => Promise<Value>) => Promise<Value>}
  */

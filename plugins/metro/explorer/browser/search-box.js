@@ -1,4 +1,6 @@
-/** Suggests markets below the search box. Enter opens one. The view of all markets narrows its list instead. */
+/**
+ * Suggests markets below the search box, and opens one on Enter. In the view of all markets, the box filters the list.
+ */
 
 import { isNarrowing, searchField } from '../../../pages/data-views/search-field.js';
 import { getKey } from '../../../pages/shared/api.js';
@@ -15,7 +17,7 @@ const suggestionList = (field, onpick) => {
   const list = find('#found');
   /** @type {readonly Named[]} */
   let shown = [];
-  /** Index of the marked suggestion, -1 for none. */
+  /** The index of the marked suggestion, or -1 if none is marked. */
   let marked = -1;
   const mark = (/** @type {number} */ index) => {
     marked = index;
@@ -47,7 +49,7 @@ const suggestionList = (field, onpick) => {
       }
       list.hidden = false;
       field.setAttribute('aria-expanded', 'true');
-      // If several markets could be meant, none is marked.
+      // If the query could mean several markets, none is marked.
       mark(meant ? shown.indexOf(meant) : -1);
     },
     /** @param {number} step 1 or -1 */

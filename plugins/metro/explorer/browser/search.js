@@ -1,4 +1,4 @@
-/** Finds markets by cities, states by name or code, CBSA codes, and the metro of a division. */
+/** Finds markets by their cities, by the name or code of their states, by CBSA code, and by the metro of a division. */
 import { h } from '../../../pages/shared/dom.js';
 import { plain } from '../../../pages/shared/format.js';
 
@@ -131,7 +131,7 @@ const cityOf = (query) => {
 };
 
 /**
- * The row that a query means: the only row found, or the only row whose first city starts with the query.
+ * Returns the row that a query means: the only row found, or the only row whose first city starts with the query.
  * @template {{ cbsa: string, name: string }} Row
  * @param {string} query @param {readonly Row[]} found by it
  * @returns {Row | undefined} undefined if several rows are possible

@@ -1,4 +1,4 @@
-/** The views of all series, and of one series as a chart. */
+/** The view that lists all series, and the view that shows one series as a chart. */
 import { keepInAddress } from '../../../pages/data-views/address.js';
 import { chart } from '../../../pages/data-views/chart.js';
 import { lastYears, spanChoice } from '../../../pages/data-views/controls.js';
@@ -20,7 +20,7 @@ import { monthsBetween } from './market-figures.js';
 const COLUMNS = [
   {
     label: 'Series',
-    // The index of the metros has a view for each market.
+    // The metro index has no view of its own, since each market has one.
     cell: ({ series_id, title, kind }) =>
       h('a', { href: kind === 'metro' ? '#/markets' : `#/series/${encodeURIComponent(series_id)}` }, title),
     value: ({ title }) => title,
@@ -68,7 +68,7 @@ const allSeries = async (query) => {
   };
 };
 
-/** Months in a period, for cadences of the calendar. Their missing periods are gaps in the chart. */
+/** The number of months in a period, for cadences whose missing periods are shown as gaps in the chart. */
 const MONTHS = new Map([
   ['monthly', 1],
   ['quarterly', 3],
@@ -83,7 +83,7 @@ const periodsOf = (rows, cadence) => {
   const step = MONTHS.get(cadence);
   const [first, last] = [rows[0], rows.at(-1)];
   const periods = step && first && last ? monthsBetween(first.period_start, last.period_start, step) : [];
-  // Observations on other days than the cadence's are shown too.
+  // Observations on days that do not match the cadence are also shown.
   const dates = [...new Set([...periods, ...known.keys()])].sort();
   return { dates, values: dates.map((date) => known.get(date) ?? null) };
 };

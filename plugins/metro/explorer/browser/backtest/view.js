@@ -1,4 +1,4 @@
-/** The view of the backtest: the quality of past forecasts, for all markets and runs with published outcomes. */
+/** The backtest view, which shows the quality of past forecasts for all markets and runs with published outcomes. */
 import { badge } from '../../../../pages/data-views/badge.js';
 import { bar } from '../../../../pages/data-views/bars.js';
 import { dataTools } from '../../../../pages/data-views/figure.js';

@@ -1,4 +1,6 @@
-/** Adds a market or a series to a comparison, and asks which one if a name means several. */
+/**
+ * A form that adds a market or a series to a comparison. If a name matches several, the form asks which one is meant.
+ */
 import { h } from '../../../../pages/shared/dom.js';
 import { onlyOne, plainName } from '../search.js';
 import { MOST_MEMBERS } from './members.js';
@@ -8,7 +10,7 @@ import { MOST_MEMBERS } from './members.js';
  * @typedef {{ m: readonly string[], s: readonly string[] }} Members
  */
 
-/** The most markets offered for one name. */
+/** The maximum number of markets that are offered for one name. */
 const MOST_OFFERED = 8;
 
 /** The series and markets that a text means. @param {string} text @param {Offer} offer */

@@ -20,7 +20,7 @@ import { plainName, searcher, tellingName } from '../search.js';
  */
 
 export const MOST_MEMBERS = 8;
-/** The number of markets in the example of an address without members. */
+/** The number of markets in the example that is shown if the address names no members. */
 const EXAMPLE = 2;
 
 /** @type {readonly (readonly [Show, string])[]} */

@@ -1,4 +1,4 @@
-/** The chart of a comparison. */
+/** Computes the chart options of a comparison. */
 import { number, percent, points, quarter } from '../../../../pages/shared/format.js';
 import { nationOf } from '../index-data.js';
 import { quartersBetween, rebased, yearlyChange } from '../market-figures.js';
@@ -25,7 +25,7 @@ const differences = (changes, others) =>
  * @returns {Promise<Line>}
  */
 const lineOf = async (member, { show, from, real }, nation) => {
-  // Consumer prices cancel out in the difference to the nation.
+  // Consumer prices cancel out in the difference from the nation.
   if (nation) return { ...member, values: differences(yearlyChange(member.values), nation.changes) };
   const { values, base } = (real && (await member.real?.())) || { values: member.values, base: undefined };
   return { ...member, base, values: show === 'rebased' ? rebased(values, `${from}-01-01`) : yearlyChange(values) };

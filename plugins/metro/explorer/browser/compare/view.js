@@ -1,4 +1,4 @@
-/** The view that compares up to eight markets and series. The address keeps the members and the choices. */
+/** The view that compares up to eight markets and series. The members and the choices are kept in the address. */
 import { keepInAddress } from '../../../../pages/data-views/address.js';
 import { checkBox, choice, select } from '../../../../pages/data-views/controls.js';
 import { latestOf, showLatest } from '../../../../pages/data-views/latest.js';

@@ -1,4 +1,4 @@
-/** What the parts of a market's view have in common. */
+/** The data that all parts of a market's view share. */
 import { day } from '../../../../pages/shared/format.js';
 import { creditOf } from '../catalog.js';
 

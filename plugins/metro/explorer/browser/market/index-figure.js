@@ -1,4 +1,4 @@
-/** The index of a market with its forecast: as levels, as yearly changes, or in real terms. */
+/** Shows the index of a market with its forecast, as levels, as yearly changes, or in real terms. */
 import { keepInAddress } from '../../../../pages/data-views/address.js';
 import { chart } from '../../../../pages/data-views/chart.js';
 import { checkBox, choice, spanChoice } from '../../../../pages/data-views/controls.js';
@@ -60,7 +60,7 @@ const controlsOf = (chosen, choose) => {
       spanChoice(chosen.years, (years) => choose({ years })),
       others.element,
     ),
-    /** The nation and the state have yearly changes only. */
+    /** Updates the controls. The nation and the state can only be shown as yearly changes. */
     update: () => {
       others.element.hidden = chosen.show !== 'change';
     },
@@ -74,7 +74,7 @@ const targetOf = ({ market: { cbsa }, series }, show) => {
 };
 
 /**
- * The downloads and the table of the values shown.
+ * Returns the downloads and the table for the values that are shown.
  * @param {Context} context @param {Choices['show']} show @param
  * {import('../../../../pages/data-views/drawing.js').ChartOptions} options
  */

@@ -1,4 +1,4 @@
-/** What the chart of a market's index shows, for each choice of the reader. */
+/** Computes what the chart of a market's index shows for each choice of the reader. */
 import { lastYears } from '../../../../pages/data-views/controls.js';
 import { number, percent, quarter } from '../../../../pages/shared/format.js';
 import { HPI } from '../catalog.js';
@@ -74,7 +74,7 @@ const changeOptions = async (context, data, withOthers) => {
 };
 
 /**
- * An index in prices of another month is no longer 100 at its base.
+ * Returns the unit in real terms. An index in prices of another month is no longer 100 in its base period.
  * @param {string} units @param {string} base
  */
 const realUnit = (units, base) =>

@@ -1,4 +1,4 @@
-/** The markets around a market. */
+/** Shows the markets that are nearest to a market. */
 import { h } from '../../../../pages/shared/dom.js';
 
 /** @typedef {import('../../../client/api-types.js').Area} Area */
@@ -9,7 +9,7 @@ const NEIGHBOURS = 5;
 const nearestOf = (areas, cbsa) => {
   const here = areas.find((area) => area.cbsa === cbsa);
   if (!here) return [];
-  // A degree of longitude is shorter than a degree of latitude.
+  // Scales longitudes, since a degree of longitude is shorter than a degree of latitude.
   const narrow = Math.cos((here.latitude * Math.PI) / 180);
   const distance = (/** @type {Area} */ { latitude, longitude }) =>
     Math.hypot(latitude - here.latitude, (longitude - here.longitude) * narrow);

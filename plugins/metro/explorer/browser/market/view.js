@@ -1,4 +1,6 @@
-/** The view of one market: its figures and the reasons for them, its index with the forecast, and past forecasts. */
+/**
+ * The view of one market, which shows its figures with explanations, its index with the forecast, and past forecasts.
+ */
 import { badge } from '../../../../pages/data-views/badge.js';
 import { getJson } from '../../../../pages/shared/api.js';
 import { h } from '../../../../pages/shared/dom.js';

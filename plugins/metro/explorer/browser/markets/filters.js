@@ -1,4 +1,4 @@
-/** The choices of the view of all markets: filters, the figure on the map, and the run of the model. */
+/** The controls of the view of all markets: filters, the figure on the map, and the run of the model. */
 import { addressOf } from '../../../../pages/data-views/address.js';
 import { choice, labelledSelect } from '../../../../pages/data-views/controls.js';
 import { h } from '../../../../pages/shared/dom.js';
@@ -53,7 +53,11 @@ const filter = (name, label, options, value, onchange) =>
 /** @param {readonly string[]} names @returns {(readonly [string, string])[]} */
 const same = (names) => names.map((name) => [name, name]);
 
-/** @param {readonly { name: string }[]} markets @param {Choices} chosen @param {(change: Partial<Choices>) => void} choose */
+/**
+ * @param {readonly { name: string }[]} markets
+ * @param {Choices} chosen
+ * @param {(change: Partial<Choices>) => void} choose
+ */
 export const filterFields = (markets, chosen, choose) => {
   const codes = [...new Set(markets.flatMap(({ name }) => statesOf(name)))].sort();
   const states = codes.map((code) => /** @type {const} */ ([code, STATES.get(code) ?? code]));
@@ -76,7 +80,7 @@ export const measureChoice = ({ colour }, choose) =>
   });
 
 /**
- * How many markets are shown, and the way out of filters that leave none.
+ * Returns how many markets are shown and, if the filters exclude all of them, a way to reset the filters.
  * @param {number} shown @param {number} found by the search alone @param {number} all @param {string} q
  */
 export const countOf = (shown, found, all, q) => {

@@ -1,4 +1,4 @@
-/** The list of markets, with a small line of each market's index. */
+/** The list of markets, with a sparkline of each market's index. */
 import { badge } from '../../../../pages/data-views/badge.js';
 import { lineOf } from '../../../../pages/data-views/drawing.js';
 import { paint, svg } from '../../../../pages/data-views/svg.js';
@@ -11,7 +11,7 @@ import { marketLink } from '../search.js';
 
 /** @typedef {import('./runs.js').Row} Row */
 
-/** Length of the small lines. */
+/** The number of months that a sparkline covers. */
 const SPARK_MONTHS = 60;
 
 /** @param {Row} row */
@@ -58,7 +58,7 @@ export const marketList = (sort, onsort) => {
   return {
     ...table,
     /**
-     * Draws the small lines when their data arrives. The view does not wait for this request, its largest.
+     * Draws the sparklines when their data arrives. The view does not wait for this request, which is its largest.
      * @param {string} until the last quarter @param {AbortSignal} signal of the view
      * @param {AbortSignal} shown aborted when other lines are loaded
      */

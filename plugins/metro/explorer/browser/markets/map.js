@@ -1,4 +1,7 @@
-/** A map of the metros: outlines from `map.json`, a colour for each metro. Pointer, touch and arrow keys read it. */
+/**
+ * A map of the metros, with outlines from `map.json` and a colour for each metro. Readers can show the values of a
+ * metro with the pointer, by touch or with the arrow keys.
+ */
 import { paint, svg } from '../../../../pages/data-views/svg.js';
 import { h } from '../../../../pages/shared/dom.js';
 
@@ -16,9 +19,9 @@ export const outlines = () => {
   return requested;
 };
 
-/** Radius of a metro without an outline, in units of the map. */
+/** The radius of the point that is drawn for a metro without an outline, in units of the map. */
 const POINT = 34;
-/** Distance of the box from the metro, in pixels. */
+/** The distance between the box and the metro, in pixels. */
 const MARGIN = 16;
 
 /** @param {Areas} areas @param {readonly string[]} codes @returns {Map<string, SVGElement>} shapes by CBSA code */
@@ -37,7 +40,7 @@ const shapesOf = (areas, codes) => {
 };
 
 /**
- * The nearest metro in a direction. One step sideways counts as two steps ahead.
+ * Returns the nearest metro in a direction. One step sideways counts as much as two steps ahead.
  * @param {Areas} areas @param {Iterable<string>} codes
  * @param {{ from: string, centre: readonly [number, number], direction: readonly [number, number] }} step `centre`: the
  *   place of `from`
@@ -58,7 +61,12 @@ const nextInDirection = (areas, codes, { from, centre: [x, y], direction: [dx, d
 /** @type {Record<string, readonly [number, number]>} */
 const DIRECTIONS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
-/** Puts the box next to a point of the map, within the host. @param {HTMLElement} box @param {HTMLElement} host @param {DOMPoint} point */
+/**
+ * Puts the box next to a point of the map, within the host.
+ * @param {HTMLElement} box
+ * @param {HTMLElement} host
+ * @param {DOMPoint} point
+ */
 const placeBox = (box, host, point) => {
   const frame = host.getBoundingClientRect();
   const [x, y] = [point.x - frame.left, point.y - frame.top];

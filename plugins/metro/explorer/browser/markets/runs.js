@@ -1,4 +1,4 @@
-/** Runs of the model, and the rows of the list at each run. */
+/** Loads the runs of the model, and the rows of the list for each run. */
 import { getJson } from '../../../../pages/shared/api.js';
 import { allIndexes } from '../index-data.js';
 import { addMonths } from '../market-figures.js';
@@ -19,7 +19,7 @@ export const runsOf = async (signal, markets) => {
   if (!scored) return [];
   const [runs, track] = await Promise.all([
     getJson('/forecast-runs', { signal }),
-    // The list of runs has no target quarters. The forecasts of one market do.
+    // The list of runs does not contain target quarters, so they are taken from the forecasts for one market.
     getJson(`/markets/${scored.cbsa}/forecast-track`, { signal }),
   ]);
   const targets = new Map(track.data.map((/** @type {Forecast} */ row) => [row.run_id, row.target_period]));
@@ -34,7 +34,7 @@ export const runsOf = async (signal, markets) => {
 export const lastQuarterOf = ({ target }) => addMonths(target, -12);
 
 /**
- * The forecasts of a run by market, requested once per run.
+ * Returns a function that loads the forecasts of a run by market, once per run.
  * @param {AbortSignal} signal
  * @returns {(run: Run | undefined) => Promise<Map<string, Forecast>>}
  */
@@ -51,7 +51,7 @@ const forecastsBy = (signal) => {
 };
 
 /**
- * Changes over the four quarters before a run, by market.
+ * Loads the changes over the four quarters before a run, by market.
  * @param {Run} run @param {AbortSignal} signal
  * @returns {Promise<(cbsa: string) => number | null>} percent
  */
@@ -86,7 +86,7 @@ export const rowsByRun = (markets, runs, signal) => {
       return {
         cbsa,
         name,
-        // The list of markets has the figures of the newest run.
+        // The list of markets contains the figures of the newest run.
         signal: isNewest ? market.signal : (forecast?.signal ?? null),
         grade: isNewest ? market.risk_score : (forecast?.risk_score ?? null),
         forecast: isNewest ? market.forecast_12m : (forecast?.point ?? null),

@@ -1,9 +1,12 @@
-/** Colours of the map: classes with round limits, the same for every run, and safe for colour-blind readers. */
+/**
+ * Defines the map's colours. Their classes have round limits, are the same for every run, and suit colour-blind
+ * readers.
+ */
 import { paint, svg } from '../../../../pages/data-views/svg.js';
 
 /** @typedef {'forecast' | 'grade' | 'signal' | 'last'} Measure */
 
-/** Limits of the classes in percent, and their custom properties. */
+/** The limits of the classes in percent, and the custom properties with their colours. */
 const CHANGE = {
   limits: [-5, -2, 0, 2, 4, 5, 6, 8],
   colors: ['fall-3', 'fall-2', 'fall-1', 'rise-1', 'rise-2', 'rise-3', 'rise-4', 'rise-5', 'rise-6'],

@@ -1,4 +1,4 @@
-/** Sentences of the view of all markets. */
+/** Returns the sentences that the view of all markets shows. */
 import { day, quarter, share } from '../../../../pages/shared/format.js';
 import { limitsOf, recordOf } from '../grades.js';
 
@@ -39,7 +39,11 @@ export const gradesText = ({ grade, colour }, run, records) => {
   return colour === 'grade' ? allGrades(rules, records) : '';
 };
 
-/** @param {import('../catalog.js').Series | undefined} series @param {Run | undefined} run @param {string} until last quarter of the data */
+/**
+ * @param {import('../catalog.js').Series | undefined} series
+ * @param {Run | undefined} run
+ * @param {string} until last quarter of the data
+ */
 export const factsText = (series, run, until) => {
   const adjusted = series?.seasonal_adjustment === 'NSA' ? ', not seasonally adjusted' : '';
   return [

@@ -1,4 +1,4 @@
-/** The view of all markets: a map and a list, at any run of the model. */
+/** The view of all markets, which shows a map and a list for any run of the model. */
 import { keepInAddress } from '../../../../pages/data-views/address.js';
 import { replaceTools } from '../../../../pages/data-views/figure.js';
 import { latestOf, showLatest } from '../../../../pages/data-views/latest.js';
@@ -20,7 +20,7 @@ import { factsText, gradesText } from './texts.js';
 /** @typedef {import('./runs.js').Row} Row */
 /** @typedef {Awaited<ReturnType<typeof load>>} Loaded */
 
-/** A run is loaded when the slider rests this long. */
+/** How long the slider must rest before a run is loaded, in milliseconds. */
 const REST_MS = 120;
 
 /** @param {readonly import('./runs.js').Market[]} markets @param {AbortSignal} signal */
@@ -36,7 +36,12 @@ const load = async (markets, signal) => {
   return { markets, map, runs, series, records, find: searcher(markets, parents) };
 };
 
-/** The parts of the view and what they show. @param {Loaded} loaded @param {Choices} chosen @param {AbortSignal} signal */
+/**
+ * The parts of the view and what they show.
+ * @param {Loaded} loaded
+ * @param {Choices} chosen
+ * @param {AbortSignal} signal
+ */
 const partsOf = ({ markets, map, runs, series, records, find }, chosen, signal) => {
   /** @type {readonly Row[]} */
   let rows = [];
@@ -57,7 +62,7 @@ const partsOf = ({ markets, map, runs, series, records, find }, chosen, signal) 
   };
   return {
     ...{ list, picture, tools, facts, count, meaning },
-    /** Shows the rows that the choices leave. */
+    /** Shows the rows that match the choices. */
     show: () => {
       const found = new Set(find(chosen.q).map(({ cbsa }) => cbsa));
       const searched = rows.filter(({ cbsa }) => found.has(cbsa));

@@ -1,9 +1,9 @@
-/** Figures of the methodology as Markdown, from the current snapshot of the service. */
+/** Creates the figures of the methodology as Markdown from the current snapshot. */
 import { number, share } from '../../../../pages/shared/format.js';
 
 /** @typedef {(target: string) => Promise<any>} Get returns the body of a target of the API */
 
-/** Targets up to and after the end of the crash of 2007. */
+/** The periods of targets: up to the end of the 2007 crash, and after it. */
 const PERIODS = /** @type {const} */ ([
   ['all', ''],
   ['to 2013', '&until=2013-12-31'],

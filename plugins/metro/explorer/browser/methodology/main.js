@@ -1,4 +1,4 @@
-/** The script of the methodology: its text, with figures from the current snapshot of the service. */
+/** The script of the methodology page, which shows the text with figures from the current snapshot. */
 
 import { showGuide } from '../../../../pages/guides/guide.js';
 import { getJson, getKey, Problem } from '../../../../pages/shared/api.js';
@@ -7,7 +7,7 @@ import { keyForm } from '../../../../pages/shared/key-form.js';
 import { blocksOf } from '../../../../pages/shared/markdown.js';
 import { figures } from './figures.js';
 
-/** Fills a place with figures. Asks for a key if they need one. */
+/** Fills a place with figures. If the figures need a key, asks for one. */
 const fill = async (
   /** @type {string} */ name,
   /** @type {HTMLElement} */ place,
