@@ -1,7 +1,4 @@
-/**
- * A storage adapter for SQLite. Each version is written to a new file, which then replaces the previous file by a
- * rename.
- */
+/** A storage adapter for SQLite. Each version is a new file that is renamed over the previous file. */
 /** @import { AdapterModule, Document, Manifest, Query } from 'metro-forecast-api/adapter' */
 import { randomUUID } from 'node:crypto';
 import { renameSync, rmSync, statSync } from 'node:fs';
