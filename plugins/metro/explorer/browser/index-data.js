@@ -99,12 +99,13 @@ export const stateOf = async (state, signal) => {
  * @param {'grade' | 'signal'} by @param {AbortSignal} signal @returns {Promise<import('./grades.js').Record[]>}
  */
 export const recordsBy = async (by, signal) => {
-  const target = `/forecast-backtest/breakdown?by=${by}`;
-  const [all, recent, bases] = await Promise.all(
-    [target, `${target}&since=2014-01-01`, '/forecast-backtest/breakdown?by=basis'].map(
-      async (one) => /** @type {import('./grades.js').Record[]} */ ((await getJson(one, { signal })).data),
-    ),
-  );
+  /** @type {(query: string) => Promise<import('./grades.js').Record[]>} */
+  const breakdown = async (query) => (await getJson(`/forecast-backtest/breakdown?${query}`, { signal })).data;
+  const [all, recent, bases] = await Promise.all([
+    breakdown(`by=${by}`),
+    breakdown(`by=${by}&since=2014-01-01`),
+    breakdown('by=basis'),
+  ]);
   const count = (/** @type {string} */ basis) => bases.find(({ group }) => group === basis)?.n ?? 0;
   const forecasts = forecastsName(count('reconstructed'), count('published') + count('reconstructed'));
   return all.map((row) => ({ ...row, forecasts, recent: recent.find(({ group }) => group === row.group) }));

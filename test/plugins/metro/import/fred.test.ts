@@ -113,6 +113,6 @@ describe('plugins/metro/import/fred', () => {
   it('rejects a file whose series has no name', async () => {
     const unnamed = await read('DATE,\n2025-01-01,1\n');
     expect(unnamed.series).to.equal(undefined);
-    expect(unnamed.message).to.match(/must be named by the header or the file/);
+    expect(unnamed.message).to.match(/the header or the file name must name the series/);
   });
 });

@@ -155,7 +155,9 @@ export const backtestView = async (_parameters, signal) => {
   const groupsBy = async (by, span = '') => (await getJson(`${breakdownTarget(by)}${span}`, { signal })).data;
   const [years, grades, before, since, states] = await Promise.all([
     groupsBy('year'),
-    ...['', BEFORE, SINCE].map((span) => groupsBy('grade', span)),
+    groupsBy('grade'),
+    groupsBy('grade', BEFORE),
+    groupsBy('grade', SINCE),
     groupsBy('state'),
   ]);
   return {
