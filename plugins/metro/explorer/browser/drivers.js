@@ -20,7 +20,7 @@ export const driversOf = async (cbsa, signal) => {
   const most = Math.max(...rows.map(({ contribution_pp }) => Math.abs(contribution_pp)), 0.01);
   return h(
     'section',
-    {},
+    { class: 'drivers' },
     h('h2', {}, 'Why this forecast'),
     h(
       'p',
