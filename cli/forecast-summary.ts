@@ -1,4 +1,5 @@
 /** Formats the report of `metro-forecast forecast` as text or JSON. */
+import { counted } from '../core/util/counted.js';
 import { type Backtest, SIGNALS } from '../plugins/metro/collections.js';
 import type { ForecastReport } from '../plugins/metro/forecast/forecast-directory.js';
 import type { Runs } from '../plugins/metro/forecast/runs.js';
@@ -51,18 +52,20 @@ export const forecastSummary = (directory: string, report: ForecastReport): stri
   const lines = [
     made.added.length === 0
       ? 'Nothing to add: every requested quarter has a run. Use --recompute to replace the runs.'
-      : `Added ${range(made.added)}, by ${run?.model_version}: ${count.format(forecasts)} forecasts.`,
+      : `Added ${range(made.added)}, by ${run?.model_version}: ${counted(forecasts, 'forecast')}.`,
   ];
   if (replaced.length > 0) lines.push(`Replaced ${range(replaced)}.`);
   if (kept.length > 0) lines.push(`Kept ${range(kept)}.`);
-  lines.push(`Newest run: ${newest.forecasts} markets, ${signals.join(', ')}.`);
+  lines.push(`Newest run: ${counted(newest.forecasts, 'market')}, ${signals.join(', ')}.`);
   if (run?.notes) lines.push(run.notes);
   if (unbounded > 0) {
-    lines.push(`${count.format(unbounded)} forecasts have no bounds, since too few outcomes were known at that time.`);
+    lines.push(
+      `${counted(unbounded, 'forecast')} ${unbounded === 1 ? 'has' : 'have'} no bounds, since too few outcomes were known at that time.`,
+    );
   }
   lines.push(
     backtest
-      ? `Backtest: ${count.format(backtest.n)} forecasts came due; mean absolute error ${backtest.mae_pp.toFixed(2)} percentage points ` +
+      ? `Backtest: ${counted(backtest.n, 'forecast')} came due; mean absolute error ${backtest.mae_pp.toFixed(2)} percentage points ` +
           `${comparison(backtest)}, ` +
           `${(100 * backtest.coverage_80).toFixed(0)}% inside the 80% interval, ` +
           `${backtest.declines_called} of ${backtest.declines} declines called.`

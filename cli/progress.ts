@@ -1,9 +1,9 @@
 /** Shows the progress of long tasks: as a bar on a terminal, otherwise as lines of text. */
 import type { WriteStream } from 'node:tty';
 import type { SingleBar } from 'cli-progress';
+import { counted } from '../core/util/counted.js';
 import { loadPackage } from '../core/util/package.js';
 import { printableLine } from '../core/util/printable.js';
-import { count } from './output.js';
 
 type Unit = 'rows' | 'bytes';
 
@@ -20,7 +20,7 @@ const LINE_EVERY_MS = 5_000;
 const megabytes = new Intl.NumberFormat('en-US', { minimumFractionDigits: 1, maximumFractionDigits: 1 });
 
 const amount = (done: number, unit: Unit): string =>
-  unit === 'bytes' ? `${megabytes.format(done / 1e6)} MB` : `${count.format(done)} rows`;
+  unit === 'bytes' ? `${megabytes.format(done / 1e6)} MB` : counted(done, 'row');
 
 const plainLines = (stream: NodeJS.WritableStream, now: () => number): Progress => {
   let current: { task: string; line: string; said: number } | undefined;

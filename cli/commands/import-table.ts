@@ -6,12 +6,13 @@ import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
 import type { Collection } from '../../core/contracts/dataset.js';
-import { DECLARATION } from '../../core/data/declarations.js';
+import { DECLARATION, readDeclarations } from '../../core/data/declarations.js';
 import { nameOf } from '../../core/data/table/names.js';
 import { type ReadTable, readTable } from '../../core/data/table/table.js';
 import { EncodingError } from '../../core/data/table/text.js';
 import { type WrittenTable, writeTable } from '../../core/data/table/write-table.js';
 import { OperatorError } from '../../core/errors.js';
+import { counted } from '../../core/util/counted.js';
 import { fileErrorReason } from '../../core/util/error-reason.js';
 import { openOld } from '../../plugins/metro/import/import.js';
 import { openUrl } from '../../plugins/metro/import/input.js';
@@ -93,6 +94,19 @@ const keyLine = ({ key: { columns, isNumbered } }: WrittenTable, { key }: Option
     : `Key: ${names}, which ${columns.length === 1 ? 'identifies' : 'identify'} a row. --key names other columns.`;
 };
 
+/** The declarations of a folder; none if one of them cannot be read. */
+const declaredIn = (folder: string): readonly Collection[] => {
+  try {
+    return readDeclarations(folder);
+  } catch {
+    return [];
+  }
+};
+
+/** A declaration without its example row, which changes with the data. */
+const withoutExample = (declared: Collection | undefined): string =>
+  JSON.stringify(declared && { ...declared, schema: { ...declared.schema, examples: [] } }) ?? '';
+
 const report = ({ columns, rowCount, found, notes }: ReadTable, written: WrittenTable, options: Options): string => {
   const { to } = options;
   const { version, collection } = written;
@@ -109,7 +123,7 @@ const report = ({ columns, rowCount, found, notes }: ReadTable, written: Written
       .join(', '),
   ]);
   return [
-    `${to} is now version ${version}, with ${count.format(rowCount)} rows of ${collection.name}:`,
+    `${to} is now version ${version}, with ${counted(rowCount, 'row')} of ${collection.name}:`,
     table(shown),
     `Read as: ${found.join(', ')}`,
     keyLine(written, options),
@@ -133,11 +147,12 @@ const SHOWS_PROGRESS = 200_000;
 
 const run = async (source: string, options: Options): Promise<void> => {
   const name = options.collection ?? collectionName(source);
-  const old = await openOld(options.to);
+  const before = await openOld(options.to);
   await withTarget(options.to, ({ directory, folder, publish }) =>
     withFile(source, (path) =>
       withProgress(async (progress) => {
         const imported = await read(path, source, name, options);
+        const declared = declaredIn(folder);
         const onWrite = (rows: number) => {
           if (imported.rowCount > SHOWS_PROGRESS) progress.update(`writing ${name}`, rows, imported.rowCount);
         };
@@ -145,16 +160,20 @@ const run = async (source: string, options: Options): Promise<void> => {
           directory,
           name,
           created: options.created ?? new Date(),
-          sources: old?.dataset.manifest.sources ?? [],
+          sources: before?.dataset.manifest.sources ?? [],
           check: (collection) => assertServable(collection, folder),
           onWrite,
         });
         const written = { ...table, version: await publish(table.collection, table.version, onWrite) };
+        const old = declared.find((each) => each.name === name);
+        const needsRestart = declared.length > 0 && withoutExample(old) !== withoutExample(written.collection);
         progress.finish();
         const { columns, rowCount: rows, found, notes } = imported;
         const { version, key } = written;
-        const result = { directory: folder, version, collection: name, rows, key: key.columns, found, notes, columns };
-        print(options.json ? toJson(result) : report(imported, written, options));
+        const result = { directory: folder, version, collection: name, rows, key: key.columns, needsRestart };
+        print(options.json ? toJson({ ...result, found, notes, columns }) : report(imported, written, options));
+        if (needsRestart && !options.json)
+          print(`Restart a running service of these tables: the declaration of ${name} has changed.`);
       }),
     ),
   );

@@ -1,10 +1,11 @@
 /** `metro-forecast import` imports files from FHFA and FRED into a dataset directory. */
 import { basename } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
+import { counted } from '../../core/util/counted.js';
 import { type ImportReport, importInto } from '../../plugins/metro/import/import.js';
 import { isDay } from '../../plugins/metro/periods.js';
 import { commandLine, createdOption } from '../options.js';
-import { count, print, toJson } from '../output.js';
+import { print, toJson } from '../output.js';
 import { withProgress } from '../progress.js';
 
 interface Options {
@@ -25,16 +26,16 @@ const section = (heading: string, lines: readonly string[]): string[] =>
   lines.length === 0 ? [] : [heading, ...lines.map((line) => `  - ${line}`)];
 
 const summary = ({ index, series, dropped, ...report }: ImportReport): string => {
-  const dropRows = Object.entries(dropped.rows).map(([name, rows]) => `${count.format(rows)} rows of ${name}`);
+  const dropRows = Object.entries(dropped.rows).map(([name, rows]) => `${counted(rows, 'row')} of ${name}`);
   const lines = [
     `${report.directory} is now version ${report.version}, vintage ${report.vintage}.`,
-    ...(index ? [`  metro_hpi: ${count.format(index.markets)} markets, ${count.format(index.values)} values`] : []),
+    ...(index ? [`  metro_hpi: ${counted(index.markets, 'market')}, ${counted(index.values, 'value')}`] : []),
     ...series.map(
       ({ series_id, cadence, values }) =>
-        `  ${series_id}: ${count.format(values)} values, ${cadence}${cadence === 'irregular' ? ' (the dates fit no usual cadence)' : ''}`,
+        `  ${series_id}: ${counted(values, 'value')}, ${cadence}${cadence === 'irregular' ? ' (the dates fit no usual cadence)' : ''}`,
     ),
     ...section('Not read:', report.ignored),
-    ...section(`Left out, ${report.badRows} bad ${report.badRows === 1 ? 'row' : 'rows'}:`, report.faults),
+    ...section(`Left out, ${counted(report.badRows, 'bad row')}:`, report.faults),
     ...section(
       'Dropped, since it was computed from the replaced index:',
       dropped.markets.length === 0

@@ -9,9 +9,10 @@ import { type OpenedDirectory, openDirectory } from '../../core/data/directory.j
 import { isDamagedManifest, MANIFEST_FILE } from '../../core/data/manifest.js';
 import { checkDataset } from '../../core/data/validate.js';
 import { OperatorError, StorageError } from '../../core/errors.js';
+import { counted } from '../../core/util/counted.js';
 import { packageRoot } from '../../core/util/package.js';
 import { type CommonOptions, commandLine } from '../options.js';
-import { count, note, print, printJson } from '../output.js';
+import { note, print, printJson } from '../output.js';
 import { withProgress } from '../progress.js';
 import { whatServicesDo, withPublishedStorage } from '../published-storage.js';
 
@@ -197,7 +198,7 @@ const publish = async (directory: string, options: CommonOptions): Promise<void>
   if (services === undefined)
     return print(`Version ${version} is already current, with the same rows: nothing has changed.`);
   const total = Object.values(rows).reduce((sum, n) => sum + n, 0);
-  print(`Version ${version} is published: ${count.format(total)} rows. ${services}`);
+  print(`Version ${version} is published: ${counted(total, 'row')}. ${services}`);
 };
 
 export const register = (program: Command): void => {

@@ -2,9 +2,10 @@
 import type { Command } from 'commander';
 import { openDirectory } from '../../core/data/directory.js';
 import { checkDataset } from '../../core/data/validate.js';
+import { counted } from '../../core/util/counted.js';
 import { loadConfig, loadModules } from '../../product.js';
 import { type CommonOptions, parseCount } from '../options.js';
-import { count, print, printJson } from '../output.js';
+import { print, printJson } from '../output.js';
 import { withProgress } from '../progress.js';
 
 interface Options extends CommonOptions {
@@ -32,10 +33,10 @@ const validate = async (directory: string, options: Options): Promise<boolean> =
   } else if (ok) {
     const total = Object.values(rows).reduce((sum, n) => sum + n, 0);
     print(
-      `${directory} is valid: version ${manifest.version}, ${registry.collections.size} collections, ${count.format(total)} rows.`,
+      `${directory} is valid: version ${manifest.version}, ${counted(registry.collections.size, 'collection')}, ${counted(total, 'row')}.`,
     );
   } else {
-    const found = errors.total === 1 ? '1 error' : `${count.format(errors.total)} errors`;
+    const found = counted(errors.total, 'error');
     print([`${directory} has ${found}:`, ...errors.lines().map((line) => `  - ${line}`)].join('\n'));
   }
   return ok;

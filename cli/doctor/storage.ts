@@ -7,8 +7,8 @@ import type { Dataset, Snapshot, StorageAdapter } from '../../core/contracts/sto
 import { MANIFEST_FILE } from '../../core/data/manifest.js';
 import { checkDataset } from '../../core/data/validate.js';
 import { firstLines, StorageError } from '../../core/errors.js';
+import { counted } from '../../core/util/counted.js';
 import { sqliteAdvice } from '../large-dataset.js';
-import { count } from '../output.js';
 import { type CheckContext, type Finding, failed, failure, type OnRows, ok, warning } from './finding.js';
 
 const MAX_ERRORS = 10;
@@ -123,7 +123,7 @@ export const checkDatasetRows = async (service: CheckContext, onRows: OnRows): P
         onRows(total());
       },
     });
-    const message = `${collections.size} collections, ${count.format(total())} rows`;
+    const message = `${counted(collections.size, 'collection')}, ${counted(total(), 'row')}`;
     const advised = service.loaded.config.adapter.use === 'json' ? sqliteAdvice(total()) : undefined;
     if (errors.total === 0) return advised ? warning('dataset', message, advised) : ok('dataset', message);
     const advice = `Publish a valid dataset: ${service.command('validate', 'DIR')}`;

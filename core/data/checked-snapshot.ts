@@ -5,6 +5,7 @@ import type { Collection } from '../contracts/dataset.js';
 import type { QueryOf, SnapshotReader } from '../contracts/plugin.js';
 import type { JsonRows, Query, Scalar, Snapshot } from '../contracts/storage.js';
 import { StorageError } from '../errors.js';
+import { counted } from '../util/counted.js';
 import type { Pauses } from '../util/event-loop.js';
 import { collectRows, lazyRows } from './lazy-rows.js';
 import { isScalarOf, scalarType } from './scalars.js';
@@ -181,7 +182,7 @@ const checkValue = (collection: Collection, field: string, value: unknown): Scal
 /** @throws StorageError `invalid_query` unless there is one value of the right type for each field of the key */
 export const checkKey = (collection: Collection, key: readonly Scalar[]): void => {
   if (key.length !== collection.key.length) {
-    throw invalid(collection, `a key has ${collection.key.length} values, for ${list(collection.key)}`);
+    throw invalid(collection, `a key has ${counted(collection.key.length, 'value')}, for ${list(collection.key)}`);
   }
   for (const [i, field] of collection.key.entries()) checkValue(collection, field, key[i]);
 };
@@ -224,7 +225,7 @@ const checkAfter = (collection: Collection, free: readonly string[], after: unkn
     const problem =
       free.length === 0
         ? '"after" needs a field that "equal" does not name'
-        : `"after" must be a list of ${free.length} values, for ${list(free)}`;
+        : `"after" must be a list of ${counted(free.length, 'value')}, for ${list(free)}`;
     throw invalid(collection, problem);
   }
   return free.map((field, i) => checkValue(collection, field, after[i]));

@@ -124,6 +124,7 @@ const skipsSpaces = (records: readonly CsvRecord[]): boolean => {
 };
 
 const isNumeric = (cell: string): boolean => /^\s*[+-]?(\d[\d,]*\.?\d*|\.\d+)(e[+-]?\d+)?%?\s*$/i.test(cell);
+const isDate = (cell: string): boolean => /^\s*\d{1,4}([-/.])\d{1,2}\1\d{1,4}([T ][\d:.]+Z?)?\s*$/.test(cell);
 const isYear = (value: number): boolean => value >= 1500 && value <= 2200;
 
 /** Whether numbers may be headings: years, or the column numbers 0, 1, 2, ... that programs write. */
@@ -137,15 +138,19 @@ const isRow = (first: CsvRecord, rest: readonly CsvRecord[]): boolean => {
   const cellsBelow = (i: number) => rest.map(({ cells }) => cells[i] ?? '').filter((cell) => !isBlankCell(cell));
   const numbers: number[] = [];
   let isRepeated = false;
+  let hasDate = false;
   for (const [i, cell] of first.cells.entries()) {
     const below = cellsBelow(i);
     if (below.length > 0 && below.every(isNumeric)) {
       if (!isNumeric(cell)) return false;
       numbers.push(Number(cell.replaceAll(/[,%\s]/g, '')));
     } else if (isBlankCell(cell)) return false;
-    else isRepeated ||= below.includes(cell) && /\p{L}/u.test(cell);
+    else if (below.length > 0 && below.every(isDate)) {
+      if (!isDate(cell)) return false;
+      hasDate = true;
+    } else isRepeated ||= below.includes(cell) && /\p{L}/u.test(cell);
   }
-  return numbers.length > 0 && (isRepeated || !mayBeHeadings(numbers));
+  return hasDate || (numbers.length > 0 && (isRepeated || !mayBeHeadings(numbers)));
 };
 
 /** Whether a record is part of a preamble: a title, a note, or a comment. */

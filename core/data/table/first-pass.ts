@@ -1,4 +1,5 @@
 /** Reads all rows of a table once, and finds the names and types of its columns. */
+import { counted } from '../../util/counted.js';
 import { MAX_NAMES } from '../ndjson.js';
 import { type Cell, ColumnGuess, type GuessOptions } from './column-guess.js';
 import { KeySearch } from './key-search.js';
@@ -167,4 +168,4 @@ export class FirstPass {
 const badWidth = ({ cells }: Row, width: number): string | undefined =>
   cells.length <= width || cells.slice(width).every(isBlankCell)
     ? undefined
-    : `has ${cells.length} cells, and the table has ${width} columns`;
+    : `has ${counted(cells.length, 'cell')}, and the table has ${counted(width, 'column')}`;

@@ -106,11 +106,40 @@ export async function* jsonRows(
   encoding: string,
 ): AsyncGenerator<readonly JsonRow[]> {
   const splitter = new ObjectSplitter();
+  /** The first object, which is the whole table if no other follows. */
+  let first: JsonRow | undefined;
+  let count = 0;
   for await (const text of textOf(bytes, encoding)) {
-    yield splitter.push(text).map((found) => ({ line: found.line, fields: parse(found) }));
+    const rows = splitter.push(text).map((found) => ({ line: found.line, fields: parse(found) }));
+    count += rows.length;
+    if (count === 1) first ??= rows[0];
+    else {
+      yield first ? [first, ...rows] : rows;
+      first = undefined;
+    }
   }
   splitter.end();
+  if (first) yield rowsOfOnly(first);
 }
+
+/** The rows of a file with one object, whose fields may be the columns of a table. */
+const rowsOfOnly = (only: JsonRow): readonly JsonRow[] => {
+  const columns = Object.entries(only.fields);
+  const lists = columns.filter((column): column is [string, unknown[]] => Array.isArray(column[1]));
+  const length = lists[0]?.[1].length ?? 0;
+  if (length > 0 && lists.length === columns.length && lists.every(([, values]) => values.length === length)) {
+    return Array.from({ length }, (_, i) => ({
+      line: i + 1,
+      fields: Object.fromEntries(lists.map(([name, values]) => [name, values[i]])),
+    }));
+  }
+  const long = lists.find(([, values]) => values.length > 1);
+  if (!long) return [only];
+  throw new OperatorError(
+    `it is one object, whose field ${JSON.stringify(long[0])} is an array; a table is an array of objects, one object ` +
+      'per line, or an object of arrays of equal length',
+  );
+};
 
 /** A value as a cell. Objects and arrays become their JSON text. */
 export const cellOf = (value: unknown): Cell => {

@@ -1,14 +1,12 @@
 /** The problems of an imported file, for its report or its rejection. */
+
 import { firstLines, OperatorError } from '../../errors.js';
+import { counted } from '../../util/counted.js';
 
 /** Maximum number of errors in a message. */
 const MAX_LISTED = 20;
 
-/** A number with its noun: `1 row`, `2,000 rows`. */
-export const counted = (count: number, noun: string): string =>
-  `${count.toLocaleString('en-US')} ${noun}${count === 1 ? '' : 's'}`;
-
-/** Rows that cannot be read, and rows that were read with a reservation. */
+/** Collects the errors of bad rows, and notes about rows that were corrected. */
 export class Problems {
   readonly #file: string;
   readonly #errors: string[] = [];

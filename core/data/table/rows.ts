@@ -74,6 +74,19 @@ const NAMES: Readonly<Record<string, string>> = {
   ' ': 'spaces',
 };
 
+/** Where the headings are, for the report. Headings without letters may be a row of values. */
+const headingsFound = (
+  hasHeader: boolean,
+  line: number,
+  headings: readonly string[] = [],
+  given?: number | 'none',
+): readonly string[] => {
+  if (!hasHeader) return ['without a line of headings'];
+  if (given === undefined && headings.length > 0 && !headings.some((heading) => /\p{L}/u.test(heading)))
+    return [`line ${line} was taken as the headings; if it is a row, use --header none`];
+  return line > 1 ? [`columns named in line ${line}`] : [];
+};
+
 const csvTable = async (source: Source, encoding: string, options: CsvOptions): Promise<OpenedTable> => {
   const text = headText(source.head, encoding);
   if (text.includes('\0')) throw new OperatorError('it is not text: it contains zero bytes');
@@ -104,7 +117,7 @@ const csvTable = async (source: Source, encoding: string, options: CsvOptions): 
       ...(quote === '"' ? [] : [quote === undefined ? 'without quotes' : `quoted by ${quote}`]),
       ...(dialect.isEscaped ? ['with quotes escaped by backslashes'] : []),
       ...(lineEnd === '\r' ? ['with line ends CR'] : []),
-      ...(hasHeader ? (firstLine > 1 ? [`columns named in line ${firstLine}`] : []) : ['without a line of headings']),
+      ...headingsFound(hasHeader, firstLine, sample[0]?.cells, options.header),
     ],
     headings: headingsFor(
       (hasHeader && sample[0]?.cells) || [],
@@ -177,7 +190,7 @@ const excelTable = async (path: string, { sheet: name, header }: FormatOptions):
     found: [
       `Excel sheet ${JSON.stringify(sheet)}`,
       ...(others.length > 0 ? [`without ${others.map((each) => JSON.stringify(each)).join(', ')}`] : []),
-      ...(hasHeader ? (firstLine > 1 ? [`columns named in row ${firstLine}`] : []) : ['without a row of headings']),
+      ...headingsFound(hasHeader, firstLine, sample[0]?.cells, header),
     ],
     headings: [...named, ...Array<string>(Math.max(width - named.length, 0)).fill('')],
     isTyped: true,

@@ -2,13 +2,14 @@
 import type { Collection } from '../../contracts/dataset.js';
 import type { Scalar } from '../../contracts/storage.js';
 import { firstLines, OperatorError } from '../../errors.js';
+import { counted } from '../../util/counted.js';
 import type { NdjsonBatch } from '../write-directory.js';
 import type { Cell } from './column-guess.js';
 import { CsvSyntaxError } from './csv.js';
 import { type Column, FirstPass, isRowNumber, type ReadColumn, type TableOptions } from './first-pass.js';
 import type { KeySearch } from './key-search.js';
 import { NOTATIONS, plainDigits, SCHEMAS } from './notations.js';
-import { counted, Problems } from './problems.js';
+import { Problems } from './problems.js';
 import { type OpenedTable, openTable } from './rows.js';
 import { compareKeys, type KeyedRow, sortRows } from './sort-rows.js';
 import { EncodingError } from './text.js';

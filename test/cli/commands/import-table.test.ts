@@ -62,6 +62,41 @@ describe('metro-forecast import-table', () => {
     expect((await json(at('a.csv'), '--created', '2026-01-02T00:00:00Z')).version).to.equal(both.version);
   });
 
+  it('reports that a running service needs a restart if a declaration changed', async () => {
+    await writeFile(at('a.csv'), 'id,v\n1,2\n');
+    await writeFile(at('b.csv'), 'id\n1\n');
+    const restarts = async (file: string) => [
+      (await done(file)).stdout.includes('Restart a running'),
+      (await json(file)).needsRestart,
+    ];
+    expect(await restarts(at('a.csv'))).to.deep.equal([false, false]);
+    await writeFile(at('a.csv'), 'id,v\n3,4\n');
+    expect(await restarts(at('a.csv'))).to.deep.equal([false, false]);
+    expect((await done(at('b.csv'))).stdout).to.include(
+      'Restart a running service of these tables: the declaration of b',
+    );
+    expect((await done(at('a.csv'), '--sort', 'v')).stdout).to.include('the declaration of a has changed');
+    expect((await json(at('a.csv'))).needsRestart).to.equal(true);
+  });
+
+  it('imports a workbook with a title and footers, without its footers if --skip-bad-rows is set', async () => {
+    const rows: string[][] = [
+      ['Title'],
+      [],
+      ['year', 'v'],
+      ['2000', '1'],
+      ['2001', '2'],
+      ['Source: somewhere'],
+      ['Total', '3'],
+    ];
+    await writeFile(at('a.xlsx'), workbook(rows));
+    const { stdout } = await done(at('a.xlsx'), '--key', 'year', '--type', 'year=integer', '--skip-bad-rows');
+    expect(stdout)
+      .to.match(/with 2 rows of a:/)
+      .and.to.include('columns named in line 3');
+    expect(stdout).to.include('2 bad rows were left out: line 6: "year" must be a whole number, and is "Source: some');
+  });
+
   it('numbers the rows if no columns identify a row or if asked to', async () => {
     await writeFile(at('a.csv'), 'v,w\n0.5,x\n0.5,x\n');
     expect((await done(at('a.csv'))).stdout).to.match(/Key: row, the number of the row, since/);

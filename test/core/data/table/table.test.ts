@@ -506,4 +506,28 @@ describe('readTable(path, options)', () => {
     const codes = await read('id,code\n1,01.0\n2,02.0\n');
     expect(codes.columns[1]!.type).to.equal('text');
   });
+
+  it('reads one object of arrays of equal length as columns', async () => {
+    const { rows } = await read('{"lat":[1.5,2.5],\n"name":["a",null]}');
+    expect(rows).to.deep.equal([
+      { row: 1, lat: 1.5, name: 'a' },
+      { row: 2, lat: 2.5, name: null },
+    ]);
+    const unequal = 'it is one object, whose field "b" is an array; a table is an array of objects';
+    for (const content of ['{"a":[1],"b":[1,2]}', '{"a":"x","b":[{"id":1},{"id":2}]}'])
+      expect((await errorsOf(content)).join()).to.include(unequal);
+    expect((await read('{"id":1,"tags":["x"]}\n{"id":2,"tags":["y","z"]}')).rows).to.have.length(2);
+    expect((await read('{"a":[1,2]}\n{"a":[3,4]}')).rows).to.have.length(2);
+  });
+
+  it('reads a first line of dates as a row, and reports headings without letters', async () => {
+    const dates = await read('2024-01-01,5\n2024-01-02,6\n2024-01-03,7\n');
+    expect(dates.rows).to.have.length(3);
+    expect(dates.found).to.include('without a line of headings');
+    const note = 'line 1 was taken as the headings; if it is a row, use --header none';
+    const numbers = '1,2\n3,4\n5,6\n';
+    expect((await read(numbers)).found).to.include(note);
+    expect((await read(numbers, { header: 1 })).found).to.not.include(note);
+    expect((await read('id,v\n1,2\n3,4\n')).found).to.not.include(note);
+  });
 });
