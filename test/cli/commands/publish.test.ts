@@ -59,7 +59,7 @@ describe('metro-forecast publish and snapshots', () => {
     expect(stdout).to.match(
       /^Version 2024-08-27-[0-9a-f]{12} is published: \d+ rows\. Running services switch to it now\.\n$/,
     );
-    expect(stderr).to.include('checking markets: 1 rows\n').and.include('publishing markets: 1 rows\n');
+    expect(stderr).to.include('checking markets: 1 row\n').and.include('publishing markets: 1 row\n');
   });
 
   it('publish DIR --json prints the rows of each collection; snapshots --json lists the version', async () => {

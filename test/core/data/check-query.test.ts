@@ -61,7 +61,7 @@ describe('checkQuery(collection, query)', () => {
     ['equality with another type', { equal: { area: 7 } }, /"area" must be of type string, not 7/],
     ['a cursor that is not a list', { after: 'a' }, /"after" must be a list of 2 values, for \[area, year\]/],
     ['a cursor of too few values', { after: ['a'] }, /"after" must be a list of 2 values, for \[area, year\]/],
-    ['a cursor of too many values', { equal: { area: 'a' }, after: ['a', 1] }, /a list of 1 values, for \[year\]/],
+    ['a cursor of too many values', { equal: { area: 'a' }, after: ['a', 1] }, /a list of 1 value, for \[year\]/],
     ['a cursor value of the wrong type', { after: ['a', '1'] }, /"year" must be of type integer, not the string "1"/],
     [
       'a cursor although equality covers all fields',
