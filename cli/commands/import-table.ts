@@ -105,7 +105,7 @@ const declaredIn = (folder: string): readonly Collection[] => {
 
 /** A declaration without its example row, which changes with the data. */
 const withoutExample = (declared: Collection | undefined): string =>
-  JSON.stringify(declared && { ...declared, schema: { ...declared.schema, examples: [] } }) ?? '';
+  JSON.stringify(declared && { ...declared, schema: { ...declared.schema, examples: [] } });
 
 const report = ({ columns, rowCount, found, notes }: ReadTable, written: WrittenTable, options: Options): string => {
   const { to } = options;

@@ -1,5 +1,4 @@
 /** The problems of an imported file, for its report or its rejection. */
-
 import { firstLines, OperatorError } from '../../errors.js';
 import { counted } from '../../util/counted.js';
 
