@@ -1,4 +1,4 @@
-/** A snapshot as handlers read it: each read is checked, and all reads of a response share a timeout. */
+/** The snapshot reader that handlers use. It checks each query, and all reads for one response share a timeout. */
 
 import { setMaxListeners } from 'node:events';
 import type { Collection } from '../contracts/dataset.js';
@@ -10,7 +10,7 @@ import type { Pauses } from '../util/event-loop.js';
 import { collectRows, lazyRows } from './lazy-rows.js';
 import { isScalarOf, scalarType } from './scalars.js';
 
-/** What all reads of a snapshot share. */
+/** The state that all reads of one reader share. */
 interface Reads {
   readonly snapshot: Snapshot;
   readonly collections: ReadonlyMap<string, Collection>;
@@ -19,7 +19,7 @@ interface Reads {
 }
 
 export interface CheckedReader extends SnapshotReader {
-  /** Later reads have no timeout. They are aborted by this signal. */
+  /** Replaces the timeout: from now on, reads are aborted only by this signal. */
   readUntil(signal: AbortSignal): void;
 }
 
@@ -55,7 +55,7 @@ async function* asLazyRows(batches: AsyncIterable<JsonRows>) {
   for await (const rows of batches) yield lazyRows(rows);
 }
 
-/** Declared once, not in each reader: see `eachBatch` in `indexed-snapshot.ts`. */
+/** Declared here rather than inside each reader, for the reason given at `eachBatch` in `indexed-snapshot.ts`. */
 async function* stream<T extends object>(reads: Reads, target: Collection<T>, query: QueryOf<T> = {}) {
   const collection = declared(reads, target);
   const checked = checkQuery(collection, query as Partial<Query>);
@@ -75,12 +75,11 @@ async function* stream<T extends object>(reads: Reads, target: Collection<T>, qu
 }
 
 /**
- * A typed reader of `snapshot`.
- * @param collections the declared collections; reads of others reject with `unknown_collection`
+ * Returns a typed reader of `snapshot`. Its methods reject only with a `StorageError`: `invalid_query` if the query
+ * uses something that the collection does not declare, and `unavailable` for any other error that the adapter throws.
+ * @param collections the declared collections; reading any other collection rejects with `unknown_collection`
  * @param signal aborts every read
  * @param pauses awaited after each batch, so that other requests can run
- * @returns a reader whose methods reject with `StorageError` only: `invalid_query` for a query that the collection does
- *   not declare, `unavailable` for any other error of the adapter
  */
 export const checkedSnapshot = (
   snapshot: Snapshot,
@@ -102,14 +101,14 @@ export const checkedSnapshot = (
   };
 };
 
-/** Calls `work` with a reader and resolves with its result. */
+/** Calls `work` with a reader, and resolves with the result of `work`. */
 export type TimedRead = <Result>(work: (reader: CheckedReader) => Promise<Result>) => Promise<Result>;
 
 /**
- * A reader of a snapshot with one timeout for all its reads: `ms` milliseconds from now. Adapters have a timeout for
- * each
- * operation, but the operations of one response add up when a store is slow. Late reads reject with `unavailable`.
- * @param pauses as in `checkedSnapshot`
+ * A reader of a snapshot whose reads must all end within `ms` milliseconds from now. Adapters have a timeout for each
+ * operation, but a response may need many operations, which add up when a store is slow. Late reads reject with
+ * `unavailable`.
+ * @param pauses awaited after each batch, so that other requests can run
  */
 export const timedReader = (
   snapshot: Snapshot,
@@ -120,7 +119,7 @@ export const timedReader = (
 
 const timeoutAfter = (ms: number): AbortSignal => {
   const signal = AbortSignal.timeout(ms);
-  // Each read adds a listener.
+  // Each read adds a listener, so Node must not warn about their number.
   setMaxListeners(0, signal);
   return signal;
 };
@@ -144,10 +143,12 @@ const readUntil = (signal: AbortSignal, { snapshot, collections, ms, pauses }: T
   };
 };
 
-/** Representations that begin within this share of the time limit share its timer. */
+/** A timer is shared by all readers that are created within this fraction of the time limit. */
 const SHARED = 1 / 8;
 
-/** Returns readers that have most of their time left. They share timers, since one costs as much as a read. */
+/**
+ * Creates readers that share timers, because a timer costs as much as a read. Each reader has most of its time left.
+ */
 export const sharedReader = (
   snapshot: Snapshot,
   collections: ReadonlyMap<string, Collection>,
@@ -232,9 +233,8 @@ const checkAfter = (collection: Collection, free: readonly string[], after: unkn
 };
 
 /**
- * Completes a query for an adapter: `order` defaults to the key, the fields of `equal` follow the order, and empty
- * parts
- * are omitted.
+ * Completes a query for an adapter: `order` defaults to the key, the fields of `equal` are put in the sequence of the
+ * order, and empty parts are omitted.
  * @throws StorageError `invalid_query` for a query that the collection does not declare
  */
 export const checkQuery = (collection: Collection, query: Partial<Query>): Query => {

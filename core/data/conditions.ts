@@ -1,4 +1,4 @@
-/** Conditions on columns, such as `price[gte]=6`, and how they use the orders of a collection. */
+/** Conditions on columns, such as `price[gte]=6`, and plans that read the matching documents in a declared order. */
 import type { Collection, Document } from '../contracts/dataset.js';
 import type { JsonSchema } from '../contracts/json-schema.js';
 import type { ParameterValue } from '../contracts/route.js';
@@ -6,10 +6,11 @@ import type { Query, Scalar } from '../contracts/storage.js';
 import { compareScalars } from './scalars.js';
 
 /**
- * - `eq`, `not`: the value, or any other value including null
- * - `in`: one of several values
- * - `gt`, `gte`, `lt`, `lte`: in the order of scalars; never null
- * - `null`: true for null and absent values, false for all others
+ * - `eq`: equals the value
+ * - `not`: differs from the value; null differs from every value
+ * - `in`: equals one of several values
+ * - `gt`, `gte`, `lt`, `lte`: compares as `compareScalars` does; null never matches
+ * - `null`: with `true`, matches null and missing values; with `false`, all other values
  */
 export type Operator = 'eq' | 'not' | 'in' | 'gt' | 'gte' | 'lt' | 'lte' | 'null';
 
@@ -22,10 +23,10 @@ export interface Condition {
 
 const TYPES: ReadonlySet<unknown> = new Set(['string', 'integer', 'number', 'boolean']);
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
-/** A collection with more columns has filters only for the columns of its orders. */
+/** If a collection has more columns than this, only the columns of its key and its orders have filters. */
 const MOST_COLUMNS = 200;
 
-/** The schema of the values of a column other than null. Undefined for columns of several types, lists and objects. */
+/** The schema of a column without null. Undefined if the column has several types, or contains lists or objects. */
 const valueSchema = (column: JsonSchema): JsonSchema | undefined => {
   const { title, description, default: _, example, examples, ...schema } = column;
   const [type, ...others] = [schema['type']].flat().filter((each) => each !== 'null');
@@ -34,7 +35,7 @@ const valueSchema = (column: JsonSchema): JsonSchema | undefined => {
   return { ...schema, type, ...(Array.isArray(values) && { enum: values.filter((value) => value !== null) }) };
 };
 
-/** The columns that requests can filter by, for `filters` of a route. */
+/** The columns that requests can filter by, with their schemas, to be used as the `filters` of a route. */
 export const filterColumns = ({ schema, key, orders = [] }: Collection): Readonly<Record<string, JsonSchema>> => {
   const properties = Object.entries(schema['properties'] as Readonly<Record<string, JsonSchema>>);
   const ordered: readonly string[] = [key, ...orders].flat();
@@ -47,9 +48,10 @@ export const filterColumns = ({ schema, key, orders = [] }: Collection): Readonl
   );
 };
 
-/** The schema of each operator's value. @param value schema of the column's values */
+/** The schema of the value that each operator takes. @param value schema of the column's values */
 export const operatorSchemas = (value: JsonSchema): Partial<Readonly<Record<Operator, JsonSchema>>> => {
-  // A limit need not be a value of the column: `day[gte]=2024` is valid for a column of dates. The same goes for `in`.
+  // A bound need not be a valid value of the column: `day[gte]=2024` is allowed for a column of dates. Nor need the
+  // values of `in` be.
   const limit = { type: value['type'] };
   return {
     eq: value,
@@ -67,20 +69,20 @@ export const operatorSchemas = (value: JsonSchema): Partial<Readonly<Record<Oper
 
 const BRACKETS = /^([^[\]]+)\[([a-z]+)\]$/;
 
-/** Splits `price[gte]` into column and operator. Undefined for other names. */
+/** Splits a name such as `price[gte]` into the column and the operator. Undefined for names without brackets. */
 export const splitFilter = (name: string): { readonly field: string; readonly operator: string } | undefined => {
   const [, field, operator] = BRACKETS.exec(name) ?? [];
   return field !== undefined && operator !== undefined ? { field, operator } : undefined;
 };
 
-/** The conditions in the input of a handler. */
+/** The conditions among the parameters of a handler's input. */
 export const conditionsOf = (input: Readonly<Record<string, unknown>>): readonly Condition[] =>
   Object.entries(input).flatMap(([name, value]) => {
     const filter = splitFilter(name);
     return filter ? [{ ...filter, value } as Condition] : [];
   });
 
-/** Returns a function that tests a value. A missing value is null. */
+/** Returns a function that tests a value. Pass null for a missing value. */
 const testOf = ({ operator, value }: Condition): ((found: unknown) => boolean) => {
   const compared = (isFit: (order: number) => boolean) => (found: unknown) =>
     found !== null && isFit(compareScalars(found as Scalar, value as Scalar));
@@ -101,21 +103,24 @@ export const matcherOf = (conditions: readonly Condition[]): ((document: Documen
   return (document) => tests.every(({ field, test }) => test(document[field] ?? null));
 };
 
-/** How to read the documents that meet the conditions. */
+/** Describes the queries that read the documents which meet the conditions. */
 export interface ReadPlan {
   readonly order: readonly string[];
-  /** Values of the first fields of the order. */
+  /** Values of the leading fields of the order. */
   readonly equal: Readonly<Record<string, Scalar>>;
-  /** Values of the next field, ascending and without duplicates. Each one is a query. */
+  /** Values of the next field, ascending and without duplicates. Each of them needs its own query. */
   readonly values?: readonly Scalar[];
   readonly range?: NonNullable<Query['range']>;
-  /** Conditions that the queries do not cover. */
+  /** Conditions that the queries do not cover, so that the caller must test them. */
   readonly rest: readonly Condition[];
 }
 
 const LIMITS: readonly Operator[] = ['gt', 'gte', 'lt', 'lte'];
 
-/** The narrowest range that includes all values within the limits. The values of `gt` and `lt` are included. */
+/**
+ * The narrowest range that contains all matching values. Ranges are inclusive, so the bounds of `gt` and `lt` are in
+ * it.
+ */
 const rangeOf = (field: string, limits: readonly Condition[]): NonNullable<Query['range']> => {
   const valuesOf = (...operators: readonly Operator[]) =>
     limits
@@ -126,7 +131,7 @@ const rangeOf = (field: string, limits: readonly Condition[]): NonNullable<Query
   return { field, ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
 };
 
-/** The plan for one order, and a score for how far the order narrows the read. */
+/** The plan for one order, with a rank. The higher the rank, the more the order narrows the read. */
 const planIn = (order: readonly string[], where: readonly Condition[]): { plan: ReadPlan; rank: number } => {
   const of = (field: string | undefined, ...operators: readonly Operator[]) =>
     where.filter((condition) => condition.field === field && operators.includes(condition.operator));
@@ -150,8 +155,8 @@ const planIn = (order: readonly string[], where: readonly Condition[]): { plan: 
 };
 
 /**
- * Plans a read.
- * @param order one of the collection's orders. Default: the order that narrows the read most
+ * Plans how to read the documents that meet all conditions.
+ * @param order one of the collection's orders; by default, the order that narrows the read most
  */
 export const planRead = (
   { key, orders = [] }: Pick<Collection, 'key' | 'orders'>,

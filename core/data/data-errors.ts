@@ -1,4 +1,4 @@
-/** Errors of a dataset: where each one is, and what a schema finds in a document. */
+/** Errors in a dataset, each with its position, and the conversion of schema errors into them. */
 import type { JsonSchema } from '../contracts/json-schema.js';
 import type { ErrorObject } from '../validation/compile-schema.js';
 import { describeSchema } from '../validation/describe-errors.js';
@@ -6,13 +6,13 @@ import { nearest } from '../validation/nearest.js';
 import { formatPath, type Path, pointerPath } from '../validation/path.js';
 
 export interface DataError {
-  /** Relative to the dataset directory; the collection's name if the rows are not from files. */
+  /** The file, relative to the dataset directory, or the collection's name if the rows do not come from files. */
   readonly file: string;
-  /** Line of the file, from 1. Null: the error is about the whole file. */
+  /** The line of the file, starting at 1. Null if the error concerns the whole file. */
   readonly row: number | null;
-  /** Null: the error is about the whole row. */
+  /** The path of the field. Null if the error concerns the whole row. */
   readonly field: string | null;
-  /** What must be true, or what is wrong. */
+  /** The rule that is broken, or what is wrong. */
   readonly rule: string;
 }
 
@@ -20,7 +20,7 @@ export interface DataError {
 export const formatDataError = ({ file, row, field, rule }: DataError): string =>
   [row === null ? file : `${file}:${row}`, ...(field === null ? [] : [field]), rule].join(': ');
 
-/** A check stops here: more errors say nothing new about a file of the wrong kind. */
+/** A check stops after this many errors. A file with more is probably of the wrong kind, and more add nothing. */
 const MAX_COUNTED = 1000;
 
 /** Keeps the first errors and counts up to MAX_COUNTED. */
@@ -43,7 +43,7 @@ export class ErrorList {
     if (this.kept.length < this.most) this.kept.push(error);
   }
 
-  /** The kept errors, one per line, and the number of other errors. */
+  /** One line for each kept error, followed by the number of errors that were not kept. */
   lines(): string[] {
     const more = this.total - this.kept.length;
     return [
@@ -55,9 +55,9 @@ export class ErrorList {
 }
 
 const MAX_SHOWN = 60;
-/** Errors of one document that are described. */
+/** The number of errors per document that are described. */
 const MAX_DESCRIBED = 100;
-/** With more names than this, looking for the nearest one takes too long. */
+/** If there are more names than this, no suggestion is made, because looking for the nearest name takes too long. */
 const MAX_SUGGESTIONS = 1000;
 
 const show = (value: unknown): string => {
@@ -90,7 +90,7 @@ const describe = (error: ErrorObject): { path: Path; rule: string } => {
   return { path: [], rule: allowed === 'another value' ? `${error.message}` : `must be ${allowed}, not ${show(data)}` };
 };
 
-/** One error for each field and rule. The validator must have been compiled with `verbose`. */
+/** Returns one error for each combination of field and rule. The validator must be compiled with `verbose`. */
 export const schemaErrors = (
   errors: readonly ErrorObject[] | null | undefined,
   document: unknown,

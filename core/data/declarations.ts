@@ -1,4 +1,4 @@
-/** Declarations of collections in a dataset directory: `permits.collection.json`. */
+/** Reads the declarations of collections in a dataset directory, such as `permits.collection.json`. */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Collection } from '../contracts/dataset.js';
@@ -27,13 +27,13 @@ const validate = compileSchema({
   },
 });
 
-/** Whether a directory declares tables. */
+/** Whether a directory contains declarations of collections. */
 export const hasDeclarations = (directory: string): boolean =>
   readdirSync(directory).some((name) => name.endsWith(DECLARATION));
 
 /**
- * All declarations of a directory, sorted by file name.
- * @throws OperatorError if there is none, or a file is not a declaration
+ * Returns all declarations in a directory, sorted by file name.
+ * @throws OperatorError if there is no declaration, or if one is not valid
  */
 export const readDeclarations = (directory: string): Collection[] => {
   const files = reading(directory, () => readdirSync(directory)).filter((name) => name.endsWith(DECLARATION));

@@ -7,7 +7,7 @@ async function* rowsOf(batches: AsyncIterable<readonly Document[]>): AsyncGenera
   for await (const batch of batches) yield* batch;
 }
 
-/** Compares rows as JSON, since stores may return 0 for -0 and fields in another order. */
+/** Compares rows as JSON, because a store may return 0 for -0, or the fields in another order. */
 const isSameRow = (a: Document, b: Document): boolean => {
   const [textA, textB] = [JSON.stringify(a), JSON.stringify(b)];
   return textA === textB || isDeepStrictEqual(JSON.parse(textA), JSON.parse(textB));
@@ -30,8 +30,8 @@ const haveSameRows = async (
 };
 
 /**
- * The first collection whose rows differ between a dataset and a snapshot; undefined if all are equal.
- * @throws errors of reading
+ * Returns the name of the first collection whose rows differ between a dataset and a snapshot, or undefined if all rows
+ * are equal. Rejects if the rows cannot be read.
  */
 export const differingCollection = async (
   dataset: Pick<Dataset, 'read'>,

@@ -8,9 +8,9 @@ import { type CollectionFile, type DirectoryManifest, readManifest } from './man
 import { type Rows, readRows } from './ndjson.js';
 
 export class DirectoryDataset implements Dataset {
-  /** SHA-256 of each collection whose file has been read to its end. */
+  /** The SHA-256 of each file that has been read to its end, by collection. */
   readonly digests = new Map<string, string>();
-  /** The collections for which a check found no errors. */
+  /** The declarations that the rows were found to conform to. */
   #validFor: ReadonlyMap<string, Collection> = new Map();
 
   constructor(
@@ -21,19 +21,19 @@ export class DirectoryDataset implements Dataset {
   readonly fileOf = (collection: string): CollectionFile | undefined =>
     Object.hasOwn(this.manifest.collections, collection) ? this.manifest.collections[collection] : undefined;
 
-  /** Records that `checkDataset` found no errors. */
+  /** Records that `checkDataset` found no errors with these declarations. */
   markValid(collections: ReadonlyMap<string, Collection>): void {
     this.#validFor = collections;
   }
 
-  /** Whether the rows need no further check: `rows` reports a file that has changed since. */
+  /** Whether the rows were checked against these declarations. If a file has changed since, `rows` reports it. */
   isValidFor(collections: ReadonlyMap<string, Collection>): boolean {
     return [...collections].every(([name, collection]) => this.#validFor.get(name) === collection);
   }
 
   /**
-   * Yields every row. Rows with errors are undefined, and reported. A collection that is not in the manifest has no
-   * rows. A file that has changed since an earlier read is an error.
+   * Yields every row of a collection; there are none if the manifest does not list it. A row that cannot be read is
+   * reported and becomes undefined. A file that has changed since an earlier read is reported too.
    */
   async *rows(collection: string, onError: (error: DataError) => void): AsyncGenerator<Rows> {
     const described = this.fileOf(collection);
@@ -51,7 +51,7 @@ export class DirectoryDataset implements Dataset {
     });
   }
 
-  /** @throws StorageError `invalid_dataset` at the first row that cannot be read */
+  /** @throws StorageError `invalid_dataset` at the first error */
   async *read(collection: string): AsyncGenerator<readonly Document[]> {
     const refuse = (error: DataError): never => {
       throw new StorageError('invalid_dataset', formatDataError(error));
@@ -67,8 +67,8 @@ export interface OpenedDirectory {
 }
 
 /**
- * Reads the manifest. The files are read later.
- * @throws StorageError `invalid_dataset` with every error of the manifest
+ * Reads the manifest of a directory, but not the files that it names.
+ * @throws StorageError `invalid_dataset` with every error in the manifest
  */
 export const openDirectory = async (path: string): Promise<OpenedDirectory> => {
   const manifest = await readManifest(path);

@@ -1,4 +1,4 @@
-/** A collection in memory: documents in key order, found by binary search in every declared order. */
+/** An in-memory collection. Its documents are in key order, and a binary search finds them in every declared order. */
 import type { Collection, Document } from '../contracts/dataset.js';
 import type { JsonRows, Query, Scalar } from '../contracts/storage.js';
 import { JsonFields } from './json-fields.js';
@@ -6,16 +6,16 @@ import { jsonRows, PackedDocuments } from './packed-documents.js';
 import { fieldsToSortBy, PositionSorter } from './sorted-positions.js';
 import { ValueColumn } from './value-column.js';
 
-/** Documents of an order from `start` up to, but not including, `end`. */
+/** A range of indexes in an order, from `start` up to, but not including, `end`. */
 interface Span {
   readonly start: number;
   readonly end: number;
 }
 
-/** Documents in a batch: reading one takes 0.1 to 0.2 ms. */
+/** The number of documents in a batch. Reading a batch takes 0.1 to 0.2 ms. */
 const BATCH = 100;
 
-/** Parts of a span, the last one first if `descending`. */
+/** Splits a span into batches, starting at its end if `descending`. */
 function* inBatches({ start, end }: Span, descending = false): Generator<Span> {
   for (let done = 0; done < end - start; done += BATCH) {
     if (descending) yield { start: Math.max(start, end - done - BATCH), end: end - done };
@@ -33,8 +33,9 @@ interface After {
   readonly descending: boolean;
 }
 
-/** Positions that match a query, apart from a filter and the limit if there is a filter. */
+/** The documents that match a query. If there is a `filter`, neither the filter nor the limit has been applied yet. */
 interface Selection {
+  /** Undefined for key order, in which an index is a position. */
   readonly positions: Uint32Array | undefined;
   readonly span: Span;
   readonly filter?: NonNullable<Query['range']>;
@@ -44,10 +45,10 @@ export class IndexedCollection {
   readonly #key: readonly string[];
   readonly #orders: readonly (readonly string[])[];
   readonly #documents = new PackedDocuments();
-  /** The fields to sort by, and their values until the orders are sorted. */
+  /** Finds the fields to sort by. Their values are in `#columns` until the orders are sorted. */
   readonly #sorted: JsonFields;
   #columns: ReadonlyMap<string, ValueColumn>;
-  /** Positions of the documents in each order. Key order needs none. */
+  /** For each order, the positions of the documents in that order. Key order needs no positions. */
   readonly #positions = new Map<string, Uint32Array>();
   readonly #fields = new Map<string, JsonFields>();
 
@@ -59,7 +60,7 @@ export class IndexedCollection {
     this.#columns = new Map(names.map((name) => [name, new ValueColumn()]));
   }
 
-  /** @param documents valid, and in key order */
+  /** @param documents valid documents in key order */
   static async of(collection: Collection, documents: readonly Document[]): Promise<IndexedCollection> {
     const indexed = new IndexedCollection(collection);
     indexed.add(jsonRows(documents));
@@ -71,7 +72,7 @@ export class IndexedCollection {
     return this.#documents.length;
   }
 
-  /** Appends copies of documents, which are valid and in key order. */
+  /** Appends copies of the documents, which must be valid and continue the key order. */
   add(rows: JsonRows): void {
     this.#documents.add(rows);
     if (this.#columns.size === 0) return;
@@ -86,8 +87,8 @@ export class IndexedCollection {
   }
 
   /**
-   * Sorts the documents, after the last one has been added.
-   * @param pause awaited between steps of less than a millisecond
+   * Sorts the documents by each order. Call it after the last document has been added.
+   * @param pause awaited between steps, each of which takes less than a millisecond
    */
   async sort(pause?: () => Promise<unknown>): Promise<void> {
     const sorter = new PositionSorter(this.#orders.length > 0 ? this.length : 0);
@@ -101,7 +102,6 @@ export class IndexedCollection {
     this.#columns = new Map();
   }
 
-  /** The document with this key. */
   get(key: readonly Scalar[]): Document | undefined {
     const fields = this.#fieldsOf(this.#key);
     const at = this.#first(undefined, this.#all, fields, key);
@@ -109,22 +109,22 @@ export class IndexedCollection {
     return isFound ? this.#documents.read([at])[0] : undefined;
   }
 
-  /** All documents that match, in order. `checkedSnapshot` has checked the query. */
+  /** Returns all documents that match. The query must be valid, as `checkQuery` returns it. */
   find(query: Query): readonly Document[] {
     return [...this.batches(query)].flat();
   }
 
-  /** Like `find`, in batches that are parsed one by one. */
+  /** Like `find`, but in batches, each of which is parsed when it is read. */
   *batches(query: Query): Generator<readonly Document[]> {
     for (const positions of this.#matching(query)) yield this.#documents.read(positions);
   }
 
-  /** Like `batches`, as JSON text that is not parsed. */
+  /** Like `batches`, but the documents stay JSON text. */
   *json(query: Query): Generator<JsonRows> {
     for (const positions of this.#matching(query)) yield this.#documents.json(positions);
   }
 
-  /** The positions of the documents that match, in batches. */
+  /** Yields the positions of the documents that match, in batches. */
   *#matching(query: Query): Generator<readonly number[]> {
     const { descending = false, limit = Number.POSITIVE_INFINITY } = query;
     const { positions, span, filter } = this.#select(query);
@@ -141,15 +141,15 @@ export class IndexedCollection {
     }
   }
 
-  /** Selects the positions of a query. If there is a `filter`, the caller applies it, and then the limit. */
+  /** If the result has a `filter`, the caller must apply it, and then the limit. */
   #select({ order, equal = {}, range, descending = false, after, limit = Number.POSITIVE_INFINITY }: Query): Selection {
     const positions = order.join() === this.#key.join() ? undefined : this.#positions.get(order.join());
     const fixed = order.slice(0, Object.keys(equal).length);
     const free = order.slice(fixed.length);
     const values = fixed.map((field) => equal[field] as Scalar);
     const equals = this.#within(positions, this.#all, fixed, { from: values, to: values });
-    // Within the span, documents are sorted by the first field that `equal` does not fix. A range on that field narrows
-    // the span; a range on another field filters documents.
+    // Within the span, documents are sorted by the first field that `equal` does not fix. A range of that field narrows
+    // the span, but a range of a later field must be applied to each document.
     const ordered = range !== undefined && range.field === free[0];
     const matching = ordered
       ? this.#within(positions, equals, [range.field], {
@@ -177,20 +177,20 @@ export class IndexedCollection {
     return known;
   }
 
-  /** The part of a span with values in these bounds, which are inclusive. The span is sorted by the fields. */
+  /** The part of a span whose values are within inclusive bounds. The span must be sorted by the fields. */
   #within(positions: Uint32Array | undefined, span: Span, names: readonly string[], { from, to }: Bounds): Span {
     if (names.length === 0) return span;
     const fields = this.#fieldsOf(names);
     const start = from ? this.#first(positions, span, fields, from) : span.start;
     if (!to) return { start, end: span.end };
-    // The end is usually close: doubling steps find it faster than a binary search over the rest.
+    // The end is usually near the start, so doubling steps find it faster than a binary search over the rest.
     let step = 1;
     while (start + step <= span.end && this.#compare(positions, start + step - 1, fields, to) <= 0) step *= 2;
     const rest = { start: start + (step >> 1), end: Math.min(span.end, start + step) };
     return { start, end: this.#first(positions, rest, fields, to, 1) };
   }
 
-  /** The part of a span after these values, in reading direction. */
+  /** The part of a span that comes after these values in the direction of reading. */
   #after(positions: Uint32Array | undefined, span: Span, names: readonly string[], { after, descending }: After): Span {
     const fields = this.#fieldsOf(names);
     return descending
@@ -203,8 +203,8 @@ export class IndexedCollection {
   }
 
   /**
-   * The first index of a span whose values are not below these, or the end of the span.
-   * @param least 1: whose values are above these
+   * The first index in a span whose values are equal to `values` or greater, or the end of the span if there is none.
+   * @param least 0, or 1 to find the first index whose values are greater
    */
   #first(
     positions: Uint32Array | undefined,
@@ -222,7 +222,7 @@ export class IndexedCollection {
     return start;
   }
 
-  /** Whether the value of a field is within a range. */
+  /** Returns a function that tests whether the field of a document is within the range. */
   #filter({ field, from, to }: NonNullable<Query['range']>): (position: number) => boolean {
     const fields = this.#fieldsOf([field]);
     return (position) =>

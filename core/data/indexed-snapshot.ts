@@ -1,4 +1,4 @@
-/** A snapshot of collections in memory. */
+/** A snapshot whose collections are in memory. */
 import type { Document, Manifest } from '../contracts/dataset.js';
 import type { JsonRows, Query, Snapshot } from '../contracts/storage.js';
 import { StorageError } from '../errors.js';
@@ -11,8 +11,8 @@ export interface IndexedDataset {
 }
 
 /**
- * Declared here and not in each snapshot: the results of each generator function have their own hidden class, so V8
- * would recompile the code that reads them for every version.
+ * Declared here rather than inside each snapshot, because each generator function gives its generators another hidden
+ * class: V8 would recompile the code that reads them for every version.
  */
 async function* eachBatch<Batch>(
   readable: () => IndexedCollection,
@@ -29,7 +29,7 @@ const batchesOf = (collection: IndexedCollection, query: Query): Iterable<readon
   collection.batches(query);
 const jsonOf = (collection: IndexedCollection, query: Query): Iterable<JsonRows> => collection.json(query);
 
-/** @param assertOpen throws `closed` once the adapter is closed */
+/** @param assertOpen throws a `StorageError` with the code `closed` once the adapter is closed */
 export const indexedSnapshot = (
   { manifest, publishedAt, collections }: IndexedDataset,
   assertOpen: () => void,

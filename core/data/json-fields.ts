@@ -1,4 +1,4 @@
-/** Finds scalar fields in the JSON text of a document, without parsing the document. */
+/** Finds scalar fields in the JSON text of a document without parsing it. */
 import type { Document } from '../contracts/dataset.js';
 import type { Scalar } from '../contracts/storage.js';
 import { compareScalars } from './scalars.js';
@@ -27,7 +27,7 @@ const stringEnd = (json: Buffer, start: number): number => {
 const isClosing = (byte: number): boolean => byte === CLOSING_BRACE || byte === CLOSING_BRACKET;
 const isOpening = (byte: number): boolean => byte === OPENING_BRACE || byte === OPENING_BRACKET;
 
-/** The end of an object or an array. */
+/** Finds the end of the object or array that starts at `start`. */
 const nestedEnd = (json: Buffer, start: number): number => {
   let depth = 0;
   for (let at = start; ; at++) {
@@ -52,31 +52,33 @@ const isEqual = (json: Buffer, at: number, name: Buffer): boolean => {
   return true;
 };
 
-/** A member of the last document: its name in quotes, and the index of the field with this name, or -1. */
+/** A member of the document that was searched last. */
 interface Member {
+  /** The name, including its quotes. */
   readonly name: Buffer;
+  /** The index of the field with this name, or -1. */
   readonly field: number;
 }
 
 /**
- * Finds the values of some fields in a sequence of documents. Members usually have the same order in all documents,
- * so the names of the last document are tried first.
+ * Finds the values of certain fields in one document after another. Documents of a collection usually have the same
+ * members in the same order, so each name is first compared with the name at the same index in the previous document.
  */
 export class JsonFields {
-  /** Where the value of each field starts and ends. Both are 0 for a missing field. */
+  /** Where the value of each field starts and ends in the document that was searched last. */
   readonly starts: number[];
   readonly ends: number[];
   readonly #fields: readonly string[];
   readonly #members: Member[] = [];
 
-  /** @param fields required fields that contain scalars */
+  /** @param fields fields that every document has, and whose values are scalars */
   constructor(fields: readonly string[]) {
     this.#fields = fields;
     this.starts = fields.map(() => 0);
     this.ends = fields.map(() => 0);
   }
 
-  /** @param start start of an object, which must be valid JSON */
+  /** Sets `starts` and `ends`. @param start where the document starts, which must be valid JSON */
   find(json: Buffer, start: number): void {
     let left = this.#fields.length;
     let at = skipSpace(json, skipSpace(json, start) + 1);
@@ -94,7 +96,7 @@ export class JsonFields {
     }
   }
 
-  /** Compares the fields of a document with values, as for `Array.sort`. */
+  /** Compares the fields of a document with values. The result is negative, 0 or positive, as in `Array.sort`. */
   compare(json: Buffer, start: number, values: readonly Scalar[]): number {
     this.find(json, start);
     for (let i = 0; i < values.length; i++) {
@@ -104,7 +106,7 @@ export class JsonFields {
     return 0;
   }
 
-  /** A document with only these fields. */
+  /** Returns a document that has only these fields. */
   document(json: Buffer, start: number): Document {
     this.find(json, start);
     const document: Record<string, Scalar> = {};
@@ -114,7 +116,7 @@ export class JsonFields {
     return document;
   }
 
-  /** The member at index `i`, whose name starts at `at`. */
+  /** Returns the member with index `i`, whose name starts at `at`. */
   #member(i: number, json: Buffer, at: number): Member {
     const last = this.#members[i];
     if (last && isEqual(json, at, last.name)) return last;
@@ -133,7 +135,6 @@ export const hasEscape = (json: Buffer, start: number, end: number): boolean => 
 /** Whether the value that starts here is a string. */
 export const isString = (json: Buffer, start: number): boolean => json[start] === QUOTE;
 
-/** The value of the scalar from `start` to `end`. */
 export const scalarIn = (json: Buffer, start: number, end: number): Scalar =>
   isString(json, start) && !hasEscape(json, start, end)
     ? json.toString('utf8', start + 1, end - 1)

@@ -1,14 +1,14 @@
-/** Lists of rows that stay JSON text until code reads them, so that core can send them as stored. */
+/** Lists of rows that stay JSON text until a row is read. Responses can send unread rows as they are stored. */
 import type { Document } from '../contracts/dataset.js';
 import type { JsonRows } from '../contracts/storage.js';
 
-/** The property that contains the text of a list. */
+/** The property that returns the text of a list. */
 const TEXT = Symbol('text');
 
 const isIndex = (property: string | symbol): boolean => typeof property === 'string' && /^\d/.test(property);
 
 /**
- * Parses the text at the first access to a row. From then on the text is not used, since rows may have been changed.
+ * Parses the text at the first access to a row, and then drops it, because the caller may change the parsed rows.
  */
 class ParsedWhenRead implements ProxyHandler<Document[]> {
   #text: readonly JsonRows[] | undefined;
@@ -21,9 +21,9 @@ class ParsedWhenRead implements ProxyHandler<Document[]> {
     if (property === TEXT) return this.#text;
     if (property === 'length' && this.#text) return countOf(this.#text);
     if (isIndex(property)) return Reflect.get(this.read(rows), property);
-    // `await` reads `then`, and core looks for an async iterator. Neither needs a row.
+    // Reading `then`, as `await` does, or `Symbol.asyncIterator` must not parse the rows.
     const value: unknown = Reflect.get(rows, property);
-    // A method of the parsed array does not go through this handler for each row.
+    // Methods are bound to the parsed array, so that they do not call this handler for each row.
     return typeof value === 'function' && property !== 'constructor' ? value.bind(this.read(rows)) : value;
   }
 
@@ -58,15 +58,15 @@ for (const trap of TRAPS) {
 
 const countOf = (text: readonly JsonRows[]): number => text.reduce((count, { ends }) => count + ends.length, 0);
 
-/** A list of the documents, which is parsed at the first access to a row. */
+/** Returns a list of the documents in the text, which is parsed at the first access to a row. */
 export const lazyRows = (...text: readonly JsonRows[]): readonly Document[] =>
   new Proxy<Document[]>([], new ParsedWhenRead(text));
 
-/** The text of a list that has not been parsed. Undefined for any other list. */
+/** The text of a list that `lazyRows` returned and that has not been parsed yet. Undefined for any other list. */
 export const textOf = (rows: readonly object[]): readonly JsonRows[] | undefined =>
   (rows as { readonly [TEXT]?: readonly JsonRows[] })[TEXT];
 
-/** All rows of the lists, still as text if none has been parsed. */
+/** Joins lists of rows. The result stays text if none of the lists has been parsed. */
 export const joinRows = <T extends object>(lists: readonly (readonly T[])[]): T[] => {
   const texts = lists.map(textOf);
   return texts.every((text) => text !== undefined)
@@ -74,17 +74,17 @@ export const joinRows = <T extends object>(lists: readonly (readonly T[])[]): T[
     : lists.flatMap((list) => [...list]);
 };
 
-/** The rows in batches: the parts of the text, or slices of `size` rows. */
+/** Yields the rows in batches: one for each part of the text, or slices of `size` rows if the list is parsed. */
 export function* inBatches<T extends object>(rows: readonly T[], size: number): Generator<readonly T[]> {
   const text = textOf(rows);
   if (text) for (const part of text) yield lazyRows(part) as readonly T[];
   else for (let start = 0; start < rows.length; start += size) yield rows.slice(start, start + size);
 }
 
-/** Longer lists are parsed batch by batch. Parsing one at once would block the process for too long. */
+/** Longer lists are parsed batch by batch, because parsing a long list in one go blocks the event loop for too long. */
 const MOST_LAZY = 1000;
 
-/** All rows of the batches. Up to `MOST_LAZY` rows stay text if none has been parsed. */
+/** Collects the rows of all batches. If there are at most `MOST_LAZY` and none has been parsed, they stay text. */
 export const collectRows = async <T extends object>(batches: AsyncIterable<readonly T[]>): Promise<T[]> => {
   const lists: (readonly T[])[] = [];
   let count = 0;
@@ -111,7 +111,7 @@ export const firstRows = <T extends object>(rows: readonly T[], count: number): 
   return lazyRows(...kept) as readonly T[];
 };
 
-/** The last row of a list that is not empty. Parses only this row. */
+/** Returns the last row of `rows`, which must not be empty. Parses only this row. */
 export const lastRow = <T extends object>(rows: readonly T[]): T => {
   const last = textOf(rows)?.findLast(({ ends }) => ends.length > 0);
   if (!last) return rows.at(-1)!;

@@ -1,4 +1,4 @@
-/** The manifest of a dataset directory: it describes the dataset and names the file of each collection. */
+/** The manifest of a dataset directory, which describes the dataset and names the file of each collection. */
 
 import { isUtf8 } from 'node:buffer';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ export const MANIFEST_FILE = 'manifest.json';
 export interface CollectionFile {
   /** Relative to the directory. */
   readonly file: string;
-  /** Checked if present. The commands write both. */
+  /** The number of rows and the digest are checked if they are present. Commands that write a dataset include both. */
   readonly rows?: number;
   readonly sha256?: string;
 }
@@ -92,7 +92,7 @@ export const manifestSchema = {
 
 const isManifest = compileSchema<DirectoryManifest>(manifestSchema);
 
-/** Limits of a manifest. They bound how long reading one blocks the event loop. */
+/** Limits for a manifest, which bound how long reading it blocks the event loop. */
 const MAX_BYTES = 4 * 1024 * 1024;
 const MAX_NAMES = 100_000;
 
@@ -103,12 +103,12 @@ const errorOf = (rule: string, field: string | null = null, row: number | null =
   rule,
 });
 
-/** Errors of a parsed manifest; none if it is valid. */
+/** Returns the errors in a parsed manifest. */
 export const manifestErrors = (manifest: unknown): DataError[] => {
   if (!isManifest(manifest)) {
     return schemaErrors(isManifest.errors, manifest).map(({ field, rule }) => errorOf(rule, field));
   }
-  // RFC 3339 allows leap seconds, JavaScript does not.
+  // RFC 3339 allows leap seconds, but `Date` does not.
   const isTime = !Number.isNaN(Date.parse(manifest.created));
   return isTime ? [] : [errorOf('must be a time without a leap second', 'created')];
 };
@@ -124,7 +124,7 @@ const parseManifest = (bytes: Buffer): DirectoryManifest | DataError[] => {
   return errors.length > 0 ? errors : (manifest as DirectoryManifest);
 };
 
-/** @throws StorageError `invalid_dataset` with every error; `unavailable` if reading failed for a reason that may pass */
+/** @throws StorageError `invalid_dataset` with every error, or `unavailable` after a temporary read error */
 export const readManifest = async (directory: string): Promise<DirectoryManifest> => {
   const file = join(directory, MANIFEST_FILE);
   const bytes = await readRegularBytes(file, MAX_BYTES).catch((cause: unknown): never => {
@@ -139,11 +139,11 @@ export const readManifest = async (directory: string): Promise<DirectoryManifest
   );
 };
 
-/** Whether `readManifest` found a file that is not a manifest. Replacing such a file loses nothing. */
+/** Whether `readManifest` rejected because the content of the file is not a manifest. Replacing it loses nothing. */
 export const isDamagedManifest = (error: unknown): boolean =>
   error instanceof StorageError && error.code === 'invalid_dataset' && error.cause === undefined;
 
-/** The manifest without its files. */
+/** Returns the manifest without the files of the collections. */
 export const descriptionOf = ({ format, version, created, vintage, synthetic, sources }: Manifest): Manifest => ({
   format,
   version,

@@ -1,4 +1,4 @@
-/** Reads NDJSON files. A line is accepted only if it is valid JSON on its own. */
+/** Reads NDJSON files. Each line must be valid JSON on its own. */
 import { isAscii, isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
@@ -9,9 +9,9 @@ import { fileErrorMayPass, fileErrorReason } from '../util/error-reason.js';
 import { openRegular } from '../util/read-file.js';
 import { countNames, findJsonError, isJsonObject, type JsonSize, MAX_DEPTH, measureJson } from '../validation/json.js';
 
-/** Bytes of one read. Hashing them takes less than half a millisecond. */
+/** The number of bytes read at a time. Hashing them takes less than half a millisecond. */
 const CHUNK_BYTES = 128 * 1024;
-/** Bytes parsed without a pause: 0.1 to 0.2 ms of work. */
+/** The size of a batch, which is parsed without a pause in 0.1 to 0.2 ms. */
 const BATCH_BYTES = 8 * 1024;
 const NEWLINE = 0x0a;
 const SPACE = 0x20;
@@ -20,7 +20,7 @@ const OPENING = 0x5b;
 const CLOSING = 0x5d;
 const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
 
-/** Limits of a line. They bound how long one line blocks the event loop. */
+/** Limits for a line, which bound how long it blocks the event loop. */
 const MAX_LINE_BYTES = 16 * 1024 * 1024;
 export const MAX_NAMES = 20_000;
 const MAX_VALUES = 100_000;
@@ -29,41 +29,40 @@ const numbers = new Intl.NumberFormat('en-US');
 
 /** A batch of consecutive rows. */
 export interface Rows {
-  /** Line of the first row, from 1. */
+  /** The line of the first row, starting at 1. */
   readonly firstRow: number;
   readonly count: number;
   /**
-   * Undefined for a row that could not be read. The error is reported. Rows of a file are parsed at the first access,
-   * which must
-   * come before the next batch.
+   * The parsed rows. A row that cannot be read is undefined, and its error is reported. The rows of a file are parsed
+   * when this property is first read, which must happen before the next batch is requested.
    */
   readonly documents: readonly (Document | undefined)[];
-  /** The lines of a file, until the next batch. Their errors are reported when they are parsed. */
+  /** The lines of a file, not checked yet. The buffer is overwritten when the next batch is requested. */
   readonly text?: JsonRows;
 }
 
-/** Consecutive lines, with one byte before the first: together one JSON array. */
+/** Consecutive lines after one spare byte, so that brackets and commas can turn them into a JSON array in place. */
 interface JsonLines {
   readonly bytes: Buffer;
-  /** The end of each line. */
+  /** The index at which each line ends. */
   readonly ends: readonly number[];
 }
 
 type OnError = (row: number | null, rule: string) => void;
 
 interface ReadRowsOptions {
-  /** Called for each line that is not a JSON object, and for errors of the whole file, whose row is null. */
+  /** Called for each line that is not a JSON object, and with null for an error that concerns the whole file. */
   readonly onError: OnError;
-  /** Values of the manifest, checked at the end of the file. */
+  /** The values in the manifest, which are compared when the whole file has been read. */
   readonly expected?: { readonly rows?: number; readonly sha256?: string };
-  /** Called at the end of the file with its SHA-256 in hex. */
+  /** Called with the SHA-256 of the file in hex when the whole file has been read. */
   readonly onDigest?: (sha256: string) => void;
 }
 
 /**
- * Yields the rows of a file in batches. Lines end in LF or CRLF. The last line may have no end, and the file may start
- * with a byte order mark.
- * @throws StorageError `unavailable` if the file cannot be read for a reason that may pass
+ * Yields the rows of a file in batches. Lines end in LF or CRLF. The last line need not have a line end, and the file
+ * may start with a byte order mark.
+ * @throws StorageError `unavailable` after a read error that may be temporary
  */
 export async function* readRows(path: string, options: ReadRowsOptions): AsyncGenerator<Rows> {
   let file: FileHandle | undefined;
@@ -84,7 +83,7 @@ async function* readBatches(file: FileHandle, options: ReadRowsOptions): AsyncGe
   const { onError, expected = {}, onDigest } = options;
   const hash = createHash('sha256');
   let row = 1;
-  // The first byte is free for the bracket of a batch. The bytes of an incomplete line follow it.
+  // The first byte is reserved for the opening bracket of a batch. The bytes of an incomplete line follow it.
   let buffer = Buffer.allocUnsafe(1 + CHUNK_BYTES);
   let held = 0;
 
@@ -119,15 +118,15 @@ async function* readBatches(file: FileHandle, options: ReadRowsOptions): AsyncGe
   const sha256 = hash.digest('hex');
   onDigest?.(sha256);
   if (expected.rows !== undefined && expected.rows !== row - 1) {
-    onError(null, `has ${row - 1} rows where the manifest says ${expected.rows}: it was cut short or changed`);
+    onError(null, `has ${row - 1} rows, but the manifest says ${expected.rows}: it was cut short or changed`);
   } else if (expected.sha256 !== undefined && expected.sha256 !== sha256) {
-    onError(null, 'does not have the sha256 of the manifest: it was changed, or is being written');
+    onError(null, 'does not have the sha256 that the manifest states: it was changed, or is being written');
   }
 }
 
 /**
- * Yields batches of whole lines, with one byte before the first.
- * @param from where to start looking for ends of lines
+ * Yields batches of whole lines, each with one spare byte before its first line.
+ * @param from where to start looking for line ends
  */
 function* batchesOf(buffer: Buffer, from: number, end: number): Generator<JsonLines> {
   let start = 0;
@@ -156,11 +155,11 @@ const batchOf = (lines: JsonLines, firstRow: number, onError: OnError): Rows => 
 };
 
 /**
- * Parses all lines as one array, which takes three quarters of the time of parsing each line. Undefined if any line has
- * an error.
+ * Parses all lines as one array, which takes three quarters of the time of parsing them one by one. Returns undefined
+ * if any line has an error.
  *
- * The array is valid JSON exactly if each line is: `measureJson` has shown that each line closes its own strings and
- * brackets, so no value extends over two lines, and no line has two values.
+ * The array is valid JSON if and only if each line is: `measureJson` has shown that each line closes its own strings
+ * and brackets, so no value extends over two lines, and no line contains two values.
  */
 const parseTogether = ({ bytes, ends }: JsonLines): readonly Document[] | undefined => {
   const names: number[] = [];
@@ -178,14 +177,14 @@ const parseTogether = ({ bytes, ends }: JsonLines): readonly Document[] | undefi
   if (text === undefined) return undefined;
   try {
     const documents = JSON.parse(text) as readonly Document[];
-    // `JSON.parse` keeps the last value of a repeated name.
+    // `JSON.parse` silently drops all but the last value of a repeated name, which makes the counts differ.
     return documents.every((document, i) => countNames(document) === names[i]) ? documents : undefined;
   } catch {
     return undefined;
   }
 };
 
-/** Parses each line, and reports the errors. */
+/** Parses the lines one by one, and reports their errors. */
 const parseSingly = ({ bytes, ends }: JsonLines, firstRow: number, onError: OnError): (Document | undefined)[] =>
   ends.map((end, i) => {
     const parsed = parseLine(bytes.subarray(i === 0 ? 1 : ends[i - 1]! + 1, end));
@@ -194,7 +193,7 @@ const parseSingly = ({ bytes, ends }: JsonLines, firstRow: number, onError: OnEr
     return undefined;
   });
 
-/** Undefined if the bytes are not UTF-8. ASCII, the usual case, is faster to decode. */
+/** Returns undefined if the bytes are not UTF-8. Most lines are ASCII, which is faster to decode. */
 const decode = (bytes: Buffer): string | undefined => {
   if (isAscii(bytes)) return bytes.toString('latin1');
   return isUtf8(bytes) ? bytes.toString('utf8') : undefined;
@@ -206,7 +205,7 @@ const excessOf = ({ depth, names, commas }: JsonSize): string | undefined => {
   return commas >= MAX_VALUES ? `has more than ${numbers.format(MAX_VALUES)} values` : undefined;
 };
 
-/** The document of a line, or what is wrong with it. */
+/** Returns the document in a line, or a message that says what is wrong with the line. */
 const parseLine = (bytes: Buffer): Document | string => {
   const size = measureJson(bytes);
   const excess = excessOf(size);

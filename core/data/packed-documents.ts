@@ -1,9 +1,8 @@
-/** Documents in memory as JSON text, parsed when they are read. */
+/** Keeps documents in memory as JSON text, and parses them when they are read. */
 import type { Document } from '../contracts/dataset.js';
 import type { JsonRows, Scalar } from '../contracts/storage.js';
 import type { JsonFields } from './json-fields.js';
 
-/** The JSON text of documents. */
 export const jsonRows = (documents: readonly Document[]): JsonRows => {
   const texts = documents.map((document) => JSON.stringify(document));
   let end = -1;
@@ -15,17 +14,17 @@ export const jsonRows = (documents: readonly Document[]): JsonRows => {
 };
 
 interface Page {
-  /** Position of its first document. */
+  /** The position of the first document in the page. */
   readonly first: number;
-  /** Documents with a comma after each. */
+  /** The JSON of the documents, each followed by a comma. */
   readonly bytes: Buffer;
   used: number;
   ends: number[] | Uint16Array | Uint32Array;
 }
 
 /**
- * Size of a page; a larger batch gets a page of its size. Offsets fit into 16 bits. The system does not back the unused
- * end of the last page with memory, since it is never written.
+ * The size of a page, whose offsets fit into 16 bits. A batch that is larger gets a page of its own size. The unused
+ * end of the last page is never written, so the system does not allocate memory for it.
  */
 const PAGE_BYTES = 64 * 1024;
 const COMMA = 0x2c;
@@ -34,18 +33,18 @@ const startIn = ({ first, ends }: Page, position: number): number =>
   position === first ? 0 : ends[position - first - 1]! + 1;
 
 /**
- * A list of documents in buffers, outside the heap.
+ * A list of documents in buffers outside the JavaScript heap.
  *
  * Parsed documents need more memory than their JSON, and the garbage collector marks and moves each of them while
- * requests wait. Parsing one takes less than a microsecond. Responses are cached, so most documents are parsed
- * once.
+ * requests wait. Parsing a document takes less than a microsecond, and most are parsed only once, because responses are
+ * cached.
  */
 export class PackedDocuments {
   readonly #pages: Page[] = [];
   #length = 0;
   /**
-   * The last document that was read. It keeps the hidden class of the documents alive; otherwise V8 would discard the
-   * optimised code for it and load the next version slowly.
+   * The document that was read last. It keeps the hidden class of the documents alive. Without it, V8 would discard the
+   * code that is optimised for this class, and would load the next version more slowly.
    */
   readonly #last: { document?: Document | undefined } = {};
 
@@ -53,7 +52,6 @@ export class PackedDocuments {
     return this.#length;
   }
 
-  /** Appends copies of the documents. */
   add({ json, ends }: JsonRows): void {
     if (ends.length === 0) return;
     const page = this.#pageFor(json.length + 1);
@@ -66,16 +64,16 @@ export class PackedDocuments {
     this.#length += ends.length;
   }
 
-  /** The documents at these positions, in the given order. */
+  /** Returns the documents at these positions, in the given order. */
   read(positions: Iterable<number>): readonly Document[] {
     const documents = JSON.parse(`[${this.json(positions).json}]`) as readonly Document[];
     this.#last.document = documents.at(-1);
     return documents;
   }
 
-  /** The text of the documents at these positions, in the given order. */
+  /** Like `read`, but the documents stay JSON text. */
   json(positions: Iterable<number>): JsonRows {
-    // Adjacent documents of a page are one part.
+    // Adjacent documents of the same page are copied together.
     const parts: { readonly page: Page; readonly from: number; to: number }[] = [];
     const ends: number[] = [];
     let size = 0;
@@ -94,7 +92,7 @@ export class PackedDocuments {
     return { json: json.subarray(0, -1), ends };
   }
 
-  /** Compares fields of a document with values, as for `Array.sort`. Does not parse the document. */
+  /** Compares fields of a document with values, without parsing it. See `JsonFields.compare`. */
   compare(position: number, fields: JsonFields, values: readonly Scalar[]): number {
     const page = this.#pageOf(position);
     return fields.compare(page.bytes, startIn(page, position), values);

@@ -1,4 +1,4 @@
-/** Calendar arithmetic for periods of a cadence. Days are `YYYY-MM-DD`. */
+/** Calculates with the periods in which sources publish. Days are `YYYY-MM-DD`. */
 import type { Cadence, Source } from '../contracts/dataset.js';
 
 const MONTHS: Readonly<Partial<Record<Cadence, number>>> = {
@@ -10,7 +10,10 @@ const MONTHS: Readonly<Partial<Record<Cadence, number>>> = {
 };
 const DAYS: Readonly<Partial<Record<Cadence, number>>> = { weekly: 7, biweekly: 14 };
 
-/** The first day of the next period. Daily and irregular values have periods of one day. @param start first day of a period */
+/**
+ * Returns the first day of the next period. The periods of daily and irregular sources are one day long.
+ * @param start the first day of a period
+ */
 export const nextPeriod = (start: string, cadence: Cadence): string => {
   const next = new Date(`${start}T00:00:00Z`);
   const months = MONTHS[cadence];
@@ -19,7 +22,7 @@ export const nextPeriod = (start: string, cadence: Cadence): string => {
   return next.toISOString().slice(0, 10);
 };
 
-/** Whole seconds since the end of the source's newest period; null if it has none. */
+/** Returns the whole seconds since the end of the source's newest period, or null if the source has no period yet. */
 export const ageOf = (
   { latest_period, cadence }: Pick<Source, 'latest_period' | 'cadence'>,
   now: Date,

@@ -1,4 +1,4 @@
-/** Checks the rows of one collection, one after the other. */
+/** Checks the rows of one collection. */
 
 import type { Collection, Document, Manifest } from '../contracts/dataset.js';
 import type { JsonSchema } from '../contracts/json-schema.js';
@@ -11,12 +11,12 @@ import { JsonFields } from './json-fields.js';
 import { rowPattern } from './row-pattern.js';
 import { compareBy } from './scalars.js';
 
-/** Most dates of a dataset occur many times. Looking one up takes a fraction of the time of checking it. */
+/** Most dates occur many times in a dataset, and looking up a result takes a fraction of the time of a check. */
 const REPEATED_FORMATS = ['date', 'date-time'];
 const REMEMBERED = 10_000;
 
 const createCompiler = () => {
-  // Schemas were validated when their plugin was registered.
+  // The schemas were validated when their plugins were registered.
   const ajv = createAjv({ validateSchema: false });
   for (const name of REPEATED_FORMATS) {
     const format = ajv.formats[name] as { validate: (text: string) => boolean };
@@ -29,8 +29,9 @@ let compiler: ReturnType<typeof createCompiler> | undefined;
 const compiled = new WeakMap<JsonSchema, ValidateFunction<Document>>();
 
 /**
- * A validator for very many documents, compiled once for each schema. It collects all errors: code that stops at the
- * first error nests one `if` per property, which overflows the stack from about 1,600 properties on.
+ * Returns a validator for large numbers of documents. Each schema is compiled once. The validator collects all errors,
+ * because code that stops at the first error nests one `if` per property, which overflows the stack at about 1,600
+ * properties.
  */
 export const rowValidator = (schema: JsonSchema): ValidateFunction<Document> => {
   compiler ??= createCompiler();
@@ -39,17 +40,17 @@ export const rowValidator = (schema: JsonSchema): ValidateFunction<Document> => 
   return validate;
 };
 
-/** Keys of a collection that other collections refer to. */
+/** The keys of a collection that other collections refer to. */
 export interface Target {
   readonly keys: Set<string>;
-  /** Whether all its rows have been read. */
+  /** Whether all rows of the collection have been read. */
   complete: boolean;
 }
 
 const keyText = (document: Document, fields: readonly string[]): string =>
   fields.length === 1 ? String(document[fields[0] as string]) : JSON.stringify(fields.map((field) => document[field]));
 
-/** Keys may be long. */
+/** The number of characters of a key that messages show. */
 const MAX_SHOWN = 100;
 
 const shown = (document: Document, key: readonly string[]): string => {
@@ -61,12 +62,14 @@ type OnError = (row: number, field: string | null, rule: string) => void;
 
 interface Check {
   add(document: Document, row: number): void;
-  /** Call it after the rows of all collections have been added. */
+  /** Must be called after the rows of all collections have been added. */
   finish(): void;
 }
 
 export interface RowCheck extends Check {
-  /** Adds rows without parsing them. Returns false if one may have an error, so that the rows must be added parsed. */
+  /**
+   * Adds rows without parsing them. Returns false if a row may have an error: then `add` must be called for each row.
+   */
   addText(rows: JsonRows): boolean;
   /** Returns true if all rows match the schema, and false if this is not certain. */
   matches(rows: JsonRows): boolean;
@@ -74,9 +77,9 @@ export interface RowCheck extends Check {
 
 /** Checks one reference of a collection. */
 const referenceCheck = (fields: readonly string[], to: string, target: Target, onError: OnError): Check => {
-  /** Neighbouring rows usually refer to the same document. */
+  /** The last value that was found. Neighbouring rows usually refer to the same document. */
   let last: string | undefined;
-  /** References to rows that may follow, in the same collection or in one that refers back. */
+  /** References to rows that may still follow, in the same collection or in one that refers back to it. */
   const waiting: { readonly row: number; readonly value: string }[] = [];
   const report = (row: number, value: string): void =>
     onError(row, fields.join('+'), `refers to ${value}, which is not in "${to}"`);
@@ -94,7 +97,7 @@ const referenceCheck = (fields: readonly string[], to: string, target: Target, o
   };
 };
 
-/** @param targets all collections that other collections refer to */
+/** @param targets the collections that other collections refer to, by name */
 export const rowCheck = (
   collection: Collection,
   manifest: Pick<Manifest, 'created'>,
@@ -111,7 +114,7 @@ export const rowCheck = (
   const pattern = rowPattern(schema);
   const needsDocuments = target !== undefined || references.length > 0 || collection.check !== undefined;
   const keys = new JsonFields(key);
-  /** The previous row, or only its key. */
+  /** The previous row, or a document that contains only its key. */
   let previous: Document | undefined;
 
   const checkOrder = (before: Document, document: Document, row: number): void => {

@@ -1,9 +1,9 @@
-/** Sorts the documents of a collection by the fields of an order, without moving them. */
+/** Sorts the positions of a collection's documents by an order. The documents themselves are not moved. */
 import { hasMore, KEY_BYTES, type ValueColumn } from './value-column.js';
 
-/** Positions moved in one step, which takes less than a millisecond. */
+/** The number of positions that one step handles, in less than a millisecond. */
 const STEP = 20_000;
-/** Ranges with fewer positions are sorted by comparison. */
+/** Ranges of up to this many positions are sorted by comparison. */
 const FEW = 256;
 
 /** Positions whose values are equal in all earlier columns, and in the first `depth` bytes of this one. */
@@ -15,8 +15,8 @@ interface Range {
 }
 
 /**
- * The leading fields of an order that must be sorted. If the other fields are the rest of the key in key order, a
- * stable sort of documents in key order keeps them sorted.
+ * Returns the leading fields of an order by which documents in key order must be sorted. Trailing fields can be omitted
+ * if they are the rest of the key in key order, because a stable sort leaves the documents sorted by them.
  */
 export const fieldsToSortBy = (order: readonly string[], key: readonly string[]): readonly string[] => {
   for (let count = 0; count < order.length; count++) {
@@ -36,7 +36,7 @@ class Keyed {
   constructor(length: number) {
     this.keys = new Float64Array(length);
     this.positions = new Uint32Array(length);
-    // The bytes of positive doubles sort like the doubles.
+    // Keys are positive doubles, whose bytes sort like their values.
     this.bytes = new Uint8Array(this.keys.buffer);
     this.words = new Uint32Array(this.keys.buffer);
   }
@@ -58,11 +58,11 @@ export class PositionSorter {
   }
 
   /**
-   * The positions of the documents in the order of these columns. Documents with equal values keep their order.
+   * Returns the positions of the documents in the order of these columns. Documents with equal values keep their order.
    *
-   * A radix sort: positions are sorted by the first bytes of the first column, then positions with equal bytes by the
-   * next bytes, then positions with equal values by the next column.
-   * @yields after a fraction of a millisecond, so that the caller can let other work run
+   * This is a radix sort. It sorts all positions by the first bytes of the first column, then positions with equal
+   * bytes by the next bytes, and positions with equal values by the next column.
+   * @yields after each fraction of a millisecond, so that the caller can let other work run
    */
   *sort(columns: readonly ValueColumn[]): Generator<void, Uint32Array> {
     const positions = new Uint32Array(this.#length);
@@ -98,7 +98,7 @@ export class PositionSorter {
     });
   }
 
-  /** Sorts a range by its keys, and adds the ranges of equal keys to `ranges`. */
+  /** Sorts a range by its keys, and adds each range of positions with equal keys to `ranges`. */
   *#split(range: Range, ranges: Range[]): Generator<void, void> {
     const size = range.end - range.start;
     const differing = new Uint32Array(2);
@@ -115,7 +115,7 @@ export class PositionSorter {
     }
   }
 
-  /** @param differing receives the bits in which keys differ from the first key */
+  /** @param differing collects the bits in which any key differs from the first key */
   #readKeys({ start, column, depth }: Range, { from, to }: Step, differing: Uint32Array): void {
     const { keys, positions, words } = this.#from;
     const values = this.#columns[column]!;
@@ -161,8 +161,8 @@ export class PositionSorter {
   }
 
   /**
-   * Keeps sorted positions of a range, and adds ranges of equal keys to `ranges`.
-   * @param first where the current key starts
+   * Copies sorted positions into the result, and adds each range of positions with equal keys to `ranges`.
+   * @param first the index of the first position that has the current key
    */
   #keep({ start, end, column, depth }: Range, { from, to }: Step, first: number, ranges: Range[]): number {
     const { keys, positions } = this.#from;
@@ -185,7 +185,7 @@ interface Step {
   readonly to: number;
 }
 
-/** Parts of at most STEP numbers, from 0 up to but not including `length`. */
+/** Splits the numbers from 0 up to, but not including, `length` into parts of at most STEP numbers. */
 function* steps(length: number): Generator<Step> {
   for (let from = 0; from < length; from += STEP) yield { from, to: Math.min(length, from + STEP) };
 }

@@ -1,4 +1,4 @@
-/** Checks a dataset: schemas, keys, order, references, and the rules of its collections. */
+/** Checks the rows of a dataset: their schemas, keys, order and references, and the rules of their collections. */
 import type { Collection, Manifest } from '../contracts/dataset.js';
 import type { Dataset } from '../contracts/storage.js';
 import { nearest } from '../validation/nearest.js';
@@ -9,21 +9,22 @@ import type { Rows } from './ndjson.js';
 import { type RowCheck, rowCheck, type Target } from './row-check.js';
 
 interface CheckOptions {
-  /** Number of errors to keep. Default: 100. */
+  /** The number of errors to keep. Default: 100. */
   readonly maxErrors?: number;
   readonly onProgress?: (progress: { collection: string; rows: number; total: number | undefined }) => void;
   /** Called with each valid batch, in key order. */
   readonly onRows?: (collection: Collection, rows: Rows) => void;
-  /** Whether these rows were checked before. Then only their JSON syntax is checked. Default: false. */
+  /** Whether these rows have been checked before, so that only their JSON syntax is checked. Default: false. */
   readonly checked?: boolean;
   /** Awaited after each batch, so that other work can run. */
   readonly pause?: () => Promise<unknown>;
 }
 
 /**
- * Reads all declared collections once. It stops when the list of errors is full. A directory without errors is marked
+ * Reads all declared collections once, and stops when the list of errors is full. A directory without errors is marked
  * as valid.
- * @throws StorageError `unavailable` if reading failed for a reason that may pass; errors of `dataset.read`
+ * @throws StorageError `unavailable` after a read error that may be temporary, and the errors that `dataset.read`
+ *   throws
  */
 export const checkDataset = async (
   dataset: Dataset,
@@ -72,7 +73,7 @@ async function* rowsOf(dataset: Dataset, collection: string, report: (error: Dat
   }
 }
 
-/** Reports declared collections that the manifest lacks, and suggests an undeclared one with a similar name. */
+/** Reports declared collections that the manifest lacks, and mentions an undeclared collection with a similar name. */
 const checkNames = (
   { manifest }: DirectoryDataset,
   collections: ReadonlyMap<string, Collection>,
@@ -89,15 +90,15 @@ const checkNames = (
 };
 
 export class DatasetCheck {
-  /** Collections in reading order: referenced collections come first where possible. */
+  /** The collections in the order in which to read them: if possible, referenced collections come first. */
   readonly order: readonly Collection[];
   readonly errors: ErrorList;
   readonly #targets: ReadonlyMap<string, Target>;
   readonly #checks: ReadonlyMap<string, RowCheck>;
 
   /**
-   * @param maxErrors number of errors to keep
-   * @param fileOf the file name of a collection, for errors
+   * @param maxErrors the number of errors to keep
+   * @param fileOf returns the file of a collection as error messages name it
    */
   constructor(
     collections: ReadonlyMap<string, Collection>,
@@ -114,7 +115,7 @@ export class DatasetCheck {
     this.#checks = new Map(this.order.map((collection) => [collection.name, check(collection)]));
   }
 
-  /** Checks the next rows of a declared collection. The reader reports undefined rows. */
+  /** Checks the next rows of a declared collection. Undefined rows are skipped, since the reader has reported them. */
   add(collection: string, rows: Pick<Rows, 'firstRow' | 'documents' | 'text'>): void {
     const check = this.#checks.get(collection) as RowCheck;
     if (rows.text && check.addText(rows.text)) return;
@@ -128,17 +129,17 @@ export class DatasetCheck {
   /** Checks only that the next rows are JSON. */
   addChecked(collection: string, rows: Rows): void {
     const isJson = rows.text && (this.#checks.get(collection) as RowCheck).matches(rows.text);
-    // The reader reports errors when it parses the rows.
+    // Reading `documents` parses the rows, which reports their errors.
     if (!isJson) void rows.documents;
   }
 
-  /** Call it after the last row of a collection. */
+  /** Must be called after the last row of a collection. */
   complete(collection: string): void {
     const target = this.#targets.get(collection);
     if (target) target.complete = true;
   }
 
-  /** Call it after the last collection. */
+  /** Must be called after the last collection. */
   finish(): ErrorList {
     for (const check of this.#checks.values()) check.finish();
     return this.errors;
@@ -149,7 +150,7 @@ const targetsOf = (collections: ReadonlyMap<string, Collection>): ReadonlyMap<st
   new Map(
     [...collections.values()]
       .flatMap(({ references = [] }) => references)
-      // An undeclared collection has no documents.
+      // A collection that is not declared has no documents.
       .map(({ to }) => [to, { keys: new Set<string>(), complete: !collections.has(to) }]),
   );
 

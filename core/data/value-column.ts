@@ -1,20 +1,20 @@
-/** The values of one field in all documents, as bytes that sort like the values. */
+/** Stores the values of one field in all documents, as bytes that sort like the values. */
 import { hasEscape, isString, scalarIn } from './json-fields.js';
 
-/** Values in a chunk. Only the newest chunk is ever copied, so adding a value takes little time. */
+/** The number of values in a chunk. Only the newest chunk ever grows, so adding a value never copies much. */
 const CHUNK_BITS = 14;
 const CHUNK = 1 << CHUNK_BITS;
 const FIRST_BYTES = 8 * CHUNK;
 
 interface Chunk {
   bytes: Buffer;
-  /** Where each value ends. The first one starts at 0. */
+  /** Where each value ends. The first value starts at 0. */
   readonly ends: Uint32Array;
 }
 
-/** Bytes of a value that a key contains. */
+/** The number of bytes of a value that fit into a key. */
 export const KEY_BYTES = 6;
-/** The last three bits of a key: the number of its bytes, or this number if the value has more. */
+/** The last three bits of a key are the number of bytes in it, or this number if the value has more bytes. */
 const HAS_MORE = KEY_BYTES + 1;
 
 const MINUS = 0x2d;
@@ -24,12 +24,12 @@ const SIGN = 0x80;
 const DOUBLE = new DataView(new ArrayBuffer(8));
 const DOUBLE_BYTES = new Uint8Array(DOUBLE.buffer);
 const MAX_DIGITS = 15;
-/** Powers of ten. A double represents them exactly. */
+/** Powers of ten that a double represents exactly. */
 const POWERS = Array.from({ length: MAX_DIGITS + 1 }, (_, exponent) => 10 ** exponent);
 
 /**
- * The value of a JSON number. Without an exponent and with few digits, it is the quotient of two exact doubles, so that
- * it is rounded correctly. `Number` takes several times as long.
+ * Parses a JSON number. One without an exponent and with few digits is the quotient of two exact doubles, which is
+ * rounded correctly. `Number` would take several times as long.
  */
 const numberIn = (json: Buffer, start: number, end: number): number => {
   const isNegative = json[start] === MINUS;
@@ -46,7 +46,7 @@ const numberIn = (json: Buffer, start: number, end: number): number => {
   return isNegative ? -value : value;
 };
 
-/** Whether values with this key may differ in later bytes. */
+/** Whether two values with this key may still differ, in later bytes. */
 export const hasMore = (key: number): boolean => key % 8 === HAS_MORE;
 
 export class ValueColumn {
@@ -57,7 +57,7 @@ export class ValueColumn {
     return this.#length;
   }
 
-  /** Appends the value of the scalar from `start` to `end`. */
+  /** Appends the scalar whose JSON is in `json` from `start` to `end`. */
   add(json: Buffer, start: number, end: number): void {
     if (!isString(json, start)) this.#addNumber(numberIn(json, start, end));
     else if (hasEscape(json, start, end)) this.#addBytes(Buffer.from(scalarIn(json, start, end) as string));
@@ -70,19 +70,19 @@ export class ValueColumn {
     for (let from = start; from < end; from++) chunk[at++] = bytes[from]!;
   }
 
-  /** Positive numbers get the sign bit, and negative ones are inverted, so that the bytes sort like the numbers. */
+  /** Sets the sign bit of positive numbers and inverts negative ones, so that their bytes sort like the numbers. */
   #addNumber(value: number): void {
     // -0 equals 0.
     DOUBLE.setFloat64(0, value === 0 ? 0 : value);
     if (value < 0) for (let i = 0; i < 8; i++) DOUBLE_BYTES[i]! ^= 0xff;
     else DOUBLE_BYTES[0]! |= SIGN;
-    // A shorter value sorts first, as zeros do.
+    // Trailing zeros are not stored: a shorter value sorts before a longer one, as if it had zeros at its end.
     let size = 8;
     while (DOUBLE_BYTES[size - 1] === 0) size--;
     this.#addBytes(DOUBLE_BYTES, 0, size);
   }
 
-  /** Makes room for a value in the last chunk. Returns where it starts. */
+  /** Reserves space for a value in the last chunk, and returns where the value starts. */
   #append(size: number): number {
     const index = this.#length++ & (CHUNK - 1);
     if (index === 0) this.#addChunk();
@@ -98,13 +98,13 @@ export class ValueColumn {
     return start;
   }
 
-  /** Chunks usually get as large as the last one. */
+  /** Adds a chunk of about the size of the last one, because chunks usually have similar sizes. */
   #addChunk(): void {
     const size = this.#chunks.at(-1)?.ends.at(-1) ?? FIRST_BYTES;
     this.#chunks.push({ bytes: Buffer.allocUnsafeSlow(Math.ceil(1.1 * size)), ends: new Uint32Array(CHUNK) });
   }
 
-  /** The next KEY_BYTES bytes of a value from `depth`, as a number that sorts like them. */
+  /** Returns the KEY_BYTES bytes of a value that start at `depth`, as a number that sorts like them. */
   key(value: number, depth: number): number {
     const { bytes, ends } = this.#chunks[value >>> CHUNK_BITS]!;
     const index = value & (CHUNK - 1);
@@ -120,7 +120,7 @@ export class ValueColumn {
     return key * 8 + size;
   }
 
-  /** Compares two values from `depth`, as for `Array.sort`. */
+  /** Compares two values, ignoring their first `depth` bytes. */
   compare(a: number, b: number, depth: number): number {
     const left = this.#chunks[a >>> CHUNK_BITS]!;
     const right = this.#chunks[b >>> CHUNK_BITS]!;

@@ -1,5 +1,4 @@
-/** Writes a dataset directory. Readers find one complete version at any time, also after a crash. */
-
+/** Writes a dataset directory. At any time, even after a crash, readers find one complete version. */
 import { createHash, randomUUID } from 'node:crypto';
 import { access, type FileHandle, open, readdir, rename, rmdir, stat, unlink } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
@@ -22,21 +21,21 @@ import {
 
 interface WriteOptions {
   readonly onProgress?: ((progress: { collection: string; written: number }) => void) | undefined;
-  /** Aborts the write, unless the manifest has been replaced already. */
+  /** Aborts the write, unless the manifest has already been replaced. */
   readonly signal?: AbortSignal | undefined;
   /**
-   * Called when all rows are written, before the manifest is replaced. If it throws, nothing changes. No other process
-   * writes at that time.
+   * Called when all rows are written, before the manifest is replaced. If it throws, nothing changes. The lock is held,
+   * so no other process writes at the same time.
    */
   readonly beforeCommit?: ((change: ManifestChange) => void | Promise<void>) | undefined;
   /**
-   * Whether to replace a damaged manifest, and to add missing collections to an existing version. Default: both are
-   * errors.
+   * Whether to replace a damaged manifest, and to add collections that an existing version lacks. Default: false, which
+   * makes both errors.
    */
   readonly repair?: boolean;
 }
 
-/** Describes the dataset when the files of all its collections are known, with their digests. */
+/** Returns the manifest once the files of all collections are written and their digests are known. */
 type Describe = (files: Readonly<Record<string, CollectionFile>>) => Manifest | Promise<Manifest>;
 
 export interface ManifestChange {
@@ -46,26 +45,25 @@ export interface ManifestChange {
   readonly next: DirectoryManifest;
 }
 
-/** Names of the files that this module writes; it removes no others. */
+/** The names of the files that this module writes. It removes no other files. */
 const FILE = /^[a-z][a-z0-9_]*\.[0-9a-f]{12}\.ndjson$/;
 const TEMPORARY = /\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\.tmp$/;
 const COLLECTION = /^[a-z][a-z0-9_]*$/;
-/** The lock of a writer expires after this time without a renewal. */
+/** The lock of a writer expires if it is not renewed for this time. */
 const STALE_MS = 60_000;
 
 /**
- * Writes each collection to a file named after its content, and then the manifest, which makes them current.
+ * Writes each collection to a file that is named after its content, and then the manifest, which makes the files
+ * current.
  *
- * Other collections of the directory are kept. Files of the previous version stay, because readers may have just opened
- * it; older files are removed. If anything fails, the written files are removed and nothing else changes.
- * @param path created if it does not exist
- * @param manifest or a function that is called when the rows are written, such as one that derives the version from
- * them
+ * Other collections in the directory are kept. The files of the previous version stay, because readers may have just
+ * opened it; older files are removed. If anything fails, the written files are removed and nothing else changes.
+ * @param path the directory, which is created if it does not exist
+ * @param manifest the manifest, or a function that is called when all rows are written
  * @throws OperatorError if a file or the directory cannot be written
  * @throws StorageError `conflict` if another process is writing, or if this version exists with other content;
- *   `invalid_dataset` if the manifest or a number cannot be written, or if the old manifest cannot be read or repaired;
- *   `aborted`
- * @throws errors of the batches
+ *   `invalid_dataset` if the manifest or a row is not valid, or if the old manifest is damaged and not to be repaired;
+ *   `aborted` if the signal was aborted
  */
 export const writeDirectory = async (
   path: string,
@@ -92,20 +90,15 @@ export const writeDirectory = async (
   }
 };
 
-/** Resolves with the first directory that was created, if any. */
+/** Creates the directory, and resolves with the outermost directory that had to be created, if any. */
 const makeDirectory = async (path: string): Promise<string | undefined> => {
   try {
     return await makeFolder(path);
   } catch (cause) {
     const isFile = (cause as NodeJS.ErrnoException).code === 'EEXIST';
     const reason = isFile ? 'a file with its name exists' : fileErrorReason(cause);
-    throw new OperatorError(
-      `The dataset ${path} cannot be written, since its folder cannot be created: ${reason}.`,
-      [],
-      {
-        cause,
-      },
-    );
+    const message = `The dataset ${path} cannot be written, since its folder cannot be created: ${reason}.`;
+    throw new OperatorError(message, [], { cause });
   }
 };
 
@@ -167,7 +160,7 @@ const replace = async (
     }
     throw error;
   }
-  // The files of a damaged manifest are unknown. The next writer removes them.
+  // It is unknown which files the damaged manifest named, so the next writer removes them.
   if (!isDamaged) await removeUnused(path, previous ? [previous, next] : [next]);
   return next;
 };
@@ -190,7 +183,9 @@ const currentManifest = async (
   }
 };
 
-/** A version identifies its content: readers do not read a version twice. */
+/**
+ * Throws if this version exists with other rows. Readers do not load a version again, so they would miss the change.
+ */
 const assertOwnVersion = (
   path: string,
   next: DirectoryManifest,
@@ -208,7 +203,7 @@ const assertOwnVersion = (
   if (changed.length === 0) return;
   throw new StorageError(
     'conflict',
-    `${path} contains version "${next.version}" with other rows in ${changed.join(', ')}: choose another version.`,
+    `${path} already contains version "${next.version}" with other rows in ${changed.join(', ')}: choose another version.`,
   );
 };
 
@@ -221,7 +216,7 @@ const removeUnused = async (path: string, manifests: readonly DirectoryManifest[
   }
 };
 
-/** Rows as NDJSON: lines of JSON without spaces, each with its line end. */
+/** Rows as NDJSON. Each line is JSON without spaces, followed by a line end. */
 export interface NdjsonBatch {
   readonly text: string;
   readonly rows: number;
@@ -229,19 +224,19 @@ export interface NdjsonBatch {
 
 type Batch = readonly object[] | NdjsonBatch;
 
-/** Rows in key order, in batches of any size. */
+/** The rows of a collection in key order, in batches of any size. */
 export type Batches = Iterable<Batch> | AsyncIterable<Batch>;
 
-/** Rows of one write. */
+/** The number of rows that are written at a time. */
 const STEP = 1000;
 
-/** `JSON.stringify` would silently write null for NaN and infinities. */
+/** Rejects NaN and infinities, which `JSON.stringify` would silently write as null. */
 const refuseNumber = (collection: string, row: number, field: string): never => {
   const message = formatDataError({ file: collection, row, field, rule: 'must be a finite number' });
   throw new StorageError('invalid_dataset', message);
 };
 
-/** `rows` counts from the first row. */
+/** Yields text to write, with the number of rows from the start of the collection to the end of the text. */
 async function* texts(collection: string, batches: Batches): AsyncGenerator<NdjsonBatch> {
   let rows = 0;
   for await (const batch of batches) {
@@ -267,7 +262,7 @@ interface WrittenFile extends Required<CollectionFile> {
   readonly isNew: boolean;
 }
 
-/** @param onWritten called with the number of rows so far; its errors end the write */
+/** @param onWritten called with the number of rows written so far; if it throws, the write ends */
 const writeRows = async (
   directory: string,
   collection: string,
@@ -293,7 +288,7 @@ const writeRows = async (
     const sha256 = hash.digest('hex');
     const file = `${collection}.${sha256.slice(0, 12)}.ndjson`;
     const isNew = (await stat(join(directory, file)).catch(() => undefined)) === undefined;
-    // Replacing an existing file repairs it if it is damaged.
+    // If the file exists already, replacing it repairs any damage.
     await rename(temporary, join(directory, file));
     return { file, rows, sha256, isNew };
   } catch (error) {

@@ -149,7 +149,7 @@ const wrongManifests: Record<string, { manifest: object; errors: string[] }> = {
     manifest: {
       collections: { stations: { file: 'stations.ndjson', rows: 3 }, readings: { file: 'readings.ndjson' } },
     },
-    errors: ['stations.ndjson: has 2 rows where the manifest says 3: it was cut short or changed'],
+    errors: ['stations.ndjson: has 2 rows, but the manifest says 3: it was cut short or changed'],
   },
   'another checksum': {
     manifest: {
@@ -158,7 +158,7 @@ const wrongManifests: Record<string, { manifest: object; errors: string[] }> = {
         readings: { file: 'readings.ndjson' },
       },
     },
-    errors: ['stations.ndjson: does not have the sha256 of the manifest: it was changed, or is being written'],
+    errors: ['stations.ndjson: does not have the sha256 that the manifest states: it was changed, or is being written'],
   },
   'a missing file': {
     manifest: { collections: { stations: { file: 'stations.ndjson' }, readings: { file: 'gone.ndjson' } } },
