@@ -203,7 +203,7 @@ const assertOwnVersion = (
   if (changed.length === 0) return;
   throw new StorageError(
     'conflict',
-    `${path} already contains version "${next.version}" with other rows in ${changed.join(', ')}: choose another version.`,
+    `${path} contains version "${next.version}" with other rows in ${changed.join(', ')}: choose another version.`,
   );
 };
 
