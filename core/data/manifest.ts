@@ -1,12 +1,13 @@
 /** The manifest of a dataset directory, which describes the dataset and names the file of each collection. */
 
 import { isUtf8 } from 'node:buffer';
+import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { Manifest } from '../contracts/dataset.js';
 import type { JsonSchema } from '../contracts/json-schema.js';
 import { StorageError } from '../errors.js';
 import { fileErrorMayPass, fileErrorReason } from '../util/error-reason.js';
-import { readRegularBytes } from '../util/read-file.js';
+import { readRegularBytes, sha256Of } from '../util/read-file.js';
 import { compileSchema } from '../validation/compile-schema.js';
 import { findJsonError, measureJson, withoutMark } from '../validation/json.js';
 import { cadence, date, dateTime, nullable } from '../validation/schemas.js';
@@ -142,6 +143,26 @@ export const readManifest = async (directory: string): Promise<DirectoryManifest
 /** Whether `readManifest` rejected because the content of the file is not a manifest. Replacing it loses nothing. */
 export const isDamagedManifest = (error: unknown): boolean =>
   error instanceof StorageError && error.code === 'invalid_dataset' && error.cause === undefined;
+
+/** A manifest that may lack its version. */
+export type Description = Omit<Manifest, 'version'> & { readonly version?: string | undefined };
+
+/**
+ * Returns a version such as `2025-12-31-1f0c2a9b7d3e`, which consists of the vintage and a hash of the sources and of
+ * the digests of all files.
+ */
+export const contentVersion = async (
+  directory: string,
+  { vintage, sources }: Description,
+  files: DirectoryManifest['collections'],
+): Promise<string> => {
+  const hash = createHash('sha256').update(JSON.stringify(sources));
+  for (const name of Object.keys(files).sort()) {
+    const { file, sha256 = await sha256Of(join(directory, file)) } = files[name]!;
+    hash.update(`\n${name} ${sha256}`);
+  }
+  return `${vintage}-${hash.digest('hex').slice(0, 12)}`;
+};
 
 /** Returns the manifest without the files of the collections. */
 export const descriptionOf = ({ format, version, created, vintage, synthetic, sources }: Manifest): Manifest => ({

@@ -2,7 +2,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { access, type FileHandle, open, readdir, rename, rmdir, stat, unlink } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import type { Document, Manifest } from '../contracts/dataset.js';
+import type { Document } from '../contracts/dataset.js';
 import { OperatorError, StorageError } from '../errors.js';
 import { fileErrorReason } from '../util/error-reason.js';
 import { FileLockError, withFileLock } from '../util/lock.js';
@@ -11,6 +11,8 @@ import { nonFinitePath } from '../validation/json.js';
 import { formatDataError } from './data-errors.js';
 import {
   type CollectionFile,
+  contentVersion,
+  type Description,
   type DirectoryManifest,
   descriptionOf,
   isDamagedManifest,
@@ -35,9 +37,6 @@ interface WriteOptions {
   readonly repair?: boolean;
 }
 
-/** Returns the manifest once the files of all collections are written and their digests are known. */
-type Describe = (files: Readonly<Record<string, CollectionFile>>) => Manifest | Promise<Manifest>;
-
 export interface ManifestChange {
   /** Undefined if it is missing or damaged. */
   readonly previous: DirectoryManifest | undefined;
@@ -59,7 +58,7 @@ const STALE_MS = 60_000;
  * Other collections in the directory are kept. The files of the previous version stay, because readers may have just
  * opened it; older files are removed. If anything fails, the written files are removed and nothing else changes.
  * @param path the directory, which is created if it does not exist
- * @param manifest the manifest, or a function that is called when all rows are written
+ * @param manifest if it has no version, the version is derived from the files of all collections
  * @throws OperatorError if a file or the directory cannot be written
  * @throws StorageError `conflict` if another process is writing, or if this version exists with other content;
  *   `invalid_dataset` if the manifest or a row is not valid, or if the old manifest is damaged and not to be repaired;
@@ -67,11 +66,11 @@ const STALE_MS = 60_000;
  */
 export const writeDirectory = async (
   path: string,
-  manifest: Manifest | Describe,
+  manifest: Description,
   collections: Readonly<Record<string, Batches>>,
   options: WriteOptions = {},
 ): Promise<DirectoryManifest> => {
-  assertWritable(typeof manifest === 'function' ? undefined : manifest, Object.keys(collections));
+  assertWritable(manifest, Object.keys(collections));
   const made = await makeDirectory(path);
   try {
     const write = (confirm: () => Promise<void>) => replace(path, manifest, collections, options, confirm);
@@ -115,8 +114,9 @@ const removeEmpty = async (path: string, made: string): Promise<void> => {
   }
 };
 
-const assertWritable = (manifest: Manifest | undefined, names: readonly string[]): void => {
-  const errors = manifest ? manifestErrors({ ...descriptionOf(manifest), collections: {} }).map(formatDataError) : [];
+const assertWritable = (manifest: Description, names: readonly string[]): void => {
+  const { version = manifest.vintage } = manifest;
+  const errors = manifestErrors({ ...descriptionOf({ ...manifest, version }), collections: {} }).map(formatDataError);
   for (const name of names) {
     if (!COLLECTION.test(name)) errors.push(`the collection name "${name}" must match ${COLLECTION.source}`);
   }
@@ -126,7 +126,7 @@ const assertWritable = (manifest: Manifest | undefined, names: readonly string[]
 
 const replace = async (
   path: string,
-  manifest: Manifest | Describe,
+  manifest: Description,
   collections: Readonly<Record<string, Batches>>,
   { onProgress, signal, beforeCommit, repair = false }: WriteOptions,
   confirm: () => Promise<void>,
@@ -147,9 +147,8 @@ const replace = async (
     }
     const files: Record<string, CollectionFile> = { ...previous?.collections };
     for (const [name, { file, rows, sha256 }] of Object.entries(written)) files[name] = { file, rows, sha256 };
-    const described = typeof manifest === 'function' ? await manifest(files) : manifest;
-    assertWritable(described, []);
-    next = { ...descriptionOf(described), collections: files };
+    const version = manifest.version ?? (await contentVersion(path, manifest, files));
+    next = { ...descriptionOf({ ...manifest, version }), collections: files };
     assertOwnVersion(path, next, previous, repair);
     await beforeCommit?.({ previous, isDamaged, next });
     assertWanted();

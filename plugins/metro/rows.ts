@@ -1,6 +1,4 @@
-/** Helpers for rows: yields them in batches, and derives the version of a dataset from them. */
-import { createHash } from 'node:crypto';
-import type { Source } from 'metro-forecast-api/plugin';
+/** Helpers that yield and collect rows in batches. */
 
 export type Rows = AsyncIterable<readonly object[]>;
 
@@ -17,21 +15,4 @@ export const readAll = async <T>(rows: Rows, onRead: (count: number) => void = (
     onRead(all.length);
   }
   return all;
-};
-
-/**
- * Returns a version such as `2025-12-31-1f0c2a9b7d3e`, which consists of the vintage and a hash of the content.
- * @param collections every collection, read once in the order of the map
- */
-export const contentVersion = async (
-  vintage: string,
-  sources: readonly Source[],
-  collections: ReadonlyMap<string, () => Rows>,
-): Promise<string> => {
-  const hash = createHash('sha256').update(JSON.stringify(sources));
-  for (const [name, rows] of collections) {
-    hash.update(`\n${name}\n`);
-    for await (const batch of rows()) hash.update(batch.map((row) => `${JSON.stringify(row)}\n`).join(''));
-  }
-  return `${vintage}-${hash.digest('hex').slice(0, 12)}`;
 };

@@ -1,7 +1,6 @@
 /** Computes forecasts for a dataset directory, and writes the next version of the dataset into it. */
 import { openDirectory, StorageError, writeDirectory } from 'metro-forecast-api/adapter';
 import { type Document, OperatorError } from 'metro-forecast-api/plugin';
-import { contentVersion, inOneBatch, type Rows } from '../rows.js';
 import { type ForecastDataset, type ForecastInput, forecastDataset } from './forecast-dataset.js';
 
 export interface ForecastDirectoryOptions extends Omit<ForecastInput, 'created' | 'computed'> {
@@ -44,13 +43,8 @@ export const forecastDirectory = async (
       { ...input, created, computed: time },
       onRead,
     );
-
-    const collections = new Map<string, () => Rows>();
-    for (const name of Object.keys(old.collections)) collections.set(name, () => dataset.read(name));
-    for (const [name, rows] of Object.entries(replaced)) collections.set(name, () => inOneBatch(rows));
-    const version = await contentVersion(old.vintage, old.sources, collections);
-
     const batches = Object.entries(replaced).map(([name, rows]) => [name, [rows as readonly Document[]]] as const);
-    await writeDirectory(directory, { ...old, version, created: created.toISOString() }, Object.fromEntries(batches));
+    const manifest = { ...old, version: undefined, created: created.toISOString() };
+    const { version } = await writeDirectory(directory, manifest, Object.fromEntries(batches));
     return { version, made, replacedRuns };
   });

@@ -7,7 +7,6 @@ import { METRO_HPI } from '../collections.js';
 import { isDay, lookAhead, quarterOf, quarterStart } from '../periods.js';
 import { indexReleaseOf, releaseOf } from '../release-calendar.js';
 import type { Rows } from '../rows.js';
-import { contentVersion } from '../rows.js';
 import { ImportErrors } from './import-errors.js';
 import { findInputs } from './input.js';
 import { type Merged, merge, type OldDataset } from './merge.js';
@@ -90,16 +89,6 @@ const defaultVintage = (
   return kept !== undefined && kept > day ? kept : day;
 };
 
-/** Derives the version from all collections, including unchanged ones. */
-const nameVersion = (
-  vintage: string,
-  { sources, collections }: Merged,
-  old: OldDataset | undefined,
-): Promise<string> => {
-  const kept = old?.collections.map((name) => [name, (): Rows => old.dataset.read(name)] as const);
-  return contentVersion(vintage, sources, new Map([...(kept ?? []), ...collections]));
-};
-
 /** Rejects periods that end after the time of the import, since their values cannot be known then. */
 const checkLookAhead = ({ index = [], macro }: Imported, { sources }: Merged, created: string): void => {
   const errors: string[] = [];
@@ -163,13 +152,12 @@ export const importInto = async (options: ImportOptions): Promise<ImportReport> 
   const merged = await merge(old, imported, created);
   checkLookAhead(imported, merged, created);
   const vintage = given ?? defaultVintage(merged, imported, old, { time, created: options.created });
-  const version = await nameVersion(vintage, merged, old);
-  const manifest = { format: 1, version, created, vintage, synthetic: false, sources: merged.sources } as const;
+  const manifest = { format: 1, created, vintage, synthetic: false, sources: merged.sources } as const;
   const written = [...merged.collections].map(
     ([name, rows]) =>
-      [name, counted(rows(), (count) => options.onWrite?.({ collection: name, written: count }))] as const,
+      [name, counted(rows, (count) => options.onWrite?.({ collection: name, written: count }))] as const,
   );
-  await writeDirectory(to, manifest, Object.fromEntries(written));
+  const { version } = await writeDirectory(to, manifest, Object.fromEntries(written));
 
   return {
     directory: to,

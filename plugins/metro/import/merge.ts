@@ -24,8 +24,8 @@ import type { Imported } from './read.js';
 
 export interface Merged {
   readonly sources: readonly Source[];
-  /** The collections to write, in key order. They can be read more than once. All other collections stay unchanged. */
-  readonly collections: ReadonlyMap<string, () => Rows>;
+  /** The collections to write, in key order. All other collections stay unchanged. */
+  readonly collections: ReadonlyMap<string, Rows>;
   /** The codes of markets that the new index lacks. */
   readonly droppedMarkets: readonly string[];
   /** The number of dropped rows by collection. These rows were computed from the replaced index. */
@@ -65,6 +65,10 @@ const recordOf = async (readOld: (name: string) => Rows, index: readonly MetroIn
 };
 
 async function* nothing(): AsyncGenerator<readonly object[]> {}
+
+async function* hpiOf(index: readonly MetroIndex[]): AsyncGenerator<readonly object[]> {
+  for (const area of index) yield toHpi(area);
+}
 
 /** Yields the old observations, in which the imported series replace the series with the same ids. */
 async function* mergeObservations(old: Rows, imported: readonly MacroSeries[]): AsyncGenerator<readonly object[]> {
@@ -117,21 +121,19 @@ export const merge = async (
   const sources = [...oldSources, ...entries.map((entry) => entry.source)];
   sources.sort((a, b) => compareScalars(a.id, b.id));
 
-  const written = new Map<string, () => Rows>();
+  const written = new Map<string, Rows>();
   // A dataset must have every collection, even if no rows were imported for it.
-  for (const { name } of collections) if (!old?.collections.includes(name)) written.set(name, nothing);
-  written.set(series.name, () => inOneBatch(catalog));
-  if (macro.length > 0) written.set(observations.name, () => mergeObservations(readOld(observations.name), macro));
+  for (const { name } of collections) if (!old?.collections.includes(name)) written.set(name, nothing());
+  written.set(series.name, inOneBatch(catalog));
+  if (macro.length > 0) written.set(observations.name, mergeObservations(readOld(observations.name), macro));
   if (index === undefined) return { sources, collections: written, droppedMarkets: [], droppedRows: {} };
 
   const { kept, dropped } = await recordOf(readOld, index, loadedAt);
-  written.set(markets.name, () => inOneBatch(withNewestRun(index.map(toMarket), kept)));
-  written.set(hpi.name, async function* () {
-    for (const area of index) yield toHpi(area);
-  });
-  written.set(forecastRuns.name, () => inOneBatch(kept.runs));
-  written.set(forecasts.name, () => inOneBatch(kept.forecasts));
-  written.set(backtests.name, nothing);
+  written.set(markets.name, inOneBatch(withNewestRun(index.map(toMarket), kept)));
+  written.set(hpi.name, hpiOf(index));
+  written.set(forecastRuns.name, inOneBatch(kept.runs));
+  written.set(forecasts.name, inOneBatch(kept.forecasts));
+  written.set(backtests.name, nothing());
   const codes = new Set(index.map(({ cbsa }) => cbsa));
   const oldCodes = (await readAll<Market>(readOld(markets.name))).map(({ cbsa }) => cbsa);
   return {

@@ -6,11 +6,12 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import type { Document } from '../../../core/contracts/dataset.js';
+import type { Document, Manifest } from '../../../core/contracts/dataset.js';
 import { openDirectory } from '../../../core/data/directory.js';
 import { checkDataset } from '../../../core/data/validate.js';
-import { writeDirectory } from '../../../core/data/write-directory.js';
+import { type Batches, writeDirectory } from '../../../core/data/write-directory.js';
 import { OperatorError, StorageError } from '../../../core/errors.js';
+import * as fixture from '../../support/fixture.js';
 import { collections, eachInFolder, manifestOf, readManifestFile, rows, rowsOf, writeByHand } from './weather.js';
 
 const MODULE = new URL('../../../core/data/write-directory.js', import.meta.url).href;
@@ -57,6 +58,21 @@ describe('writeDirectory(path, manifest, collections)', () => {
     }
     expect(second.collections['stations']).to.deep.equal(first.collections['stations']);
     expect(await readdir(path())).to.have.length(4);
+  });
+
+  it('derives a version from the vintage, the sources and the rows of all collections', async () => {
+    const writeWith = (content: Record<string, Batches>, sources: Manifest['sources'] = []) =>
+      writeDirectory(path(), { ...manifestOf(), version: undefined, sources }, content);
+    const { version: first, vintage } = await writeWith(batches(rowsOf(1)));
+    expect(first).to.match(new RegExp(`^${vintage}-[0-9a-f]{12}$`));
+    expect(await writeWith({ stations: [rowsOf(1).stations] })).to.include({ version: first });
+    const second = await writeWith({ stations: [rowsOf(2).stations] });
+    expect(second.version).to.not.equal(first);
+    const files = Object.entries(second.collections).map(([name, { file }]) => [name, { file }]);
+    const withoutDigests = { ...second, collections: Object.fromEntries(files) };
+    await writeFile(join(path(), 'manifest.json'), JSON.stringify(withoutDigests));
+    expect(await writeWith({ stations: [rowsOf(2).stations] })).to.include({ version: second.version });
+    expect((await writeWith({}, fixture.manifest.sources)).version).to.not.equal(second.version);
   });
 
   it('accepts batches of any size from asynchronous generators, and reports progress', async () => {

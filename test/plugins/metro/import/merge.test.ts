@@ -67,9 +67,9 @@ const old = {
 const merged = async (...args: Parameters<typeof merge>) => {
   const { sources, collections, droppedMarkets } = await merge(...args);
   const read: Record<string, object[]> = {};
-  for (const [name, open] of collections) {
+  for (const [name, rows] of collections) {
     const found: object[] = [];
-    for await (const batch of open()) found.push(...batch);
+    for await (const batch of rows) found.push(...batch);
     read[name] = found;
   }
   return { sources: sources.map(({ id }) => id), droppedMarkets, read };
@@ -151,7 +151,7 @@ describe('plugins/metro/import/merge', () => {
       NOW,
     );
     let entry: object | undefined;
-    for await (const batch of collections.get('series')?.() ?? []) entry = batch[0];
+    for await (const batch of collections.get('series') ?? []) entry = batch[0];
     expect(entry).to.include({
       series_id: 'metro_hpi',
       kind: 'metro',
