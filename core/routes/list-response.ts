@@ -26,8 +26,6 @@ export interface ListOptions {
   /** If no rows arrive for this many milliseconds, the list ends with an error. */
   readonly stallMs: number;
   readonly responses: ResponseCache;
-  /** Called when a list has been added to the cache. */
-  readonly cached?: (request: DataRequest) => void;
 }
 
 /** Header lines and the body that follows them. */
@@ -100,14 +98,13 @@ export class ListResponse {
     if (cached) return cached;
     const shared = this.#isLarge
       ? undefined
-      : await responses.getOrCompute(this.#cacheKey, () =>
-          this.#build(pauses, Math.max(LARGE_LIST_BYTES, responses.mostBytes)),
+      : await responses.getOrCompute(
+          this.#request,
+          () => this.#build(pauses, Math.max(LARGE_LIST_BYTES, responses.mostBytes)),
+          this.#cacheKey,
         );
     const built = shared ?? (await this.#build(pauses, 0));
-    if (built instanceof Representation) {
-      if (built.size <= responses.mostBytes) this.#options.cached?.(this.#request);
-      return built;
-    }
+    if (built instanceof Representation) return built;
     responses.setLarge(this.#cacheKey);
     this.#started = built!;
     const source = Readable.from(this.#chunks(built!, logger), { objectMode: false });
@@ -144,7 +141,7 @@ export class ListResponse {
 
   /** Yields all chunks, and caches the body if it is small enough. */
   async *#chunks({ head, first, reading }: StartedList, logger: Logger): AsyncGenerator<Buffer> {
-    const { responses, cached } = this.#options;
+    const { responses } = this.#options;
     let kept: Buffer[] | undefined = collected < COLLECTED ? [] : undefined;
     if (kept) collected++;
     const forget = () => {
@@ -163,8 +160,7 @@ export class ListResponse {
         yield chunk;
       }
       if (!kept) return;
-      responses.set(this.#cacheKey, this.#representation(Buffer.concat(kept, size), head));
-      cached?.(this.#request);
+      responses.set(this.#request, this.#representation(Buffer.concat(kept, size), head), this.#cacheKey);
     } catch (err) {
       // If the list was already released, the client has closed the connection.
       if (this.#release) logger.warn({ err }, 'a list could not be sent completely, so its connection is closed');
@@ -176,10 +172,11 @@ export class ListResponse {
 
   #representation(body: Buffer, head: string): Representation {
     const { format, cacheKey } = this.#request;
-    const { version, publishedAt: lastModified } = this.#snapshot;
-    const sha256 = largeListDigest(cacheKey, version);
+    const { version, publishedAt } = this.#snapshot;
     return new Representation(body, format.mediaType, {
-      ...{ sha256, lastModified, head },
+      sha256: largeListDigest(cacheKey, version),
+      lastModified: publishedAt,
+      head,
       isCompressed: format.isCompressed ?? false,
     });
   }

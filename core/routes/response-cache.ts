@@ -24,6 +24,8 @@ export const dataRequest = (route: DataRoute, input: Input, format: Format, cach
 });
 
 interface Entry {
+  /** The request, so that the response can be computed again for the next snapshot. */
+  readonly request: DataRequest;
   readonly representation: Representation;
   /** The number of uses, halved by each sweep. An entry without uses is dropped. */
   uses: number;
@@ -49,15 +51,9 @@ export class ResponseCache {
   readonly #budget: number;
   #bytes = 0;
 
-  readonly #dropped: (cacheKey: string) => void;
-
-  /**
-   * @param budget the maximum number of bytes, including compressed encodings
-   * @param dropped called with the cache key of each dropped entry
-   */
-  constructor(budget: number, dropped: (cacheKey: string) => void = () => undefined) {
+  /** @param budget the maximum number of bytes, including compressed encodings */
+  constructor(budget: number) {
     this.#budget = budget;
-    this.#dropped = dropped;
   }
 
   /** The size of the largest body that is cached, in bytes. */
@@ -94,14 +90,15 @@ export class ResponseCache {
    * result is not a representation, only the first request gets it; the others get undefined.
    */
   getOrCompute<Other>(
-    cacheKey: string,
+    request: DataRequest,
     compute: () => Promise<Representation | Other>,
+    cacheKey = request.cacheKey,
   ): Promise<Representation | Other | undefined> {
     const pending = this.#pending.get(cacheKey);
     if (pending) return pending;
     const computed = compute()
       .then((built) => {
-        if (built instanceof Representation && built.size <= this.mostBytes) this.set(cacheKey, built);
+        if (built instanceof Representation && built.size <= this.mostBytes) this.set(request, built, cacheKey);
         return built;
       })
       .finally(() => this.#pending.delete(cacheKey));
@@ -111,20 +108,20 @@ export class ResponseCache {
     return computed;
   }
 
-  set(cacheKey: string, representation: Representation): void {
+  set(request: DataRequest, representation: Representation, cacheKey = request.cacheKey): void {
     const bytes = bytesOf(cacheKey, representation);
     this.#bytes -= this.#entries.get(cacheKey)?.bytes ?? 0;
-    this.#entries.set(cacheKey, { representation, uses: 1, bytes });
+    this.#entries.set(cacheKey, { request, representation, uses: 1, bytes });
     this.#bytes += bytes;
     this.#sweep();
   }
 
-  /** Returns the most used cache keys, sorted by the number of uses. */
-  hottest(count: number): string[] {
-    return [...this.#entries]
-      .sort(([, a], [, b]) => b.uses - a.uses)
+  /** Returns the requests whose representations are used most, sorted by the number of uses. */
+  hottest(count: number): DataRequest[] {
+    return [...this.#entries.values()]
+      .sort((a, b) => b.uses - a.uses)
       .slice(0, count)
-      .map(([cacheKey]) => cacheKey);
+      .map(({ request }) => request);
   }
 
   /**
@@ -142,10 +139,7 @@ export class ResponseCache {
       if (entry.uses > 0) {
         entry.uses >>= 1;
         this.#entries.set(cacheKey, entry);
-      } else {
-        this.#bytes -= bytes;
-        this.#dropped(cacheKey);
-      }
+      } else this.#bytes -= bytes;
     }
   }
 }

@@ -20,8 +20,6 @@ class ServedSnapshot {
   readonly #collections: ReadonlyMap<string, Collection>;
   readonly #timedRead: (pauses: Pauses) => TimedRead;
   readonly #lists: ListOptions;
-  /** The requests whose representations are cached. They are computed again for the next snapshot. */
-  readonly #requests = new Map<string, DataRequest>();
   #computing = 0;
   #retired = false;
 
@@ -32,10 +30,8 @@ class ServedSnapshot {
     this.#collections = options.collections;
     this.#timedRead = sharedReader(snapshot, options.collections, options.answerMs);
     this.reader = checkedSnapshot(snapshot, options.collections);
-    this.responses = new ResponseCache(options.cacheBytes, (cacheKey) => this.#requests.delete(cacheKey));
-    const { collections, answerMs: stallMs } = options;
-    const cached = (request: DataRequest) => this.#remember(request);
-    this.#lists = { collections, stallMs, responses: this.responses, cached };
+    this.responses = new ResponseCache(options.cacheBytes);
+    this.#lists = { collections: options.collections, stallMs: options.answerMs, responses: this.responses };
   }
 
   /** Returns the cached representation, or computes it once for concurrent requests. It reads no streamed lists. */
@@ -58,11 +54,6 @@ class ServedSnapshot {
     };
   }
 
-  /** Returns the requests whose representations are used most. */
-  hottest(count: number): DataRequest[] {
-    return this.responses.hottest(count).flatMap((cacheKey) => this.#requests.get(cacheKey) ?? []);
-  }
-
   /** Releases the snapshot as soon as nothing reads it. */
   retire(): void {
     this.#retired = true;
@@ -70,19 +61,10 @@ class ServedSnapshot {
   }
 
   #compute(request: DataRequest, read: TimedRead, pauses: Pauses, mostBytes?: number) {
-    const { responses } = this;
     const limits = { stallMs: this.#lists.stallMs, ...(mostBytes !== undefined && { mostBytes, isWhole: true }) };
-    return responses.getOrCompute(request.cacheKey, () =>
-      this.#whileOpen(async () => {
-        const built = await read((reader) => buildRepresentation(request, reader, pauses, limits));
-        if (built instanceof Representation && built.size <= responses.mostBytes) this.#remember(request);
-        return built;
-      }),
+    return this.responses.getOrCompute(request, () =>
+      this.#whileOpen(() => read((reader) => buildRepresentation(request, reader, pauses, limits))),
     );
-  }
-
-  #remember(request: DataRequest): void {
-    this.#requests.set(request.cacheKey, request);
   }
 
   /** Creates a list. The snapshot is not released before the list is. */
@@ -185,7 +167,7 @@ export class CurrentSnapshot {
     const deadline = clock.monotonic() + WARMING_MS;
     const pacing = new BackgroundPacing();
     const warm = next.warmer(pacing, WARMING_MS);
-    for (const request of previous.hottest(WARMED_ANSWERS)) {
+    for (const request of previous.responses.hottest(WARMED_ANSWERS)) {
       if (clock.monotonic() >= deadline) return;
       await pacing.pause();
       try {

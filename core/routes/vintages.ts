@@ -55,7 +55,7 @@ export const createVintages = ({ adapter, collections, cacheBytes, answerMs }: V
         if (cached) return { representation: cached, isCached: true, snapshotVersion };
         const dated = { ...normalized, asOf: date };
         const compute = () => read((reader) => buildRepresentation(dated, reader, pauses, { stallMs: answerMs }));
-        const built = await responses.getOrCompute(cacheKey, compute);
+        const built = await responses.getOrCompute(dated, compute, cacheKey);
         if (built instanceof Representation) return { representation: built, isCached: false, snapshotVersion };
         const lists = { collections, stallMs: answerMs, responses };
         isHeld = true;

@@ -1,8 +1,9 @@
 /** Tests which responses the cache keeps within its budget. */
 import { expect } from 'chai';
-import { JSON_TYPE } from '../../../core/response/formats.js';
+import type { DataRoute } from '../../../core/contracts/plugin.js';
+import { JSON_TYPE, jsonFormat } from '../../../core/response/formats.js';
 import { Representation } from '../../../core/response/representation.js';
-import { ENTRY_OVERHEAD, ResponseCache } from '../../../core/routes/response-cache.js';
+import { type DataRequest, ENTRY_OVERHEAD, ResponseCache } from '../../../core/routes/response-cache.js';
 
 const BODY = 99;
 /** Size of a cached response in bytes, including a cache key of one letter and the overhead of an entry. */
@@ -11,43 +12,60 @@ const responseOf = (size: number): Representation =>
   new Representation(Buffer.alloc(size, ' '), JSON_TYPE, { lastModified: new Date(0), head: '' });
 const response = (): Representation => responseOf(BODY);
 
-/** Creates a cache whose budget fits `answers` responses. It records the keys that the cache drops, in order. */
+const route = { operationId: 'getThings' } as DataRoute;
+const requestFor = (cacheKey: string): DataRequest => ({ cacheKey, route, input: {}, format: jsonFormat });
+
+/** Creates a cache whose budget fits `answers` responses. */
 const cacheFor = (answers: number) => {
-  const dropped: string[] = [];
-  return { cache: new ResponseCache(answers * BYTES, (shape) => dropped.push(shape)), dropped };
+  const cache = new ResponseCache(answers * BYTES);
+  const added: string[] = [];
+  const hottest = (count: number) => cache.hottest(count).map(({ cacheKey }) => cacheKey);
+  return {
+    cache,
+    hottest,
+    add(cacheKey: string, representation: Representation = response()) {
+      added.push(cacheKey);
+      cache.set(requestFor(cacheKey), representation);
+    },
+    /** Returns the keys that the cache has dropped, in the order in which they were added. */
+    dropped() {
+      const held = new Set(hottest(added.length));
+      return added.filter((cacheKey) => !held.has(cacheKey));
+    },
+  };
 };
 
 describe('ResponseCache', () => {
   it('fills its budget to the last byte', () => {
-    const { cache, dropped } = cacheFor(3);
-    for (const shape of 'abc') cache.set(shape, response());
-    expect([cache.size, cache.bytes, dropped]).to.deep.equal([3, 3 * BYTES, []]);
+    const { add, cache, dropped } = cacheFor(3);
+    for (const shape of 'abc') add(shape);
+    expect([cache.size, cache.bytes, dropped()]).to.deep.equal([3, 3 * BYTES, []]);
   });
 
   it('drops the oldest of equally used responses, and only as many as necessary', () => {
-    const { cache, dropped } = cacheFor(3);
-    for (const shape of 'abcd') cache.set(shape, response());
-    expect(dropped).to.deep.equal(['a']);
+    const { add, cache, dropped } = cacheFor(3);
+    for (const shape of 'abcd') add(shape);
+    expect(dropped()).to.deep.equal(['a']);
     expect([cache.size, cache.bytes]).to.deep.equal([3, 3 * BYTES]);
     expect(cache.get('a')).to.equal(undefined);
     expect(cache.get('b')).to.be.instanceOf(Representation);
   });
 
   it('drops less frequently used responses first, regardless of their age', () => {
-    const { cache, dropped } = cacheFor(3);
-    for (const shape of 'abc') cache.set(shape, response());
+    const { add, cache, dropped } = cacheFor(3);
+    for (const shape of 'abc') add(shape);
     for (let use = 0; use < 8; use++) cache.get('a');
-    for (const shape of 'de') cache.set(shape, response());
-    expect(dropped).to.deep.equal(['b', 'c']);
+    for (const shape of 'de') add(shape);
+    expect(dropped()).to.deep.equal(['b', 'c']);
     expect(cache.get('a')).to.be.instanceOf(Representation);
   });
 
   it('drops a response that was used often but is no longer used', () => {
-    const { cache, dropped } = cacheFor(2);
-    cache.set('a', response());
+    const { add, cache, dropped } = cacheFor(2);
+    add('a');
     for (let use = 0; use < 8; use++) cache.get('a');
-    for (const shape of 'bcdefghij') cache.set(shape, response());
-    expect(dropped).to.include('a');
+    for (const shape of 'bcdefghij') add(shape);
+    expect(dropped()).to.include('a');
   });
 
   it('visits few responses for each dropped one', () => {
@@ -58,40 +76,40 @@ describe('ResponseCache', () => {
         return super.size;
       }
     }
-    const { cache, dropped } = cacheFor(1000);
-    for (let i = 0; i < 1000; i++) cache.set(String(i), response());
+    const { add, cache, dropped } = cacheFor(1000);
+    for (let i = 0; i < 1000; i++) add(String(i));
     for (let i = 0; i < 500; i++) cache.get(String(i));
     for (let i = 1000; i < 3000; i++) {
-      cache.set(String(i), new Watched(Buffer.alloc(BODY), JSON_TYPE, { lastModified: new Date(0), head: '' }));
+      add(String(i), new Watched(Buffer.alloc(BODY), JSON_TYPE, { lastModified: new Date(0), head: '' }));
     }
-    expect(dropped.length).to.be.greaterThan(2000);
+    expect(dropped().length).to.be.greaterThan(2000);
     expect(looks).to.be.lessThan(4 * 2000);
   });
 
   it('does not keep a response larger than the budget', () => {
-    const { cache, dropped } = cacheFor(0.5);
-    cache.set('a', response());
-    expect([cache.size, cache.bytes, dropped]).to.deep.equal([0, 0, ['a']]);
+    const { add, cache, dropped } = cacheFor(0.5);
+    add('a');
+    expect([cache.size, cache.bytes, dropped()]).to.deep.equal([0, 0, ['a']]);
   });
 
   it('counts encodings that are added later', async () => {
-    const { cache, dropped } = cacheFor(100);
+    const { add, cache, dropped } = cacheFor(100);
     const large = responseOf(60 * BYTES);
-    cache.set('a', large);
+    add('a', large);
     const { body } = await large.encoding('gzip');
-    cache.set('b', responseOf(40 * BYTES));
-    expect(dropped).to.deep.equal(['a']);
+    add('b', responseOf(40 * BYTES));
+    expect(dropped()).to.deep.equal(['a']);
     expect(cache.bytes).to.equal(40 * BYTES + 1 + ENTRY_OVERHEAD);
     expect(body.length).to.be.greaterThan(0);
   });
 
   it('lists responses by use, most used first', () => {
-    const { cache } = cacheFor(3);
-    for (const shape of 'abc') cache.set(shape, response());
+    const { add, cache, hottest } = cacheFor(3);
+    for (const shape of 'abc') add(shape);
     for (const shape of 'cca') cache.get(shape);
-    expect(cache.hottest(2)).to.deep.equal(['c', 'a']);
-    expect(cache.hottest(9)).to.deep.equal(['c', 'a', 'b']);
-    expect(cache.hottest(0)).to.deep.equal([]);
+    expect(hottest(2)).to.deep.equal(['c', 'a']);
+    expect(hottest(9)).to.deep.equal(['c', 'a', 'b']);
+    expect(hottest(0)).to.deep.equal([]);
   });
 
   it('computes a response once for concurrent requests, and again after a failure', async () => {
@@ -102,11 +120,11 @@ describe('ResponseCache', () => {
       return response();
     };
     const [first, second] = await Promise.allSettled([
-      cache.getOrCompute('a', compute),
-      cache.getOrCompute('a', compute),
+      cache.getOrCompute(requestFor('a'), compute),
+      cache.getOrCompute(requestFor('a'), compute),
     ]);
     expect([first.status, second.status, computed]).to.deep.equal(['rejected', 'rejected', 1]);
-    const found = await cache.getOrCompute('a', compute);
+    const found = await cache.getOrCompute(requestFor('a'), compute);
     expect(cache.get('a')).to.equal(found);
     expect(computed).to.equal(2);
   });
