@@ -9,23 +9,18 @@ import { allowOf, type CommonHeaders, READ_METHODS } from '../response/headers.j
 import { Prepared } from '../response/representation.js';
 import type { Match, ServiceMiddleware } from './service-koa.js';
 
-interface FindOptions {
-  readonly routes: { readonly find: ServiceMiddleware };
-  readonly headers: CommonHeaders;
-}
-
 /**
  * Matches the URL, parses the input and chooses the response format. If the request has an error, `checkRequest`
  * reports it after the limit and the key have been checked.
  */
 export const findEndpoint =
-  ({ routes: { find }, headers }: FindOptions): ServiceMiddleware =>
+  ({ routes: { find } }: { readonly routes: { readonly find: ServiceMiddleware } }): ServiceMiddleware =>
   (ctx, next) =>
     find(ctx, () => {
       const { req, state } = ctx;
       const match = state.match!;
       state.format = match.format ?? match.endpoint?.chooseFormat?.(req.headers.accept);
-      state.error = requestError(req, match, state.format, headers);
+      state.error = requestError(req, match, state.format);
       return next();
     });
 
@@ -56,17 +51,17 @@ const BODY_REFUSED = 'This API takes no request bodies: send the request without
 const BODY_DETAILS = { details: [{ in: 'body', name: '', issue: 'must be absent' }] } as const;
 
 /** Returns the error in a request, if there is one. It does not depend on the caller. */
-export const requestError = (
+const requestError = (
   req: IncomingMessage,
   { endpoint, error }: Match,
   format: Format | undefined,
-  headers: CommonHeaders,
 ): ApiError | undefined => {
   const method = req.method ?? '';
   if (endpoint && method === 'OPTIONS') return undefined;
   if (endpoint && !endpoint.methods.includes(method)) {
-    const sentence = endpoint.mount && `This endpoint takes ${allowOf(endpoint.methods)}.`;
-    return new ApiError(errors.method_not_allowed, sentence, { headers: headers.allow(endpoint.methods) });
+    const allowed = allowOf(endpoint.methods);
+    const sentence = endpoint.mount && `This endpoint takes ${allowed}.`;
+    return new ApiError(errors.method_not_allowed, sentence, { headers: { Allow: allowed } });
   }
   if (hasBody(req) && (!endpoint || READ_METHODS.includes(method))) {
     return new ApiError(errors.invalid_parameter, BODY_REFUSED, BODY_DETAILS);

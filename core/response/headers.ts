@@ -71,13 +71,12 @@ const FIXED = {
 /** Headers that do not depend on the representation. Methods that return a string return complete header lines. */
 export interface CommonHeaders {
   /**
-   * The headers of every response. @param id the request id, without characters that need escaping (see `requestId`)
+   * The headers of every response.
+   * @param id the request id, without characters that need escaping (see `requestId`)
    */
   always(id: string, origin: string | undefined): string;
   /** `Date` and `Connection` for responses by the fast writer. Node adds them to all other responses. */
   connectionLines(isKept: boolean): string;
-  /** The headers of a 405. */
-  allow(methods: readonly string[]): Readonly<Record<string, string>>;
   /** The headers of a response to OPTIONS. @param requestHeaders request headers that only this endpoint reads */
   options(methods: readonly string[], requestHeaders?: readonly string[]): string;
 }
@@ -93,7 +92,6 @@ interface CommonHeadersOptions {
 export const commonHeaders = ({ cors, keepAliveTimeoutMs, declared = [] }: CommonHeadersOptions): CommonHeaders => ({
   always: always(readableBy(cors, declared)),
   connectionLines: connectionLines(keepAliveTimeoutMs),
-  allow: (methods) => ({ Allow: allowOf(methods) }),
   options: (methods, requestHeaders = []) =>
     linesOf({
       Allow: allowOf(methods),
