@@ -135,6 +135,9 @@ export const lastResponse = (socket: Socket): ServerResponse | null | undefined 
 /** Releases the finished response, which would account for nearly half of the memory of an idle connection. */
 export const dropFinishedResponse = (socket: Socket): void => {
   const response = lastResponse(socket);
-  const isOver = response?.writableFinished && response.shouldKeepAlive && response.req.complete;
-  if (isOver) (socket as Connection)[LAST_RESPONSE] = null;
+  if (response && isReusable(response)) (socket as Connection)[LAST_RESPONSE] = null;
 };
+
+/** Whether the exchange is complete, so that the client can send the next request on its connection. */
+export const isReusable = ({ writableFinished, shouldKeepAlive, req }: ServerResponse): boolean =>
+  writableFinished && shouldKeepAlive && req.complete;

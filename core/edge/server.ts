@@ -7,7 +7,7 @@ import { type Refusal, socketRefusals } from '../response/error-response.js';
 import type { CommonHeaders } from '../response/headers.js';
 import { FastResponse } from '../response/writer.js';
 import { tryFastWrites } from '../response/writer-check.js';
-import { acceptor, type Listener, lastResponse, type Refusals } from './accept.js';
+import { acceptor, isReusable, type Listener, lastResponse, type Refusals } from './accept.js';
 import { trustedSocket } from './caller-address.js';
 import { closeSoon, cutUnreadResponses, destroyAll, limitConnections, listen, openSockets } from './connections.js';
 
@@ -180,7 +180,7 @@ const isEventStream = (response: ServerResponse): boolean =>
 /** Sends a refusal and closes the socket. If the response to an earlier request is pending, that is sent instead. */
 const refuseSocket = (socket: Socket, refusal: Refusal): void => {
   const before = lastResponse(socket);
-  if (!before || (before.writableFinished && before.shouldKeepAlive && before.req.complete)) {
+  if (!before || isReusable(before)) {
     refusal.toSocket(socket);
     closeSoon(socket);
     return;
