@@ -61,13 +61,13 @@ const ERROR: Members = { code: 'string', status: 'number', sentence: 'string', w
 const RESPONSE: Members = { description: 'string', schema: 'object', headers: 'object?' };
 const HEADER: Members = { description: 'string', example: 'string' };
 
-/** Finds the errors in the declaration of a route. Each message names the route. */
-const templateParameters = (path: string): string[] => [...path.matchAll(/\{([^}]+)\}/g)].map((m) => m[1]!);
+/** Returns the names of the parameters in a path, in order. */
+export const templateParameters = (path: string): string[] => [...path.matchAll(/\{([^}]+)\}/g)].map((m) => m[1]!);
 
 /** Reduces templates that match the same paths to the same text. */
 export const templateShape = (path: string): string => path.replace(/\{[^}]+\}/g, '{}');
 
-/** The errors of a route's declaration. Each message names the route. */
+/** Finds the errors in the declaration of a route. Each message names the route. */
 export const routeErrors = (route: Route): string[] => {
   const errors: string[] = [];
   const report = (text: string) => errors.push(`route ${String(route.path)}: ${text}`);
@@ -102,7 +102,7 @@ export const routeErrors = (route: Route): string[] => {
     if (Object.hasOwn(provided, name)) report(`parameter "${name}" is one that the framework adds to such routes`);
   }
   for (const [name, schema] of Object.entries(route.parameters?.filters ?? {})) {
-    const problem = isObject(schema) ? schemaFault(schema, TYPES) : 'must be a schema';
+    const problem = isObject(schema) ? schemaError(schema, TYPES) : 'must be a schema';
     if (problem) report(`filter "${name}": ${problem}`);
   }
   if (isObject(route.response) && members(route.response, RESPONSE, 'response: ')) {
@@ -128,14 +128,14 @@ const parameterErrors = ({ schema, description, example }: Parameter): string[] 
   if (!description) return ['description is missing'];
   const { type, items } = schema;
   const problem =
-    schemaFault(schema, [...TYPES, 'array']) ??
-    (type === 'array' ? schemaFault((items ?? {}) as JsonSchema, TYPES) : undefined);
+    schemaError(schema, [...TYPES, 'array']) ??
+    (type === 'array' ? schemaError((items ?? {}) as JsonSchema, TYPES) : undefined);
   if (problem) return [problem];
   const unfit = example === undefined ? undefined : misfit(schema, example);
   return [...(unfit ? [`example: ${unfit}`] : []), ...sampleErrors(schema, 'schema')];
 };
 
-const schemaFault = (schema: JsonSchema, types: readonly string[]): string | undefined =>
+const schemaError = (schema: JsonSchema, types: readonly string[]): string | undefined =>
   types.includes(schema['type'] as string) ? compileError(schema) : `schema.type must be one of ${types.join(', ')}`;
 
 const responseErrors = ({ schema, example }: Route['response']): string[] => {

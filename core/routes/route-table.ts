@@ -5,6 +5,7 @@ import compose from 'koa-compose';
 import type { Mount, Route } from '../contracts/plugin.js';
 import { ApiError, errors } from '../errors.js';
 import type { Endpoint, Match, RequestState, ServiceContext, ServiceMiddleware } from '../pipeline/service-koa.js';
+import { templateParameters } from '../registry/check-route.js';
 import type { RegisteredMount, RegisteredRoute } from '../registry/register-plugins.js';
 import { isLimited, isShared, needsKey } from '../registry/route-defaults.js';
 import type { Format } from '../response/formats.js';
@@ -168,7 +169,7 @@ const servedRoute = (
     limited: isLimited(route),
     shared: isShared(route),
     handle: middleware.length === 0 ? handleRoute : composed([giveParams, ...middleware, handleRoute]),
-    parameterNames: [...route.path.matchAll(/\{([^}]+)\}/g)].map(([, name]) => name!),
+    parameterNames: templateParameters(route.path),
     parseInput: compileInput(route, unknownParameters),
     formats,
     chooseFormat: mediaTypeChooser(formats),
