@@ -63,7 +63,7 @@ const quoted = (path: string): string => `'${path.replaceAll("'", "'\\''")}'`;
  * @param isSecret whether other users must not be able to read the file
  * @returns messages with the commands that fix the permissions; none for a missing file, and none on Windows
  */
-export const loosePermissions = async (path: string, isSecret: boolean): Promise<readonly string[]> => {
+const loosePermissions = async (path: string, isSecret: boolean): Promise<readonly string[]> => {
   if (process.platform === 'win32') return [];
   const file = await linkTarget(path).catch(() => path);
   const found = await stat(file).catch(() => undefined);

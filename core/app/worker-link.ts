@@ -35,7 +35,7 @@ export type ToPrimary =
   /** The primary process replies with a `used` message. */
   | { readonly kind: 'usage'; readonly call: number; readonly caller: string };
 
-export interface PrimaryLink {
+interface PrimaryLink {
   readonly assignment: Promise<Assignment>;
   /** Resolves when the primary process stops the worker. The value is the delay before the listener closes. */
   readonly stopped: Promise<number>;

@@ -68,7 +68,7 @@ const property = (segment: string, { path, schema }: Setting, current: unknown, 
  * @param root the configuration, which determines paths through lists and options that the schema does not name
  * @returns the setting, or a message about an error in the variable's name
  */
-export const findSetting = (variable: string, prefix: string, root: unknown): Setting | string => {
+const findSetting = (variable: string, prefix: string, root: unknown): Setting | string => {
   let setting: Setting = { path: [], schema: configSchema };
   for (const segment of variable.slice(prefix.length + 2).split('__')) {
     const current = valueAt(root, setting.path);

@@ -61,8 +61,9 @@ interface ServiceMetricsOptions {
 /** The series of a service without admission control, since sums over several series need them. */
 const NONE_REFUSED: Admission['refused'] = { in_flight: 0, event_loop_delay: 0 };
 
+const gauge = (name: string, help: string, read: Reader['read']) => new Reader('gauge', name, help, read);
+
 const serviceMetrics = ({ state, responses, admission, work }: ServiceMetricsOptions): readonly Metric[] => {
-  const gauge = (name: string, help: string, read: Reader['read']) => new Reader('gauge', name, help, read);
   /** One series for each source of the served snapshot. */
   const ofSources = (name: string, help: string, read: (source: Source, now: Date) => number | null) =>
     gauge(name, help, () => {
@@ -153,11 +154,10 @@ const openFiles = (): number | undefined => {
 };
 
 /** @returns the metrics, and a function that ends the measurement of the event loop */
-export const processMetrics = (): { readonly metrics: readonly Metric[]; stop(): void } => {
+const processMetrics = (): { readonly metrics: readonly Metric[]; stop(): void } => {
   const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   delay.enable();
   const startedAt = Date.now() / 1000 - process.uptime();
-  const gauge = (name: string, help: string, read: Reader['read']) => new Reader('gauge', name, help, read);
   return {
     metrics: [
       new Reader('summary', 'nodejs_eventloop_delay_seconds', 'How late timers were since the last scrape.', () => {

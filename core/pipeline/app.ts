@@ -17,8 +17,7 @@ import { checkRequest, findEndpoint, handle } from './endpoint.js';
 import { identify } from './identify.js';
 import { limit } from './limit.js';
 import { observe } from './observe.js';
-import type { ServiceContext, ServiceMiddleware } from './service-koa.js';
-import { ServiceKoa, type ServiceKoaOptions } from './service-koa.js';
+import { type ServiceContext, ServiceKoa, type ServiceKoaOptions, type ServiceMiddleware } from './service-koa.js';
 
 interface KoaDependencies extends ServiceKoaOptions {
   readonly routes: { readonly find: ServiceMiddleware };

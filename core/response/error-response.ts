@@ -77,7 +77,7 @@ const asApiError = (error: unknown): ApiError => {
   return new ApiError(kindOf(http.status), sentence, { headers: headersOf(http), cause: error });
 };
 
-export const errorBody = (error: ApiError): Buffer => {
+const errorBody = (error: ApiError): Buffer => {
   const text = JSON.stringify({
     error: error.message,
     code: error.kind.code,
@@ -88,7 +88,7 @@ export const errorBody = (error: ApiError): Buffer => {
 };
 
 /** @throws TypeError if `more` contains an invalid header */
-export const errorHead = (body: Buffer, more: Readonly<Record<string, string>>): string =>
+const errorHead = (body: Buffer, more: Readonly<Record<string, string>>): string =>
   linesOf({ 'Content-Type': JSON_TYPE, 'Content-Length': String(body.length), 'Cache-Control': 'no-store', ...more });
 
 const reasonOf = ({ message, options: { cause } }: ApiError): string =>

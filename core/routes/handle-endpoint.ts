@@ -14,8 +14,7 @@ import type { ServiceInfo } from '../contracts/service.js';
 import { publicPathOf, publicUrlOf } from '../edge/public-url.js';
 import { StorageError } from '../errors.js';
 import { serviceRequest } from '../pipeline/identify.js';
-import type { ServiceKoa } from '../pipeline/service-koa.js';
-import { RequestState, type ServiceContext, type ServiceMiddleware } from '../pipeline/service-koa.js';
+import { RequestState, type ServiceContext, type ServiceKoa, type ServiceMiddleware } from '../pipeline/service-koa.js';
 import { JSON_TYPE, jsonOf } from '../response/formats.js';
 import { linesOf } from '../response/headers.js';
 import {
@@ -262,7 +261,7 @@ const passedOn = (headers: IncomingHttpHeaders): IncomingHttpHeaders =>
  * @param url the path and query
  * @param outer the request that the mount is handling; undefined if this process makes the request itself
  */
-export const requestWithin = async (
+const requestWithin = async (
   koa: ServiceKoa,
   url: string,
   outer: ServiceContext | undefined,

@@ -107,7 +107,7 @@ export interface StartedList {
   readonly reading: ListReading;
 }
 
-export interface ListLimits {
+interface ListLimits {
   /**
    * The largest streamed list, in bytes, that is built as a whole. If undefined, no streamed list is read. See
    * `LARGE_LIST_BYTES`.
