@@ -64,7 +64,7 @@ export class FileKeyStore implements KeyStore {
   #error: KeyStoreError | undefined;
   #reading: Promise<unknown> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
-  /** The search for manual edits that is in progress. */
+  /** Searches for manual edits, which run one after the other. */
   #edits: Promise<void> = Promise.resolve();
   #closed = false;
 
@@ -191,7 +191,7 @@ export class FileKeyStore implements KeyStore {
       const change = this.#apply(bytes);
       this.#error = undefined;
       // Edits from before this process started are recorded together with the next change.
-      if (!isFirst && !isOwn) this.#edits = this.#findEdits(change);
+      if (!isFirst && !isOwn) this.#edits = this.#edits.then(() => this.#findEdits(change));
     } catch (cause) {
       const error = cause instanceof KeyStoreError ? cause : this.#unavailable('read', fileErrorReason(cause), cause);
       this.#error = error;

@@ -45,18 +45,14 @@ export class KeyFileAudit {
 
   verify(readKeys: () => Promise<readonly KeyRecord[]>, expected?: string): Promise<AuditVerification> {
     return this.#with('read', async (file) => {
-      let [verified, entries, records]: [
-        AuditVerification | undefined,
-        readonly KeyAuditEntry[],
-        readonly KeyRecord[],
-      ] = [undefined, [], []];
-      // If a change was made between the two reads, the entries are read again.
-      while (verified?.head !== endOf(entries)) {
-        entries = await file.list();
-        records = await readKeys();
-        verified = await file.verify(expected);
+      for (;;) {
+        const entries = await file.list();
+        const records = await readKeys();
+        const verified = await file.verify(expected);
+        // A change was made during the reads, so the keys may not match the entries. Read both again.
+        if (endOf(entries) !== verified.head) continue;
+        return withComparison(verified, records, entries);
       }
-      return withComparison(verified, records, entries);
     });
   }
 

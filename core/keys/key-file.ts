@@ -120,7 +120,6 @@ export const KEY_FILE_MODE = 0o600;
 /**
  * When keys were last used is stored in a separate file, which is written every few minutes. Writing the key file
  * instead would conflict with manual edits and make every process read all keys again.
- * with edits and make every process read all keys again.
  */
 const usedPath = (keyFile: string): Promise<string> => siblingPath(keyFile, 'used.json');
 

@@ -18,13 +18,12 @@ const readLines = (bytes: Buffer, start: number, end: number): KeyRecord[] | und
   const last = bytes.length - END.length;
   for (let at = start; at < end; ) {
     const next = bytes.indexOf(NEWLINE, at + 1);
+    const from = at + 1 + KEY_INDENT.length;
     const hasComma = bytes[next - 1] === COMMA;
-    if (bytes.toString('latin1', at + 1, at + 1 + KEY_INDENT.length) !== KEY_INDENT || hasComma !== next < last)
-      return undefined;
+    const isLast = next === last;
+    if (bytes.toString('latin1', at + 1, from) !== KEY_INDENT || hasComma === isLast) return undefined;
     try {
-      const record: unknown = JSON.parse(
-        bytes.toString('utf8', at + 1 + KEY_INDENT.length, hasComma ? next - 1 : next),
-      );
+      const record: unknown = JSON.parse(bytes.toString('utf8', from, hasComma ? next - 1 : next));
       if (!isKeyRecord(record)) return undefined;
       records.push(record);
     } catch {
@@ -91,9 +90,10 @@ export class KeyLines {
     if (start < START.length) return undefined;
     const end = old.indexOf(NEWLINE, old.length - sharedEnd(old, bytes, most));
     const newEnd = end + bytes.length - old.length;
-    if (end === -1 || end > old.length - END.length || newEnd < start) return undefined;
-    const isEmptyEnd = newEnd === start && newEnd === bytes.length - END.length;
-    if (start > START.length && (bytes[start - 1] === COMMA) === isEmptyEnd) return undefined;
+    if (end === -1 || end > old.length - END.length) return undefined;
+    // The line before the change must end with a comma, unless it is now the last one.
+    const isNowLast = start === bytes.length - END.length;
+    if (start > START.length && (bytes[start - 1] === COMMA) === isNowLast) return undefined;
     if (Math.max(end, newEnd) - start > MAX_CHANGE) return undefined;
     const removed = readLines(old, start, end);
     const added = readLines(bytes, start, newEnd);

@@ -32,9 +32,8 @@ export const withChange = (
   const changed = records.toSpliced(at, removed.length, ...added);
   const [ids, hashes] = [new Set(added.map(({ id }) => id)), new Set(added.map(({ hash }) => hash))];
   if (ids.size < added.length || hashes.size < added.length) return undefined;
-  let repeated = -2 * added.length;
-  for (const { id, hash } of changed) repeated += Number(ids.has(id)) + Number(hashes.has(hash));
-  return repeated === 0 ? changed : undefined;
+  const found = changed.filter(({ id, hash }) => ids.has(id) || hashes.has(hash));
+  return found.length === added.length ? changed : undefined;
 };
 
 export const indexByHash = (records: readonly KeyRecord[]): Map<string, KeyRecord> =>
