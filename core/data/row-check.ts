@@ -1,5 +1,4 @@
 /** Checks the rows of one collection. */
-
 import type { Collection, Document, Manifest } from '../contracts/dataset.js';
 import type { JsonSchema } from '../contracts/json-schema.js';
 import type { JsonRows } from '../contracts/storage.js';
@@ -111,7 +110,7 @@ export const rowCheck = (
   const compare = compareBy(key);
   const target = targets.get(name);
   const ofReferences = references.map(({ fields, to }) => referenceCheck(fields, to, targets.get(to)!, onError));
-  const pattern = rowPattern(schema);
+  const matches = rowPattern(schema) ?? (() => false);
   const needsDocuments = target !== undefined || references.length > 0 || collection.check !== undefined;
   const keys = new JsonFields(key);
   /** The previous row, or a document that contains only its key. */
@@ -122,8 +121,6 @@ export const rowCheck = (
     if (order === 0) onError(row, key.join('+'), `has the same key as the row before: ${shown(document, key)}`);
     if (order > 0) onError(row, key.join('+'), `must come after ${shown(before, key)}: rows are in key order`);
   };
-
-  const matches = (rows: JsonRows): boolean => pattern?.matches(rows) ?? false;
 
   return {
     matches,

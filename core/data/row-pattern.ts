@@ -57,31 +57,25 @@ const sourceOf = (schema: JsonSchema): string | undefined => {
   return String.raw`\{${fields.join(',')}\}`;
 };
 
-export interface RowPattern {
-  /** Returns true if all rows are valid, and false if this is not certain. */
-  matches(rows: JsonRows): boolean;
-}
-
 /**
- * Returns a pattern for rows that contain all fields of a schema, in the same order and without spaces, as the commands
- * write them. Undefined if the schema has rules that a pattern cannot check.
+ * Returns a function that recognizes rows with all fields of a schema, in the same order and without spaces, as the
+ * commands write them. The function returns true if all rows are valid, and false if this is not certain.
+ * @returns undefined if the schema has rules that a pattern cannot check
  */
-export const rowPattern = (schema: JsonSchema): RowPattern | undefined => {
+export const rowPattern = (schema: JsonSchema): ((rows: JsonRows) => boolean) | undefined => {
   const source = sourceOf(schema);
   if (source === undefined) return undefined;
   const row = new RegExp(source, 'y');
-  return {
-    matches({ json, ends }) {
-      if (json.length > MAX_BYTES || !isUtf8(json)) return false;
-      // Latin-1 has one character for each byte, so `ends` are also positions in the text.
-      const text = json.toString('latin1');
-      let start = 0;
-      for (const end of ends) {
-        row.lastIndex = start;
-        if (!row.test(text) || row.lastIndex !== end) return false;
-        start = end + 1;
-      }
-      return true;
-    },
+  return ({ json, ends }) => {
+    if (json.length > MAX_BYTES || !isUtf8(json)) return false;
+    // Latin-1 has one character for each byte, so `ends` are also positions in the text.
+    const text = json.toString('latin1');
+    let start = 0;
+    for (const end of ends) {
+      row.lastIndex = start;
+      if (!row.test(text) || row.lastIndex !== end) return false;
+      start = end + 1;
+    }
+    return true;
   };
 };

@@ -28,14 +28,14 @@ const textOf = (...lines: readonly string[]) => {
   });
   return { json: Buffer.from(lines.join('\n')), ends };
 };
-const matches = (...lines: readonly string[]): boolean => rowPattern(schema)!.matches(textOf(...lines));
+const matches = (...lines: readonly string[]): boolean => rowPattern(schema)!(textOf(...lines));
 const withPart = (part: object): string => JSON.stringify({ ...row, ...part });
 
 describe('rowPattern(schema)', () => {
   it('matches rows with all fields in the order of the schema', () => {
     const rows = [row, { ...row, id: 'ü 😀', amount: 1e-7, units: 12 }];
     expect(matches(...rows.map((each) => JSON.stringify(each)))).to.equal(true);
-    expect(rowPattern(schema)!.matches(jsonRows(rows))).to.equal(true);
+    expect(rowPattern(schema)!(jsonRows(rows))).to.equal(true);
   });
 
   for (const [what, line] of [
@@ -61,7 +61,7 @@ describe('rowPattern(schema)', () => {
   it('does not match bytes that are not UTF-8', () => {
     const text = textOf(withPart({ id: 'xx' }));
     text.json[text.json.indexOf('xx')] = 0xff;
-    expect(rowPattern(schema)!.matches(text)).to.equal(false);
+    expect(rowPattern(schema)!(text)).to.equal(false);
   });
 
   it('matches exactly the days that the check of rows accepts', () => {
