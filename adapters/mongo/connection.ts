@@ -63,7 +63,7 @@ export const bounded = <T>(
     );
   });
 
-export const DEFAULT_DATABASE = 'dataset';
+const DEFAULT_DATABASE = 'dataset';
 
 /** Returns the database in a connection string, which is the part between the hosts and the parameters. */
 const databaseOf = (uri: string): string | undefined =>

@@ -33,7 +33,7 @@ const AUDIT = 'api_key_audit';
 const OVERLAP_MS = 10_000;
 const BATCH = 5000;
 
-export class MongoKeyStore implements KeyStore {
+class MongoKeyStore implements KeyStore {
   readonly #options: ConnectionOptions;
   readonly #context: KeyStoreContext;
   readonly #connection: Connection;

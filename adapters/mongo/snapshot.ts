@@ -16,7 +16,7 @@ import type { Connection } from './connection.js';
 import { dataCollection, jsonOf, planFind, planGet, type Row } from './layout.js';
 import type { LockedVersion, LockedVersions } from './version-locks.js';
 
-export interface SnapshotContext {
+interface SnapshotContext {
   readonly connection: Connection;
   readonly collections: ReadonlyMap<string, Collection>;
   readonly locks: LockedVersions;

@@ -10,7 +10,7 @@ import { SlidingWindow } from './window.js';
 
 type Batch = readonly Entry[];
 
-export interface BatcherOptions {
+interface BatcherOptions {
   readonly target: Target;
   readonly countsUsage: boolean;
   readonly timeoutMs: number;

@@ -14,7 +14,7 @@ import { DAY_MS } from './quotas.js';
 import { decideScript } from './script.js';
 import { readUsage, UsageCounter } from './usage.js';
 
-export interface RedisLimiterOptions {
+interface RedisLimiterOptions {
   readonly redis: RedisConnection;
   /** The number of replicas that share the limits. The policy `local` divides limits by this number. */
   readonly replicas: number;

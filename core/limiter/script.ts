@@ -13,7 +13,7 @@ export const BUCKETS = 60;
 /** The length of a bucket in microseconds. */
 const bucketLength = (windowMs: number): number => Math.ceil((windowMs * 1000) / BUCKETS);
 
-export interface ScriptOptions {
+interface ScriptOptions {
   readonly windowMs: number;
   /** The minimum number of addresses that each partition keeps. The maximum is twice that number plus one batch. */
   readonly mostAddresses: number;

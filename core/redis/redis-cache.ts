@@ -12,7 +12,7 @@ const claimScript = new RedisScript(readScript('core/redis/claim.lua'));
 const storeScript = new RedisScript(readScript('core/redis/store.lua'));
 
 /** A lock expires unless its holder renews it within this time. */
-export const LOCK_MS = 2000;
+const LOCK_MS = 2000;
 /** Redis deletes an entry that was not read or written for this long. */
 const EXPIRE_MS = 24 * 3600 * 1000;
 
