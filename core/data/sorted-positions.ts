@@ -27,6 +27,7 @@ export const fieldsToSortBy = (order: readonly string[], key: readonly string[])
   return order;
 };
 
+/** Positions, and the current bytes of their values as keys. */
 class Keyed {
   readonly keys: Float64Array;
   readonly positions: Uint32Array;
@@ -110,7 +111,7 @@ export class PositionSorter {
       if (bits > 0) yield* this.#sortByByte(byte, size);
     let first = 0;
     for (const step of steps(size)) {
-      first = this.#keep(range, step, first, ranges);
+      first = this.#writeBack(range, step, first, ranges);
       yield;
     }
   }
@@ -164,7 +165,7 @@ export class PositionSorter {
    * Copies sorted positions into the result, and adds each range of positions with equal keys to `ranges`.
    * @param first the index of the first position that has the current key
    */
-  #keep({ start, end, column, depth }: Range, { from, to }: Step, first: number, ranges: Range[]): number {
+  #writeBack({ start, end, column, depth }: Range, { from, to }: Step, first: number, ranges: Range[]): number {
     const { keys, positions } = this.#from;
     let same = first;
     for (let at = from; at < to; at++) {

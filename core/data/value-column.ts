@@ -28,8 +28,8 @@ const MAX_DIGITS = 15;
 const POWERS = Array.from({ length: MAX_DIGITS + 1 }, (_, exponent) => 10 ** exponent);
 
 /**
- * Parses a JSON number. One without an exponent and with few digits is the quotient of two exact doubles, which is
- * rounded correctly. `Number` would take several times as long.
+ * Parses a JSON number. One with at most 15 characters and no exponent is the quotient of two exact doubles,
+ * which is rounded correctly. `Number` would take several times as long.
  */
 const numberIn = (json: Buffer, start: number, end: number): number => {
   const isNegative = json[start] === MINUS;
@@ -52,10 +52,6 @@ export const hasMore = (key: number): boolean => key % 8 === HAS_MORE;
 export class ValueColumn {
   readonly #chunks: Chunk[] = [];
   #length = 0;
-
-  get length(): number {
-    return this.#length;
-  }
 
   /** Appends the scalar whose JSON is in `json` from `start` to `end`. */
   add(json: Buffer, start: number, end: number): void {

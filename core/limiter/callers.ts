@@ -71,8 +71,8 @@ export const MOST_ADDRESSES = 10_000;
 export const isAddress = (caller: string): boolean => caller.startsWith('ip:');
 
 /**
- * The state of each caller. Idle callers are dropped. The number of addresses is limited; the number of keys is not,
- * because the operator decides how many there are.
+ * The state of each caller. Idle callers are dropped. No more than 20,000 addresses are kept, twice `MOST_ADDRESSES`.
+ * Keys have no limit, since only an operator can create them.
  */
 export class Callers<State> {
   readonly #keys: LruMap<string, State>;
@@ -129,8 +129,7 @@ export const partitionOf = (caller: string, partitions: number): number => {
 export const hashesOf = (key: string): readonly string[] => [key, `${key}:addresses`, `${key}:addresses-before`];
 
 /**
- * The hashes that a call needs. A cluster rejects calls with several keys while it moves them, so most calls have
- * one.
+ * The hashes that a call needs. A cluster rejects calls with several keys while it moves them, so most calls have one.
  */
 export const hashesFor = (key: string, callers: readonly { readonly caller: string }[]): readonly string[] =>
   callers.some(({ caller }) => isAddress(caller)) ? hashesOf(key) : [key];

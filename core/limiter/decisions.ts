@@ -1,7 +1,6 @@
 /**
  * Turns grants from Redis into decisions, and stores what each reply implies for the caller's next requests. An active
  * caller gets permits before it needs them, so that most of its requests need no call.
- * gets permits before it needs them, so that most of its requests need no call.
  */
 import type { Decision } from '../contracts/limiter.js';
 import type { Clock } from '../contracts/runtime.js';
@@ -17,7 +16,7 @@ export interface Entry extends Demand {
 }
 
 /** When a call was sent and its reply received, in monotonic milliseconds. Redis read its clock in between. */
-export interface CallTimes {
+interface CallTimes {
   readonly sentAt: number;
   readonly receivedAt: number;
 }
@@ -147,7 +146,7 @@ const FEWEST = 2;
 const MOST_OF_REMAINING = 1 / 64;
 
 /** Whether callers with this limit prefetch permits. If they do, other replicas may return permits at any time. */
-export const mayPrefetch = (limit: number): boolean => limit * MOST_OF_REMAINING >= FEWEST;
+const mayPrefetch = (limit: number): boolean => limit * MOST_OF_REMAINING >= FEWEST;
 
 /**
  * How many permits to prefetch with a call for `waiting` requests. The expected demand is the number of requests in the

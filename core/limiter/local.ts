@@ -20,7 +20,7 @@ export const OUTAGE_MESSAGES: Record<OutagePolicy, string> = {
   open: 'The store of rate limits is unreachable: no limits are applied.',
 };
 
-export interface LocalLimitsOptions {
+interface LocalLimitsOptions {
   readonly policy: OutagePolicy;
   readonly replicas: number;
   readonly windowMs: number;
@@ -62,9 +62,9 @@ export class LocalLimits {
   }
 
   /**
-   * The local share of a limit. A replica that has just started knows neither what its predecessor admitted nor what
-   * Redis had counted before it lost its data. So the share grows evenly from 0 during the first window, and even a
-   * replica that restarts often does not admit more than one share.
+   * The local share of a limit. A replica that has just started does not know how many requests were admitted before.
+   * So its share grows evenly from 0 to its full size during the first window. Even if a replica restarts often, it then
+   * admits no more than one full share per window.
    */
   #share(limit: number, now: number): { readonly permits: number; readonly growsInMs: number } {
     const { windowMs, replicas, startedAt } = this.#options;
