@@ -1,4 +1,4 @@
-/** Creates a JSON adapter with a temporary directory, a captured log and a list of the problems that it reported. */
+/** Creates JSON adapters that use a temporary directory, and records what they log and report. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

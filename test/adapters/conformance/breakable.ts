@@ -1,6 +1,4 @@
-/**
- * Provides memory and SQLite adapters with a backend that can be made unreachable and a hook that injects one fault.
- */
+/** Provides memory and SQLite adapters with one bug each, and with a backend that can be made unreachable. */
 
 import type { AdapterUnderTest } from '../../../adapters/conformance/index.js';
 import memory from '../../../adapters/memory.js';
@@ -8,7 +6,7 @@ import type { AdapterContext, Capabilities, Snapshot, StorageAdapter } from '../
 import { StorageError } from '../../../core/errors.js';
 import { createSqlite, type Dialect } from './sqlite-adapter.js';
 
-/** A fault, which replaces some methods of an adapter. */
+/** A bug, which replaces some methods of an adapter. */
 export type Fault = (adapter: StorageAdapter, context: AdapterContext) => Partial<StorageAdapter>;
 
 const gone = new WeakSet<StorageAdapter>();
@@ -38,7 +36,7 @@ export interface Breakage {
   readonly sqlite?: Partial<Dialect>;
 }
 
-/** Returns the argument of `describeAdapter` for an adapter with this fault. */
+/** Returns the argument of `describeAdapter` for an adapter with this bug. */
 export const targetOf = (name: string, breakage: Breakage = {}): AdapterUnderTest => {
   const { sqlite, fault, context = (given) => given } = breakage;
   const { capabilities = { ...memory.capabilities, ...(sqlite && { durable: true, audit: true, json: false }) } } =
@@ -69,7 +67,7 @@ export const targetOf = (name: string, breakage: Breakage = {}): AdapterUnderTes
 
 type Change = (snapshot: Snapshot) => Partial<Snapshot>;
 
-/** Creates a fault in snapshots, other than those returned by `asOf()`. The fault can keep state for each adapter. */
+/** Creates a bug in all snapshots except those returned by `asOf()`. The bug can keep state for each adapter. */
 export const inSnapshots =
   (start: (adapter: StorageAdapter) => Change): Fault =>
   (adapter) => {
@@ -82,6 +80,6 @@ export const inSnapshots =
     };
   };
 
-/** Like `inSnapshots`, but for a fault that keeps no state. */
+/** Like `inSnapshots`, but for a bug that keeps no state. */
 export const inSnapshot = (change: (snapshot: Snapshot, adapter: StorageAdapter) => Partial<Snapshot>): Fault =>
   inSnapshots((adapter) => (snapshot) => change(snapshot, adapter));

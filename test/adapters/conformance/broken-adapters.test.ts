@@ -10,8 +10,8 @@ import { itFailsByItsRules } from './it-fails-by-its-rules.js';
 import { runSuite } from './run-suite.js';
 
 describe('the conformance suite', () => {
-  it('is tested with at least three faults of each class', () => {
-    for (const [name, faults] of Object.entries(classes)) expect(faults.length, name).to.be.at.least(3);
+  it('is tested with at least three bugs of each class', () => {
+    for (const [name, broken] of Object.entries(classes)) expect(broken.length, name).to.be.at.least(3);
     expect(brokenAdapters.filter(({ sqlite }) => sqlite)).to.have.length.of.at.least(30);
     expect(new Set(brokenAdapters.map(({ that }) => that)).size).to.equal(brokenAdapters.length);
   });

@@ -24,7 +24,7 @@ interface Report {
 describe('an external adapter package that installs the tarball', () => {
   let folder: string;
   /** The output of the compiler. */
-  let faults: string;
+  let errors: string;
 
   before(async function () {
     this.timeout(120_000);
@@ -37,7 +37,7 @@ describe('an external adapter package that installs the tarball', () => {
     }
     await installPacked(folder, ['@types/mocha', 'fast-check', 'mocha', 'node-sqlite3-wasm', 'pure-rand']);
     const tsc = join(packageRoot, 'node_modules/typescript/bin/tsc');
-    ({ stdout: faults } = await run(process.execPath, [tsc, '--project', join(folder, 'service')]).catch(
+    ({ stdout: errors } = await run(process.execPath, [tsc, '--project', join(folder, 'service')]).catch(
       (error: { stdout: string }) => error,
     ));
   });
@@ -58,7 +58,7 @@ describe('an external adapter package that installs the tarball', () => {
   });
 
   it('compiles as a strict TypeScript project', () => {
-    expect(faults).to.equal('');
+    expect(errors).to.equal('');
   });
 
   it('can be embedded by a CommonJS program', async () => {

@@ -1,4 +1,4 @@
-/** Faults in the audit log. */
+/** Bugs in the audit log. */
 import memory from '../../../../adapters/memory.js';
 import { chain, endOf, verifyChain } from '../../../../core/audit/chain.js';
 import { dataAuditEntry, withPublished } from '../../../../core/audit/data-audit.js';
@@ -24,7 +24,7 @@ const placed = (entries: readonly DataAuditEntry[]) => entries.map((entry, i) =>
 /**
  * Creates an adapter that keeps its audit log in memory.
  * @param recorded returns the entries that the adapter stores for a change
- * @param wrong faulty methods that replace correct ones in its audit
+ * @param wrong methods with a bug, which replace correct ones in its audit
  */
 const auditing = (
   recorded: (change: Change) => readonly Change[],
@@ -79,7 +79,7 @@ const VERSIONS = 'audit list() has each activation, with the version that it rep
 const VERIFY = 'audit verify() returns the hash of the newest entry, and reports a missing entry';
 const CAPABILITIES = 'the adapter has the members of its capabilities, and no others';
 
-/** The correct audit that the faults modify. */
+/** The correct audit, which the bugs modify. */
 export const auditWithoutFault = auditing((change) => [change]);
 
 export const auditRules = [PUBLICATIONS, REFUSED, VERSIONS, VERIFY, CAPABILITIES] as const;

@@ -1,4 +1,4 @@
-/** The types of faults, and functions that create faults. */
+/** The types of broken adapters, and functions that create bugs. */
 import type { Document } from '../../../../core/contracts/dataset.js';
 import type { Query, Snapshot, StorageAdapter, Versions } from '../../../../core/contracts/storage.js';
 import { StorageError } from '../../../../core/errors.js';

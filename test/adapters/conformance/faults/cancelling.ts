@@ -1,4 +1,4 @@
-/** Faults in the handling of signals. */
+/** Bugs in the handling of signals. */
 import { inSnapshot, inSnapshots } from '../breakable.js';
 import { aborted, type BrokenAdapter, getting, publishing } from './breaking.js';
 

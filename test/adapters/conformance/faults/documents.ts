@@ -1,4 +1,4 @@
-/** Faults in `get` and in the values of documents. */
+/** Bugs in `get` and in the values of documents. */
 import type { Document } from '../../../../core/contracts/dataset.js';
 import type { Breakage } from '../breakable.js';
 import { type BrokenAdapter, getting, reading } from './breaking.js';

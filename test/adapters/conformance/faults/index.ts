@@ -1,5 +1,5 @@
 /**
- * Lists adapters that are broken on purpose, by class. Each names its fault and the rules of the suite that must fail.
+ * Lists adapters that are broken on purpose, by class. Each names its bug and the rules of the suite that must fail.
  */
 import { auditFaults } from './audits.js';
 import type { BrokenAdapter } from './breaking.js';

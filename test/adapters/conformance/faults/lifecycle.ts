@@ -1,4 +1,4 @@
-/** Faults in opening, closing, `ping` and capabilities. */
+/** Bugs in opening, closing, `ping` and capabilities. */
 import { StorageError } from '../../../../core/errors.js';
 import { inSnapshot } from '../breakable.js';
 import { type BrokenAdapter, getting, hasCode } from './breaking.js';

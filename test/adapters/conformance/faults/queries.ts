@@ -1,4 +1,4 @@
-/** Faults in `find`. */
+/** Bugs in `find`. */
 import type { Document } from '../../../../core/contracts/dataset.js';
 import type { Query, Scalar } from '../../../../core/contracts/storage.js';
 import { compareScalars } from '../../../../core/data/scalars.js';

@@ -1,4 +1,4 @@
-/** Faults in snapshots, in the isolation of stores, and in when `changed()` is called. */
+/** Bugs in snapshots, in the isolation of stores, and in the calls of `changed()`. */
 import type { StorageAdapter } from '../../../../core/contracts/storage.js';
 import { inSnapshot } from '../breakable.js';
 import { aborted, type BrokenAdapter, getting } from './breaking.js';

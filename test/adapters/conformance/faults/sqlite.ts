@@ -1,4 +1,4 @@
-/** Typical faults of stores with columns, collations, pages and statements, injected into a SQLite adapter. */
+/** Typical bugs of stores with columns, collations, pages and statements, built into a SQLite adapter. */
 import type { Document } from '../../../../core/contracts/dataset.js';
 import type { Scalar } from '../../../../core/contracts/storage.js';
 import { compareScalars } from '../../../../core/data/scalars.js';

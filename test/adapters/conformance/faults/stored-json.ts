@@ -1,4 +1,4 @@
-/** Faults in `findJson`. */
+/** Bugs in `findJson`. */
 import type { JsonRows } from '../../../../core/contracts/storage.js';
 import { inSnapshots } from '../breakable.js';
 import type { BrokenAdapter } from './breaking.js';

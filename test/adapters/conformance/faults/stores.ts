@@ -1,4 +1,4 @@
-/** Faults that occur between adapters that use the same store, in one process and in two. */
+/** Bugs that occur between adapters that use the same store, in one process and in two. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import type { AdapterContext, Dataset, StorageAdapter } from '../../../../core/contracts/storage.js';
 import { StorageError } from '../../../../core/errors.js';
@@ -7,7 +7,7 @@ import type { BrokenAdapter } from './breaking.js';
 const OTHER = 'another adapter over the same store';
 const PROCESS = 'an adapter in another process, over the same store';
 
-/** Creates a fault that resolves paths in a subfolder of the store. `name` returns the subfolder. */
+/** Creates a bug that resolves paths in a subfolder of the store. `name` returns the subfolder. */
 const within =
   (folder: () => string) =>
   (context: AdapterContext): AdapterContext => {

@@ -1,4 +1,4 @@
-/** Faults in `versions`. */
+/** Bugs in `versions`. */
 import { type BrokenAdapter, hasCode, versioning } from './breaking.js';
 
 export const versionFaults: readonly BrokenAdapter[] = [
