@@ -215,9 +215,8 @@ export const argumentName = (parameter: string): string =>
   parameter.replace(/[^A-Za-z0-9_-]+/g, '_').replace(/^_+|_+$/g, '');
 
 /**
- * Names each id with `derive`. A name that is empty, too long or shared with another id ends in a hash of the id
- * instead,
- * so that names depend on the ids and not on their order.
+ * Names each id with `derive`. If the name is empty, too long or shared with another id, it gets a hash of the id as
+ * its end, so that names depend on the ids and not on their order.
  * @returns the id of each name
  */
 export const uniqueNames = (ids: readonly string[], derive: (id: string) => string): ReadonlyMap<string, string> => {

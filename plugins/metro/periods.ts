@@ -105,7 +105,7 @@ export const inferCadence = (days: readonly string[]): Cadence => {
   if (days.length < 2) return 'irregular';
   const gapsOf = (numbers: readonly number[]) => numbers.slice(1).map((number, i) => number - (numbers[i] as number));
   if (days.every((day) => day.endsWith('-01'))) {
-    const gaps = gapsOf(days.map((day) => Number(day.slice(0, 4)) * 12 + Number(day.slice(5, 7))));
+    const gaps = gapsOf(days.map(monthOf));
     const step = median(gaps);
     const cadence = [...MONTHS].find(([, months]) => months === step)?.[0];
     return cadence !== undefined && fits(gaps, step) ? cadence : 'irregular';

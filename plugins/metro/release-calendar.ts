@@ -36,11 +36,15 @@ export const freshness = (cadence: Cadence): { late_after_seconds: number; stale
   };
 };
 
+/** Returns the first day of the third month after a quarter, when its index is known. */
+export const indexKnownOn = (quarter: number): string =>
+  `${periodEnd(quarterStart(quarter + 1), 'quarterly').slice(0, 7)}-01`;
+
 const TUESDAY = 2;
 
 /** Returns the day on which FHFA releases the index of a quarter: the last Tuesday of the second month after it. */
 export const indexReleaseOf = (quarter: number): string => {
-  const last = addDays(`${periodEnd(quarterStart(quarter + 1), 'quarterly').slice(0, 7)}-01`, -1);
+  const last = addDays(indexKnownOn(quarter), -1);
   const sinceTuesday = (new Date(last).getUTCDay() - TUESDAY + 7) % 7;
   return addDays(last, -sinceTuesday);
 };

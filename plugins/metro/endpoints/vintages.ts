@@ -12,7 +12,7 @@ import {
   version,
 } from 'metro-forecast-api/plugin';
 import { forecastRuns, hpi, METRO_HPI, markets, observations, series } from '../collections.js';
-import { listOf } from './shared.js';
+import { completedRuns, listOf } from './shared.js';
 
 const { date, dateTime, record, text } = schemas;
 
@@ -86,15 +86,13 @@ const changesBetween = async (before: SnapshotReader, after: SnapshotReader): Pr
   const ofMarkets = await compare(markets, before, after);
   const ofIndex = await compare(hpi, before, after, isRevised);
   const ofMacro = await compare(observations, before, after, isRevised);
-  const completed = async (snapshot: SnapshotReader) =>
-    (await snapshot.find(forecastRuns)).filter(({ status }) => status === 'completed').map(({ id }) => id);
-  const known = new Set(await completed(before));
+  const known = new Set((await completedRuns(before)).map(({ id }) => id));
   return {
     markets: ofMarkets.added + ofMarkets.removed,
     values_added: ofIndex.added + ofMacro.added,
     values_revised: ofIndex.changed + ofMacro.changed,
     values_removed: ofIndex.removed + ofMacro.removed,
-    runs_added: (await completed(after)).filter((id) => !known.has(id)).length,
+    runs_added: (await completedRuns(after)).filter(({ id }) => !known.has(id)).length,
   };
 };
 

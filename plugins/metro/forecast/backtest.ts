@@ -105,9 +105,8 @@ export const scoresOf = (forecasts: readonly ScoredForecast[]): Scores | undefin
 export type Scorable = Forecast & ScoredForecast;
 
 /**
- * Returns the forecasts to score: of completed runs of the newest run's model, with a published target. Forecasts
- * without
- * bounds or benchmarks are left out, so that all scores use the same pairs.
+ * Returns the forecasts to score. They are from completed runs of the newest run's model, and their target has been
+ * published. Forecasts without bounds or benchmarks are left out, so that all scores use the same pairs.
  */
 export const scorable = (runs: readonly ForecastRun[], forecasts: readonly Forecast[]): Scorable[] => {
   const completed = runs.filter(({ status }) => status === 'completed');

@@ -3,8 +3,8 @@
 import { compareScalars } from 'metro-forecast-api/adapter';
 import { OperatorError } from 'metro-forecast-api/plugin';
 import type { Backtest, Forecast, ForecastRun, Market, Signal } from '../collections.js';
-import { periodEnd, quarterIndex, quarterName, quarterStart } from '../periods.js';
-import { basisOf, indexReleaseOf } from '../release-calendar.js';
+import { quarterIndex, quarterName, quarterStart } from '../periods.js';
+import { basisOf, indexKnownOn, indexReleaseOf } from '../release-calendar.js';
 import { rounded } from '../rounding.js';
 import { type Benchmark, backtestOf } from './backtest.js';
 import { type ForecastModel, type ForecastOptions, HORIZON_MONTHS, HORIZON_QUARTERS, modelVersion } from './model.js';
@@ -62,14 +62,9 @@ const runId = (quarter: number): number => Math.floor(quarter / 4) * 10 + (quart
 
 const toTimestamp = (time: Date): string => time.toISOString().replace('.000Z', 'Z');
 
-/**
- * Returns the day on which the index of a quarter is known, the first day of the third month after it. FHFA publishes
- * it in the last week of the second month. The day is never after the publication of the run.
- */
-const runAt = (quarter: number, created: Date): string => {
-  const known = Date.parse(`${periodEnd(quarterStart(quarter + 1), 'quarterly').slice(0, 7)}-01T00:00:00Z`);
-  return toTimestamp(new Date(Math.min(known, created.getTime())));
-};
+/** Returns the time at which the index of a quarter is known, or the publication of the run if that is earlier. */
+const runAt = (quarter: number, created: Date): string =>
+  toTimestamp(new Date(Math.min(Date.parse(indexKnownOn(quarter)), created.getTime())));
 
 /** Replaces `NaN` by null. */
 const orNull = (value: number | undefined): number | null =>

@@ -80,9 +80,8 @@ const wordsOf = (text) =>
     .filter(Boolean);
 
 /**
- * Whether a word equals another word with one typing error, or two errors in words of 8 letters and more: a wrong,
- * missing,
- * additional or swapped letter.
+ * Whether a word equals another word with one typing error, or two errors in words of 8 letters and more. An error is a
+ * wrong, missing, additional or swapped letter.
  * @param {string} typed @param {string} word
  */
 export const nearly = (typed, word) => {

@@ -24,9 +24,8 @@ const meanOf = (values: Float64Array): { readonly sum: number; readonly count: n
 };
 
 /**
- * Creates a model from a rule. Gaps inside a series are interpolated in logs. A market without a value at the
- * quarter, or
- * with too few values, is not forecast.
+ * Creates a model from a rule. Gaps inside a series are interpolated in logs. A market without a value at the quarter,
+ * or with too few values, is not forecast.
  */
 const benchmark = (
   model: Pick<ForecastModel, 'name' | 'summary' | 'features'>,
@@ -43,13 +42,15 @@ const benchmark = (
     return withScaledErrorInterval(markets.length, (levels) => {
       history.push(levels);
       const now = history.length - 1;
-      const logs = levels.map((level) => 100 * Math.log(level));
+      // A copy, because a gap that is interpolated later is not a published value.
+      const logs = history.at(now).slice();
       published.push(logs);
-      const since = (then: Float64Array | undefined) => logs.map((log, market) => log - (then?.[market] ?? Number.NaN));
-      const growth = since(now < HORIZON_QUARTERS ? undefined : history.at(now - HORIZON_QUARTERS));
+      const then = published[now - HORIZON_QUARTERS];
+      const outcomes = logs.map((log, market) => log - (then?.[market] ?? Number.NaN));
+      const growth = history.growth(HORIZON_QUARTERS);
       const { sum, count } = meanOf(growth);
-      return rule({ growth, nation: sum / count, outcomes: since(published[now - HORIZON_QUARTERS]) }).map(
-        (forecast, market) => ((history.counts[market] as number) < minValues ? Number.NaN : toPercent(forecast)),
+      return rule({ growth, nation: sum / count, outcomes }).map((forecast, market) =>
+        (history.counts[market] as number) < minValues ? Number.NaN : toPercent(forecast),
       );
     });
   },
@@ -71,9 +72,8 @@ export const persistence = benchmark(
 );
 
 /**
- * First-order autoregression with the nation: y = b [1, g, n], with g the market's growth over the last 4 quarters
- * and n
- * its mean over all markets. b is estimated by pooled least squares from all outcomes published so far.
+ * First-order autoregression with the nation: y = b [1, g, n], where g is the market's growth over the last 4 quarters
+ * and n is its mean over all markets. b is estimated by pooled least squares from all outcomes published so far.
  */
 export const ar1Nation = benchmark(
   {

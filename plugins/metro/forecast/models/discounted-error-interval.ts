@@ -53,17 +53,17 @@ const expectedErrors = (regressors: Float64Array, b: Float64Array): Float64Array
 };
 
 /**
- * Half the width of the 80% interval around each forecast y of log growth over 12 months, in percent. At quarter t,
- * from the absolute errors e of origins s <= t-4, of age t-4-s:
+ * Computes half the width of the 80% interval around each forecast y of log growth over 12 months, in percent. At
+ * quarter t, it uses the absolute errors e of the origins s <= t-4. Their age is t-4-s quarters.
  *
- * - own: the mean of a market's e with weights 0.95^age and of 8 times the pooled one, that of all markets' e with the
- *   same weights.
- * - S = b [1, own, |g4|, |y - g4|]: b by ordinary least squares of past e on these, as they stood at their origin; at
- *   least a quarter of the mean S of its origin.
- * - The half width is q S: q the smallest value with 80% of past e / S up to it, each of the weight 0.9^age and its S
- *   by today's b. Normalised conformal prediction (Papadopoulos, Gammerman and Vovk, 2008), over time.
+ * - own = (sum of 0.95^age e + 8 P) / (sum of 0.95^age + 8), over the errors of a market. P is the mean of the errors of
+ *   all markets with the same weights.
+ * - S = b [1, own, |g4|, |y - g4|], but at least a quarter of the mean S of its origin. b is estimated by ordinary least
+ *   squares of past e on these regressors, with their values at the origins.
+ * - The half width is q S. q is the 80% quantile of past e / S, each with the weight 0.9^age and with S by today's b.
+ *   This is normalised conformal prediction (Papadopoulos, Gammerman and Vovk, 2008), over time.
  *
- * There is none before 20 quarters after the first forecasts.
+ * There are no bounds in the 20 quarters from the first forecasts on.
  */
 export const createDiscountedErrorInterval = (markets: number) => {
   const pending: Pending[] = [];

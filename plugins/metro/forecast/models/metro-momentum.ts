@@ -16,7 +16,7 @@ const SALES_MONTHS = 24;
 const SALES_DECAY = 0.75;
 /** The number of quarters over which the growth G is measured. */
 const LONG_QUARTERS = 20;
-/** The first regressor with a penalty. From this one on, regressors have only one value per quarter for the nation. */
+/** The first regressor with a penalty. From this one on, regressors contain the nation's sales. */
 const FIRST_PENALISED = 4;
 const PENALTY = 40;
 /** Keeps the normal equations solvable if a regressor is always 0. */
@@ -52,11 +52,10 @@ interface Pending {
 }
 
 /**
- * Growth of the nation's sales over the last 6 and 12 months of the series, in percent; 0 where it is unknown. The
- * level
- * of a month is the weighted mean of the logs of the 24 months that end with it. The weight of k months ago is
- * (k + 1) 0.75^k, which is exponential smoothing applied twice. A month without a value is left out, unless the series
- * begins later: then the level is unknown.
+ * Returns the growth of the nation's sales over the last 6 and 12 months of the series, in percent, or 0 if it is
+ * unknown. The level of a month is the weighted mean of the logs of the 24 months that end with it. The weight of k
+ * months ago is (k + 1) 0.75^k, which is exponential smoothing applied twice. Months without a value are left out. The
+ * level is unknown if the series begins after the first of the 24 months.
  */
 const salesGrowth = (macro: MacroSeriesValues): readonly [half: number, year: number] => {
   const logs = new Map((macro.get(NEW_HOME_SALES) ?? []).map(({ start, value }) => [monthOf(start), Math.log(value)]));
@@ -113,16 +112,16 @@ const contributionsOf = (rows: Float64Array, b: Float64Array, forecast: Float64A
  *   inside a series are interpolated in logs, and a market without a value at the quarter itself is not forecast.
  * - v: the growth of its surroundings in the last quarter, see `createRegionalGrowth`.
  * - h2, h4: log growth of the nation's sales of new houses over 6 and 12 months, see `salesGrowth`. They indicate
- * when momentum turns. Their products with G make it turn hardest where prices rose most.
+ *   when momentum turns. Their products with G make it turn hardest where prices rose most.
  * - b: least squares over every origin with `minValues` values whose 12-month outcome is published, weighted by the
- *   precision of the market's index at that origin. A nation's series has one value a quarter for hundreds of rows, so
- *   that the last four are penalised by 40 times their weighted variance for each quarter's worth of weight.
+ *   precision of the market's index at that origin. Sales have only one value per quarter for hundreds of rows, so each
+ *   of the last four coefficients has a penalty: 40 times the weighted variance of its regressor, times the mean weight
+ *   of a quarter.
  *
  * `createDiscountedErrorInterval` computes the interval around y. Both bounds are converted like the point.
  *
  * Source: momentum over a year that spreads over regions (Case and Shiller, "The Efficiency of the Market for
- * Single-Family Homes", American Economic Review 79(1), 1989); sales that lead prices (Stein, "Prices and Trading
- * Volume
+ * Single-Family Homes", American Economic Review 79(1), 1989); sales that lead prices (Stein, "Prices and Trading Volume
  * in the Housing Market", Quarterly Journal of Economics 110(2), 1995). Terms and constants were chosen on FHFA's metro
  * index by the errors of origins to 2012.
  */

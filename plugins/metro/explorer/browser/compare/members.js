@@ -15,8 +15,7 @@ import { plainName, searcher, tellingName } from '../search.js';
  *   real?: () => Promise<Real> }} Member `real`: loads the values in real terms, if they apply
  * @typedef {'rebased' | 'change' | 'nation'} Show
  * @typedef {{ m: string[], s: string[], show: Show, real: boolean, from: string }} Choices `m`: codes of markets,
- * `s`: ids
- *   of series
+ *   `s`: ids of series
  */
 
 export const MOST_MEMBERS = 8;
