@@ -1,7 +1,7 @@
-/** Loads lists that are needed once per page: markets, areas, and the series with their notes (attributions). */
+/** Loads lists once per page, such as markets, areas, and the series with their notes (attributions). */
 import { getJson } from '../../../pages/shared/api.js';
 import { period } from '../../../pages/shared/format.js';
-import { onceEach } from './once.js';
+import { onceEach } from '../../../pages/shared/once.js';
 
 /**
  * @typedef {import('../../client/api-types.js').Series} Series
@@ -14,7 +14,7 @@ addEventListener('keychange', () => {
 });
 
 /** Loads a list once. It does not change while the page is open. @param {string} target @returns {Promise<any[]>} */
-const listOf = (target) => loaded(target, async () => (await getJson(target)).data);
+export const listOf = (target) => loaded(target, async () => (await getJson(target)).data);
 
 /** @returns {Promise<Series[]>} */
 export const catalog = () => listOf('/series');
@@ -22,11 +22,14 @@ export const catalog = () => listOf('/series');
 /** @returns {Promise<Named[]>} */
 export const allMarkets = () => listOf('/markets');
 
+/** @returns {Promise<import('../../client/api-types.js').Area[]>} */
+export const allAreas = () => listOf('/areas');
+
 /** All markets, and the code and name of the metro of each division. */
 export const places = async () => {
   // The requests are sent one after the other, so that a wrong key causes only one error.
   const markets = await allMarkets();
-  const areas = /** @type {(Named & { parent: string | null })[]} */ (await listOf('/areas'));
+  const areas = await allAreas();
   const names = new Map(areas.map(({ cbsa, name }) => [cbsa, name]));
   const parents = new Map(
     areas.flatMap(({ cbsa, parent }) =>

@@ -1,7 +1,7 @@
 /** Loads the indexes of markets and other series when a chart needs them. */
 import { getJson, request } from '../../../pages/shared/api.js';
 import { forecastsName } from './basis.js';
-import { catalog, HPI } from './catalog.js';
+import { catalog, HPI, listOf } from './catalog.js';
 import { medianOf, quarterMeans, spansOf, valuesOf, yearlyChange } from './market-figures.js';
 
 /** @typedef {import('./market-figures.js').Observation} Observation */
@@ -96,11 +96,11 @@ export const stateOf = async (state, signal) => {
 
 /**
  * Loads the outcomes of past forecasts by grade or signal, for all years and for the years since 2014.
- * @param {'grade' | 'signal'} by @param {AbortSignal} signal @returns {Promise<import('./grades.js').Record[]>}
+ * @param {'grade' | 'signal'} by @returns {Promise<import('./grades.js').Record[]>}
  */
-export const recordsBy = async (by, signal) => {
+export const recordsBy = async (by) => {
   /** @type {(query: string) => Promise<import('./grades.js').Record[]>} */
-  const breakdown = async (query) => (await getJson(`/forecast-backtest/breakdown?${query}`, { signal })).data;
+  const breakdown = (query) => listOf(`/forecast-backtest/breakdown?${query}`);
   const [all, recent, bases] = await Promise.all([
     breakdown(`by=${by}`),
     breakdown(`by=${by}&since=2014-01-01`),

@@ -7,7 +7,7 @@ import { getJson } from '../../../../pages/shared/api.js';
 import { h } from '../../../../pages/shared/dom.js';
 import { day, exact, number, points, quarter, share } from '../../../../pages/shared/format.js';
 import { basisNote, basisText } from '../basis.js';
-import { HPI } from '../catalog.js';
+import { HPI, listOf } from '../catalog.js';
 import { keyFigures } from '../key-figures.js';
 import { STATES } from '../search.js';
 import { breakdownTarget, errorColumns, size } from './groups.js';
@@ -152,7 +152,7 @@ export const backtestView = async (_parameters, signal) => {
   const data = /** @type {Backtest | null} */ ((await getJson('/forecast-backtest', { signal })).data);
   if (data === null) return emptyView();
   /** @type {(by: string, span?: string) => Promise<Group[]>} */
-  const groupsBy = async (by, span = '') => (await getJson(`${breakdownTarget(by)}${span}`, { signal })).data;
+  const groupsBy = (by, span = '') => listOf(`${breakdownTarget(by)}${span}`);
   const [years, grades, before, since, states] = await Promise.all([
     groupsBy('year'),
     groupsBy('grade'),

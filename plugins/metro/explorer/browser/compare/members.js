@@ -1,9 +1,9 @@
 /** The markets and series of a comparison, with their quarterly values. */
 import { listIn } from '../../../../pages/data-views/address.js';
+import { onceEach } from '../../../../pages/shared/once.js';
 import { catalog, HPI, places, seriesOf } from '../catalog.js';
 import { hasRealTerms, indexOf, observationsOf, realOf, realTarget } from '../index-data.js';
 import { quarterMeans } from '../market-figures.js';
-import { onceEach } from '../once.js';
 import { plainName, searcher, tellingName } from '../search.js';
 
 /**

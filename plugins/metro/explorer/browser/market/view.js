@@ -6,7 +6,7 @@ import { getJson } from '../../../../pages/shared/api.js';
 import { h } from '../../../../pages/shared/dom.js';
 import { day, percent, quarter } from '../../../../pages/shared/format.js';
 import { markOf } from '../basis.js';
-import { HPI, seriesOf } from '../catalog.js';
+import { allAreas, HPI, seriesOf } from '../catalog.js';
 import { driversOf } from '../drivers.js';
 import { recessionsOf, recordsBy } from '../index-data.js';
 import { keyFigures } from '../key-figures.js';
@@ -19,7 +19,6 @@ import { trackFigure } from './track-figure.js';
 
 /**
  * @typedef {import('./context.js').Track} Track
- * @typedef {import('../../../client/api-types.js').Area} Area
  * @typedef {Required<import('../../../client/api-types.js').Market>} Market
  * @typedef {{ id: number, vintage: string | null, rules: import('./reasons.js').Rules | null }} Run
  */
@@ -28,30 +27,31 @@ import { trackFigure } from './track-figure.js';
 const load = async (cbsa, signal, query) => {
   const path = `/markets/${encodeURIComponent(cbsa)}`;
   const [
+    areas,
     market,
     { data: history },
     { data: track },
     { data: runs },
-    { data: areas },
     series,
     recessions,
     grades,
     signals,
     drivers,
   ] = await Promise.all([
-    ...[path, `${path}/history`, `${path}/forecast-track`, '/forecast-runs', '/areas'].map((target) =>
+    allAreas(),
+    ...[path, `${path}/history`, `${path}/forecast-track`, '/forecast-runs'].map((target) =>
       getJson(target, { signal }),
     ),
     seriesOf(HPI),
     recessionsOf(signal),
-    recordsBy('grade', signal),
-    recordsBy('signal', signal),
+    recordsBy('grade'),
+    recordsBy('signal'),
     driversOf(cbsa, signal),
   ]);
   const newest = market.forecast_12m === null ? undefined : /** @type {Track | undefined} */ (track.at(-1));
   const run = /** @type {Run[]} */ (runs).find(({ id }) => id === newest?.run_id);
   const context = { market, history, track, newest, series, recessions, signal, query };
-  return { context, run, records: [...grades, ...signals], drivers, areas: /** @type {Area[]} */ (areas) };
+  return { context, run, records: [...grades, ...signals], drivers, areas };
 };
 
 /** The area's code and kind, and the run of the forecast. @param {Awaited<ReturnType<typeof load>>} loaded */

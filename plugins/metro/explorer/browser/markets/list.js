@@ -78,7 +78,7 @@ export const marketList = (sort, onsort) => {
 const [WIDTH, HEIGHT] = [80, 22];
 
 /** @param {readonly (number | null)[]} values one per period; null is a gap */
-export const sparkLine = (values) => {
+const sparkLine = (values) => {
   const known = values.filter((value) => value !== null);
   const [low, high] = [Math.min(...known), Math.max(...known)];
   const x = (/** @type {number} */ index) => 2 + (index / Math.max(1, values.length - 1)) * (WIDTH - 4);

@@ -1,8 +1,8 @@
 /** Loads the runs of the model, and the rows of the list for each run. */
 import { getJson } from '../../../../pages/shared/api.js';
+import { onceEach } from '../../../../pages/shared/once.js';
 import { allIndexes } from '../index-data.js';
 import { addMonths } from '../market-figures.js';
-import { onceEach } from '../once.js';
 
 /**
  * @typedef {Required<import('../../../client/api-types.js').Market>} Market

@@ -31,7 +31,7 @@ const load = async (markets, signal) => {
     outlined,
     runsOf(signal, markets),
     seriesOf(HPI),
-    recordsBy('grade', signal),
+    recordsBy('grade'),
   ]);
   return { markets, map, runs, series, records, find: searcher(markets, parents) };
 };

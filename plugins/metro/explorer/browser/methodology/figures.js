@@ -51,7 +51,7 @@ export const figures = {
       reconstructed === data.n
         ? 'reconstructed forecasts'
         : `forecasts, of which ${number(reconstructed, 0)} were reconstructed,`;
-    const years = (await breakdown(get, 'year')).sort((a, b) => a.coverage_80 - b.coverage_80);
+    const years = (await breakdown(get, 'year')).toSorted((a, b) => a.coverage_80 - b.coverage_80);
     const periods = await byPeriod(get, 'signal');
     const contract = periods.slice(1).flatMap(([name, rows]) => {
       const row = rows.find(({ group }) => group === 'contract');
@@ -186,8 +186,7 @@ export const figures = {
   },
 
   async years(get) {
-    const rows = await breakdown(get, 'year');
-    rows.sort((a, b) => b.mae_pp - a.mae_pp);
+    const rows = (await breakdown(get, 'year')).toSorted((a, b) => b.mae_pp - a.mae_pp);
     return table(
       [
         ...['Year', 'Forecasts', 'Forecast (mean)', 'Outcome (mean)', 'Error (pp)', 'Persistence (pp)'],
@@ -251,19 +250,6 @@ export const figures = {
         : ` From 2014 on, without the three years in which persistence erred most, the error is ${number(mean(calm, 'mae_pp'))} ` +
           `points, that of the shrunk mean ${number(mean(calm, 'shrunk_mean_mae_pp'))}.`;
     return `In ${lost.length} of ${rows.length} years a benchmark had a smaller error${lost.length === 0 ? '' : `: ${lost.join(', ')}`}.${without}`;
-  },
-
-  async worst(get) {
-    const rows = (await breakdown(get, 'year')).sort((a, b) => b.mae_pp - a.mae_pp).slice(0, 5);
-    if (rows.length === 0) return NOTHING;
-    return rows
-      .toSorted((a, b) => (a.group < b.group ? -1 : 1))
-      .map(
-        (row) =>
-          `- **${row.group}.** The mean forecast was ${percent(row.mean_point)}, and the mean outcome ${percent(row.mean_realized)}. ` +
-          `${share(row.coverage_80)} of the outcomes were inside the interval.`,
-      )
-      .join('\n');
   },
 
   async record(get) {

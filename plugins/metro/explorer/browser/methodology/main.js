@@ -5,17 +5,19 @@ import { getJson, getKey, Problem } from '../../../../pages/shared/api.js';
 import { h } from '../../../../pages/shared/dom.js';
 import { keyForm } from '../../../../pages/shared/key-form.js';
 import { blocksOf } from '../../../../pages/shared/markdown.js';
+import { onceEach } from '../../../../pages/shared/once.js';
 import { figures } from './figures.js';
 
 /** Fills a place with figures. If the figures need a key, asks for one. */
 const fill = async (
   /** @type {string} */ name,
   /** @type {HTMLElement} */ place,
+  /** @type {(target: string) => Promise<any>} */ get,
   /** @type {() => void} */ askForKey,
 ) => {
   place.replaceChildren(h('p', { class: 'muted' }, 'Loading …'));
   try {
-    const markdown = (await figures[name]?.(getJson)) ?? '';
+    const markdown = (await figures[name]?.(get)) ?? '';
     place.replaceChildren(...blocksOf(markdown).flatMap((block) => (block.kind === 'element' ? block.element : [])));
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
@@ -41,7 +43,10 @@ const show = async () => {
     const askForKey = () => {
       if (key.childElementCount === 0) key.append(keyForm({ heading: 'Figures of this service', ...problem }));
     };
-    for (const [name, place] of places) fill(name, place, askForKey);
+    // Several figures need the same data.
+    const once = onceEach();
+    const get = (/** @type {string} */ target) => once(target, () => getJson(target));
+    for (const [name, place] of places) fill(name, place, get, askForKey);
   };
   addEventListener('keychange', fillAll);
   fillAll();
