@@ -241,17 +241,22 @@ const belowChart = ({ title, table, ...tools }) => {
 };
 
 /**
+ * @param {{ title: string, note?: import('../shared/dom.js').Child, figure?: string | undefined }} head
+ * @param {readonly HTMLElement[]} content
+ */
+const figureOf = ({ title, note, figure }, ...content) =>
+  h(
+    'figure',
+    { id: figure },
+    h('figcaption', {}, h('h2', {}, title), note ? h('p', { class: 'muted' }, note) : null),
+    ...content,
+  );
+
+/**
  * @template Row
  * @param {Below<Row> & { note?: import('../shared/dom.js').Child, chart: HTMLElement }} options
  */
-export const chartFigure = ({ note, chart, ...below }) =>
-  h(
-    'figure',
-    { id: below.figure },
-    h('figcaption', {}, h('h2', {}, below.title), note ? h('p', { class: 'muted' }, note) : null),
-    chart,
-    ...belowChart(below),
-  );
+export const chartFigure = ({ note, chart, ...below }) => figureOf({ note, ...below }, chart, ...belowChart(below));
 
 /**
  * A figure whose tools and table follow the choices of the reader.
@@ -260,7 +265,7 @@ export const chartFigure = ({ note, chart, ...below }) =>
 export const changingFigure = ({ title, note, chart }) => {
   const place = h('div');
   return {
-    element: h('figure', {}, h('figcaption', {}, h('h2', {}, title), h('p', { class: 'muted' }, note)), chart, place),
+    element: figureOf({ title, note }, chart, place),
     /** @template Row @param {Omit<Below<Row>, 'title'>} below */
     show: (below) => replaceContent(place, belowChart({ title, ...below })),
   };
