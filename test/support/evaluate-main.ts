@@ -8,13 +8,14 @@ import { basename, join } from 'node:path';
 import { openDirectory } from '../../core/data/directory.js';
 import { packageRoot } from '../../core/util/package.js';
 import { defaultRules } from '../../plugins/metro/forecast/default-rules.js';
+import { readPanel } from '../../plugins/metro/forecast/forecast-dataset.js';
 import { forecastDirectory } from '../../plugins/metro/forecast/forecast-directory.js';
 import { defaultForecastOptions } from '../../plugins/metro/forecast/model.js';
 import { defaultSpan } from '../../plugins/metro/forecast/runs.js';
 import { importInto } from '../../plugins/metro/import/import.js';
 import { quarterOf } from '../../plugins/metro/periods.js';
 import { indexReleaseOf } from '../../plugins/metro/release-calendar.js';
-import { panelOf, robustness } from './evaluate-robustness.js';
+import { robustness } from './evaluate-robustness.js';
 import { pageModules } from './page-modules.js';
 import { startTestApp } from './test-app.js';
 
@@ -33,6 +34,8 @@ const forecastFiles = async (sources: readonly string[], to: string): Promise<vo
   const input = { options: defaultForecastOptions, rules: defaultRules, span: defaultSpan };
   await forecastDirectory(to, { ...input, created });
 };
+
+const panelOf = async (directory: string) => (await readPanel((await openDirectory(directory)).dataset)).panel;
 
 /** Returns the figures of the methodology page by name, as a service with this dataset shows them. */
 const figuresOf = async (path: string): Promise<Map<string, string>> => {

@@ -1,46 +1,15 @@
 /** Measures how much forecasts depend on single values, revisions and gaps. */
-import { openDirectory } from '../../core/data/directory.js';
-import {
-  type Forecast,
-  type Hpi,
-  hpi,
-  type Market,
-  markets,
-  type Observation,
-  observations,
-  type Series,
-  series,
-} from '../../plugins/metro/collections.js';
+import type { Forecast } from '../../plugins/metro/collections.js';
 import { quantilesOf } from '../../plugins/metro/endpoints/quantiles.js';
 import { intervalScore } from '../../plugins/metro/forecast/backtest.js';
 import { defaultRules } from '../../plugins/metro/forecast/default-rules.js';
 import { defaultForecastOptions, HORIZON_QUARTERS } from '../../plugins/metro/forecast/model.js';
-import {
-  createPanel,
-  macroSeries,
-  type Panel,
-  percentChange,
-  type SeriesValue,
-} from '../../plugins/metro/forecast/panel.js';
+import { type Panel, percentChange, type SeriesValue } from '../../plugins/metro/forecast/panel.js';
 import { makeRuns, type Span } from '../../plugins/metro/forecast/runs.js';
 import { quarterIndex, quarterName, quarterOf } from '../../plugins/metro/periods.js';
-import { readAll } from '../../plugins/metro/rows.js';
 
 const SALES = 'HSN1F';
 const MIN_VALUES = 40;
-
-export const panelOf = async (directory: string): Promise<Panel> => {
-  const { dataset } = await openDirectory(directory);
-  const macro = macroSeries(
-    await readAll<Series>(dataset.read(series.name)),
-    await readAll<Observation>(dataset.read(observations.name)),
-  );
-  return createPanel(
-    await readAll<Market>(dataset.read(markets.name)),
-    await readAll<Hpi>(dataset.read(hpi.name)),
-    macro,
-  );
-};
 
 const newestOf = ({ firstQuarter, quarters }: Panel): number => firstQuarter + quarters.length - 1;
 const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;

@@ -51,6 +51,20 @@ const keptOf = async (dataset: Dataset, recompute: boolean) => {
 };
 
 /**
+ * Reads the markets, and the panel of their index and of the macro series.
+ * @param onRead called with the number of index rows read so far
+ * @throws OperatorError if the index has invalid rows
+ */
+export const readPanel = async (dataset: Dataset, onRead?: (rows: number) => void) => {
+  const known = await readAll<Market>(dataset.read(markets.name));
+  const macro = macroSeries(
+    await readAll<Series>(dataset.read(series.name)),
+    await readAll<Observation>(dataset.read(observations.name)),
+  );
+  return { known, panel: createPanel(known, await readAll<Hpi>(dataset.read(hpi.name), onRead), macro) };
+};
+
+/**
  * @param onRead called with the number of index rows read so far
  * @throws OperatorError if the index has invalid rows, no market can be forecast, or an input of the model is missing
  */
@@ -59,12 +73,7 @@ export const forecastDataset = async (
   { recompute = false, ...input }: ForecastInput,
   onRead?: (rows: number) => void,
 ): Promise<ForecastDataset> => {
-  const known = await readAll<Market>(dataset.read(markets.name));
-  const macro = macroSeries(
-    await readAll<Series>(dataset.read(series.name)),
-    await readAll<Observation>(dataset.read(observations.name)),
-  );
-  const panel = createPanel(known, await readAll<Hpi>(dataset.read(hpi.name), onRead), macro);
+  const { known, panel } = await readPanel(dataset, onRead);
   const { kept, replacedRuns } = await keptOf(dataset, recompute);
   const made = makeRuns({ ...input, panel, vintage: dataset.manifest.vintage, kept });
   return {
