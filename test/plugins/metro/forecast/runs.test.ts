@@ -16,6 +16,7 @@ import { makeRuns, type Runs, type RunsInput, withNewestRun } from '../../../../
 import { realizedChange } from '../../../../plugins/metro/forecast/walk.js';
 import { parseQuarter, quarterIndex, quarterName } from '../../../../plugins/metro/periods.js';
 import { rounded } from '../../../../plugins/metro/rounding.js';
+import { unscored } from '../unscored.js';
 import { cut, madeUpMetroPanel, madeUpPanel } from './panels.js';
 
 // The quarters are 1990Q1 to 2014Q4.
@@ -223,14 +224,6 @@ describe('makeRuns(input)', () => {
 });
 
 describe('withNewestRun(markets, runs)', () => {
-  const none = {
-    lower_80: null,
-    upper_80: null,
-    decline_probability: null,
-    target_period: null,
-    run_id: null,
-    basis: null,
-  };
   const market = (cbsa: string): Market => ({
     id: 1,
     cbsa,
@@ -256,7 +249,7 @@ describe('withNewestRun(markets, runs)', () => {
         run_id: 20144,
         basis: 'published',
       },
-      { ...market('99999'), signal: null, risk_score: null, forecast_12m: null, ...none },
+      { ...market('99999'), ...unscored },
     ]);
   });
 });

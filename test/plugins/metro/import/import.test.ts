@@ -11,6 +11,7 @@ import { collections, type ForecastRun } from '../../../../plugins/metro/collect
 import { type ImportOptions, importInto } from '../../../../plugins/metro/import/import.js';
 import { operatorFailure } from '../../../support/operator-failure.js';
 import { needSharedData } from '../../../support/shared-data.js';
+import { unscored } from '../unscored.js';
 
 const TIME = new Date('2026-03-01T12:00:00Z');
 const byName = new Map(collections.map((collection) => [collection.name, collection]));
@@ -50,19 +51,6 @@ const load = async (directory: string) => {
     rows[name] = found;
   }
   return { manifest, rows };
-};
-
-/** A market without a forecast. */
-const unscored = {
-  signal: null,
-  risk_score: null,
-  forecast_12m: null,
-  lower_80: null,
-  upper_80: null,
-  decline_probability: null,
-  target_period: null,
-  run_id: null,
-  basis: null,
 };
 
 describe('plugins/metro/import', () => {

@@ -5,6 +5,7 @@ import type { MetroIndex } from '../../../../plugins/metro/import/fhfa.js';
 import type { MacroSeries } from '../../../../plugins/metro/import/fred.js';
 import { merge } from '../../../../plugins/metro/import/merge.js';
 import { quarterIndex } from '../../../../plugins/metro/periods.js';
+import { unscored } from '../unscored.js';
 
 const NOW = '2026-03-01T12:00:00Z';
 
@@ -73,19 +74,6 @@ const merged = async (...args: Parameters<typeof merge>) => {
     read[name] = found;
   }
   return { sources: sources.map(({ id }) => id), droppedMarkets, read };
-};
-
-/** A market without a forecast. */
-const unscored = {
-  signal: null,
-  risk_score: null,
-  forecast_12m: null,
-  lower_80: null,
-  upper_80: null,
-  decline_probability: null,
-  target_period: null,
-  run_id: null,
-  basis: null,
 };
 
 describe('plugins/metro/import/merge', () => {
