@@ -3,8 +3,8 @@
  */
 
 /**
- * @returns {{ parts: string[], query: URLSearchParams }} `#/books/9780141439587?show=all` is `['books',
- * '9780141439587']` and `show`
+ * Reads an address: `#/books/9780141439587?show=all` has the parts `books` and `9780141439587`.
+ * @returns {{ parts: string[], query: URLSearchParams }}
  */
 export const readAddress = () => {
   const [path = '', query = ''] = location.hash.replace(/^#\/?/, '').split('?');

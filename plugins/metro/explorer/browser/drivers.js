@@ -9,8 +9,8 @@ import { inputLabel } from './inputs.js';
 /** @typedef {import('../../client/api-types.js').Driver} Driver */
 
 /**
- * The contributions to a market's newest forecast. Null if the model has none. @param {string} cbsa @param
- * {AbortSignal} signal
+ * The contributions to a market's newest forecast. Null if the model has none.
+ * @param {string} cbsa @param {AbortSignal} signal
  */
 export const driversOf = async (cbsa, signal) => {
   const target = `/markets/${encodeURIComponent(cbsa)}/drivers`;

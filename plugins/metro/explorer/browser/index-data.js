@@ -85,8 +85,8 @@ export const nationOf = async (signal) => {
 };
 
 /**
- * Yearly changes of a state's index. Undefined if the dataset lacks it. @param {string} state @param {AbortSignal}
- * signal
+ * Yearly changes of a state's index. Undefined if the dataset lacks it.
+ * @param {string} state @param {AbortSignal} signal
  */
 export const stateOf = async (state, signal) => {
   const id = `${state}STHPI`;

@@ -14,8 +14,8 @@ const LABELS = {
 export const inputLabel = (input) => LABELS[input] ?? input.replaceAll('_', ' ');
 
 /**
- * "+1.50 pp of +1.60 pp from new home sales". @param {{ driver: string | null, driver_pp: number | null, delta_pp:
- * number }} mover
+ * Returns a text such as "+1.50 pp of +1.60 pp from new home sales".
+ * @param {{ driver: string | null, driver_pp: number | null, delta_pp: number }} mover
  */
 export const mainDriver = ({ driver, driver_pp, delta_pp }) =>
   driver === null ? '–' : `${points(driver_pp)} of ${points(delta_pp)} from ${inputLabel(driver)}`;

@@ -146,8 +146,8 @@ export const onlyOne = (query, found) => {
 };
 
 /**
- * The first city, with its states if another market has the same city. @param {string} name @param {readonly { name:
- * string }[]} all
+ * The first city, with its states if another market has the same city.
+ * @param {string} name @param {readonly { name: string }[]} all
  */
 export const tellingName = (name, all) => {
   const short = shortName(name);

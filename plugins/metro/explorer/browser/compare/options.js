@@ -32,8 +32,8 @@ const lineOf = async (member, { show, from, real }, nation) => {
 };
 
 /**
- * Describes which lines are in real terms. Empty if real terms were not requested. @param {readonly Line[]} lines
- * @param {Choices} chosen
+ * Describes which lines are in real terms. Empty if real terms were not requested.
+ * @param {readonly Line[]} lines @param {Choices} chosen
  */
 const termsOf = (lines, { show, real }) => {
   if (!real || show === 'nation' || lines.length === 0) return '';

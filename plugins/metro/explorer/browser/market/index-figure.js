@@ -75,8 +75,8 @@ const targetOf = ({ market: { cbsa }, series }, show) => {
 
 /**
  * Returns the downloads and the table for the values that are shown.
- * @param {Context} context @param {Choices['show']} show @param
- * {import('../../../../pages/data-views/drawing.js').ChartOptions} options
+ * @param {Context} context @param {Choices['show']} show
+ * @param {import('../../../../pages/data-views/drawing.js').ChartOptions} options
  */
 const belowOf = (context, show, options) => {
   const { cbsa, name } = context.market;

@@ -9,8 +9,8 @@ import { limitsOf, recordOf } from '../grades.js';
  */
 
 /**
- * The signal without regard to the previous run. @param {Pick<Track, 'point' | 'lower_80'>} forecast @param {Rules}
- * rules
+ * The signal without regard to the previous run.
+ * @param {Pick<Track, 'point' | 'lower_80'>} forecast @param {Rules} rules
  */
 const plainSignalOf = ({ point, lower_80 }, rules) => {
   if (point < rules.contract_point) return 'contract';
