@@ -146,7 +146,7 @@ export type Backtest = {
 };
 
 export type BacktestGroup = {
-  /** The year, quarter, grade, signal, state, size of forecast or probability of a decline. */
+  /** Name of the group, such as a year, a grade or a range of probabilities. */
   readonly group: string;
   /** Scored forecasts. */
   readonly n: number;

@@ -6,10 +6,7 @@ import { completedRuns, listOf } from './shared.js';
 import { checkSpan, spanParameters } from './spans.js';
 
 const groupProperties = {
-  group: {
-    ...text,
-    description: 'The year, quarter, grade, signal, state, size of forecast or probability of a decline.',
-  },
+  group: { ...text, description: 'Name of the group, such as a year, a grade or a range of probabilities.' },
   n: { type: 'integer', minimum: 1, description: 'Scored forecasts.' },
   mean_point: { ...percent, description: 'Mean point forecast, in percent.' },
   mean_realized: { ...percent, description: 'Mean published change, in percent.' },
