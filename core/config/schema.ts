@@ -361,7 +361,12 @@ export const configSchema = {
         1e9,
         600,
       ),
-      replicas: count('Number of processes that share a limit while Redis is unreachable.', 1, 10_000, 1),
+      replicas: count(
+        'Number of replicas that share a limit while Redis is unreachable, not counting their workers.',
+        1,
+        10_000,
+        1,
+      ),
       whenRedisIsAway: {
         type: 'string',
         description:
