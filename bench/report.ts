@@ -42,7 +42,7 @@ const formatResults = (results: Results): string => {
 const CHARTED = [SERVICE, FASTIFY, KOA, EXPRESS];
 
 const PANELS = [
-  { section: 'day', title: DAY_TITLE, label: "A user's day" },
+  { section: 'day', title: DAY_TITLE, label: 'Realistic mix of requests' },
   { section: 'keys', title: FEW_KEYS_TITLE, label: 'One market, 5,000 keys' },
   { section: 'keys', title: HUGE_KEY_TITLE, label: 'One market, one huge key' },
 ] as const;
@@ -64,8 +64,9 @@ export const speedText = ({ day }: Results): string | undefined => {
   const [service, fastify] = [SERVICE, FASTIFY].map((name) => rows.find(([first]) => first === name)?.[1]);
   if (typeof service !== 'number' || typeof fastify !== 'number') return undefined;
   return (
-    `On a user's day, one core serves ${formatCell(service)} requests per second, ${(service / fastify).toFixed(1)} times ` +
-    'Fastify with the same features; [all tables](bench/results/latest.md).'
+    `With a realistic mix of requests, one core serves ${formatCell(service)} requests per second. This is ` +
+    `${(service / fastify).toFixed(1)} times as many as Fastify serves with the same features. ` +
+    '[All results](bench/results/latest.md)'
   );
 };
 

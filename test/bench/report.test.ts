@@ -41,10 +41,10 @@ describe('the report of a benchmark', () => {
   });
   afterEach(() => rm(folder, { recursive: true }));
 
-  it("summarises the user's day in one sentence", () => {
+  it('summarises the section "day" for the README', () => {
     expect(speedText(resultsOf(FULL))).to.equal(
-      "On a user's day, one core serves 1,000 requests per second, 2.0 times Fastify with the same features; " +
-        '[all tables](bench/results/latest.md).',
+      'With a realistic mix of requests, one core serves 1,000 requests per second. This is 2.0 times as many as ' +
+        'Fastify serves with the same features. [All results](bench/results/latest.md)',
     );
     expect(speedText({})).to.equal(undefined);
   });
@@ -69,7 +69,7 @@ describe('the report of a benchmark', () => {
     const markdown = await readFile(join(folder, 'latest.md'), 'utf8');
     expect(markdown).to.include('5,000').and.include(HUGE_KEY_TITLE).and.include('- a note');
     const chart = await readFile(join(folder, 'throughput.svg'), 'utf8');
-    expect(chart).to.include("A user's day").and.include('5,000');
+    expect(chart).to.include('Realistic mix of requests').and.include('5,000');
   });
 
   it('matches the stored Markdown and chart, and the README', async () => {
