@@ -31,7 +31,7 @@ export const errors = withCodes({
   unknown_parameter: {
     status: 400,
     sentence: 'This endpoint has no such query parameter.',
-    when: 'A query parameter that the endpoint does not have.',
+    when: 'The endpoint does not have this query parameter.',
   },
   missing_api_key: {
     status: 401,
@@ -42,27 +42,27 @@ export const errors = withCodes({
     status: 401,
     sentence:
       'The API key is not valid. Check that it is complete, current and sent as "Authorization: Bearer <API_KEY>".',
-    when: 'The key is malformed, unknown, expired, revoked or not entitled.',
+    when: 'The key is malformed, unknown, expired or revoked, or its tier no longer exists.',
   },
   not_in_tier: {
     status: 403,
-    sentence: 'The tier of this API key does not include this endpoint. GET /usage says which tier it is.',
+    sentence: 'The tier of this API key does not include this endpoint. GET /usage shows the tier.',
     when: 'The key is valid, and its tier does not include the endpoint.',
   },
   route_not_found: {
     status: 404,
     sentence: 'There is nothing at this address. The list of endpoints is in openapi.json.',
-    when: 'The path is not one of the service.',
+    when: 'The service has no endpoint with this path.',
   },
   snapshot_not_found: {
     status: 404,
-    sentence: 'There is no snapshot of this date. Leave "as_of" out for the current one.',
+    sentence: 'There is no snapshot for this date. Omit "as_of" to get the current snapshot.',
     when: 'The store has no snapshot that was current at the date `as_of`, or has only the current snapshot.',
   },
   method_not_allowed: {
     status: 405,
     sentence: 'This API is read-only: use GET, HEAD or OPTIONS.',
-    when: 'Any method except GET, HEAD and OPTIONS.',
+    when: 'The method is not GET, HEAD or OPTIONS.',
   },
   not_acceptable: {
     status: 406,
@@ -87,18 +87,18 @@ export const errors = withCodes({
   quota_exceeded: {
     status: 429,
     sentence:
-      'The quota of requests is used up. Try again after the seconds in Retry-After; GET /usage says what was used.',
+      'The quota of requests is used up. Try again after the seconds in Retry-After; GET /usage shows what was used.',
     when: 'The quota of requests of the UTC day or month is used up.',
   },
   internal_error: {
     status: 500,
     sentence: 'Something went wrong on our side. Report it with the X-Request-Id of this response.',
-    when: 'An unexpected error. The log contains its cause, with the request id.',
+    when: 'An unexpected error occurred. The log contains its cause, with the request id.',
   },
   service_unavailable: {
     status: 503,
     sentence: 'The service cannot answer right now. Try again after the seconds in Retry-After.',
-    when: 'Overload, shutdown, or storage that cannot be read.',
+    when: 'The service is overloaded or shutting down, or it cannot read its storage.',
   },
 });
 

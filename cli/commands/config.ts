@@ -42,7 +42,7 @@ const variables = (): string => {
   const add = (variable: string, text: string) => settings.set(variable, [...(settings.get(variable) ?? []), text]);
   add('METRO_CONFIG', 'the file, unless --config names one');
   for (const { variable, path, when, secret } of namedVariables) {
-    add(variable, `${formatPath(path)}${when ? ` where ${formatPath(when.at)} is "${when.use}"` : ''}`);
+    add(variable, `${formatPath(path)}${when ? ` if ${formatPath(when.at)} is "${when.use}"` : ''}`);
     if (secret) settings.set(`${variable}_FILE`, [`a file that contains ${variable}`]);
   }
   add('METRO__SECTION__NAME', 'any other setting, JSON or text: METRO__LIMITS__REQUESTS_PER_MINUTE=1200,');

@@ -189,11 +189,12 @@ export const register = (program: Command): void => {
     .addHelpText(
       'after',
       `
-Everything without an option is recognized and reported: format, compression, encoding, separator, lines above the
-table, key and types. A column is a number only if no cell loses a digit or a zero that matters. Markers such as NA
-become null in columns of numbers, dates and booleans. Names become ASCII of the form permit_no. The heading stays as
-the title of the column in the API document. Options take the name or the heading of a column. The command replaces the
-whole collection and keeps the other collections in the directory. An import that fails changes nothing.
+The command recognizes and reports the format, compression, encoding, separator, lines above the table, key and types,
+unless an option sets them. A column contains numbers only if no cell would lose a digit or a significant zero.
+Markers such as NA become null in columns of numbers, dates and booleans. Headings are converted to ASCII names such as
+permit_no, and the OpenAPI document shows the heading as the title of the column. Options accept the name or the
+heading of a column. The command replaces the whole collection and keeps all other collections. An import that fails
+changes nothing.
 
 Examples:
   $ metro-forecast import-table permits.csv

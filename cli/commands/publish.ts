@@ -212,8 +212,8 @@ export const register = (program: Command): void => {
       `
 Publishing the current version again, with the same rows, succeeds and changes nothing. A version that was published
 with other rows is rejected. Readers see a new version only when it is completely written. A publication that fails or
-is interrupted changes nothing. A damaged version is replaced, and the command reports the damage. The directory is
-created if it does not exist.
+is interrupted changes nothing. A damaged version is replaced, and the command reports the damage. If the storage does
+not exist yet, the command creates it.
 
 Examples:
   $ metro-forecast --config replicas.json publish data

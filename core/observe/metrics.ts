@@ -73,8 +73,10 @@ const serviceMetrics = ({ state, responses, admission, work }: ServiceMetricsOpt
       );
     });
   return [
-    gauge('part_up', 'Whether storage, limiter, cache and keys work as configured; the limiter falls back at 0.', () =>
-      Object.entries(state().health).map(([part, { ok }]) => [{ part }, Number(ok)] as const),
+    gauge(
+      'part_up',
+      'Whether storage, limiter, cache and keys work as configured. At 0, the limiter works without Redis.',
+      () => Object.entries(state().health).map(([part, { ok }]) => [{ part }, Number(ok)] as const),
     ),
     gauge('snapshot_info', 'The version that is served.', () => {
       const { snapshot } = state();
@@ -98,7 +100,7 @@ const serviceMetrics = ({ state, responses, admission, work }: ServiceMetricsOpt
       (source) => source.stale_after_seconds,
     ),
     gauge('response_cache_bytes', 'Size of the cached representations.', () => responses()?.bytes),
-    gauge('response_cache_entries', 'Cached representations.', () => responses()?.size),
+    gauge('response_cache_entries', 'Number of cached representations.', () => responses()?.size),
     gauge('http_requests_in_flight', 'Requests in flight.', () => admission?.inFlight),
     gauge(
       'http_requests_queued',
@@ -160,7 +162,7 @@ const processMetrics = (): { readonly metrics: readonly Metric[]; stop(): void }
   const startedAt = Date.now() / 1000 - process.uptime();
   return {
     metrics: [
-      new Reader('summary', 'nodejs_eventloop_delay_seconds', 'How late timers were since the last scrape.', () => {
+      new Reader('summary', 'nodejs_eventloop_delay_seconds', 'Delay of the event loop since the last scrape.', () => {
         if (delay.count === 0) return undefined;
         const late = (nanoseconds: number) => Math.max(0, nanoseconds / NANOSECONDS - RESOLUTION_MS / 1000);
         const readings = [0.5, 0.9, 0.99].map(
@@ -170,7 +172,7 @@ const processMetrics = (): { readonly metrics: readonly Metric[]; stop(): void }
         delay.reset();
         return all;
       }),
-      new Reader('counter', 'process_cpu_seconds_total', 'User and system time.', () => {
+      new Reader('counter', 'process_cpu_seconds_total', 'CPU time of the process, in user and system mode.', () => {
         const { user, system } = process.cpuUsage();
         return (user + system) / MICROSECONDS;
       }),

@@ -56,16 +56,19 @@ const NO_ROUTE = 'none';
 export class RequestMetrics {
   readonly #duration = new Histogram(
     'http_request_duration_seconds',
-    'From reading the head of a request to writing its response, by route pattern and status.',
+    'Time from reading the head of a request to writing its response, by route pattern and status.',
     LATENCY_BOUNDS,
   );
   readonly #byEndpoint = new Map<object | undefined, (Distribution | undefined)[]>();
   readonly #cache = new Counter(
     'response_cache_requests_total',
-    'Responses whose representation was cached, or was not.',
+    'Data responses, by whether they came from the response cache.',
   );
   readonly #limiter = new Counter('limiter_decisions_total', 'Requests that the limiter allowed or rejected.');
-  readonly #credentials = new Counter('authentications_total', 'Requests with a valid key, an invalid one, or none.');
+  readonly #credentials = new Counter(
+    'authentications_total',
+    'Requests, by whether their key is valid, invalid or missing.',
+  );
   readonly #hits = this.#cache.of({ result: 'hit' });
   readonly #misses = this.#cache.of({ result: 'miss' });
   readonly #allowed = this.#limiter.of({ decision: 'allowed' });
@@ -75,7 +78,7 @@ export class RequestMetrics {
   readonly #none = this.#credentials.of({ result: 'none' });
   readonly #errors = new Counter(
     'http_server_errors_total',
-    'Responses of status 500 and 503, without endpoints that have no limit, such as /health.',
+    'Responses of status 500 and 503, except from endpoints without a limit, such as /health.',
   );
   readonly #failed = this.#errors.of({ status: '500' });
   readonly #rejected = this.#errors.of({ status: '503' });

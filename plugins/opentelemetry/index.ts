@@ -31,7 +31,8 @@ export default definePlugin({
       },
       sampleRatio: {
         type: 'number',
-        description: 'Share of the requests that are recorded. If a caller sends traceparent, its choice is followed.',
+        description:
+          'Fraction of the requests that are traced. If a caller sends traceparent, its sampling decision is followed.',
         minimum: 0,
         maximum: 1,
         default: 1,

@@ -14,7 +14,7 @@ export default definePlugin({
         type: 'string',
         minLength: 1,
         description:
-          'A directory whose files NAME.collection.json declare collections, such as a dataset of `import-table`. All are served.',
+          'A directory whose files NAME.collection.json declare collections, such as a dataset that `import-table` wrote. All of them are served.',
       },
       collections: {
         type: 'array',

@@ -25,8 +25,8 @@ type Row = Readonly<Record<string, Scalar>>;
 export const rowNotFound = defineError({
   code: 'row_not_found',
   status: 404,
-  sentence: 'There is no row with this key. The list of the table has all of them.',
-  when: 'The key is not one of a row.',
+  sentence: 'There is no row with this key. Leave the key out to list all rows.',
+  when: 'The table has no row with this key.',
 });
 
 const pascal = (name: string): string => name.replaceAll(/(?:^|_)([a-z0-9])/g, (_, letter) => letter.toUpperCase());
