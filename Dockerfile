@@ -2,16 +2,16 @@
 FROM node:24-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
-# Without scripts: npm would build before there is anything to build.
+# Without --ignore-scripts, npm would start the build before the source files are copied.
 RUN npm ci --ignore-scripts
 COPY . .
 RUN npm run build && rm -rf dist/test dist/bench
-# The packages of the plugins that not everybody uses (mcp, opentelemetry) are dependencies of the image.
+# Makes the optional packages (for sqlite, mcp and opentelemetry) dependencies, so that the image contains them.
 RUN node -e "const fs = require('fs'); const own = require('./package.json'); for (const name of Object.keys(own.peerDependencies)) if (name !== 'fast-check') { own.dependencies[name] = own.devDependencies[name]; delete own.devDependencies[name]; } own.peerDependencies = {}; own.peerDependenciesMeta = {}; fs.writeFileSync('package.json', JSON.stringify(own));" \
   && npm prune --omit=dev --ignore-scripts
 
 FROM node:24-slim
-# Whoever publishes a container's port wants the service behind it to listen on more than its own loopback.
+# A published port reaches the service only if it does not listen on the container's loopback address.
 ENV NODE_ENV=production HOST=0.0.0.0
 WORKDIR /app
 COPY package.json LICENSE ./
@@ -23,10 +23,10 @@ COPY --from=build /app/config config
 COPY --from=build /app/cli/metro-forecast.js /app/cli/build.js cli/
 COPY --from=build /app/cli/templates cli/templates
 COPY --from=build /app/docs docs
-# Nothing is written outside of /data, a volume for datasets and keys: the root may be read-only, and belongs to root.
+# The service writes only to /data, the volume for datasets and keys, so the root file system can be read-only.
 RUN install -d -o node -g node /data
 VOLUME /data
-# The user "node" by its number, by which Kubernetes can tell that it is not root.
+# The user "node". Kubernetes needs the number to verify that it is not root.
 USER 1000:1000
 EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --start-interval=1s \
