@@ -8,7 +8,7 @@ import type { UsageReport } from './script.js';
 /** The number of days that a resync reports: yesterday and today. */
 const REPORTED_DAYS = 2;
 
-/** Requests that were counted without Redis since its last reply: on `day`, and on all days together. */
+/** The requests that this replica has counted since the last reply from Redis: on `day`, and in total. */
 interface LocalUsage {
   readonly day: number;
   readonly onDay: number;

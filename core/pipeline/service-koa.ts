@@ -67,7 +67,7 @@ export interface Endpoint {
   readonly mount?: Mount | undefined;
   /** Chooses the format for an `Accept` header; the first format without a preference. Undefined for a mount. */
   readonly chooseFormat?: ((accept: string | undefined) => Format | undefined) | undefined;
-  /** Runs the plugin's middleware, and inside them the handler of the route or mount. */
+  /** Runs the plugin's middleware around the handler of the route or mount. */
   readonly handle: ServiceMiddleware;
 }
 

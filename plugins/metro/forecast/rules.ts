@@ -55,7 +55,7 @@ export const signalOf = (outlook: Outlook, rules: Rules, previous?: Signal | nul
 export const declineProbability = ({ point, lower_80, upper_80 }: Outlook): number | null => {
   if (lower_80 === null || upper_80 === null) return null;
   const sigma = (upper_80 - lower_80) / SIGMAS_WIDE;
-  // If sigma is 0, the point is certain, and 0 / 0 counts as 50%.
+  // With sigma and point both 0, the division below would be 0 / 0.
   return sigma === 0 && point === 0 ? 0.5 : normalCdf(-point / sigma);
 };
 

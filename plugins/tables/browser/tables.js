@@ -35,7 +35,11 @@ const columnOf = (name, schema) => {
   return { name, label, kind, whole, description: schema['description'] ?? '' };
 };
 
-/** The values of `sort`. A column with this name adds filters. @param {Json} schema @returns {string[]} */
+/**
+ * Returns the allowed values of the parameter `sort`. They are in `anyOf` if the table also has a column named `sort`.
+ * @param {Json} schema
+ * @returns {string[]}
+ */
 const sortValues = ({ enum: values, anyOf }) => values ?? anyOf.find((/** @type {Json} */ one) => one['enum'])?.enum;
 
 /** @param {Json} document @returns {Table[]} */

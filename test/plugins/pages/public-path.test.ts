@@ -1,5 +1,5 @@
 /**
- * Tests services that a proxy offers below a path: pages in a browser, links, and the servers in the OpenAPI document.
+ * Tests services that a proxy serves under a path: pages in a browser, links, and the servers in the OpenAPI document.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

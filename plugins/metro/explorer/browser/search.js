@@ -63,10 +63,10 @@ export const STATES = new Map(
 /** @param {string} name of a market in the index @returns {string[]} postal codes */
 export const statesOf = (name) => /, ([A-Z]{2}(?:-[A-Z]{2})*)/.exec(name)?.[1]?.split('-') ?? [];
 
-/** The name without the mark of a division. @param {string} name */
+/** Removes the suffix "(MSAD)", which marks a division of a metropolitan area. @param {string} name */
 export const plainName = (name) => name.replace(/\s*\(MSAD\)$/, '');
 
-/** The first city, for the end of a line. @param {string} name */
+/** Returns the first city of the name, for labels at the ends of lines. @param {string} name */
 export const shortName = (name) =>
   plainName(name)
     .replace(/,.*/, '')
