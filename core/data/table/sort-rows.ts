@@ -89,16 +89,7 @@ class Run {
   }
 }
 
-/** Moves the last run of a heap to its place, or the first one down. */
-const siftUp = (heap: Run[]): void => {
-  for (let at = heap.length - 1; at > 0; ) {
-    const parent = (at - 1) >>> 1;
-    if (compareRows(heap[parent]!.row!, heap[at]!.row!) <= 0) return;
-    [heap[parent], heap[at]] = [heap[at]!, heap[parent]!];
-    at = parent;
-  }
-};
-
+/** Moves the first run of a heap down to its place. */
 const siftDown = (heap: Run[]): void => {
   for (let at = 0; ; ) {
     const left = 2 * at + 1;
@@ -113,13 +104,12 @@ const siftDown = (heap: Run[]): void => {
 };
 
 async function* merged(runs: readonly Run[]): AsyncGenerator<readonly KeyedRow[]> {
-  const heap: Run[] = [];
   for (const run of runs) {
     await run.read();
     run.advance();
-    heap.push(run);
-    siftUp(heap);
   }
+  // A sorted array is a heap.
+  const heap = runs.toSorted((a, b) => compareRows(a.row!, b.row!));
   let batch: KeyedRow[] = [];
   while (heap.length > 0) {
     const [first] = heap as [Run];
@@ -138,6 +128,10 @@ async function* merged(runs: readonly Run[]): AsyncGenerator<readonly KeyedRow[]
   yield batch;
 }
 
+function* batchesOf(rows: readonly KeyedRow[]): Generator<readonly KeyedRow[]> {
+  for (let at = 0; at < rows.length; at += BATCH) yield rows.slice(at, at + BATCH);
+}
+
 /**
  * Yields the rows in key order, in batches. Rows with equal keys stay in the order of their lines.
  * @param folder for the temporary file
@@ -154,13 +148,8 @@ export async function* sortRows(
     file ??= await scratchFile(folder);
     held.sort(compareRows);
     let end = ends.at(-1) ?? 0;
-    for (let at = 0; at < held.length; at += BATCH) {
-      const bytes = Buffer.from(
-        held
-          .slice(at, at + BATCH)
-          .map(encode)
-          .join(''),
-      );
+    for (const batch of batchesOf(held)) {
+      const bytes = Buffer.from(batch.map(encode).join(''));
       await file.write(bytes, 0, bytes.length, end);
       end += bytes.length;
     }
@@ -178,7 +167,7 @@ export async function* sortRows(
     }
     if (!file) {
       held.sort(compareRows);
-      for (let at = 0; at < held.length; at += BATCH) yield held.slice(at, at + BATCH);
+      yield* batchesOf(held);
       return;
     }
     if (held.length > 0) await spill();
