@@ -56,7 +56,7 @@ def read_text(path, report):
     if found.startswith("Parquet"):
         # By its metadata, pandas takes some columns for an index.
         return pyarrow.parquet.read_table(path).to_pandas(ignore_metadata=True)
-    line = re.search(r"named in (?:line|row) (\d+)", found)
+    line = re.search(r"(?:columns named in line|\bline(?= \d+ was taken)) (\d+)", found)
     options = {
         "dtype": str,
         "keep_default_na": False,
