@@ -12,13 +12,17 @@ const MAX_LINE = 64 * 1024;
 
 const isBlank = ({ cells }: Row): boolean => cells.length === 1 && cells[0]!.trim() === '';
 
-/** Returns the rows of a text without line numbers. Rows with incorrect quotes are left out. */
+/** Returns the rows with trimmed cells, but without blank rows and rows with incorrect quotes. */
+const validRows = (rows: readonly Row[]): readonly Row[] =>
+  rows
+    .filter((row) => !row.isMisquoted && !isBlank(row))
+    .map((row) => ({ ...row, cells: row.cells.map((cell) => cell.trim()) }));
+
+/** Returns the rows of a text. Blank rows and rows with incorrect quotes are left out. */
 export const rowsOf = (text: string): readonly Row[] => {
   const splitter = new CsvSplitter(DIALECT);
-  return [...splitter.push(text), ...splitter.end()].filter((row) => !row.isMisquoted && !isBlank(row)).map(trimmed);
+  return validRows([...splitter.push(text), ...splitter.end()]);
 };
-
-const trimmed = (row: Row): Row => ({ ...row, cells: row.cells.map((cell) => cell.trim()) });
 
 /**
  * Yields UTF-8 text in parts, without a byte order mark. A line that is too long gets a quote that makes it invalid.
@@ -50,12 +54,12 @@ export async function* readRows(
   errors: ImportErrors,
 ): AsyncGenerator<readonly Row[]> {
   const splitter = new CsvSplitter(DIALECT);
-  const sound = (rows: readonly Row[]): readonly Row[] => {
+  const checked = (rows: readonly Row[]): readonly Row[] => {
     for (const { line, isMisquoted } of rows) {
       if (isMisquoted) errors.addRow(file, line, 'is not a CSV row: a quote is missing, or out of place');
     }
-    return rows.filter((row) => !row.isMisquoted && !isBlank(row)).map(trimmed);
+    return validRows(rows);
   };
-  for await (const text of readText(bytes)) yield sound(splitter.push(text));
-  yield sound(splitter.end());
+  for await (const text of readText(bytes)) yield checked(splitter.push(text));
+  yield checked(splitter.end());
 }
