@@ -87,8 +87,8 @@ export class ColumnGuess {
   #hasFraction = false;
   /** Number of cells without a value, except markers. */
   empty = 0;
-  /** Number and first line of markers of missing values. */
-  readonly markers = new Map<string, { count: number; readonly line: number }>();
+  /** Number of cells per marker of a missing value. */
+  readonly markers = new Map<string, number>();
 
   constructor(options: GuessOptions) {
     const { type, decimal, dateOrder } = options;
@@ -152,9 +152,7 @@ export class ColumnGuess {
       return;
     }
     if (isMarker(cell)) {
-      const before = this.markers.get(cell);
-      if (before) before.count++;
-      else this.markers.set(cell, { count: 1, line });
+      this.markers.set(cell, (this.markers.get(cell) ?? 0) + 1);
       return;
     }
     if (!this.#options.isTyped && isNumber(cell)) this.#inspectNumber(cell, line);
@@ -207,11 +205,9 @@ export class ColumnGuess {
   get result(): GuessedType {
     const { type } = this.#options;
     const guess = this.#guess();
-    if (type === undefined || type === guess.type || this.#filled === 0) {
-      return this.#filled === 0 && type !== undefined ? { ...guess, type, notation: notationOf(type) } : guess;
-    }
+    if (type === undefined || type === guess.type) return guess;
+    if (this.#filled === 0) return { ...guess, type, notation: notationOf(type) };
     if (type === 'number' && guess.type === 'integer') return { type, notation: 'number' };
-    if (type === 'text') return { type, notation: 'text' };
     return { ...guess, error: this.#errorOf(type) };
   }
 
@@ -252,14 +248,4 @@ export class ColumnGuess {
   }
 }
 
-const notationOf = (type: ColumnType): NotationName =>
-  (
-    ({
-      text: 'text',
-      integer: 'integer',
-      number: 'number',
-      date: 'iso',
-      datetime: 'datetime',
-      boolean: 'boolean',
-    }) as const
-  )[type];
+const notationOf = (type: ColumnType): NotationName => (type === 'date' ? 'iso' : type);

@@ -44,8 +44,7 @@ export interface ReadColumn extends Column {
   readonly notation: NotationName;
 }
 
-const isBlankCell = (cell: Cell | undefined): boolean =>
-  cell === null || cell === undefined || cell === '' || (typeof cell === 'string' && cell.trim() === '');
+const isBlankCell = (cell: Cell): boolean => String(cell ?? '').trim() === '';
 
 /** Whether a given key means the number of the row, unless a column has this name. */
 export const isRowNumber = (key: readonly string[]): boolean => key.length === 1 && key[0] === 'row';
@@ -141,8 +140,8 @@ export class FirstPass {
       const { type, notation, note, error } = guess.result;
       if (error !== undefined) errors.push(`"${column.name}" ${error}`);
       const isText = notation === 'text';
-      const markers = [...guess.markers].map(([marker, { count }]) => [marker, count] as const);
-      const empty = guess.empty + (isText ? 0 : markers.reduce((sum, [, count]) => sum + count, 0));
+      const { markers } = guess;
+      const empty = guess.empty + (isText ? 0 : [...markers.values()].reduce((sum, count) => sum + count, 0));
       // Trailing commas produce a column without a heading and values.
       if (column.heading === '' && empty === this.rowCount) return [];
       const given = types.get(column.name) ?? types.get(column.heading);
@@ -154,7 +153,7 @@ export class FirstPass {
           type,
           guessed: given === undefined,
           empty,
-          ...(!isText && markers.length > 0 && { missing: Object.fromEntries(markers) }),
+          ...(!isText && markers.size > 0 && { missing: Object.fromEntries(markers) }),
           ...(note !== undefined && given !== 'text' && { why: note }),
         },
       ];

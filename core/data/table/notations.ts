@@ -61,11 +61,13 @@ const YEAR_LAST = /^(\d{1,2})([/.-])(\d{1,2})\2(\d{4})$/;
 const DATE_TIME =
   /^(\d{4}-\d\d-\d\d)[Tt ]((?:[01]\d|2[0-3]):[0-5]\d)(:[0-5]\d(?:\.\d+)?)?(?:([Zz]| ?UTC)|([+-](?:[01]\d|2[0-3])):?([0-5]\d)?)$/;
 
-const isoDay = (cell: string): string | undefined => {
-  if (cell.length !== 10) return undefined;
-  const [, year, month, date] = ISO.exec(cell) ?? [];
-  return year === undefined ? undefined : day(year, month!, date!);
+/** Returns a function that reads dates, from the positions of their parts in the pattern. */
+const dayIn = (pattern: RegExp, year: number, month: number, date: number) => (cell: string) => {
+  const found = pattern.exec(cell);
+  return found ? day(found[year]!, found[month]!, found[date]!) : undefined;
 };
+
+const isoDay = dayIn(ISO, 1, 2, 3);
 
 const dateTime = (cell: string): string | undefined => {
   const [, date, time, seconds = ':00', utc, hours, minutes = '00'] = DATE_TIME.exec(cell) ?? [];
@@ -109,26 +111,17 @@ export const NOTATIONS = {
   iso: { type: 'date', read: isoDay },
   ymd: {
     type: 'date',
-    read(cell) {
-      const [, year, , month, date] = YEAR_FIRST.exec(cell) ?? [];
-      return year === undefined ? undefined : day(year, month!, date!);
-    },
+    read: dayIn(YEAR_FIRST, 1, 3, 4),
     note: 'written as YYYY-MM-DD',
   },
   dmy: {
     type: 'date',
-    read(cell) {
-      const [, date, , month, year] = YEAR_LAST.exec(cell) ?? [];
-      return year === undefined ? undefined : day(year, month!, date!);
-    },
+    read: dayIn(YEAR_LAST, 4, 3, 1),
     note: 'read as day, month, year and written as YYYY-MM-DD',
   },
   mdy: {
     type: 'date',
-    read(cell) {
-      const [, month, , date, year] = YEAR_LAST.exec(cell) ?? [];
-      return year === undefined ? undefined : day(year, month!, date!);
-    },
+    read: dayIn(YEAR_LAST, 4, 1, 3),
     note: 'read as month, day, year and written as YYYY-MM-DD',
   },
   datetime: { type: 'datetime', read: dateTime },

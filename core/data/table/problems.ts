@@ -27,13 +27,13 @@ export class Problems {
     else this.#notes.set(what, { count: 1, line });
   }
 
-  get badRows(): number {
-    return this.#count;
+  get #listed(): readonly string[] {
+    const more = this.#count - this.#errors.length;
+    return more > 0 ? [...this.#errors, `and ${more.toLocaleString('en-US')} more`] : this.#errors;
   }
 
   get notes(): readonly string[] {
-    const more = this.#count - this.#errors.length;
-    const listed = [...this.#errors, ...(more > 0 ? [`and ${more.toLocaleString('en-US')} more`] : [])].join('; ');
+    const listed = this.#listed.join('; ');
     const verb = this.#count === 1 ? 'was' : 'were';
     const left = this.#count > 0 ? [`${counted(this.#count, 'bad row')} ${verb} left out: ${listed}`] : [];
     const rows = (count: number) => `${counted(count, 'row')} ${count === 1 ? 'has' : 'have'}`;
@@ -45,10 +45,9 @@ export class Problems {
 
   throwBadRows(): void {
     if (this.#count === 0) return;
-    const more = this.#count - this.#errors.length;
     const advice =
       '--skip-bad-rows leaves such rows out, and the options --separator and --quote correct wrong guesses';
-    this.refuse([...this.#errors, ...(more > 0 ? [`and ${more} more`] : []), advice]);
+    this.refuse([...this.#listed, advice]);
   }
 
   refuse(errors: readonly string[], Kind: typeof OperatorError = OperatorError): never {

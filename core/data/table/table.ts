@@ -120,7 +120,7 @@ class ImportedTable implements ReadTable {
     const { key } = this.#options;
     const numbered = { columns: [numberField(this.columns)], isNumbered: true };
     if (key && isRowNumber(key) && !this.#named('row')) return [numbered];
-    if (key) return [{ columns: key.map((name) => this.#named(name)?.name ?? name), isNumbered: false }];
+    if (key) return [{ columns: this.#namesOf(key), isNumbered: false }];
     const positions = search.candidates(
       Array.from({ length: this.#pass.names.length }, (_, at) => {
         const column = this.columns.find((each) => each.at === at);
@@ -134,21 +134,24 @@ class ImportedTable implements ReadTable {
     return [...found, numbered];
   }
 
-  get #sort(): readonly string[] {
-    return this.#options.sort.map((name) => this.#named(name)?.name ?? name);
+  /** The names of columns that are given by name or heading. */
+  #namesOf(given: readonly string[]): readonly string[] {
+    return given.map((name) => this.#named(name)?.name ?? name);
   }
 
   #assertOrders(): void {
     const key = this.#options.key ? this.keys[0]! : { columns: [], isNumbered: false };
-    const errors = [...new Set([...(key.isNumbered ? [] : key.columns), ...this.#sort])].flatMap((name) => {
-      const column = this.#named(name);
-      const role = key.columns.includes(name) ? 'a key' : 'a column to sort by';
-      if (!column) return [`"${name}" has no values: ${role} needs values`];
-      if (column.empty > 0) return [this.#emptyError(column, role)];
-      return column.type === 'boolean'
-        ? [`"${name}" is boolean and cannot be ${role}; --type ${name}=text makes it text`]
-        : [];
-    });
+    const errors = [...new Set([...(key.isNumbered ? [] : key.columns), ...this.#namesOf(this.#options.sort)])].flatMap(
+      (name) => {
+        const column = this.#named(name);
+        const role = key.columns.includes(name) ? 'a key' : 'a column to sort by';
+        if (!column) return [`"${name}" has no values: ${role} needs values`];
+        if (column.empty > 0) return [this.#emptyError(column, role)];
+        return column.type === 'boolean'
+          ? [`"${name}" is boolean and cannot be ${role}; --type ${name}=text makes it text`]
+          : [];
+      },
+    );
     if (errors.length > 0) this.#problems.refuse(errors);
   }
 
@@ -163,7 +166,7 @@ class ImportedTable implements ReadTable {
   }
 
   collection(key: Key): Collection {
-    const sort = this.#sort;
+    const sort = this.#namesOf(this.#options.sort);
     const ordered = new Set([...key.columns, ...sort]);
     const properties = Object.fromEntries(
       this.columns.map(({ name, heading, type, empty }) => {
@@ -251,12 +254,10 @@ class ImportedTable implements ReadTable {
   }
 }
 
-const keyValue = ({ notation }: ReadColumn, cell: Cell): Scalar =>
-  typeof cell === 'string' && notation !== 'text'
-    ? (NOTATIONS[notation].read(cell.trim()) as Scalar)
-    : notation === 'text'
-      ? String(cell)
-      : (cell as Scalar);
+const keyValue = ({ notation }: ReadColumn, cell: Cell): Scalar => {
+  if (notation === 'text') return String(cell);
+  return (typeof cell === 'string' ? NOTATIONS[notation].read(cell.trim()) : cell) as Scalar;
+};
 
 const firstPass = async (opened: OpenedTable, options: TableOptions, problems: Problems): Promise<FirstPass> => {
   const pass = new FirstPass(opened, options, problems);
