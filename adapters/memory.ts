@@ -8,17 +8,17 @@ import {
   type IndexedDataset,
   indexedSnapshot,
   jsonRows,
-  momentAfter,
   openDirectory,
   type PublishOptions,
-  publicationTime,
-  readable,
+  publishing,
   type Snapshot,
   type StorageAdapter,
   StorageError,
   type Versions,
   version,
 } from 'metro-forecast-api/adapter';
+
+const { momentAfter, publicationTime, readable } = publishing;
 
 interface MemoryOptions {
   /** A dataset directory to publish when the adapter opens. */

@@ -9,7 +9,7 @@ import {
   type IndexedDataset,
   indexedSnapshot,
   type PublishOptions,
-  publicationTime,
+  publishing,
   type Snapshot,
   type StorageAdapter,
   StorageError,
@@ -20,6 +20,7 @@ import type { DatasetSize } from './memory.js';
 import { hasDataset, publishInto } from './publish.js';
 
 const { directoryAudit } = audit;
+const { publicationTime } = publishing;
 
 const KNOWN_VERSIONS = 1000;
 const POLL_MS = 1000;

@@ -12,12 +12,13 @@ import {
   MANIFEST_FILE,
   OperatorError,
   type PublishOptions,
-  readable,
+  publishing,
   StorageError,
   writeDirectory,
 } from 'metro-forecast-api/adapter';
 
 const { recordPublication } = audit;
+const { readable } = publishing;
 
 /**
  * Whether a directory contains a dataset, even a damaged one.

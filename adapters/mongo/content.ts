@@ -1,11 +1,13 @@
 /** Writes the collections of a version, and verifies the stored rows. */
 import { createHash } from 'node:crypto';
-import { type Collection, compareBy, type Document, readable, StorageError } from 'metro-forecast-api/adapter';
+import { type Collection, type Document, publishing, StorageError } from 'metro-forecast-api/adapter';
 import { BSON, type Collection as MongoCollection, MongoInvalidArgumentError, MongoServerError } from 'mongodb';
 import type { Publication } from './catalog.js';
 import type { Connection } from './connection.js';
-import { dataCollection, indexOf, isDuplicate, ordersOf, type Row } from './layout.js';
+import { dataCollection, indexOf, isDuplicate, type Row } from './layout.js';
 import type { VersionDocument } from './version-locks.js';
+
+const { inKeyOrder, invalidCollection, keyText, ordersOf } = publishing;
 
 export interface Content {
   readonly rows: number;
@@ -32,15 +34,10 @@ const IN_FLIGHT = 2;
 /** MongoDB's error codes for documents that are too large or nested too deeply. */
 const UNFIT = new Set([10334, 15]);
 
-const invalid = (collection: Collection, error: string, cause?: unknown): StorageError =>
-  new StorageError('invalid_dataset', `Collection "${collection.name}": ${error}.`, { cause });
-
-const keyText = ({ key }: Collection, row: Document): string => JSON.stringify(key.map((field) => row[field]));
-
 /** Converts the error of a rejected batch into `invalid_dataset` if a row caused it. */
 const insertError = (error: unknown, collection: Collection): unknown => {
   if (isDuplicate(error)) {
-    return invalid(
+    return invalidCollection(
       collection,
       `two rows have the same key: ${JSON.stringify(error['keyValue'] ?? error.message)}`,
       error,
@@ -51,7 +48,7 @@ const insertError = (error: unknown, collection: Collection): unknown => {
     error instanceof MongoInvalidArgumentError ||
     (error instanceof MongoServerError && UNFIT.has(Number(error.code)))
   ) {
-    return invalid(collection, `MongoDB cannot store a row: ${(error as Error).message}`, error);
+    return invalidCollection(collection, `MongoDB cannot store a row: ${(error as Error).message}`, error);
   }
   return error;
 };
@@ -69,20 +66,16 @@ const BATCH_CHARACTERS = 4 * 2 ** 20;
 
 /** Groups rows into batches of at most `batchSize`. Throws if rows are not in key order or cannot be stored. */
 async function* steps({ collection, batchSize }: ContentTarget, batches: AsyncIterable<readonly Document[]>) {
-  const compare = compareBy(collection.key);
   let step: Row[] = [];
   let characters = 0;
   let rows = 0;
-  let last: Document | undefined;
-  for await (const batch of readable(batches)) {
+  for await (const batch of inKeyOrder(collection, batches)) {
     for (const row of batch) {
-      const order = last ? compare(last, row) : -1;
-      if (order === 0) throw invalid(collection, `two rows have the key ${keyText(collection, row)}`);
-      if (order > 0) throw invalid(collection, `the row with the key ${keyText(collection, row)} is not in key order`);
-      last = row;
       const json = JSON.stringify(row);
       const error = unstorable(row, json);
-      if (error) throw invalid(collection, `MongoDB cannot store the row ${keyText(collection, row)}: ${error}`);
+      if (error) {
+        throw invalidCollection(collection, `MongoDB cannot store the row ${keyText(collection, row)}: ${error}`);
+      }
       step.push({ _id: rows++, d: row, j: json });
       characters += json.length;
       if (step.length < batchSize && characters < BATCH_CHARACTERS) continue;

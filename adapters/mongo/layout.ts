@@ -38,12 +38,6 @@ export const versionIdOf = (name: string): number | undefined => {
   return id === undefined ? undefined : Number(id);
 };
 
-/** Returns the orders of a collection, each of which has an index. The first one is the key, whose index is unique. */
-export const ordersOf = (collection: Collection): readonly (readonly string[])[] => [
-  collection.key,
-  ...(collection.orders ?? []),
-];
-
 export const indexOf = (order: readonly string[], direction: 1 | -1 = 1): Record<string, 1 | -1> =>
   Object.fromEntries(order.map((field) => [`d.${field}`, direction]));
 

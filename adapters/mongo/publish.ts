@@ -8,7 +8,7 @@ import {
   type Dataset,
   type Logger,
   type PublishOptions,
-  publicationTime,
+  publishing,
   StorageError,
 } from 'metro-forecast-api/adapter';
 import { Catalog, type CatalogDocument, type Publication } from './catalog.js';
@@ -22,11 +22,11 @@ import {
   writeContent,
 } from './content.js';
 import { audited, publishedContent } from './data-audit.js';
-import { ordersOf } from './layout.js';
 import { sweep } from './sweep.js';
-import { expireReplicas, missingIn, type VersionDocument } from './version-locks.js';
+import { expireReplicas, type VersionDocument } from './version-locks.js';
 
 const { contentOf, sumsOf } = audit;
+const { assertNotAborted, missingIn, ordersOf, publicationTime, versionTaken } = publishing;
 
 export interface PublishContext {
   readonly connection: Connection;
@@ -92,10 +92,6 @@ const keepLock = (catalog: Catalog, owner: string, lockMs: number, clock: Clock)
   };
 };
 
-const assertNotAborted = (signal: AbortSignal | undefined): void => {
-  if (signal?.aborted) throw new StorageError('aborted', 'The publication was aborted.', { cause: signal.reason });
-};
-
 const abandon = async (connection: Connection, catalog: Catalog, owner: string): Promise<void> => {
   await catalog.unlock(owner);
   await sweep(connection, catalog);
@@ -121,14 +117,9 @@ const commit = async (
   }
 };
 
-const takenBy = ({ version, publishedAt }: Publication): StorageError =>
-  conflict(
-    `Version ${version} has been published already, on ${publishedAt.toISOString()}: other content needs a new version.`,
-  );
-
 /** Returns the reasons why a stored version cannot be served as it was published. The list is empty if it can. */
 const errorsOf = ({ described, errors }: StoredVersion, collections: ReadonlyMap<string, Collection>) => {
-  const missing = described ? missingIn(described, collections) : [];
+  const missing = described ? missingIn(described.collections, collections) : [];
   return [...errors, ...missing.map((what) => `it was published without ${what}`)];
 };
 
@@ -205,12 +196,13 @@ export const publish = async (context: PublishContext, dataset: Dataset, options
     const same = locked.versions.find(({ version }) => version === manifest.version);
     const stored = same && (await readStored(connection, same, { batchSize, assertGoingOn }));
     const errors = stored ? errorsOf(stored, collections) : [];
-    if (same && errors.length === 0) throw takenBy(same);
+    if (same && errors.length === 0) throw versionTaken(same.version, same.publishedAt);
     await expireReplicas(connection);
     await sweep(connection, catalog);
 
     const sums = await writeVersion(context, dataset, { id: locked.sequence, assertGoingOn, onProgress });
-    if (same && stored && !(await hasSameRows(context, stored, sums, same.version, locked))) throw takenBy(same);
+    if (same && stored && !(await hasSameRows(context, stored, sums, same.version, locked)))
+      throw versionTaken(same.version, same.publishedAt);
 
     assertGoingOn();
     const publishedAt = publicationTime(manifest, locked.moves.at(-1)?.publishedAt, clock);

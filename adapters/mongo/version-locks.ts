@@ -23,11 +23,11 @@ import {
   type Clock,
   type Collection,
   type Manifest,
+  publishing,
   StorageError,
 } from 'metro-forecast-api/adapter';
 import { type Catalog, fromNow } from './catalog.js';
 import type { Connection } from './connection.js';
-import { ordersOf } from './layout.js';
 
 interface ReplicaDocument {
   readonly _id: string;
@@ -110,18 +110,6 @@ export interface VersionDocument {
     Record<string, { readonly rows: number; readonly sha256: string; readonly orders: readonly (readonly string[])[] }>
   >;
 }
-
-/** Returns the declared collections and orders that a version lacks. If any are missing, it cannot be served. */
-export const missingIn = (
-  { collections: published }: Pick<VersionDocument, 'collections'>,
-  collections: ReadonlyMap<string, Collection>,
-): readonly string[] =>
-  [...collections.values()].flatMap((collection) => {
-    const there = published[collection.name]?.orders.map((order) => order.join());
-    if (!there) return [`the collection "${collection.name}"`];
-    const orders = ordersOf(collection).filter((order) => !there.includes(order.join()));
-    return orders.map((order) => `the order [${order.join(', ')}] of "${collection.name}"`);
-  });
 
 export interface LockedVersion {
   readonly id: number;
@@ -217,7 +205,8 @@ export class LockedVersions {
         db.collection<VersionDocument>('versions').findOne({ _id: id }),
       );
       if (!found) return undefined;
-      this.#assertComplete(found);
+      // A missing collection would look empty, and MongoDB would have to sort rows in memory for a missing order.
+      publishing.assertComplete(found.manifest.version, found.collections, this.#collections);
       const entry = { id, manifest: found.manifest, readers: 0, lost: false };
       this.#entries.set(id, entry);
       return entry;
@@ -230,18 +219,6 @@ export class LockedVersions {
       const existing = await this.#catalog.existing([...this.#entries.keys()]);
       for (const [id, entry] of this.#entries) entry.lost ||= !existing.has(id);
     });
-  }
-
-  /**
-   * A missing collection would look empty, and MongoDB would have to sort rows in memory for an order without an index.
-   */
-  #assertComplete({ manifest, collections }: VersionDocument): void {
-    const missing = missingIn({ collections }, this.#collections);
-    if (missing.length === 0) return;
-    throw new StorageError(
-      'invalid_dataset',
-      `The version ${manifest.version} was published without ${missing.join(', ')}: publish the dataset again with this configuration.`,
-    );
   }
 
   /** Runs writes one after the other, since each must include the ids that the previous one added. */

@@ -1,11 +1,13 @@
 /** Lists, activates and prunes versions, and reads earlier versions. */
-import { type Clock, momentAfter, type Snapshot, StorageError, type Versions } from 'metro-forecast-api/adapter';
+import { type Clock, publishing, type Snapshot, StorageError, type Versions } from 'metro-forecast-api/adapter';
 import { Catalog, type Publication } from './catalog.js';
 import type { Connection } from './connection.js';
 import type { CurrentVersion } from './current-version.js';
 import { audited } from './data-audit.js';
 import { sweep } from './sweep.js';
 import { type LockedVersion, type LockedVersions, lockedIds } from './version-locks.js';
+
+const { momentAfter, unknownVersion } = publishing;
 
 export interface VersionsContext {
   readonly clock: Clock;
@@ -45,10 +47,9 @@ export class MongoVersions implements Versions {
       const { versions, current, moves } = await catalog.read();
       const target = versions.find((one) => one.version === version);
       if (!target) {
-        const names = newestFirst(versions).map((one) => one.version);
-        throw new StorageError(
-          'unknown_version',
-          `There is no version ${version}. Versions in the store: ${names.join(', ') || 'none'}.`,
+        throw unknownVersion(
+          version,
+          newestFirst(versions).map((one) => one.version),
         );
       }
       if (target.id === current?.id) return;

@@ -9,9 +9,9 @@ import {
   type DataAudit,
   type DataAuditEntry,
 } from 'metro-forecast-api/adapter';
-import { type Catalog, currentName, readCatalog, type StoredVersion } from './catalog.js';
+import { type Catalog, currentName, readCatalog } from './catalog.js';
 import type { WriteConnection } from './connection.js';
-import { differenceIn } from './content.js';
+import { differencesIn } from './content.js';
 
 const { chain, contentOf, publicationOf, sumsOf, verifyChain, withPublished } = audit;
 
@@ -51,21 +51,18 @@ const TABLE = 'data_audit';
 /** Compares the stored rows of all versions with their publications. Returns one message per difference. */
 const damageOf = async (
   connection: WriteConnection,
-  { versions, current }: Pick<Catalog, 'versions' | 'current'>,
+  catalog: Catalog,
   entries: readonly DataAuditEntry[],
 ): Promise<readonly string[]> => {
   const notes: string[] = [];
-  const name = currentName({ versions, current });
-  for (const { version, collections } of versions) {
-    const add = (note: string) => notes.push(`version "${version}": ${note}`);
-    for (const [collection, stored] of Object.entries(collections)) {
-      const found = await differenceIn(connection, stored);
-      if (found) add(`the collection "${collection}" has ${found} where ${stored.rows} were published`);
-    }
-    const content = publicationOf(entries, version, name)?.content;
-    if (content !== undefined && contentOf(sumsOf({ collections })) !== content) {
-      add('its description names other rows than were published');
-    }
+  const current = currentName(catalog);
+  for (const stored of catalog.versions) {
+    const { version } = stored;
+    const content = publicationOf(entries, version, current)?.content;
+    const isOther = content !== undefined && contentOf(sumsOf(stored)) !== content;
+    const other = isOther ? ['its description names other rows than were published'] : [];
+    const errors = [...(await differencesIn(connection, stored)), ...other];
+    notes.push(...errors.map((error) => `version "${version}": ${error}`));
   }
   return notes;
 };
@@ -82,14 +79,13 @@ export const sqliteDataAudit = (
       const entries = await readEntries<DataAuditEntry>(connection, TABLE);
       const catalog = await readCatalog(connection);
       const verified = await verifyEntries(connection, TABLE, entries, expected);
-      const published = { current: currentName(catalog), versions: namesOf(catalog.versions) };
+      const published = {
+        current: currentName(catalog),
+        versions: catalog.versions.map(({ version }) => version).reverse(),
+      };
       const found = withPublished(verified, entries, published);
       const damage = await damageOf(connection, catalog, entries);
       await connection.exec('COMMIT');
       return { ...found, notes: [...found.notes, ...damage] };
     }),
 });
-
-/** Returns the names of versions, oldest first. */
-const namesOf = (versions: readonly StoredVersion[]): readonly string[] =>
-  versions.map(({ version }) => version).reverse();

@@ -12,7 +12,7 @@
  * Tables of rows are written once. Deleting a version drops its tables. A process that is reading them continues to see
  * them, because its transaction began before the deletion.
  */
-import { type Collection, type Manifest, StorageError } from 'metro-forecast-api/adapter';
+import { type Manifest, StorageError } from 'metro-forecast-api/adapter';
 import type { ReadConnection, Row, WriteConnection } from './connection.js';
 
 /** Identifies databases that this adapter created. It is stored in the header of the file. */
@@ -165,21 +165,6 @@ export const currentName = ({ versions, current }: Catalog): string | null =>
 
 export const addMove = (connection: WriteConnection, { id, publishedAt }: Move): Promise<number> =>
   connection.run('INSERT INTO move (version, at) VALUES (?, ?)', id, publishedAt.getTime());
-
-/** Returns the orders of a collection, each of which has an index. The first one is the key. */
-export const ordersOf = ({ key, orders = [] }: Collection): readonly (readonly string[])[] => [key, ...orders];
-
-/** Returns the declared collections and orders that a version lacks. If any are missing, it cannot be served. */
-export const missingIn = (
-  { collections: stored }: Pick<StoredVersion, 'collections'>,
-  collections: ReadonlyMap<string, Collection>,
-): readonly string[] =>
-  [...collections.values()].flatMap((collection) => {
-    const there = stored[collection.name]?.orders.map((order) => order.join());
-    if (!there) return [`the collection "${collection.name}"`];
-    const orders = ordersOf(collection).filter((order) => !there.includes(order.join()));
-    return orders.map((order) => `the order [${order.join(', ')}] of "${collection.name}"`);
-  });
 
 /** Drops the tables of versions that are not in the catalog. */
 export const dropUnlisted = async (connection: WriteConnection): Promise<void> => {

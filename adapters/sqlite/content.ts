@@ -1,16 +1,11 @@
 /** Writes the rows of a collection into its table, and compares stored rows with their digest. */
 import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
-import {
-  type Collection,
-  compareBy,
-  type Document,
-  readable,
-  type Scalar,
-  StorageError,
-} from 'metro-forecast-api/adapter';
-import { ordersOf, type StoredCollection } from './catalog.js';
+import { type Collection, type Document, publishing, type Scalar } from 'metro-forecast-api/adapter';
+import type { StoredCollection, StoredVersion } from './catalog.js';
 import type { WriteConnection } from './connection.js';
+
+const { inKeyOrder, invalidCollection, keyText, ordersOf } = publishing;
 
 /** The number of rows per transaction. Inserting them blocks the event loop for a few milliseconds. */
 const STEP = 500;
@@ -34,11 +29,6 @@ export interface ContentTarget {
   poll(): void;
 }
 
-const invalid = ({ name }: Collection, error: string): StorageError =>
-  new StorageError('invalid_dataset', `Collection "${name}": ${error}.`);
-
-const keyText = ({ key }: Collection, row: Document): string => JSON.stringify(key.map((field) => row[field]));
-
 const isText = ({ schema }: Collection, field: string): boolean => {
   const properties = schema['properties'] as Readonly<Record<string, { readonly type?: unknown }>>;
   return properties[field]?.type === 'string';
@@ -51,21 +41,16 @@ const jsonOf = (collection: Collection, row: Document): string => {
   if (!json.includes('null')) return json;
   return JSON.stringify(row, (field, value) => {
     if (typeof value !== 'number' || Number.isFinite(value)) return value;
-    throw invalid(collection, `the row with the key ${keyText(collection, row)} has the number ${value} in "${field}"`);
+    const key = keyText(collection, row);
+    throw invalidCollection(collection, `the row with the key ${key} has the number ${value} in "${field}"`);
   });
 };
 
 /** Groups rows into steps of equal size. @throws StorageError `invalid_dataset` if the rows are not in key order */
 async function* steps(collection: Collection, batches: AsyncIterable<readonly Document[]>) {
-  const compare = compareBy(collection.key);
   let step: Document[] = [];
-  let last: Document | undefined;
-  for await (const batch of readable(batches)) {
+  for await (const batch of inKeyOrder(collection, batches)) {
     for (const row of batch) {
-      const order = last ? compare(last, row) : -1;
-      if (order === 0) throw invalid(collection, `two rows have the key ${keyText(collection, row)}`);
-      if (order > 0) throw invalid(collection, `the row with the key ${keyText(collection, row)} is not in key order`);
-      last = row;
       step.push(row);
       if (step.length < STEP) continue;
       yield step;
@@ -144,7 +129,7 @@ export const writeContent = async (
 };
 
 /** Describes how the stored rows differ from the published rows. Resolves with undefined if they are equal. */
-export const differenceIn = async (
+const differenceIn = async (
   connection: WriteConnection,
   { table, rows, sha256 }: StoredCollection,
 ): Promise<string | undefined> => {
@@ -163,4 +148,17 @@ export const differenceIn = async (
   }
   if (found !== rows) return `${found} rows`;
   return hash.digest('hex') === sha256 ? undefined : 'other rows';
+};
+
+/** Compares the stored rows of a version with its published rows. Returns one message per difference. */
+export const differencesIn = async (
+  connection: WriteConnection,
+  { collections }: Pick<StoredVersion, 'collections'>,
+): Promise<readonly string[]> => {
+  const differences: string[] = [];
+  for (const [name, stored] of Object.entries(collections)) {
+    const found = await differenceIn(connection, stored);
+    if (found) differences.push(`the collection "${name}" has ${found} where ${stored.rows} were published`);
+  }
+  return differences;
 };

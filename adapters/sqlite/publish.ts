@@ -7,7 +7,7 @@ import {
   type Dataset,
   files,
   type PublishOptions,
-  publicationTime,
+  publishing,
   StorageError,
 } from 'metro-forecast-api/adapter';
 import { appendEntry } from './audit.js';
@@ -15,7 +15,6 @@ import {
   addMove,
   currentName,
   dropUnlisted,
-  missingIn,
   prepareStore,
   readCatalog,
   type StoredCollection,
@@ -23,10 +22,11 @@ import {
   tableOf,
 } from './catalog.js';
 import { WriteConnection } from './connection.js';
-import { differenceIn, writeContent } from './content.js';
+import { differencesIn, writeContent } from './content.js';
 
 const { contentOf, dataAuditEntry, sumsOf } = audit;
 const { FileLockError, fileErrorReason, withFileLock } = files;
+const { assertNotAborted, missingIn, publicationTime, versionTaken } = publishing;
 
 type PublishContext = Pick<AdapterContext, 'collections' | 'clock' | 'logger'>;
 
@@ -38,28 +38,14 @@ interface Options extends PublishOptions {
 /** The time without a renewal after which a publisher's lock expires, in milliseconds. */
 const STALE_MS = 60_000;
 
-const assertNotAborted = (signal: AbortSignal | undefined): void => {
-  if (signal?.aborted) throw new StorageError('aborted', 'The publication was aborted.', { cause: signal.reason });
-};
-
-const takenBy = ({ version, publishedAt }: StoredVersion): StorageError =>
-  new StorageError(
-    'conflict',
-    `Version ${version} has been published already, on ${publishedAt.toISOString()}: other content needs a new version.`,
-  );
-
 /** Returns the reasons why a stored version cannot be served as it was published. The list is empty if it can. */
 const errorsOf = async (
   connection: WriteConnection,
   stored: StoredVersion,
   { collections }: PublishContext,
 ): Promise<readonly string[]> => {
-  const errors = missingIn(stored, collections).map((what) => `it was published without ${what}`);
-  for (const [name, each] of Object.entries(stored.collections)) {
-    const found = await differenceIn(connection, each);
-    if (found) errors.push(`the collection "${name}" has ${found} where ${each.rows} were published`);
-  }
-  return errors;
+  const missing = missingIn(stored.collections, collections).map((what) => `it was published without ${what}`);
+  return [...missing, ...(await differencesIn(connection, stored))];
 };
 
 /** Deletes rows that interrupted publications and deleted versions have left. Must be called while holding the lock. */
@@ -134,7 +120,7 @@ const publishLocked = async (
   const { version } = manifest;
   const same = (await readCatalog(connection)).versions.find((each) => each.version === version);
   const errors = same ? await errorsOf(connection, same, context) : [];
-  if (same && errors.length === 0) throw takenBy(same);
+  if (same && errors.length === 0) throw versionTaken(version, same.publishedAt);
   await sweep(connection);
 
   const id = await connection.transaction(() =>
@@ -147,7 +133,7 @@ const publishLocked = async (
   const collections = await writeCollections(connection, id, context, dataset, options);
   const stored = Object.entries(same?.collections ?? {});
   const isSame = stored.every(([name, { sha256 }]) => collections[name]?.sha256 === sha256);
-  if (same && !isSame) throw takenBy(same);
+  if (same && !isSame) throw versionTaken(version, same.publishedAt);
   await confirm();
   assertNotAborted(options.signal);
   // Until here, a power failure may lose the last transactions. The commit must be on the disk before it takes effect.

@@ -4,8 +4,8 @@
  *
  * An open transaction keeps SQLite from reusing its log, so transactions are renewed at every poll.
  */
-import { type Collection, StorageError } from 'metro-forecast-api/adapter';
-import { hasVersion, missingIn, readVersion, type StoredVersion } from './catalog.js';
+import { type Collection, publishing } from 'metro-forecast-api/adapter';
+import { hasVersion, readVersion, type StoredVersion } from './catalog.js';
 import { ReadConnection } from './connection.js';
 
 export interface Reader {
@@ -41,7 +41,7 @@ export class Readers {
         connection.close();
         return undefined;
       }
-      this.#assertComplete(stored);
+      publishing.assertComplete(stored.version, stored.collections, this.#collections);
       const reader = { stored, connection, declared: this.#collections, holds: 0 };
       this.#readers.set(id, reader);
       return reader;
@@ -72,14 +72,5 @@ export class Readers {
   close(): void {
     for (const { connection } of this.#readers.values()) connection.close();
     this.#readers.clear();
-  }
-
-  #assertComplete({ version, collections }: StoredVersion): void {
-    const missing = missingIn({ collections }, this.#collections);
-    if (missing.length === 0) return;
-    throw new StorageError(
-      'invalid_dataset',
-      `The version ${version} was published without ${missing.join(', ')}: publish the dataset again with this configuration.`,
-    );
   }
 }

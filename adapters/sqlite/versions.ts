@@ -1,10 +1,11 @@
 /** Lists, activates and prunes versions, and reads earlier versions. */
-import { audit, type Clock, momentAfter, type Snapshot, StorageError, type Versions } from 'metro-forecast-api/adapter';
+import { audit, type Clock, publishing, type Snapshot, type Versions } from 'metro-forecast-api/adapter';
 import { appendEntry } from './audit.js';
 import { addMove, currentName, dropUnlisted, type Move, readCatalog, type StoredVersion } from './catalog.js';
 import type { WriteConnection } from './connection.js';
 
 const { dataAuditEntry } = audit;
+const { momentAfter, unknownVersion } = publishing;
 
 export interface VersionsContext {
   readonly clock: Clock;
@@ -19,12 +20,6 @@ export interface VersionsContext {
   isHeld(id: number): boolean;
   asOf(time: Date): Snapshot | undefined;
 }
-
-const unknown = (version: string, versions: readonly StoredVersion[]): StorageError =>
-  new StorageError(
-    'unknown_version',
-    `There is no version ${version}. Versions in the store: ${versions.map((one) => one.version).join(', ') || 'none'}.`,
-  );
 
 export const sqliteVersions = ({ clock, write, list, current, isHeld, asOf }: VersionsContext): Versions => ({
   list: async () => {
@@ -43,7 +38,11 @@ export const sqliteVersions = ({ clock, write, list, current, isHeld, asOf }: Ve
       connection.transaction(async () => {
         const catalog = await readCatalog(connection);
         const target = catalog.versions.find((one) => one.version === version);
-        if (!target) throw unknown(version, catalog.versions);
+        if (!target)
+          throw unknownVersion(
+            version,
+            catalog.versions.map((one) => one.version),
+          );
         if (target.id === catalog.current?.id) return true;
         const publishedAt = momentAfter(catalog.current?.publishedAt ?? new Date(0), clock);
         await addMove(connection, { id: target.id, publishedAt });
@@ -52,7 +51,7 @@ export const sqliteVersions = ({ clock, write, list, current, isHeld, asOf }: Ve
         return true;
       }),
     );
-    if (!activated) throw unknown(version, []);
+    if (!activated) throw unknownVersion(version, []);
   },
 
   async prune(keep) {

@@ -1,7 +1,8 @@
-/** Helpers for adapters that can publish datasets. */
-import type { Document, Manifest } from '../contracts/dataset.js';
+/** Helpers for adapters that publish and keep versions, as one namespace. */
+import type { Collection, Document, Manifest } from '../contracts/dataset.js';
 import type { Clock } from '../contracts/runtime.js';
 import { StorageError } from '../errors.js';
+import { compareBy } from './scalars.js';
 
 /** Yields the batches. If reading them fails, the error is rethrown as an `invalid_dataset` error with its cause. */
 export async function* readable(batches: AsyncIterable<readonly Document[]>): AsyncGenerator<readonly Document[]> {
@@ -13,6 +14,37 @@ export async function* readable(batches: AsyncIterable<readonly Document[]>): As
     throw new StorageError('invalid_dataset', message, { cause });
   }
 }
+
+export const invalidCollection = ({ name }: Collection, error: string, cause?: unknown): StorageError =>
+  new StorageError('invalid_dataset', `Collection "${name}": ${error}.`, { cause });
+
+/** Returns the key of a row as text for error messages. */
+export const keyText = ({ key }: Collection, row: Document): string => JSON.stringify(key.map((field) => row[field]));
+
+/** Yields the batches as `readable` does. @throws StorageError `invalid_dataset` if the rows are not in key order */
+export async function* inKeyOrder(
+  collection: Collection,
+  batches: AsyncIterable<readonly Document[]>,
+): AsyncGenerator<readonly Document[]> {
+  const compare = compareBy(collection.key);
+  let last: Document | undefined;
+  for await (const batch of readable(batches)) {
+    for (const row of batch) {
+      const order = last ? compare(last, row) : -1;
+      if (order === 0) throw invalidCollection(collection, `two rows have the key ${keyText(collection, row)}`);
+      if (order > 0) {
+        throw invalidCollection(collection, `the row with the key ${keyText(collection, row)} is not in key order`);
+      }
+      last = row;
+    }
+    yield batch;
+  }
+}
+
+/** @throws StorageError `aborted` */
+export const assertNotAborted = (signal: AbortSignal | undefined): void => {
+  if (signal?.aborted) throw new StorageError('aborted', 'The publication was aborted.', { cause: signal.reason });
+};
 
 /** Returns the current time, or one millisecond after `previous` if that is later. */
 export const momentAfter = (previous: Date, clock: Clock): Date =>
@@ -27,3 +59,41 @@ export const publicationTime = (manifest: Manifest, previous: Date | undefined, 
   if (previous === undefined || created > previous.getTime()) return new Date(created);
   return momentAfter(previous, clock);
 };
+
+/** Returns the orders of a collection, each of which has an index. The first one is the key, whose index is unique. */
+export const ordersOf = ({ key, orders = [] }: Collection): readonly (readonly string[])[] => [key, ...orders];
+
+/** The collections of a stored version, with the orders that have an index. */
+type Indexed = Readonly<Record<string, { readonly orders: readonly (readonly string[])[] }>>;
+
+/** Returns the declared collections and orders that a version lacks. If any are missing, it cannot be served. */
+export const missingIn = (stored: Indexed, declared: ReadonlyMap<string, Collection>): readonly string[] =>
+  [...declared.values()].flatMap((collection) => {
+    const indexed = stored[collection.name]?.orders.map((order) => order.join());
+    if (!indexed) return [`the collection "${collection.name}"`];
+    const missing = ordersOf(collection).filter((order) => !indexed.includes(order.join()));
+    return missing.map((order) => `the order [${order.join(', ')}] of "${collection.name}"`);
+  });
+
+/** @throws StorageError `invalid_dataset` if the version lacks a declared collection or order */
+export const assertComplete = (version: string, stored: Indexed, declared: ReadonlyMap<string, Collection>): void => {
+  const missing = missingIn(stored, declared);
+  if (missing.length === 0) return;
+  throw new StorageError(
+    'invalid_dataset',
+    `The version ${version} was published without ${missing.join(', ')}: publish the dataset again with this configuration.`,
+  );
+};
+
+export const versionTaken = (version: string, publishedAt: Date): StorageError =>
+  new StorageError(
+    'conflict',
+    `Version ${version} has been published already, on ${publishedAt.toISOString()}: other content needs a new version.`,
+  );
+
+/** @param stored the names of the stored versions, newest first */
+export const unknownVersion = (version: string, stored: readonly string[]): StorageError =>
+  new StorageError(
+    'unknown_version',
+    `There is no version ${version}. Versions in the store: ${stored.join(', ') || 'none'}.`,
+  );

@@ -1,8 +1,9 @@
 /** Tests how rows are stored and queried in MongoDB, and which values cannot be stored. */
 import { expect } from 'chai';
 import { unstorable } from '../../adapters/mongo/content.js';
-import { dataCollection, indexOf, ordersOf, planFind, planGet, versionIdOf } from '../../adapters/mongo/layout.js';
+import { dataCollection, indexOf, planFind, planGet, versionIdOf } from '../../adapters/mongo/layout.js';
 import type { Collection } from '../../core/contracts/dataset.js';
+import { ordersOf } from '../../core/data/publishing.js';
 import { connectionTo } from './mongo-database.js';
 
 const collection = {
