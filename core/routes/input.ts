@@ -106,10 +106,13 @@ class QueryParameters {
   find(name: string): CompiledParameter | undefined {
     const known = this.#plain.get(name) ?? this.#compiled.get(name);
     if (known) return known;
-    const schema = this.#operatorsOf(name)?.[splitFilter(name)!.operator];
-    if (!schema) return undefined;
+    const { field, operator } = splitFilter(name) ?? {};
+    if (field === undefined || operator === undefined || !Object.hasOwn(this.#filters, field)) return undefined;
+    const schemas: Readonly<Record<string, JsonSchema>> = operatorSchemas(this.#filters[field]!);
+    // The name in brackets may be "constructor".
+    if (!Object.hasOwn(schemas, operator)) return undefined;
     // A filter is compiled when it is first used, because a table can have thousands of filters.
-    const compiled = compileOne('query', name, { description: '', schema });
+    const compiled = compileOne('query', name, { description: '', schema: schemas[operator]! });
     this.#compiled.set(name, compiled);
     return compiled;
   }
@@ -126,13 +129,6 @@ class QueryParameters {
     return operators
       .filter((each) => each === operator!.toLowerCase() || !operators.includes(operator!.toLowerCase()))
       .map((each) => `${column}[${each}]`);
-  }
-
-  /** The operators of the column with which a name starts. */
-  #operatorsOf(name: string): Readonly<Record<string, JsonSchema>> | undefined {
-    const { field } = splitFilter(name) ?? {};
-    const isColumn = field !== undefined && Object.hasOwn(this.#filters, field);
-    return isColumn ? operatorSchemas(this.#filters[field]!) : undefined;
   }
 }
 

@@ -10,12 +10,16 @@ const parameter = (schema: Parameter['schema'], more: Partial<Parameter> = {}): 
   ...more,
 });
 
-const route = (query: Record<string, Parameter>, check?: (input: object) => void) =>
+const route = (
+  query: Record<string, Parameter>,
+  check?: (input: object) => void,
+  filters: Record<string, Parameter['schema']> = {},
+) =>
   dataRoute({
     path: '/things/{id}',
     operationId: 'getThing',
     summary: 'A thing',
-    parameters: { path: { id: parameter({ type: 'string', pattern: '^\\d+$' }) }, query },
+    parameters: { path: { id: parameter({ type: 'string', pattern: '^\\d+$' }) }, query, filters },
     response: { description: 'It.', schema: { type: 'object' }, example: {} },
     handler: async () => ({}),
     ...(check && { check }),
@@ -139,6 +143,17 @@ describe('compileInput(route)', () => {
     const { message, details } = rejection(query, [['constructor', '']]);
     assert.equal(message, 'This endpoint has no query parameter "constructor". It has: since, cbsa.');
     assert.deepEqual(details, [{ in: 'query', name: 'constructor', issue: 'is not known' }]);
+  });
+
+  it('rejects an unknown operator, even if it is the name of a property of all objects', () => {
+    const parse = compileInput(route({}, undefined, { price: { type: 'number' } }), 'reject');
+    for (const operator of ['near', 'constructor']) {
+      assert.throws(
+        () => parse(new Map([['id', '1']]), [[`price[${operator}]`, '6']]),
+        ApiError,
+        `This endpoint has no query parameter "price[${operator}]".`,
+      );
+    }
   });
 
   it('says that the endpoint takes no query parameters', () => {
