@@ -84,8 +84,7 @@ export const createFramework = (product: Product) => {
     /**
      * Creates and opens a service. MongoDB and Redis may be unreachable, because the service reconnects automatically.
      * @param config a configuration object, a loaded configuration, or the path of a file. Environment variables
-     *   override
-     *   only the values of a file. Relative paths in an object are resolved against the working directory
+     *   override only the values of a file. Relative paths in an object are resolved against the working directory
      * @param overrides services that replace the configured ones; null disables an optional service
      * @throws OperatorError with all errors in the configuration, its modules and the overrides
      */

@@ -240,7 +240,7 @@ export const configSchema = {
       overload: nullable(
         section('Limits on the load, beyond which requests are rejected with 503; null means no limits.', {
           maxInFlight: count(
-            'Maximum number of requests in flight, and also of requests waiting in the work queue.',
+            'Maximum number of requests in flight, and also of requests waiting in each work queue.',
             1,
             1_000_000,
             2000,

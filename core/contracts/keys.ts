@@ -86,8 +86,8 @@ export interface KeyStoreModule<Options = unknown> {
   readonly name: string;
   readonly options: JsonSchema;
   /**
-   * Checks options for errors that their schema cannot express. Returns messages by option name, like
-   * `check` in `AdapterModule`.
+   * Checks options for errors that their schema cannot express. Returns messages by option name, like `check` in
+   * `AdapterModule`.
    */
   check?(options: Options): Readonly<Record<string, string>>;
   create(options: Options, context: KeyStoreContext): KeyStore;

@@ -46,8 +46,8 @@ export interface Decision {
 export interface Limiter {
   /**
    * Decides one request, and counts the request if it is allowed.
-   * @param caller `key:<id>` or `ip:<address or /64 prefix>`, never the key itself. `GET /usage` appends `/usage`, so that
-   *   it has its own window.
+   * @param caller `key:<id>` or `ip:<address or /64 prefix>`, never the key itself. `GET /usage` appends `/usage`, so
+   *   that it has its own window.
    * @param limit requests per window
    * @param quotas if given, usage is counted, and requests that exceed a quota are rejected
    */

@@ -34,7 +34,7 @@ export interface Query {
   readonly limit?: number;
 }
 
-/** Consecutive documents as stored: JSON objects in UTF-8, one per line, separated by commas. */
+/** Consecutive documents as stored: JSON objects in UTF-8 without line breaks, with one comma between two documents. */
 export interface JsonRows {
   readonly json: Buffer;
   /** The position in `json` at which each document ends. The next document starts after the comma that follows. */

@@ -1,4 +1,4 @@
-/** Accepts requests. This includes the checks that Node's parser does not make, before the Koa application runs. */
+/** Checks requests more strictly than Node's parser does, before the Koa application runs. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Config } from '../config/schema.js';
@@ -124,7 +124,7 @@ const LAST_RESPONSE = Symbol('last response');
 
 type Connection = Socket & { [LAST_RESPONSE]?: ServerResponse | null };
 
-export const setLastResponse = (socket: Socket, response: ServerResponse): void => {
+const setLastResponse = (socket: Socket, response: ServerResponse): void => {
   (socket as Connection)[LAST_RESPONSE] = response;
 };
 

@@ -7,8 +7,8 @@
  * milliseconds and rejects the others, until the event loop is idle part of the time again. This follows CoDel (RFC
  * 8289). Turns are measured in processor time of this process, because other processes make turns longer too.
  *
- * Requests in the work queue do not count as in flight: they wait for other requests of the same caller, and the queue
- * has its own bounds.
+ * Requests in a work queue do not count as in flight. They wait for other requests of their caller or for their client
+ * to read a list, and the queues have their own bounds.
  *
  * Admission runs before the Koa application, because rejecting a request must cost only a fraction of a response. It
  * does not ask the limiter, and it logs one line per overload rather than one per request.

@@ -210,8 +210,8 @@ class ComponentSchemas {
 }
 
 /**
- * Links (OpenAPI 3.1, section 4.8.20) from the response of a route to the routes whose required parameters are in it, by
- * operationId.
+ * Returns links (OpenAPI 3.1, section 4.8.20) by operationId, from the response of a route to all routes whose required
+ * parameters it contains.
  */
 const linksFrom = (source: Route, routes: readonly Route[]): Record<string, object> =>
   Object.fromEntries(

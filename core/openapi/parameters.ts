@@ -64,8 +64,8 @@ const OPERATORS: Readonly<Record<Operator, string>> = {
 };
 
 /**
- * One of the values of `in`, as text: OpenAPI has no style for lists within `deepObject`. Longer numbers may
- * overflow.
+ * Patterns for one value in the list of the operator `in`, by type. The list is described as text, because OpenAPI has
+ * no style for lists within `deepObject`. The number of digits is limited, because larger numbers may overflow.
  */
 const LISTED: Readonly<Record<string, string>> = {
   integer: '-?(0|[1-9]\\d{0,14})',

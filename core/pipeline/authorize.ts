@@ -40,7 +40,8 @@ const forbidden = ({ name, endpoints }: Tier): ApiError => {
 };
 
 /**
- * Whether callers with this tier may use an endpoint. @param names the names of the endpoint: its plugin and its path
+ * Whether callers with this tier may use an endpoint.
+ * @param names the names of the endpoint: its plugin and its path
  */
 export const includes = ({ endpoints }: Tier, names: readonly string[]): boolean =>
   endpoints === null || names.some((name) => endpoints.has(name));

@@ -38,6 +38,6 @@ const BUILDERS: Readonly<Record<FormatName, (route: Route, csvFormulaGuard: bool
 
 const some = (route: Route): string => (route.kind === 'data' && route.columns ? 'among' : 'the');
 
-/** Returns the formats in the order of `BUILDERS`. The first one is the default. */
+/** Returns the formats of a route. The first one is the default. */
 export const routeFormats = (route: Route, csvFormulaGuard: boolean): readonly RouteFormat[] =>
   formatNames(route).map((name) => BUILDERS[name](route, csvFormulaGuard));

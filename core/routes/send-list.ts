@@ -43,8 +43,8 @@ export const listSender = (lists: WorkQueue, logger: Logger) => {
         list.release();
         return prepared;
       }
-      // Otherwise later responses on the connection could take all turns while they wait for an earlier one without a
-      // turn.
+      // A list must not use up a turn while it waits for an earlier response on its connection, since that response may
+      // itself be waiting for a turn.
       await firstOnConnection(ctx.res, client.connection);
       return await inTurn(ctx, list, encoding, client);
     } catch (error) {

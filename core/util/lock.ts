@@ -16,20 +16,20 @@ export class FileLockError extends Error {
   override readonly name = 'FileLockError';
 }
 
-/** Names the lock file in the reason of an error, since the path of the error is that of the file to be changed. */
+/** Adds a reason with the path of the lock file, because the caller's message names the file that is to be changed. */
 const failing =
   (path: string, what: 'created' | 'read' | 'removed') =>
   (error: NodeJS.ErrnoException): never => {
     throw Object.assign(error, { reason: `its lock file ${path} cannot be ${what}: ${fileErrorReason(error)}` });
   };
 
-/** Undefined: there is no lock file. */
+/** Resolves with undefined if there is no lock file. */
 const read = (path: string): Promise<string | undefined> =>
   readRegular(path, MAX_LOCK_BYTES).catch(unlessMissing).catch(failing(path, 'read'));
 
 const remove = (path: string): Promise<void> => unlink(path).catch(unlessMissing).catch(failing(path, 'removed'));
 
-/** Creates the file unless it exists. Any user may read it, to see whether its holder still runs. */
+/** Creates the file unless it exists. Any user may read it, to check whether its holder is still running. */
 const create = async (path: string, content: string): Promise<boolean> => {
   try {
     const file = await open(path, 'wx', 0o644);
@@ -43,18 +43,18 @@ const create = async (path: string, content: string): Promise<boolean> => {
   } catch (error) {
     const { code, syscall } = error as NodeJS.ErrnoException;
     if (code === 'EEXIST') return false;
-    // On a full disk the file exists now, and is empty.
+    // If the disk is full, the file was created but is empty.
     if (syscall !== 'open') await unlink(path).catch(unlessMissing);
-    // The folder is missing, as it is for the file itself.
+    // The folder does not exist, so the file that is to be changed cannot be there either.
     if (code === 'ENOENT') throw error;
     return failing(path, 'created')(error as NodeJS.ErrnoException);
   }
 };
 
-/** A holder writes its name right after it has created the lock. */
+/** The holder of a lock that is still empty after this time has ended, because it writes its id immediately. */
 const EMPTY_MS = 1000;
 
-/** Whether the holder is a process of this machine that has ended. */
+/** Whether the holder has ended, as far as this machine can tell. */
 const holderEnded = async (lock: string, content: string): Promise<boolean> => {
   if (content === '') {
     const modified = (await stat(lock).catch(unlessMissing))?.mtimeMs;

@@ -5,7 +5,7 @@ const MEMOIZED_LENGTH = 200;
 
 /**
  * Memoizes a function of a text.
- * @param most maximum number of memoized texts; twice as many may be kept
+ * @param most the capacity of each of the two generations (see `LruMap`)
  */
 export const memoize = <T>(compute: (text: string) => T, most = 500): ((text: string) => T) => {
   const known = new LruMap<string, T>(most);

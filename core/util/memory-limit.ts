@@ -36,5 +36,5 @@ const groupLimits = (root: string): number[] =>
     .filter((text) => /^\d+$/.test(text))
     .map(Number);
 
-/** In bytes. A limit of a parent group applies to all its groups. */
+/** Returns the limit in bytes. The limit of a parent group also applies to the groups inside it. */
 export const memoryLimit = (root = '/'): number => Math.min(totalmem(), ...groupLimits(root));

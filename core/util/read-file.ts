@@ -10,7 +10,7 @@ import { pipeline } from 'node:stream/promises';
 const { O_RDONLY, O_NONBLOCK = 0, O_NOCTTY = 0 } = constants;
 
 const MIB = 2 ** 20;
-/** Size limit of files that are read as a whole, unless the caller gives another. */
+/** The default size limit for files that are read as a whole. */
 const DEFAULT_MAX_BYTES = 64 * MIB;
 
 export const assertRegular = (path: string, found: Stats): void => {
@@ -25,7 +25,7 @@ const assertSize = (path: string, size: number, maxBytes: number): void => {
   throw Object.assign(new Error(message), { code: 'EFBIG', syscall: 'read', path, maxBytes });
 };
 
-/** To be passed to `catch`: turns a missing file into undefined, and throws any other error again. */
+/** An argument for `catch` that returns undefined if the file is missing, and rethrows all other errors. */
 export const unlessMissing = (error: NodeJS.ErrnoException): undefined => {
   if (error.code !== 'ENOENT') throw error;
   return undefined;
@@ -36,12 +36,12 @@ export const unlessMissing = (error: NodeJS.ErrnoException): undefined => {
  * @throws an error of `node:fs`, or one like it with the code `EISDIR` or `ENOTREG`
  */
 export const openRegular = async (path: string, flags = O_RDONLY, mode?: number): Promise<FileHandle> => {
-  // Opening alone has an effect on some devices, so the type is checked before.
+  // Opening some devices has side effects, so the type is checked first.
   const found = await stat(path).catch(unlessMissing);
   if (found) assertRegular(path, found);
   const file = await open(path, flags | O_NONBLOCK | O_NOCTTY, mode);
   try {
-    // The file may have been replaced since.
+    // The file may have been replaced since the first check.
     assertRegular(path, await file.stat());
     return file;
   } catch (error) {
@@ -56,7 +56,7 @@ export const readRegularBytes = async (path: string, maxBytes = DEFAULT_MAX_BYTE
   try {
     const { size } = await file.stat();
     assertSize(path, size, maxBytes);
-    // One byte more than allowed is read, since the file may grow and its stated size may be 0, as in /proc.
+    // The size is only an estimate: the file may be growing, and files in /proc have size 0.
     let buffer = Buffer.allocUnsafeSlow(size + 1);
     let bytes = 0;
     for (;;) {
@@ -74,7 +74,7 @@ export const readRegularBytes = async (path: string, maxBytes = DEFAULT_MAX_BYTE
 /**
  * Yields the content of a file.
  * @param start where to start, in bytes
- * @throws like `readRegularBytes`, the error `EFBIG` after `maxBytes`
+ * @throws like `readRegularBytes`, with `EFBIG` only after the first `maxBytes` bytes
  */
 export async function* streamRegular(path: string, maxBytes: number, start = 0): AsyncGenerator<Buffer> {
   const file = await openRegular(path);

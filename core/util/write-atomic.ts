@@ -1,6 +1,6 @@
 /**
- * Replaces files as a whole: readers, and a crash at any moment, find the old content or the new one. Owner, group and
- * permissions of a file stay; if they cannot, nothing is changed.
+ * Replaces files atomically: readers find either the old or the new content, even after a crash. A file keeps its
+ * owner, group and permissions. If that is not possible, it is not changed.
  */
 import { randomUUID } from 'node:crypto';
 import {
@@ -21,9 +21,9 @@ import { assertRegular, unlessMissing } from './read-file.js';
 
 /** Owner and permissions of a file that does not exist yet. */
 export interface NewFile {
-  /** Permissions; by default as for any file of this process. */
+  /** Default: the usual permissions of new files of this process. */
   readonly mode?: number;
-  /** Takes the permissions of this file if it exists; as root, also its owner and group. */
+  /** A file from which the permissions are copied if it exists. For root, also its owner and group. */
   readonly like?: string;
 }
 
@@ -33,7 +33,7 @@ interface Ownership {
   readonly mode?: number | undefined;
 }
 
-/** The path of the file itself: the target of symbolic links, whether it exists or not. */
+/** Follows symbolic links to the path of the file itself, which need not exist. */
 export const linkTarget = async (path: string): Promise<string> => {
   try {
     return await realpath(path);
@@ -45,8 +45,8 @@ export const linkTarget = async (path: string): Promise<string> => {
 };
 
 /**
- * What a new file gets. As root it belongs to the owner of a related file or of its folder, since a file that belongs
- * to root cannot be read or replaced by a service that runs as another user.
+ * Returns the ownership of a new file. If root creates it, the owner of the related file or of the folder gets the
+ * file, because a service that runs as another user could not read or replace a file of root.
  */
 const ownershipOfNew = async (path: string, { mode, like }: NewFile): Promise<Ownership> => {
   const related = like === undefined ? undefined : await stat(like).catch(unlessMissing);
@@ -71,11 +71,11 @@ const applyOwnership = async (file: FileHandle, { uid, gid, mode }: Ownership): 
 export const ownNewFile = async (path: string, file: FileHandle, options: NewFile = {}): Promise<void> =>
   applyOwnership(file, await ownershipOfNew(path, options));
 
-/** As a recursive `mkdir`, which on Linux never ends for a path below /proc. */
+/** Replaces a recursive `mkdir`, which never returns for a path below /proc on Linux. */
 const makeMissing = async (path: string): Promise<string | undefined> => {
   const missing: string[] = [];
   for (let at = path; !(await exists(at)); at = dirname(at)) missing.unshift(at);
-  // Rejects a file with this name.
+  // Rejects if a file has this name.
   if (missing.length === 0) await mkdir(path, { recursive: true });
   for (const folder of missing) {
     await mkdir(folder).catch((error: NodeJS.ErrnoException) => {
@@ -114,8 +114,8 @@ const syncFolder = async (folder: string): Promise<void> => {
 };
 
 /**
- * @param path of a symbolic link, the file that it points to is replaced
- * @param options.beforeCommit runs when all is written; if it rejects, nothing has changed
+ * @param path if it is a symbolic link, its target is replaced
+ * @param options.beforeCommit runs before the file is replaced; if it rejects, nothing is changed
  */
 export const writeFileAtomic = async (
   path: string,

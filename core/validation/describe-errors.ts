@@ -29,8 +29,8 @@ export const suggest = (name: string, names: readonly string[]): string => {
 };
 
 /**
- * Removes errors that only report an inner error. Of `anyOf` and `oneOf`, the errors deeper inside are kept; if there are
- * none, the error of the alternatives is.
+ * Removes errors that only repeat other errors. For `anyOf` and `oneOf`, the errors at deeper paths are kept. If there
+ * are none, only the error of the whole choice is kept.
  */
 const withoutEchoes = (errors: readonly ErrorObject[]): ErrorObject[] => {
   const dropped = new Set<ErrorObject>();
