@@ -29,16 +29,14 @@ interface Scored {
   readonly forecast: Forecast;
 }
 
-/** Returns the forecasts of a run by CBSA code, with the names of the markets. */
-const scoredBy = async (snapshot: SnapshotReader, run: ForecastRun): Promise<Map<string, Scored>> => {
+/** Returns the forecasts of a run for current markets, with the names of the markets. */
+const scoredBy = async (snapshot: SnapshotReader, run: ForecastRun): Promise<Scored[]> => {
   const names = new Map((await snapshot.find(markets)).map((market) => [market.cbsa, market.name]));
   const rows = await snapshot.find(forecasts, { equal: { run_id: run.id } });
-  return new Map(
-    rows.flatMap((forecast) => {
-      const name = names.get(forecast.cbsa);
-      return name === undefined ? [] : [[forecast.cbsa, { name, forecast }] as const];
-    }),
-  );
+  return rows.flatMap((forecast) => {
+    const name = names.get(forecast.cbsa);
+    return name === undefined ? [] : { name, forecast };
+  });
 };
 
 const signalRow = {
@@ -129,8 +127,7 @@ export default definePlugin({
         const { snapshot } = context;
         const [run] = await completedRuns(snapshot);
         if (!run) return { data: [] };
-        const scored = await scoredBy(snapshot, run);
-        const rows = [...scored.values()].map(({ name, forecast }) => ({
+        const rows = (await scoredBy(snapshot, run)).map(({ name, forecast }) => ({
           cbsa: forecast.cbsa,
           name,
           signal: forecast.signal,
@@ -194,10 +191,10 @@ export default definePlugin({
         const { snapshot } = context;
         const [run, priorRun] = await completedRuns(snapshot);
         if (!run || !priorRun) return { data: [] };
-        const current = await scoredBy(snapshot, run);
-        const prior = await scoredBy(snapshot, priorRun);
-        const moved = [...current.values()].flatMap(({ name, forecast }) => {
-          const before = prior.get(forecast.cbsa)?.forecast;
+        const rows = await snapshot.find(forecasts, { equal: { run_id: priorRun.id } });
+        const prior = new Map(rows.map((row) => [row.cbsa, row]));
+        const moved = (await scoredBy(snapshot, run)).flatMap(({ name, forecast }) => {
+          const before = prior.get(forecast.cbsa);
           if (!before) return [];
           return {
             cbsa: forecast.cbsa,
