@@ -1,22 +1,22 @@
-/** The table of errors that clients may see, and the errors that plugins, adapters and stores throw. */
+/** The errors that clients may see, and the classes of errors that plugins, adapters and stores throw. */
 
 /** A kind of error that clients may see. */
 export interface ErrorKind {
   readonly code: string;
   readonly status: number;
-  /** The default message. It also says what to do. */
+  /** The default message, which also says what to do. */
   readonly sentence: string;
-  /** When the error occurs, for the documentation. */
+  /** Says when the error occurs, for the documentation. */
   readonly when: string;
 }
 
-/** Adds a code to each kind of error: its name in the table. */
+/** Adds a code to each kind of error: the name under which it is listed. */
 const withCodes = <Code extends string>(kinds: Readonly<Record<Code, Omit<ErrorKind, 'code'>>>) =>
   Object.fromEntries(
     Object.entries<Omit<ErrorKind, 'code'>>(kinds).map(([code, kind]) => [code, { code, ...kind }]),
   ) as { readonly [C in Code]: ErrorKind & { readonly code: C } };
 
-/** The errors of the framework. Plugins add theirs with `defineError`. */
+/** The errors of the framework. Plugins define their own with `defineError`. */
 export const errors = withCodes({
   missing_parameter: {
     status: 400,
@@ -102,10 +102,10 @@ export const errors = withCodes({
   },
 });
 
-/** Declares an error of a plugin. Its status must be 4xx. */
+/** Declares an error that a plugin returns to clients. Its status must be 4xx. */
 export const defineError = (definition: ErrorKind): ErrorKind => definition;
 
-/** One error of a request, for the `details` of a 400. */
+/** One of the errors in a request, for the `details` of a response with status 400. */
 export interface ErrorDetail {
   readonly in: 'path' | 'query' | 'header' | 'body';
   readonly name: string;
@@ -113,8 +113,8 @@ export interface ErrorDetail {
 }
 
 /**
- * The base of errors that plugins and adapters throw. They are recognised by name, since a package may have its own
- * copy of this file.
+ * The base class of errors that plugins and adapters throw. `instanceof` compares names, because an external package
+ * may load its own copy of this file.
  */
 class BoundaryError extends Error {
   static override [Symbol.hasInstance](value: unknown): boolean {
@@ -128,16 +128,16 @@ class BoundaryError extends Error {
   }
 }
 
-/** An error whose message the client sees. Other errors, except http-errors, become `internal_error`. */
+/** An error whose message is sent to the client. Other errors, except http-errors, become `internal_error`. */
 export class ApiError extends BoundaryError {
-  /** The HTTP status. http-errors uses the same name. */
+  /** The HTTP status, under the same names as in http-errors. */
   readonly status: number;
   readonly statusCode: number;
   readonly expose = true;
 
   constructor(
     readonly kind: ErrorKind,
-    /** The message for the client. Default: the message of the kind. */
+    /** The message for the client. By default, the message of the kind. */
     sentence: string = kind.sentence,
     readonly options: {
       readonly details?: readonly ErrorDetail[];
@@ -152,8 +152,8 @@ export class ApiError extends BoundaryError {
 }
 
 /**
- * A 400 for an invalid parameter.
- * @param issue the error, as a phrase that follows the parameter's name: `must be an integer`
+ * Creates an error with status 400 for an invalid parameter.
+ * @param issue what is wrong, as a phrase that follows the parameter's name, such as `must be an integer`
  */
 export const invalidParameter = (place: 'path' | 'query', name: string, issue: string): ApiError =>
   new ApiError(errors.invalid_parameter, `The ${place} parameter "${name}" ${issue}${issue.endsWith('?') ? '' : '.'}`, {
@@ -163,7 +163,7 @@ export const invalidParameter = (place: 'path' | 'query', name: string, issue: s
 export type StorageErrorCode =
   /** The backend is unreachable or did not respond in time. It may recover on its own. */
   | 'unavailable'
-  /** The caller's signal was aborted. */
+  /** The signal that the caller passed was aborted. */
   | 'aborted'
   /** The adapter has been closed. */
   | 'closed'
@@ -178,7 +178,7 @@ export type StorageErrorCode =
   /** The version does not exist. */
   | 'unknown_version';
 
-/** The error of a storage adapter. Its message is written to the log and never sent to clients. */
+/** The error that storage adapters throw. Its message is written to the log and never sent to clients. */
 export class StorageError extends BoundaryError {
   constructor(
     readonly code: StorageErrorCode,
@@ -189,12 +189,12 @@ export class StorageError extends BoundaryError {
   }
 }
 
-/** The error of a limiter with the policy `closed` while its store is unreachable. */
+/** The error that a limiter with the policy `closed` throws while its store is unreachable. */
 export class LimiterUnavailable extends BoundaryError {}
 
 /**
- * The error of a key store: it is unreachable (`unavailable`), or the id is unknown (`unknown_key`) or exists already
- * (`conflict`).
+ * The error that key stores throw. The store is unreachable (`unavailable`) or its file is damaged (`invalid_file`), or
+ * the id is unknown (`unknown_key`) or exists already (`conflict`).
  */
 export class KeyStoreError extends BoundaryError {
   constructor(
@@ -206,13 +206,13 @@ export class KeyStoreError extends BoundaryError {
   }
 }
 
-/** Returns the first `most` lines, followed by the number of omitted ones. */
+/** Returns the first `most` lines, followed by a line with the number of omitted lines, if any. */
 export const firstLines = (lines: readonly string[], most: number): readonly string[] =>
   lines.length <= most ? lines : [...lines.slice(0, most), `and ${lines.length - most} more`];
 
 /**
- * An error that the operator can correct, such as an invalid configuration. Printed without a stack trace, one line per
- * error.
+ * An error that the operator can correct, such as an invalid configuration. It is printed without a stack trace, with
+ * one line per error.
  */
 export class OperatorError extends Error {
   constructor(

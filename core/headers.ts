@@ -1,6 +1,5 @@
 /**
- * The response headers that the framework sets. The OpenAPI document describes them, routes cannot declare them, and
- * pages of other origins may read them.
+ * The response headers that the framework sets. The OpenAPI document describes them, and routes cannot declare them.
  */
 
 const header = (description: string, schema: object, example: unknown) => ({ description, schema, example });
@@ -9,18 +8,26 @@ const string = { type: 'string' };
 export const responseHeaders = {
   ETag: header('A strong validator: it changes exactly when the body does.', string, '"3Qm8yPT0uVdc1oGZ0a1b2c3d4e5"'),
   'Last-Modified': header('When the snapshot was published.', string, 'Thu, 15 Oct 2026 00:00:00 GMT'),
-  'Cache-Control': header('Which caches may store the response, and for how long.', string, 'private, no-cache'),
+  'Cache-Control': header('Whether and for how long caches may store the response.', string, 'private, no-cache'),
   Vary: header('The request headers that the response depends on.', string, 'Accept, Accept-Encoding'),
-  Age: header('Seconds since the response was built.', { type: 'integer', minimum: 0 }, 12),
+  Age: header('The age of the response in seconds.', { type: 'integer', minimum: 0 }, 12),
   Allow: header('The methods of the endpoint.', string, 'GET, HEAD, OPTIONS'),
   'Snapshot-Version': header('The version of the dataset that the whole response comes from.', string, '2026Q3-sample'),
   'X-Request-Id': header(
-    'The id of this request in the log. A request may set it with the same header.',
+    'The id of this request in the log. A client may choose it by sending the same header.',
     string,
     'my-request-1',
   ),
-  'RateLimit-Policy': header('The limit (q) per window of w seconds.', string, '"default";q=600;w=60'),
-  RateLimit: header('Requests left (r), and seconds (t) until another slot is free.', string, '"default";r=599;t=60'),
+  'RateLimit-Policy': header(
+    'The number of requests (q) allowed per window of w seconds.',
+    string,
+    '"default";q=600;w=60',
+  ),
+  RateLimit: header(
+    'The requests left (r), and the seconds (t) until another request is possible.',
+    string,
+    '"default";r=599;t=60',
+  ),
   'Retry-After': header('Seconds to wait before the next attempt.', { type: 'integer', minimum: 1 }, 7),
   'WWW-Authenticate': header('How to authenticate (RFC 6750).', string, 'Bearer realm="Example API"'),
 } as const;
@@ -29,14 +36,14 @@ export type HeaderName = keyof typeof responseHeaders;
 
 const UNEXPOSED: readonly string[] = ['Allow', 'Cache-Control', 'Vary'] satisfies HeaderName[];
 
-/** The headers that a service with CORS exposes. */
+/** The headers that pages of other origins can read if CORS is enabled. */
 export const exposedHeaders: readonly string[] = Object.keys(responseHeaders).filter(
   (name) => !UNEXPOSED.includes(name),
 );
 
 const NAMES: ReadonlySet<string> = new Set(Object.keys(responseHeaders).map((name) => name.toLowerCase()));
 
-/** Headers of the connection, the body or a single caller. */
+/** Further headers that routes cannot declare: they depend on the connection, the body or the caller. */
 const OTHERS =
   /^(access-control-.*|connection|content-.*|cross-origin-.*|date|keep-alive|ratelimit.*|referrer-policy|set-cookie|trailer|transfer-encoding|upgrade|x-content-type-options)$/i;
 

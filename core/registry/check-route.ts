@@ -8,7 +8,7 @@ import { pointerPath, valueAt } from '../validation/path.js';
 import { type Members, memberErrors } from './check-members.js';
 import { declaredHeaders, frameworkParameters, listColumns } from './route-defaults.js';
 
-/** Finds errors in `foundIn`. Each message names the route. Operations that are not in the service are ignored. */
+/** Returns the errors in `foundIn`. Each message names the route. Operations that the service lacks are ignored. */
 export const linkErrors = (route: Route, routes: readonly Route[]): string[] =>
   Object.entries({ ...route.parameters?.path, ...route.parameters?.query }).flatMap(([name, parameter]) =>
     Object.entries(parameter.foundIn ?? {}).flatMap(([operationId, pointer]) => {
@@ -23,7 +23,7 @@ const pointerError = (pointer: string, { schema }: Parameter, { response }: Rout
   const value = valueAt(response?.example, pointerPath(pointer, response?.example));
   if (value === undefined) return `the example of its response has nothing at ${pointer}`;
   if (!compileSchema(schema)(schema['type'] === 'array' ? [value] : value))
-    return `${JSON.stringify(value)} at ${pointer} does not fit the parameter's schema`;
+    return `${JSON.stringify(value)} at ${pointer} does not conform to the parameter's schema`;
   return undefined;
 };
 
@@ -64,7 +64,7 @@ const HEADER: Members = { description: 'string', example: 'string' };
 /** Returns the names of the parameters in a path, in order. */
 export const templateParameters = (path: string): string[] => [...path.matchAll(/\{([^}]+)\}/g)].map((m) => m[1]!);
 
-/** Reduces templates that match the same paths to the same text. */
+/** Removes the parameter names from a template, so that templates which match the same paths become equal. */
 export const templateShape = (path: string): string => path.replace(/\{[^}]+\}/g, '{}');
 
 /** Finds the errors in the declaration of a route. Each message names the route. */
@@ -160,7 +160,7 @@ const SCHEMAS = ['prefixItems', 'anyOf', 'oneOf', 'allOf'];
 const NAMED_SCHEMAS = ['properties', 'patternProperties', '$defs', 'dependentSchemas'];
 
 /**
- * Returns why a value does not fit a schema, or undefined.
+ * Returns why a value does not conform to a schema, or undefined if it does.
  * @param schema a schema that compiles
  */
 const misfit = (schema: object, value: unknown): string | undefined => {
@@ -170,10 +170,10 @@ const misfit = (schema: object, value: unknown): string | undefined => {
   const extra = error!.params['additionalProperty'] as string | undefined;
   const message = extra === undefined ? error!.message : `must not have the property "${extra}"`;
   const shown = JSON.stringify(value) ?? String(value);
-  return `${shown.length > 80 ? `${shown.slice(0, 80)}…` : shown} does not fit the schema: ${error!.instancePath ? `${error!.instancePath} ` : ''}${message}`;
+  return `${shown.length > 80 ? `${shown.slice(0, 80)}…` : shown} does not conform to the schema: ${error!.instancePath ? `${error!.instancePath} ` : ''}${message}`;
 };
 
-/** The errors of every `default`, `example` and `examples` in a schema, each with the path of the schema. */
+/** Checks every `default`, `example` and `examples` in a schema. Each error starts with the path of the value. */
 export const sampleErrors = (schema: unknown, at: string): string[] => {
   if (!isObject(schema)) return [];
   const samples = [

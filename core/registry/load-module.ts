@@ -73,7 +73,7 @@ export const checkModule = (kind: ModuleKind, use: string, module: unknown): voi
         ...memberErrors(module, { kind: 'string?', ...MEMBERS[kind] }),
       ]
     : ['its default export is not an object'];
-  if (errors.length > 0) throw new Error(`${kind} "${use}" does not fulfil the contract: ${errors.join('; ')}`);
+  if (errors.length > 0) throw new Error(`${kind} "${use}" is not valid: ${errors.join('; ')}`);
 };
 
 /** Describes an error from `import()` and suggests a solution. */

@@ -72,7 +72,7 @@ export const describe = ({ keyword, schema, data, instancePath, message = 'is no
     const isListed = values.length <= MOST_LISTED;
     if (guess === undefined && isListed && instancePath === '') return `must be one of ${values.join(', ')}`;
     const advice =
-      guess !== undefined ? `; did you mean "${guess}"?` : isListed ? `; it has: ${values.join(', ')}` : '';
+      guess !== undefined ? `; did you mean "${guess}"?` : isListed ? `; its values are ${values.join(', ')}` : '';
     return `has no value "${excerpt(sent)}"${advice}`;
   }
   if (keyword === 'format' && schema === 'date') return 'must be a calendar date, such as 2024-01-31';

@@ -1,4 +1,4 @@
-/** Finds the type of a column while its cells are read, and whether a conversion would lose anything. */
+/** Guesses the type of a column while its cells are read, and finds values that a conversion would change. */
 import {
   type ColumnType,
   isMarker,
@@ -11,20 +11,20 @@ import {
 } from './notations.js';
 import { TrailingZeros } from './trailing-zeros.js';
 
-/** A cell of a file. In CSV all cells are text; other formats have typed cells. */
+/** A cell of a file. In CSV, all cells are text. Other formats have typed cells. */
 export type Cell = string | number | boolean | null;
 
 export interface GuessOptions {
-  /** The type that the options name. */
+  /** The type that the user gave, if any. */
   readonly type?: ColumnType | undefined;
-  /** Whether strings are known to be text, as in JSON. Only dates are recognized in them. */
+  /** Whether the format has types, as JSON does. A string is then text, unless it is a date. */
   readonly isTyped: boolean;
-  /** The decimal separator. Commas are tried only if they do not separate cells. */
+  /** The decimal separator, if it is known. */
   readonly decimal: 'point' | 'comma' | 'either';
   readonly dateOrder?: 'dmy' | 'mdy' | undefined;
-  /** Texts that mean a missing value, in text columns too. */
+  /** Texts that mean a missing value, even in text columns. */
   readonly missing: ReadonlySet<string>;
-  /** Whether each row needs a value in this column. */
+  /** Whether every row needs a value in this column. */
   readonly isRequired?: boolean;
 }
 
@@ -39,7 +39,7 @@ export interface GuessedType {
 
 const PLAIN: readonly NotationName[] = ['integer', 'number'];
 const NUMERIC: readonly NotationName[] = [...PLAIN, 'grouped', 'decimalComma'];
-/** Narrowest type first. */
+/** The notations to try. If several fit all cells, the first one is chosen. */
 const GUESSES: readonly NotationName[] = [
   'integer',
   'whole',
@@ -52,7 +52,7 @@ const GUESSES: readonly NotationName[] = [
   'mdy',
   'datetime',
 ];
-/** Additional notations, tried only if the type is given. */
+/** Further notations, which are tried only if the user gave the type. */
 const IF_GIVEN: readonly NotationName[] = ['mixedWhole', 'words'];
 const IN_STRINGS: readonly NotationName[] = ['iso', 'datetime'];
 
@@ -67,25 +67,25 @@ const fitsTyped = (cell: number | boolean): ((name: NotationName) => boolean) =>
   return (name) => fitting.includes(name);
 };
 
-/** Digits between thousands separators. */
+/** The number of digits between thousands separators. */
 const GROUP = 3;
 
 export class ColumnGuess {
   readonly #options: GuessOptions;
   #fitting: readonly NotationName[];
-  /** Plain numbers that all fitting notations accept, so that no further check is needed. */
+  /** Which plain numbers fit all remaining notations, so that they need no further check. */
   #accepts = { smallWhole: false, whole: false, smallFraction: false, fraction: false };
-  /** Cells with a value, except markers of missing values. */
+  /** The number of cells that have a value. Markers of missing values are not counted. */
   #filled = 0;
-  /** The cell that ruled out all types but text, and the types of the cells above. */
+  /** The cell that ruled out every type except text, with the number and the type of the values above it. */
   #end: { readonly line: number; readonly cell: Cell; readonly above: number; readonly type: ColumnType } | undefined;
-  /** Why a number cannot be converted without loss. */
+  /** Why some cell cannot become a number without loss. */
   #loss: string | undefined;
   readonly #zeros = new TrailingZeros();
-  /** The first cell that may be a code, such as 1E5. */
+  /** Names the first cell that looks like a number but may be a code, such as 1E5. */
   #code: string | undefined;
   #hasFraction = false;
-  /** Number of cells without a value, except markers. */
+  /** The number of empty cells. Markers of missing values are not counted. */
   empty = 0;
   /** Number of cells per marker of a missing value. */
   readonly markers = new Map<string, number>();
@@ -130,7 +130,7 @@ export class ColumnGuess {
     return -digits > GROUP ? fraction : smallFraction;
   }
 
-  /** Why the row of this cell is bad: the cell does not have the given type, or is empty where a value is required. */
+  /** Returns why the cell makes its row bad: it does not have the given type, or lacks a required value. */
   problemOf(cell: Cell): string | undefined {
     const { type, missing, isRequired } = this.#options;
     const text = typeof cell === 'string' ? cell.trim() : cell;
@@ -201,7 +201,7 @@ export class ColumnGuess {
     };
   }
 
-  /** The type that fits all cells. Valid after the last cell. */
+  /** The type that fits all cells. Read it after the last cell has been added. */
   get result(): GuessedType {
     const { type } = this.#options;
     const guess = this.#guess();

@@ -1,24 +1,24 @@
-/** Splits the text of a CSV file into records. Quotes that RFC 4180 forbids are accepted and marked. */
+/** Splits the text of a CSV file into records. Records with quotes that RFC 4180 forbids are accepted, but marked. */
 
 export interface CsvRecord {
-  /** The first line of the record in the file, from 1. */
+  /** The line of the file on which the record starts. The first line is 1. */
   readonly line: number;
   readonly cells: readonly string[];
-  /** Whether a quote is neither doubled nor at an end of its cell. Such quotes belong to the text. */
+  /** Whether a quote is neither doubled nor at the start or end of its cell. Such a quote is part of the text. */
   readonly isMisquoted?: boolean;
 }
 
 export interface Dialect {
   readonly separator: string;
-  /** Undefined if quotes belong to the text. */
+  /** Undefined if quotes are ordinary characters. */
   readonly quote: string | undefined;
-  /** Whether a backslash in a quoted cell makes the next quote or backslash text. */
+  /** Whether a backslash escapes a quote or a backslash in quoted cells. */
   readonly isEscaped?: boolean;
-  /** Lines that end in LF may end in CRLF too. */
+  /** With LF, lines may also end in CRLF. */
   readonly lineEnd: '\n' | '\r';
-  /** Whether cells start after the spaces that follow a separator. */
+  /** Whether spaces after a separator are ignored. */
   readonly skipsSpaces?: boolean;
-  /** Whether a record ends with its line even inside quotes, so that a missing quote spoils one line only. */
+  /** Whether a record always ends with its line, even inside quotes, so that a missing quote affects only one line. */
   readonly isOneLine?: boolean;
 }
 
@@ -33,7 +33,7 @@ export class CsvSyntaxError extends Error {
   }
 }
 
-/** Limit in characters. A quote that is not closed would otherwise fill the memory. */
+/** The maximum length of a record in characters. Without it, a quote that is not closed would fill the memory. */
 const MAX_RECORD = 16 * 1024 * 1024;
 const NOT_CLOSED = 'has a quote that is not closed';
 const CARRIAGE_RETURN = 0x0d;
@@ -45,35 +45,35 @@ interface Cell {
   readonly isMisquoted?: boolean;
 }
 
-/** Whether an odd number of backslashes, from `start` on, ends at `end`. */
+/** Whether the character at `end` is escaped: an odd number of backslashes, none before `start`, precedes it. */
 const hasEscape = (text: string, start: number, end: number): boolean => {
   let at = end;
   while (at > start && text[at - 1] === '\\') at--;
   return (end - at) % 2 === 1;
 };
 
-/** Splits one text that arrives in parts. */
+/** Splits a text that arrives in parts. */
 export class CsvSplitter {
   readonly #dialect: Dialect;
   #line: number;
   /** The start of an incomplete record. */
   #rest = '';
   #text = '';
-  /** Whether no text follows. */
+  /** Whether the whole text has arrived. */
   #isLast = false;
 
-  /** @param line number of the first line */
+  /** @param line the number of the first line */
   constructor(dialect: Dialect, line = 1) {
     this.#dialect = dialect;
     this.#line = line;
   }
 
-  /** The records that end in this part. @throws CsvSyntaxError */
+  /** Returns the records that end in this part. @throws CsvSyntaxError */
   push(text: string): CsvRecord[] {
     return this.#split(this.#rest + text);
   }
 
-  /** The last record. @throws CsvSyntaxError */
+  /** Returns the records that are left when no more text follows. @throws CsvSyntaxError */
   end(): CsvRecord[] {
     this.#isLast = true;
     return this.#split(this.#rest);
@@ -108,19 +108,19 @@ export class CsvSplitter {
     return records;
   }
 
-  /** `found`, or the end of the last text. Undefined if more text must arrive first. */
+  /** Returns `found`, or the end of the text if -1 was found. Undefined if more text may follow. */
   #orEnd(found: number): number | undefined {
     if (found !== -1) return found;
     return this.#isLast ? this.#text.length : undefined;
   }
 
-  /** The text of a line without its end. */
+  /** Returns the text up to `end`, without a carriage return at its end. */
   #upTo(start: number, end: number): string {
     const stop = end > start && this.#text.charCodeAt(end - 1) === CARRIAGE_RETURN ? end - 1 : end;
     return this.#text.slice(start, stop);
   }
 
-  /** @param lineEnd the end of the first line */
+  /** Reads a record that has quotes. @param lineEnd the end of its first line */
   #quotedRecord(start: number, lineEnd: number): { readonly record: CsvRecord; readonly end: number } | undefined {
     const { separator } = this.#dialect;
     const line = this.#line;
@@ -158,7 +158,7 @@ export class CsvSplitter {
     return { text, end, isMisquoted: text.includes(quote!) };
   }
 
-  /** The next separator or line end. */
+  /** Returns the position of the next separator or line end. */
   #cellEnd(from: number): number | undefined {
     const separator = this.#text.indexOf(this.#dialect.separator, from);
     const lineEnd = this.#orEnd(this.#text.indexOf(this.#dialect.lineEnd, from));
@@ -175,7 +175,7 @@ export class CsvSplitter {
     return { ...cell, text };
   }
 
-  /** A quoted cell, with its backslashes. */
+  /** Reads a quoted cell without replacing its escapes. */
   #rawCell(open: number, lineEnd: number): Cell | undefined {
     const { quote, isOneLine, isEscaped } = this.#dialect;
     const text = this.#text;
@@ -211,7 +211,10 @@ export class CsvSplitter {
     }
   }
 
-  /** The end of a cell after its closing quote. Undefined if anything but spaces follows, or the text ends. */
+  /**
+   * Returns the end of a cell after its closing quote. Undefined if anything except spaces and tabs follows the quote,
+   * or if more text must arrive first.
+   */
   #endAfter(quote: number): number | undefined {
     const { separator, lineEnd } = this.#dialect;
     let at = quote;

@@ -1,11 +1,11 @@
-/** Recognizes how a CSV file is written: its separator, quotes, line ends, and the line that names the columns. */
+/** Recognizes the separator, the quotes and the line ends of a CSV file, and the line that names its columns. */
 import { type CsvRecord, CsvSplitter, CsvSyntaxError, type Dialect } from './csv.js';
 
 export interface CsvLayout extends TableStart {
   readonly dialect: Dialect;
 }
 
-/** Settings that replace recognized ones. */
+/** Settings that the user gives, so that they need not be recognized. */
 export interface CsvOptions {
   readonly separator?: string | undefined;
   /** `none`: quotes are ordinary characters. */
@@ -15,11 +15,11 @@ export interface CsvOptions {
 }
 
 const COMMON = [',', ';', '\t', '|'];
-/** The likelier separators come first. The rare ones must split nearly all records. */
+/** The likeliest separators come first. The rare ones are accepted only if they split nearly all records. */
 const SEPARATORS = [...COMMON, '~', '^', ':', '\u0001', '\u001f'];
-/** Number of records to inspect. */
+/** The number of records to inspect. */
 const SAMPLE = 500;
-/** Maximum number of records before the table. */
+/** The maximum number of records above the table. */
 const MAX_PREAMBLE = 50;
 
 type Cells = Pick<CsvRecord, 'cells'>;
@@ -34,7 +34,7 @@ interface Sample {
   readonly isWhole: boolean;
 }
 
-/** Length of a sample in characters. */
+/** The maximum length of a sample in characters, unless its first line is longer. */
 const SAMPLE_LENGTH = 128 * 1024;
 
 const sampleOf = (text: string, isWhole: boolean): Sample => {
@@ -49,13 +49,13 @@ const recordsOf = ({ text, isWhole }: Sample, dialect: Dialect): readonly CsvRec
     records.push(...splitter.push(text));
     if (isWhole || records.length === 0) records.push(...splitter.end());
   } catch (error) {
-    // The import reports it.
+    // The import itself reports the error.
     if (!(error instanceof CsvSyntaxError)) throw error;
   }
   return records.slice(0, SAMPLE);
 };
 
-/** The most frequent width of the records; the greater one if two are equally frequent. */
+/** Returns the most frequent width of the records, or the greater one if two widths are equally frequent. */
 const usualWidth = (records: readonly CsvRecord[]): { readonly width: number; readonly share: number } => {
   const counts = new Map<number, number>();
   for (const { cells } of records) counts.set(cells.length, (counts.get(cells.length) ?? 0) + 1);
@@ -65,7 +65,7 @@ const usualWidth = (records: readonly CsvRecord[]): { readonly width: number; re
   return { width, share: count / records.length };
 };
 
-/** The most frequent number of cells. */
+/** Returns the most frequent number of cells in a record. */
 export const widthOf = (records: readonly CsvRecord[]): number => usualWidth(records).width;
 
 /**
@@ -84,7 +84,7 @@ const quoteOf = (sample: Sample, dialect: Omit<Dialect, 'quote'>): string | unde
   });
   const double = quoted('"');
   if (double.opened > 0 || first?.some((cell) => cell.startsWith('"'))) {
-    // Texts separated by tabs often have no quotes. In other files an unclosed quote is an error.
+    // Files with tabs often do not use quotes at all. In other files, a single unclosed quote is an error.
     const most = dialect.separator === '\t' ? 0 : 1;
     return double.opened > most && double.closed < double.opened / 2 ? undefined : '"';
   }
@@ -94,7 +94,9 @@ const quoteOf = (sample: Sample, dialect: Omit<Dialect, 'quote'>): string | unde
 
 type Plain = Pick<Dialect, 'separator' | 'quote' | 'lineEnd'>;
 
-/** The separator that splits most records into the same number of cells, at least two. */
+/**
+ * Finds the separator that splits the largest share of the records into the same number of cells, which is at least 2.
+ */
 const plainDialect = (sample: Sample, lineEnd: Dialect['lineEnd'], options: CsvOptions): Plain => {
   const of = (separator: string): Plain => {
     const quote = options.quote === undefined ? quoteOf(sample, { separator, lineEnd }) : options.quote;
@@ -126,12 +128,12 @@ const isNumeric = (cell: string): boolean => /^\s*[+-]?(\d[\d,]*\.?\d*|\.\d+)(e[
 const isDate = (cell: string): boolean => /^\s*\d{1,4}([-/.])\d{1,2}\1\d{1,4}([T ][\d:.]+Z?)?\s*$/.test(cell);
 const isYear = (value: number): boolean => value >= 1500 && value <= 2200;
 
-/** Whether numbers may be headings: years, or the column numbers 0, 1, 2, ... that programs write. */
+/** Whether numbers may be headings: years, or consecutive numbers such as 0, 1, 2, which some programs write. */
 const mayBeHeadings = (numbers: readonly number[]): boolean =>
   numbers.every(Number.isInteger) &&
   (numbers.every(isYear) || numbers.every((each, i) => i === 0 || each === numbers[i - 1]! + 1));
 
-/** Whether a record is a row of the table and not a header. */
+/** Whether the first record is a row of the table rather than a header. */
 const isRow = (first: CsvRecord, rest: readonly CsvRecord[]): boolean => {
   if (rest.length < 2) return false;
   const cellsBelow = (i: number) => rest.map(({ cells }) => cells[i] ?? '').filter((cell) => !isBlankCell(cell));
@@ -152,7 +154,7 @@ const isRow = (first: CsvRecord, rest: readonly CsvRecord[]): boolean => {
   return hasDate || (numbers.length > 0 && (isRepeated || !mayBeHeadings(numbers)));
 };
 
-/** Whether a record is part of a preamble: a title, a note, or a comment. */
+/** Whether a record is part of a preamble, such as a title, a note or a comment. */
 const isPreamble = (records: readonly CsvRecord[], at: number, width: number, most: number): boolean => {
   const [{ cells }, next] = records.slice(at, at + 2) as [CsvRecord, CsvRecord | undefined];
   if (!next) return false;
@@ -164,11 +166,11 @@ const isPreamble = (records: readonly CsvRecord[], at: number, width: number, mo
 };
 
 export interface TableStart {
-  /** The line of the header, or of the first row without one. Lines above it are a preamble. */
+  /** The line of the header, or of the first row if there is no header. The lines above it are a preamble. */
   readonly firstLine: number;
   /** Whether the first record names the columns. */
   readonly hasHeader: boolean;
-  /** The first records, without blank ones. */
+  /** The first records of the table, including the header. Blank records are omitted. */
   readonly sample: readonly CsvRecord[];
 }
 
@@ -181,7 +183,9 @@ const firstRecord = (records: readonly CsvRecord[]): CsvRecord | undefined => {
   return start.find((record, i) => !isBlank(record) && !isPreamble(start, i, width, most)) ?? filled[0];
 };
 
-/** @param header the line that names the columns, or `none`; recognized by default */
+/**
+ * Finds the start of the table. @param header the line that names the columns, or `none`; by default, it is recognized
+ */
 export const startOf = (records: readonly CsvRecord[], header?: number | 'none'): TableStart => {
   const first = typeof header === 'number' ? records.find(({ line }) => line >= header) : firstRecord(records);
   if (!first) return { firstLine: typeof header === 'number' ? header : 1, hasHeader: header !== 'none', sample: [] };
@@ -191,8 +195,8 @@ export const startOf = (records: readonly CsvRecord[], header?: number | 'none')
 };
 
 /**
- * Whether backslashes escape the quotes of a file: in some quoted cell, text follows the first inner quote, which has a
- * backslash. A backslash before a quote at the end of a cell may belong to a path.
+ * Whether backslashes escape quotes. They do if, in some quoted cell, a backslash precedes the first inner quote and
+ * more text follows it. A backslash before the closing quote proves nothing, because it may be the end of a path.
  */
 const escapesQuotes = (text: string, { separator, quote }: Plain): boolean => {
   if (quote === undefined) return false;
@@ -207,12 +211,13 @@ const escapesQuotes = (text: string, { separator, quote }: Plain): boolean => {
   return false;
 };
 
-/** The separator that Excel reads from a first line such as `sep=;`. */
+/** Excel reads the separator from a first line such as `sep=;`. */
 const SEP_LINE = /^"?sep=(.)"?\r?[\r\n]/i;
 
 /**
+ * Recognizes the layout of a CSV file.
  * @param head the start of the text, with at least one whole record
- * @param isWhole whether it is the whole text
+ * @param isWhole whether `head` is the whole text
  */
 export const layoutOf = (head: string, isWhole: boolean, options: CsvOptions = {}): CsvLayout => {
   const [sepLine = '', named] = SEP_LINE.exec(head) ?? [];
@@ -222,7 +227,7 @@ export const layoutOf = (head: string, isWhole: boolean, options: CsvOptions = {
   const plain = { ...unescaped, ...(escapesQuotes(head, unescaped) && { isEscaped: true }) };
   const spaced = plain.separator !== ' ' && skipsSpaces(recordsOf(sample, plain));
   const dialect: Dialect = { ...plain, ...(spaced && { skipsSpaces: true }) };
-  // Lines are counted from the start of the file.
+  // Line numbers include the line `sep=`.
   const above = sepLine === '' ? 0 : 1;
   const records = recordsOf(sample, dialect).map((record) => ({ ...record, line: record.line + above }));
   return { dialect, ...startOf(records, options.header) };

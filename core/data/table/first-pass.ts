@@ -1,4 +1,4 @@
-/** Reads all rows of a table once, and finds the names and types of its columns. */
+/** Reads all rows of a table once to find the names and types of its columns. */
 import { counted } from '../../util/counted.js';
 import { MAX_NAMES } from '../ndjson.js';
 import { type Cell, ColumnGuess, type GuessOptions } from './column-guess.js';
@@ -9,16 +9,16 @@ import type { Problems } from './problems.js';
 import type { FormatOptions, OpenedTable, Row } from './rows.js';
 
 export interface TableOptions extends FormatOptions {
-  /** For messages. */
+  /** The file as messages name it. */
   readonly file: string;
   readonly name: string;
-  /** Names or headings of columns. By default, the reader searches for columns that identify a row. */
+  /** The key, as names or headings of columns. By default, the reader searches for columns that identify a row. */
   readonly key?: readonly string[] | undefined;
   /** Columns to sort and filter by, in addition to the key. */
   readonly sort: readonly string[];
-  /** Types by column. The type of any other column is guessed. */
+  /** The types that the user gave, by column. Other types are guessed. */
   readonly types: ReadonlyMap<string, ColumnType>;
-  /** Names by heading. */
+  /** The column names that the user gave, by heading. */
   readonly names: ReadonlyMap<string, string>;
   /** Texts that mean a missing value. */
   readonly missing: readonly string[];
@@ -30,23 +30,23 @@ export interface TableOptions extends FormatOptions {
 export interface Column extends ColumnName {
   readonly type: ColumnType;
   readonly guessed: boolean;
-  /** Number of cells that become null, including markers. */
+  /** The number of cells that become null, including markers of missing values. */
   readonly empty: number;
-  /** Number of cells per marker of a missing value. */
+  /** How often each marker of a missing value occurs. */
   readonly missing?: Readonly<Record<string, number>>;
   /** Explains an unexpected type or conversion. */
   readonly why?: string;
 }
 
 export interface ReadColumn extends Column {
-  /** Position of the column in a row. */
+  /** The position of the column in a row, starting at 0. */
   readonly at: number;
   readonly notation: NotationName;
 }
 
 const isBlankCell = (cell: Cell): boolean => String(cell ?? '').trim() === '';
 
-/** Whether a given key means the number of the row, unless a column has this name. */
+/** Whether a key that the user gave means the number of the row. It does not if a column has this name. */
 export const isRowNumber = (key: readonly string[]): boolean => key.length === 1 && key[0] === 'row';
 
 export class FirstPass {
@@ -54,9 +54,9 @@ export class FirstPass {
   readonly names: readonly ColumnName[];
   readonly #guesses: readonly ColumnGuess[];
   readonly #problems: Problems;
-  /** The columns whose cells can make a row bad, and that row is left out. */
+  /** The columns to check in each row. If one of their cells has an error, the row is left out. */
   readonly #checked: readonly number[];
-  /** Positions of bad rows, from 0. */
+  /** The positions of bad rows, starting at 0. */
   readonly #bad = new Set<number>();
   #position = 0;
   rowCount = 0;
@@ -119,7 +119,7 @@ export class FirstPass {
     for (let i = 0; i < this.#guesses.length; i++) this.#guesses[i]!.add(cells[i] ?? null, line);
   }
 
-  /** @param position of a row of the file, from 0 */
+  /** @param position the position of a row in the file, starting at 0 */
   isBad(position: number): boolean {
     return this.#bad.has(position);
   }
@@ -132,7 +132,7 @@ export class FirstPass {
     return undefined;
   }
 
-  /** @throws OperatorError for columns that do not have the given type */
+  /** @throws OperatorError if a column does not have the type that the user gave */
   columns(types: ReadonlyMap<string, ColumnType>): readonly ReadColumn[] {
     const errors: string[] = [];
     const columns = this.names.flatMap((column, at): ReadColumn[] => {
@@ -163,7 +163,10 @@ export class FirstPass {
   }
 }
 
-/** Extra cells are an error, except empty cells, which trailing commas produce. */
+/**
+ * Returns an error if a row has more cells than the table has columns, unless they are empty because of trailing
+ * commas.
+ */
 const badWidth = ({ cells }: Row, width: number): string | undefined =>
   cells.length <= width || cells.slice(width).every(isBlankCell)
     ? undefined

@@ -1,4 +1,4 @@
-/** Reads JSON as a table: an array of objects, or one object per line (NDJSON). */
+/** Reads JSON as a table: either an array of objects, or one object per line (NDJSON). */
 import { OperatorError } from '../../errors.js';
 import { isJsonObject } from '../../validation/json.js';
 import type { Cell } from './column-guess.js';
@@ -6,16 +6,16 @@ import { textOf } from './text.js';
 
 interface JsonText {
   readonly text: string;
-  /** Line of the first character, from 1. */
+  /** The line of the first character, starting at 1. */
   readonly line: number;
 }
 
-/** Maximum length of an object in characters. */
+/** The maximum length of an object in characters. */
 const MAX_OBJECT = 16 * 1024 * 1024;
-/** Everything up to the next character that changes the depth, or starts or ends a string. */
+/** The characters that change the depth, start or end a string, escape a character, or end a line. */
 const STEP = /["\\[\]{}\n]/g;
 
-/** Splits the text into its objects. Brackets, commas and spaces may separate them. */
+/** Splits a text into its objects, which may be separated by brackets, commas and white space. */
 class ObjectSplitter {
   #rest = '';
   #line = 1;
@@ -76,7 +76,7 @@ class ObjectSplitter {
   }
 }
 
-/** Numbers that may lose digits when they are parsed become strings. */
+/** Matches strings, and numbers so long that parsing may lose digits. Such numbers become strings. */
 const LONG_NUMBER = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]{15,}/g;
 const HAS_LONG_NUMBER = /\d[\d.]{15}/;
 
@@ -100,7 +100,7 @@ export interface JsonRow {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** @throws OperatorError with the line of text that is not JSON */
+/** @throws OperatorError that names the line with an error */
 export async function* jsonRows(
   bytes: AsyncIterable<Uint8Array>,
   encoding: string,
@@ -141,7 +141,7 @@ const rowsOfOnly = (only: JsonRow): readonly JsonRow[] => {
   );
 };
 
-/** A value as a cell. Objects and arrays become their JSON text. */
+/** Converts a value to a cell. Objects and arrays become JSON text. */
 export const cellOf = (value: unknown): Cell => {
   if (value === null || value === undefined) return null;
   if (typeof value === 'string' || typeof value === 'boolean') return value;

@@ -1,4 +1,4 @@
-/** Looks for the columns that identify a row. The result is valid for the first rows. Writing all rows verifies it. */
+/** Looks for columns that identify a row. Only the first rows are compared; writing all rows verifies the result. */
 import type { Cell } from './column-guess.js';
 import type { ColumnType } from './notations.js';
 
@@ -9,13 +9,13 @@ export interface KeyColumn {
   readonly hasGaps: boolean;
 }
 
-/** Rows in which single columns must be unique. */
+/** The number of first rows in which a single column must be unique. */
 const MAX_ROWS = 20_000;
-/** Rows in which combinations of columns must be unique. */
+/** The number of first rows in which a combination of columns must be unique. */
 const MAX_SAMPLE = 4096;
-/** Number of columns to combine. */
+/** The number of columns from which combinations are built. */
 const MAX_COMBINED = 6;
-/** Longer text is a description, not a key. */
+/** A column with longer text is considered a description rather than a key. */
 const MAX_TEXT = 80;
 const MAX_CANDIDATES = 3;
 
@@ -25,7 +25,7 @@ const PART =
   /(^|_)(id|code|key|no|nr|number|year|quarter|month|week|day|hour|period|age|rank|level|round|version)($|_)/;
 
 export class KeySearch {
-  /** The values of each column. Undefined if a value occurs twice, or a cell is empty. */
+  /** The values of each column. Undefined for a column in which a value occurs twice or a cell is empty. */
   #values: (Set<Cell> | undefined)[] = [];
   #lengths: number[] = [];
   #rows = 0;
@@ -45,7 +45,7 @@ export class KeySearch {
     }
   }
 
-  /** Positions of the columns of each candidate, the best first. */
+  /** Returns the candidates, the best first. Each is a list of column positions. */
   candidates(columns: readonly KeyColumn[]): readonly (readonly number[])[] {
     const usable = [...columns.keys()].filter((i) => {
       const { type, hasGaps } = columns[i]!;
@@ -56,7 +56,7 @@ export class KeySearch {
       if (type === 'text' && (this.#lengths[i] ?? 0) > MAX_TEXT) return 3;
       if (IDENTIFIER.test(name)) return 0;
       if (i === 0) return 1;
-      // Measurements are often unique by chance.
+      // Integers that are measurements are often unique by chance.
       return type === 'integer' ? 3 : 2;
     };
     const unique = usable.filter((i) => this.#values[i]);
@@ -70,7 +70,7 @@ export class KeySearch {
     return [...single([0, 1, 2]), ...this.#combinations(short), ...single([3])].slice(0, MAX_CANDIDATES);
   }
 
-  /** Pairs of columns that are unique together; triples if there are no such pairs. */
+  /** Returns the pairs of columns that are unique together, or triples if there are no such pairs. */
   #combinations(columns: readonly number[]): readonly (readonly number[])[] {
     const after = (i: number) => columns.slice(columns.indexOf(i) + 1);
     const pairs = columns.flatMap((a) => after(a).map((b) => [a, b]));

@@ -1,12 +1,12 @@
-/** Names of columns and collections: lower-case ASCII in snake case, for URLs, SQL and programs. */
+/** Derives the names of columns and collections: snake case in ASCII, which suits URLs, SQL and programs. */
 import anyAscii from 'any-ascii';
 import { nearest } from '../../validation/nearest.js';
 
 export interface ColumnName {
   readonly name: string;
-  /** As in the file; empty if the column has no heading. */
+  /** The heading in the file. Empty if the column has none. */
   readonly heading: string;
-  /** Why the name has a number that the heading lacks. */
+  /** Explains a number that was appended to the name. */
   readonly note?: string;
 }
 
@@ -25,7 +25,7 @@ export const nameOf = (text: string, prefix = 'c'): string => {
   return name === '' || /^[a-z]/.test(name) ? name : `${prefix}_${name}`;
 };
 
-/** The first of `name`, `name_2`, `name_3`, ... that is free. */
+/** Returns the first of `name`, `name_2`, `name_3` and so on that is not taken. */
 const numbered = (name: string, taken: ReadonlySet<string>): string => {
   if (!taken.has(name)) return name;
   let number = 2;
@@ -34,8 +34,9 @@ const numbered = (name: string, taken: ReadonlySet<string>): string => {
 };
 
 /**
- * The names of columns. Duplicate names get numbers. A heading that is already a valid name keeps it.
- * @param given names by heading or by the name that the column would have
+ * Returns the names of columns. Duplicate names get numbers. Names that the user gave, and headings that are already
+ * valid names, take precedence.
+ * @param given names that the user gave, by heading or by derived name
  */
 export const columnNames = (headings: readonly string[], given: ReadonlyMap<string, string>): readonly ColumnName[] => {
   const wanted = headings.map((heading, i) => {
@@ -61,9 +62,9 @@ export const columnNames = (headings: readonly string[], given: ReadonlyMap<stri
 
 const MAX_LISTED = 20;
 
-/** The error message for a column that does not exist. */
+/** Returns the error message for a column that does not exist. */
 export const unknownColumn = (name: string, names: readonly string[]): string => {
   const guess = nearest(name, names);
   const listed = names.length > MAX_LISTED ? `${names.slice(0, MAX_LISTED).join(', ')}, ...` : names.join(', ');
-  return `there is no column "${name}"${guess ? `; did you mean "${guess}"?` : `; it has: ${listed}`}`;
+  return `there is no column "${name}"${guess ? `; did you mean "${guess}"?` : `; the columns are ${listed}`}`;
 };

@@ -1,4 +1,4 @@
-/** Notations of values: how numbers, dates and other types are written in the cells of a table. */
+/** The notations in which the cells of a table write numbers, dates and values of other types. */
 import type { JsonSchema } from '../../contracts/json-schema.js';
 
 export const COLUMN_TYPES = ['text', 'integer', 'number', 'date', 'datetime', 'boolean'] as const;
@@ -13,7 +13,7 @@ export const SCHEMAS: Readonly<Record<ColumnType, JsonSchema>> = {
   boolean: { type: 'boolean' },
 };
 
-/** What a cell of a type must be, for messages. */
+/** Describes the values of each type, to follow "must be" in a message. */
 export const NEEDS: Readonly<Record<ColumnType, string>> = {
   text: 'text',
   integer: 'a whole number',
@@ -25,16 +25,16 @@ export const NEEDS: Readonly<Record<ColumnType, string>> = {
 
 export interface Notation {
   readonly type: ColumnType;
-  /** The value of a cell; undefined if it is not in this notation. */
+  /** Returns the value of a cell, or undefined if the cell is not in this notation. */
   read(cell: string): string | number | boolean | undefined;
-  /** What the import does to the cells, for its report. */
+  /** Says in the report of an import how the cells were read. */
   readonly note?: string;
 }
 
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/;
 const INTEGER = /^[+-]?\d+$/;
 
-/** Whether a text is a number, of any size. */
+/** Whether a text is a number, even one that no double can represent. */
 export const isNumber = (cell: string): boolean => NUMBER.test(cell);
 
 const read = (pattern: RegExp, plain: (cell: string) => string) => (cell: string) => {
@@ -80,9 +80,9 @@ const FALSE = /^(false|f|no|n|0)$/i;
 
 export const NOTATIONS = {
   integer: { type: 'integer', read: read(INTEGER, (cell) => cell) },
-  /** 1950.0, as pandas writes integers of columns with missing values. */
+  /** 1950.0, which is how pandas writes the integers of a column that has missing values. */
   whole: { type: 'integer', read: read(/^[+-]?\d+\.0$/, (cell) => cell), note: 'read without ".0"' },
-  /** Read only in columns whose type is given. */
+  /** Read only if the user gave the type of the column. */
   mixedWhole: { type: 'integer', read: read(/^[+-]?\d+(\.0*)?$/, (cell) => cell), note: 'read without decimals' },
   number: { type: 'number', read: read(NUMBER, (cell) => cell) },
   /** 1,234.5 */
@@ -103,7 +103,7 @@ export const NOTATIONS = {
     note: 'in percent, read without the sign',
   },
   boolean: { type: 'boolean', read: (cell) => (/^(true|false)$/i.test(cell) ? /^t/i.test(cell) : undefined) },
-  /** Read only in columns whose type is given. */
+  /** Yes, no, 1, 0 and the like. Read only if the user gave the type of the column. */
   words: {
     type: 'boolean',
     read: (cell) => (TRUE.test(cell) ? true : FALSE.test(cell) ? false : undefined),
@@ -130,7 +130,7 @@ export const NOTATIONS = {
 
 export type NotationName = keyof typeof NOTATIONS;
 
-/** Markers of missing values, in lower case. They have no meaning in text columns. */
+/** Texts that mark a missing value, in lower case. In text columns, they are ordinary text. */
 const MARKERS = new Set('|na|n/a|n.a.|#n/a|<na>|nan|null|(null)|none|\\n|-|--|.|..|?'.split('|'));
 const LONGEST_MARKER = 6;
 
@@ -143,10 +143,10 @@ const significant = (text: string): string =>
     .replace(/^0+/, '')
     .replace(/0+$/, '');
 
-/** Digits that every double keeps. */
+/** A double represents any number of this many significant digits without loss. */
 const SAFE_DIGITS = 15;
 
-/** Why a number as written cannot become a JSON number without loss; undefined if it can. */
+/** Returns why a number, as the cell writes it, cannot become a JSON number without loss. Undefined if it can. */
 export const lossOf = (cell: string): string | undefined => {
   if (/^[+-]?0\d/.test(cell)) return 'zeros at its start would be lost';
   if (/^\+\d{7}/.test(cell)) return 'its plus sign would be lost';
@@ -160,8 +160,8 @@ export const lossOf = (cell: string): string | undefined => {
 const isDigit = (code: number): boolean => code >= 0x30 && code <= 0x39;
 
 /**
- * Digits before the point of a number such as 12 or -1.5, which has no zeros at its start and at most 15 characters:
- * above 0 if the number is whole, else below 0. 0 for any other text.
+ * Counts the digits before the decimal point of a number such as 12 or -1.5, which has at most 15 characters and no
+ * leading zeros. The result is positive for whole numbers and negative for others. For any other text, it is 0.
  */
 export const plainDigits = (cell: string): number => {
   const { length } = cell;

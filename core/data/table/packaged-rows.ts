@@ -1,4 +1,4 @@
-/** Reads Parquet files and Excel workbooks. Their packages are loaded when such a file is imported. */
+/** Reads Parquet files and Excel workbooks. The packages that parse them are loaded when such a file is imported. */
 import { readFile, stat } from 'node:fs/promises';
 import { OperatorError } from '../../errors.js';
 import type { Cell } from './column-guess.js';
@@ -6,11 +6,11 @@ import { cellOf } from './json-rows.js';
 
 export interface ParquetTable {
   readonly headings: readonly string[];
-  /** Yields rows in batches, one row group at a time. */
+  /** Yields one batch of rows for each row group. */
   rows(): AsyncGenerator<readonly (readonly Cell[])[]>;
 }
 
-/** A time with all its digits. A `Date` ends at milliseconds. */
+/** Returns a time with all its digits: as a `Date` if milliseconds are enough, otherwise as text. */
 const exactTime = (value: bigint, digits: number): Date | string => {
   const unit = 10n ** BigInt(digits - 3);
   const rest = ((value % unit) + unit) % unit;
@@ -66,16 +66,16 @@ export interface ExcelTable {
   readonly rows: readonly (readonly Cell[])[];
 }
 
-/** A workbook is read as a whole. */
+/** The maximum size of a workbook, which is read into memory as a whole. */
 const MAX_WORKBOOK = 200 * 1024 * 1024;
 
 const DAY = 24 * 60 * 60 * 1000;
-/** Day 0 of Excel, whose times are times of day. */
+/** Excel's day 0. A date with this day is only a time of day. */
 const DAY_0 = Date.UTC(1899, 11, 30);
 
 /**
- * A time without a zone. In Excel it is a fraction of days, such as 14:57:12.999 for 14:57:13. Days before day 60 are one
- * day later, since Excel has a leap day in 1900.
+ * Corrects a time that was read from Excel. Excel stores times as fractions of a day, so 14:57:13 may be read as
+ * 14:57:12.999. Days before day 60 are read one day early, because Excel wrongly treats 1900 as a leap year.
  */
 const excelTime = (value: Date): Date => {
   const second = Math.round(value.getTime() / 1000) * 1000;
@@ -84,7 +84,7 @@ const excelTime = (value: Date): Date => {
 };
 
 const excelCell = (value: unknown): Cell => {
-  // In XML, every line end means LF.
+  // XML treats every line end as LF.
   if (typeof value === 'string') return value.replaceAll(/\r+\n/g, '\n');
   if (!(value instanceof Date)) return cellOf(value);
   const time = excelTime(value);
@@ -96,7 +96,7 @@ const excelCell = (value: unknown): Cell => {
   return text.endsWith('T00:00:00') ? text.slice(0, 10) : text.replace('T', ' ');
 };
 
-/** @param name of the sheet; by default the first one with rows */
+/** @param name the name of the sheet; by default, the first sheet that has rows is read */
 export const openExcel = async (path: string, name?: string): Promise<ExcelTable> => {
   const { size } = await stat(path);
   if (size > MAX_WORKBOOK) throw new OperatorError('it is a workbook of more than 200 MiB; save it as CSV');
@@ -107,7 +107,7 @@ export const openExcel = async (path: string, name?: string): Promise<ExcelTable
       ? (sheets.find(({ data }) => data.length > 0) ?? sheets[0])
       : sheets.find(({ sheet }) => sheet === name);
   const names = sheets.map(({ sheet }) => sheet);
-  if (!found) throw new OperatorError(`it has no sheet "${name}"; it has: ${names.join(', ')}`);
+  if (!found) throw new OperatorError(`it has no sheet "${name}"; its sheets are ${names.join(', ')}`);
   return {
     sheet: found.sheet,
     others: names.filter((each) => each !== found.sheet),

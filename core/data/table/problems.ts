@@ -1,8 +1,8 @@
-/** The problems of an imported file, for its report or its rejection. */
+/** Collects the problems that an import finds in a file, for its report or for the error that rejects the file. */
 import { firstLines, OperatorError } from '../../errors.js';
 import { counted } from '../../util/counted.js';
 
-/** Maximum number of errors in a message. */
+/** The maximum number of errors in a message. */
 const MAX_LISTED = 20;
 
 /** Collects the errors of bad rows, and notes about rows that were corrected. */

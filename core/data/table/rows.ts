@@ -1,4 +1,4 @@
-/** Opens a file of any supported format as rows of cells, with the headings of its columns. */
+/** Opens a file in any supported format, and reads it as column headings and rows of cells. */
 import { OperatorError } from '../../errors.js';
 import type { Cell } from './column-guess.js';
 import { CsvSplitter } from './csv.js';
@@ -11,7 +11,7 @@ import { encodingOf, headText, textOf } from './text.js';
 export const FORMATS = ['csv', 'json', 'parquet', 'xlsx'] as const;
 export type Format = (typeof FORMATS)[number];
 
-/** What is recognized unless it is given. */
+/** Settings that are recognized from the file unless the user gives them. */
 export interface FormatOptions extends CsvOptions, SourceOptions {
   readonly format?: Format | undefined;
   /** A label of the WHATWG Encoding Standard. */
@@ -21,7 +21,7 @@ export interface FormatOptions extends CsvOptions, SourceOptions {
 }
 
 export interface Row {
-  /** Line in the file, or number of the row, from 1. */
+  /** The line in the file, or the number of the row in a format without lines. Both start at 1. */
   readonly line: number;
   readonly cells: readonly Cell[];
   readonly isMisquoted?: boolean;
@@ -31,12 +31,12 @@ export interface OpenedTable {
   readonly format: Format;
   /** How the file was read, for the report. */
   readonly found: readonly string[];
-  /** Empty for a column without a heading. */
+  /** One heading per column, which is empty if the column has none. */
   readonly headings: readonly string[];
-  /** Whether strings are known to be text. */
+  /** Whether the format has types, so that strings are known to be text. */
   readonly isTyped: boolean;
   readonly separator?: string;
-  /** Yields the rows below the headings, without blank rows. Each call starts at the first row. */
+  /** Yields the rows below the headings, without blank rows. Each call starts again at the first row. */
   rows(): AsyncIterable<readonly Row[]>;
 }
 
@@ -46,7 +46,7 @@ const formatOf = ({ head, isWorkbook }: Source, encoding: string): Format => {
   return /^\s*(\[\s*(\{|\])|\{\s*("|\}))/.test(headText(head.subarray(0, 4096), encoding)) ? 'json' : 'csv';
 };
 
-/** @throws OperatorError with the reason why the file cannot be read, EncodingError, errors of `node:fs` */
+/** @throws OperatorError if the file is not a table, EncodingError, and errors from `node:fs` */
 export const openTable = async (path: string, options: FormatOptions): Promise<OpenedTable> => {
   const source = await openSource(path, options);
   const encoding = options.encoding ?? encodingOf(source.head);
@@ -131,8 +131,8 @@ const csvTable = async (source: Source, encoding: string, options: CsvOptions): 
 };
 
 /**
- * One heading for each column. Files written by R have no heading for the first column, which contains row names.
- * @param width the usual number of cells of a row
+ * Returns one heading for each column. In files that R wrote, the first column contains row names and has no heading.
+ * @param width the usual number of cells in a row
  */
 const headingsFor = (
   named: readonly string[],
@@ -147,7 +147,7 @@ const headingsFor = (
 };
 
 const jsonTable = async (source: Source, encoding: string): Promise<OpenedTable> => {
-  // A later object may have more fields.
+  // All objects must be read, because a later one may have more fields.
   const names = new Map<string, number>();
   for await (const objects of jsonRows(source.open(), encoding)) {
     for (const { fields } of objects) for (const name in fields) if (!names.has(name)) names.set(name, names.size);

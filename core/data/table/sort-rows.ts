@@ -1,4 +1,4 @@
-/** Sorts rows by their key in bounded memory: sorted runs in a temporary file, which are merged. */
+/** Sorts rows by their key in bounded memory: it writes sorted runs to a temporary file, and then merges them. */
 import { randomUUID } from 'node:crypto';
 import { type FileHandle, open, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { compareScalars } from '../scalars.js';
 
 export interface KeyedRow {
   readonly key: readonly Scalar[];
-  /** Line in the imported file. */
+  /** The line in the imported file. */
   readonly line: number;
   /** The row as JSON. */
   readonly text: string;
@@ -23,13 +23,15 @@ export const compareKeys = (a: readonly Scalar[], b: readonly Scalar[]): number 
 
 const compareRows = (a: KeyedRow, b: KeyedRow): number => compareKeys(a.key, b.key) || a.line - b.line;
 
-/** Limits of the rows that are sorted in memory. */
+/** Limits for the rows that are sorted in memory at a time. */
 const MAX_CHARACTERS = 16 * 1024 * 1024;
 const MAX_ROWS = 32_768;
-/** Limits of the bytes that are read at a time, from one run and from all. A file of 5 GB may have 2,000 runs. */
+/**
+ * Limits for the bytes read at a time: from one run, and from all runs together. A file of 5 GB may have 2,000 runs.
+ */
 const MAX_BLOCK = 32 * 1024;
 const MAX_BLOCKS = 8 * 1024 * 1024;
-/** Rows of a batch. */
+/** The number of rows in a batch. */
 const BATCH = 1000;
 const NEWLINE = 0x0a;
 
@@ -45,7 +47,7 @@ const decode = (text: string): KeyedRow => {
   };
 };
 
-/** Reads one run. */
+/** Reads the rows of one run, one after the other. */
 class Run {
   readonly #file: FileHandle;
   #at: number;
@@ -53,7 +55,7 @@ class Run {
   readonly #buffer: Buffer;
   #lines: readonly string[] = [];
   #next = 0;
-  /** The next row. Undefined at the end. */
+  /** The current row. Undefined at the end of the run. */
   row: KeyedRow | undefined;
 
   /** @param buffer shared by all runs, since only one run reads at a time */
@@ -133,8 +135,8 @@ function* batchesOf(rows: readonly KeyedRow[]): Generator<readonly KeyedRow[]> {
 }
 
 /**
- * Yields the rows in key order, in batches. Rows with equal keys stay in the order of their lines.
- * @param folder for the temporary file
+ * Yields the rows in key order, in batches. Rows with equal keys are in the order of their lines.
+ * @param folder the folder for the temporary file
  */
 export async function* sortRows(
   rows: AsyncIterable<readonly KeyedRow[]>,
@@ -179,7 +181,7 @@ export async function* sortRows(
   }
 }
 
-/** A file without a name. It disappears with its handle, even if the process is killed. */
+/** Opens a file and removes its name, so that it disappears with its handle, even if the process is killed. */
 const scratchFile = async (folder: string): Promise<FileHandle> => {
   const path = join(folder, `.${randomUUID()}.tmp`);
   const file = await open(path, 'wx+', 0o600);

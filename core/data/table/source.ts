@@ -1,4 +1,6 @@
-/** Opens the file of a table: as it is, from gzip, or from a zip archive. Bytes can be read several times. */
+/**
+ * Opens the file of a table, which may be compressed with gzip or be in a zip archive. It can be read several times.
+ */
 import { createReadStream } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { pipeline, type Readable } from 'node:stream';
@@ -10,32 +12,34 @@ import { openRegular } from '../../util/read-file.js';
 export const COMPRESSIONS = ['none', 'gzip', 'zip'] as const;
 export type Compression = (typeof COMPRESSIONS)[number];
 
-/** What is recognized unless it is given. */
+/** Settings that are recognized from the file unless the user gives them. */
 export interface SourceOptions {
   readonly compression?: Compression | undefined;
-  /** The file of a zip archive. */
+  /** The name of the file in a zip archive. */
   readonly member?: string | undefined;
 }
 
 export interface Source {
   readonly path: string;
   readonly compression: Compression;
-  /** The first bytes of the content. */
+  /** The first bytes of the uncompressed content. */
   readonly head: Buffer;
   /** Whether `head` is the whole content. */
   readonly isWholeHead: boolean;
   /** Whether the content is an Excel workbook, which is a zip archive. */
   readonly isWorkbook: boolean;
-  /** The content from its start. A chunk is valid until the next one. */
+  /** Reads the uncompressed content from its start. A chunk is valid until the next chunk is requested. */
   open(): AsyncIterable<Buffer>;
 }
 
-/** Number of bytes used to recognize formats, encodings and separators. */
+/** The number of bytes from which the format, the encoding and the separator are recognized. */
 const HEAD_BYTES = 1024 * 1024;
-/** Small chunks keep few rows alive at a time, which saves the garbage collector half of its work. */
+/**
+ * The size of a chunk. It is small so that few rows are alive at a time, which halves the work of garbage collection.
+ */
 const CHUNK_BYTES = 64 * 1024;
 
-/** Formats that the import does not read, by their first bytes in hexadecimal. */
+/** Formats that the import cannot read, by their first bytes in hexadecimal. */
 const REJECTED: readonly (readonly [start: string, problem: string])[] = [
   ['d0cf11e0', 'it is an old Excel workbook; save it as .xlsx or CSV'],
   ['425a68', 'it is compressed with bzip2; unpack it'],
@@ -77,7 +81,7 @@ const headOf = async (bytes: AsyncIterable<Buffer>): Promise<Buffer> => {
 const isDecodingError = (error: unknown): boolean =>
   /^Z_|^ERR_.*ZLIB/.test((error as NodeJS.ErrnoException).code ?? '');
 
-/** The bytes of a stream. Errors of compressed data become messages. */
+/** Yields the bytes of a stream. A decompression error becomes a message for the user. */
 async function* contentOf(stream: Readable): AsyncGenerator<Buffer> {
   try {
     yield* stream;
@@ -89,7 +93,7 @@ async function* contentOf(stream: Readable): AsyncGenerator<Buffer> {
   }
 }
 
-/** Each chunk overwrites the previous one. */
+/** Yields the content of a file. Each chunk overwrites the previous one. */
 async function* fileContent(path: string): AsyncGenerator<Buffer> {
   const file: FileHandle = await openRegular(path);
   try {
@@ -142,7 +146,7 @@ async function* memberOf({ zip, files }: Archive, name: string): AsyncGenerator<
 
 const WORKBOOK = 'xl/workbook.xml';
 
-/** Names of files that a message lists. */
+/** The maximum number of file names that a message lists. */
 const MAX_LISTED = 20;
 
 const openZip = async (path: string, given?: string): Promise<Pick<Source, 'isWorkbook' | 'open'>> => {
@@ -153,10 +157,10 @@ const openZip = async (path: string, given?: string): Promise<Pick<Source, 'isWo
   const member = given ?? names[0];
   if (member === undefined) throw new OperatorError('it is a zip archive without files');
   if (!names.includes(member)) {
-    throw new OperatorError(`the zip archive has no file "${member}"; it has:`, firstLines(names, MAX_LISTED));
+    throw new OperatorError(`the zip archive has no file "${member}"; its files are:`, firstLines(names, MAX_LISTED));
   }
   if (!isWorkbook && given === undefined && names.length > 1) {
-    const message = `the zip archive has ${names.length} files; choose one by --member:`;
+    const message = `the zip archive has ${names.length} files; choose one with --member:`;
     throw new OperatorError(message, firstLines(names, MAX_LISTED));
   }
   return {
@@ -172,7 +176,7 @@ const openZip = async (path: string, given?: string): Promise<Pick<Source, 'isWo
   };
 };
 
-/** @throws OperatorError for content that is no table, errors of `node:fs` */
+/** @throws OperatorError if the content is not a table, and errors from `node:fs` */
 export const openSource = async (path: string, options: SourceOptions = {}): Promise<Source> => {
   const raw = await headOf(fileContent(path));
   const compression = options.compression ?? compressionOf(raw);

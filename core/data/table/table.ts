@@ -1,4 +1,4 @@
-/** Reads a file as a collection: the types of its columns, its key, and its rows in key order. */
+/** Reads a file as a collection. It finds the types of the columns and a key, and returns the rows in key order. */
 import type { Collection } from '../../contracts/dataset.js';
 import type { Scalar } from '../../contracts/storage.js';
 import { firstLines, OperatorError } from '../../errors.js';
@@ -16,7 +16,7 @@ import { EncodingError } from './text.js';
 
 export type { Column, TableOptions } from './first-pass.js';
 
-/** A key of the table: columns, or the number of the row. */
+/** A key for the table, which consists of columns or of the number of the row. */
 export interface Key {
   readonly columns: readonly string[];
   readonly isNumbered: boolean;
@@ -25,27 +25,28 @@ export interface Key {
 export interface ReadTable {
   readonly columns: readonly Column[];
   readonly rowCount: number;
-  /** What the reader recognized and changed, for the report. */
+  /** How the file was read, for the report. */
   readonly found: readonly string[];
+  /** Remarks about rows and cells, for the report. */
   readonly notes: readonly string[];
-  /** Keys to try, the best first. */
+  /** The keys to try, the best one first. */
   readonly keys: readonly Key[];
   collection(key: Key): Collection;
   /**
-   * Reads the rows with this key once.
-   * @param folder for temporary files; undefined if the file is in key order
+   * Reads all rows in the order of this key.
+   * @param folder the folder for temporary files; if it is undefined, the file must be in key order
    * @throws OutOfOrder, RepeatedKey
    */
   rows(key: Key, folder: string | undefined): AsyncGenerator<NdjsonBatch>;
 }
 
-/** The rows of the file are not in key order. */
+/** Thrown if the rows of the file are not in key order. */
 export class OutOfOrder extends Error {}
 
-/** Two rows have the same key. */
+/** Thrown if two rows have the same key. */
 export class RepeatedKey extends OperatorError {}
 
-/** Characters that JSON escapes. Surrogates may be unpaired. */
+/** Characters that JSON escapes. Surrogates are included because JSON escapes unpaired ones. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON escapes control characters
 const ESCAPED = /["\\\u0000-\u001f\ud800-\udfff]/;
 
@@ -68,7 +69,7 @@ const writerOf = ({ notation }: ReadColumn, missing: ReadonlySet<string>): ((cel
   };
 };
 
-/** A name for the row number that no column has. */
+/** Returns a name for the row number that no column has. */
 const numberField = (columns: readonly Column[]): string => {
   const taken = columns.map(({ name }) => name);
   return ['row', 'row_number'].find((name) => !taken.includes(name)) ?? `row_${taken.length + 1}`;
@@ -156,7 +157,7 @@ class ImportedTable implements ReadTable {
   }
 
   #emptyError({ name, empty, type, guessed }: ReadColumn, role: string): string {
-    // Only a given type makes sure that a marker such as NA is a missing value.
+    // A marker such as NA makes its row bad only if the user gave the type of the column.
     const typed = guessed && this.#options.skipBadRows ? `--type ${name}=${type} with ` : '';
     const others = role === 'a key' ? 'name other columns with --key' : 'leave it out of --sort';
     return (
@@ -224,7 +225,7 @@ class ImportedTable implements ReadTable {
   async *#keyed(key: Key): AsyncGenerator<readonly KeyedRow[]> {
     const missing = new Set(this.#options.missing);
     const writers = this.columns.map((column) => ({ at: column.at, write: writerOf(column, missing) }));
-    // Every second part is the JSON of a value. Joining them takes half the time of concatenation.
+    // Every second part is the JSON of a value. Joining the parts takes half as long as concatenating them.
     const names = [...(key.isNumbered ? key.columns : []), ...this.columns.map(({ name }) => name)];
     const parts = names.flatMap((name, i) => [`${i === 0 ? '{' : ','}${JSON.stringify(name)}:`, '']);
     parts.push('}');
@@ -266,8 +267,8 @@ const firstPass = async (opened: OpenedTable, options: TableOptions, problems: P
 };
 
 /**
- * Reads the whole file once, and finds its columns and keys.
- * @throws OperatorError with the first errors of the file, each with its line; errors of `node:fs`
+ * Reads the whole file once to find its columns and possible keys.
+ * @throws OperatorError with the first errors in the file, each with its line, and errors from `node:fs`
  */
 export const readTable = async (path: string, options: TableOptions): Promise<ReadTable> => {
   const problems = new Problems(options.file);

@@ -1,8 +1,8 @@
-/** Decodes the bytes of a text file. UTF-8 and UTF-16 are recognized; other text is read as Windows-1252. */
+/** Decodes the bytes of a text file, and recognizes whether they are UTF-8 or UTF-16. */
 import { isAscii, isUtf8 } from 'node:buffer';
 
 export class EncodingError extends Error {
-  /** @param mayBeOther whether the text may have another encoding, since all of it was ASCII so far */
+  /** @param mayBeOther whether the text may have another encoding, because only ASCII precedes the error */
   constructor(
     message: string,
     readonly mayBeOther = false,
@@ -11,14 +11,14 @@ export class EncodingError extends Error {
   }
 }
 
-/** Bytes at the start of a file that decide between UTF-8 and UTF-16. */
+/** The number of bytes at the start of a file that decide between UTF-8 and UTF-16. */
 const HEAD_BYTES = 4096;
 
-/** The encoding that the first bytes suggest. Only the whole file shows whether it is UTF-8. */
+/** Returns the encoding that the first bytes suggest. Only the whole file shows whether it really is UTF-8. */
 export const encodingOf = (head: Buffer): 'utf-8' | 'utf-16le' | 'utf-16be' => {
   if (head[0] === 0xff && head[1] === 0xfe) return 'utf-16le';
   if (head[0] === 0xfe && head[1] === 0xff) return 'utf-16be';
-  // ASCII characters have a zero byte in UTF-16.
+  // In UTF-16, every ASCII character has a zero byte.
   const zeros = [0, 0];
   for (let i = 0; i < Math.min(head.length, HEAD_BYTES); i++) if (head[i] === 0) zeros[i % 2]!++;
   const [even, odd] = zeros as [number, number];
@@ -26,7 +26,7 @@ export const encodingOf = (head: Buffer): 'utf-8' | 'utf-16le' | 'utf-16be' => {
   return odd > even ? 'utf-16le' : 'utf-16be';
 };
 
-/** The length of an incomplete character at the end of UTF-8 bytes. */
+/** Returns the number of bytes of an incomplete UTF-8 character at the end of `bytes`. */
 const incompleteAtEnd = (bytes: Buffer): number => {
   for (let back = 1; back <= Math.min(3, bytes.length); back++) {
     const byte = bytes[bytes.length - back]!;
@@ -36,7 +36,7 @@ const incompleteAtEnd = (bytes: Buffer): number => {
   return 0;
 };
 
-/** A valid UTF-8 character other than ASCII. Invalid bytes become U+FFFD. */
+/** Matches a character that is not ASCII and was decoded correctly. Invalid bytes become U+FFFD. */
 const VALID = /[^\p{ASCII}\ufffd]/u;
 
 async function* utf8Text(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
@@ -67,11 +67,11 @@ async function* utf8Text(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<strin
   if (rest.length > 0) throw new EncodingError('it ends within a UTF-8 character: it was cut short');
 }
 
-/** Control characters that do not occur in Windows-1252 text. */
+/** Bytes that Windows-1252 does not define. They are decoded as these control characters. */
 const UNDEFINED = /[\u0081\u008d\u008f\u0090\u009d]/;
 
 async function* otherText(bytes: AsyncIterable<Uint8Array>, encoding: string): AsyncGenerator<string> {
-  // Without both options, Node 20 decodes Windows-1252 as ISO 8859-1.
+  // Node 20 decodes Windows-1252 as ISO 8859-1 unless both `fatal` and `stream` are set.
   const decoder = new TextDecoder(encoding, { fatal: true });
   const decode = (chunk?: Uint8Array): string => {
     try {
@@ -85,9 +85,9 @@ async function* otherText(bytes: AsyncIterable<Uint8Array>, encoding: string): A
 }
 
 /**
- * The text of a file without its byte order mark, in parts.
+ * Yields the text of a file in parts, without its byte order mark.
  * @param encoding a label of the WHATWG Encoding Standard
- * @throws EncodingError, errors of `bytes`
+ * @throws EncodingError, and the errors that reading `bytes` throws
  */
 export async function* textOf(bytes: AsyncIterable<Uint8Array>, encoding: string): AsyncGenerator<string> {
   let isFirst = true;
@@ -100,7 +100,7 @@ export async function* textOf(bytes: AsyncIterable<Uint8Array>, encoding: string
   }
 }
 
-/** The text at the start of a file. Damaged characters are replaced. */
+/** Decodes the start of a file. Invalid bytes become U+FFFD. */
 export const headText = (head: Buffer, encoding: string): string => {
   const text = encoding === 'utf-8' ? head.toString('utf8') : new TextDecoder(encoding).decode(head, { stream: true });
   return text.startsWith('\ufeff') ? text.slice(1) : text;

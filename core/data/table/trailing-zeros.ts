@@ -1,17 +1,17 @@
-/** Finds numbers that differ only in trailing zeros, such as 1.1 and 1.10. They are versions or codes. */
+/** Finds numbers that differ only in trailing zeros, such as 1.1 and 1.10. These are versions or codes. */
 
-/** Cells and values that are compared exactly. */
+/** The maximum number of cells and of different values that are compared exactly. */
 const MAX_CELLS = 65_536;
 const MAX_VALUES = 20_000;
 
 export class TrailingZeros {
-  /** The first cell of each value. Undefined if there are too many. */
+  /** The first cell with each value. Undefined once there are too many to compare. */
   #cells: Map<string, string> | undefined = new Map();
   #count = 0;
   #decimals = -1;
   #isUniform = true;
   #hasWhole = false;
-  /** The first cell such as 2.0, and the first such as 2.50. */
+  /** Describe the first cell like 2.0, and the first cell like 2.50. */
   #wholeWithZero: string | undefined;
   #fractionWithZero: string | undefined;
   #pair: string | undefined;
@@ -35,7 +35,7 @@ export class TrailingZeros {
     if (++this.#count > MAX_CELLS || cells.size > MAX_VALUES) this.#cells = undefined;
   }
 
-  /** Why zeros may matter: two cells differ only in them, or there were too many cells to compare. */
+  /** Why trailing zeros may matter: two cells differ only in them, or there were too many cells to compare. */
   get reason(): string | undefined {
     if (this.#pair !== undefined || this.#isUniform || this.#cells) return this.#pair;
     const found = this.#fractionWithZero ?? (this.#hasWhole ? this.#wholeWithZero : undefined);

@@ -1,4 +1,4 @@
-/** Writes an imported table into a dataset directory, next to its other collections. */
+/** Writes an imported table into a dataset directory, and keeps the other collections in it. */
 import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { Collection, Source } from '../../contracts/dataset.js';
@@ -23,7 +23,7 @@ interface Target {
   readonly onWrite?: (rows: number) => void;
 }
 
-/** The nearest existing folder. Temporary files go there, since it is on the disk of the dataset. */
+/** Returns the nearest existing folder. Temporary files go there, because it is on the same disk as the dataset. */
 const existingFolder = (path: string): string => (existsSync(path) ? path : existingFolder(dirname(path)));
 
 const writeOnce = async (
@@ -51,8 +51,8 @@ const writeOnce = async (
 };
 
 /**
- * Writes the table with the first of its keys that no two rows share. Rows are sorted only if the file is not in the
- * order of the key.
+ * Writes the table with the first of its keys for which no two rows have the same values. Rows are sorted only if the
+ * file is not in the order of the key.
  * @throws OperatorError
  */
 export const writeTable = async (table: ReadTable, target: Target): Promise<WrittenTable> => {

@@ -281,7 +281,7 @@ describe('metro-forecast import-table', () => {
     expect(await refused(at('none.csv'))).to.match(/it does not exist/);
     await writeFile(at('two.zip'), zipOf({ 'a.csv': csv, 'b.csv': csv }));
     expect(await refused(at('two.zip'))).to.match(
-      /the zip archive has 2 files; choose one by --member:\n.*a\.csv\n.*b\.csv/,
+      /the zip archive has 2 files; choose one with --member:\n.*a\.csv\n.*b\.csv/,
     );
     await writeFile(at('mixed.csv'), Buffer.concat([Buffer.from(`id,name\n1,ö\n`), Buffer.from('2,ö\n', 'latin1')]));
     expect(await refused(at('mixed.csv'))).to.match(/it is not UTF-8 throughout: set its encoding with --encoding/);

@@ -146,7 +146,7 @@ describe('registerPlugins', () => {
       error('the example of its response has nothing at /data/0/name'),
     ]);
     expect(linked({ listThings: '/data/0/size' })).to.deep.equal([
-      error("3 at /data/0/size does not fit the parameter's schema"),
+      error("3 at /data/0/size does not conform to the parameter's schema"),
     ]);
     expect(linked({ listThings: 'data/0/id' })).to.deep.equal([
       error('"data/0/id" must be a JSON Pointer, such as /data/0/id'),

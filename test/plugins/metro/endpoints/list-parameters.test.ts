@@ -96,7 +96,7 @@ describe('parameters of lists', function () {
     ['/markets?state=', 'state', 'must not be empty'],
     ['/movers?risk_score=A', 'risk_score', 'is not known'],
     ['/markets?fields=cbsa,nam', 'fields', 'has no value "nam"; did you mean "name"?'],
-    ['/movers?fields=risk_score', 'fields', 'it has: cbsa, name, forecast_12m'],
+    ['/movers?fields=risk_score', 'fields', 'its values are cbsa, name, forecast_12m'],
     ['/signals?fields=', 'fields', 'must not be empty'],
     ['/markets?limit=0', 'limit', 'must be >= 1'],
     ['/signals?limit=1001', 'limit', 'must be <= 1000'],
