@@ -88,7 +88,7 @@ const read = async (
   const errors = await checkDataset(dataset, collections, {
     // `checkDataset` compares each file with its SHA-256.
     checked: checkedContent !== undefined && checkedContent === contentOf(collections, sums),
-    // While no dataset is served, there are no requests to delay, so the load does not pause.
+    // While no dataset is served, there are no requests to delay, so the check does not pause.
     ...(served && { pause }),
     onProgress: () => signal.throwIfAborted(),
     onRows: ({ name }, { text }) => indexed.get(name)!.add(text!),

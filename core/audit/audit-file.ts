@@ -1,6 +1,6 @@
 /**
- * An audit in a file: one entry per line, appended and never rewritten. `<file>.head` holds the hash of the newest
- * entry, which shows the removal of the last line.
+ * An audit log in a file, with one entry per line. Lines are appended and never rewritten. `<file>.head` contains the
+ * hash of the newest entry, so that a removal of the last line is detected.
  */
 import { constants } from 'node:fs';
 import { stat } from 'node:fs/promises';
@@ -10,12 +10,12 @@ import { openRegular, readRegular, streamRegular, unlessMissing } from '../util/
 import { type NewFile, ownNewFile, writeFileAtomic } from '../util/write-atomic.js';
 import { chain, endOf, type Placed, verifyChain } from './chain.js';
 
-/** Size limit of an audit: about a million entries. */
+/** The maximum size of an audit log, which is enough for about a million entries. */
 const MAX_BYTES = 384 * 2 ** 20;
-/** Bytes at the end of an audit, usually enough for the newest entry. */
+/** The number of bytes at the end of a log that usually include the newest entry. */
 const TAIL_BYTES = 16 * 1024;
 const NEWLINE = 0x0a;
-/** For appending and reading, as `a+`. */
+/** Flags for appending and reading, like the mode `a+`. */
 const APPEND = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT;
 
 const appendLines = async (path: string, lines: string, options: NewFile): Promise<void> => {
@@ -52,16 +52,17 @@ export class AuditFile<E extends AuditEntry> {
   }
 
   /**
-   * Resolves with the chained entries when they are on the disk. The caller holds a lock.
+   * Appends entries to the chain. Resolves with the chained entries once they are on the disk. The caller must hold a
+   * lock.
    * @param added at least one entry
-   * @param options owner and permissions of a new file
+   * @param options the owner and the permissions of a new file
    */
   async append(added: readonly E[], options: NewFile): Promise<readonly E[]> {
     const entries = await this.#newest();
     const head = await this.#head();
-    // The process may have been stopped between the entry and the head.
+    // The previous writer may have been stopped after it wrote its entry and before it wrote the head.
     const isHeadOld = entries.at(-1)?.previous === head;
-    // If the newest lines were removed, the next one still follows the head, which shows the gap.
+    // If the newest lines were removed, the new entry still refers to the head, so that the gap is detected.
     let previous = head === undefined || isHeadOld ? endOf(entries) : head;
     const linked = added.map((entry) => {
       const each = chain(entry, previous);
@@ -73,7 +74,7 @@ export class AuditFile<E extends AuditEntry> {
     return linked;
   }
 
-  /** All entries, oldest first. Lines that are not entries are left out and named in the log. */
+  /** Returns all entries, oldest first. Lines that are not entries are omitted, and their numbers are logged. */
   async list(logger?: Logger): Promise<readonly E[]> {
     const { placed, unreadable } = await this.#read();
     if (unreadable.length > 0)
@@ -86,7 +87,7 @@ export class AuditFile<E extends AuditEntry> {
     for (;;) {
       const head = await this.#head();
       const { placed, unreadable } = await this.#read();
-      // If another process appended in between, lines and head do not belong together.
+      // Another process appended an entry during the reads, so the lines may not match the head. Read both again.
       if ((await this.#head()) !== head) continue;
       const notes = unreadable.map((line) => `line ${line} is not an entry: a process was stopped while it wrote it`);
       return { ...verifyChain(placed, head, expected), notes };
@@ -111,7 +112,7 @@ export class AuditFile<E extends AuditEntry> {
     return { placed, unreadable };
   }
 
-  /** The newest entries, including at least one with a hash if the audit has one. */
+  /** Returns the newest entries, including at least one with a hash if there is one. */
   async #newest(): Promise<readonly E[]> {
     const size = await this.size();
     for (let bytes = TAIL_BYTES; ; bytes *= 16) {
@@ -121,14 +122,14 @@ export class AuditFile<E extends AuditEntry> {
     }
   }
 
-  /** In bytes; 0 if there is no audit yet. */
+  /** Resolves with the size of the file in bytes, or 0 if it does not exist yet. */
   async size(): Promise<number> {
     return (await stat(this.#path).catch(unlessMissing))?.size ?? 0;
   }
 
   /**
    * Yields the entries from a position in the file, oldest first.
-   * @param start an earlier size of the audit, or any position; the rest of its line is skipped
+   * @param start the position in bytes; a line that starts before it is skipped
    */
   async *entries(start = 0): AsyncGenerator<E> {
     for await (const { entry } of this.#lines(start)) if (entry) yield entry;

@@ -1,4 +1,4 @@
-/** The audit of what a store publishes: its entries, and whether they agree with the store. */
+/** Audit entries for publications, and their comparison with the versions in the store. */
 import { createHash } from 'node:crypto';
 import type { AuditVerification, DataAuditEntry } from '../contracts/audit.js';
 import { compileSchema } from '../validation/compile-schema.js';
@@ -18,7 +18,7 @@ export const isDataAuditEntry = compileSchema<DataAuditEntry>({
   },
 });
 
-/** The SHA-256 of each collection's rows, as a store describes a version; empty where it does not say. */
+/** Returns the SHA-256 of each collection's rows from the description of a version. A missing one becomes empty. */
 export const sumsOf = ({
   collections,
 }: {
@@ -27,7 +27,7 @@ export const sumsOf = ({
   new Map(Object.entries(collections).map(([name, { sha256 = '' }]) => [name, sha256]));
 
 /**
- * A digest of all rows of a version.
+ * Returns a digest of all rows of a version.
  * @param sums the SHA-256 of each collection's rows, by the collection's name
  */
 export const contentOf = (sums: Iterable<readonly [string, string]>): string => {
@@ -36,7 +36,7 @@ export const contentOf = (sums: Iterable<readonly [string, string]>): string => 
 };
 
 /**
- * An entry by who runs this process.
+ * Creates an entry for a change that is made by the user who runs this process.
  * @param now milliseconds since 1970
  */
 export const dataAuditEntry = (
@@ -44,20 +44,20 @@ export const dataAuditEntry = (
   now: number,
 ): DataAuditEntry => ({ time: new Date(now).toISOString(), ...change, ...actor() });
 
-/** What a store has: the version of its pointer, and, where it keeps several, all of them, the oldest first. */
+/** The current version of a store and, if the store keeps several versions, all of them, oldest first. */
 export interface PublishedNow {
   readonly current: string | null;
   readonly versions?: readonly string[];
 }
 
-/** The entries that moved the pointer, or were about to. */
+/** Returns the entries for changes of the current version, whether or not they were made. */
 const movesOf = (entries: readonly DataAuditEntry[]): readonly DataAuditEntry[] =>
   entries.filter(({ action }) => action !== 'prune');
 
-/** Whether a change was made: otherwise the next move replaces the same version again. */
+/** Whether a change was made. @param next the version that the next change replaces, or the current version */
 const wasMade = (entry: DataAuditEntry, next: string | null | undefined): boolean => next === entry.version;
 
-/** The moves that were made. @param current the version of the store's pointer */
+/** Returns the changes that were made. @param current the current version of the store */
 const madeOf = (moves: readonly DataAuditEntry[], current: string | null): readonly DataAuditEntry[] =>
   moves.filter((entry, i) => {
     const next = moves[i + 1];
@@ -79,9 +79,9 @@ const faultsOfMoves = (moves: readonly DataAuditEntry[], current: string | null)
   });
 
 /**
- * The entry by which a version was published last.
- * @param entries of changes that were made, the oldest first
- * @param current the version of the store's pointer
+ * Returns the entry of the last publication of a version.
+ * @param entries the entries of changes that were not undone, oldest first
+ * @param current the current version of the store
  */
 export const publicationOf = (
   entries: readonly DataAuditEntry[],
@@ -106,8 +106,8 @@ const faultsOfVersions = (
   const back = [...last.values()].filter(({ action, version }) => action === 'prune' && kept.has(version));
   // Versions older than the first one in the audit were published before the store kept an audit.
   const first = versions.findIndex((version) => last.has(version));
-  const told = new Set(entries.filter(({ action }) => action === 'publish').map(({ version }) => version));
-  const unknown = first === -1 ? [] : versions.slice(first).filter((version) => !told.has(version));
+  const published = new Set(entries.filter(({ action }) => action === 'publish').map(({ version }) => version));
+  const unknown = first === -1 ? [] : versions.slice(first).filter((version) => !published.has(version));
   return [
     ...gone.map(({ version, time }) => `no entry records how "${version}", published at ${time}, was deleted`),
     ...back.map(({ version, time }) => `"${version}" is there, though the entry of ${time} deletes it`),
@@ -116,8 +116,8 @@ const faultsOfVersions = (
 };
 
 /**
- * Verifies the chain, and compares the entries with the store.
- * @param entries of changes that were made, the oldest first
+ * Adds the differences between the entries and the store to a verification of the chain.
+ * @param entries the entries of changes that were not undone, oldest first
  */
 export const withPublished = (
   verified: AuditVerification,

@@ -1,6 +1,6 @@
 /**
- * The audit of publications into a directory, in its file `.audit.ndjson`, so that it is moved and backed up with the
- * dataset.
+ * The audit log of publications into a directory. It is the file `.audit.ndjson` in the directory, so that it is moved
+ * and backed up together with the dataset.
  */
 import { join } from 'node:path';
 import type { AuditVerification, DataAudit, DataAuditEntry } from '../contracts/audit.js';
@@ -31,8 +31,8 @@ const auditOf = async <T>(
 };
 
 /**
- * Stores the entry of a publication that is about to be made. To be called by one process at a time.
- * @throws StorageError `conflict` where other rows were published under this version
+ * Stores the entry of a publication that is about to be made. Only one process may call this at a time.
+ * @throws StorageError `conflict` if other rows were published as this version
  */
 export const recordPublication = (
   directory: string,
@@ -43,10 +43,9 @@ export const recordPublication = (
     const { version } = next;
     const content = contentOf(sumsOf(next));
     const entries = madeOnly(await file.list());
-    // A damaged manifest is taken for that of the newest publication.
+    // A damaged manifest counts as the manifest of the newest publication.
     const replaces = (isDamaged ? entries.at(-1)?.version : previous?.version) ?? null;
-    // If the manifest has this version already, `writeDirectory` has compared the rows with it, so the audit is not
-    // asked.
+    // If this version is already current, `writeDirectory` has compared the rows.
     const before = previous?.version === version ? undefined : publicationOf(entries, version, replaces);
     if (before?.content !== undefined && before.content !== content) {
       throw new StorageError(
@@ -59,7 +58,7 @@ export const recordPublication = (
     });
   });
 
-/** The manifest of a directory; null if there is none; `damage` says why it cannot be used. */
+/** Reads the manifest. Resolves with null if there is none, or with the damage if the content is not a manifest. */
 const manifestIn = async (directory: string): Promise<DirectoryManifest | null | { readonly damage: string }> => {
   try {
     return await readManifest(directory);
@@ -70,12 +69,12 @@ const manifestIn = async (directory: string): Promise<DirectoryManifest | null |
   }
 };
 
-/** The first 12 hex digits of a data file's SHA-256, which the tools put into its name. */
+/** Matches the first 12 hex digits of a file's SHA-256, which are part of its name if a command wrote the file. */
 const SUM_IN_NAME = /\.([0-9a-f]{12})\.ndjson$/;
 
 /**
- * The files that were changed after publication, a sentence each.
- * @param content the digest of all rows as published; undefined: not known
+ * Returns one message for each file that was changed after its publication.
+ * @param content the digest of all published rows; undefined if it is not known
  */
 const editsIn = async (
   directory: string,
@@ -111,13 +110,13 @@ const verify = async (
     const manifest = await manifestIn(directory);
     const newest = entries.at(-1)?.version ?? null;
     const isDamaged = manifest !== null && 'damage' in manifest;
-    // A damaged manifest is taken for that of the newest publication.
+    // A damaged manifest counts as the manifest of the newest publication.
     const current = isDamaged ? newest : (manifest?.version ?? null);
     const notes = isDamaged
       ? [`version ${newest === null ? 'unknown' : `"${newest}"`}: ${manifest.damage}`]
       : manifest && (await editsIn(directory, manifest, publicationOf(entries, manifest.version, current)?.content));
     const verified = await file.verify(expected);
-    // Another publication came in between: manifest and entries may not belong together.
+    // Another publication was made during the reads, so the manifest may not match the entries. Read both again.
     if (endOf(all) !== verified.head) continue;
     const found = withPublished(verified, entries, { current });
     return { ...found, notes: [...found.notes, ...(notes ?? [])] };

@@ -1,4 +1,4 @@
-/** The audit of keys: an entry for each change, and the changes that have no entry, since keys were edited by hand. */
+/** Audit entries for changes of keys, and the search for changes without an entry, which were made by hand. */
 import { createHash } from 'node:crypto';
 import type { AuditVerification } from '../contracts/audit.js';
 import type { KeyAuditEntry, KeyRecord } from '../contracts/keys.js';
@@ -21,11 +21,11 @@ export const isKeyAuditEntry = compileSchema<KeyAuditEntry>({
   },
 });
 
-/** A digest that shows a change of the hash without revealing it. */
+/** Returns a digest of the hash, which reveals whether the hash has changed, but not the hash. */
 const fingerprintOf = ({ hash }: KeyRecord): string =>
   createHash('sha256').update(`fingerprint:${hash}`).digest('hex').slice(0, 32);
 
-/** The fields that differ. Without a previous record all were null. */
+/** Returns the fields that differ. For a new record, the previous values are null. */
 const changesOf = (before: object | undefined, after: object): KeyAuditEntry['changes'] => {
   const old = new Map<string, unknown>(Object.entries(before ?? {}));
   return Object.fromEntries(
@@ -49,9 +49,10 @@ const actionOf = (
 };
 
 /**
+ * Creates the entry for a change.
  * @param before undefined for a new key
  * @param now milliseconds since 1970
- * @returns undefined when nothing changes
+ * @returns undefined if nothing changes
  */
 export const auditEntry = (before: KeyRecord | undefined, after: KeyRecord, now: number): KeyAuditEntry | undefined => {
   const changes = changesOf(before, after);
@@ -102,12 +103,12 @@ const compare = (records: readonly KeyRecord[], entries: readonly KeyAuditEntry[
   return [...found, ...[...keys.keys()].map((key) => ({ action: 'remove' as const, key, changes: {} }))];
 };
 
-/** The audited fields of a record. Each field has a bit. */
+/** The audited fields of a record. Each one has a bit, so that one number stores which fields of a key differ. */
 const FIELDS = 'pepper name tier limit_per_minute created_at expires_at revoked_at shares_limit_of'.split(' ');
 /** The bit of the hash, and of any field that is not in FIELDS. */
 const OTHER = 1 << FIELDS.length;
 
-/** Number of entries to remember, since the newest ones may be undone. */
+/** The number of entries to remember, because the newest ones may be undone. */
 const MAX_NEWEST = 100;
 
 type AnyRecord = Readonly<Record<string, unknown>>;
@@ -117,11 +118,11 @@ const bitOf = (name: string): number => {
   return at === -1 ? OTHER : 1 << at;
 };
 
-/** The bits of all fields that are not null. */
+/** The bits of fields that differ from the audit log if the log has no entry for the record. */
 const unaudited = (record: AnyRecord): number =>
   FIELDS.reduce((bits, name, at) => ((record[name] ?? null) === null ? bits : bits | (1 << at)), OTHER);
 
-/** @param differing the bits of fields in which the entries so far differ from the record */
+/** Returns the bits of fields that differ after one more entry. @param differing the bits before the entry */
 const follow = (record: KeyRecord, differing: number, { action, changes, fingerprint }: KeyAuditEntry): number => {
   const fields = record as unknown as AnyRecord;
   if (action === 'remove') return unaudited(fields);
@@ -135,9 +136,9 @@ const follow = (record: KeyRecord, differing: number, { action, changes, fingerp
 };
 
 /**
- * The entries of keys whose record may differ from the audit, and of the newest key. Entries of other keys are not kept
- * in memory.
- * @param read reads the audit; called twice
+ * Finds the keys whose record may differ from the audit log. If there are any, returns their records and entries, and
+ * those of the key that was changed last. Entries of other keys are not kept in memory.
+ * @param read reads the audit log; called once or twice
  */
 export const entriesInDoubt = async (
   records: readonly KeyRecord[],
@@ -168,11 +169,11 @@ export const entriesInDoubt = async (
 
 export interface Comparison {
   readonly unrecorded: readonly Unrecorded[];
-  /** The newest entry if its change was not made, or not yet: the process may have been stopped before. */
+  /** The newest entry, if its change has not been made: the process is still running or was stopped. */
   readonly pending: KeyAuditEntry | undefined;
 }
 
-/** @param entries all entries of these records, and the newest one of the audit */
+/** @param entries all entries of these records, and the newest entry of the audit log */
 export const compareWithAudit = (records: readonly KeyRecord[], entries: readonly KeyAuditEntry[]): Comparison => {
   const made = madeOnly(entries);
   const unrecorded = compare(records, made);
@@ -185,7 +186,7 @@ export const compareWithAudit = (records: readonly KeyRecord[], entries: readonl
     : { unrecorded: before, pending: newest };
 };
 
-/** @param now milliseconds since 1970 */
+/** Creates entries for changes that have none. @param now milliseconds since 1970 */
 export const entriesOf = (unrecorded: readonly Unrecorded[], now: number): readonly KeyAuditEntry[] => {
   const found = { time: new Date(now).toISOString(), ...actor() };
   return unrecorded.map((each) => ({ ...found, ...each }));

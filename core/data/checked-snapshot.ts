@@ -147,7 +147,8 @@ const readUntil = (signal: AbortSignal, { snapshot, collections, ms, pauses }: T
 const SHARED = 1 / 8;
 
 /**
- * Creates readers that share timers, because a timer costs as much as a read. Each reader has most of its time left.
+ * Creates readers that share timers, because a timer costs as much as a read. Each reader has at least seven eighths of
+ * `ms` left.
  */
 export const sharedReader = (
   snapshot: Snapshot,

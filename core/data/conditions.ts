@@ -50,8 +50,8 @@ export const filterColumns = ({ schema, key, orders = [] }: Collection): Readonl
 
 /** The schema of the value that each operator takes. @param value schema of the column's values */
 export const operatorSchemas = (value: JsonSchema): Partial<Readonly<Record<Operator, JsonSchema>>> => {
-  // A bound need not be a valid value of the column: `day[gte]=2024` is allowed for a column of dates. Nor need the
-  // values of `in` be.
+  // A bound need not be a valid value of the column: `day[gte]=2024` is allowed for a column of dates. The same applies
+  // to the values of `in`.
   const limit = { type: value['type'] };
   return {
     eq: value,
@@ -117,10 +117,7 @@ export interface ReadPlan {
 
 const LIMITS: readonly Operator[] = ['gt', 'gte', 'lt', 'lte'];
 
-/**
- * The narrowest range that contains all matching values. Ranges are inclusive, so the bounds of `gt` and `lt` are in
- * it.
- */
+/** The narrowest range that contains all matching values. It includes the bounds of `gt` and `lt`. */
 const rangeOf = (field: string, limits: readonly Condition[]): NonNullable<Query['range']> => {
   const valuesOf = (...operators: readonly Operator[]) =>
     limits

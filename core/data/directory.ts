@@ -10,7 +10,7 @@ import { type Rows, readRows } from './ndjson.js';
 export class DirectoryDataset implements Dataset {
   /** The SHA-256 of each file that has been read to its end, by collection. */
   readonly digests = new Map<string, string>();
-  /** The declarations that the rows were found to conform to. */
+  /** The declarations against which `checkDataset` found no errors. */
   #validFor: ReadonlyMap<string, Collection> = new Map();
 
   constructor(

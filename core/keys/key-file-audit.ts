@@ -21,7 +21,7 @@ export class KeyFileAudit {
   readonly #keyFile: string;
   /** The size of the audit at the last comparison. */
   #size = 0;
-  /** Entries since then for keys that had not changed yet at that time. */
+  /** Entries that were read since then, but whose change has not appeared in the key file yet. */
   #early: readonly KeyAuditEntry[] = [];
 
   constructor(keyFile: string) {

@@ -1,4 +1,4 @@
-/** Calls of Redis: Lua scripts, and the circuit breaker that stops calls while Redis is unreachable. */
+/** Runs Lua scripts in Redis, and stops calls with a circuit breaker while Redis is unreachable. */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -34,7 +34,7 @@ export class RedisScript {
 }
 
 const PROBE_EVERY_MS = 200;
-/** A dead connection must not stop the probing. */
+/** How long to wait for a late reply to a probe before the next one. On a dead connection, it never arrives. */
 const PROBE_TIMEOUT_MS = 1000;
 
 interface BreakerOptions {

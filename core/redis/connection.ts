@@ -13,7 +13,10 @@ export interface RedisConnection {
   readonly keyPrefix: string;
   /** Timeout of a call. */
   readonly timeoutMs: number;
-  /** Resolves when connected, at the first failure, or after `connectTimeoutMs`. Never rejects: a service starts without Redis too. */
+  /**
+   * Resolves when connected, at the first failure, or after `connectTimeoutMs`. Never rejects, because a service also
+   * starts without Redis.
+   */
   readonly opened: Promise<void>;
   close(): void;
 }
@@ -105,7 +108,7 @@ const createClient = (config: RedisConfig): RedisClient => {
     clusterRetryStrategy: backOff,
     slotsRefreshTimeout: config.connectTimeoutMs,
     slotsRefreshInterval: 1000,
-    // ioredis follows redirections but retries no failure: callers decide about retries.
+    // ioredis follows redirections, but does not retry failed commands. Callers decide about retries.
     retryDelayOnFailover: 0,
     retryDelayOnClusterDown: 0,
     redisOptions: { ...common(config), ...access(cluster) },
@@ -116,7 +119,7 @@ const createClient = (config: RedisConfig): RedisClient => {
 /** Connects, and reconnects until `close` is called. */
 export const connectRedis = (config: RedisConfig, logger: Logger): RedisConnection => {
   const client = createClient(config);
-  // The cause of an outage. The cache and the limiter log its effects.
+  // Logs the cause of an outage. The cache and the limiter log its effects.
   client.on('error', (error: Error) => logger.debug({ err: error }, 'redis: the connection failed'));
   let closed = false;
   const connect = (): void => {

@@ -29,7 +29,7 @@ export class MemoryCache implements SharedCache {
     return this.getOrLoad(name, ttlSeconds, async () => ({ value: await build(), ageMs: 0 }));
   }
 
-  /** Like `getOrBuild`, for a source that knows the age of its value. */
+  /** Like `getOrBuild`, but `load` may return a value that was built earlier. */
   async getOrLoad(name: string, ttlSeconds: number, load: () => Promise<Loaded>): Promise<Cached> {
     const entry = this.#entry(name);
     const now = this.#clock.monotonic();

@@ -13,7 +13,7 @@ const storeScript = new RedisScript(readScript('core/redis/store.lua'));
 
 /** A lock expires unless its holder renews it within this time. */
 const LOCK_MS = 2000;
-/** Redis deletes an entry that was not read or written for this long. */
+/** Redis deletes an entry if no process has built it or taken its lock for this long. */
 const EXPIRE_MS = 24 * 3600 * 1000;
 
 interface Claim {
@@ -23,7 +23,7 @@ interface Claim {
   readonly found: Loaded | undefined;
 }
 
-/** One process's lock for building one entry. Methods reject if Redis does not reply in time. */
+/** The lock with which a process builds an entry. Methods reject if Redis does not reply in time. */
 export class BuildLock {
   readonly #token = randomBytes(12).toString('hex');
 
@@ -56,15 +56,15 @@ export class BuildLock {
   }
 }
 
-/** Poll interval of a replica that waits for the first value of another replica. */
+/** How often a replica without a value checks whether another replica has built it. */
 const POLL_MS = 50;
-/** After this time it builds the value itself. */
+/** After waiting this long, a replica builds the value itself. */
 const WAIT_MS = 5000;
 /** Timeout of a build. */
 const BUILD_TIMEOUT_MS = 10_000;
 
 /**
- * Each replica has a copy of a fresh value, so hits need no call. The replica with the lock builds a new value. It
+ * Each replica keeps a copy of the value, so a hit needs no call. The replica with the lock builds a new value. It
  * renews the lock during the build, so the lock of a dead replica expires within 2 seconds. While Redis is unreachable,
  * each replica builds its own values.
  */
@@ -79,7 +79,7 @@ export class RedisCache implements SharedCache {
     this.#copies = new MemoryCache({ clock });
     this.#breaker = new CircuitBreaker({
       name: 'cache',
-      // A write: a read-only Redis cannot store values.
+      // The probe is a write, because a read-only Redis cannot store values.
       probe: () => redis.client.set(`${redis.keyPrefix}{cache}:probe`, 1, 'PX', 1000),
       timeoutMs: redis.timeoutMs,
       logger,
@@ -96,7 +96,7 @@ export class RedisCache implements SharedCache {
       : { ok: true, message: null };
   }
 
-  /** Leaves the connection open: its owner closes it. */
+  /** The connection stays open, because its owner closes it. */
   async close(): Promise<void> {
     this.#breaker.dispose();
   }
@@ -121,7 +121,7 @@ export class RedisCache implements SharedCache {
       await this.#ask(lock.store(value));
       return { value, ageMs: 0 };
     } catch (error) {
-      // While there is a previous value, the lock expires on its own. Until then no replica retries.
+      // If there is a previous value, the lock is kept until it expires, so that no replica retries at once.
       if (previous) return previous;
       await this.#ask(lock.release());
       throw error;
