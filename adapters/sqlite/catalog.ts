@@ -12,8 +12,9 @@
  * Tables of rows are written once. Deleting a version drops its tables. A process that is reading them continues to see
  * them, because its transaction began before the deletion.
  */
+import { existsSync } from 'node:fs';
 import { type Manifest, StorageError } from 'metro-forecast-api/adapter';
-import type { ReadConnection, Row, WriteConnection } from './connection.js';
+import { ReadConnection, type Row, type WriteConnection } from './connection.js';
 
 /** Identifies databases that this adapter created. It is stored in the header of the file. */
 const APPLICATION_ID = 0x4d465631;
@@ -86,32 +87,42 @@ const moveOf = ([id, at]: Row): Move => ({ id: Number(id), publishedAt: new Date
 const LAST_MOVE = 'SELECT version, at FROM move ORDER BY n DESC LIMIT 1';
 const VERSIONS = `SELECT ${COLUMNS} FROM version WHERE published_at IS NOT NULL ORDER BY id DESC`;
 
-const foreign = (path: string): StorageError =>
-  new StorageError('unavailable', `The database ${path} belongs to another application. Name another file.`);
+const HEADER =
+  'SELECT (SELECT count(*) FROM sqlite_schema), (SELECT application_id FROM pragma_application_id), (SELECT user_version FROM pragma_user_version)';
 
-/** @throws StorageError `unavailable` if another application or a later version of this adapter wrote the database */
-const assertOurs = (path: string, application: unknown, format: unknown): void => {
-  if (application !== APPLICATION_ID) throw foreign(path);
-  if (Number(format) <= FORMAT) return;
+/**
+ * Whether the database is a new, empty file.
+ * @throws StorageError `unavailable` if another application or a later version of this adapter wrote the database
+ */
+const isNew = (path: string, [tables, application, format]: Row): boolean => {
+  if (tables === 0 && application === 0) return true;
+  if (application !== APPLICATION_ID) {
+    throw new StorageError('unavailable', `The database ${path} belongs to another application. Name another file.`);
+  }
+  if (Number(format) <= FORMAT) return false;
   throw new StorageError('unavailable', `The database ${path} was written by a later version of this program.`);
 };
 
-/** Whether the database is a new, empty file. @throws StorageError `unavailable` if this adapter did not create it */
-export const isEmpty = (path: string, connection: ReadConnection): boolean => {
-  const [tables] = connection.row('SELECT count(*) FROM sqlite_schema')!;
-  const [application] = connection.row('PRAGMA application_id')!;
-  if (tables === 0 && application === 0) return true;
-  const [format] = connection.row('PRAGMA user_version')!;
-  assertOurs(path, application, format);
-  return false;
+/**
+ * Opens the database for reading. Returns undefined while the file is missing or empty.
+ * @throws StorageError `unavailable` if the database cannot be read or this adapter did not create it
+ */
+export const openStore = (path: string): ReadConnection | undefined => {
+  if (!existsSync(path)) return undefined;
+  const connection = ReadConnection.open(path);
+  let isStore = false;
+  try {
+    isStore = !isNew(path, connection.row(HEADER)!);
+    return isStore ? connection : undefined;
+  } finally {
+    if (!isStore) connection.close();
+  }
 };
 
 /** Creates the tables in a new file. @throws StorageError `unavailable` if the file has a database of another kind */
 export const prepareStore = async (path: string, connection: WriteConnection): Promise<void> => {
-  const [[tables, application, format] = []] = await connection.rows(
-    'SELECT (SELECT count(*) FROM sqlite_schema), (SELECT application_id FROM pragma_application_id), (SELECT user_version FROM pragma_user_version)',
-  );
-  if (tables !== 0 || application !== 0) return assertOurs(path, application, format);
+  const [header] = await connection.rows(HEADER);
+  if (!isNew(path, header!)) return;
   await connection.exec('PRAGMA journal_mode = WAL');
   await connection.transaction(async () => {
     // Another process may have created the tables in the meantime.

@@ -178,12 +178,27 @@ export class WriteConnection {
     this.#db = new ThreadedDatabase(uri, {}) as unknown as Threaded;
   }
 
-  /** @param create whether to create a missing file */
-  static async open(path: string, { create = false } = {}): Promise<WriteConnection> {
+  /**
+   * Opens a connection, runs `work` with it, and closes it.
+   * @param create whether to create a missing file
+   */
+  static async use<T>(
+    path: string,
+    work: (connection: WriteConnection) => Promise<T>,
+    { create = false } = {},
+  ): Promise<T> {
+    const connection = WriteConnection.#open(path, uriOf(path, create ? 'mode=rwc' : 'mode=rw'));
     try {
-      const connection = new WriteConnection(path, uriOf(path, create ? 'mode=rwc' : 'mode=rw'));
       await connection.exec(`PRAGMA temp_store = 1; PRAGMA cache_size = -${CACHE_KIB}; PRAGMA synchronous = FULL`);
-      return connection;
+      return await work(connection);
+    } finally {
+      connection.#db.close();
+    }
+  }
+
+  static #open(path: string, uri: string): WriteConnection {
+    try {
+      return new WriteConnection(path, uri);
     } catch (error) {
       throw storageError(path, error);
     }
@@ -265,9 +280,5 @@ export class WriteConnection {
       if (isBlocked === 0) return;
       renew();
     }
-  }
-
-  close(): void {
-    this.#db.close();
   }
 }

@@ -1,5 +1,4 @@
 /** The `sqlite` adapter serves versions of a dataset from a database file that all processes on a machine share. */
-import { existsSync } from 'node:fs';
 import { access } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -17,8 +16,8 @@ import {
   version,
 } from 'metro-forecast-api/adapter';
 import { sqliteDataAudit } from './audit.js';
-import { isEmpty, listVersions, type Move, readCurrent, readMoveAt } from './catalog.js';
-import { isBusy, ReadConnection, WriteConnection } from './connection.js';
+import { listVersions, type Move, openStore, readCurrent, readMoveAt } from './catalog.js';
+import { isBusy, type ReadConnection, WriteConnection } from './connection.js';
 import { publish } from './publish.js';
 import { type Reader, Readers } from './readers.js';
 import { SqliteSnapshot } from './snapshot.js';
@@ -157,16 +156,7 @@ class SqliteAdapter implements StorageAdapter {
 
   async #write<T>(work: (connection: WriteConnection) => Promise<T>): Promise<T> {
     if (!this.#connected()) throw new StorageError('unavailable', `There is no database ${this.#path}.`);
-    return this.#tracked(
-      (async () => {
-        const connection = await WriteConnection.open(this.#path);
-        try {
-          return await work(connection);
-        } finally {
-          connection.close();
-        }
-      })(),
-    );
+    return this.#tracked(WriteConnection.use(this.#path, work));
   }
 
   async #open(): Promise<void> {
@@ -196,15 +186,10 @@ class SqliteAdapter implements StorageAdapter {
   #connected(): boolean {
     this.#assertOpen();
     if (this.#catalog) return true;
-    if (!existsSync(this.#path)) return false;
-    const connection = ReadConnection.open(this.#path);
-    if (isEmpty(this.#path, connection)) {
-      connection.close();
-      return false;
-    }
-    connection.turnOnLog();
+    const connection = openStore(this.#path);
+    connection?.turnOnLog();
     this.#catalog = connection;
-    return true;
+    return connection !== undefined;
   }
 
   /** Never throws. If the database cannot be read, this is reported, and the next poll tries again. */

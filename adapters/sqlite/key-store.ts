@@ -20,8 +20,8 @@ import {
   type KeyStoreModule,
 } from 'metro-forecast-api/adapter';
 import { appendEntry, readEntries, verifyEntries } from './audit.js';
-import { isEmpty, prepareStore } from './catalog.js';
-import { ReadConnection, type Row, WriteConnection } from './connection.js';
+import { openStore, prepareStore } from './catalog.js';
+import { type ReadConnection, type Row, WriteConnection } from './connection.js';
 
 const { keyAuditEntry, withComparison } = audit;
 
@@ -164,12 +164,12 @@ class SqliteKeyStore implements KeyStore {
   async #write<T>(work: (connection: WriteConnection) => Promise<T>): Promise<T> {
     return this.#connected(async () => {
       if (!existsSync(this.#path)) await (await open(this.#path, 'a', FILE_MODE)).close();
-      const connection = await WriteConnection.open(this.#path);
       try {
-        await prepareStore(this.#path, connection);
-        return await connection.transaction(() => work(connection));
+        return await WriteConnection.use(this.#path, async (connection) => {
+          await prepareStore(this.#path, connection);
+          return connection.transaction(() => work(connection));
+        });
       } finally {
-        connection.close();
         this.#poll();
       }
     });
@@ -179,14 +179,7 @@ class SqliteKeyStore implements KeyStore {
   async #read<T>(none: T, work: (connection: WriteConnection) => Promise<T>): Promise<T> {
     this.#poll();
     if (!this.#connection) return none;
-    return this.#connected(async () => {
-      const connection = await WriteConnection.open(this.#path);
-      try {
-        return await work(connection);
-      } finally {
-        connection.close();
-      }
-    });
+    return this.#connected(() => WriteConnection.use(this.#path, work));
   }
 
   async #connected<T>(work: () => Promise<T>): Promise<T> {
@@ -205,11 +198,7 @@ class SqliteKeyStore implements KeyStore {
   /** Never throws. After an error, the previous keys stay active until a later poll succeeds. */
   #poll(): void {
     try {
-      if (!this.#connection && existsSync(this.#path)) {
-        const connection = ReadConnection.open(this.#path);
-        if (isEmpty(this.#path, connection)) connection.close();
-        else this.#connection = connection;
-      }
+      this.#connection ??= openStore(this.#path);
       if (this.#connection) this.#load(this.#connection);
       if (this.#error) this.#context.logger.info('the key database can be read again');
       this.#error = undefined;

@@ -177,26 +177,22 @@ export const publish = async (
   options: Options,
 ): Promise<void> => {
   assertNotAborted(options.signal);
+  const publishInto = async (connection: WriteConnection, confirm: Locked['confirm']): Promise<void> => {
+    await prepareStore(path, connection);
+    await connection.exec('PRAGMA synchronous = NORMAL');
+    await publishLocked({ connection, confirm }, context, dataset, options).catch(async (error) => {
+      await cleanUp(connection, context);
+      throw error;
+    });
+    options.poll();
+    // The dataset is published at this point. If the log cannot be emptied, the next publication empties it.
+    await connection.emptyLog(options.poll).catch(() => undefined);
+  };
   await inFolder(path);
   try {
     await withFileLock(
       path,
-      async (confirm) => {
-        const connection = await WriteConnection.open(path, { create: true });
-        try {
-          await prepareStore(path, connection);
-          await connection.exec('PRAGMA synchronous = NORMAL');
-          await publishLocked({ connection, confirm }, context, dataset, options).catch(async (error) => {
-            await cleanUp(connection, context);
-            throw error;
-          });
-          options.poll();
-          // The dataset is published at this point. If the log cannot be emptied, the next publication empties it.
-          await connection.emptyLog(options.poll).catch(() => undefined);
-        } finally {
-          connection.close();
-        }
-      },
+      (confirm) => WriteConnection.use(path, (connection) => publishInto(connection, confirm), { create: true }),
       { wait: false, staleMs: STALE_MS },
     );
   } catch (cause) {
