@@ -7,10 +7,10 @@ import type { Collection } from '../../core/contracts/dataset.js';
 import { hasDeclarations, readDeclarations } from '../../core/data/declarations.js';
 import { type OpenedDirectory, openDirectory } from '../../core/data/directory.js';
 import { MANIFEST_FILE } from '../../core/data/manifest.js';
-import { rowValidator } from '../../core/data/row-check.js';
 import { OperatorError } from '../../core/errors.js';
 import { fileErrorReason } from '../../core/util/error-reason.js';
 import { packageName, packageRoot } from '../../core/util/package.js';
+import { compileSchema } from '../../core/validation/compile-schema.js';
 import { plugins as builtins } from '../../product.js';
 import { sqliteAdvice } from '../large-dataset.js';
 import { commandLine } from '../options.js';
@@ -60,7 +60,7 @@ const isReadable = async ({ name, schema }: Collection, { dataset }: OpenedDirec
   if (!dataset.fileOf(name)) return false;
   for await (const { documents } of dataset.rows(name, () => undefined)) {
     const [first] = documents;
-    return first !== undefined && rowValidator(schema)(first);
+    return first !== undefined && compileSchema(schema)(first);
   }
   return true;
 };

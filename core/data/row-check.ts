@@ -1,15 +1,18 @@
+<<<<<<< ours
 /** Checks the rows of one collection. */
+=======
+/** Checks the rows of one collection, one after the other. */
+>>>>>>> theirs
 import type { Collection, Document, Manifest } from '../contracts/dataset.js';
-import type { JsonSchema } from '../contracts/json-schema.js';
 import type { JsonRows } from '../contracts/storage.js';
-import { memoize } from '../util/lru-map.js';
-import { compileWith, createAjv, type ValidateFunction } from '../validation/compile-schema.js';
+import { compileSchema } from '../validation/compile-schema.js';
 import { nonFinitePath } from '../validation/json.js';
 import { type DataError, schemaErrors } from './data-errors.js';
 import { JsonFields } from './json-fields.js';
 import { rowPattern } from './row-pattern.js';
 import { compareBy } from './scalars.js';
 
+<<<<<<< ours
 /** Most dates occur many times in a dataset, and looking up a result takes a fraction of the time of a check. */
 const REPEATED_FORMATS = ['date', 'date-time'];
 const REMEMBERED = 10_000;
@@ -40,6 +43,9 @@ export const rowValidator = (schema: JsonSchema): ValidateFunction<Document> => 
 };
 
 /** The keys of a collection that other collections refer to. */
+=======
+/** Keys of a collection that other collections refer to. */
+>>>>>>> theirs
 export interface Target {
   readonly keys: Set<string>;
   /** Whether all rows of the collection have been read. */
@@ -106,7 +112,7 @@ export const rowCheck = (
 ): RowCheck => {
   const { name, schema, key, references = [] } = collection;
   const onError: OnError = (row, field, rule) => report({ file, row, field, rule });
-  const isValid = rowValidator(schema);
+  const isValid = compileSchema<Document>(schema);
   const compare = compareBy(key);
   const target = targets.get(name);
   const ofReferences = references.map(({ fields, to }) => referenceCheck(fields, to, targets.get(to)!, onError));

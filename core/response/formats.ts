@@ -37,6 +37,8 @@ export interface Format<Piece extends string | Buffer = string | Buffer> {
   readonly mediaType: string;
   /** Whether the format itself is compressed, so that responses need no `Content-Encoding`. */
   readonly isCompressed?: boolean;
+  /** Loads the library of the format, so that startup does not. Awaited before each response is written. */
+  load?(): Promise<void>;
   /** Writes a whole response. @param columns the row properties to send; default: all declared ones */
   write(data: unknown, columns?: readonly string[]): Piece;
   /** Writes a list in pieces. */

@@ -1,5 +1,5 @@
 /** Writes lists as Apache Parquet, a file format with typed columns. */
-import { ByteWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer';
+import type { ByteWriter, SchemaElement } from 'hyparquet-writer';
 import { FORMATS, type TypedColumn } from '../registry/route-defaults.js';
 import { type Format, type ListWriter, ResponseError } from './formats.js';
 
@@ -81,21 +81,21 @@ const valueIn = ({ name, type, optional }: TypedColumn, row: Row): Value => {
   return value;
 };
 
-/** A writer from which bytes are removed as soon as they have been written. */
-class TakenBytes extends ByteWriter {
-  take(): Buffer {
-    const taken = Buffer.from(this.getBytes());
-    this.index = 0;
-    return taken;
-  }
-}
+type Library = typeof import('hyparquet-writer');
+
+/** Removes the bytes that have been written. */
+const take = (bytes: ByteWriter): Buffer => {
+  const taken = Buffer.from(bytes.getBytes());
+  bytes.index = 0;
+  return taken;
+};
 
 /**
  * All row groups have the same number of rows, regardless of how the list is split into batches, so equal lists have
  * equal bytes. Text gets no apostrophes, because nothing would run it as a formula.
  */
-const parquetList = (columns: readonly TypedColumn[]): ListWriter<Buffer> => {
-  const bytes = new TakenBytes();
+const parquetList = ({ ByteWriter, ParquetWriter }: Library, columns: readonly TypedColumn[]): ListWriter<Buffer> => {
+  const bytes = new ByteWriter();
   const file = new ParquetWriter({
     writer: bytes,
     // Statistics help readers that fetch only parts of a file, which this service does not support.
@@ -121,30 +121,34 @@ const parquetList = (columns: readonly TypedColumn[]): ListWriter<Buffer> => {
     group = [];
   };
   return {
-    before: bytes.take(),
+    before: take(bytes),
     rows(batch) {
       for (const row of batch) {
         group.push(row as Row);
         if (group.length === groupRows) writeGroup();
       }
-      return bytes.take();
+      return take(bytes);
     },
     after() {
       if (group.length > 0) writeGroup();
       file.finish();
-      return bytes.take();
+      return take(bytes);
     },
   };
 };
 
 /** @param all all columns that the route declares */
 export const parquetFormat = (all: readonly TypedColumn[]): Format<Buffer> => {
+  let library: Library | undefined;
   const list = (names?: readonly string[]) =>
-    parquetList(names ? names.flatMap((name) => all.find((column) => column.name === name) ?? []) : all);
+    parquetList(library!, names ? names.flatMap((name) => all.find((column) => column.name === name) ?? []) : all);
   return {
     name: 'parquet',
     mediaType: FORMATS.parquet.mediaType,
     isCompressed: true,
+    async load() {
+      library ??= await import('hyparquet-writer');
+    },
     list,
     write(answer, names) {
       const { before, rows, after } = list(names);

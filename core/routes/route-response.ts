@@ -70,6 +70,7 @@ interface Response {
 /** Calls the handler. Rejects with the handler's error. */
 export const callHandler = async (request: DataRequest, snapshot: SnapshotReader): Promise<Response> => {
   const { route, input, format } = request;
+  if (format.load) await format.load();
   const headers: Record<string, string> = {};
   const response = await route.handler(input as never, contextOf(request, snapshot, headers));
   const columns = route.columns?.(input as never);
