@@ -68,10 +68,10 @@ export const register = (program: Command): void => {
       'after',
       `
 Each run uses only the data up to its quarter, from the dataset's vintage. The run of the newest quarter is
-"published" if FHFA has not released the next quarter yet, by the clock and by --created. It is kept when later
-vintages are imported. All other runs are "reconstructed". Outcomes that were published since are stored with the
-forecasts and scored in the backtest. The command changes runs, forecasts,
-backtests and the markets' figures only. A command that fails changes nothing.
+"published" if FHFA has not released the next quarter yet, according to both the clock and --created. It is kept when
+later vintages are imported. All other runs are "reconstructed". If outcomes have become known since a run, they are
+stored with its forecasts and scored in the backtest. The command changes only runs, forecasts, backtests and the
+markets' figures. A command that fails changes nothing.
 
 Models:
 ${modelList}

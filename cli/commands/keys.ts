@@ -200,7 +200,7 @@ const addUsage = (keys: Command): void => {
     .option(...jsonOption)
     .addHelpText(
       'after',
-      `\nKeys that share a limit by rotation are listed once, under the newest one. Callers without a key are not listed: they\ncan read their usage at GET /usage.\n${help('metro-forecast -c my.json keys usage --json')}`,
+      `\nKeys that share a limit after a rotation are listed once, under the newest key. Callers without a key are not listed:\nthey can read their usage at GET /usage.\n${help('metro-forecast -c my.json keys usage --json')}`,
     )
     .action((id: string | undefined, _: unknown, command: Command) =>
       withStore(command, async (store, _rules, { json, config }, usage) => {

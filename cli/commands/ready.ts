@@ -28,7 +28,7 @@ export const register = (program: Command): void => {
     .addHelpText(
       'after',
       `
-For health checks of containers and for scripts. Address, port and path come from the configuration.
+Use it in scripts and in the health checks of containers. Address, port and path come from the configuration.
 
 Example:
   $ metro-forecast --config api.json ready

@@ -37,9 +37,9 @@ Examples:
 SIGTERM makes /ready and /health fail at once. After server.drainDelayMs the service stops listening, completes
 running requests within server.drainMs and closes its stores. SIGINT does the same without the delay. A second signal
 ends the process at once. SIGHUP reads the configuration again: the log lists what changed and what needs a restart.
-These settings change without one:
+These settings change without a restart:
 ${RELOADED.map((path) => `  ${path}`).join('\n')}
-With server.workers above 1 this process starts that many workers and handles signals for them.
+If server.workers is above 1, this process starts that many workers and handles signals for them.
 
 Exit codes: 0 after a clean shutdown, 1 when the service cannot start, 2 wrong usage.`,
     )

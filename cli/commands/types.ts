@@ -20,7 +20,8 @@ export const register = (program: Command): void => {
     .addHelpText(
       'after',
       `
-The printed type Paths makes a typed client: createClient<Paths>() of metro-forecast-api/client. Storage is not opened.
+To get a typed client, pass the printed type Paths to createClient<Paths>() from metro-forecast-api/client. The command
+does not open the storage.
 
 Examples:
   $ metro-forecast types > api-types.ts

@@ -271,10 +271,10 @@ export const configSchema = {
           maxAgeSeconds: count('How long browsers may cache the permission, in seconds.', 0, 86_400, 86_400),
         }),
       ),
-      compression: { type: 'boolean', description: 'Compress responses with br or gzip.', default: true },
+      compression: { type: 'boolean', description: 'Whether to compress responses with br or gzip.', default: true },
       cacheBytes: count('Memory for cached responses in bytes; 0 disables the cache.', 0, 2 ** 40, 64 * 1024 * 1024),
       answerMs: milliseconds(
-        'Timeout for all reads of one response, which is then a 503. It must be shorter than the timeout of the proxy. For a list larger than 1 MB, the maximum time without rows.',
+        'Maximum time for all reads of one response, after which the request gets a 503. It must be shorter than the timeout of the proxy. For a list larger than 1 MB, it is the maximum time without rows.',
         4000,
       ),
       responseCheck: {
@@ -370,7 +370,7 @@ export const configSchema = {
       whenRedisIsAway: {
         type: 'string',
         description:
-          'What happens while Redis is unreachable. local: each replica admits the limit divided by replicas; closed: every request is a 503; open: no limit.',
+          'What happens while Redis is unreachable. local: each replica admits the limit divided by replicas; closed: every request gets a 503; open: there is no limit.',
         enum: ['local', 'closed', 'open'],
         default: 'local',
       },
@@ -400,7 +400,7 @@ export const configSchema = {
     }),
     metrics: {
       ...nullable(
-        section('Prometheus metrics at /metrics on a separate port, which must stay private; null for none.', {
+        section('Prometheus metrics at /metrics on a separate port, which must stay private. null disables them.', {
           host: { type: 'string', description: 'Address to listen on.', minLength: 1, default: '127.0.0.1' },
           port: count('Port to listen on; 0 means any free port.', 0, 65_535, 9464),
         }),
