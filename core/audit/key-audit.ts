@@ -136,8 +136,8 @@ const follow = (record: KeyRecord, differing: number, { action, changes, fingerp
 };
 
 /**
- * Finds the keys whose record may differ from the audit log. If there are any, returns their records and entries, and
- * those of the key that was changed last. Entries of other keys are not kept in memory.
+ * Finds the keys whose record may differ from the audit log. If there are any, returns the records and the entries of
+ * these keys and of the key that was changed last. Entries of other keys are not kept in memory.
  * @param read reads the audit log; called once or twice
  */
 export const entriesInDoubt = async (

@@ -1,8 +1,4 @@
-<<<<<<< ours
 /** Checks the rows of one collection. */
-=======
-/** Checks the rows of one collection, one after the other. */
->>>>>>> theirs
 import type { Collection, Document, Manifest } from '../contracts/dataset.js';
 import type { JsonRows } from '../contracts/storage.js';
 import { compileSchema } from '../validation/compile-schema.js';
@@ -12,40 +8,7 @@ import { JsonFields } from './json-fields.js';
 import { rowPattern } from './row-pattern.js';
 import { compareBy } from './scalars.js';
 
-<<<<<<< ours
-/** Most dates occur many times in a dataset, and looking up a result takes a fraction of the time of a check. */
-const REPEATED_FORMATS = ['date', 'date-time'];
-const REMEMBERED = 10_000;
-
-const createCompiler = () => {
-  // The schemas were validated when their plugins were registered.
-  const ajv = createAjv({ validateSchema: false });
-  for (const name of REPEATED_FORMATS) {
-    const format = ajv.formats[name] as { validate: (text: string) => boolean };
-    ajv.addFormat(name, { type: 'string', validate: memoize(format.validate, REMEMBERED) });
-  }
-  return ajv;
-};
-
-let compiler: ReturnType<typeof createCompiler> | undefined;
-const compiled = new WeakMap<JsonSchema, ValidateFunction<Document>>();
-
-/**
- * Returns a validator for large numbers of documents. Each schema is compiled once. The validator collects all errors,
- * because code that stops at the first error nests one `if` per property, which overflows the stack at about 1,600
- * properties.
- */
-export const rowValidator = (schema: JsonSchema): ValidateFunction<Document> => {
-  compiler ??= createCompiler();
-  const validate = compiled.get(schema) ?? compileWith<Document>(compiler, schema);
-  compiled.set(schema, validate);
-  return validate;
-};
-
 /** The keys of a collection that other collections refer to. */
-=======
-/** Keys of a collection that other collections refer to. */
->>>>>>> theirs
 export interface Target {
   readonly keys: Set<string>;
   /** Whether all rows of the collection have been read. */

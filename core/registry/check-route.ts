@@ -102,11 +102,7 @@ export const routeErrors = (route: Route): string[] => {
     if (Object.hasOwn(provided, name)) report(`parameter "${name}" is one that the framework adds to such routes`);
   }
   for (const [name, schema] of Object.entries(route.parameters?.filters ?? {})) {
-<<<<<<< ours
-    const problem = isObject(schema) ? schemaError(schema, TYPES) : 'must be a schema';
-=======
     const problem = isObject(schema) ? (typeError(schema, TYPES) ?? compileError(schema)) : 'must be a schema';
->>>>>>> theirs
     if (problem) report(`filter "${name}": ${problem}`);
   }
   if (isObject(route.response) && members(route.response, RESPONSE, 'response: ')) {
@@ -132,26 +128,16 @@ const parameterErrors = ({ schema, description, example }: Parameter): string[] 
   if (!description) return ['description is missing'];
   const { type, items } = schema;
   const problem =
-<<<<<<< ours
-    schemaError(schema, [...TYPES, 'array']) ??
-    (type === 'array' ? schemaError((items ?? {}) as JsonSchema, TYPES) : undefined);
-=======
     typeError(schema, [...TYPES, 'array']) ??
     compileError(schema) ??
     (type === 'array' ? typeError((items ?? {}) as JsonSchema, TYPES) : undefined);
->>>>>>> theirs
   if (problem) return [problem];
   const unfit = example === undefined ? undefined : misfit(schema, example);
   return [...(unfit ? [`example: ${unfit}`] : []), ...sampleErrors(schema, 'schema')];
 };
 
-<<<<<<< ours
-const schemaError = (schema: JsonSchema, types: readonly string[]): string | undefined =>
-  types.includes(schema['type'] as string) ? compileError(schema) : `schema.type must be one of ${types.join(', ')}`;
-=======
 const typeError = ({ type }: JsonSchema, types: readonly string[]): string | undefined =>
   types.includes(type as string) ? undefined : `schema.type must be one of ${types.join(', ')}`;
->>>>>>> theirs
 
 const responseErrors = ({ schema, example }: Route['response']): string[] => {
   const problem = compileError(schema);

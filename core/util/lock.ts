@@ -54,7 +54,7 @@ const create = async (path: string, content: string): Promise<boolean> => {
 /** The holder of a lock that is still empty after this time has ended, because it writes its id immediately. */
 const EMPTY_MS = 1000;
 
-/** Whether the holder has ended, as far as this machine can tell. */
+/** Whether the holder has ended. If it runs on another machine, this is not known. */
 const holderEnded = async (lock: string, content: string): Promise<boolean> => {
   if (content === '') {
     const modified = (await stat(lock).catch(unlessMissing))?.mtimeMs;
