@@ -81,7 +81,7 @@ const valueIn = ({ name, type, optional }: TypedColumn, row: Row): Value => {
   return value;
 };
 
-type Library = typeof import('hyparquet-writer');
+let library: typeof import('hyparquet-writer') | undefined;
 
 /** Removes the bytes that have been written. */
 const take = (bytes: ByteWriter): Buffer => {
@@ -94,7 +94,8 @@ const take = (bytes: ByteWriter): Buffer => {
  * All row groups have the same number of rows, regardless of how the list is split into batches, so equal lists have
  * equal bytes. Text gets no apostrophes, because nothing would run it as a formula.
  */
-const parquetList = ({ ByteWriter, ParquetWriter }: Library, columns: readonly TypedColumn[]): ListWriter<Buffer> => {
+const parquetList = (columns: readonly TypedColumn[]): ListWriter<Buffer> => {
+  const { ByteWriter, ParquetWriter } = library!;
   const bytes = new ByteWriter();
   const file = new ParquetWriter({
     writer: bytes,
@@ -139,9 +140,8 @@ const parquetList = ({ ByteWriter, ParquetWriter }: Library, columns: readonly T
 
 /** @param all all columns that the route declares */
 export const parquetFormat = (all: readonly TypedColumn[]): Format<Buffer> => {
-  let library: Library | undefined;
   const list = (names?: readonly string[]) =>
-    parquetList(library!, names ? names.flatMap((name) => all.find((column) => column.name === name) ?? []) : all);
+    parquetList(names ? names.flatMap((name) => all.find((column) => column.name === name) ?? []) : all);
   return {
     name: 'parquet',
     mediaType: FORMATS.parquet.mediaType,

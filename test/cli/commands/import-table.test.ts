@@ -193,7 +193,7 @@ describe('metro-forecast import-table', () => {
     await done(at('a.zip'), '--member', 'in/b.csv');
     expect(await rowsOf('a')).to.deep.equal(rows);
     expect(await refused(at('a.zip'), '--member', 'b.csv')).to.match(
-      /no file "b\.csv"; it has:\n.*read me\.txt\n.*in\/b\.csv/,
+      /no file "b\.csv"; its files are:\n.*read me\.txt\n.*in\/b\.csv/,
     );
   });
 

@@ -50,6 +50,8 @@ const inJson = (columns: readonly TypedColumn[], rows: readonly object[]) =>
   );
 
 describe('parquetFormat', () => {
+  before(() => parquetFormat([]).load!());
+
   it('is lossless: a reader gets the JSON values, and the bytes do not depend on the batches', async () => {
     await fc.assert(
       fc.asyncProperty(table, async ({ columns, batches }) => {
