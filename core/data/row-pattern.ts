@@ -3,16 +3,17 @@ import { isUtf8 } from 'node:buffer';
 import type { JsonSchema } from '../contracts/json-schema.js';
 import type { JsonRows } from '../contracts/storage.js';
 
-const NUMBER = String.raw`-?(?:0|[1-9]\d{0,199})(?:\.\d+)?(?:[eE][+-]?\d\d?)?`;
+const WHOLE = String.raw`(?:0|[1-9]\d{0,199})`;
 const COMMON_DAY = String.raw`(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31`;
 const LEAP_DAY = String.raw`\d\d(?:0[48]|[2468][048]|[13579][26])-02-29`;
 
 /** A pattern for the JSON of each type. Some valid but rare values do not match, such as strings with escapes. */
 const VALUES: Readonly<Record<string, string>> = {
   string: String.raw`"[^"\\\x00-\x1f]*"`,
+  text: String.raw`"[^"\\\x00-\x1f]+"`,
   date: String.raw`"(?:\d{4}-(?:${COMMON_DAY})|${LEAP_DAY})"`,
-  number: NUMBER,
-  integer: String.raw`-?(?:0|[1-9]\d{0,199})`,
+  number: String.raw`${WHOLE}(?:\.\d+)?(?:[eE][+-]?\d\d?)?`,
+  integer: WHOLE,
   boolean: 'true|false',
   null: 'null',
 };
@@ -21,7 +22,12 @@ const VALUES: Readonly<Record<string, string>> = {
 const ROW_KEYWORDS: ReadonlySet<string> = new Set(
   'type required properties additionalProperties title description examples $schema'.split(' '),
 );
-const FIELD_KEYWORDS: ReadonlySet<string> = new Set('type format title description examples default'.split(' '));
+const FIELD_KEYWORDS: ReadonlySet<string> = new Set(
+  'type format minLength pattern minimum title description examples default'.split(' '),
+);
+
+/** A sequence of characters and classes that cannot match a quote or a backslash, such as `^\d{4}-\d{2}$`. */
+const SIMPLE_PATTERN = /^\^(?:(?:[\w :,/-]|\\[.dw]|\[(?:\w-\w|[\w-])+\])(?:\{\d+(?:,\d*)?\}|[+*?])?)*\$$/;
 
 const MAX_FIELDS = 500;
 /** Longer text is not matched, because the regular expression uses memory for each character of a string. */
@@ -30,12 +36,34 @@ const MAX_BYTES = 256 * 1024;
 const hasOnly = (schema: object, keywords: ReadonlySet<string>): boolean =>
   Object.keys(schema).every((keyword) => keywords.has(keyword));
 
-/** Returns a pattern for the values of a field, or undefined if its schema uses a keyword that no pattern can check. */
+interface FieldSchema {
+  readonly type?: string | readonly string[];
+  readonly format?: string;
+  readonly minLength?: number;
+  readonly pattern?: string;
+  readonly minimum?: number;
+}
+
+const stringsOf = ({ format, minLength = 0, pattern }: FieldSchema): string | undefined => {
+  if (format !== undefined)
+    return format === 'date' && pattern === undefined && minLength === 0 ? VALUES['date'] : undefined;
+  if (pattern === undefined) return [VALUES['string'], VALUES['text']][minLength];
+  return minLength === 0 && SIMPLE_PATTERN.test(pattern) ? `"${pattern.slice(1, -1)}"` : undefined;
+};
+
+const numbersOf = (type: string, { minimum }: FieldSchema): string | undefined => {
+  if (minimum === undefined) return `-?${VALUES[type]}`;
+  return minimum === 0 ? VALUES[type] : undefined;
+};
+
+/** Returns a pattern for the values of a field, or undefined if its schema has a rule that no pattern can check. */
 const valuesOf = (schema: JsonSchema): string | undefined => {
-  const { type, format } = schema as { type?: string | readonly string[]; format?: string };
-  if (!hasOnly(schema, FIELD_KEYWORDS) || type === undefined) return undefined;
-  if (format !== undefined && format !== 'date') return undefined;
-  const types = [type].flat().map((each) => VALUES[each === 'string' ? (format ?? each) : each]);
+  const field = schema as FieldSchema;
+  if (!hasOnly(schema, FIELD_KEYWORDS) || field.type === undefined) return undefined;
+  const types = [field.type].flat().map((type) => {
+    if (type === 'string') return stringsOf(field);
+    return type === 'number' || type === 'integer' ? numbersOf(type, field) : VALUES[type];
+  });
   return types.includes(undefined) ? undefined : `(?:${types.join('|')})`;
 };
 

@@ -91,8 +91,44 @@ describe('rowPattern(schema)', () => {
     );
   });
 
+  it('matches no value that a rule about values rejects', () => {
+    const texts = fc.oneof(fc.constantFrom('', 'ab-12', 'AB-12', 'x', '1.5', '"', '\\', 'ab-1"'), fc.string());
+    const numbers = fc.oneof(
+      fc.constantFrom(0, -0, -1, 1.5, 1e300),
+      fc.double({ noNaN: true, noDefaultInfinity: true }),
+    );
+    for (const [field, value] of [
+      [{ type: 'string', minLength: 1 }, texts],
+      [{ type: 'string', pattern: '^[a-z]{2}-\\d+$' }, texts],
+      [{ type: ['string', 'null'], pattern: '^\\w?[0-9]*\\.5$' }, texts],
+      [{ type: 'number', minimum: 0 }, numbers],
+      [{ type: ['integer', 'null'], minimum: 0 }, numbers],
+    ] as [JsonSchema, fc.Arbitrary<unknown>][]) {
+      const object: JsonSchema = { type: 'object', properties: { value: field } };
+      const validate = compileSchema(object);
+      const pattern = rowPattern(object)!;
+      let matched = 0;
+      fc.assert(
+        fc.property(value, (each) => {
+          if (!pattern(textOf(JSON.stringify({ value: each })))) return;
+          matched++;
+          expect(validate({ value: each })).to.equal(true);
+        }),
+        { numRuns: 1000 },
+      );
+      expect(matched).to.be.above(0);
+    }
+  });
+
   for (const [what, changed] of [
-    ['a rule about values', { properties: { ...schema.properties, id: { type: 'string', minLength: 2 } } }],
+    ['a longer least length', { properties: { ...schema.properties, id: { type: 'string', minLength: 2 } } }],
+    ['a minimum', { properties: { ...schema.properties, amount: { type: 'number', minimum: 1 } } }],
+    ['a pattern with a wildcard', { properties: { ...schema.properties, id: { type: 'string', pattern: '^a.*$' } } }],
+    [
+      'a pattern with a negated class',
+      { properties: { ...schema.properties, id: { type: 'string', pattern: '^[^a]$' } } },
+    ],
+    ['a pattern without anchors', { properties: { ...schema.properties, id: { type: 'string', pattern: 'a' } } }],
     ['a rule about the whole row', { minProperties: 2 }],
     ['another format', { properties: { ...schema.properties, id: { type: 'string', format: 'uri' } } }],
     ['a required field without a schema', { required: ['other'] }],
