@@ -221,11 +221,12 @@ export const draw = (options, size) => {
 };
 
 /**
- * Creates the legend, which explains the colours and strokes.
- * @param {Pick<ChartOptions, 'lines' | 'band' | 'shades'>} options
+ * Creates the legend, which explains the colours and strokes of what the chart shows.
+ * @param {Pick<ChartOptions, 'lines' | 'band' | 'shades' | 'dates' | 'from'>} options
  * @returns {{ label: string, swatch: SVGSVGElement }[]}
  */
-export const legendOf = ({ lines, band, shades }) => {
+export const legendOf = ({ lines, band, shades, dates, from = `${dates[0]}` }) => {
+  const hasShades = shades?.spans.some(([since, until]) => until > from && since < `${dates.at(-1)}`);
   /** @param {SVGElement} mark */
   const swatch = (mark) => svg('svg', { width: 24, height: 12, viewBox: '0 0 24 12', 'aria-hidden': 'true' }, mark);
   const rect = { x: 0.5, y: 0.5, width: 23, height: 11 };
@@ -240,6 +241,6 @@ export const legendOf = ({ lines, band, shades }) => {
       return { label, swatch: swatch(mark) };
     }),
     ...(band ? [{ label: band.label, swatch: area('band') }] : []),
-    ...(shades && shades.spans.length > 0 ? [{ label: shades.label, swatch: area('shade') }] : []),
+    ...(shades && hasShades ? [{ label: shades.label, swatch: area('shade') }] : []),
   ];
 };

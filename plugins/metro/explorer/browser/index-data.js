@@ -2,14 +2,12 @@
 import { getJson, request } from '../../../pages/shared/api.js';
 import { forecastsName } from './basis.js';
 import { catalog, HPI, listOf } from './catalog.js';
-import { medianOf, quarterMeans, spansOf, valuesOf, yearlyChange } from './market-figures.js';
+import { medianOf, quarterMeans, valuesOf, yearlyChange } from './market-figures.js';
 
 /** @typedef {import('./market-figures.js').Observation} Observation */
 
 /** The consumer price index for real values. */
 export const PRICES = 'CPIAUCSL';
-/** A series from FRED that a dataset may contain. */
-const RECESSIONS = 'USREC';
 const NATION = 'USSTHPI';
 
 /** @param {string} id @param {AbortSignal} signal @returns {Promise<Observation[]>} empty if the dataset lacks it */
@@ -42,12 +40,6 @@ export const realOf = async (target, signal) => {
   const rows = /** @type {(Observation & { base_period: string })[]} */ ((await getJson(target, { signal })).data);
   return { rows, base: rows[0]?.base_period };
 };
-
-/** @param {AbortSignal} signal */
-export const recessionsOf = async (signal) => ({
-  label: 'Recession (USREC)',
-  spans: spansOf(await observationsOf(RECESSIONS, signal)),
-});
 
 /**
  * Loads the indexes of all markets as CSV, since JSON is three times as large.

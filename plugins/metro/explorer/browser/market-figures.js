@@ -93,19 +93,6 @@ export const medianOf = (areas) => {
   );
 };
 
-/** The spans in which an indicator is 1. @param {readonly Observation[]} rows monthly @returns {[string, string][]} */
-export const spansOf = (rows) => {
-  /** @type {[string, string][]} */
-  const spans = [];
-  for (const { period_start, value } of rows) {
-    if (value !== 1) continue;
-    const last = spans.at(-1);
-    if (last && last[1] === period_start) last[1] = addMonths(period_start, 1);
-    else spans.push([period_start, addMonths(period_start, 1)]);
-  }
-  return spans;
-};
-
 /**
  * Returns the newest forecast as index levels. The model forecasts only the last quarter, so the lines to it are
  * straight.

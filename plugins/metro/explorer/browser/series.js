@@ -9,9 +9,9 @@ import { getJson, Problem } from '../../../pages/shared/api.js';
 import { h } from '../../../pages/shared/dom.js';
 import { day, exact, period } from '../../../pages/shared/format.js';
 import { catalog, creditOf, HPI, seriesOf } from './catalog.js';
-import { recessionsOf } from './index-data.js';
 import { keyFigures } from './key-figures.js';
 import { monthsBetween } from './market-figures.js';
+import { recessions } from './recessions.js';
 
 /** @typedef {import('./catalog.js').Series} Series */
 /** @typedef {import('./market-figures.js').Observation} Observation */
@@ -103,10 +103,9 @@ const DEFAULT_YEARS = 20;
 /**
  * @param {Series} series
  * @param {readonly Observation[]} rows oldest first
- * @param {{ recessions: import('../../../pages/data-views/drawing.js').ChartOptions['shades'], query: URLSearchParams,
- *   signal: AbortSignal, source: { label: string, target: string, file: string } }} options
+ * @param {{ query: URLSearchParams, signal: AbortSignal, source: { label: string, target: string, file: string } }} options
  */
-const seriesFigure = (series, rows, { recessions, query, signal, source }) => {
+const seriesFigure = (series, rows, { query, signal, source }) => {
   const { dates, values } = periodsOf(rows, series.cadence);
   let years = Number(query.get('years') ?? DEFAULT_YEARS);
   /** @returns {import('../../../pages/data-views/drawing.js').ChartOptions} */
@@ -116,7 +115,7 @@ const seriesFigure = (series, rows, { recessions, query, signal, source }) => {
     dates,
     from: lastYears(dates, years),
     lines: [{ label: series.title, values, color: 'accent' }],
-    ...(recessions && { shades: recessions }),
+    shades: recessions,
     dateText: day,
     valueText: exact,
   });
@@ -154,7 +153,7 @@ const oneSeries = async (id, signal, query) => {
     throw new Problem(`There is no series ${id}. See the list of series.`, { status: 404, code: 'no_view' });
   }
   const target = `/observations?series_id=${encodeURIComponent(id)}`;
-  const [{ data }, recessions] = await Promise.all([getJson(target, { signal }), recessionsOf(signal)]);
+  const { data } = await getJson(target, { signal });
   const rows = /** @type {Observation[]} */ (data);
   const last = rows.at(-1);
   const source = { label: 'observations', target, file: id };
@@ -178,7 +177,7 @@ const oneSeries = async (id, signal, query) => {
       ]),
       rows.length === 0
         ? h('p', { class: 'notice' }, 'This series has no observations.')
-        : seriesFigure(series, rows, { recessions, query, signal, source }),
+        : seriesFigure(series, rows, { query, signal, source }),
     ],
   };
 };

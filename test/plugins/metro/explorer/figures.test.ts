@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { pageModules } from '../../../support/page-modules.js';
 
-const figures = await pageModules('metro/explorer/browser/market-figures');
+const figures = await pageModules('metro/explorer/browser/market-figures', 'metro/explorer/browser/recessions');
 
 const rows = (...values: readonly (readonly [string, number])[]) =>
   values.map(([period_start, value]) => ({ period_start, value }));
@@ -51,12 +51,11 @@ describe('the explorer’s figures', () => {
     ]);
   });
 
-  it('join the months of a recession up to the first month outside it', () => {
-    const months = rows(['2020-01-01', 0], ['2020-02-01', 1], ['2020-03-01', 1], ['2020-04-01', 0], ['2021-01-01', 1]);
-    expect(figures.spansOf(months)).to.deep.equal([
-      ['2020-02-01', '2020-04-01'],
-      ['2021-01-01', '2021-02-01'],
-    ]);
+  it('have the recessions in order, from the first day of one month to that of a later one', () => {
+    const days: string[] = figures.recessions.spans.flat();
+    expect(days).to.deep.equal([...new Set(days)].sort());
+    for (const day of days) expect(day).to.match(/^(19|20)\d\d-(0[1-9]|1[0-2])-01$/);
+    expect(figures.recessions.spans.at(-1)).to.deep.equal(['2020-02-01', '2020-04-01']);
   });
 
   it('start the fan at the base of the forecast, and leave the fan out if that quarter is missing', () => {

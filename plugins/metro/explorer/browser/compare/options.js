@@ -2,6 +2,7 @@
 import { number, percent, points, quarter } from '../../../../pages/shared/format.js';
 import { nationOf } from '../index-data.js';
 import { quartersBetween, rebased, yearlyChange } from '../market-figures.js';
+import { recessions } from '../recessions.js';
 
 /**
  * @typedef {import('./members.js').Member} Member
@@ -51,12 +52,11 @@ const VALUE_TEXTS = {
 };
 
 /**
- * @param {readonly Member[]} members @param {Choices} chosen @param {ChartOptions['shades']} shades
- * @param {AbortSignal} signal
+ * @param {readonly Member[]} members @param {Choices} chosen @param {AbortSignal} signal
  * @returns {Promise<{ options: ChartOptions, nationSource: string | undefined }>} `nationSource`: the series of the
  *   nation, if it is shown
  */
-export const optionsOf = async (members, chosen, shades, signal) => {
+export const optionsOf = async (members, chosen, signal) => {
   const { show, from } = chosen;
   const nation = show === 'nation' ? await nationOf(signal) : undefined;
   const lines = await Promise.all(members.map((member) => lineOf(member, chosen, nation)));
@@ -82,7 +82,7 @@ export const optionsOf = async (members, chosen, shades, signal) => {
       color: `line-${index + 1}`,
       values: dates.map((date) => values.get(date) ?? null),
     })),
-    ...(shades && { shades }),
+    shades: recessions,
     dateText: quarter,
     valueText: VALUE_TEXTS[show],
   };

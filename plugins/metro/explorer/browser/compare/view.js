@@ -4,7 +4,6 @@ import { checkBox, choice, select } from '../../../../pages/data-views/controls.
 import { latestOf, showLatest } from '../../../../pages/data-views/latest.js';
 import { h } from '../../../../pages/shared/dom.js';
 import { HPI, seriesOf } from '../catalog.js';
-import { recessionsOf } from '../index-data.js';
 import { addForm } from './add-form.js';
 import { chipsOf, comparisonFigure } from './figure.js';
 import { choicesOf, offerOf, SHOWS } from './members.js';
@@ -56,7 +55,7 @@ const controlsOf = (chosen, years, choose) => {
 
 /** @type {import('../../../../pages/data-views/router.js').Route} */
 export const compareView = async (_parameters, signal, query) => {
-  const [offer, index, recessions] = await Promise.all([offerOf(signal), seriesOf(HPI), recessionsOf(signal)]);
+  const [offer, index] = await Promise.all([offerOf(signal), seriesOf(HPI)]);
   const { chosen, isExample, missing } = choicesOf(query, offer);
   const years = yearsOf(index);
   if (!years.includes(chosen.from)) chosen.from = `${years[0] ?? chosen.from}`;
@@ -67,7 +66,7 @@ export const compareView = async (_parameters, signal, query) => {
   const next = latestOf(signal);
   const load = async () => {
     const members = await offer.members(chosen);
-    return { members, ...(await optionsOf(members, chosen, recessions, signal)) };
+    return { members, ...(await optionsOf(members, chosen, signal)) };
   };
   const show = () =>
     showLatest(next, figure, load, (comparison, shown) => {

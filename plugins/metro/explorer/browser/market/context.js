@@ -6,7 +6,7 @@ import { creditOf } from '../catalog.js';
  * @typedef {import('../market-figures.js').Track} Track
  * @typedef {{ market: { cbsa: string, name: string }, history: import('../market-figures.js').Observation[], track: Track[],
  *   newest: Track | undefined, series: import('../catalog.js').Series | undefined,
- *   recessions: { label: string, spans: [string, string][] }, signal: AbortSignal, query: URLSearchParams }} Context
+ *   signal: AbortSignal, query: URLSearchParams }} Context
  */
 
 /** The lines below a saved picture: sources, model, attribution and address. @param {Context} context */

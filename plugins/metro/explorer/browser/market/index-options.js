@@ -4,6 +4,7 @@ import { number, percent, quarter } from '../../../../pages/shared/format.js';
 import { HPI } from '../catalog.js';
 import { hasRealTerms, nationOf, realOf, realTarget, stateOf } from '../index-data.js';
 import { fanOf, quartersBetween, valuesOf, yearlyChange } from '../market-figures.js';
+import { recessions } from '../recessions.js';
 import { plainName, shortName, statesOf } from '../search.js';
 
 /**
@@ -114,7 +115,7 @@ export const optionsOf = async (context, data, { show, years, withOthers }) => (
   dates: data.dates,
   dateText: quarter,
   from: lastYears(data.dates, years),
-  shades: context.recessions,
+  shades: recessions,
   ...(await (show === 'change'
     ? changeOptions(context, data, withOthers)
     : show === 'real'

@@ -8,7 +8,7 @@ import { day, percent, quarter } from '../../../../pages/shared/format.js';
 import { markOf } from '../basis.js';
 import { allAreas, HPI, seriesOf } from '../catalog.js';
 import { driversOf } from '../drivers.js';
-import { recessionsOf, recordsBy } from '../index-data.js';
+import { recordsBy } from '../index-data.js';
 import { keyFigures } from '../key-figures.js';
 import { addMonths } from '../market-figures.js';
 import { plainName } from '../search.js';
@@ -26,31 +26,20 @@ import { trackFigure } from './track-figure.js';
 /** @param {string} cbsa @param {AbortSignal} signal @param {URLSearchParams} query */
 const load = async (cbsa, signal, query) => {
   const path = `/markets/${encodeURIComponent(cbsa)}`;
-  const [
-    areas,
-    market,
-    { data: history },
-    { data: track },
-    { data: runs },
-    series,
-    recessions,
-    grades,
-    signals,
-    drivers,
-  ] = await Promise.all([
-    allAreas(),
-    ...[path, `${path}/history`, `${path}/forecast-track`, '/forecast-runs'].map((target) =>
-      getJson(target, { signal }),
-    ),
-    seriesOf(HPI),
-    recessionsOf(signal),
-    recordsBy('grade'),
-    recordsBy('signal'),
-    driversOf(cbsa, signal),
-  ]);
+  const [areas, market, { data: history }, { data: track }, { data: runs }, series, grades, signals, drivers] =
+    await Promise.all([
+      allAreas(),
+      ...[path, `${path}/history`, `${path}/forecast-track`, '/forecast-runs'].map((target) =>
+        getJson(target, { signal }),
+      ),
+      seriesOf(HPI),
+      recordsBy('grade'),
+      recordsBy('signal'),
+      driversOf(cbsa, signal),
+    ]);
   const newest = market.forecast_12m === null ? undefined : /** @type {Track | undefined} */ (track.at(-1));
   const run = /** @type {Run[]} */ (runs).find(({ id }) => id === newest?.run_id);
-  const context = { market, history, track, newest, series, recessions, signal, query };
+  const context = { market, history, track, newest, series, signal, query };
   return { context, run, records: [...grades, ...signals], drivers, areas };
 };
 
