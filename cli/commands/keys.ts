@@ -93,7 +93,7 @@ const addCreate = (keys: Command): void => {
     .option('--limit <n>', 'requests per minute (default: that of the tier)')
     .option('--expires <when>', 'a date (2027-01-31) or a duration (30d, 12h, 2w); default: never')
     .option(...jsonOption)
-    .addHelpText('after', help('KEY=$(metro-forecast -c my.json keys create --name "Team A" --expires 90d)'))
+    .addHelpText('after', help('API_KEY=$(metro-forecast -c my.json keys create --name "Team A" --expires 90d)'))
     .action((options: NewKey, command: Command) =>
       withStore(command, async (store, rules, { json }) => {
         const { key, ...record } = await createKeyRecord(store, options, rules, Date.now());
@@ -128,7 +128,7 @@ const addRotate = (keys: Command): void => {
     .argument('<id>', 'id of the key; "keys list" shows the ids')
     .option('--overlap <when>', 'how long the old key stays valid: a duration (7d, 12h) or a date', '7d')
     .option(...jsonOption)
-    .addHelpText('after', help('KEY=$(metro-forecast -c my.json keys rotate key_4fJ8kQ2mXw --overlap 7d)'))
+    .addHelpText('after', help('API_KEY=$(metro-forecast -c my.json keys rotate key_4fJ8kQ2mXw --overlap 7d)'))
     .action((id: string, { overlap }: { overlap: string }, command: Command) =>
       withStore(command, async (store, rules, { json }) => {
         const { old, created } = await rotateKey(store, id, overlap, rules, Date.now());

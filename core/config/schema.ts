@@ -88,8 +88,7 @@ export const serviceSchema = {
   properties: {
     name: {
       type: 'string',
-      description:
-        'Machine-readable name. It is used in MCP, in traces, and in examples as part of the name of the variable for the key.',
+      description: 'Machine-readable name. It is used in MCP, in traces and in browsers.',
       pattern: '^[a-z][a-z0-9]*(-[a-z0-9]+)*$',
       maxLength: 50,
       examples: ['weather'],

@@ -32,7 +32,7 @@ describe('docs/guides/calling.md', () => {
   before(async () => {
     app = await startTestApp();
     folder = await mkdtemp(join(tmpdir(), 'calling-'));
-    env = { METRO_API: app.url, METRO_API_KEY: app.key };
+    env = { METRO_API: app.url, API_KEY: app.key };
     const rows = async (target: string) => (await app.get(target)).json.data.length;
     summary = [
       await rows('/markets'),

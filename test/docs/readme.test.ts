@@ -55,7 +55,7 @@ describe('README.md', () => {
     const { url, key } = await serve({ adapter: sample, plugins: ['markets'] });
     const line = snippet('sh', 'curl -H').replace('http://127.0.0.1:8080/api/v1', url);
     const { stdout } = await promisify(execFile)('sh', ['-c', `${line.trim()} --silent`], {
-      env: { ...process.env, KEY: key },
+      env: { ...process.env, API_KEY: key },
     });
     expect(stdout).to.equal(snippet('json', '"cbsa":"26420"').trim());
   });

@@ -104,8 +104,8 @@ export const request = async (target, options) => {
  */
 export const getJson = async (target, options) => (await request(target, options)).json();
 
-/** The environment variable from which samples read the key. */
-export const keyVariable = `${service.replaceAll('-', '_').toUpperCase()}_KEY`;
+/** The environment variable from which samples and the documentation read the key. */
+export const keyVariable = 'API_KEY';
 
 /**
  * @param {string} target

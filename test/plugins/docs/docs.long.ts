@@ -365,7 +365,7 @@ describe('the reference page', () => {
         env: NodeJS.ProcessEnv,
       ) => Promise<{ stdout: string }> & { child?: ChildProcess },
     ) => {
-      const env = { ...process.env, METRO_FORECAST_KEY: app.key };
+      const env = { ...process.env, API_KEY: app.key };
       return Promise.all(
         calls.map(async ({ operationId, target }) => {
           const code = samples[language]![operationId]!;

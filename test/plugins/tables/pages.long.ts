@@ -71,7 +71,7 @@ describe('the pages of tables in Chromium', () => {
     // The displayed API call must equal the request.
     await page.getByText('API call').first().click();
     const call = await page.locator('pre').first().innerText();
-    expect(call).to.contain('/books?published%5Blte%5D=1850').and.contain('$LIBRARY_KEY').and.not.contain(service.key);
+    expect(call).to.contain('/books?published%5Blte%5D=1850').and.contain('$API_KEY').and.not.contain(service.key);
   });
 
   it("sorts through the API if not all rows are loaded, and shows the API's message about filters", async () => {

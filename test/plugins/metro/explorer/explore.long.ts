@@ -539,7 +539,7 @@ describe('the explorer in Chromium', () => {
     await page.getByText('API calls').click();
     await page.getByText('Python', { exact: true }).click();
     const code = await page.locator('pre').first().innerText();
-    expect(code).to.contain('METRO_FORECAST_KEY').and.contain('cbsa=12060,19820&since=2025').and.not.contain(app.key);
+    expect(code).to.contain('API_KEY').and.contain('cbsa=12060,19820&since=2025').and.not.contain(app.key);
   });
 
   it('marks reconstructed forecasts, with a link, in views, pictures and files', async () => {
@@ -671,7 +671,7 @@ describe('the explorer in Chromium', () => {
     const call = await figure.locator('pre').first().innerText();
     expect(call)
       .to.contain(`${app.url}/markets/${fixture.HOUSTON}/history`)
-      .and.contain('$METRO_FORECAST_KEY')
+      .and.contain('$API_KEY')
       .and.not.contain(app.key);
   });
 
