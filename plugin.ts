@@ -25,8 +25,8 @@ export {
 } from './core/contracts/plugin.js';
 export type { Health, Logger } from './core/contracts/runtime.js';
 export { conventions, type InterfaceChange, type ServiceInfo } from './core/contracts/service.js';
-export type { Scalar } from './core/contracts/storage.js';
-export { type Condition, conditionsOf, filterColumns } from './core/data/conditions.js';
+export type { Condition, Group, Scalar } from './core/contracts/storage.js';
+export { conditionsOf, filterColumns } from './core/data/conditions.js';
 export { readDeclarations } from './core/data/declarations.js';
 export { ageOf, nextPeriod } from './core/data/period.js';
 export {
@@ -48,7 +48,16 @@ export {
   pageParameters,
   rowOrder,
 } from './core/routes/pagination.js';
-export { findPage, type Selection, selectPage } from './core/routes/selection.js';
+export {
+  countMatching,
+  findPage,
+  type Selection,
+  searchedFields,
+  selectPage,
+  selectTotals,
+  tooManyRows,
+  wordsIn,
+} from './core/routes/selection.js';
 export { packageVersion as version } from './core/util/package.js';
 export { nearest } from './core/validation/nearest.js';
 export * as schemas from './core/validation/schemas.js';

@@ -14,6 +14,8 @@ export interface Collection<T extends object = any> {
   readonly key: readonly (keyof T & string)[];
   /** Additional orders that queries can use. The fields of an order and the key together must leave no ties. */
   readonly orders?: readonly (readonly (keyof T & string)[])[];
+  /** The text fields that a search of documents looks into. Stores may keep an index of their words. */
+  readonly search?: readonly (keyof T & string)[];
   /** Foreign keys: fields whose values must equal the key of a document in another collection. */
   readonly references?: readonly { readonly fields: readonly (keyof T & string)[]; readonly to: string }[];
   /**

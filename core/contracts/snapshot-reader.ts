@@ -1,6 +1,6 @@
 /** The interface through which route handlers read the dataset. */
 import type { Collection, Manifest } from './dataset.js';
-import type { Scalar } from './storage.js';
+import type { Group, Scalar, TotalsQuery } from './storage.js';
 
 /** The fields that a query can name: the required strings and numbers. */
 type ScalarField<T> = { [K in keyof T & string]-?: T[K] extends Scalar ? K : never }[keyof T & string];
@@ -24,6 +24,8 @@ export interface QueryOf<T> {
    */
   readonly after?: readonly Scalar[];
   readonly limit?: number;
+  /** Words that the `search` fields must contain. Only if `searches` of the snapshot returns true. */
+  readonly words?: readonly string[];
 }
 
 /** A snapshot that checks its queries and types its documents by their collection. */
@@ -39,6 +41,10 @@ export interface SnapshotReader {
     collection: Collection<T>,
     query?: QueryOf<NoInfer<T>>,
   ): AsyncIterable<readonly Readonly<T>[]>;
+  /** Resolves with totals from the store. Undefined if the store cannot compute them; `selectTotals` then does. */
+  totals<T extends object>(collection: Collection<T>, query: TotalsQuery): Promise<readonly Group[] | undefined>;
+  /** Whether the store finds words in this collection. */
+  searches(collection: Collection): boolean;
 }
 
 /** A version of the dataset that is in the store. */

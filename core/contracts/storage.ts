@@ -32,6 +32,59 @@ export interface Query {
   readonly after?: readonly Scalar[];
   /** The maximum number of documents in all batches together. 0 returns none. */
   readonly limit?: number;
+  /**
+   * Only with the capability `search`: words that the `search` fields of the document must contain together. A word
+   * that ends in `*` matches the start of a word. `wordsOf` splits texts into words.
+   */
+  readonly words?: readonly string[];
+}
+
+/**
+ * - `eq`: equals the value
+ * - `not`: differs from the value; null differs from every value
+ * - `in`: equals one of several values
+ * - `gt`, `gte`, `lt`, `lte`: compares as scalars do; null never matches
+ * - `null`: with `true`, matches null and missing values; with `false`, all other values
+ */
+export type Operator = 'eq' | 'not' | 'in' | 'gt' | 'gte' | 'lt' | 'lte' | 'null';
+
+/** A condition on a field whose values are strings, numbers or booleans of one type, or null. */
+export interface Condition {
+  readonly field: string;
+  readonly operator: Operator;
+  /** Has the type of the field, except a list for `in` and a boolean for `null`. */
+  readonly value: Scalar | boolean | readonly Scalar[];
+}
+
+/** Asks for totals of all documents that match, grouped by the values of up to two fields. */
+export interface TotalsQuery {
+  readonly where: readonly Condition[];
+  /** See `words` of `Query`. */
+  readonly words?: readonly string[];
+  /** The fields to group by: their values are strings, numbers or booleans of one type, or null. Empty for one group. */
+  readonly by: readonly string[];
+  /** The field with numbers whose totals are wanted. Null and missing values are left out of them. */
+  readonly of?: string;
+  /** The maximum number of groups. If there are more, any of them are returned. */
+  readonly limit: number;
+}
+
+/** The documents with equal values in the fields of `by`. */
+export interface Group {
+  /** The values of `by`. Documents with null and without the field are in the same group, whose value is null. */
+  readonly values: readonly (Scalar | boolean | null)[];
+  /** The number of documents. */
+  readonly count: number;
+  /** Totals of the numbers in the field `of`. Undefined if the query has no `of` or the group has no numbers. */
+  readonly numbers?: NumberTotals;
+}
+
+export interface NumberTotals {
+  readonly count: number;
+  /** Accurate to 15 significant digits, as compensated summation is. */
+  readonly sum: number;
+  readonly min: number;
+  readonly max: number;
 }
 
 /** Consecutive documents as stored: JSON objects in UTF-8 without line breaks, with one comma between two documents. */
@@ -68,6 +121,14 @@ export interface Snapshot {
    * parse to the same value as the document that `find` yields.
    */
   findJson?(collection: string, query: Query, signal?: AbortSignal): AsyncIterable<JsonRows>;
+  /**
+   * With the capability `totals`: resolves with the groups in any order. Without `by`, there is one group, even if no
+   * document matches. Resolves with undefined if the adapter would have to read the documents one by one: the framework
+   * then does so, up to a limit.
+   */
+  totals?(collection: string, query: TotalsQuery, signal?: AbortSignal): Promise<readonly Group[] | undefined>;
+  /** With the capability `search`: true, so that queries may have `words`. */
+  readonly searches?: boolean;
   /** Releases one lock on the version. Calling it again on the same snapshot does nothing. */
   release(): void;
 }
@@ -111,6 +172,10 @@ export interface Capabilities {
   readonly audit?: boolean;
   /** Whether snapshots have `findJson`, because the store contains the JSON text of each row. Default: false. */
   readonly json?: boolean;
+  /** Whether snapshots have `totals`. Default: false. */
+  readonly totals?: boolean;
+  /** Whether snapshots search the fields that collections declare as `search`. Default: false. */
+  readonly search?: boolean;
 }
 
 /** A dataset to publish: its manifest, and the documents of each collection, sorted by key. */

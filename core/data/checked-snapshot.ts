@@ -3,10 +3,11 @@
 import { setMaxListeners } from 'node:events';
 import type { Collection } from '../contracts/dataset.js';
 import type { QueryOf, SnapshotReader } from '../contracts/plugin.js';
-import type { JsonRows, Query, Scalar, Snapshot } from '../contracts/storage.js';
+import type { Group, JsonRows, Query, Scalar, Snapshot, TotalsQuery } from '../contracts/storage.js';
 import { StorageError } from '../errors.js';
 import { counted } from '../util/counted.js';
 import type { Pauses } from '../util/event-loop.js';
+import { filterColumns } from './conditions.js';
 import { collectRows, lazyRows } from './lazy-rows.js';
 import { isScalarOf, scalarType } from './scalars.js';
 
@@ -74,6 +75,30 @@ async function* stream<T extends object>(reads: Reads, target: Collection<T>, qu
   }
 }
 
+const totals = async <T extends object>(
+  reads: Reads,
+  target: Collection<T>,
+  query: TotalsQuery,
+): Promise<readonly Group[] | undefined> => {
+  const collection = declared(reads, target);
+  const { snapshot, signal } = reads;
+  const columns = filterColumns(collection);
+  const fields = [...query.by, ...query.where.map(({ field }) => field), ...(query.of === undefined ? [] : [query.of])];
+  for (const field of fields)
+    if (!Object.hasOwn(columns, field)) throw invalid(collection, `totals cannot use the field "${field}"`);
+  assertWanted(reads, collection);
+  if (query.words && !searchesFor(reads, collection)) return undefined;
+  try {
+    return await snapshot.totals?.(collection.name, query, signal);
+  } catch (error) {
+    throw named(error, reads, collection);
+  }
+};
+
+/** Whether the store finds words, so that queries may have `words`. */
+const searchesFor = ({ snapshot }: Reads, { search }: Collection): boolean =>
+  search !== undefined && (snapshot.searches ?? false);
+
 /**
  * Returns a typed reader of `snapshot`. Its methods reject only with a `StorageError`: `invalid_query` if the query
  * uses something that the collection does not declare, and `unavailable` for any other error that the adapter throws.
@@ -95,6 +120,8 @@ export const checkedSnapshot = (
     get: (target, key) => get(reads, target, key),
     find: (target, query) => collectRows(stream(reads, target, query)),
     stream: (target, query) => stream(reads, target, query),
+    totals: (target, query) => totals(reads, target, query),
+    searches: (target) => searchesFor(reads, declared(reads, target)),
     readUntil(signal) {
       reads.signal = signal;
     },
@@ -167,7 +194,15 @@ export const sharedReader = (
   };
 };
 
-const PARTS: ReadonlySet<string> = new Set<keyof Query>(['order', 'equal', 'range', 'descending', 'after', 'limit']);
+const PARTS: ReadonlySet<string> = new Set<keyof Query>([
+  'order',
+  'equal',
+  'range',
+  'descending',
+  'after',
+  'limit',
+  'words',
+]);
 
 const invalid = (collection: Collection, problem: string): StorageError =>
   new StorageError('invalid_query', `Query of "${collection.name}": ${problem}.`);
@@ -257,5 +292,6 @@ export const checkQuery = (collection: Collection, query: Partial<Query>): Query
     ...(descending && { descending }),
     ...(query.after !== undefined && { after: checkAfter(collection, free, query.after) }),
     ...(limit !== undefined && { limit }),
+    ...(query.words && { words: query.words }),
   };
 };

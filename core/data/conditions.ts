@@ -1,25 +1,8 @@
 /** Conditions on columns, such as `price[gte]=6`, and plans that read the matching documents in a declared order. */
 import type { Collection, Document } from '../contracts/dataset.js';
 import type { JsonSchema } from '../contracts/json-schema.js';
-import type { ParameterValue } from '../contracts/route.js';
-import type { Query, Scalar } from '../contracts/storage.js';
+import type { Condition, Operator, Query, Scalar } from '../contracts/storage.js';
 import { compareScalars } from './scalars.js';
-
-/**
- * - `eq`: equals the value
- * - `not`: differs from the value; null differs from every value
- * - `in`: equals one of several values
- * - `gt`, `gte`, `lt`, `lte`: compares as `compareScalars` does; null never matches
- * - `null`: with `true`, matches null and missing values; with `false`, all other values
- */
-export type Operator = 'eq' | 'not' | 'in' | 'gt' | 'gte' | 'lt' | 'lte' | 'null';
-
-export interface Condition {
-  readonly field: string;
-  readonly operator: Operator;
-  /** Has the type of the field, except a list for `in` and a boolean for `null`. */
-  readonly value: ParameterValue;
-}
 
 const TYPES: ReadonlySet<unknown> = new Set(['string', 'integer', 'number', 'boolean']);
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
@@ -47,6 +30,13 @@ export const filterColumns = ({ schema, key, orders = [] }: Collection): Readonl
     }),
   );
 };
+
+/** The columns whose values are text or null, without dates. */
+export const textFields = ({ schema }: Pick<Collection, 'schema'>): readonly string[] =>
+  Object.entries((schema['properties'] ?? {}) as Readonly<Record<string, JsonSchema>>).flatMap(([name, column]) => {
+    const value = valueSchema(column);
+    return value?.['type'] === 'string' && value['format'] === undefined ? [name] : [];
+  });
 
 /** The schema of the value that each operator takes. @param value schema of the column's values */
 export const operatorSchemas = (value: JsonSchema): Partial<Readonly<Record<Operator, JsonSchema>>> => {

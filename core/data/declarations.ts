@@ -23,6 +23,7 @@ const validate = compileSchema({
     name: { type: 'string' },
     key: FIELDS,
     orders: { type: 'array', items: FIELDS },
+    search: FIELDS,
     schema: { type: 'object' },
   },
 });

@@ -1,7 +1,8 @@
 /** The parameters of the OpenAPI document. */
 import type { JsonSchema } from '../contracts/json-schema.js';
 import type { Parameter, Route } from '../contracts/plugin.js';
-import { type Operator, operatorSchemas } from '../data/conditions.js';
+import type { Operator } from '../contracts/storage.js';
+import { operatorSchemas } from '../data/conditions.js';
 import { pascalCase } from './typescript.js';
 
 /** Replaces a schema with a title by a reference to its component. */

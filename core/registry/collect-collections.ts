@@ -1,6 +1,7 @@
 /** Collects the collections of all plugins and checks them. */
 import type { Collection } from '../contracts/dataset.js';
 import type { Plugin } from '../contracts/plugin.js';
+import { textFields } from '../data/conditions.js';
 import { scalarType } from '../data/scalars.js';
 import { compileSchema } from '../validation/compile-schema.js';
 import { type LoadedPlugin, label, type Registration } from './registration.js';
@@ -51,7 +52,9 @@ export const collectCollections = (
 
 /** Whether two declarations are equal. They need not be the same object, since packages may have their own copies. */
 const isSameDeclaration = (a: Collection, b: Collection): boolean =>
-  a === b || JSON.stringify([a.schema, a.key, a.orders ?? []]) === JSON.stringify([b.schema, b.key, b.orders ?? []]);
+  a === b || JSON.stringify(declarationOf(a)) === JSON.stringify(declarationOf(b));
+
+const declarationOf = ({ schema, key, orders = [], search = [] }: Collection) => [schema, key, orders, search];
 
 const NAME = /^[a-z][a-z0-9_]*$/;
 
@@ -81,6 +84,13 @@ const orderErrors = (collection: Collection): string[] => {
   });
 };
 
+const searchErrors = (collection: Collection): string[] => {
+  const texts = textFields(collection);
+  return (collection.search ?? []).flatMap((field) =>
+    texts.includes(field) ? [] : [`search: "${field}" must be a property of the schema whose values are text or null`],
+  );
+};
+
 const schemaErrors = ({ schema }: Collection): string[] => {
   if (schema['type'] !== 'object') return ['the schema must have "type": "object"'];
   try {
@@ -97,6 +107,7 @@ export const checkCollection = (collection: Collection): string[] => [
   ...schemaErrors(collection),
   ...fieldErrors(collection, 'the key', collection.key),
   ...orderErrors(collection),
+  ...searchErrors(collection),
   ...(collection.references ?? []).flatMap(({ fields, to }) =>
     fieldErrors(collection, `the reference to "${to}"`, fields),
   ),

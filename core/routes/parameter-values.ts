@@ -75,6 +75,7 @@ export const describe = ({ keyword, schema, data, instancePath, message = 'is no
       guess !== undefined ? `; did you mean "${guess}"?` : isListed ? `; its values are ${values.join(', ')}` : '';
     return `has no value "${excerpt(sent)}"${advice}`;
   }
+  if (keyword === 'maxItems') return `must have at most ${schema} values`;
   if (keyword === 'format' && schema === 'date') return 'must be a calendar date, such as 2024-01-31';
   return message;
 };

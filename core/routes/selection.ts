@@ -1,17 +1,37 @@
 /** Selects documents by conditions, one page at a time, without reading the whole collection for a page. */
-import type { Collection } from '../contracts/dataset.js';
+import type { Collection, Document } from '../contracts/dataset.js';
 import type { DataContext, QueryOf, StreamedList } from '../contracts/plugin.js';
-import type { Scalar } from '../contracts/storage.js';
-import { type Condition, matcherOf, planRead, type ReadPlan } from '../data/conditions.js';
+import type { Condition, Group, Scalar } from '../contracts/storage.js';
+import { matcherOf, planRead, type ReadPlan, textFields } from '../data/conditions.js';
 import { collectRows, firstRows, joinRows, lastRow } from '../data/lazy-rows.js';
 import { compareScalars } from '../data/scalars.js';
+import { TotalsCollector } from '../data/totals.js';
+import { searchWords, wordMatcher } from '../data/words.js';
+import { ApiError, defineError, invalidParameter } from '../errors.js';
 import { documentPlaces, linkNextPage, type PageInput } from './pagination.js';
 
-/** The maximum number of documents that may be read for one page. */
+/** The maximum number of documents that may be read one by one for a page, or for totals. */
 const MOST_READ = 50_000;
+/** The maximum number of groups of totals. */
+const MOST_GROUPS = 10_000;
 
-export interface Selection {
+/** The error of routes that use `selectTotals` or `countMatching`. */
+export const tooManyRows = defineError({
+  code: 'too_many_rows',
+  status: 400,
+  sentence:
+    'The request is about more rows than the service reads at once. Filter by the first columns of a sort order.',
+  when: `The store would have to read more than ${MOST_READ.toLocaleString('en')} rows one by one.`,
+});
+
+/** The documents that meet all conditions and contain all words. */
+interface Matching {
   readonly where: readonly Condition[];
+  /** The words of a search, as `searchWords` returns them. */
+  readonly words?: readonly string[] | undefined;
+}
+
+export interface Selection extends Matching {
   /** One of the collection's orders. Default: the order for which the conditions leave the fewest documents to read. */
   readonly order?: readonly string[] | undefined;
   readonly descending?: boolean;
@@ -22,6 +42,8 @@ interface Reading {
   /** The position after which reading starts. */
   readonly place: readonly Scalar[] | undefined;
   readonly limit: number | undefined;
+  /** The words that the store searches for. */
+  readonly words?: readonly string[] | undefined;
 }
 
 type Batches<T> = AsyncGenerator<readonly Readonly<T>[]>;
@@ -31,7 +53,7 @@ async function* documentsOf<T extends object>(
   { snapshot }: DataContext,
   collection: Collection<T>,
   { order, equal, values, range }: ReadPlan,
-  { descending, place, limit }: Reading,
+  { descending, place, limit, words }: Reading,
 ): Batches<T> {
   const find = (parts: object) => {
     const query = {
@@ -40,6 +62,7 @@ async function* documentsOf<T extends object>(
       ...(range && { range }),
       descending,
       ...(limit !== undefined && { limit }),
+      ...(words && { words }),
       ...parts,
     };
     return snapshot.stream(collection, query as QueryOf<T>);
@@ -103,19 +126,37 @@ const sieve = async <T extends object>(
   return { rows };
 };
 
+/** The columns that a search of the collection looks into: the declared ones, or all columns with text. */
+export const searchedFields = (collection: Collection): readonly string[] =>
+  collection.search ?? textFields(collection);
+
+/** What the store finds by words, and what remains to be tested for each document. */
+const filtersOf = <T extends object>(
+  { snapshot }: DataContext,
+  collection: Collection<T>,
+  plan: ReadPlan,
+  given: Matching,
+) => {
+  const words = given.words && snapshot.searches(collection) ? given.words : undefined;
+  const isFound = given.words && !words ? wordMatcher(searchedFields(collection), given.words) : undefined;
+  const isMatch = matcherOf(plan.rest);
+  const matches = (document: Document): boolean => isMatch(document) && (isFound?.(document) ?? true);
+  const isSieved = isFound !== undefined || plan.rest.length > 0;
+  return { words, isSieved, matches: matches as (document: object) => boolean };
+};
+
 /** Selects one page, or all documents if there is no `limit`. */
 const select = async <T extends object>(
   context: DataContext,
   collection: Collection<T>,
   plan: ReadPlan,
-  { descending = false, limit, after }: PageInput & { readonly descending?: boolean | undefined },
+  { descending = false, limit, after, ...given }: PageInput & Matching & { readonly descending?: boolean | undefined },
 ): Promise<StreamedList<Readonly<T>>['data'] | readonly Readonly<T>[]> => {
   const places = documentPlaces(collection, plan.order.slice(Object.keys(plan.equal).length), descending);
   const place = after === undefined ? undefined : places.placeIn(after);
-  const isSieved = plan.rest.length > 0;
+  const { words, isSieved, matches } = filtersOf(context, collection, plan, given);
   const most = limit === undefined ? undefined : isSieved ? MOST_READ : limit + 1;
-  const batches = documentsOf(context, collection, plan, { descending, place, limit: most });
-  const matches = matcherOf(plan.rest) as (document: T) => boolean;
+  const batches = documentsOf(context, collection, plan, { descending, place, limit: most, words });
   if (limit === undefined) return isSieved ? matching(batches, matches) : batches;
   const { rows, last } = await (isSieved ? sieve(batches, limit, matches) : take(batches, limit));
   if (last) linkNextPage(context, places.tokenOf(last));
@@ -130,9 +171,9 @@ const select = async <T extends object>(
 export const selectPage = <T extends object>(
   context: DataContext,
   collection: Collection<T>,
-  { where, order, descending }: Selection,
+  { order, descending, ...given }: Selection,
   page: PageInput,
-) => select(context, collection, planRead(collection, where, order), { ...page, descending });
+) => select(context, collection, planRead(collection, given.where, order), { ...page, ...given, descending });
 
 /** Finds one page of a query, or all documents if there is no `limit`. The query itself has no `after` or `limit`. */
 export const findPage = async <T extends object>(
@@ -142,6 +183,65 @@ export const findPage = async <T extends object>(
   page: PageInput,
 ): Promise<readonly Readonly<T>[]> => {
   const plan = { order: collection.key, equal: {}, ...query, rest: [] } as ReadPlan;
-  const found = await select(context, collection, plan, { ...page, descending });
+  const found = await select(context, collection, plan, { ...page, where: [], descending });
   return Symbol.asyncIterator in found ? collectRows(found) : found;
 };
+
+/** @throws ApiError with status 400 if the search has no word */
+export const wordsIn = (search: string | undefined): readonly string[] | undefined => {
+  const words = search === undefined ? undefined : searchWords(search);
+  if (words?.length === 0) throw invalidParameter('query', 'q', 'must contain a word');
+  return words;
+};
+
+/** Documents to group, and a column with numbers. */
+interface Grouping extends Matching {
+  readonly by?: readonly string[] | undefined;
+  readonly of?: string | undefined;
+}
+
+/** Reads the documents one by one. @throws ApiError `too_many_rows` */
+const readTotals = async (context: DataContext, collection: Collection, { by = [], of, ...given }: Grouping) => {
+  const plan = planRead(collection, given.where);
+  const { words, matches } = filtersOf(context, collection, plan, given);
+  const collector = new TotalsCollector({ by, ...(of !== undefined && { of }) });
+  let read = 0;
+  const limit = MOST_READ + 1;
+  for await (const batch of documentsOf(context, collection, plan, {
+    descending: false,
+    place: undefined,
+    limit,
+    words,
+  })) {
+    read += batch.length;
+    if (read > MOST_READ) throw new ApiError(tooManyRows);
+    for (const document of batch) if (matches(document)) collector.add(document);
+    if (collector.size > MOST_GROUPS) break;
+  }
+  return collector.groups();
+};
+
+/**
+ * Groups the documents that match, and computes totals of each group: in the store if it can, otherwise by reading the
+ * documents.
+ * @throws ApiError with status 400 if there are too many groups, or too many documents to read
+ */
+export const selectTotals = async (
+  context: DataContext,
+  collection: Collection,
+  grouping: Grouping,
+): Promise<readonly Group[]> => {
+  const { where, words, by = [], of } = grouping;
+  const query = { where, by, limit: MOST_GROUPS + 1, ...(words && { words }), ...(of !== undefined && { of }) };
+  const groups =
+    (await context.snapshot.totals(collection, query)) ?? (await readTotals(context, collection, grouping));
+  if (groups.length > MOST_GROUPS) {
+    const problem = `gives more than ${MOST_GROUPS} groups: filter the rows, or group by a column with fewer values`;
+    throw invalidParameter('query', 'by', problem);
+  }
+  return groups;
+};
+
+/** Counts the documents that match. @throws ApiError `too_many_rows` */
+export const countMatching = async (context: DataContext, collection: Collection, matching: Matching) =>
+  (await selectTotals(context, collection, matching))[0]!.count;

@@ -49,9 +49,13 @@ const compilerWith = (options: Options): Ajv2020 => {
   return ajv;
 };
 
+/** Every object inherits properties such as "constructor". Checking for own properties takes longer. */
+const INHERITED = new RegExp(`"(${Object.getOwnPropertyNames(Object.prototype).join('|')})":`);
+
 const compile = (schema: AnySchemaObject, options: Options): ValidateFunction => {
   compilerWith({}).validateSchema(schema, true);
-  const compiler = compilerWith(options);
+  const hasInherited = INHERITED.test(JSON.stringify(schema));
+  const compiler = compilerWith(hasInherited ? { ...options, ownProperties: true } : options);
   const validate = compiler.compile(schema);
   // Another service of this process may have a schema with the same id.
   compiler.removeSchema(schema);

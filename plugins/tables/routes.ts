@@ -1,9 +1,10 @@
-/** Defines the two endpoints of a table. */
+/** Defines the endpoints of a table. */
 import {
   ApiError,
   type Collection,
   chosenFields,
   conditionsOf,
+  countMatching,
   dataRoute,
   defineError,
   filterColumns,
@@ -15,8 +16,12 @@ import {
   type Route,
   type Scalar,
   schemas,
+  searchedFields,
   selectPage,
+  tooManyRows,
+  wordsIn,
 } from 'metro-forecast-api/plugin';
+import { totalsRoute } from './totals.js';
 
 const { record } = schemas;
 
@@ -54,7 +59,7 @@ const schemaOf = (schema: JsonSchema, field: string): JsonSchema => {
 };
 
 /** The properties of a table that its endpoints need. */
-interface Table {
+export interface Table {
   readonly collection: Collection<Row>;
   readonly path: string;
   /** The name of the table in operation ids. */
@@ -70,7 +75,7 @@ interface Table {
 const MOST_LISTED = 20;
 
 /** Endpoints of services with tables. */
-const RESERVED: readonly string[] = ['health', 'ready', 'status', 'usage'];
+const RESERVED: readonly string[] = ['health', 'ready', 'status', 'totals', 'usage'];
 
 /** Returns the reason why a table cannot have a name, or undefined if it can. Columns can have any name. */
 export const tableNameError = (name: string): string | undefined =>
@@ -95,8 +100,36 @@ export const tableRoutes = (declared: Collection): Route[] => {
     // `fields` can remove all other columns.
     row: { title: `${operation}Row`, ...schema, required: key },
   };
-  return [listRoute(table), rowRoute(table)];
+  return [listRoute(table), rowRoute(table), totalsRoute(table)];
 };
+
+/** Rewrites a search so that searches for the same words have equal inputs. */
+export const withWords = <I extends { readonly q?: Scalar | boolean }>(input: I): I =>
+  input.q === undefined ? input : { ...input, q: wordsOf(input)!.join(' ') };
+
+/** The words of the search in a request. */
+export const wordsOf = ({ q }: { readonly q?: Scalar | boolean }): readonly string[] | undefined =>
+  wordsIn(q as string | undefined);
+
+/** The parameter that searches for words, if the table has text. */
+export const searchParameter = (collection: Collection): { readonly q?: Parameter } => {
+  const fields = searchedFields(collection);
+  if (fields.length === 0) return {};
+  const most = fields.length > MOST_LISTED ? ', ...' : '';
+  return {
+    q: {
+      description:
+        `Words that a row must contain, in any of these columns: ${fields.slice(0, MOST_LISTED).join(', ')}${most}. Case ` +
+        'and accents do not matter. A `*` at the end of a word matches every word that starts with it.',
+      schema: { type: 'string', minLength: 1, maxLength: 200 },
+    },
+  };
+};
+
+const countParameter = {
+  description: 'Whether to count the rows of all pages. The header `Total-Count` has their number.',
+  schema: { type: 'boolean' },
+} as const satisfies Parameter;
 
 const listRoute = ({ collection, path, operation, orders, example, row }: Table): Route => {
   const { name, key } = collection;
@@ -123,21 +156,30 @@ const listRoute = ({ collection, path, operation, orders, example, row }: Table)
             'a "-" in front; the option --sort of import-table adds other columns',
         },
         fields: fields.parameter,
+        ...searchParameter(collection),
+        count: countParameter,
         ...pageParameters,
       },
     },
     columns: (input) => fields.columns(input.fields),
-    normalize: ({ fields: chosen, ...others }) => ({ ...others, ...(chosen && { fields: fields.columns(chosen)! }) }),
+    normalize: ({ fields: chosen, ...others }) =>
+      withWords({ ...others, ...(chosen && { fields: fields.columns(chosen)! }) }),
+    errors: [tooManyRows],
     response: {
       description: 'The rows.',
       schema: record({ data: { type: 'array', items: row } }) as JsonSchema,
       example: { data: [example] },
-      headers: pageHeaders,
+      headers: {
+        ...pageHeaders,
+        'Total-Count': { description: 'The number of rows, if `count` is true.', example: '12' },
+      },
     },
     async handler(input, context) {
       const { sort } = input as { readonly sort?: string };
       const order = sort === undefined ? undefined : orders.get(sort.replace(/^-/, ''));
-      const selection = { where: conditionsOf(input), order, descending: sort?.startsWith('-') ?? false };
+      const matching = { where: conditionsOf(input), words: wordsOf(input) };
+      if (input.count) context.setHeader('Total-Count', String(await countMatching(context, collection, matching)));
+      const selection = { ...matching, order, descending: sort?.startsWith('-') ?? false };
       return { data: await selectPage(context, collection, selection, input) };
     },
   });

@@ -48,7 +48,7 @@ export const tablesOf = (document) => {
     get?.tags?.includes('tables'),
   );
   return paths
-    .filter(([path]) => !path.includes('{'))
+    .filter(([path]) => !path.includes('{') && !path.startsWith('/totals/'))
     .map(([path, { get }]) => {
       const list = get.responses[200].content['application/json'].schema;
       const row = resolved(document, list.properties.data.items);

@@ -15,6 +15,9 @@ const behindChecks = (snapshot: Snapshot, { collections }: AdapterContext): Snap
     checkedSnapshot(snapshot, collections, signal).get(collections.get(name) ?? named(name), key),
   find: (name, query, signal) =>
     checkedSnapshot(snapshot, collections, signal).stream(collections.get(name) ?? named(name), query),
+  totals: (name, query, signal) =>
+    checkedSnapshot(snapshot, collections, signal).totals(collections.get(name) ?? named(name), query),
+  searches: snapshot.searches ?? false,
   release: () => snapshot.release(),
 });
 

@@ -134,7 +134,8 @@ describe('plugin tables', () => {
     const list = paths['/building-permits'].get;
     expect(list.operationId).to.equal('listBuildingPermits');
     const names = list.parameters.map(({ name }: { name: string }) => name);
-    expect(names).to.deep.equal(['id', 'city', 'zip', 'value', 'sort', 'fields', 'limit', 'after', 'format', 'as_of']);
+    const others = ['sort', 'fields', 'q', 'count', 'limit', 'after', 'format', 'as_of'];
+    expect(names).to.deep.equal(['id', 'city', 'zip', 'value', ...others]);
     const { style, schema } = list.parameters[3];
     expect([style, schema]).to.deep.equal([
       'deepObject',

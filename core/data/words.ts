@@ -1,0 +1,43 @@
+/** Splits texts into words, and searches documents for words. */
+import type { Document } from '../contracts/dataset.js';
+
+const ASCII = /^[\0-\x7f]*$/;
+const BETWEEN_ASCII = /[^a-z0-9]+/;
+const BETWEEN = /[^\p{L}\p{N}]+/u;
+
+/** Removes case and accents. Letters and digits in compatibility forms become plain ones. */
+const plain = (text: string): string =>
+  ASCII.test(text) ? text.toLowerCase() : text.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase();
+
+/** Returns the words of a text: its sequences of letters and digits, in lower case and without accents. */
+export const wordsOf = (text: string): readonly string[] => {
+  const folded = plain(text);
+  return folded.split(ASCII.test(folded) ? BETWEEN_ASCII : BETWEEN).filter((word) => word !== '');
+};
+
+/** Returns the words of a search, sorted and without duplicates. A `*` after a word is kept. */
+export const searchWords = (search: string): readonly string[] => {
+  const words = search.split(/\s+/).flatMap((term) => {
+    const found = wordsOf(term);
+    return found.map((word, i) => (term.endsWith('*') && i === found.length - 1 ? `${word}*` : word));
+  });
+  return [...new Set(words)].sort();
+};
+
+/** Returns a function that tests whether the fields of a document contain every word together. */
+export const wordMatcher = (fields: readonly string[], words: readonly string[]): ((document: Document) => boolean) => {
+  const whole = words.filter((word) => !word.endsWith('*'));
+  const starts = words.filter((word) => word.endsWith('*')).map((word) => word.slice(0, -1));
+  const parts = [...whole, ...starts];
+  return (document) => {
+    const texts = fields.map((field) => document[field]).filter((value) => typeof value === 'string');
+    const text = plain(texts.join('\n'));
+    // Splitting a text takes longer than finding out that it does not contain a word.
+    if (!parts.every((part) => text.includes(part))) return false;
+    const found = new Set(wordsOf(text));
+    return (
+      whole.every((word) => found.has(word)) &&
+      starts.every((start) => [...found].some((word) => word.startsWith(start)))
+    );
+  };
+};

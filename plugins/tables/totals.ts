@@ -1,0 +1,183 @@
+/** Defines the endpoint for the totals of a table: how many rows there are, by the values of columns. */
+import {
+  type Collection,
+  conditionsOf,
+  dataRoute,
+  filterColumns,
+  type Group,
+  invalidParameter,
+  type JsonSchema,
+  pageHeaders,
+  pageOf,
+  pageParameters,
+  type Route,
+  rowOrder,
+  type Scalar,
+  schemas,
+  selectTotals,
+  tooManyRows,
+} from 'metro-forecast-api/plugin';
+import { searchParameter, type Table, withWords, wordsOf } from './routes.js';
+
+const { record } = schemas;
+
+type Properties = Readonly<Record<string, JsonSchema>>;
+
+const MEASURES = ['count', 'sum', 'mean', 'min', 'max'] as const;
+type Measure = (typeof MEASURES)[number];
+
+/** The maximum number of columns in `by`. */
+const MOST_COLUMNS = 2;
+
+/** Names the measures. A name that a column has already gets an underscore at its end. */
+const measureNames = (columns: readonly string[]): Readonly<Record<Measure, string>> => {
+  const free = (name: string): string => (columns.includes(name) ? free(`${name}_`) : name);
+  return Object.fromEntries(MEASURES.map((measure) => [measure, free(measure)])) as Record<Measure, string>;
+};
+
+const MEANINGS: Readonly<Record<Measure, string>> = {
+  count: 'The number of rows.',
+  sum: 'The sum of the numbers, to 15 digits. Null without numbers, like the next three.',
+  mean: 'Their mean.',
+  min: 'The least number.',
+  max: 'The greatest number.',
+};
+
+/** The column of a group: a row may lack the value, and a group then has null. */
+const groupColumn = (schema: JsonSchema, isRequired: boolean): JsonSchema => {
+  const types = [schema['type']].flat();
+  if (isRequired || types.includes('null')) return schema;
+  const { enum: values } = schema;
+  return { ...schema, type: [...types, 'null'], ...(Array.isArray(values) && { enum: [...values, null] }) };
+};
+
+/** Rounds a sum, so that the order of the numbers and binary fractions do not change it. */
+const rounded = (value: number): number => (Number.isSafeInteger(value) ? value : Number(value.toPrecision(15)));
+
+const measuresOf = ({ count, numbers }: Group): Readonly<Record<Measure, number | null>> => {
+  if (!numbers) return { count, sum: null, mean: null, min: null, max: null };
+  const sum = rounded(numbers.sum);
+  return { count, sum, mean: rounded(sum / numbers.count), min: numbers.min, max: numbers.max };
+};
+
+/** The schema of a group, and its columns for a request. */
+const describeGroups = ({ collection: { schema }, operation, example }: Table, grouped: readonly string[]) => {
+  const properties = schema['properties'] as Properties;
+  const required = (schema['required'] ?? []) as readonly string[];
+  const names = measureNames(Object.keys(properties));
+  const numeric = { type: ['number', 'null'] };
+  const row: JsonSchema = {
+    title: `${operation}Totals`,
+    type: 'object',
+    required: [names.count],
+    additionalProperties: false,
+    properties: {
+      ...Object.fromEntries(grouped.map((name) => [name, groupColumn(properties[name]!, required.includes(name))])),
+      ...Object.fromEntries(
+        MEASURES.map((measure) => [
+          names[measure],
+          { ...(measure === 'count' ? { type: 'integer', minimum: 0 } : numeric), description: MEANINGS[measure] },
+        ]),
+      ),
+    },
+  };
+  const [first] = grouped;
+  return {
+    names,
+    row,
+    example: { ...(first !== undefined && { [first]: example[first] ?? null }), [names.count]: 12 },
+    columns: (by: readonly string[] = [], of?: string) => [
+      ...by,
+      ...(of === undefined ? [names.count] : MEASURES.map((measure) => names[measure])),
+    ],
+  };
+};
+
+const isNumeric = ({ type }: JsonSchema): boolean => type === 'number' || type === 'integer';
+
+const queryOf = (collection: Collection, names: Readonly<Record<Measure, string>>) => {
+  const columns = filterColumns(collection);
+  const grouped = Object.keys(columns);
+  const numeric = grouped.filter((name) => isNumeric(columns[name]!));
+  const sorts = MEASURES.flatMap((measure) => [names[measure], `-${names[measure]}`]);
+  return {
+    by: {
+      description: `Up to ${MOST_COLUMNS} columns: there is a row for each of their values. Default: one row for all.`,
+      schema: { type: 'array', items: { type: 'string', enum: grouped }, maxItems: MOST_COLUMNS },
+      example: grouped.slice(0, 1),
+    },
+    ...(numeric.length > 0 && {
+      of: {
+        description: 'A column with numbers, for the sum, mean, least and greatest of each row.',
+        schema: { type: 'string', enum: numeric },
+        example: numeric[0]!,
+      },
+    }),
+    sort: {
+      description: 'The order, descending with a leading "-". Default: by the values of the columns.',
+      schema: { type: 'string', enum: sorts },
+      example: `-${names.count}`,
+    },
+    ...searchParameter(collection),
+    ...pageParameters,
+  } as const;
+};
+
+interface Input {
+  readonly by?: readonly string[];
+  readonly of?: string;
+  readonly sort?: string;
+}
+
+/** The value by which rows are sorted. */
+const sortValue = (row: Readonly<Record<string, Group['values'][number]>>, field: string): Scalar | null => {
+  const value = row[field] ?? null;
+  return typeof value === 'boolean' ? Number(value) : value;
+};
+
+export const totalsRoute = (table: Table): Route => {
+  const { collection, path, operation } = table;
+  const filters = filterColumns(collection);
+  const { names, row, example, columns } = describeGroups(table, Object.keys(filters));
+  const isOfNumbers = (sort: string) => sort.replace(/^-/, '') !== names.count;
+  return dataRoute({
+    path: `/totals${path}`,
+    operationId: `total${operation}`,
+    vintages: true,
+    summary: `The number of rows of ${collection.name}, and totals of a column`,
+    description:
+      'Counts the rows that match, by the values of up to two columns. With `of`, each row also has the sum, mean, ' +
+      'least and greatest value of a column with numbers.',
+    parameters: { filters, query: queryOf(collection, names) },
+    columns: (input) => columns((input as Input).by, (input as Input).of),
+    normalize: withWords,
+    check(input) {
+      const { sort, of } = input as Input;
+      if (sort === undefined || of !== undefined || !isOfNumbers(sort)) return;
+      throw invalidParameter('query', 'sort', `is not in the response: add "of", or sort by ${names.count}`);
+    },
+    errors: [tooManyRows],
+    response: {
+      description: 'The totals.',
+      schema: record({ data: { type: 'array', items: row } }) as JsonSchema,
+      example: { data: [example] },
+      headers: pageHeaders,
+    },
+    async handler(input, context) {
+      const { by = [], of, sort } = input as Input;
+      const matching = { where: conditionsOf(input), words: wordsOf(input) };
+      const groups = await selectTotals(context, collection, { ...matching, by, of });
+      const rows = groups.map((group) => {
+        const measures = measuresOf(group);
+        return Object.fromEntries([
+          ...by.map((name, i) => [name, group.values[i]!]),
+          ...MEASURES.filter((measure) => of !== undefined || measure === 'count').map((measure) => [
+            names[measure],
+            measures[measure],
+          ]),
+        ]);
+      });
+      return { data: pageOf(context, rows, rowOrder([...(sort ? [sort] : []), ...by], sortValue), input) };
+    },
+  });
+};
