@@ -36,7 +36,7 @@ export class TotalsCollector {
   readonly #by: readonly string[];
   readonly #of: string | undefined;
   readonly #groups: OpenGroup[] = [];
-  /** The groups by the values of the first field, and then by those of the second one. */
+  /** The groups by the values of the first field, and then by the values of the second field. */
   readonly #byFirst = new Map<Value | undefined, Map<Value | undefined, OpenGroup>>();
 
   constructor({ by, of }: Pick<TotalsQuery, 'by' | 'of'>) {
