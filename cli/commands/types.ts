@@ -9,7 +9,7 @@ import { EXIT_CODES } from '../report.js';
 const print = async (path: string | undefined): Promise<void> => {
   const loaded = await loadConfig({ path });
   const { registry } = await loadModules(loaded);
-  const document = openApiDocument(registry, loaded.config.server.basePath);
+  const document = await openApiDocument(registry, loaded.config.server.basePath);
   write(typescriptOf(document as unknown as TypedDocument));
 };
 

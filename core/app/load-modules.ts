@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import type { LoadedConfig } from '../config/load.js';
 import type { Draft } from '../config/overrides.js';
-import { type ModuleConfig, serviceSchema } from '../config/schema.js';
+import { type Config, type ModuleConfig, serviceSchema } from '../config/schema.js';
 import { countsUsage, Tiers, tierErrors } from '../config/tiers.js';
 import type { KeyStoreModule } from '../contracts/keys.js';
 import type { Plugin } from '../contracts/plugin.js';
@@ -15,6 +15,7 @@ import { openApiPlugin } from '../openapi/plugin.js';
 import { type Builtins, checkModule, loadModule, type ModuleKind } from '../registry/load-module.js';
 import { type LoadedPlugin, type Registry, registerPlugins } from '../registry/register-plugins.js';
 import { needsKey } from '../registry/route-defaults.js';
+import { formatPlugin } from '../response/format-plugin.js';
 import { compileSchema } from '../validation/compile-schema.js';
 import { checkOptions, type Override, placeOf } from '../validation/describe-errors.js';
 import { isObject } from '../validation/json.js';
@@ -55,7 +56,7 @@ export const loadModules = async (
   const tiers = () => new Tiers(auth, limits.requestsPerMinute);
   const document = (publicUrl: string) => openApiDocument(modules.registry, server.basePath, tiers(), publicUrl);
   const draft = config as unknown as Draft;
-  const unnamed = [...frameworkPlugins(builtins, auth, document), ...extra];
+  const unnamed = [...frameworkPlugins(builtins, draft, document), ...extra];
   const { errors, ...modules } = await examine(builtins, { draft, folder, overrides }, unnamed);
   if (config.plugins.length + extra.length === 0)
     errors.push('plugins: an empty list is not allowed; name at least one plugin');
@@ -72,17 +73,22 @@ export const moduleErrors = async (
   extra: readonly LoadedPlugin[],
 ): Promise<readonly string[]> => {
   const service = compileSchema(serviceSchema)(draft['service']) ? draft['service'] : {};
-  const unnamed = [...frameworkPlugins(builtins, draft['auth'], () => ({})), ...extra];
+  const unnamed = [...frameworkPlugins(builtins, draft, async () => ({})), ...extra];
   return (await examine(builtins, { draft: { ...draft, service }, ...where }, unnamed)).errors;
 };
 
 /** @param document creates the OpenAPI document; called after all plugins have been registered */
 const frameworkPlugins = (
   { always }: BuiltinModules,
-  auth: unknown,
-  document: (publicUrl: string) => object,
+  { auth, http }: Readonly<Record<string, unknown>>,
+  document: (publicUrl: string) => Promise<object>,
 ): readonly LoadedPlugin[] =>
-  [openApiPlugin(document), ...(countsUsage(auth) ? [usagePlugin] : []), ...always].map((plugin) => ({
+  [
+    formatPlugin((http as Partial<Config['http']> | undefined)?.csvFormulaGuard ?? true),
+    openApiPlugin(document),
+    ...(countsUsage(auth) ? [usagePlugin] : []),
+    ...always,
+  ].map((plugin) => ({
     plugin,
     options: {},
     at: 'the framework',

@@ -243,7 +243,7 @@ export const services: { readonly [Name in ServiceName]: Definition<Services[Nam
       basePath: server.basePath,
       unknownParameters: http.unknownParameters,
       maxUrlBytes: server.maxUrlBytes,
-      csvFormulaGuard: http.csvFormulaGuard,
+      formats: modules.registry.formats,
       handleRoute: handleRoute(buildResponse),
       handleMount: (mount) => handleMount(mount, ofMounts),
     });

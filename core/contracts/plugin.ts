@@ -1,6 +1,7 @@
 /** The plugin contract. */
 import type { Middleware } from 'koa';
 import type { Collection } from './dataset.js';
+import type { Format } from './format.js';
 import type { Empty, FromSchema, JsonSchema, WithDefaults } from './json-schema.js';
 import type { Mount } from './mount.js';
 import type { ObserverContext, RequestObserver } from './observer.js';
@@ -8,6 +9,7 @@ import type { Route } from './route.js';
 import type { ServiceInfo } from './service.js';
 import type { StatusComponent } from './state.js';
 
+export type * from './format.js';
 export type { Mount, MountContext } from './mount.js';
 export type * from './route.js';
 export { type DataResponseOf, dataRoute, type InputOf, serviceRoute } from './route-types.js';
@@ -49,7 +51,9 @@ export interface Plugin<Options = unknown> {
   readonly info?: Partial<ServiceInfo>;
   /** Additional components for `/status`. */
   readonly components?: readonly StatusComponent[];
-  routes(options: Options, context: PluginContext): readonly Route[];
+  routes?(options: Options, context: PluginContext): readonly Route[];
+  /** Additional formats for all lists of the service. */
+  formats?(options: Options): readonly Format[];
   /** Endpoints outside the data API: pages and other protocols. */
   mounts?(options: Options): readonly Mount[];
   /** Koa middleware around the plugin's own routes and mounts, from the outermost to the innermost. */

@@ -2,36 +2,41 @@
 
 import type { Tier, Tiers } from '../config/tiers.js';
 import type { JsonSchema } from '../contracts/json-schema.js';
-import type { Plugin, Route } from '../contracts/plugin.js';
+import type { Column, Format, Plugin, Route, Row } from '../contracts/plugin.js';
 import type { InterfaceChange, ServiceInfo } from '../contracts/service.js';
 import { type HeaderName, responseHeaders } from '../headers.js';
 import { includes } from '../pipeline/authorize.js';
+import { essenceOf } from '../registry/collect-formats.js';
 import type { RegisteredRoute, Registry } from '../registry/register-plugins.js';
-import { declaredHeaders, isLimited, isShared, listColumns, needsKey } from '../registry/route-defaults.js';
+import { declaredHeaders, formatsOf, isLimited, isShared, needsKey, typedColumns } from '../registry/route-defaults.js';
 import { READ_METHODS } from '../response/headers.js';
-import { routeFormats } from '../response/route-formats.js';
 import { parametersOf } from './parameters.js';
 import { errorResponses, errorSchema, headerReferences } from './responses.js';
 
 const SECURITY_SCHEME = 'ApiKey';
 
 /** Equal arguments give equal documents. */
-export const openApiDocument = (
-  { routes, mounts, plugins, service }: Pick<Registry, 'routes' | 'mounts' | 'plugins' | 'service'>,
+export const openApiDocument = async (
+  {
+    routes,
+    mounts,
+    plugins,
+    service,
+    formats,
+  }: Pick<Registry, 'routes' | 'mounts' | 'plugins' | 'service' | 'formats'>,
   basePath: string,
   tiers?: Tiers,
   publicUrl = '',
-): Record<string, unknown> => {
+): Promise<Record<string, unknown>> => {
   const schemas = new ComponentSchemas();
   const failures = errorResponses(tiers);
   schemas.reference(errorSchema);
   const all = routes.map(({ route }) => route);
-  const paths = Object.fromEntries(
-    routes.map((registered) => [
-      registered.route.path,
-      { get: operation(registered, all, schemas, failures, tiers?.anonymous) },
-    ]),
-  );
+  const paths: Record<string, { readonly get: object }> = {};
+  for (const registered of routes) {
+    const content = await contentOfList(registered.route, formats);
+    paths[registered.route.path] = { get: operation(registered, content, all, schemas, failures, tiers?.anonymous) };
+  }
   const used = new Set(routes.map(({ plugin }) => plugin.name));
   return {
     openapi: '3.1.0',
@@ -85,6 +90,7 @@ const servedChange = ({ operations, ...change }: InterfaceChange, served: Readon
 
 const operation = (
   { route, plugin }: RegisteredRoute,
+  listContent: object,
   routes: readonly Route[],
   schemas: ComponentSchemas,
   failures: ReturnType<typeof errorResponses>,
@@ -109,7 +115,7 @@ const operation = (
             schema: schemas.reference(route.response.schema),
             example: route.response.example,
           },
-          ...listContent(route),
+          ...listContent,
         },
         ...(Object.keys(links).length > 0 ? { links } : {}),
       },
@@ -126,24 +132,43 @@ const securityOf = (route: Route, { name }: Plugin, anonymous: Tier | undefined)
 };
 
 /** The formats of a list other than JSON. */
-const listContent = (route: Route) => {
-  const columns = listColumns(route);
-  if (!columns || route.kind !== 'data') return {};
-  const { example } = route.response;
-  const [row = {}] = (example as { readonly data: readonly object[] }).data;
-  const chosen = route.columns && columns.filter((name) => Object.hasOwn(row, name));
+const contentOfList = async (route: Route, formats: readonly Format[]) => {
+  const [, ...others] = formatsOf(route, formats);
+  if (others.length === 0) return {};
+  const { data } = route.response.example as { readonly data: readonly Row[] };
+  const [row = {}] = data;
+  // If the columns depend on parameters, these are the columns of the example.
+  const isChosen = route.kind === 'data' && route.columns !== undefined;
+  const columns = typedColumns(route).filter(({ name }) => !isChosen || Object.hasOwn(row, name));
   return Object.fromEntries(
-    routeFormats(route, true).flatMap(({ format, schema }) => {
-      if (!schema) return [];
-      const isText = !format.isCompressed;
-      return [
-        [
-          format.mediaType.split(';')[0],
-          { schema, ...(isText && { example: format.write(example, format.name === 'csv' ? chosen : undefined) }) },
-        ],
-      ];
-    }),
+    await Promise.all(
+      others.map(async (format) => {
+        const { description, mediaTypes } = format;
+        const example = await textIn(format, data, columns);
+        // JSON Schema cannot describe binary data.
+        const content =
+          example === undefined ? { schema: { description } } : { schema: { type: 'string', description }, example };
+        return [essenceOf(mediaTypes[0]!), content];
+      }),
+    ),
   );
+};
+
+/** Writes a list as text. Undefined if the format is binary. */
+const textIn = async (
+  format: Format,
+  rows: readonly Row[],
+  columns: readonly Column[],
+): Promise<string | undefined> => {
+  async function* batches() {
+    if (rows.length > 0) yield rows;
+  }
+  let text = '';
+  for await (const piece of format.write(batches(), columns)) {
+    if (typeof piece !== 'string') return undefined;
+    text += piece;
+  }
+  return text;
 };
 
 const ownHeaders = (route: Route) =>

@@ -13,8 +13,8 @@ interface OpenApi {
 const MOST_DOCUMENTS = 10;
 
 /** @param build called at the first request, when all plugins are registered */
-export const openApiPlugin = (build: (publicUrl: string) => object): Plugin => {
-  const documentFor = memoize((publicUrl) => build(publicUrl) as OpenApi, MOST_DOCUMENTS);
+export const openApiPlugin = (build: (publicUrl: string) => Promise<object>): Plugin => {
+  const documentFor = memoize((publicUrl) => build(publicUrl) as Promise<OpenApi>, MOST_DOCUMENTS);
   return definePlugin({
     name: 'reference',
     version: packageVersion,

@@ -3,8 +3,8 @@
  * runs the endpoint.
  */
 import type { IncomingMessage } from 'node:http';
+import type { Format } from '../contracts/format.js';
 import { ApiError, errors } from '../errors.js';
-import type { Format } from '../response/formats.js';
 import { allowOf, type CommonHeaders, READ_METHODS } from '../response/headers.js';
 import { Prepared } from '../response/representation.js';
 import type { Match, ServiceMiddleware } from './service-koa.js';

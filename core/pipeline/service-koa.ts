@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import Koa, { type Context, type DefaultContext, type Middleware, type ParameterizedContext } from 'koa';
 import compose from 'koa-compose';
+import type { Format } from '../contracts/format.js';
 import type { Decision } from '../contracts/limiter.js';
 import type { Mount } from '../contracts/plugin.js';
 import type { Logger } from '../contracts/runtime.js';
@@ -10,7 +11,6 @@ import type { ApiError } from '../errors.js';
 import type { Caller } from '../keys/authenticator.js';
 import { holdsKey } from '../keys/key.js';
 import { setError } from '../response/error-response.js';
-import type { Format } from '../response/formats.js';
 import { type CommonHeaders, newRequestId } from '../response/headers.js';
 import { acceptPrepared, sendPrepared } from '../response/respond.js';
 

@@ -1,6 +1,7 @@
 /** Collects the routes and mounts of all plugins and checks them. */
 import { METHODS } from 'node:http';
 import type { Middleware } from 'koa';
+import type { Format } from '../contracts/format.js';
 import type { Mount, Plugin, PluginContext, Route } from '../contracts/plugin.js';
 import { type ErrorKind, errors } from '../errors.js';
 import { isObject } from '../validation/json.js';
@@ -84,13 +85,14 @@ export const collectRoutes = (
   middlewareOf: MiddlewareOf,
   contextOf: (plugin: Plugin) => PluginContext,
   registration: Registration,
+  formats: readonly Format[],
 ): readonly RegisteredRoute[] => {
   const routes = entries.flatMap((entry) => {
     const { plugin, options } = entry;
-    const declared = registration.listOf(entry, 'routes', () => plugin.routes(options, contextOf(plugin)));
+    const declared = registration.listOf(entry, 'routes', () => plugin.routes?.(options, contextOf(plugin)));
     return declared.flatMap((route) =>
       isFit(route, plugin, registration)
-        ? [{ route: withFrameworkParameters(route), plugin, middleware: middlewareOf(plugin) }]
+        ? [{ route: withFrameworkParameters(route, formats), plugin, middleware: middlewareOf(plugin) }]
         : [],
     );
   });

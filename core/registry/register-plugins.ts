@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import type { Middleware } from 'koa';
 import { serviceSchema } from '../config/schema.js';
 import type { Collection } from '../contracts/dataset.js';
+import type { Format } from '../contracts/format.js';
 import type { ObserverContext, RequestObserver } from '../contracts/observer.js';
 import { OWN_COMPONENTS, type Plugin, type StatusComponent } from '../contracts/plugin.js';
 import { defaultService, type ServiceInfo } from '../contracts/service.js';
@@ -18,6 +19,7 @@ import {
   type RegisteredMount,
   type RegisteredRoute,
 } from './collect-endpoints.js';
+import { collectFormats } from './collect-formats.js';
 import { type LoadedPlugin, label, Registration } from './registration.js';
 
 export type { RegisteredMount, RegisteredRoute } from './collect-endpoints.js';
@@ -38,6 +40,8 @@ export interface Registry {
   /** Middleware around the whole service, in the order of the plugins. */
   readonly serviceMiddleware: readonly Middleware[];
   readonly observers: readonly RegisteredObserver[];
+  /** The response formats. The first one is JSON, the default. */
+  readonly formats: readonly Format[];
   readonly collections: ReadonlyMap<string, Collection>;
   readonly errors: ReadonlyMap<string, ErrorKind>;
 }
@@ -69,6 +73,7 @@ export const registerPlugins = (
   checkNeeds(entries, missing, registration);
   checkOptionSamples(entries, registration);
   const { middlewareOf, serviceMiddleware } = collectMiddleware(entries, registration);
+  const formats = collectFormats(entries, registration);
   const mounts = collectMounts(entries, middlewareOf, registration);
   const routes = collectRoutes(
     entries,
@@ -80,6 +85,7 @@ export const registerPlugins = (
       collections: collections.byName,
     }),
     registration,
+    formats,
   );
   const registry: Registry = {
     plugins: entries.map(({ plugin }) => plugin),
@@ -88,6 +94,7 @@ export const registerPlugins = (
     mounts,
     serviceMiddleware,
     observers: collectObservers(entries),
+    formats,
     collections: collections.byName,
     errors: collectErrors(routes, registration),
   };

@@ -1,4 +1,5 @@
 /** What the framework adds to routes: defaults, the columns of lists, and parameters that handlers do not see. */
+import type { Column, Format } from '../contracts/format.js';
 import type { JsonSchema } from '../contracts/json-schema.js';
 import type { Parameter, ResponseHeader, Route } from '../contracts/plugin.js';
 
@@ -26,20 +27,14 @@ const rowSchema = ({ kind, response }: Route): unknown => {
   return isList ? list['data']!['items'] : undefined;
 };
 
-const SCALARS = ['string', 'date', 'date-time', 'integer', 'number', 'boolean'] as const;
-
-/** A column of a list. The type `json` means that values have several types, or a type that is not listed here. */
-export interface TypedColumn {
-  readonly name: string;
-  readonly type: (typeof SCALARS)[number] | 'json';
-  /** Whether the value may be absent or null. */
-  readonly optional: boolean;
-}
+const SCALARS: readonly Column['type'][] = ['string', 'date', 'date-time', 'integer', 'number', 'boolean'];
 
 /** Returns the columns of a list with their types, in the order of `listColumns`. */
-export const typedColumns = (route: Route): readonly TypedColumn[] => {
+export const typedColumns = (route: Route): readonly Column[] => {
+  const known = columnsByRoute.get(route);
+  if (known) return known;
   const row = rowSchema(route) as { readonly required?: readonly string[] } | undefined;
-  return Object.entries(propertiesOf(row) ?? {}).map(([name, schema]) => {
+  const columns = Object.entries(propertiesOf(row) ?? {}).map(([name, schema]): Column => {
     const types = [schema['type']].flat();
     const [scalar, ...others] = types.filter((type) => type !== 'null');
     const named = scalar === 'string' && /^date(-time)?$/.test(String(schema['format'])) ? schema['format'] : scalar;
@@ -47,7 +42,12 @@ export const typedColumns = (route: Route): readonly TypedColumn[] => {
     const isNullable = scalar === undefined || types.length > 1 + others.length;
     return { name, type, optional: isNullable || !row?.required?.includes(name) };
   });
+  columnsByRoute.set(route, columns);
+  return columns;
 };
+
+/** A table can have thousands of columns, so they are derived from the schema only once. */
+const columnsByRoute = new WeakMap<Route, readonly Column[]>();
 
 /** Returns the properties of a schema that allows only objects. */
 const propertiesOf = (schema: unknown): Readonly<Record<string, JsonSchema>> | undefined => {
@@ -59,33 +59,19 @@ const propertiesOf = (schema: unknown): Readonly<Record<string, JsonSchema>> | u
 export const declaredHeaders = (route: Route): Readonly<Record<string, ResponseHeader>> =>
   (route.kind === 'data' && route.response?.headers) || {};
 
-const isList = (route: Route): boolean => listColumns(route) !== undefined;
-
 /**
- * The response formats, of which the first one is the default. Their writers and descriptions are in
- * `core/response/route-formats.ts`.
+ * Returns the formats in which a route is available: all of them for a list, otherwise only JSON.
+ * @param formats all formats, of which JSON is the first
  */
-export const FORMATS = {
-  json: { mediaType: 'application/json; charset=utf-8', isAvailable: () => true },
-  csv: { mediaType: 'text/csv; charset=utf-8; header=present', isAvailable: isList },
-  ndjson: { mediaType: 'application/x-ndjson; charset=utf-8', isAvailable: isList },
-  parquet: { mediaType: 'application/vnd.apache.parquet', isAvailable: isList },
-} as const satisfies Readonly<
-  Record<string, { readonly mediaType: string; readonly isAvailable: (route: Route) => boolean }>
->;
-
-export type FormatName = keyof typeof FORMATS;
-
-/** Returns the formats of a route in the order of `FORMATS`. */
-export const formatNames = (route: Route): readonly FormatName[] =>
-  (Object.keys(FORMATS) as FormatName[]).filter((name) => FORMATS[name].isAvailable(route));
+export const formatsOf = (route: Route, formats: readonly Format[]): readonly Format[] =>
+  listColumns(route) ? formats : formats.slice(0, 1);
 
 export const FORMAT = 'format';
 export const AS_OF = 'as_of';
 
-const format = (route: Route): Parameter => ({
+const format = (formats: readonly Format[]): Parameter => ({
   description: 'The format of the response. It overrides the header `Accept`. Default: JSON.',
-  schema: { type: 'string', enum: formatNames(route) },
+  schema: { type: 'string', enum: formats.map(({ name }) => name) },
   example: 'json',
 });
 
@@ -98,14 +84,17 @@ const asOf: Parameter = {
 };
 
 /** Returns the parameters that the framework adds to a route, by name. */
-export const frameworkParameters = (route: Route): Readonly<Record<string, Parameter>> => ({
-  ...(listColumns(route) ? { [FORMAT]: format(route) } : {}),
+export const frameworkParameters = (
+  route: Route,
+  formats: readonly Format[] = [],
+): Readonly<Record<string, Parameter>> => ({
+  ...(listColumns(route) ? { [FORMAT]: format(formats) } : {}),
   ...(route.kind === 'data' && route.vintages ? { [AS_OF]: asOf } : {}),
 });
 
 /** Returns the route as it is served and documented, including the framework's parameters. */
-export const withFrameworkParameters = (route: Route): Route => {
-  const added = frameworkParameters(route);
+export const withFrameworkParameters = (route: Route, formats: readonly Format[]): Route => {
+  const added = frameworkParameters(route, formats);
   if (Object.keys(added).length === 0) return route;
   return { ...route, parameters: { ...route.parameters, query: { ...route.parameters?.query, ...added } } };
 };

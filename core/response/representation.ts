@@ -59,11 +59,13 @@ export const chooseEncoding = (acceptEncoding: string | undefined): Encoding =>
     : negotiateEncoding(acceptEncoding);
 
 /** Chooses the endpoint's best media type for an `Accept` header. Undefined if the header excludes all of them. */
-export const mediaTypeChooser = <Offer extends { readonly mediaType: string }>(offers: readonly Offer[]) => {
-  const types = offers.map(({ mediaType }) => mediaType);
+export const mediaTypeChooser = <Offer extends { readonly mediaTypes: readonly string[] }>(
+  offers: readonly Offer[],
+) => {
+  const types = offers.flatMap(({ mediaTypes }) => mediaTypes);
   const judge = memoize((value) => {
     const [best] = new Negotiator({ headers: { accept: value } }).mediaTypes(types);
-    return offers.find(({ mediaType }) => mediaType === best) ?? null;
+    return offers.find(({ mediaTypes }) => mediaTypes.includes(best!)) ?? null;
   });
   return (accept: string | undefined): Offer | undefined =>
     accept === undefined || accept.length > MAX_NEGOTIATED_LENGTH ? offers[0] : (judge(accept) ?? undefined);

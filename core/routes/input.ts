@@ -1,5 +1,6 @@
 /** Parses the target of a request into the validated, typed input of a handler. */
 
+import type { Format } from '../contracts/format.js';
 import type { JsonSchema } from '../contracts/json-schema.js';
 import type { Parameter, ParameterValue, Route } from '../contracts/plugin.js';
 import { operatorSchemas, splitFilter } from '../data/conditions.js';
@@ -7,7 +8,6 @@ import { compareScalars } from '../data/scalars.js';
 import { ApiError, type ErrorKind, errors, invalidParameter } from '../errors.js';
 import { excerpt } from '../keys/key.js';
 import { AS_OF, FORMAT, frameworkParameters } from '../registry/route-defaults.js';
-import type { Format } from '../response/formats.js';
 import { compileSchema, type ValidateFunction } from '../validation/compile-schema.js';
 import { nearest } from '../validation/nearest.js';
 import { article, convert, describe, MOST_LISTED } from './parameter-values.js';

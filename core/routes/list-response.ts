@@ -125,7 +125,7 @@ export class ListResponse {
   #lines(isFresh: boolean, accepted: Encoding, head: string): string {
     const encoding = this.#encoding(accepted);
     const coding = encoding === 'identity' ? '' : `Content-Encoding: ${encoding}\r\n`;
-    const type = isFresh ? '' : `Content-Type: ${this.#request.format.mediaType}\r\n${coding}`;
+    const type = isFresh ? '' : `Content-Type: ${this.#request.format.mediaTypes[0]}\r\n${coding}`;
     return `${type}ETag: ${this.#validators.etag(encoding)}\r\n${head}${this.#validators.lines}`;
   }
 
@@ -173,7 +173,7 @@ export class ListResponse {
   #representation(body: Buffer, head: string): Representation {
     const { format, cacheKey } = this.#request;
     const { version, publishedAt } = this.#snapshot;
-    return new Representation(body, format.mediaType, {
+    return new Representation(body, format.mediaTypes[0]!, {
       sha256: largeListDigest(cacheKey, version),
       lastModified: publishedAt,
       head,

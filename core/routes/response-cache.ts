@@ -1,6 +1,8 @@
 /** Requests to data routes, and the cache of their representations. */
+
+import type { Format } from '../contracts/format.js';
 import type { DataRoute } from '../contracts/plugin.js';
-import { type Format, jsonFormat } from '../response/formats.js';
+import { jsonFormat } from '../response/formats.js';
 import { Representation } from '../response/representation.js';
 import { LruMap } from '../util/lru-map.js';
 import { cacheKeyOf, type Input } from './input.js';

@@ -1,12 +1,22 @@
 /** Calls the handler of a route, validates the response against its schema, and writes the representation. */
 import { createHash, hash } from 'node:crypto';
 import type { Config } from '../config/schema.js';
-import type { DataContext, DataRoute, Route, ServiceRoute, SnapshotReader, StreamedList } from '../contracts/plugin.js';
+import type {
+  Column,
+  DataContext,
+  DataRoute,
+  Format,
+  Route,
+  Row,
+  ServiceRoute,
+  SnapshotReader,
+  StreamedList,
+} from '../contracts/plugin.js';
 import type { Logger } from '../contracts/runtime.js';
 import type { CheckedReader } from '../data/checked-snapshot.js';
 import { inBatches, textOf } from '../data/lazy-rows.js';
-import { AS_OF, declaredHeaders, FORMAT, listColumns } from '../registry/route-defaults.js';
-import { jsonOf, type ListWriter, ResponseError } from '../response/formats.js';
+import { AS_OF, declaredHeaders, FORMAT, listColumns, typedColumns } from '../registry/route-defaults.js';
+import { jsonOf, ResponseError } from '../response/formats.js';
 import { linesOf } from '../response/headers.js';
 import { Representation } from '../response/representation.js';
 import type { Pauses } from '../util/event-loop.js';
@@ -63,31 +73,43 @@ interface Response {
   readonly isStreamed: boolean;
   /** The bytes of row text that were passed on as stored. Rows that the handler parsed or created are not counted. */
   readonly storedBytes: () => number;
-  /** Writes the whole body of a response that is not a list. */
+  /** Writes the body of a response that is not a list. */
   readonly whole: () => Buffer;
 }
+
+/** The columns to send. If the route chooses some of them, `of` removes all other properties of the rows. */
+const selected = (route: Route, names: readonly string[] | undefined) => {
+  const all = typedColumns(route);
+  if (!names) return { columns: all, of: (rows: readonly Row[]) => rows };
+  return {
+    columns: names.flatMap((name) => all.find((column) => column.name === name) ?? []),
+    of: (rows: readonly Row[]) =>
+      rows.map((row) =>
+        Object.fromEntries(names.filter((name) => Object.hasOwn(row, name)).map((name) => [name, row[name]])),
+      ),
+  };
+};
 
 /** Calls the handler. Rejects with the handler's error. */
 export const callHandler = async (request: DataRequest, snapshot: SnapshotReader): Promise<Response> => {
   const { route, input, format } = request;
-  if (format.load) await format.load();
   const headers: Record<string, string> = {};
   const response = await route.handler(input as never, contextOf(request, snapshot, headers));
-  const columns = route.columns?.(input as never);
+  const selection = selected(route, route.columns?.(input as never));
   const batches = isStreamed(response) ? response.data : batchesOf(response);
   let storedBytes = 0;
   async function* noted(lists: NonNullable<typeof batches>) {
     for await (const list of lists) {
       for (const { json } of textOf(list) ?? []) storedBytes += json.length;
-      yield list;
+      yield selection.of(list as readonly Row[]);
     }
   }
   return {
     head: headOf(snapshot.version) + linesOf(headers),
-    pieces: batches && ((pauses) => piecesOf(format.list(columns), noted(batches), pauses)),
+    pieces: batches && ((pauses) => piecesOf(format, noted(batches), selection.columns, pauses)),
     storedBytes: () => storedBytes,
     isStreamed: isStreamed(response),
-    whole: () => bytesOf(format.write(response, columns)),
+    whole: () => Buffer.from(jsonOf(response)),
   };
 };
 
@@ -133,7 +155,7 @@ export const buildRepresentation = (
   ofRoute(request.route, async () => {
     const { head, pieces, isStreamed, storedBytes, whole } = await callHandler(request, reader);
     const options = { head, lastModified: reader.publishedAt, isCompressed: request.format.isCompressed ?? false };
-    const { mediaType } = request.format;
+    const mediaType = request.format.mediaTypes[0]!;
     if (!pieces) return new Representation(whole(), mediaType, options);
     const chunks: Buffer[] = [];
     let size = 0;
@@ -156,36 +178,45 @@ export const buildRepresentation = (
     return new Representation(await together(chunks, size, pauses), mediaType, { ...options, sha256 });
   });
 
-const bytesOf = (written: string | Buffer): Buffer => (typeof written === 'string' ? Buffer.from(written) : written);
+const bytesOf = (written: string | Uint8Array): Buffer => {
+  if (typeof written === 'string') return Buffer.from(written);
+  return Buffer.isBuffer(written) ? written : Buffer.from(written.buffer, written.byteOffset, written.byteLength);
+};
 
 /** The number of rows that are written between two pauses, which takes about a tenth of a millisecond. */
 const BATCH = 100;
 
-/** Splits a list into batches if it is long or stored as text. Undefined for other responses. */
+/** Splits a list into batches. Undefined for other responses. */
 const batchesOf = (response: unknown): Iterable<readonly object[]> | undefined => {
   const { data, ...others } = (response ?? {}) as { readonly data?: unknown };
   const isList = Array.isArray(data) && Object.keys(others).length === 0;
-  return isList && (data.length > BATCH || textOf(data)) ? inBatches(data, BATCH) : undefined;
+  return isList ? inBatches(data, BATCH) : undefined;
 };
 
 async function* piecesOf(
-  list: ListWriter<string | Buffer>,
-  batches: AsyncIterable<readonly object[]> | Iterable<readonly object[]>,
+  format: Format,
+  batches: AsyncIterable<readonly Row[]>,
+  columns: readonly Column[],
   pauses: Pauses,
 ): AsyncGenerator<Buffer> {
-  yield bytesOf(list.before);
-  await pauses.pause();
-  for await (const batch of batches) {
-    if (batch.length === 0) continue;
-    yield bytesOf(list.rows(batch));
-    await pauses.pause();
+  async function* paced() {
+    let isFirst = true;
+    for await (const batch of batches) {
+      if (batch.length === 0) continue;
+      if (!isFirst) await pauses.pause();
+      isFirst = false;
+      yield batch;
+    }
   }
-  yield bytesOf(list.after());
+  for await (const piece of format.write(paced(), columns)) if (piece.length > 0) yield bytesOf(piece);
 }
+
+/** Chunks of up to this size in total are joined in one step. */
+const CONCATENATED_BYTES = 64 * 1024;
 
 /** `Buffer.concat` in steps. Many megabytes at once would take milliseconds, mostly to clear the new memory. */
 const together = async (chunks: readonly Buffer[], size: number, pauses: Pauses): Promise<Buffer> => {
-  if (chunks.length === 1) return chunks[0]!;
+  if (size <= CONCATENATED_BYTES) return Buffer.concat(chunks, size);
   const body = Buffer.allocUnsafeSlow(size);
   let at = 0;
   for (const chunk of chunks) {

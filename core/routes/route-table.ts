@@ -2,16 +2,15 @@
 import Router, { type RouterContext, type RouterMiddleware } from '@koa/router';
 import type { Middleware } from 'koa';
 import compose from 'koa-compose';
+import type { Format } from '../contracts/format.js';
 import type { Mount, Route } from '../contracts/plugin.js';
 import { ApiError, errors } from '../errors.js';
 import type { Endpoint, Match, RequestState, ServiceContext, ServiceMiddleware } from '../pipeline/service-koa.js';
 import { templateParameters } from '../registry/check-route.js';
 import type { RegisteredMount, RegisteredRoute } from '../registry/register-plugins.js';
-import { isLimited, isShared, needsKey } from '../registry/route-defaults.js';
-import type { Format } from '../response/formats.js';
+import { formatsOf, isLimited, isShared, needsKey } from '../registry/route-defaults.js';
 import { READ_METHODS } from '../response/headers.js';
 import { mediaTypeChooser } from '../response/representation.js';
-import { routeFormats } from '../response/route-formats.js';
 import { LruMap } from '../util/lru-map.js';
 import { cacheKeyOf, compileInput, decodePercent, type Input, parseTarget } from './input.js';
 
@@ -54,7 +53,8 @@ interface RouteTableOptions {
   readonly basePath: string;
   readonly unknownParameters: 'reject' | 'ignore';
   readonly maxUrlBytes: number;
-  readonly csvFormulaGuard: boolean;
+  /** All formats of the service. */
+  readonly formats: readonly Format[];
   /** The last middleware of all routes. */
   readonly handleRoute: ServiceMiddleware;
   /** Returns the first and the last middleware of a mount. */
@@ -157,9 +157,9 @@ const asApiError = (error: unknown): ApiError =>
 
 const servedRoute = (
   { route, plugin, middleware }: RegisteredRoute,
-  { basePath, unknownParameters, csvFormulaGuard, handleRoute }: RouteTableOptions,
+  { basePath, unknownParameters, formats: all, handleRoute }: RouteTableOptions,
 ): ServedRoute => {
-  const formats = routeFormats(route, csvFormulaGuard).map(({ format }) => format);
+  const formats = formatsOf(route, all);
   return {
     route,
     pattern: `${basePath}${route.path}`,

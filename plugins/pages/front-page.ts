@@ -75,9 +75,9 @@ const htmlOf = ({ title, version, summary }: MountContext['info'], links: readon
 /** Number of public paths to cache. Proxies report only a few. */
 const MOST_PATHS = 10;
 
-const HTML = { mediaType: 'text/html' } as const;
+const HTML = { mediaTypes: ['text/html'] } as const;
 /** JSON is the default. Browsers prefer HTML. */
-const choose = mediaTypeChooser([{ mediaType: 'application/json' }, HTML]);
+const choose = mediaTypeChooser([{ mediaTypes: ['application/json'] }, HTML]);
 
 const representationsOf = (context: MountContext) => {
   const { title, version, summary } = context.info;

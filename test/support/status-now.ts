@@ -9,7 +9,7 @@ export default definePlugin({
   ...status,
   name: 'status-now',
   routes: (options, context) =>
-    status.routes(options, context).flatMap((route) => {
+    status.routes!(options, context).flatMap((route) => {
       if (route.kind !== 'service' || route.path !== '/status') return [];
       const { sharedSeconds: _, ...built } = route;
       return [serviceRoute({ ...built, path: '/status-now', operationId: 'getStatusNow' })];

@@ -263,9 +263,10 @@ describe('metro-forecast import-table', () => {
     const config = { adapter: 'memory', plugins: [{ use: 'tables', options: { path: at('data') } }, 'status'] };
     await writeFile(at('api.json'), JSON.stringify({ ...config, auth: { keys: 'memory' } }));
     const { registry } = await loadModules(await loadConfig({ path: at('api.json') }));
-    const { components } = openApiDocument(registry, '/api/v1') as { components: { schemas: Record<string, object> } };
-    expect(Object.keys(components.schemas).every((name) => /^[\w.-]+$/.test(name))).to.equal(true);
-    const { properties } = components.schemas['ARow'] as { properties: Record<string, unknown> };
+    const document = await openApiDocument(registry, '/api/v1');
+    const { schemas } = document['components'] as { readonly schemas: Record<string, object> };
+    expect(Object.keys(schemas).every((name) => /^[\w.-]+$/.test(name))).to.equal(true);
+    const { properties } = schemas['ARow'] as { properties: Record<string, unknown> };
     expect(properties['grosse_cm']).to.deep.include({ title: 'Größe (cm)' });
   });
 

@@ -1,14 +1,15 @@
 /** Tests lists as Parquet, with arbitrary columns and batches. */
 import { expect } from 'chai';
 import fc from 'fast-check';
-import type { TypedColumn } from '../../../core/registry/route-defaults.js';
+import type { Column } from '../../../core/contracts/format.js';
 import { parquetFormat } from '../../../core/response/parquet-format.js';
 import { readParquet } from '../../support/parquet-reader.js';
+import { piecesOf, writtenList } from '../../support/written-list.js';
 
 const day = fc
   .date({ min: new Date('0001-01-01'), max: new Date('9999-12-31'), noInvalidDate: true })
   .map((date) => date.toISOString());
-const values: Readonly<Record<TypedColumn['type'], fc.Arbitrary<unknown>>> = {
+const values: Readonly<Record<Column['type'], fc.Arbitrary<unknown>>> = {
   string: fc.string({ unit: 'grapheme' }),
   date: day.map((text) => text.slice(0, 10)),
   'date-time': day,
@@ -17,13 +18,13 @@ const values: Readonly<Record<TypedColumn['type'], fc.Arbitrary<unknown>>> = {
   boolean: fc.boolean(),
   json: fc.array(fc.oneof(fc.string(), fc.integer(), fc.constant(null))),
 };
-const TYPES = Object.keys(values) as TypedColumn['type'][];
-const some = (type: TypedColumn['type'], optional = false): TypedColumn => ({ name: 'a', type, optional });
+const TYPES = Object.keys(values) as Column['type'][];
+const some = (type: Column['type'], optional = false): Column => ({ name: 'a', type, optional });
 
 const table = fc
   .array(fc.record({ type: fc.constantFrom(...TYPES), optional: fc.boolean() }), { minLength: 1, maxLength: 7 })
   .chain((types) => {
-    const columns = types.map((column, i): TypedColumn => ({ name: `c${i}`, ...column }));
+    const columns = types.map((column, i): Column => ({ name: `c${i}`, ...column }));
     const cells = columns.map(({ type, optional }) =>
       optional ? fc.option(values[type], { nil: undefined }) : values[type],
     );
@@ -39,7 +40,7 @@ const table = fc
   });
 
 /** Returns the values as they are in JSON, but with null for absent values, and with arrays as text. */
-const inJson = (columns: readonly TypedColumn[], rows: readonly object[]) =>
+const inJson = (columns: readonly Column[], rows: readonly object[]) =>
   (JSON.parse(JSON.stringify(rows)) as Record<string, unknown>[]).map((row) =>
     Object.fromEntries(
       columns.map(({ name, type }) => {
@@ -55,24 +56,21 @@ describe('parquetFormat', () => {
   it('is lossless: a reader gets the JSON values, and the bytes do not depend on the batches', async () => {
     await fc.assert(
       fc.asyncProperty(table, async ({ columns, batches }) => {
-        const format = parquetFormat(columns);
-        const whole = format.write({ data: batches.flat() });
-        const { before, rows, after } = format.list();
-        expect(Buffer.concat([before, ...batches.map(rows), after()]).equals(whole)).to.equal(true);
+        const whole = await writtenList(parquetFormat, columns, batches.flat());
+        expect((await writtenList(parquetFormat, columns, ...batches)).equals(whole)).to.equal(true);
         expect((await readParquet(whole)).rows).to.deep.equal(inJson(columns, batches.flat()));
       }),
     );
   });
 
   it('writes a row group as soon as it is full', async () => {
-    const format = parquetFormat([some('integer'), { ...some('string'), name: 'b' }]);
+    const columns = [some('integer'), { ...some('string'), name: 'b' }];
     const rows = Array.from({ length: 25_000 }, (_, a) => ({ a, b: `row ${a % 100}` }));
-    const list = format.list();
-    const pieces = [list.before];
-    for (let start = 0; start < rows.length; start += 999) pieces.push(list.rows(rows.slice(start, start + 999)));
-    expect(pieces.filter(({ length }) => length > 4)).to.have.length(2);
-    const written = Buffer.concat([...pieces, list.after()]);
-    expect(written.equals(format.write({ data: rows }))).to.equal(true);
+    const batches = Array.from({ length: 26 }, (_, i) => rows.slice(i * 999, (i + 1) * 999));
+    const pieces = await piecesOf(parquetFormat, columns, ...batches);
+    expect(pieces.slice(0, -1).filter(({ length }) => length > 4)).to.have.length(2);
+    const written = Buffer.concat(pieces);
+    expect(written.equals(await writtenList(parquetFormat, columns, rows))).to.equal(true);
     const file = await readParquet(written);
     expect(file.groupRows).to.deep.equal([10_000, 10_000, 5000]);
     expect(file.rows).to.deep.equal(rows);
@@ -80,8 +78,8 @@ describe('parquetFormat', () => {
   });
 
   it('declares the types of its columns, even without rows', async () => {
-    const columns = TYPES.map((type, i): TypedColumn => ({ name: type, type, optional: i % 2 === 1 }));
-    const file = await readParquet(parquetFormat(columns).write({ data: [] }));
+    const columns = TYPES.map((type, i): Column => ({ name: type, type, optional: i % 2 === 1 }));
+    const file = await readParquet(await writtenList(parquetFormat, columns));
     expect(file.rows).to.deep.equal([]);
     expect(file.columns).to.deep.equal([
       'string STRING REQUIRED',
@@ -94,20 +92,16 @@ describe('parquetFormat', () => {
     ]);
   });
 
-  it('writes only the chosen columns, in order', async () => {
-    const format = parquetFormat([
-      some('integer'),
-      { ...some('string'), name: 'b' },
-      { ...some('boolean'), name: 'c' },
-    ]);
-    const file = await readParquet(format.write({ data: [{ a: 1, b: 'x', c: true }] }, ['c', 'a']));
+  it('writes only its columns, in order', async () => {
+    const columns = [{ ...some('boolean'), name: 'c' }, some('integer')];
+    const file = await readParquet(await writtenList(parquetFormat, columns, [{ a: 1, b: 'x', c: true }]));
     expect(file.rows).to.deep.equal([{ c: true, a: 1 }]);
     expect(file.columns).to.deep.equal(['c BOOLEAN REQUIRED', 'a INT64 REQUIRED']);
   });
 
   it('leaves out inherited properties', async () => {
-    const format = parquetFormat([{ name: 'constructor', type: 'string', optional: true }]);
-    expect((await readParquet(format.write({ data: [{}] }))).rows).to.deep.equal([{ constructor: null }]);
+    const written = await writtenList(parquetFormat, [{ ...some('string', true), name: 'constructor' }], [{}]);
+    expect((await readParquet(written)).rows).to.deep.equal([{ constructor: null }]);
   });
 
   for (const [type, value, shown] of [
@@ -125,9 +119,9 @@ describe('parquetFormat', () => {
     ['string', null, 'null'],
     ['string', undefined, 'undefined'],
   ] as const) {
-    it(`rejects ${shown} if the schema has a ${type}, and names the place`, () => {
-      const write = () => parquetFormat([some(type)]).write({ data: [{ a: value }] });
-      expect(write).to.throw(`it has ${shown} at /a, where its schema has a ${type}`);
+    it(`rejects ${shown} if the schema has a ${type}, and names the place`, async () => {
+      const error = await writtenList(parquetFormat, [some(type)], [{ a: value }]).catch((error: unknown) => error);
+      expect(error).to.have.property('message', `it has ${shown} at /a, where its schema has a ${type}`);
     });
   }
 });

@@ -161,7 +161,7 @@ describe('findPage(context, collection, query, { limit, after })', function () {
 
 describe('headers that a route declares', () => {
   const errorsOf = (headers: object) => {
-    const [route] = paged.routes({}, {} as never);
+    const [route] = paged.routes!({}, {} as never);
     const wrong = { ...route!, response: { ...response, headers } };
     try {
       registerPlugins([{ plugin: { ...paged, routes: () => [wrong] } as never, options: {}, at: 'plugins/0' }]);

@@ -3,11 +3,12 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { type DataRoute, dataRoute } from '../../../core/contracts/plugin.js';
+import type { JsonSchema } from '../../../core/contracts/json-schema.js';
+import { type DataRoute, dataRoute, type Format } from '../../../core/contracts/plugin.js';
 import type { CheckedReader } from '../../../core/data/checked-snapshot.js';
 import { lazyRows } from '../../../core/data/lazy-rows.js';
 import { jsonRows } from '../../../core/data/packed-documents.js';
-import { csvFormat, type Format, jsonFormat, ndjsonFormat } from '../../../core/response/formats.js';
+import { csvFormat, jsonFormat, ndjsonFormat } from '../../../core/response/formats.js';
 import { parquetFormat } from '../../../core/response/parquet-format.js';
 import type { Representation } from '../../../core/response/representation.js';
 import { buildRepresentation } from '../../../core/routes/route-response.js';
@@ -15,12 +16,18 @@ import { BackgroundPacing, longWork, type Pauses } from '../../../core/util/even
 
 const snapshot = { version: 'v1', publishedAt: new Date(0), readUntil: () => undefined } as unknown as CheckedReader;
 
+const properties = { a: {}, b: {}, i: {}, text: { type: 'string' } };
+const SCHEMA: JsonSchema = {
+  type: 'object',
+  properties: { data: { type: 'array', items: { type: 'object', properties } } },
+};
+
 const represent = async (data: unknown, format: Format = jsonFormat, pauses: Pauses = longWork.join()) => {
   const route = dataRoute({
     path: '/things',
     operationId: 'listThings',
     summary: 'Things',
-    response: { description: 'Things.', schema: {}, example: {} },
+    response: { description: 'Things.', schema: SCHEMA, example: { data: [] } },
     handler: async () => ({ data }),
   }) as DataRoute;
   const representation = await buildRepresentation({ cacheKey: '', route, input: {}, format }, snapshot, pauses, {
@@ -48,7 +55,7 @@ describe('buildRepresentation() of a list in batches', () => {
   for (const [name, format] of [
     ['JSON', jsonFormat],
     ['NDJSON', ndjsonFormat],
-    ['CSV', csvFormat(['a', 'b'], true)],
+    ['CSV', csvFormat(true)],
   ] as const) {
     it(`has the bytes, ETag and type of the whole list in ${name}, for any batches`, async () => {
       await fc.assert(
@@ -99,21 +106,21 @@ describe('buildRepresentation() of a list in batches', () => {
       represent(inBatches(batches), jsonFormat, pace),
       represent(batches.flat()),
     ]);
-    expect(pace.pauses).to.be.at.least(batches.length);
+    expect(pace.pauses).to.be.at.least(batches.length - 1);
     expect(paced.identity.body.equals(whole.identity.body)).to.equal(true);
   });
 
   for (const [name, format] of [
     ['JSON', jsonFormat],
-    ['CSV', csvFormat(['i', 'text'], true)],
-    ['Parquet', parquetFormat([{ name: 'text', type: 'string', optional: false }])],
+    ['CSV', csvFormat(true)],
+    ['Parquet', parquetFormat],
   ] as const) {
     it(`writes a long list in memory in batches in ${name}`, async () => {
       for (const length of [0, 1, 100, 101, 1234]) {
         const rows = Array.from({ length }, (_, i) => ({ i, text: `=${i}` }));
         const pace = new CountedPace();
         const [paced, whole] = await Promise.all([represent(rows, format, pace), represent(rows, format)]);
-        if (length > 100) expect(pace.pauses).to.be.at.least(length / 100);
+        if (length > 100) expect(pace.pauses).to.be.at.least(Math.floor(length / 100));
         else expect(pace.pauses).to.equal(0);
         expect(paced.identity.body.equals(whole.identity.body)).to.equal(true);
         expect(paced.identity.head).to.equal(whole.identity.head);
