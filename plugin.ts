@@ -4,12 +4,14 @@ export type { FromSchema, JsonSchema } from './core/contracts/json-schema.js';
 export type { FinishedRequest, ObserverContext, RequestObserver, TraceParent } from './core/contracts/observer.js';
 export {
   type CallerKey,
+  type Column,
   type ComponentState,
   collection,
   type DataContext,
   type DataRoute,
   dataRoute,
   definePlugin,
+  type Format,
   type Mount,
   type MountContext,
   type Parameter,
@@ -17,6 +19,7 @@ export {
   type PluginContext,
   type PublishedVersion,
   type Route,
+  type Row,
   type ServiceRoute,
   type ServiceState,
   type SnapshotReader,
@@ -28,6 +31,7 @@ export { conventions, type InterfaceChange, type ServiceInfo } from './core/cont
 export type { Condition, Group, Scalar } from './core/contracts/storage.js';
 export { conditionsOf, filterColumns } from './core/data/conditions.js';
 export { readDeclarations } from './core/data/declarations.js';
+export { textOf } from './core/data/lazy-rows.js';
 export { ageOf, nextPeriod } from './core/data/period.js';
 export {
   ApiError,

@@ -21,7 +21,7 @@ export interface Format {
   readonly isCompressed?: boolean;
   /**
    * Writes a list. Large lists are sent while they are being written, so write each batch before you read the next one.
-   * Equal rows must give equal bytes, however they are split into batches.
+   * Equal rows should give equal bytes, so that all replicas send the same ETag.
    * @param rows batches of rows, none of which is empty; `textOf(batch)` returns the text of rows that are stored as JSON
    * @param columns the columns of the response, in order; rows can have additional properties
    */

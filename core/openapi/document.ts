@@ -154,7 +154,7 @@ const contentOfList = async (route: Route, formats: readonly Format[]) => {
   );
 };
 
-/** Writes a list as text. Undefined if the format is binary. */
+/** Writes a list as text. Undefined if the format is binary, or if it fails, so that the document is still available. */
 const textIn = async (
   format: Format,
   rows: readonly Row[],
@@ -164,11 +164,15 @@ const textIn = async (
     if (rows.length > 0) yield rows;
   }
   let text = '';
-  for await (const piece of format.write(batches(), columns)) {
-    if (typeof piece !== 'string') return undefined;
-    text += piece;
+  try {
+    for await (const piece of format.write(batches(), columns)) {
+      if (typeof piece !== 'string') return undefined;
+      text += piece;
+    }
+    return text;
+  } catch {
+    return undefined;
   }
-  return text;
 };
 
 const ownHeaders = (route: Route) =>

@@ -151,7 +151,7 @@ describe('a third-party plugin', () => {
     );
     expect(await errorOf(json, './empty.mjs'))
       .to.contain('"kind" must be "plugin"')
-      .and.contain('"routes" is missing');
+      .and.contain('"description" is missing');
     expect(await errorOf(json, './nothing.mjs')).to.contain('default export is not an object');
     expect(await errorOf(json, './broken.mjs'))
       .to.contain('./broken.mjs')
