@@ -51,8 +51,6 @@ const inJson = (columns: readonly Column[], rows: readonly object[]) =>
   );
 
 describe('parquetFormat', () => {
-  before(() => parquetFormat([]).load!());
-
   it('is lossless: a reader gets the JSON values, and the bytes do not depend on the batches', async () => {
     await fc.assert(
       fc.asyncProperty(table, async ({ columns, batches }) => {
