@@ -24,6 +24,10 @@ const COMMANDS = {
       return import('./commands/start.js');
     },
   ],
+  reload: [
+    'let the running service read its configuration again, and wait for the result',
+    () => import('./commands/reload.js'),
+  ],
   ready: ['check whether the service on this machine is ready for requests', () => import('./commands/ready.js')],
   config: ['show the configuration in effect, with secrets masked', () => import('./commands/config.js')],
   init: [

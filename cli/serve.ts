@@ -3,8 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Overrides, resolve } from '../core/app/container.js';
 import { type App, startApp } from '../core/app/create-app.js';
 import type { Modules } from '../core/app/load-modules.js';
-import { type Assignment, type Listening, linkToPrimary } from '../core/app/worker-link.js';
-import type { LoadedConfig } from '../core/config/load.js';
+import { type Assignment, type Listening, linkToPrimary, type Stop } from '../core/app/worker-link.js';
 import type { Config } from '../core/config/schema.js';
 import type { Logger } from '../core/contracts/runtime.js';
 import { OperatorError } from '../core/errors.js';
@@ -31,24 +30,33 @@ const FIRST_READ_EVERY_MS = 20;
 
 /**
  * Waits until the stores can be read, so that other replicas respond to requests that this one could not answer yet.
+ * @param needs the services that must then be available
+ * @throws OperatorError if one of them is not
  */
-const firstRead = async (app: App): Promise<void> => {
+const firstRead = async (app: App, needs: NonNullable<Assignment['needs']>): Promise<void> => {
   const state = resolve(app.container, 'state');
   const deadline = performance.now() + FIRST_READ_MS;
-  while (performance.now() < deadline) {
-    const { draining, health } = state.read();
-    if (draining || (health.storage.ok && health.keys.ok)) return;
+  for (;;) {
+    const { draining, health, snapshot } = state.read();
+    const isAvailable = (name: keyof typeof health) =>
+      health[name].ok && (name !== 'storage' || snapshot !== undefined);
+    const unavailable = needs.find((name) => !isAvailable(name));
+    if (draining || (unavailable === undefined && health.storage.ok && health.keys.ok)) return;
+    if (performance.now() >= deadline) {
+      if (unavailable === undefined) return;
+      throw new OperatorError(`${unavailable} is not available. ${health[unavailable].message ?? ''}`.trim());
+    }
     await delay(FIRST_READ_EVERY_MS);
   }
 };
 
 export const listen = async (
   app: App,
-  { config, path }: LoadedConfig,
+  { loaded: { config, path }, needs = [] }: Assignment,
   options: Parameters<App['listen']>[0] = {},
 ): Promise<Listening> => {
-  await firstRead(app);
   try {
+    await firstRead(app, needs);
     const { url, port, metricsUrl } = await app.listen(options);
     resolve(app.container, 'logger').info({ url, metricsUrl, config: path }, 'listening');
     yieldToEventLoop();
@@ -59,14 +67,19 @@ export const listen = async (
   }
 };
 
+const drain = (app: App, idleMs: number | undefined): void => app.drain(idleMs === undefined ? undefined : { idleMs });
+
 /** How long the stores may take to close after the last request has ended, in milliseconds. */
 const CLOSE_STORES_MS = 2000;
 
-/** @param delayMs how long the service keeps listening, so that load balancers notice that it is no longer ready */
-export const shutDown = async (app: App, { drainMs }: Config['server'], delayMs: number): Promise<void> => {
-  app.drain();
+/**
+ * Drains the service and closes it. If `delayMs` is above 0, load balancers notice meanwhile that it is no longer ready.
+ */
+export const shutDown = async (app: App, { drainMs }: Config['server'], { delayMs, idleMs }: Stop): Promise<void> => {
+  drain(app, idleMs);
   await delay(delayMs);
-  const closed = await Promise.race([app.close(), delay(drainMs + CLOSE_STORES_MS, 'late', { ref: false })]);
+  const deadlineMs = (idleMs ?? 0) + drainMs + CLOSE_STORES_MS;
+  const closed = await Promise.race([app.close(), delay(deadlineMs, 'late', { ref: false })]);
   if (closed === 'late') resolve(app.container, 'logger').warn('the stores did not close in time');
 };
 
@@ -105,19 +118,24 @@ export const work = async (): Promise<void> => {
   const { config } = loaded;
   const logger = createLogger(config.log);
   let app: App | undefined;
-  void primary.stopped.then((delayMs) =>
-    exitAfter(app ? shutDown(app, config.server, delayMs) : Promise.resolve(), logger),
-  );
+  let isStopping = false;
+  primary.onStop((stop) => {
+    if (!isStopping) void exitAfter(app ? shutDown(app, config.server, stop) : Promise.resolve(), logger);
+    else if (app) drain(app, stop.idleMs);
+    isStopping = true;
+  });
   try {
     // Redis counts the requests of all processes. Without Redis, the primary process counts them.
     const limiter = config.redis ? {} : { limiter: primary.limiter };
     app = await openApp(assignment, await loadModules(loaded), { logger, ...limiter });
-    const { container, reload } = app;
-    primary.onReload(reload);
+    const { container } = app;
     primary.onMeasure(() => resolve(container, 'metrics')?.read() ?? '');
-    primary.listening(await listen(app, loaded, { metrics: false }));
+    primary.listening(await listen(app, assignment, { metrics: false }));
   } catch (error) {
+    primary.failed(error instanceof OperatorError ? inOneLine(error) : String(error));
     primary.release();
-    logFailure(error, logger);
+    // The primary process reports the error of a reload.
+    if (!assignment.needs) logFailure(error, logger);
+    else process.exitCode = 1;
   }
 };

@@ -1,5 +1,6 @@
 /** `metro-forecast start` serves the API until a signal ends the process. */
 import { availableParallelism } from 'node:os';
+import { isDeepStrictEqual } from 'node:util';
 import type { Command } from 'commander';
 import { isWorker } from '../../core/app/is-worker.js';
 import type { Modules } from '../../core/app/load-modules.js';
@@ -15,12 +16,14 @@ import { OperatorError } from '../../core/errors.js';
 import { newKey } from '../../core/keys/key.js';
 import { createLogger } from '../../core/observe/logger.js';
 import { type MetricsServer, serveMetrics } from '../../core/observe/metrics-server.js';
+import { installedVersion, packageVersion } from '../../core/util/package.js';
 import { loadConfig, loadModules } from '../../product.js';
 import { collectGently, keepTicksFast } from '../engine.js';
 import { type ListenError, listenError } from '../listen-error.js';
 import { print } from '../output.js';
-import { exitAfter, inOneLine, listen, logFailure, openApp, shutDown, work } from '../serve.js';
-import { onReload, onStop } from '../signals.js';
+import { reloadAtHangup } from '../reloading.js';
+import { exitAfter, listen, logFailure, openApp, shutDown, work } from '../serve.js';
+import { onStop } from '../signals.js';
 
 export const register = (program: Command): void => {
   program
@@ -36,10 +39,13 @@ Examples:
 
 SIGTERM makes /ready and /health fail at once. After server.drainDelayMs the service stops listening, completes
 running requests within server.drainMs and closes its stores. SIGINT does the same without the delay. A second signal
-ends the process at once. SIGHUP reads the configuration again: the log lists what changed and what needs a restart.
-These settings change without a restart:
+ends the process at once.
+
+If server.workers is above 1, this process starts that many workers and handles signals for them. SIGHUP reads the
+configuration again and replaces the workers without downtime. If the new workers cannot serve, the old ones stay.
+Without workers, SIGHUP changes these settings, and the log lists all others that need a restart:
 ${RELOADED.map((path) => `  ${path}`).join('\n')}
-If server.workers is above 1, this process starts that many workers and handles signals for them.
+"metro-forecast reload" sends SIGHUP and waits for the result.
 
 Exit codes: 0 after a clean shutdown, 1 when the service cannot start, 2 wrong usage.`,
     )
@@ -84,42 +90,81 @@ const demoKey = ({ config: { auth }, embedded }: LoadedConfig, { registry }: Mod
 
 /** Starts to serve. @returns the URL; undefined if the first worker could not start and has logged the reason */
 const serve = async (serving: Serving): Promise<string | undefined> => {
-  const { workers } = serving.assignment.loaded.config.server;
-  const count = workers || availableParallelism();
+  const count = workerCountOf(serving.assignment.loaded.config);
   return count > 1 ? serveWithWorkers(count, serving) : serveAlone(serving);
 };
 
 const serveAlone = async ({ path, modules, logger, assignment }: Serving): Promise<string> => {
-  const { loaded } = assignment;
-  const { server } = loaded.config;
+  const { server } = assignment.loaded.config;
   // Until the service is open, there are no requests to finish.
   onStop({ logger, stop: () => void exitAfter(Promise.resolve(), logger) });
   const app = await openApp(assignment, modules, { logger });
-  onStop({ logger, stop: (signal) => void exitAfter(shutDown(app, server, drainDelay(server, signal)), logger) });
-  onReload(() => void readAgain(path, logger, app.reload));
-  return (await listen(app, loaded)).url;
+  onStop({
+    logger,
+    stop: (signal) => void exitAfter(shutDown(app, server, { delayMs: drainDelay(server, signal) }), logger),
+  });
+  const { url } = await listen(app, assignment);
+  reloadAtHangup({
+    path,
+    logger,
+    url,
+    async apply(loaded) {
+      await loadModules(loaded);
+      return app.reload(loaded);
+    },
+  });
+  return url;
 };
 
 const serveWithWorkers = async (count: number, { path, logger, assignment }: Serving): Promise<string | undefined> => {
-  const { config } = assignment.loaded;
+  let { config } = assignment.loaded;
   const workers = new Workers(count, assignment, logger);
   onStop({ logger, stop: (signal) => void exitAfter(workers.stop(drainDelay(config.server, signal)), logger) });
-  const metrics = config.metrics && (await listenForMetrics(workers, config));
+  let metrics = await listenForMetrics(workers, config);
   const listening = await workers.start();
   if (!listening) {
     await metrics?.close();
     process.exitCode = 1;
     return undefined;
   }
-  onReload(
-    () =>
-      void readAgain(path, logger, (loaded) => {
-        logger.setLevel?.(loaded.config.log.level);
-        workers.reload(loaded);
-      }),
-  );
   if (metrics) logger.info({ metricsUrl: metrics.url }, 'listening for metrics of all workers');
+  const apply = async (loaded: LoadedConfig): Promise<readonly string[]> => {
+    assertSameVersion();
+    const next = withLogFormat(loaded, config);
+    const isOther = !isDeepStrictEqual(next.config.metrics, config.metrics);
+    const nextMetrics = isOther ? await listenForMetrics(workers, next.config) : metrics;
+    try {
+      await workers.reload(next, workerCountOf(next.config));
+    } catch (error) {
+      if (isOther) await nextMetrics?.close();
+      throw error;
+    }
+    if (isOther) await metrics?.close();
+    metrics = nextMetrics;
+    logger.info('configuration read again; all workers were replaced');
+    logger.setLevel?.(next.config.log.level);
+    config = next.config;
+    return next === loaded ? [] : ['log.format'];
+  };
+  reloadAtHangup({ path, logger, url: listening.url, apply });
   return listening.url;
+};
+
+const workerCountOf = ({ server: { workers } }: Config): number => workers || availableParallelism();
+
+/** New workers would run the code of an upgrade, which the primary process does not know. */
+const assertSameVersion = (): void => {
+  const installed = installedVersion();
+  if (installed === packageVersion) return;
+  throw new OperatorError(
+    `Version ${installed} is installed, but version ${packageVersion} is running: new code needs a restart.`,
+  );
+};
+
+/** Returns the configuration with the running format of the log, since the primary process writes to the same log. */
+const withLogFormat = (loaded: LoadedConfig, { log: { format } }: Config): LoadedConfig => {
+  const { config } = loaded;
+  return config.log.format === format ? loaded : { ...loaded, config: { ...config, log: { ...config.log, format } } };
 };
 
 /** Only SIGTERM needs a delay: it comes from a system whose load balancer has to notice that the service is ending. */
@@ -127,27 +172,11 @@ const drainDelay = ({ drainDelayMs }: Config['server'], signal: NodeJS.Signals):
   signal === 'SIGTERM' ? drainDelayMs : 0;
 
 /** Serves the metrics of all workers from the primary process, since each worker has only its own metrics. */
-const listenForMetrics = async (workers: Workers, config: Config): Promise<MetricsServer> => {
+const listenForMetrics = async (workers: Workers, config: Config): Promise<MetricsServer | null> => {
   try {
-    return await serveMetrics(config.metrics!, () => workers.metrics());
+    return config.metrics && (await serveMetrics(config.metrics, () => workers.metrics()));
   } catch (error) {
     throw listenError(error as ListenError, config);
-  }
-};
-
-/** Reads the configuration again. If it has errors, nothing changes. */
-const readAgain = async (
-  path: string | undefined,
-  logger: Logger,
-  reload: (loaded: LoadedConfig) => void,
-): Promise<void> => {
-  try {
-    const loaded = await loadConfig({ path });
-    await loadModules(loaded);
-    reload(loaded);
-  } catch (error) {
-    const reason = error instanceof OperatorError ? inOneLine(error) : String(error);
-    logger.error(`the configuration was not read again: ${reason}`);
   }
 };
 

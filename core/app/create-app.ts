@@ -44,10 +44,17 @@ export interface App {
   listen(options?: {
     readonly metrics?: boolean;
   }): Promise<{ host: string; port: number; url: string; metricsUrl: string | null }>;
-  /** Applies the settings that can change at runtime, and logs what has changed and which changes need a restart. */
-  reload(config: LoadedConfig): void;
-  /** Makes `/ready` and `/health` fail. Each connection is closed after its next response. */
-  drain(): void;
+  /**
+   * Applies the settings that can change at runtime, and logs what has changed and which changes need a restart.
+   * @returns the settings that need a restart
+   */
+  reload(config: LoadedConfig): readonly string[];
+  /**
+   * Makes `/ready` and `/health` fail. Each connection is closed after its next response.
+   * @param options.idleMs if other processes have taken over the port: `/ready` and `/health` stay successful, and
+   *   `close` leaves idle connections open for this time
+   */
+  drain(options?: { readonly idleMs: number }): void;
   /** Waits for running requests to end, then closes the stores. May be called more than once. */
   close(): Promise<void>;
 }
@@ -124,6 +131,7 @@ const makeApp = (container: DependencyContainer, basePath: string): App => {
   const metrics = resolve(container, 'metrics');
   const settings = resolve(container, 'settings');
   let isClosing = false;
+  let isReplaced = false;
   return {
     container,
     koa,
@@ -140,13 +148,14 @@ const makeApp = (container: DependencyContainer, basePath: string): App => {
       return { host, port, url: `${originOf(host, port)}${basePath}`, metricsUrl };
     },
     reload: (config) => settings.apply(config),
-    drain() {
-      state.drain();
-      server.drain();
+    drain(options) {
+      isReplaced = options !== undefined;
+      if (!isReplaced) state.drain();
+      server.drain(options?.idleMs);
     },
     close() {
       isClosing = true;
-      state.drain();
+      if (!isReplaced) state.drain();
       return close(container);
     },
   };

@@ -53,8 +53,11 @@ export class RunningSettings {
     this.#logger = logger;
   }
 
-  /** Applies the settings that can change. The log lists the changes, and the settings that need a restart. */
-  apply({ config }: LoadedConfig): void {
+  /**
+   * Applies the settings that can change. The log lists the changes, and the settings that need a restart.
+   * @returns the settings that need a restart
+   */
+  apply({ config }: LoadedConfig): readonly string[] {
     const changed = differences(this.#config, config).filter((path) => RELOADABLE.test(path));
     const afterRestart = differences(this.#started, config).filter((path) => !RELOADABLE.test(path));
     this.#config = config;
@@ -64,5 +67,6 @@ export class RunningSettings {
     const details = { changed, ...(afterRestart.length > 0 && { afterRestart }) };
     if (afterRestart.length > 0) this.#logger.warn(details, 'configuration read again; some changes need a restart');
     else this.#logger.info(details, 'configuration read again');
+    return afterRestart;
   }
 }

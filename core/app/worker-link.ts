@@ -3,14 +3,34 @@ import { EventEmitter, once } from 'node:events';
 import type { LoadedConfig } from '../config/load.js';
 import type { KeyRecord } from '../contracts/keys.js';
 import type { DayUsage } from '../contracts/limiter.js';
+import type { ServiceState } from '../contracts/state.js';
 import { type Ask, type Grant, WorkerLimiter } from '../limiter/worker-limiter.js';
 
 /** What a worker runs: the configuration as the primary process read it, even if the file has changed since then. */
 export interface Assignment {
   readonly loaded: LoadedConfig;
+  /**
+   * After a reload: the services that must be available before the worker listens. Otherwise a worker listens in any
+   * case, and responds with 503.
+   */
+  readonly needs?: readonly (keyof ServiceState['health'])[] | undefined;
   /** The record of the demo key. It contains only the hash of the key. */
   readonly demo: KeyRecord | null;
 }
+
+/** Workers count as replicas: while Redis is unreachable, each worker applies its share of the limits. */
+export const asShare = (loaded: LoadedConfig, workers: number): LoadedConfig => {
+  const { config } = loaded;
+  const limits = { ...config.limits, replicas: config.limits.replicas * workers };
+  return { ...loaded, config: { ...config, limits } };
+};
+
+/** Sets the port, which the first worker may have chosen. */
+export const onPort = (assignment: Assignment, port: number): Assignment => {
+  const { loaded } = assignment;
+  const server = { ...loaded.config.server, port };
+  return { ...assignment, loaded: { ...loaded, config: { ...loaded.config, server } } };
+};
 
 export type ToWorker =
   | { readonly kind: 'start'; readonly assignment: Assignment }
@@ -18,8 +38,14 @@ export type ToWorker =
   | { readonly kind: 'used'; readonly call: number; readonly days: readonly DayUsage[] }
   /** The worker replies with a `metrics` message. */
   | { readonly kind: 'measure'; readonly scrape: number }
-  | { readonly kind: 'reload'; readonly loaded: LoadedConfig }
-  | { readonly kind: 'stop'; readonly delayMs: number };
+  | ({ readonly kind: 'stop' } & Stop);
+
+export interface Stop {
+  /** How long the worker keeps listening, in milliseconds. */
+  readonly delayMs: number;
+  /** If other workers have taken over the port: how long idle connections stay open, in milliseconds. */
+  readonly idleMs?: number;
+}
 
 export interface Listening {
   readonly url: string;
@@ -30,6 +56,8 @@ export type ToPrimary =
   /** Requests the assignment. A worker would miss messages that are sent before it listens for them. */
   | { readonly kind: 'ready' }
   | { readonly kind: 'listening'; readonly listening: Listening }
+  /** The reason why the worker does not listen. */
+  | { readonly kind: 'failed'; readonly reason: string }
   | { readonly kind: 'metrics'; readonly scrape: number; readonly page: string }
   | { readonly kind: 'ask'; readonly asks: readonly Ask[] }
   /** The primary process replies with a `used` message. */
@@ -37,15 +65,14 @@ export type ToPrimary =
 
 interface PrimaryLink {
   readonly assignment: Promise<Assignment>;
-  /** Resolves when the primary process stops the worker. The value is the delay before the listener closes. */
-  readonly stopped: Promise<number>;
+  /** Registers a listener for every request of the primary process to stop. The last one counts. */
+  onStop(listener: (stop: Stop) => void): void;
   /** Sets the function that reads the metrics for each scrape. */
   onMeasure(read: () => string): void;
-  /** Registers a listener for configurations that the primary process has reloaded. */
-  onReload(listener: (loaded: LoadedConfig) => void): void;
   /** The limiter, which asks the primary process. That process decides for all workers. */
   readonly limiter: WorkerLimiter;
   listening(at: Listening): void;
+  failed(reason: string): void;
   /** Allows the process to exit while the channel to the primary process is still open. */
   release(): void;
 }
@@ -76,11 +103,11 @@ export const linkToPrimary = (): PrimaryLink => {
   }, askUsage);
   return {
     assignment: once(messages, 'start').then(([{ assignment }]) => assignment),
-    stopped: once(messages, 'stop').then(([{ delayMs }]) => delayMs),
+    onStop: (listener) => void messages.on('stop', listener),
     onMeasure: (read) => void messages.on('measure', ({ scrape }) => send({ kind: 'metrics', scrape, page: read() })),
-    onReload: (listener) => void messages.on('reload', ({ loaded }) => listener(loaded)),
     limiter,
     listening: (at) => void send({ kind: 'listening', listening: at }),
+    failed: (reason) => void send({ kind: 'failed', reason }),
     release: () => process.channel?.unref(),
   };
 };

@@ -3,14 +3,17 @@
  */
 import cluster, { type Worker } from 'node:cluster';
 import { EventEmitter } from 'node:events';
+import { realpathSync } from 'node:fs';
+import { isDeepStrictEqual } from 'node:util';
 import type { LoadedConfig } from '../config/load.js';
 import type { Logger } from '../contracts/runtime.js';
 import { OperatorError } from '../errors.js';
 import { MemoryLimiter } from '../limiter/memory-limiter.js';
 import { grantAll } from '../limiter/worker-limiter.js';
 import { mergePages } from '../observe/metric.js';
+import { withTimeout } from '../util/with-timeout.js';
 import { WORKER_VARIABLE } from './is-worker.js';
-import type { Assignment, Listening, ToPrimary, ToWorker } from './worker-link.js';
+import { type Assignment, asShare, type Listening, onPort, type ToPrimary, type ToWorker } from './worker-link.js';
 
 /**
  * If a worker ends sooner than this, the delay before its replacement doubles, since that may fail for the same reason.
@@ -22,38 +25,50 @@ const LONGEST_PAUSE_MS = 10_000;
 const CLOSE_MS = 2000;
 /** A scrape does not include workers that have not replied after this time. */
 const SCRAPE_MS = 2000;
+/** How long the workers of a reload may take until they listen. */
+const READY_MS = 120_000;
+/**
+ * After a reload, the maximum time during which old workers keep idle connections open. Closing a connection at the
+ * moment at which its client sends a request would fail that request.
+ */
+const IDLE_MS = 10_000;
+
+/** The services without which the workers of a reload do not listen. */
+const STORES = ['storage', 'keys'] as const;
 
 /** How a worker ended. */
 interface Ending {
   readonly code: number | null;
   readonly signal: string | null;
+  /** The reason that the worker gave before it ended. */
+  readonly reason?: string | undefined;
+}
+
+/** Workers that run the same configuration. */
+interface Generation {
+  readonly count: number;
+  assignment: Assignment;
+  /** The number of each worker, counted from 1. A replacement gets the lowest free number. */
+  readonly workers: Map<Worker, number>;
 }
 
 const isClean = ({ code, signal }: Ending): boolean => code === 0 || signal === 'SIGTERM' || signal === 'SIGINT';
 
-/** Workers count as replicas: while Redis is unreachable, each worker applies its share of the limits. */
-const asShare = (loaded: LoadedConfig, workers: number): LoadedConfig => {
-  const { config } = loaded;
-  const limits = { ...config.limits, replicas: config.limits.replicas * workers };
-  return { ...loaded, config: { ...config, limits } };
-};
-
-const onPort = (assignment: Assignment, port: number): Assignment => {
-  const { loaded } = assignment;
-  const server = { ...loaded.config.server, port };
-  return { ...assignment, loaded: { ...loaded, config: { ...loaded.config, server } } };
-};
-
 export class Workers {
-  readonly #count: number;
   readonly #logger: Logger;
   readonly #limiter = new MemoryLimiter();
-  /** The number of each running worker, counted from 1. A replacement gets the lowest free number. */
-  readonly #running = new Map<Worker, number>();
+  /** The workers that accept connections. */
+  #running: Generation;
+  /** All workers, also while a reload starts new ones or ends old ones. */
+  readonly #alive = new Set<Worker>();
   readonly #pages = new EventEmitter<{ page: [scrape: number, worker: number, page: string] }>();
   #scrape = 0;
-  #assignment: Assignment;
+  /** The port in the configuration. */
+  #configuredPort: number;
+  /** The port on which the workers listen. */
   #port = 0;
+  /** Resolves when the workers of the previous configuration have ended. */
+  #retired: Promise<unknown> = Promise.resolve();
   /** How many workers in a row have ended soon after they started. */
   #shortLived = 0;
   #started = false;
@@ -64,14 +79,19 @@ export class Workers {
     if (!cluster.isPrimary) {
       throw new OperatorError('This process is already a worker of a process manager: set server.workers to 1.');
     }
-    this.#count = count;
-    this.#assignment = { ...assignment, loaded: asShare(assignment.loaded, count) };
+    const loaded = asShare(assignment.loaded, count);
+    this.#running = { count, assignment: { ...assignment, loaded }, workers: new Map() };
+    this.#configuredPort = assignment.loaded.config.server.port;
     this.#logger = logger;
     // Workers accept connections themselves. If this process distributed them, a connection that all workers refuse
     // because of `server.maxConnections` would be passed from worker to worker for as long as it is open.
     cluster.schedulingPolicy = cluster.SCHED_NONE;
-    // A worker that exits resets O_NONBLOCK on a shared standard output, and then a full pipe would block this process.
-    cluster.setupPrimary({ stdio: ['ignore', 2, 2, 'ipc'] });
+    cluster.setupPrimary({
+      // A symbolic link may point to another version by now.
+      exec: realpathSync(process.argv[1]!),
+      // A worker that exits resets O_NONBLOCK on a shared standard output, and then a full pipe would block this process.
+      stdio: ['ignore', 2, 2, 'ipc'],
+    });
     // Workers that do not react to messages must not outlive this process.
     process.once('exit', () => this.#kill());
   }
@@ -90,22 +110,50 @@ export class Workers {
     }
     this.#started = true;
     this.#port = first.port;
-    await Promise.all(Array.from({ length: this.#count - this.#running.size }, () => this.#fork()));
+    const { count, workers } = this.#running;
+    await Promise.all(Array.from({ length: count - workers.size }, () => this.#fork()));
     return first;
   }
 
-  /** Sends a new configuration to all workers. Workers that start later use it from the beginning. */
-  reload(loaded: LoadedConfig): void {
-    const shared = asShare(loaded, this.#count);
-    this.#assignment = { ...this.#assignment, loaded: shared };
-    for (const worker of this.#running.keys()) this.#send(worker, { kind: 'reload', loaded: shared });
+  /**
+   * Replaces all workers. The new ones share the port with the old ones, which end when all new ones are listening. If
+   * a new worker cannot listen, the new workers end instead.
+   * @param count the new number of workers
+   * @throws OperatorError with the reason why the previous workers stay
+   */
+  async reload(loaded: LoadedConfig, count: number): Promise<void> {
+    await this.#retired;
+    const { assignment } = this.#running;
+    const before = assignment.loaded.config;
+    const { redis, server } = loaded.config;
+    if (server.port === this.#configuredPort && server.host !== before.server.host)
+      throw new OperatorError('server.host: a change needs a restart, unless server.port changes too.');
+    const needs = isDeepStrictEqual(redis, before.redis) ? STORES : ([...STORES, 'limiter'] as const);
+    const changed: Assignment = { ...assignment, loaded: asShare(loaded, count), needs };
+    const next: Generation = { count, assignment: changed, workers: new Map() };
+    // With port 0, the new workers use the port that the first worker chose.
+    if (server.port === this.#configuredPort) next.assignment = onPort(next.assignment, before.server.port);
+    try {
+      const listening = await this.#listening(next);
+      await Promise.all(Array.from({ length: count - 1 }, () => this.#listening(next)));
+      if (this.#stopping) throw new OperatorError('The service is shutting down.');
+      this.#port = listening.port;
+    } catch (error) {
+      this.#retired = this.#retire(next);
+      throw error;
+    }
+    this.#retired = this.#retire(this.#running);
+    this.#configuredPort = server.port;
+    // A worker that ends later is replaced in any case, as after the start.
+    this.#running = { ...next, assignment: { ...next.assignment, needs: undefined } };
+    while (next.workers.size < count) void this.#fork();
   }
 
   /** Returns the metrics of all workers that reply in time, merged into one page. */
   async metrics(): Promise<string> {
     const scrape = ++this.#scrape;
     const pages = new Map<number, string>();
-    const asked = [...this.#running.keys()];
+    const asked = [...this.#running.workers.keys()];
     await new Promise<void>((resolve) => {
       const done = () => {
         clearTimeout(deadline);
@@ -123,13 +171,8 @@ export class Workers {
     return mergePages(new Map([...pages].sort(([a], [b]) => a - b)));
   }
 
-  #freeNumber(): number {
-    const taken = new Set(this.#running.values());
-    for (let number = 1; ; number++) if (!taken.has(number)) return number;
-  }
-
   #kill(): void {
-    for (const worker of this.#running.keys()) worker.process.kill('SIGKILL');
+    for (const worker of this.#alive) worker.process.kill('SIGKILL');
   }
 
   /**
@@ -138,12 +181,12 @@ export class Workers {
    */
   async stop(delayMs: number): Promise<void> {
     this.#stopping = true;
-    const ends = [...this.#running.keys()].map((worker) => new Promise((resolve) => worker.once('exit', resolve)));
-    for (const worker of this.#running.keys()) this.#send(worker, { kind: 'stop', delayMs });
-    const { drainMs } = this.#assignment.loaded.config.server;
+    const ends = [...this.#alive].map((worker) => new Promise((resolve) => worker.once('exit', resolve)));
+    for (const worker of this.#alive) this.#send(worker, { kind: 'stop', delayMs });
+    const { drainMs } = this.#running.assignment.loaded.config.server;
     const deadline = setTimeout(
       () => {
-        const workerPids = [...this.#running.keys()].map((worker) => worker.process.pid);
+        const workerPids = [...this.#alive].map((worker) => worker.process.pid);
         this.#logger.error({ workerPids }, 'workers did not end in time and are killed');
         this.#kill();
       },
@@ -154,15 +197,45 @@ export class Workers {
     if (this.#failed) throw new Error('A worker did not end cleanly.');
   }
 
+  /** Starts a worker of a reload. @throws OperatorError if it cannot listen */
+  async #listening(generation: Generation): Promise<Listening> {
+    const result = await withTimeout(this.#fork(generation), READY_MS).catch((cause: Error) => {
+      throw new OperatorError(`A new worker did not listen within ${READY_MS / 1000} s.`, [], { cause });
+    });
+    if ('url' in result) return result;
+    const { reason, signal, code } = result;
+    throw new OperatorError(reason ?? `A new worker ended (${signal ?? `exit code ${code}`}) before it listened.`);
+  }
+
+  /** Ends workers whose port other workers have taken over. Workers that take too long are killed. */
+  #retire({ workers, assignment }: Generation): Promise<unknown> {
+    const { keepAliveTimeoutMs, drainMs } = assignment.loaded.config.server;
+    const idleMs = Math.min(keepAliveTimeoutMs, IDLE_MS);
+    const ends = [...workers.keys()].map((worker) => {
+      this.#send(worker, { kind: 'stop', delayMs: 0, idleMs });
+      const deadline = setTimeout(() => worker.process.kill('SIGKILL'), idleMs + drainMs + CLOSE_MS);
+      return new Promise<void>((resolve) => {
+        worker.once('exit', () => {
+          clearTimeout(deadline);
+          resolve();
+        });
+      });
+    });
+    return Promise.all(ends);
+  }
+
   /** Starts a worker. Resolves when it is listening, or when it has ended. */
-  #fork(): Promise<Listening | Ending> {
+  #fork(generation: Generation = this.#running): Promise<Listening | Ending> {
+    const { count, workers } = generation;
     // Port 0 in the configuration means that the first worker chooses a port. Later workers use the same port.
-    if (this.#running.size === 0 && this.#port > 0) this.#assignment = onPort(this.#assignment, this.#port);
+    if (this.#alive.size === 0 && this.#port > 0) generation.assignment = onPort(generation.assignment, this.#port);
+    const { assignment } = generation;
     const since = performance.now();
-    const worker = cluster.fork({ [WORKER_VARIABLE]: String(this.#count) });
-    const number = this.#freeNumber();
-    this.#running.set(worker, number);
-    const assignment = this.#assignment;
+    const worker = cluster.fork({ [WORKER_VARIABLE]: String(count) });
+    const number = freeNumber(workers);
+    workers.set(worker, number);
+    this.#alive.add(worker);
+    let reason: string | undefined;
     return new Promise((resolve) => {
       worker.on('message', (message: ToPrimary) => {
         if (message.kind === 'ask') {
@@ -172,15 +245,19 @@ export class Workers {
           void this.#limiter.usage(caller).then((days) => this.#send(worker, { kind: 'used', call, days }));
         } else if (message.kind === 'metrics') this.#pages.emit('page', message.scrape, number, message.page);
         else if (message.kind === 'listening') resolve(message.listening);
+        else if (message.kind === 'failed') reason = message.reason;
         else {
           this.#send(worker, { kind: 'start', assignment });
           if (this.#stopping) this.#send(worker, { kind: 'stop', delayMs: 0 });
         }
       });
       const ended = (ending: Ending, error?: Error) => {
-        if (!this.#running.delete(worker)) return;
-        resolve(ending);
-        this.#onEnd(ending, performance.now() - since, { workerPid: worker.process.pid, ...ending, err: error });
+        if (!this.#alive.delete(worker)) return;
+        workers.delete(worker);
+        resolve({ ...ending, reason });
+        const details = { workerPid: worker.process.pid, ...ending, err: error };
+        if (workers === this.#running.workers || this.#stopping)
+          this.#onEnd(ending, performance.now() - since, details);
       };
       worker.once('exit', (code: number | null, signal: string | null) => ended({ code, signal }));
       // A worker that could not be spawned has no pid and emits `error`, but not `exit`.
@@ -197,7 +274,8 @@ export class Workers {
       this.#shortLived = livedMs < STEADY_MS ? this.#shortLived + 1 : 0;
       this.#logger.error({ ...details, pauseMs }, 'a worker ended; another one replaces it');
       setTimeout(() => {
-        if (!this.#stopping) void this.#fork();
+        // A reload may have replaced the workers meanwhile.
+        if (!this.#stopping && this.#running.workers.size < this.#running.count) void this.#fork();
       }, pauseMs);
     }
   }
@@ -207,3 +285,8 @@ export class Workers {
     worker.send(message, () => undefined);
   }
 }
+
+const freeNumber = (workers: Generation['workers']): number => {
+  const taken = new Set(workers.values());
+  for (let number = 1; ; number++) if (!taken.has(number)) return number;
+};

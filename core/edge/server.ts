@@ -45,6 +45,8 @@ export class HttpServer {
   readonly #observe: (event: EdgeEvent) => void;
   /** Whether every response closes its connection. */
   isDraining = false;
+  /** How long `close` leaves idle connections open, in milliseconds. */
+  #idleMs = 0;
   /** Settles when the listener has opened or failed to open. */
   #opening: Promise<unknown> = Promise.resolve();
   #closed = false;
@@ -132,19 +134,23 @@ export class HttpServer {
     if (this.#closed) throw new OperatorError('The application is closed. Create another one to listen again.');
   }
 
-  /** After this call, every response closes its connection. */
-  drain(): void {
+  /**
+   * After this call, every response closes its connection.
+   * @param idleMs how long `close` leaves idle connections open, so that their clients can send one more request
+   */
+  drain(idleMs = 0): void {
     this.isDraining = true;
+    this.#idleMs = idleMs;
   }
 
   /**
-   * Stops accepting connections. Resolves when all running requests have ended. After `drainMs`, all remaining sockets
-   * are destroyed.
+   * Stops accepting connections. Resolves when all running requests have ended. After `drainMs`, and the time for idle
+   * connections, all remaining sockets are destroyed.
    */
   async close(): Promise<void> {
-    const deadlineMs = this.#options.drainMs;
+    const deadlineMs = this.#idleMs + this.#options.drainMs;
     this.#closed = true;
-    this.drain();
+    this.isDraining = true;
     await this.#opening;
     if (!this.#server.listening) return;
     // Calling http's own `close` would close idle connections at once, although a request may already be on the wire.
@@ -152,7 +158,9 @@ export class HttpServer {
     let elapsedMs = 0;
     const sweep = setInterval(() => {
       elapsedMs += LAST_REQUESTS_MS;
-      for (const socket of this.#sockets) if (isOver(socket, elapsedMs >= LAST_STREAMS_MS)) socket.destroy();
+      const sweptMs = elapsedMs - this.#idleMs;
+      if (sweptMs <= 0) return;
+      for (const socket of this.#sockets) if (isOver(socket, sweptMs >= LAST_STREAMS_MS)) socket.destroy();
     }, LAST_REQUESTS_MS);
     const deadline = setTimeout(() => destroyAll(this.#sockets), deadlineMs);
     await closed;

@@ -27,10 +27,15 @@ interface Manifest {
   readonly peerDependencies: Readonly<Record<string, string>>;
 }
 
-const manifest: Manifest = JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8'));
+const readManifest = (): Manifest => JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8'));
+
+const manifest = readManifest();
 
 export const packageName = manifest.name;
 export const packageVersion = manifest.version;
+
+/** Reads the version again, which an upgrade may have changed while this process was running. */
+export const installedVersion = (): string => readManifest().version;
 
 /** The required versions of Node and of optional packages. */
 export const { engines, peerDependencies } = manifest;

@@ -1,39 +1,14 @@
 /** Tests several worker processes that share one port, as `metro-forecast start` runs them. */
-import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import { packageRoot } from '../../../core/util/package.js';
-import { commandArgs } from '../../support/command-process.js';
 import { request } from '../../support/http-client.js';
 import { LoadClient, sendAll } from '../../support/load-client.js';
 import { freePort } from '../../support/server-process.js';
+import { killAll, type Service, spawnCommand, until } from '../../support/spawned-service.js';
 
-interface Service {
-  readonly process: ChildProcess;
-  readonly output: { stdout: string; stderr: string };
-  readonly exited: Promise<[code: number | null, signal: string | null]>;
-}
-
-const spawnService = (env: Readonly<Record<string, string>>): Service => {
-  const child = spawn(process.execPath, commandArgs(['start']), {
-    cwd: packageRoot,
-    env: { PATH: process.env['PATH'], PORT: '0', METRO__SERVER__WORKERS: '2', ...env },
-  });
-  const output = { stdout: '', stderr: '' };
-  for (const name of ['stdout', 'stderr'] as const) child[name].on('data', (chunk) => (output[name] += chunk));
-  return { process: child, output, exited: once(child, 'exit') as Service['exited'] };
-};
-
-const until = async <T>(find: () => T | undefined | Promise<T | undefined>): Promise<T> => {
-  for (let attempts = 0; attempts < 1800; attempts++) {
-    const found = await find();
-    if (found !== undefined) return found;
-    await delay(20);
-  }
-  throw new Error('The condition did not become true in time.');
-};
+const spawnService = (env: Readonly<Record<string, string>>): Service =>
+  spawnCommand(['start'], { PORT: '0', METRO__SERVER__WORKERS: '2', ...env });
 
 /** Returns the ids of the processes that have logged a line with this message. */
 const pidsThatSaid = ({ output }: Service, message: string): number[] => {
@@ -56,12 +31,7 @@ describe('workers', () => {
     });
     return { ...service, key: key as string, url: url as string };
   };
-  afterEach(async () => {
-    for (const { process, exited } of running.splice(0)) {
-      if (process.exitCode === null && process.signalCode === null) process.kill('SIGKILL');
-      await exited;
-    }
-  });
+  afterEach(() => killAll(running));
 
   it('without Redis share usage and quotas, and each returns the total', async () => {
     const { url, key } = await started({ METRO__AUTH__TIERS: '{"enterprise":{"requestsPerDay":40}}' });

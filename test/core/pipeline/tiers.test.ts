@@ -156,7 +156,7 @@ describe('tiers', () => {
     await get('/markets');
     const tiers = { ...TIERS, free: { requestsPerMinute: 60, requestsPerDay: 2, endpoints: ['signals'] }, more: {} };
     const loaded = resolve(service.app.container, 'config');
-    const reload = (auth: Partial<AuthConfig>): void =>
+    const reload = (auth: Partial<AuthConfig>): readonly string[] =>
       service.app.reload({ ...loaded, config: { ...loaded.config, auth: { ...loaded.config.auth, ...auth } } });
     reload({ tiers });
     try {

@@ -1,0 +1,71 @@
+/** `metro-forecast reload` lets a running service read its configuration again. */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Command } from 'commander';
+import { OperatorError } from '../../core/errors.js';
+import { readRegular } from '../../core/util/read-file.js';
+import { print } from '../output.js';
+import { type ServiceFile, serviceFile } from '../reloading.js';
+import { EXIT_CODES } from '../report.js';
+
+const POLL_MS = 50;
+const MAX_BYTES = 1024 * 1024;
+
+const read = async (file: string): Promise<ServiceFile> => {
+  try {
+    return JSON.parse(await readRegular(file, MAX_BYTES));
+  } catch (cause) {
+    throw new OperatorError(`No service has written ${file}. Is the service running with this RUNTIME_DIRECTORY?`, [], {
+      cause,
+    });
+  }
+};
+
+/** @param signal 0 only checks whether the process exists */
+const signalTo = (pid: number, signal: 'SIGHUP' | 0): void => {
+  try {
+    process.kill(pid, signal);
+  } catch (cause) {
+    const isOther = (cause as NodeJS.ErrnoException).code === 'EPERM';
+    const reason = isOther ? 'belongs to another user' : 'has ended';
+    throw new OperatorError(`The service (process ${pid}) ${reason}.`, [], { cause });
+  }
+};
+
+const reload = async (): Promise<void> => {
+  const file = serviceFile();
+  if (!file) {
+    throw new OperatorError(
+      'RUNTIME_DIRECTORY is not set. Start the service and this command with the same directory, or send SIGHUP to the service.',
+    );
+  }
+  const since = Date.now();
+  let state = await read(file);
+  signalTo(state.pid, 'SIGHUP');
+  while (state.reloadedAt < since) {
+    await delay(POLL_MS);
+    signalTo(state.pid, 0);
+    state = await read(file);
+  }
+  const { error, afterRestart } = state;
+  if (error !== null) throw new OperatorError(`The previous configuration stays active. ${error}`);
+  const settings = afterRestart.join(', ');
+  print(settings ? `The configuration was read again. These changes need a restart: ${settings}.` : 'Reloaded.');
+};
+
+export const register = (program: Command): void => {
+  program
+    .command('reload')
+    .description('let the running service read its configuration again, and wait for the result')
+    .addHelpText(
+      'after',
+      `
+Finds the service by the file service.json in the directory RUNTIME_DIRECTORY, which systemd sets for the unit. See
+"metro-forecast start --help" for what a reload changes.
+
+Example:
+  $ RUNTIME_DIRECTORY=/run/metro-forecast metro-forecast reload
+
+Exit codes: ${EXIT_CODES}.`,
+    )
+    .action(reload);
+};

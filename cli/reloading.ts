@@ -1,0 +1,80 @@
+/** Reloads the configuration at each SIGHUP. Reports to the log, to systemd, and to `metro-forecast reload`. */
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import type { LoadedConfig } from '../core/config/load.js';
+import type { Logger } from '../core/contracts/runtime.js';
+import { OperatorError } from '../core/errors.js';
+import { fileErrorReason } from '../core/util/error-reason.js';
+import { writeFileAtomic } from '../core/util/write-atomic.js';
+import { loadConfig } from '../product.js';
+import { inOneLine } from './serve.js';
+import { onReload } from './signals.js';
+
+/** The state of a running service, which `metro-forecast reload` reads. */
+export interface ServiceFile {
+  readonly pid: number;
+  /** When the latest reload started, in milliseconds since 1970. 0 before the first one. */
+  readonly reloadedAt: number;
+  /** The reason why the latest reload failed. */
+  readonly error: string | null;
+  /** Settings that have changed in the file, but need a restart. */
+  readonly afterRestart: readonly string[];
+}
+
+/** Returns the path of the state file in the directory that systemd creates for a service. */
+export const serviceFile = (): string | undefined => {
+  const [directory] = process.env['RUNTIME_DIRECTORY']?.split(':') ?? [];
+  return directory ? join(directory, 'service.json') : undefined;
+};
+
+interface Reloading {
+  /** The path of the configuration, as given on the command line. */
+  readonly path: string | undefined;
+  readonly logger: Logger;
+  readonly url: string;
+  /** Applies a configuration, and resolves with the settings that need a restart. If it rejects, nothing changes. */
+  apply(loaded: LoadedConfig): Promise<readonly string[]>;
+}
+
+/** Must be called when the service is listening, which it also reports to systemd. */
+export const reloadAtHangup = ({ path, logger, url, apply }: Reloading): void => {
+  const report = async (reloadedAt: number, error: string | null, afterRestart: readonly string[] = []) => {
+    const status = error === null ? `Listening on ${url}` : `The reload failed: ${error}`;
+    notifySystemd(logger, [...(reloadedAt === 0 ? ['--ready'] : []), `--status=${status}`]);
+    const file = serviceFile();
+    if (!file) return;
+    const state: ServiceFile = { pid: process.pid, reloadedAt, error, afterRestart };
+    await writeFileAtomic(file, JSON.stringify(state)).catch((cause: unknown) => {
+      logger.warn(`${file} cannot be written: ${fileErrorReason(cause)}`);
+    });
+  };
+  const reload = async (): Promise<void> => {
+    const startedAt = Date.now();
+    try {
+      await report(startedAt, null, await apply(await loadConfig({ path })));
+    } catch (error) {
+      const reason = error instanceof OperatorError ? inOneLine(error) : String(error);
+      logger.error(`the configuration was not read again: ${reason}`);
+      await report(startedAt, reason);
+    }
+  };
+  let latest = report(0, null);
+  let isDue = false;
+  onReload(() => {
+    // A reload that has not started yet reads the file later than this signal.
+    if (isDue) return;
+    isDue = true;
+    latest = latest.then(() => {
+      isDue = false;
+      return reload();
+    });
+  });
+};
+
+/** Sends a message to systemd, if it waits for one. Node cannot send to its socket. */
+const notifySystemd = (logger: Logger, states: readonly string[]): void => {
+  if (!process.env['NOTIFY_SOCKET']) return;
+  execFile('systemd-notify', states, (error) => {
+    if (error) logger.warn({ err: error }, 'systemd was not notified');
+  });
+};

@@ -1,0 +1,50 @@
+/** Tests that workers reload their configuration without failed requests, and what a single process does instead. */
+import { readFileSync } from 'node:fs';
+import { expect } from 'chai';
+import { freePort } from '../../support/server-process.js';
+import { until } from '../../support/spawned-service.js';
+import { ReloadedService, reloadUnderLoad } from './reloading.js';
+
+const childrenOf = (pid: number): readonly string[] =>
+  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ');
+
+describe('metro-forecast reload', function () {
+  this.timeout(120_000);
+  let service: ReloadedService;
+  afterEach(() => service.remove());
+
+  it('with workers replaces them under load without a failed request, and keeps them after every kind of error', async () => {
+    service = await ReloadedService.start(2);
+    await reloadUnderLoad(service, { perSecond: 100, reloads: 8, brokenEvery: 2 });
+    // The old workers end, and the new ones end cleanly with the service.
+    await until(() => (childrenOf(service.pid).length <= 3 ? true : undefined));
+    expect(await service.stop()).to.deep.equal([0, null]);
+    expect(service.log).to.not.contain('a worker ended');
+  });
+
+  it('with workers moves the service to another port, and refuses another host on the same port', async () => {
+    service = await ReloadedService.start(2);
+    await service.configure({ server: { host: '127.0.0.2' } });
+    expect((await service.reload()).text).to.contain('server.host: a change needs a restart');
+    expect(await service.isReady()).to.equal(true);
+    const port = await freePort();
+    await service.configure({ server: { port } });
+    expect((await service.reload()).code).to.equal(0);
+    expect(await service.isReady(port)).to.equal(true);
+    await until(async () => ((await service.isReady()) ? undefined : true));
+  });
+
+  it('with one process names the settings that need a restart', async () => {
+    service = await ReloadedService.start(1);
+    await service.configure({ limits: { requestsPerMinute: 7 }, server: { workers: 1, maxHeaders: 50 } });
+    expect(await service.reload()).to.deep.equal({
+      code: 0,
+      text: 'The configuration was read again. These changes need a restart: server.maxHeaders.\n',
+    });
+    expect(await service.limit()).to.equal(7);
+    await service.configure({ limits: { requestsPerMinute: 'many' } });
+    const { code, text } = await service.reload();
+    expect([code, text]).to.satisfy(() => code === 1 && text.includes('"many" is not allowed'));
+    expect(await service.limit()).to.equal(7);
+  });
+});
