@@ -47,6 +47,7 @@ const headOf = ({ service, base, publicPath, root }: Readonly<Record<string, str
     `<meta name="base-path" content="${base}">`,
     `<meta name="public-path" content="${publicPath}">`,
     `<link rel="icon" href="${root}/pages/shared/icon.svg">`,
+    `<link rel="stylesheet" href="${root}/pages/shared/tokens.css">`,
     `<link rel="stylesheet" href="${root}/pages/shared/base.css">`,
     `<link rel="stylesheet" href="${root}/pages/shared/page.css">`,
   ].join('\n    ');

@@ -1,14 +1,11 @@
-/** Shows signals, grades and states as coloured labels. */
+/** Shows signals, grades and states as labels with a colour. The map and the charts use the same colours. */
 import { h } from '../shared/dom.js';
 
-/** The tones of labels. Labels that are not listed have a neutral colour. */
+/** The colours of labels, as classes of the style sheet. Labels that are not listed have a neutral colour. */
 const TONES = new Map([
-  ['expand', 'good'],
-  ['contract', 'bad'],
-  ['A', 'good'],
-  ['B', 'good'],
-  ['D', 'warn'],
-  ['F', 'bad'],
+  ...[...'ABCDF'].map((grade, index) => /** @type {const} */ ([grade, `grade-${index + 1}`])),
+  ['expand', 'rise'],
+  ['contract', 'fall'],
   ['operational', 'good'],
   ['degraded', 'warn'],
   ['outage', 'bad'],

@@ -11,7 +11,7 @@ const HEIGHT = 340;
 /** The minimum height in a frame. If the frame is lower, the page scrolls. */
 const LEAST_HEIGHT = 120;
 /** The size on paper, which fits the width of A4 and Letter without margins. Two charts fit on a Letter page. */
-const PAPER = { width: 680, height: 180 };
+const PAPER = { width: 680, height: 168 };
 
 /** The height that the rest of the page leaves in its frame. @param {HTMLElement} host */
 const heightInFrame = (host) => {

@@ -27,6 +27,7 @@ import { FONT_FAMILY, FONT_SIZE, LINE_HEIGHT, paint, svg, textWidth } from './sv
  * @property {(date: string) => string} dateText
  * @property {(value: number) => string} valueText
  * @property {string | undefined} [from] earliest date to show
+ * @property {boolean} [zero] whether the values' axis includes zero. Bars always include it
  * @property {{ label: string, values: readonly (number | null)[], text: (value: number) => string }} [extra] values that
  *   the readout lists, and the drawing leaves out
  *

@@ -13,7 +13,7 @@ export const BAR_SHARE = 0.8;
 const NAMED_FROM_WIDTH = 640;
 
 /** The values from the first date shown. @param {ChartOptions} options */
-const shownOf = ({ dates, lines, band, from }) => {
+const shownOf = ({ dates, lines, band, from, zero = false }) => {
   const found = from === undefined ? 0 : dates.findIndex((date) => date >= from);
   const first = Math.max(0, found);
   return {
@@ -22,19 +22,20 @@ const shownOf = ({ dates, lines, band, from }) => {
     columns: lines.map(({ values }) => values.slice(first)),
     bounds: band ? [band.lower.slice(first), band.upper.slice(first)] : [],
     hasBars: lines.some(({ bars }) => bars),
+    hasZero: zero || lines.some(({ bars }) => bars),
   };
 };
 
 /** The lowest and the highest value, with a margin. @param {ReturnType<typeof shownOf>} shown */
-const rangeOf = ({ columns, bounds, hasBars }) => {
+const rangeOf = ({ columns, bounds, hasZero }) => {
   const known = [...columns, ...bounds].flat().filter((value) => value !== null);
   let low = known.reduce((least, value) => Math.min(least, value), Number.POSITIVE_INFINITY);
   let high = known.reduce((most, value) => Math.max(most, value), Number.NEGATIVE_INFINITY);
   if (known.length === 0) [low, high] = [0, 1];
-  if (hasBars) [low, high] = [Math.min(low, 0), Math.max(high, 0)];
+  if (hasZero) [low, high] = [Math.min(low, 0), Math.max(high, 0)];
   const margin = high === low ? Math.abs(high) * 0.05 || 1 : (high - low) * 0.06;
-  // Bars start at zero, without a margin.
-  return { low: hasBars && low === 0 ? 0 : low - margin, high: hasBars && high === 0 ? 0 : high + margin };
+  // There is no margin at zero.
+  return { low: hasZero && low === 0 ? 0 : low - margin, high: hasZero && high === 0 ? 0 : high + margin };
 };
 
 /**

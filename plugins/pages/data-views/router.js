@@ -7,9 +7,11 @@ import { readAddress } from './address.js';
 
 /**
  * @typedef {object} View
- * @property {string} title
+ * @property {string} title the main finding, as a sentence
+ * @property {string} [name] of the view, for the title of the browser's tab. Default: `title`
+ * @property {string} [question] that the view answers
  * @property {import('../shared/dom.js').Child[]} content below the heading
- * @property {import('../shared/dom.js').Child[]} [aside] next to the heading
+ * @property {import('../shared/dom.js').Children[]} [about] the origin of the figures, below the content
  * @property {string} [layout] a class of the style sheet
  * @property {readonly string[]} [series] series with notes (attributions) and an age to show
  *
@@ -90,13 +92,39 @@ const showFigure = (name) => {
  */
 const isFramed = () => window !== window.top;
 
-/** @param {View} view @param {string} site @param {HTMLElement} age */
-const render = ({ title, aside = [], layout, content }, site, age) => {
+/** Changes the title and the question of the view. @param {string} title @param {string} question */
+export const retitle = (title, question) => {
+  find('main h1').textContent = title;
+  find('main .question').textContent = question;
+};
+
+/** @param {NonNullable<View['about']>} parts */
+const aboutFigures = (parts) =>
+  h(
+    'p',
+    { class: 'facts muted' },
+    h('b', {}, 'About these figures'),
+    ...parts.flatMap((part, index) => [index === 0 ? ': ' : ' · ', part].flat()),
+  );
+
+/** @param {View} view @param {string} site @param {{ notes: readonly string[], late: string }} series */
+const render = ({ title, name = title, question, layout, content, about }, site, { notes, late }) => {
   const heading = h('h1', { tabindex: '-1' }, title);
   const main = find('#main');
-  main.replaceChildren(h('div', { class: 'head' }, heading, ...aside, age), h('div', { class: layout }, ...content));
+  main.replaceChildren(
+    h(
+      'div',
+      { class: 'head' },
+      heading,
+      question ? h('p', { class: 'question' }, question) : null,
+      late ? h('p', { class: 'overdue' }, late) : null,
+    ),
+    h('div', { class: layout }, ...content),
+    about ? aboutFigures(about) : '',
+  );
+  find('#notes').replaceChildren(...notes.map((note) => h('p', {}, note)));
   main.removeAttribute('aria-busy');
-  document.title = `${title} – ${site}`;
+  document.title = `${name} – ${site}`;
   announce(title);
   const forget = document.querySelector('#forget');
   if (forget instanceof HTMLElement) forget.hidden = getKey() === '';
@@ -104,7 +132,7 @@ const render = ({ title, aside = [], layout, content }, site, age) => {
 };
 
 /**
- * Shows that a view is loading, after 300 ms.
+ * Shows the outline of a view while it loads, after 300 ms.
  * @param {AbortSignal} signal of the view
  * @returns {() => void} stops it
  */
@@ -112,7 +140,10 @@ const showLoading = (signal) => {
   const main = find('#main');
   main.setAttribute('aria-busy', 'true');
   announce('Loading');
-  const slow = setTimeout(() => main.replaceChildren(h('p', { class: 'muted' }, 'Loading …')), 300);
+  const slow = setTimeout(() => {
+    const bars = ['h1', 'p', 'div'].map((part) => h('span', { class: `bone ${part}` }));
+    main.replaceChildren(h('div', { class: 'skeleton', 'aria-hidden': 'true' }, ...bars));
+  }, 300);
   const stop = () => clearTimeout(slow);
   signal.addEventListener('abort', stop);
   return stop;
@@ -163,22 +194,18 @@ export const startRouter = (routes, home, about) => {
     markCurrent(name || home);
     const loaded = showLoading(signal);
     const view = await viewOf(name || home, [parameters, signal, query]);
+    // Texts that were added later would move the view.
+    const series = (await about?.(view.series ?? [], signal)) ?? { notes: [], late: '' };
     loaded();
     // The reader has opened another view in the meantime.
     if (signal.aborted) return;
-    const age = h('p', { class: 'overdue', hidden: true });
-    const heading = render(view, site, age);
+    const heading = render(view, site, series);
     const field = document.querySelector('#main #key');
     if (!isFramed() && field instanceof HTMLElement) field.focus();
     else if (!isFramed() && moved) heading.focus({ preventScroll: true });
     restoreScroll();
     showFigure(query.get('figure'));
     settled = true;
-    const { notes = [], late = '' } = (await about?.(view.series ?? [], signal)) ?? {};
-    if (signal.aborted) return;
-    find('#notes').replaceChildren(...notes.map((note) => h('p', {}, note)));
-    age.textContent = late;
-    age.hidden = late === '';
   };
 
   followScroll(() => settled);

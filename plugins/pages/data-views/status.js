@@ -49,6 +49,13 @@ const sourceColumns = (titles) => [
   column('Loaded', (row) => row.last_loaded_at, day, { name: 'date wide' }),
 ];
 
+/** @param {string} status of the platform @param {readonly Source[]} sources */
+const findingOf = (status, sources) => {
+  const late = sources.filter(({ state }) => state === 'late' || state === 'stale').length;
+  const fresh = late === 0 ? 'all sources are up to date' : `${late} of ${sources.length} sources are overdue`;
+  return `The service is ${status}${sources.length > 0 ? `; ${fresh}` : ''}`;
+};
+
 /**
  * @param {{ titles?: () => Promise<ReadonlyMap<string, string>>, more?: () => HTMLElement }} [parts] `titles`: of sources,
  *   by id; `more`: further content
@@ -62,16 +69,15 @@ export const statusView =
       titles?.() ?? new Map(),
     ]);
     return {
-      title: 'Status',
+      title: findingOf(status, sources),
+      name: 'Status',
+      question: 'Does the service work, and is its data up to date?',
+      about: [
+        ...(snapshot ? [`snapshot ${snapshot.version}, published ${day(snapshot.published_at)}`] : []),
+        `state as of ${generated_at.replace('T', ' ').replace('Z', ' UTC')}`,
+      ],
       content: [
-        h('p', {}, 'The platform is ', badge(status), ` as of ${generated_at.replace('T', ' ').replace('Z', ' UTC')}.`),
-        h(
-          'p',
-          {},
-          snapshot
-            ? `Snapshot ${snapshot.version}, published ${day(snapshot.published_at)}.`
-            : 'No dataset is loaded. Until then only this page works.',
-        ),
+        snapshot ? null : h('p', { class: 'notice' }, 'No dataset is loaded. Until then only this page works.'),
         h('h2', {}, 'Components'),
         dataTable({
           caption: 'Components of the service.',

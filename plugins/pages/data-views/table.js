@@ -1,5 +1,6 @@
 /** A table whose rows can be sorted with the column headings. */
 import { h } from '../shared/dom.js';
+import { exact } from '../shared/format.js';
 
 /**
  * @template Row
@@ -39,8 +40,8 @@ export const column = (label, value, shown = (one) => one, more = {}) => ({
  */
 export const numbers = (label, value, text, more = {}) => column(label, value, text, { numeric: true, ...more });
 
-/** The maximum number of rows in a table. A phone would need noticeable time for more. */
-const SHOWN = 500;
+/** The number of rows in a table before the reader asks for all of them. */
+const SHOWN = 50;
 
 /** @type {(a: string | number | null, b: string | number | null, sign: number) => number} */
 const compare = (a, b, sign) => {
@@ -59,9 +60,15 @@ const keyOf = ({ key, label }) => key ?? label.toLowerCase();
  * @param {readonly Column<Row>[]} columns @param {string | null | undefined} sort
  */
 const orderOf = (columns, sort) => {
-  let sorted = columns.findIndex((column) => column.value && keyOf(column) === sort?.replace(/^-/, ''));
-  let sign = sort?.startsWith('-') ? -1 : 1;
+  let sorted = -1;
+  let sign = 1;
+  const start = (/** @type {string | null | undefined} */ key) => {
+    sorted = columns.findIndex((column) => column.value && keyOf(column) === key?.replace(/^-/, ''));
+    sign = key?.startsWith('-') ? -1 : 1;
+  };
+  start(sort);
   return {
+    start,
     /** Sorts by a column, or reverses its order. @param {number} index @returns {string} the new order */
     choose: (index) => {
       const column = /** @type {Column<Row>} */ (columns[index]);
@@ -110,13 +117,25 @@ const rowOf = (columns, row) =>
  *   Default: the order of the rows
  * @param {(sort: string) => void} [options.onsort]
  * @param {boolean} [options.scrolls] whether the rows scroll below the headings
+ * @param {boolean} [options.whole] whether all rows are shown. Default: the first 50, and a button
+ * @param {() => void} [options.onwhole]
  */
-export const dataTable = ({ caption, columns, rows, sort, onsort, scrolls = false }) => {
+export const dataTable = ({ caption, columns, rows, sort, onsort, scrolls = false, whole = false, onwhole }) => {
   const order = orderOf(columns, sort);
   let shown = rows;
   let ordered = rows;
+  let isWhole = whole;
   const body = h('tbody');
-  const more = h('p', { class: 'muted', hidden: true });
+  const showAll = () => {
+    isWhole = true;
+    const first = body.children.length;
+    fill();
+    onwhole?.();
+    body.children[first]?.querySelector('a')?.focus();
+  };
+  const all = h('button', { type: 'button', class: 'quiet', onclick: showAll });
+  const count = h('span');
+  const more = h('p', { class: 'more muted' }, count, ' ', all);
   const headings = columns.map((column, index) => {
     const sortBy = () => {
       const chosen = order.choose(index);
@@ -129,9 +148,10 @@ export const dataTable = ({ caption, columns, rows, sort, onsort, scrolls = fals
   const fill = () => {
     order.mark(headings);
     ordered = order.apply(shown);
-    body.replaceChildren(...ordered.slice(0, SHOWN).map((row) => rowOf(columns, row)));
-    more.hidden = ordered.length <= SHOWN;
-    more.textContent = `The first ${SHOWN} of ${ordered.length} rows. The CSV has all rows.`;
+    body.replaceChildren(...ordered.slice(0, isWhole ? ordered.length : SHOWN).map((row) => rowOf(columns, row)));
+    more.hidden = isWhole || ordered.length <= SHOWN;
+    count.textContent = `${SHOWN} of ${exact(ordered.length)} rows.`;
+    all.textContent = `Show all ${exact(ordered.length)}`;
   };
   const heads = [h('caption', {}, h('span', {}, caption)), h('thead', {}, h('tr', {}, ...headings))];
   // On a narrow screen, the table can be scrolled sideways, including with the keyboard.
@@ -145,6 +165,11 @@ export const dataTable = ({ caption, columns, rows, sort, onsort, scrolls = fals
     /** @param {readonly Row[]} some other rows */
     show: (some) => {
       shown = some;
+      fill();
+    },
+    /** @param {string} other key of a column, after `-` in descending order */
+    sortBy: (other) => {
+      order.start(other);
       fill();
     },
   };

@@ -61,7 +61,7 @@ describe('a service under a path of nginx', function () {
     await page.evaluate(`sessionStorage.setItem('metro-forecast-key', '${service.key}')`);
     expect(await page.locator('main').innerText()).to.include(`${proxy.url}/lib/api/v1`);
     await page.getByRole('link', { name: 'Explorer' }).first().click();
-    await page.getByRole('heading', { level: 1, name: 'Markets' }).waitFor();
+    await page.getByRole('heading', { level: 1, name: 'metros' }).waitFor();
     expect(page.url()).to.include(`${proxy.url}/lib/explore`);
     await page.goto(`${proxy.url}/lib/`);
     await page.getByRole('link', { name: 'Calling the API' }).click();

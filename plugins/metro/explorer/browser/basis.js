@@ -1,13 +1,12 @@
 /** Shows the basis of a forecast, which was either published at the time or reconstructed later. */
+import { publicPath } from '../../../pages/shared/api.js';
 import { h } from '../../../pages/shared/dom.js';
 
-/**
- * The word "reconstructed", with a link to its explanation in the methodology. All pages may be served below a path.
- */
-export const reconstructed = () => {
-  const href = location.pathname.replace(/\/explore(\/.*)?$/, '/docs/methodology#record-and-reconstruction');
-  return h('a', { href }, 'reconstructed');
-};
+/** @param {string} text @param {string} [part] of the methodology */
+export const methodologyLink = (text, part = '') => h('a', { href: `${publicPath}/docs/methodology${part}` }, text);
+
+/** The word "reconstructed", with a link to its explanation. */
+export const reconstructed = () => methodologyLink('reconstructed', '#record-and-reconstruction');
 
 /**
  * Returns the mark "(reconstructed)" to show after the name of a run, or nothing for a published run.

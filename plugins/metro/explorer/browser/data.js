@@ -73,17 +73,19 @@ export const dataView = async (_parameters, signal) => {
     ...macroOf(all.filter(({ kind }) => kind === 'macro').map(({ series_id }) => series_id)),
   ];
   return {
-    title: 'All the data',
+    title: `${rows.length} collections to download as CSV, JSON, ndjson or Parquet`,
+    name: 'All the data',
+    question: 'How do I get all of the data?',
     series: [HPI],
+    about: snapshot ? [`snapshot ${snapshot.version}`] : [],
     content: [
       h(
         'p',
         {},
-        snapshot ? `Snapshot ${snapshot.version}. ` : '',
         'Each download is one API call with your key. Its size appears when it is complete. The calls for programs are below.',
       ),
       dataTable({
-        caption: 'Each download has all rows of its collection.',
+        caption: 'Collections.',
         rows,
         columns: /** @type {import('../../../pages/data-views/table.js').Column<Collection>[]} */ ([
           { label: 'Collection', cell: ({ about }) => about },

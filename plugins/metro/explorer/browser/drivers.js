@@ -25,10 +25,10 @@ export const driversOf = async (cbsa, signal) => {
     h(
       'p',
       { class: 'muted' },
-      `The contributions sum to the forecast of ${percent(first.point)}. They are terms of a regression, not causes.`,
+      `The contributions sum to the forecast of ${percent(first.point)}. They are terms of a regression, not causes. The last column is the change since the previous run.`,
     ),
     dataTable({
-      caption: 'Contributions of the inputs of the model, and their changes since the previous run.',
+      caption: 'Contributions of the model’s inputs.',
       rows,
       columns: [
         { label: 'Input', cell: ({ input }) => inputLabel(input) },

@@ -1,6 +1,8 @@
 /** Labels of the model's inputs. */
 import { points } from '../../../pages/shared/format.js';
 
+/** @typedef {{ inputs?: readonly { name: string, mean_contribution_pp: number }[] | null }} Run */
+
 /** @type {Readonly<Record<string, string>>} */
 const LABELS = {
   intercept: 'the intercept',
@@ -12,6 +14,23 @@ const LABELS = {
 
 /** @param {string} input */
 export const inputLabel = (input) => LABELS[input] ?? input.replaceAll('_', ' ');
+
+/**
+ * The change of the average forecast between two runs, and the input that contributes most to it.
+ * @param {Run | undefined} newest @param {Run | undefined} prior
+ * @returns {{ change: number, input: string, part: number } | undefined} undefined if the runs have no inputs
+ */
+export const commonCause = (newest, prior) => {
+  if (!newest?.inputs?.length || !prior?.inputs?.length) return undefined;
+  const before = new Map(prior.inputs.map(({ name, mean_contribution_pp }) => [name, mean_contribution_pp]));
+  const parts = newest.inputs.map(({ name, mean_contribution_pp: now }) => ({
+    input: inputLabel(name),
+    part: now - (before.get(name) ?? 0),
+  }));
+  const change = parts.reduce((sum, { part }) => sum + part, 0);
+  const [main] = parts.toSorted((a, b) => (change < 0 ? a.part - b.part : b.part - a.part));
+  return main && { change, ...main };
+};
 
 /**
  * Returns a text such as "+1.50 pp of +1.60 pp from new home sales".

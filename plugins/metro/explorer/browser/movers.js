@@ -5,11 +5,11 @@ import { dataTools } from '../../../pages/data-views/figure.js';
 import { column, dataTable, numbers } from '../../../pages/data-views/table.js';
 import { getJson } from '../../../pages/shared/api.js';
 import { h } from '../../../pages/shared/dom.js';
-import { day, percent, points } from '../../../pages/shared/format.js';
+import { day, number, percent, points } from '../../../pages/shared/format.js';
 import { markOf } from './basis.js';
 import { allMarkets, HPI } from './catalog.js';
-import { mainDriver } from './inputs.js';
-import { marketLink } from './search.js';
+import { commonCause, mainDriver } from './inputs.js';
+import { marketLink, plainName } from './search.js';
 
 const TARGET = '/movers?limit=50';
 
@@ -31,40 +31,68 @@ const columns = (most) => [
   column('Signal before', (row) => row.prior_signal, badge),
 ];
 
+/** @param {number} pp */
+const sizeOf = (pp) => `${number(Math.abs(pp), 1)} percentage points`;
+
+/**
+ * The main finding as a sentence: the change that all markets have in common, or the largest change.
+ * @param {Mover} first @param {ReturnType<typeof commonCause>} cause
+ */
+const findingOf = ({ name, delta_pp }, cause) =>
+  cause
+    ? `The average forecast ${cause.change < 0 ? 'fell' : 'rose'} by ${sizeOf(cause.change)}, mainly because of ${cause.input}`
+    : `The forecast for ${plainName(name)} changed most: by ${points(delta_pp)}`;
+
+const emptyView = () => ({
+  title: 'There are no movers yet',
+  name: 'Movers',
+  content: [
+    h(
+      'p',
+      { class: 'notice' },
+      'Movers need two completed runs. The operator of the service creates runs with ',
+      h('code', {}, 'metro-forecast forecast'),
+      '.',
+    ),
+  ],
+});
+
 /** @type {import('../../../pages/data-views/router.js').Route} */
 export const moversView = async (_parameters, signal) => {
-  const [{ data }, markets] = await Promise.all([getJson(TARGET, { signal }), allMarkets()]);
-  const forecast = /** @type {Mover[]} */ (markets).filter(({ forecast_12m }) => forecast_12m !== null).length;
+  const [{ data }, markets, { data: runs }] = await Promise.all([
+    getJson(TARGET, { signal }),
+    allMarkets(),
+    getJson('/forecast-runs', { signal }),
+  ]);
   const newest = /** @type {Mover | undefined} */ (data[0]);
-  const body = newest
-    ? [
-        h(
-          'p',
-          {},
-          `The ${data.length} largest changes among the 12-month forecasts of ${forecast} markets, from the run of ${day(newest.prior_run_at)}`,
-          ...markOf(newest.prior_basis),
-          ` to that of ${day(newest.run_at)}`,
-          ...markOf(newest.basis),
-          '.',
-        ),
-        dataTable({
-          caption: 'Largest change first, up or down.',
-          columns: columns(Math.max(...data.map((/** @type {Mover} */ { delta_pp }) => Math.abs(delta_pp)))),
-          rows: /** @type {Mover[]} */ (data),
-        }).element,
-      ]
-    : [
-        h(
-          'p',
-          { class: 'notice' },
-          'There are no movers yet: they need two completed runs. The operator of the service creates runs with ',
-          h('code', {}, 'metro-forecast forecast'),
-          '.',
-        ),
-      ];
+  if (!newest) return emptyView();
+  const forecast = /** @type {Mover[]} */ (markets).filter(({ forecast_12m }) => forecast_12m !== null).length;
+  const cause = commonCause(runs[0], runs[1]);
+  const common = cause
+    ? `On average, ${cause.input} changed the forecasts by ${points(cause.part)}. Most markets share this change; the table shows where it was largest. `
+    : '';
   return {
-    title: 'Movers',
+    title: findingOf(newest, cause),
+    name: 'Movers',
+    question: 'Which forecasts changed most since the previous run, and why?',
     series: [HPI],
-    content: [...body, dataTools({ sources: [{ label: 'movers', target: TARGET, file: 'movers' }] })],
+    about: [
+      [`run of ${day(newest.run_at)}`, ...markOf(newest.basis)],
+      [`previous run of ${day(newest.prior_run_at)}`, ...markOf(newest.prior_basis)],
+    ],
+    content: [
+      h(
+        'p',
+        {},
+        common,
+        `These are the ${data.length} largest changes among the 12-month forecasts of ${forecast} markets, up or down.`,
+      ),
+      dataTools({ sources: [{ label: 'movers', target: TARGET, file: 'movers' }] }),
+      dataTable({
+        caption: 'Largest changes of forecasts.',
+        columns: columns(Math.max(...data.map((/** @type {Mover} */ { delta_pp }) => Math.abs(delta_pp)))),
+        rows: /** @type {Mover[]} */ (data),
+      }).element,
+    ],
   };
 };

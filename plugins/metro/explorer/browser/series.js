@@ -9,8 +9,7 @@ import { getJson, Problem } from '../../../pages/shared/api.js';
 import { h } from '../../../pages/shared/dom.js';
 import { day, exact, period } from '../../../pages/shared/format.js';
 import { catalog, creditOf, HPI, seriesOf } from './catalog.js';
-import { keyFigures } from './key-figures.js';
-import { monthsBetween } from './market-figures.js';
+import { addMonths, monthsBetween } from './market-figures.js';
 import { recessions } from './recessions.js';
 
 /** @typedef {import('./catalog.js').Series} Series */
@@ -47,23 +46,32 @@ const COLUMNS = [
 export const seriesView = (parameters, signal, query) =>
   parameters[0] ? oneSeries(parameters[0], signal, query) : allSeries(query);
 
+/** @param {readonly Series[]} rows */
+const findingOnSeries = (rows) => {
+  const [newest] = rows.toSorted((a, b) => ((a.observation_end ?? '') < (b.observation_end ?? '') ? 1 : -1));
+  const upTo = newest?.observation_end ? `, with data up to ${period(newest.observation_end, newest.cadence)}` : '';
+  return `${rows.length} series on house prices and the economy${upTo}`;
+};
+
 /** @param {URLSearchParams} query */
 const allSeries = async (query) => {
   const rows = await catalog();
   return {
-    title: 'Series',
+    title: findingOnSeries(rows),
+    name: 'Series',
+    question: 'Which series does the service publish, and how recent are they?',
     series: [HPI],
     content: [
+      dataTools({ sources: [{ label: 'series', target: '/series', file: 'series' }] }),
       rows.length > 0
         ? dataTable({
             caption: 'All published series.',
             columns: COLUMNS,
             rows,
-            sort: query.get('sort') ?? 'series',
+            sort: query.get('sort') ?? '-newest',
             onsort: (sort) => keepInAddress({ sort }),
           }).element
         : h('p', { class: 'notice' }, 'The dataset has no series yet.'),
-      dataTools({ sources: [{ label: 'series', target: '/series', file: 'series' }] }),
     ],
   };
 };
@@ -129,8 +137,7 @@ const seriesFigure = (series, rows, { query, signal, source }) => {
   });
   show();
   return chartFigure({
-    title: 'Observations',
-    note: unitOf(series),
+    title: 'All observations',
     chart: h('div', {}, h('div', { class: 'switches' }, span), place),
     picture: {
       title: series.title,
@@ -146,6 +153,22 @@ const seriesFigure = (series, rows, { query, signal, source }) => {
   });
 };
 
+/**
+ * The newest value and the value of a year before, as a sentence.
+ * @param {Series} series @param {readonly Observation[]} rows oldest first
+ */
+const findingOf = ({ title, cadence }, rows) => {
+  const last = rows.at(-1);
+  if (!last) return title;
+  const yearBefore = addMonths(last.period_start, -12);
+  const before = rows.findLast(({ period_start }) => period_start <= yearBefore);
+  const now = exact(last.value);
+  const then = before && exact(before.value);
+  const direction = before && (last.value > before.value ? `up from ${then}` : `down from ${then}`);
+  const from = then === undefined ? '' : then === now ? ', the same as a year before' : `, ${direction} a year before`;
+  return `${title}: ${now} in ${period(last.period_start, cadence)}${from}`;
+};
+
 /** @param {string} id @param {AbortSignal} signal @param {URLSearchParams} query */
 const oneSeries = async (id, signal, query) => {
   const series = await seriesOf(id);
@@ -158,7 +181,10 @@ const oneSeries = async (id, signal, query) => {
   const last = rows.at(-1);
   const source = { label: 'observations', target, file: id };
   return {
-    title: series.title,
+    title: findingOf(series, rows),
+    name: series.title,
+    question: `How has the series developed? (${unitOf(series)})`,
+    about: [`${series.source}, ${series.cadence}, up to ${last ? period(last.period_start, series.cadence) : '–'}`],
     series: [id],
     content: [
       h(
@@ -169,12 +195,6 @@ const oneSeries = async (id, signal, query) => {
         ' · ',
         h('a', { href: `#/compare?s=${encodeURIComponent(id)}` }, 'Compare'),
       ),
-      keyFigures([
-        ['Newest value', last ? exact(last.value) : '–'],
-        ['Period', last ? period(last.period_start, series.cadence) : '–'],
-        ['Cadence', series.cadence],
-        ['Source', series.source],
-      ]),
       rows.length === 0
         ? h('p', { class: 'notice' }, 'This series has no observations.')
         : seriesFigure(series, rows, { query, signal, source }),

@@ -132,6 +132,8 @@ describe('the explorer in Chromium', () => {
   });
   beforeEach(async () => {
     await browser.page.evaluate(`sessionStorage.setItem('metro-forecast-key', '${app.key}')`);
+    await browser.page.emulateMedia({ colorScheme: 'light', media: 'screen', forcedColors: 'none' });
+    await browser.page.setViewportSize({ width: 1280, height: 900 });
     browser.complaints.length = 0;
   });
   after(async () => {
@@ -149,9 +151,9 @@ describe('the explorer in Chromium', () => {
     // The browser logs the 401 as an error.
     expect(complaints.splice(0)).to.have.length(1);
     await giveKey(app.key);
-    await heading('Markets').waitFor();
+    await heading('metros').waitFor();
     await page.reload();
-    await heading('Markets').waitFor();
+    await heading('metros').waitFor();
     expect(await addressOf(page)).not.to.contain(app.key);
     expect(await page.evaluate('JSON.stringify(localStorage) + document.cookie')).to.equal('{}');
     expect(complaints).to.deep.equal([]);
@@ -169,9 +171,12 @@ describe('the explorer in Chromium', () => {
     const shown = (await rows()).map(([name, forecast = '', last, , grade, signal]) =>
       [name, forecast.split('\n')[0], last, grade, signal].join(),
     );
-    expect(shown).to.deep.equal(expected.toSorted());
-    await page.getByRole('button', { name: 'Forecast' }).click();
+    expect(shown.slice(0, 2)).to.deep.equal([expected[0], expected[2]]);
+    expect(shown.toSorted()).to.deep.equal(expected.toSorted());
     expect(await page.locator('th[aria-sort]').allInnerTexts()).to.deep.equal(['Forecast']);
+    await page.getByLabel('Sort by').selectOption('Name');
+    expect((await rows()).map(([name]) => name)).to.deep.equal((await rows()).map(([name]) => name).toSorted());
+    await page.getByRole('button', { name: 'Forecast' }).click();
     const forecasts = async () => (await rows()).map(([, forecast = '']) => forecast.split('\n')[0]);
     expect(await forecasts()).to.deep.equal(['+5.25%', '+1.50%', '–', '–', '–']);
     await page.getByRole('button', { name: 'Forecast' }).press('Enter');
@@ -203,7 +208,7 @@ describe('the explorer in Chromium', () => {
   it('shows series, units, adjustment, quarter, run and vintage of the list', async () => {
     await view('markets');
     expect(await browser.page.locator('.facts').innerText()).to.equal(
-      'House Price Index: Index, 1995 Q1 = 100, not seasonally adjusted, up to 2025 Q4 · run of 2026-03-01 by test-1.0 · reconstructed',
+      'About these figures: House Price Index: Index, 1995 Q1 = 100, not seasonally adjusted, up to 2025 Q4 · run of 2026-03-01 by test-1.0 · reconstructed · Methodology',
     );
     await view('markets?run=1');
     expect(await browser.page.locator('.facts').innerText(), 'a past run').to.contain(
@@ -216,7 +221,7 @@ describe('the explorer in Chromium', () => {
     await view('markets');
     await page.getByLabel('Search markets').fill('a');
     await page.getByLabel('State').selectOption('GA');
-    await page.getByText('Grade', { exact: true }).first().click();
+    await page.getByText('Risk grade', { exact: true }).first().click();
     await page.getByRole('button', { name: 'Last year' }).click();
     await page.getByLabel('Run of the model').press('ArrowLeft');
     await until('location.hash.includes("run=4")');
@@ -237,7 +242,7 @@ describe('the explorer in Chromium', () => {
     await page.evaluate('scrollTo(0, 300)');
     await until('history.state?.top === 300');
     await page.goBack();
-    await heading('Markets').waitFor();
+    await heading('metros').waitFor();
     expect(await addressOf(page)).to.equal(address);
     await page.goForward();
     await heading('Atlanta, GA').waitFor();
@@ -655,7 +660,7 @@ describe('the explorer in Chromium', () => {
     await figure.getByText('Data as a table').click();
     await figure.locator('tbody tr').first().waitFor();
     const { data } = (await app.get(`/markets/${fixture.HOUSTON}/history`)).json;
-    expect(await figure.locator('tbody tr').allInnerTexts()).to.deep.equal(
+    expect((await figure.locator('tbody tr').allInnerTexts()).toReversed()).to.deep.equal(
       data.map(({ period_start, value }: { period_start: string; value: number }) =>
         [`${period_start.slice(0, 4)} Q${Math.ceil(Number(period_start.slice(5, 7)) / 3)}`, value].join('\t'),
       ),
@@ -701,7 +706,7 @@ describe('the explorer in Chromium', () => {
     await page.goto(`${app.origin}/explore/embed?second#/markets/${fixture.HOUSTON}?figure=forecasts`);
     await page.locator('#forecasts .plot svg').waitFor();
     expect(await page.locator('figure').filter({ visible: true }).count()).to.equal(1);
-    expect(await page.locator('h1').filter({ visible: true }).innerText()).to.equal('Houston, TX');
+    expect(await page.locator('h1').filter({ visible: true }).innerText()).to.match(/^Houston, TX: house prices/);
     await until('document.documentElement.scrollHeight <= innerHeight');
     await page.setViewportSize({ width: 1280, height: 900 });
     await page.goto(`${app.origin}/explore/embed?first${address}`);
@@ -720,7 +725,12 @@ describe('the explorer in Chromium', () => {
     await view('backtest');
     const { data } = (await app.get('/forecast-backtest/breakdown?by=grade')).json;
     const table = page.locator('table', { hasText: 'Declines by risk grade' });
-    expect((await table.locator('tbody tr').allInnerTexts()).map((row) => row.split('\t').slice(0, 2))).to.deep.equal(
+    const heads = await table.locator('thead th').allInnerTexts();
+    expect(heads, 'no outcome is older than 2014').to.deep.equal([
+      ...['Grade', 'Predicted from 2014', 'Declined from 2014', 'From 2014', 'Forecasts'],
+    ]);
+    const cells = (await table.locator('tbody tr').allInnerTexts()).map((row) => row.split('\t'));
+    expect(cells.map(([grade, , declined]) => [grade, declined])).to.deep.equal(
       data.map(({ group, decline_share }: { group: string; decline_share: number }) => [
         group,
         `${(100 * decline_share).toFixed(1)}%`,
@@ -743,7 +753,7 @@ describe('the explorer in Chromium', () => {
     await view('series');
     expect(await cells(0), 'series').to.include.members(['2025 Q4', '2025-11']);
     await view('series/PAYEMS');
-    expect(await page.locator('.figures').innerText()).to.match(/2025-11$/m);
+    expect(await page.locator('h1').innerText()).to.contain('in 2025-11');
   });
 
   it('leaves room for two words of a name on a narrow screen', async () => {
@@ -799,7 +809,7 @@ describe('the explorer in Chromium', () => {
       expect(await notice.innerText()).to.match(advice);
       await page.unroute('**/markets');
       await notice.getByRole('button', { name: 'Try again' }).click();
-      await heading('Markets').waitFor();
+      await heading('metros').waitFor();
     }
     await page.route('**/markets', (route) => route.abort());
     await view('markets');
@@ -810,7 +820,7 @@ describe('the explorer in Chromium', () => {
     await page.getByText('This view cannot be loaded').waitFor();
     await page.unroute('**/movers.js');
     await page.getByRole('button', { name: 'Try again' }).click();
-    await page.getByRole('heading', { level: 1, name: 'Movers' }).waitFor();
+    await page.getByRole('heading', { level: 1, name: /forecast/ }).waitFor();
     await view('markets/99999');
     await page.getByText('There is no market with the CBSA code 99999').waitFor();
     await view(`compare?m=99999,${fixture.HOUSTON}&s=NOTHING&from=2025`);
@@ -910,7 +920,12 @@ describe('the explorer with FHFA’s index at full size', () => {
     await page.getByRole('button', { name: 'Use this key' }).click();
     await page.getByText('410 markets').waitFor();
     expect(await page.locator('.map .metro').count()).to.equal(410);
-    expect(await page.locator('.facts').innerText()).to.match(/ · vintage of 2026-02-24 · reconstructed$/);
+    expect(await page.locator('.facts').innerText()).to.match(
+      / · vintage of 2026-02-24 · reconstructed · Methodology$/,
+    );
+    expect(await page.locator('.list tbody tr').count()).to.equal(50);
+    await page.getByRole('button', { name: 'Show all 410' }).click();
+    expect(await addressOf(page)).to.match(/rows=all$/);
     await page.getByRole('link', { name: /^Houston/ }).click();
     const figure = page.locator('figure').first();
     await figure.locator('.plot svg').waitFor();
@@ -921,9 +936,9 @@ describe('the explorer with FHFA’s index at full size', () => {
     const shown = await page.locator('.figures').innerText();
     for (const figure of [forecast_12m, lower_80, upper_80]) expect(shown).to.contain(`${figure.toFixed(2)}%`);
     await figure.getByText('Data as a table').click();
-    await figure.locator('tbody tr').first().waitFor();
+    await figure.getByRole('button', { name: 'Show all 200' }).click();
     const { data } = await getJson('/markets/26420/history');
-    const values = await figure.locator('tbody td').allInnerTexts();
+    const values = (await figure.locator('tbody td').allInnerTexts()).toReversed();
     expect(values.map(Number)).to.deep.equal(data.map(({ value }: { value: number }) => value));
     expect(values).to.have.length(200);
     expect(await page.locator('#notes').innerText()).to.equal(FHFA_ATTRIBUTION);
@@ -946,10 +961,10 @@ describe('the explorer with FHFA’s index at full size', () => {
       await figure.getByRole('button', { name: 'CSV: index' }).click();
       expect(await readFile(await (await waiting).path(), 'utf8')).to.equal((await get(`${target}&format=csv`)).text);
       await figure.getByText('Data as a table').click();
-      await figure.locator('tbody tr').first().waitFor();
+      await figure.getByRole('button', { name: 'Show all' }).click();
       expect((await figure.locator('thead th').allInnerTexts()).at(-1)).to.equal(heading);
       const { data } = (await get(target)).json;
-      const values = await figure.locator('tbody td').allInnerTexts();
+      const values = (await figure.locator('tbody td').allInnerTexts()).toReversed();
       expect(values.map(Number)).to.deep.equal(data.map(({ value }: { value: number }) => value));
     }
     const { data } = (await get('/observations?series_id=metro_hpi&cbsa=26420&units=real')).json;
@@ -960,7 +975,7 @@ describe('the explorer with FHFA’s index at full size', () => {
   it('names the members of a comparison that are in real terms', async () => {
     const { page } = browser;
     await page.goto(`${new URL(url).origin}/explore?compared#/compare?m=26420&s=UNRATE,GDP&real=1`);
-    const note = page.locator('figcaption p').first();
+    const note = page.locator('.plot .unit').first();
     await note.getByText(/adjusted for consumer prices, in prices of 2\d{3}-\d\d \(UNRATE as published\)/).waitFor();
     await page.goto(`${new URL(url).origin}/explore?rates#/compare?m=&s=UNRATE&real=1`);
     await note.getByText('without adjustment for consumer prices').waitFor();

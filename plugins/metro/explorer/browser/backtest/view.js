@@ -27,45 +27,51 @@ const FORECASTS = numbers('Forecasts', ({ n }) => n, exact);
 /** Parameters for targets up to and after the end of the crash of 2007. */
 const [BEFORE, SINCE] = ['&until=2013-12-31', '&since=2014-01-01'];
 
-/**
- * The share of declines by grade in a period.
- * @param {string} label @param {readonly Group[]} grades
- */
-const declinedColumn = (label, grades) =>
-  numbers(
-    label,
-    (/** @type {Group} */ { group }) => grades.find((row) => row.group === group)?.decline_share ?? null,
-    (one) => (one === null ? '–' : share(one)),
-  );
+/** @param {number | null | undefined} one */
+const shareText = (one) => (typeof one === 'number' ? share(one) : '–');
 
-/** @param {readonly Group[]} grades @param {readonly Group[]} before to 2013 @param {readonly Group[]} since from 2014 */
+/**
+ * Predicted and actual shares of declines by grade in a period. Empty if no forecast of the period has an outcome.
+ * @param {string} period @param {readonly Group[]} grades @param {number} most the largest share
+ * @returns {import('../../../../pages/data-views/table.js').Column<Group>[]}
+ */
+const periodColumns = (period, grades, most) => {
+  if (grades.length === 0) return [];
+  const of = (/** @type {Group} */ { group }) => grades.find((row) => row.group === group);
+  return [
+    numbers(`Predicted ${period}`, (row) => of(row)?.predicted_decline_share ?? null, shareText),
+    numbers(`Declined ${period}`, (row) => of(row)?.decline_share ?? null, shareText),
+    {
+      label: `${period[0]?.toUpperCase()}${period.slice(1)}`,
+      cell: (row) =>
+        bar(of(row)?.decline_share ?? 0, { most, color: 'fall-3', mark: of(row)?.predicted_decline_share ?? null }),
+      name: 'wide',
+    },
+  ];
+};
+
+/**
+ * The declines that were predicted and that happened, by grade, in both periods.
+ * @param {readonly Group[]} grades @param {readonly Group[]} before to 2013 @param {readonly Group[]} since from 2014
+ */
 const gradeTable = (grades, before, since) => {
-  const periods = before.length > 0 && since.length > 0;
-  const most = Math.max(...grades.map((row) => Math.max(row.decline_share, row.predicted_decline_share ?? 0)), 0.01);
+  const shares = [...before, ...since].flatMap((row) => [row.decline_share, row.predicted_decline_share ?? 0]);
+  const most = Math.max(...shares, 0.01);
   return [
     h('h2', {}, 'Do the grades hold?'),
     h(
       'p',
       { class: 'muted' },
-      'The share of forecasts that were followed by a decline, by grade. The mark is the share that the model predicted. ',
-      periods ? periodsText(before, since) : '',
+      'The share of forecasts that were followed by a decline. The mark is the share that the model predicted. ',
+      periodsText(before, since),
     ),
     dataTable({
       caption: 'Declines by risk grade.',
       rows: grades,
       columns: [
         { label: 'Grade', cell: ({ group }) => badge(group) },
-        numbers('Declined', (row) => row.decline_share, share),
-        {
-          label: 'Compared with the prediction',
-          cell: (row) => bar(row.decline_share, { most, color: 'fall-2', mark: row.predicted_decline_share }),
-        },
-        numbers(
-          'Predicted',
-          (row) => row.predicted_decline_share,
-          (one) => (one === null ? '–' : share(one)),
-        ),
-        ...(periods ? [declinedColumn('Declined to 2013', before), declinedColumn('Declined from 2014', since)] : []),
+        ...periodColumns('to 2013', before, most),
+        ...periodColumns('from 2014', since, most),
         FORECASTS,
       ],
     }).element,
@@ -75,9 +81,13 @@ const gradeTable = (grades, before, since) => {
 /** @param {readonly Group[]} states */
 const stateTable = (states) => [
   h('h2', {}, 'Best and worst states'),
+  h(
+    'p',
+    { class: 'muted' },
+    'A market in several states counts in each. The mark is the error of the best benchmark in the state.',
+  ),
   dataTable({
-    caption:
-      'Mean absolute error by state. A market in several states counts in each. The mark is the error of the best benchmark of the state.',
+    caption: 'Mean absolute error by state.',
     rows: states,
     sort: '-error',
     columns: [column('State', ({ group }) => STATES.get(group) ?? group), ...errorColumns(states), FORECASTS],
@@ -101,47 +111,69 @@ const comparisonFigures = ({ base_rate_up }, years) => {
 /** Datasets without these counts have no published run. @param {Backtest} backtest */
 const reconstructedIn = ({ n, n_reconstructed = n }) => n_reconstructed;
 
+/**
+ * The benchmark with the smallest error.
+ * @param {Backtest} backtest
+ */
+const bestOf = ({ benchmark, benchmarks, skill_mae }) => benchmarks?.[0] ?? { ...benchmark, skill_mae };
+
+/** The main finding, as a sentence. @param {Backtest} backtest */
+const findingOf = (backtest) => {
+  const { skill_mae: skill } = bestOf(backtest);
+  const compared = `${number(Math.abs(100 * skill), 0)}% ${skill < 0 ? 'more' : 'less'} than the best simple rule`;
+  return `Forecasts were off by ${number(backtest.mae_pp, 1)} percentage points on average, ${compared}`;
+};
+
 /** @param {Backtest} backtest @param {readonly Group[]} years */
 const summary = (backtest, years) => {
-  const { benchmark, model_version, horizon_months } = backtest;
-  const [best] = backtest.benchmarks ?? [];
-  const [forecasts, markets, runs] = [backtest.n, backtest.n_metros, backtest.n_runs].map((count) => number(count, 0));
-  const targets = `${quarter(backtest.window_start)} to ${quarter(backtest.window_end)}`;
+  const best = bestOf(backtest);
+  const name = best.name.replaceAll('_', ' ');
   return [
-    h(
-      'p',
-      {},
-      `${forecasts} forecasts for ${markets} markets by ${runs} runs of ${model_version}, ${horizon_months} months ahead, with targets from ${targets}. `,
-      ...basisNote(reconstructedIn(backtest), backtest.n),
-    ),
+    h('p', {}, ...basisNote(reconstructedIn(backtest), backtest.n)),
     keyFigures([
-      ['Mean absolute error', size(backtest.mae_pp), 'average distance from the outcome'],
-      [`Error of ${benchmark.name}`, size(benchmark.mae_pp), 'repeats the last change'],
-      ...(best
-        ? /** @type {import('../key-figures.js').KeyFigure[]} */ ([
-            [`Error of ${best.name.replaceAll('_', ' ')}`, size(best.mae_pp), 'the best of three benchmarks'],
-            ['Skill', share(best.skill_mae), 'share of the best benchmark’s error avoided'],
-          ])
-        : []),
+      ['Mean absolute error', size(backtest.mae_pp), `${size(best.mae_pp)} for the best benchmark, ${name}`],
       ['Inside the 80% band', share(backtest.coverage_80), '80% expected'],
       ['Right direction', share(backtest.direction_hit_rate)],
       ...comparisonFigures(backtest, years),
+    ]),
+    dataTools({ sources: TOOLS }),
+  ];
+};
+
+/** Scores for specialists. @param {Backtest} backtest */
+const furtherScores = ({ benchmark, realized_vintage, ...backtest }) => {
+  const skill = bestOf({ benchmark, realized_vintage, ...backtest }).skill_mae;
+  return h(
+    'details',
+    {},
+    h('summary', {}, 'Further scores'),
+    keyFigures([
+      [`Error of ${benchmark.name}`, size(benchmark.mae_pp), 'repeats the last 12-month change'],
+      ['Skill', share(skill), 'share of the best benchmark’s error avoided'],
       ['Bias', points(backtest.bias_pp), 'outcome minus forecast'],
       ['Root mean squared error', size(backtest.rmse_pp), 'weights large errors more'],
       ['Interval score', size(backtest.interval_score_80), 'width of the band, plus a penalty for each miss'],
     ]),
-    h(
-      'p',
-      { class: 'muted' },
-      `The benchmark, ${benchmark.name}, forecasts that the last 12-month change repeats. The outcomes were published by ${day(backtest.realized_vintage)}. The newest run is of ${day(backtest.as_of)}.`,
-    ),
+  );
+};
+
+/** @param {Backtest} backtest */
+const aboutBacktest = (backtest) => {
+  const { n, n_metros, n_runs, model_version, horizon_months, window_start, window_end } = backtest;
+  const [forecasts, markets, runs] = [n, n_metros, n_runs].map((count) => number(count, 0));
+  return [
+    `${forecasts} forecasts for ${markets} markets by ${runs} runs of ${model_version}, ${horizon_months} months ahead`,
+    `targets from ${quarter(window_start)} to ${quarter(window_end)}`,
+    `outcomes published by ${day(backtest.realized_vintage)}`,
+    `newest run of ${day(backtest.as_of)}`,
   ];
 };
 
 const emptyView = () => {
-  const reason = 'There is no backtest yet: it needs 12 months of completed runs, and outcomes to compare them with.';
+  const reason = 'A backtest needs 12 months of completed runs, and outcomes to compare them with.';
   return {
-    title: 'Backtest',
+    title: 'There is no backtest yet',
+    name: 'Backtest',
     series: [HPI],
     content: [h('p', { class: 'notice' }, reason), dataTools({ sources: TOOLS })],
   };
@@ -161,14 +193,17 @@ export const backtestView = async (_parameters, signal) => {
     groupsBy('state'),
   ]);
   return {
-    title: 'Backtest',
+    title: findingOf(data),
+    name: 'Backtest',
+    question: 'How good were past forecasts?',
+    about: aboutBacktest(data),
     series: [HPI],
     content: [
       ...summary(data, years),
-      dataTools({ sources: TOOLS }),
       ...(years.length > 0 ? yearFigures(years, signal, basisText(reconstructedIn(data), data.n)) : []),
       ...(grades.length > 0 ? gradeTable(grades, before, since) : []),
       ...(states.length > 0 ? stateTable(states) : []),
+      furtherScores(data),
     ],
   };
 };

@@ -23,6 +23,7 @@ const errorOptions = (years) => ({
   label: 'Mean absolute error of the forecasts and of the best benchmark, by year.',
   unit: 'Percentage points, by the year of the target',
   dates: datesOf(years),
+  zero: true,
   lines: [
     { label: 'Model', short: 'Model', values: years.map(({ mae_pp }) => mae_pp), color: 'line-1' },
     {
@@ -61,7 +62,7 @@ const rateOptions = (years) => ({
 /** @param {readonly Group[]} years */
 const yearTable = (years) =>
   dataTable({
-    caption: 'Mean absolute error by year. The mark is the error of the best benchmark of the year.',
+    caption: 'Mean absolute error by year.',
     rows: years,
     sort: '-error',
     columns: [
@@ -110,6 +111,7 @@ export const yearFigures = (years, signal, basis) => {
       ...common('Coverage and direction of the forecasts by year', rateOptions(years)),
     }),
     h('h2', {}, 'Years, the worst first'),
+    h('p', { class: 'muted' }, 'The mark is the error of the best benchmark in the year.'),
     yearTable(years),
   ];
 };

@@ -54,7 +54,7 @@ export const comparisonFigure = ({ members, options, nationSource }, chosen, { i
   });
   return chartFigure({
     title: names,
-    note: `${options.unit}.${chosen.s.length > 0 ? ' Monthly and daily series are means of quarters.' : ''}`,
+    note: chosen.s.length > 0 ? 'Monthly and daily series are means of quarters.' : '',
     chart:
       options.lines.length > 0
         ? chart(options, signal)

@@ -2,10 +2,13 @@
 import { keepInAddress } from '../../../../pages/data-views/address.js';
 import { checkBox, choice, select } from '../../../../pages/data-views/controls.js';
 import { latestOf, showLatest } from '../../../../pages/data-views/latest.js';
+import { retitle } from '../../../../pages/data-views/router.js';
 import { h } from '../../../../pages/shared/dom.js';
+import { quarter } from '../../../../pages/shared/format.js';
 import { HPI, seriesOf } from '../catalog.js';
 import { addForm } from './add-form.js';
 import { chipsOf, comparisonFigure } from './figure.js';
+import { findingOf, QUESTION } from './finding.js';
 import { choicesOf, offerOf, SHOWS } from './members.js';
 import { optionsOf } from './options.js';
 
@@ -64,6 +67,8 @@ export const compareView = async (_parameters, signal, query) => {
   const chips = h('ul', { class: 'chips', 'aria-label': 'Compared' });
   const figure = h('div');
   const next = latestOf(signal);
+  let isShown = false;
+  let title = 'Compare markets and series';
   const load = async () => {
     const members = await offer.members(chosen);
     return { members, ...(await optionsOf(members, chosen, signal)) };
@@ -76,6 +81,8 @@ export const compareView = async (_parameters, signal, query) => {
       };
       chips.replaceChildren(...chipsOf(comparison.members, remove));
       controls.update();
+      title = findingOf(comparison.options, chosen.show);
+      if (isShown) retitle(title, QUESTION);
       figure.replaceChildren(comparisonFigure(comparison, chosen, { index, macros: offer.macros }, shown));
     });
   const choose = (/** @type {Partial<Choices>} */ change) => {
@@ -94,5 +101,13 @@ export const compareView = async (_parameters, signal, query) => {
     },
   });
   await show();
-  return { title: 'Compare', series: [HPI], content: [form, chips, controls.element, figure] };
+  isShown = true;
+  return {
+    title,
+    name: 'Compare',
+    question: QUESTION,
+    about: index ? [`${index.title}, up to ${quarter(index.observation_end ?? '')}`] : [],
+    series: [HPI],
+    content: [form, chips, controls.element, figure],
+  };
 };

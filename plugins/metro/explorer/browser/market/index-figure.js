@@ -93,10 +93,13 @@ const belowOf = (context, show, options) => {
       { label: 'forecasts', target: `/markets/${cbsa}/forecast-track`, file: `${cbsa}-forecasts` },
     ],
     table: {
-      rows: options.dates.flatMap((date, at) => {
-        const value = options.lines[0]?.values[at] ?? null;
-        return value === null ? [] : [{ date, value: Number(value.toFixed(DECIMALS)) }];
-      }),
+      // The newest quarter comes first.
+      rows: options.dates
+        .flatMap((date, at) => {
+          const value = options.lines[0]?.values[at] ?? null;
+          return value === null ? [] : [{ date, value: Number(value.toFixed(DECIMALS)) }];
+        })
+        .toReversed(),
       columns: [
         column('Quarter', (/** @type {{ date: string }} */ row) => row.date, quarter),
         numbers(`${new Map(SHOWN).get(show)}`, (/** @type {{ value: number }} */ row) => row.value, exact),

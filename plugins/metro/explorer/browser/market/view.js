@@ -4,7 +4,7 @@
 import { badge } from '../../../../pages/data-views/badge.js';
 import { getJson } from '../../../../pages/shared/api.js';
 import { h } from '../../../../pages/shared/dom.js';
-import { day, percent, quarter } from '../../../../pages/shared/format.js';
+import { day, number, percent, quarter } from '../../../../pages/shared/format.js';
 import { markOf } from '../basis.js';
 import { allAreas, HPI, seriesOf } from '../catalog.js';
 import { driversOf } from '../drivers.js';
@@ -43,8 +43,8 @@ const load = async (cbsa, signal, query) => {
   return { context, run, records: [...grades, ...signals], drivers, areas };
 };
 
-/** The area's code and kind, and the run of the forecast. @param {Awaited<ReturnType<typeof load>>} loaded */
-const aboutMarket = ({ context: { market, newest }, run, areas }) => {
+/** The area's code and kind. @param {Awaited<ReturnType<typeof load>>} loaded */
+const placeOf = ({ context: { market }, areas }) => {
   const area = areas.find(({ cbsa }) => cbsa === market.cbsa);
   const parent = area?.parent && areas.find(({ cbsa }) => cbsa === area.parent);
   return h(
@@ -56,13 +56,31 @@ const aboutMarket = ({ context: { market, newest }, run, areas }) => {
       : /MSAD/.test(market.name)
         ? 'a division of a metropolitan area (MSAD) · '
         : '',
-    newest && run
-      ? `run of ${day(newest.run_at)} by ${newest.model_version}${run.vintage ? `, vintage of ${run.vintage}` : ''}`
-      : '',
-    ...markOf(newest?.basis),
-    newest ? ' · ' : '',
     h('a', { href: '#/markets' }, 'All markets'),
   );
+};
+
+/** The index, and the run of the forecast. @param {Awaited<ReturnType<typeof load>>} loaded */
+const aboutMarket = ({ context: { newest, series }, run }) => [
+  ...(series ? [series.title] : []),
+  newest && run
+    ? [`run of ${day(newest.run_at)} by ${newest.model_version}`, ...markOf(newest.basis)]
+    : 'no current forecast',
+  ...(run?.vintage ? [`vintage of ${run.vintage}`] : []),
+];
+
+/** @param {number} value in percent */
+const moveOf = (value) => `${value < 0 ? 'fall' : 'rise'} ${number(Math.abs(value), 1)}%`;
+
+/** The main finding on a market, as a sentence. @param {import('./context.js').Context & { market: Market }} context */
+const findingOf = ({ market: { name, yoy_price, forecast_12m }, newest, history }) => {
+  const place = plainName(name);
+  const last = history.at(-1);
+  if (newest && forecast_12m !== null)
+    return `${place}: house prices are expected to ${moveOf(forecast_12m)} by ${quarter(newest.target_period)}`;
+  if (last && yoy_price !== null)
+    return `${place}: house prices ${yoy_price < 0 ? 'fell' : 'rose'} ${number(Math.abs(yoy_price), 1)}% in the year to ${quarter(last.period_start)}`;
+  return place;
 };
 
 /** @param {import('./context.js').Context & { market: Market }} context */
@@ -92,14 +110,17 @@ export const marketView = async ([cbsa = ''], signal, query) => {
   const { context, run, records, drivers, areas } = loaded;
   const { newest } = context;
   return {
-    title: plainName(context.market.name),
+    title: findingOf(context),
+    name: plainName(context.market.name),
+    question: 'How have house prices moved here, and what does the model expect?',
+    about: aboutMarket(loaded),
     series: [HPI],
     content: [
-      aboutMarket(loaded),
+      placeOf(loaded),
       figuresOf(context),
+      indexFigure(context),
       newest ? h('p', { class: 'reasons' }, reasonsOf(newest, run?.rules ?? null, records)) : null,
       drivers,
-      indexFigure(context),
       trackFigure(context),
       neighboursOf(areas, cbsa),
     ],

@@ -4,6 +4,7 @@ import { choice, labelledSelect } from '../../../../pages/data-views/controls.js
 import { h } from '../../../../pages/shared/dom.js';
 import { quarter } from '../../../../pages/shared/format.js';
 import { markOf } from '../basis.js';
+import { addMonths } from '../market-figures.js';
 import { STATES, statesOf } from '../search.js';
 import { lastQuarterOf } from './runs.js';
 
@@ -11,17 +12,43 @@ import { lastQuarterOf } from './runs.js';
  * @typedef {import('./runs.js').Row} Row
  * @typedef {import('./runs.js').Run} Run
  * @typedef {import('./scales.js').Measure} Measure
- * @typedef {{ q: string, state: string, signal: string, grade: string, colour: Measure, sort: string, run: number }} Choices
- *   `run`: index of the run, -1 without runs
+ * @typedef {{ q: string, state: string, signal: string, grade: string, colour: Measure, sort: string, all: boolean,
+ *   run: number }} Choices `all`: whether all rows are shown; `run`: index of the run, -1 without runs
  */
 
 /** @type {readonly (readonly [Measure, string])[]} */
 const MEASURES = [
   ['forecast', 'Forecast'],
-  ['grade', 'Grade'],
+  ['grade', 'Risk grade'],
   ['signal', 'Signal'],
   ['last', 'Last year'],
 ];
+
+/** The highest forecast first. */
+export const DEFAULT_SORT = '-forecast';
+
+/** @type {readonly (readonly [string, string])[]} */
+const SORTS = [
+  ['-forecast', 'Highest forecast'],
+  ['forecast', 'Lowest forecast'],
+  ['-last', 'Highest last year'],
+  ['-change', 'Largest increase'],
+  ['change', 'Largest decrease'],
+  ['name', 'Name'],
+];
+
+/** @param {Choices} chosen @param {(sort: string) => void} onsort */
+export const sortField = ({ sort }, onsort) => {
+  const [label, field] = labelledSelect('sort', 'Sort by', [...SORTS, ['', 'Other']], sort, onsort);
+  const show = (/** @type {string} */ chosen) => {
+    const known = SORTS.some(([each]) => each === chosen);
+    /** @type {HTMLSelectElement} */ (field).value = known ? chosen : '';
+    const [other] = [.../** @type {HTMLSelectElement} */ (field).options].slice(-1);
+    if (other) other.hidden = known;
+  };
+  show(sort);
+  return { element: h('div', {}, label, field), show };
+};
 
 /** @param {URLSearchParams} query @param {readonly Run[]} runs @returns {Choices} */
 export const choicesOf = (query, runs) => {
@@ -32,7 +59,8 @@ export const choicesOf = (query, runs) => {
     signal: query.get('signal') ?? '',
     grade: query.get('grade') ?? '',
     colour: MEASURES.find(([name]) => name === query.get('colour'))?.[0] ?? 'forecast',
-    sort: query.get('sort') ?? 'name',
+    sort: query.get('sort') ?? DEFAULT_SORT,
+    all: query.get('rows') === 'all',
     run: run >= 0 ? run : runs.length - 1,
   };
 };
@@ -110,8 +138,11 @@ export const runSlider = (runs, chosen, onrun) => {
     element: h('div', { class: 'time' }, h('label', { for: 'run' }, 'Run of the model'), slider, output),
     show: () => {
       const run = runs[chosen.run];
-      const text = run ? `Data to ${quarter(lastQuarterOf(run))}, forecast for ${quarter(run.target)}` : '';
-      output.replaceChildren(text, ...markOf(run?.basis));
+      if (!run) return output.replaceChildren();
+      const until = lastQuarterOf(run);
+      if (chosen.colour === 'last')
+        return output.replaceChildren(`Change from ${quarter(addMonths(until, -12))} to ${quarter(until)}`);
+      output.replaceChildren(`Data to ${quarter(until)}, forecast for ${quarter(run.target)}`, ...markOf(run.basis));
     },
   };
 };

@@ -33,8 +33,8 @@ const COLUMNS = [
   column('Signal', (row) => row.signal, badge),
 ];
 
-/** @param {string} sort @param {(sort: string) => void} onsort */
-export const marketList = (sort, onsort) => {
+/** @param {{ sort: string, whole: boolean, onsort: (sort: string) => void, onwhole: () => void }} options */
+export const marketList = (options) => {
   /** @type {string[]} */
   let quarters = [];
   /** @type {Map<string, Map<string, number>>} */
@@ -51,9 +51,8 @@ export const marketList = (sort, onsort) => {
       { label: 'Five years', name: 'spark', cell: ({ cbsa }) => fillSpark(h('span', { 'data-cbsa': cbsa })) },
     ],
     rows: /** @type {Row[]} */ ([]),
-    sort,
-    onsort,
     scrolls: true,
+    ...options,
   });
   return {
     ...table,

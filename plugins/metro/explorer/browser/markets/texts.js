@@ -1,11 +1,44 @@
 /** Returns the sentences that the view of all markets shows. */
-import { day, quarter, share } from '../../../../pages/shared/format.js';
+import { day, exact, quarter, share } from '../../../../pages/shared/format.js';
 import { limitsOf, recordOf } from '../grades.js';
 
 /**
  * @typedef {import('./runs.js').Run} Run
+ * @typedef {import('./runs.js').Row} Row
  * @typedef {import('../grades.js').Record} Record
  */
+
+/** @type {{ [measure in import('./scales.js').Measure]: string }} */
+export const QUESTIONS = {
+  forecast: 'Where does the model expect house prices to rise or fall?',
+  grade: 'Where is the risk of falling house prices high?',
+  signal: 'Where does the model see prices expand or contract?',
+  last: 'Where did house prices rise or fall over the last year?',
+};
+
+/**
+ * The main finding on the markets shown, as a sentence.
+ * @param {readonly Row[]} rows @param {{ measure: import('./scales.js').Measure, run: Run | undefined, isNewest: boolean,
+ *   until: string }} shown `until`: last quarter of the data
+ */
+export const findingOf = (rows, { measure, run, isNewest, until }) => {
+  const [was, have] = isNewest ? ['are', 'have'] : ['were', 'had'];
+  const known = rows.filter((row) => row[measure] !== null);
+  /** The number of rows that pass a test, as text. @param {(row: Row) => boolean} test */
+  const among = (test) => {
+    const count = known.filter(test).length;
+    return `${count === known.length && count > 1 ? 'all' : `${exact(count)} of`} ${exact(known.length)} metros`;
+  };
+  if (known.length === 0) return `No figures for ${exact(rows.length)} metros`;
+  const target = run ? quarter(run.target) : '';
+  const sentence = {
+    forecast: `House prices ${was} expected to rise in ${among(({ forecast }) => (forecast ?? 0) > 0)} by ${target}`,
+    grade: `${among(({ grade }) => grade === 'D' || grade === 'F')} ${have} a high risk of falling house prices by ${target}`,
+    signal: `${among(({ signal }) => signal === 'expand')} ${have} the signal “expand”`,
+    last: `House prices rose in ${among(({ last }) => (last ?? 0) > 0)} in the year to ${quarter(until)}`,
+  }[measure];
+  return sentence.replace(/^a/, 'A');
+};
 
 /** What all grades mean, in one sentence. @param {Run['rules']} rules @param {readonly Record[]} records */
 const allGrades = (rules, records) => {

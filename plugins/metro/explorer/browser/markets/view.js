@@ -2,6 +2,7 @@
 import { keepInAddress } from '../../../../pages/data-views/address.js';
 import { replaceTools } from '../../../../pages/data-views/figure.js';
 import { latestOf, showLatest } from '../../../../pages/data-views/latest.js';
+import { retitle } from '../../../../pages/data-views/router.js';
 import { narrowBy } from '../../../../pages/data-views/search-field.js';
 import { h } from '../../../../pages/shared/dom.js';
 import { reconstructed } from '../basis.js';
@@ -9,12 +10,21 @@ import { allMarkets, HPI, places, seriesOf } from '../catalog.js';
 import { recordsBy } from '../index-data.js';
 import { searcher } from '../search.js';
 import { toolsOf } from './downloads.js';
-import { choicesOf, countOf, filterFields, matches, measureChoice, runSlider } from './filters.js';
+import {
+  choicesOf,
+  countOf,
+  DEFAULT_SORT,
+  filterFields,
+  matches,
+  measureChoice,
+  runSlider,
+  sortField,
+} from './filters.js';
 import { marketList } from './list.js';
 import { outlines } from './map.js';
 import { marketMap } from './picture.js';
 import { lastQuarterOf, rowsByRun, runsOf } from './runs.js';
-import { factsText, gradesText } from './texts.js';
+import { factsText, findingOf, gradesText, QUESTIONS } from './texts.js';
 
 /** @typedef {import('./filters.js').Choices} Choices */
 /** @typedef {import('./runs.js').Row} Row */
@@ -46,13 +56,20 @@ const partsOf = ({ markets, map, runs, series, records, find }, chosen, signal) 
   /** @type {readonly Row[]} */
   let rows = [];
   const showTools = () => replaceTools(tools, toolsOf(chosen, runs, list.rows));
-  const list = marketList(chosen.sort, (sort) => {
+  const onsort = (/** @type {string} */ sort) => {
     chosen.sort = sort;
-    keepInAddress({ sort });
+    keepInAddress({ sort: sort === DEFAULT_SORT ? null : sort });
+    sorts.show(sort);
     showTools();
+  };
+  const onwhole = () => keepInAddress({ rows: 'all' });
+  const list = marketList({ sort: chosen.sort, whole: chosen.all, onsort, onwhole });
+  const sorts = sortField(chosen, (sort) => {
+    list.sortBy(sort);
+    onsort(sort);
   });
   const picture = marketMap(map, markets);
-  const [tools, facts] = [h('div'), h('p', { class: 'facts muted' })];
+  const [tools, facts] = [h('div'), h('span')];
   const count = h('p', { class: 'count muted', role: 'status' });
   const meaning = h('p', { class: 'meaning muted' });
   const run = () => runs[chosen.run];
@@ -61,7 +78,13 @@ const partsOf = ({ markets, map, runs, series, records, find }, chosen, signal) 
     return now ? lastQuarterOf(now) : (series?.observation_end ?? '2020-01-01');
   };
   return {
-    ...{ list, picture, tools, facts, count, meaning },
+    ...{ list, picture, tools, facts, count, meaning, sorts: sorts.element },
+    /** The title, which follows the choices. */
+    title: () => {
+      const isNewest = chosen.run === runs.length - 1;
+      const shown = list.rows().length > 0 ? list.rows() : rows;
+      return findingOf(shown, { measure: chosen.colour, run: run(), isNewest, until: until() });
+    },
     /** Shows the rows that match the choices. */
     show: () => {
       const found = new Set(find(chosen.q).map(({ cbsa }) => cbsa));
@@ -113,12 +136,17 @@ export const marketsView = async (_parameters, signal, query) => {
   const parts = partsOf(loaded, chosen, signal);
   const problem = h('div');
   const next = latestOf(signal);
+  const show = () => {
+    parts.show();
+    slider.show();
+    retitle(parts.title(), QUESTIONS[chosen.colour]);
+  };
   /** @param {Partial<Choices>} change */
   const choose = (change) => {
     Object.assign(chosen, change);
     const { q, state, signal: one, grade, colour } = chosen;
     keepInAddress({ q, state, signal: one, grade, colour: colour === 'forecast' ? null : colour });
-    parts.show();
+    show();
   };
   const loadRun = async (/** @type {AbortSignal} */ shown) => {
     await new Promise((resolve) => setTimeout(resolve, REST_MS));
@@ -133,7 +161,7 @@ export const marketsView = async (_parameters, signal, query) => {
     void showLatest(next, problem, loadRun, (rows, shown) => {
       problem.replaceChildren();
       parts.setRows(rows, shown);
-      parts.show();
+      show();
     });
   });
   narrowBy(chosen.q, (q) => choose({ q }), signal);
@@ -142,9 +170,11 @@ export const marketsView = async (_parameters, signal, query) => {
   parts.setRows(first, next());
   parts.show();
   return {
-    title: 'Markets',
+    title: parts.title(),
+    name: 'Markets',
+    question: QUESTIONS[chosen.colour],
     layout: 'start',
-    aside: [parts.facts],
+    about: [parts.facts],
     series: [HPI],
     content: layoutOf(parts, { loaded, chosen, choose, problem, slider: slider.element }),
   };
@@ -166,10 +196,10 @@ const layoutOf = (parts, { loaded, chosen, choose, problem, slider }) => [
   h(
     'section',
     { class: 'list', 'aria-label': 'List' },
-    h('div', { class: 'row filters' }, ...filterFields(loaded.markets, chosen, choose), parts.count),
+    h('div', { class: 'row filters' }, ...filterFields(loaded.markets, chosen, choose), parts.sorts, parts.count),
+    parts.tools,
     parts.meaning,
     problem,
     parts.list.element,
-    parts.tools,
   ),
 ];
