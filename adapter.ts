@@ -49,6 +49,7 @@ export {
   StorageError,
   type StorageErrorCode,
 } from './core/errors.js';
+export { newKey } from './core/keys/key.js';
 export { BackgroundPacing } from './core/util/event-loop.js';
 export * as files from './core/util/files.js';
 export { memoryLimit } from './core/util/memory-limit.js';

@@ -8,7 +8,8 @@ import { OperatorError } from '../errors.js';
 import { type Members, memberErrors } from '../registry/check-members.js';
 import { isObject } from '../validation/json.js';
 import { nearest } from '../validation/nearest.js';
-import { type Definition, type ServiceName, type Services, services } from './services.js';
+import type { Definition, ServiceName, Services } from './service-types.js';
+import { services } from './services.js';
 
 /** The tokens under which the services are registered in the container. */
 export const tokens = Object.fromEntries(Object.keys(services).map((name) => [name, Symbol(name)])) as {
@@ -56,7 +57,13 @@ export const createContainer = (
 const dependencies = (from: DependencyContainer, { needs }: Definition<unknown>): Services =>
   Object.fromEntries(needs.map((name) => [name, resolve(from, name)])) as unknown as Services;
 
-const MAY_BE_NULL: readonly string[] = ['redis', 'admission', 'metrics', 'observers'] satisfies ServiceName[];
+const MAY_BE_NULL: readonly string[] = [
+  'redis',
+  'identities',
+  'admission',
+  'metrics',
+  'observers',
+] satisfies ServiceName[];
 
 /** The members that replacement services must have. */
 const MEMBERS: { readonly [Name in ServiceName]?: Members } = {

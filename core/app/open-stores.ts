@@ -10,7 +10,7 @@ import { OperatorError, StorageError } from '../errors.js';
 import { createContainer, resolve } from './container.js';
 import { pathResolver } from './load-modules.js';
 import { looseFiles } from './loose-files.js';
-import type { Services } from './services.js';
+import type { Services } from './service-types.js';
 
 type Loaded = Pick<Services, 'config' | 'modules'>;
 

@@ -5,7 +5,7 @@ import type { Snapshot, StorageAdapter } from '../contracts/storage.js';
 import { checkedSnapshot } from '../data/checked-snapshot.js';
 import { StorageError } from '../errors.js';
 import { longWork } from '../util/event-loop.js';
-import type { Services } from './services.js';
+import type { Services } from './service-types.js';
 
 type Dependencies = Pick<
   Services,

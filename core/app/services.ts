@@ -1,104 +1,40 @@
 /** The services of an application: their dependencies, and how each one is created, opened and closed. */
-import { EventEmitter } from 'node:events';
-import type { LoadedConfig } from '../config/load.js';
-import { countsUsage } from '../config/tiers.js';
+import { countsUsage, tierNames } from '../config/tiers.js';
 import type { SharedCache } from '../contracts/cache.js';
 import type { KeyStore } from '../contracts/keys.js';
 import type { Limiter } from '../contracts/limiter.js';
-import type { MountContext } from '../contracts/plugin.js';
-import { type Clock, type Logger, systemClock } from '../contracts/runtime.js';
+import type { RunningContext } from '../contracts/plugin.js';
+import { type Logger, systemClock } from '../contracts/runtime.js';
 import type { StorageAdapter } from '../contracts/storage.js';
 import type { Handle } from '../edge/accept.js';
 import { Admission, admitting } from '../edge/admission.js';
 import { callerAddress, trustedProxies } from '../edge/caller-address.js';
 import { HttpServer } from '../edge/server.js';
-import { createAuthenticator, type OpenAuthenticator } from '../keys/authenticator.js';
+import { createAuthenticator } from '../keys/authenticator.js';
+import { openIdentities } from '../keys/identity-chain.js';
 import { MemoryLimiter } from '../limiter/memory-limiter.js';
 import { RedisLimiter } from '../limiter/redis-limiter.js';
 import { createLogger } from '../observe/logger.js';
-import { createMetrics, type Metrics } from '../observe/metrics.js';
-import { openObservers, type RequestObservers } from '../observe/request-observers.js';
+import { createMetrics } from '../observe/metrics.js';
+import { openObservers } from '../observe/request-observers.js';
 import { createKoa } from '../pipeline/app.js';
 import { realmOf } from '../pipeline/authorize.js';
 import { requestLog } from '../pipeline/observe.js';
-import type { ServiceKoa } from '../pipeline/service-koa.js';
 import { connectRedis, type RedisConnection } from '../redis/connection.js';
 import { MemoryCache } from '../redis/memory-cache.js';
 import { RedisCache } from '../redis/redis-cache.js';
 import { declaredHeaders } from '../registry/route-defaults.js';
-import { type CommonHeaders, commonHeaders } from '../response/headers.js';
+import { commonHeaders } from '../response/headers.js';
 import { handleMount, handleRoute, mountContext, responseBuilder, settingsOf } from '../routes/handle-endpoint.js';
 import { checkedRoute } from '../routes/route-response.js';
 import { RouteTable } from '../routes/route-table.js';
 import { CurrentSnapshot } from '../routes/served-snapshot.js';
-import { createVintages, type Vintages } from '../routes/vintages.js';
+import { createVintages } from '../routes/vintages.js';
 import { WorkQueues } from '../routes/work-queue.js';
-import { type Modules, pathResolver } from './load-modules.js';
+import { pathResolver } from './load-modules.js';
 import { RunningSettings } from './running-settings.js';
 import { RunningState } from './running-state.js';
-
-/** The events with which the adapter informs other services. */
-class StorageEvents extends EventEmitter<{ changed: []; problem: [sentence: string | undefined] }> {}
-
-/** The types of all services by name. A service is null if the configuration disables it. */
-export interface Services {
-  readonly config: LoadedConfig;
-  /** The adapter, the key store, and the plugins with their routes. */
-  readonly modules: Modules;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  /** The settings that can change while the service is running. */
-  readonly settings: RunningSettings;
-  readonly storageEvents: StorageEvents;
-  readonly adapter: StorageAdapter;
-  readonly keyStore: KeyStore;
-  readonly redis: RedisConnection | null;
-  readonly limiter: Limiter;
-  /** The cache for responses that all replicas share, such as the one of `/status`. */
-  readonly cache: SharedCache;
-  /** The current snapshot and its cached representations. */
-  readonly snapshots: CurrentSnapshot;
-  /** Earlier snapshots, for requests with `as_of`. */
-  readonly vintages: Vintages;
-  /** Identifies the caller of a request. */
-  readonly authenticator: OpenAuthenticator;
-  /** The state that the service's own routes read. */
-  readonly state: RunningState;
-  /** Rejects requests that exceed the capacity of the service. */
-  readonly admission: Admission | null;
-  readonly metrics: Metrics | null;
-  /** The plugins that observe requests. */
-  readonly observers: RequestObservers | null;
-  readonly headers: CommonHeaders;
-  /** Runs uncached requests, in turns between callers. */
-  readonly work: WorkQueues;
-  /** Finds or computes the representation of a route's response. */
-  readonly buildResponse: ReturnType<typeof responseBuilder>;
-  readonly routes: RouteTable;
-  /** The Koa application with all middleware. */
-  readonly koa: ServiceKoa;
-  /** The request listener, which runs admission control and then Koa. */
-  readonly handle: Handle;
-  readonly server: HttpServer;
-  /** Lets this process send requests to its own service. */
-  readonly local: MountContext;
-}
-
-export type ServiceName = keyof Services;
-
-export interface Definition<Value> {
-  readonly needs: readonly ServiceName[];
-  make(dependencies: Services): Value;
-  open?(value: NonNullable<Value>): Promise<unknown>;
-  close?(value: NonNullable<Value>): unknown;
-}
-
-/** @param needs the names of the services that are passed to `make` */
-const service = <const Needs extends readonly ServiceName[], Value>(
-  needs: Needs,
-  make: (dependencies: Pick<Services, Needs[number]>) => Value,
-  lifecycle: Pick<Definition<NoInfer<Value>>, 'open' | 'close'> = {},
-): Definition<Value> => ({ needs, make, ...lifecycle }) as Definition<Value>;
+import { type Definition, type ServiceName, type Services, StorageEvents, service } from './service-types.js';
 
 const given = (): never => {
   throw new Error('every container is created with "config" and "modules"');
@@ -111,6 +47,15 @@ const mountDependencies = ({ config, modules }: Pick<Services, 'config' | 'modul
   basePath: config.config.server.basePath,
   ...settingsOf(config.config),
 });
+
+const runningContext =
+  ({ config, modules, clock, logger }: Pick<Services, 'config' | 'modules' | 'clock' | 'logger'>) =>
+  (plugin: string): RunningContext => ({
+    info: modules.registry.service,
+    logger: logger.child({ part: plugin }),
+    clock,
+    resolvePath: pathResolver(config.folder),
+  });
 
 export const services: { readonly [Name in ServiceName]: Definition<Services[Name]> } = {
   config: service([], given),
@@ -185,10 +130,23 @@ export const services: { readonly [Name in ServiceName]: Definition<Services[Nam
     return createVintages({ adapter, collections: registry.collections, cacheBytes, answerMs });
   }),
   authenticator: service(
-    ['config', 'keyStore', 'clock', 'logger'],
-    ({ config: { config }, keyStore, clock, logger }) =>
-      createAuthenticator({ auth: config.auth, keyStore, clock, logger: logger.child({ part: 'keys' }) }),
+    ['config', 'modules', 'keyStore', 'clock', 'logger'],
+    ({ config: { config }, modules, keyStore, clock, logger }) =>
+      createAuthenticator({
+        auth: config.auth,
+        keyStore,
+        clock,
+        logger: logger.child({ part: 'keys' }),
+        hasIdentities: modules.registry.identities.length > 0,
+      }),
     { open: (authenticator) => authenticator.open(), close: (authenticator) => authenticator.close() },
+  ),
+  identities: service(['config', 'modules', 'clock', 'logger'], ({ config, modules, clock, logger }) =>
+    openIdentities(modules.registry.identities, runningContext({ config, modules, clock, logger }), {
+      clock,
+      logger: logger.child({ part: 'keys' }),
+      tiers: tierNames(config.config.auth),
+    }),
   ),
   state: service(
     ['clock', 'modules', 'storageEvents', 'adapter', 'snapshots', 'keyStore', 'limiter', 'cache'],
@@ -259,6 +217,7 @@ export const services: { readonly [Name in ServiceName]: Definition<Services[Nam
       'observers',
       'routes',
       'authenticator',
+      'identities',
       'limiter',
     ],
     ({ config: { config }, modules, authenticator, metrics, observers, ...others }) => {

@@ -2,6 +2,7 @@
 import type { Middleware } from 'koa';
 import type { Collection } from './dataset.js';
 import type { Format } from './format.js';
+import type { Identity, RunningContext } from './identity.js';
 import type { Empty, FromSchema, JsonSchema, WithDefaults } from './json-schema.js';
 import type { Mount } from './mount.js';
 import type { ObserverContext, RequestObserver } from './observer.js';
@@ -10,6 +11,7 @@ import type { ServiceInfo } from './service.js';
 import type { StatusComponent } from './state.js';
 
 export type * from './format.js';
+export type * from './identity.js';
 export type { Mount, MountContext } from './mount.js';
 export type * from './route.js';
 export { type DataResponseOf, dataRoute, type InputOf, serviceRoute } from './route-types.js';
@@ -63,6 +65,8 @@ export interface Plugin<Options = unknown> {
    * checked, and it sees every response, including errors. Plugins run theirs in the order of the configuration.
    */
   serviceMiddleware?(options: Options): readonly Middleware[];
+  /** Identifies callers by credentials other than the API keys of the service. Called once, at startup. */
+  identity?(options: Options, context: RunningContext): Identity;
   /** Opens an observer for all requests of the service. Called once, at startup. */
   observer?(options: Options, context: ObserverContext): RequestObserver;
 }

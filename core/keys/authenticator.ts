@@ -3,33 +3,40 @@ import type { AuthConfig } from '../config/schema.js';
 import { type Tier, type Tiers, tierNames } from '../config/tiers.js';
 import type { KeyRecord, KeyStore } from '../contracts/keys.js';
 import type { Clock, Logger } from '../contracts/runtime.js';
+import { OperatorError } from '../errors.js';
 import { withTimeout } from '../util/with-timeout.js';
-import { isActive, isKey, missingPeppers, Peppers } from './key.js';
+import { familyOf, hashKey, isActive, isMistyped, missingPeppers, Peppers } from './key.js';
 
 /** The caller that makes a request. Its limit applies to the request. */
 export interface Caller {
-  /** `key:<id>` or `ip:<address or /64 prefix>`. */
+  /** `key:<id>`, `id:<plugin>:<id>` for a caller that a plugin has identified, or `ip:<address or /64 prefix>`. */
   readonly id: string;
   readonly limit: number;
   /** The tier of the key, or the tier for callers without a key. Undefined if there is none. */
   readonly tier: Tier | undefined;
-  /** The record of the key. Undefined if the request has no valid key. */
-  readonly key: KeyRecord | undefined;
+  /** The key, or the caller that a plugin has identified. Undefined if the request has no valid credentials. */
+  readonly key: Pick<KeyRecord, 'id' | 'tier'> | undefined;
   /** The id of the key as JSON, for the log. It is stored here, because a cache for all keys would be too large. */
   readonly loggedKey: string;
   /** The settings from which the limit and the tier were read. */
   readonly tiers: Tiers;
 }
 
-/** An active key with a configured tier. */
-export interface KeyIdentity {
+/** A caller with valid credentials and a configured tier. */
+export interface CallerIdentity {
   readonly kind: 'key';
-  readonly record: KeyRecord;
+  /** The id of the caller. */
+  readonly account: string;
+  readonly record: Pick<KeyRecord, 'id' | 'tier' | 'limit_per_minute'>;
+  /** The caller is cached here, because reading a property is faster than a look-up. */
+  caller: Caller | undefined;
+}
+
+/** An active key with a configured tier. */
+interface KeyIdentity extends CallerIdentity {
   /** Milliseconds since 1970. */
   readonly endsAt: number;
   readonly use: Use;
-  /** The caller is cached here, because reading a property is faster than a look-up. */
-  caller: Caller | undefined;
 }
 
 /** When a key was last used, in milliseconds since 1970. */
@@ -37,8 +44,8 @@ interface Use {
   time: number;
 }
 
-type Identity =
-  | KeyIdentity
+export type SomeIdentity =
+  | CallerIdentity
   /** The request has no credentials. */
   | { readonly kind: 'none' }
   /** The credentials are not valid. Responses do not reveal the reason. */
@@ -54,8 +61,8 @@ interface AuthenticatorOptions {
   readonly useOf?: (id: string) => Use;
 }
 
-const NONE: Identity = { kind: 'none' };
-const INVALID: Identity = { kind: 'invalid' };
+export const NONE: SomeIdentity = { kind: 'none' };
+export const INVALID: SomeIdentity = { kind: 'invalid' };
 
 /**
  * `Bearer` in upper or lower case (RFC 9110, section 11.1), at least one space, and a single token68 (RFC 6750, section
@@ -89,28 +96,30 @@ export class Authenticator {
   }
 
   /** @param authorization the value of the header; an empty value counts as absent */
-  identify(authorization: string | undefined): Identity {
+  identify(authorization: string | undefined): SomeIdentity {
     if (authorization === undefined) return NONE;
     const known = this.#cached.get(authorization);
     return known === undefined ? this.#look(authorization) : this.#ifActive(known);
   }
 
   /** Returns the identity if its key has not expired. An invalid expiry date (NaN) counts as expired. */
-  #ifActive(identity: KeyIdentity): Identity {
+  #ifActive(identity: KeyIdentity): SomeIdentity {
     const now = this.#clock.now();
     if (!(now < identity.endsAt)) return INVALID;
     identity.use.time = now;
     return identity;
   }
 
-  #look(authorization: string): Identity {
+  #look(authorization: string): SomeIdentity {
     if (authorization.trim() === '') return NONE;
     const token = BEARER.exec(authorization)?.[1];
-    const record = token !== undefined && isKey(token) ? this.#find(token) : undefined;
+    const record = token !== undefined && !isMistyped(token) ? this.#find(token) : undefined;
     // A revocation takes effect immediately, even if its time is in the future, because the clocks of replicas differ.
     if (record === undefined || record.revoked_at !== null || !this.#tiers.has(record.tier)) return INVALID;
     const endsAt = record.expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(record.expires_at);
-    const identity: KeyIdentity = { kind: 'key', record, endsAt, use: this.#useOf(record.id), caller: undefined };
+    const account = `key:${familyOf(record)}`;
+    const use = this.#useOf(record.id);
+    const identity: KeyIdentity = { kind: 'key', account, record, endsAt, use, caller: undefined };
     const found = this.#ifActive(identity);
     if (found === identity && authorization === `Bearer ${token}`) this.#cached.set(authorization, identity);
     return found;
@@ -186,6 +195,8 @@ interface AuthenticatorDependencies {
   readonly keyStore: KeyStore;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Whether callers can also be identified by plugins. Default: false. */
+  readonly hasIdentities?: boolean;
 }
 
 export interface OpenAuthenticator {
@@ -201,9 +212,10 @@ export const createAuthenticator = ({
   keyStore,
   clock,
   logger,
+  hasIdentities = false,
 }: AuthenticatorDependencies): OpenAuthenticator => {
   const peppers = new Peppers(auth.peppers);
-  const report = keyReporter({ auth, keyStore, clock, logger }, peppers);
+  const report = keyReporter({ auth, keyStore, clock, logger, hasIdentities }, peppers);
   keyStore.onChange(() => void report());
   const use = keyStore.noteUse && keyUse({ write: keyStore.noteUse.bind(keyStore), logger });
   const authenticator = new Authenticator(keyStore, {
@@ -212,7 +224,28 @@ export const createAuthenticator = ({
     peppers,
     ...(use && { useOf: use.of }),
   });
-  return { authenticator, open: report, close: async () => use?.close() };
+  return {
+    authenticator,
+    async open() {
+      checkLookup(keyStore);
+      await report();
+    },
+    close: async () => use?.close(),
+  };
+};
+
+/** @throws OperatorError if `lookup` is async. Every request calls it, so it must find keys in memory. */
+const checkLookup = (keyStore: KeyStore): void => {
+  let found: unknown;
+  try {
+    found = keyStore.lookup(hashKey(''));
+  } catch {
+    // The store has not read its keys yet.
+    return;
+  }
+  if (!(found instanceof Promise)) return;
+  found.catch(() => undefined);
+  throw new OperatorError('The key store cannot be used: "lookup" must not be async. It must find keys in memory.');
 };
 
 /**
@@ -220,7 +253,7 @@ export const createAuthenticator = ({
  * endpoints need one, or a key needs a pepper that is not configured. Each warning is logged only once.
  */
 const keyReporter = (
-  { auth, keyStore, clock, logger }: AuthenticatorDependencies,
+  { auth, keyStore, clock, logger, hasIdentities }: AuthenticatorDependencies,
   peppers: Peppers,
 ): (() => Promise<void>) => {
   let isDue = true;
@@ -229,7 +262,7 @@ const keyReporter = (
     isDue = false;
     try {
       const records = await keyStore.list();
-      if (auth.anonymous === null && !records.some((record) => isActive(record, clock.now()))) {
+      if (auth.anonymous === null && !hasIdentities && !records.some((record) => isActive(record, clock.now()))) {
         logger.warn('no key is active: endpoints that need one respond with 401; create one with "keys create"');
       }
       for (const sentence of missingPeppers(records, peppers, clock.now())) logger.warn(sentence);

@@ -72,9 +72,9 @@ export const createKey = (
   return { key, ...(peppers?.digest(key) ?? { hash: hashKey(key) }), id: `key_${randomDigits(ID_LENGTH)}` };
 };
 
-/** Whether text has the form of a key and a valid checksum. */
-export const isKey = (text: string): boolean =>
-  SHAPE.test(text) && text.endsWith(checksum(text.slice(0, -CHECKSUM_LENGTH)));
+/** Whether text has the form of a key but a wrong checksum. The keys of some stores have another form. */
+export const isMistyped = (text: string): boolean =>
+  SHAPE.test(text) && !text.endsWith(checksum(text.slice(0, -CHECKSUM_LENGTH)));
 
 /** The id of the first key in a chain of rotations. Keys in the same chain share their limit and usage. */
 export const familyOf = ({ id, shares_limit_of }: Pick<KeyRecord, 'id' | 'shares_limit_of'>): string =>

@@ -1,12 +1,12 @@
 /** Calls the observers of plugins after each request. An error of an observer does not affect the request. */
-import type { FinishedRequest, RequestObserver } from '../contracts/observer.js';
+import type { FinishedRequest } from '../contracts/observer.js';
 import type { Clock, Logger } from '../contracts/runtime.js';
 import type { ServiceInfo } from '../contracts/service.js';
-import { OperatorError } from '../errors.js';
 import { maskKeys } from '../keys/key.js';
 import { traceParent } from '../pipeline/observe.js';
 import type { ServiceContext } from '../pipeline/service-koa.js';
 import type { RegisteredObserver } from '../registry/register-plugins.js';
+import { openPart } from '../util/open-part.js';
 
 export interface RequestObservers {
   observe(ctx: ServiceContext): void;
@@ -26,7 +26,10 @@ export const openObservers = (
   if (registered.length === 0) return null;
   const observers = registered.map(({ plugin, open }) => {
     const own = logger.child({ part: plugin });
-    return { observer: opened(plugin, () => open({ logger: own, info: service })), logger: own };
+    return {
+      observer: openPart(plugin, 'observer', 'onRequest', () => open({ logger: own, info: service })),
+      logger: own,
+    };
   });
   return {
     observe(ctx) {
@@ -51,23 +54,6 @@ export const openObservers = (
       );
     },
   };
-};
-
-/** @throws OperatorError that names the plugin, if its observer cannot be used */
-const opened = (plugin: string, open: () => RequestObserver): RequestObserver => {
-  const failure = (text: string, cause?: unknown) =>
-    new OperatorError(`The observer of plugin "${plugin}" cannot be used: ${text}`, [], { cause });
-  let observer: RequestObserver;
-  try {
-    observer = open();
-  } catch (error) {
-    throw failure(error instanceof Error ? error.message : String(error), error);
-  }
-  if (typeof observer?.onRequest === 'function') return observer;
-  const isPromise = typeof (observer as Partial<Promise<unknown>> | undefined)?.then === 'function';
-  throw failure(
-    isPromise ? 'it is a promise; "observer" must not be async.' : 'it must be an object with a function "onRequest".',
-  );
 };
 
 const finishedRequest = ({ req: request, res, state }: ServiceContext, now: number): FinishedRequest => {

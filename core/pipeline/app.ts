@@ -10,6 +10,7 @@ import type { Middleware } from 'koa';
 import type { Tiers } from '../config/tiers.js';
 import type { Limiter } from '../contracts/limiter.js';
 import type { Authenticator } from '../keys/authenticator.js';
+import type { IdentityChain } from '../keys/identity-chain.js';
 import { respond } from '../response/respond.js';
 import { authorize } from './authorize.js';
 import { catchErrors } from './catch-errors.js';
@@ -22,6 +23,7 @@ import { type ServiceContext, ServiceKoa, type ServiceKoaOptions, type ServiceMi
 interface KoaDependencies extends ServiceKoaOptions {
   readonly routes: { readonly find: ServiceMiddleware };
   readonly keys: Authenticator;
+  readonly identities: IdentityChain | null;
   readonly limiter: Limiter;
   readonly addressOf: (request: IncomingMessage) => string;
   readonly settings: { readonly tiers: Tiers };
@@ -41,7 +43,7 @@ export const createKoa = (deps: KoaDependencies): ServiceKoa => {
   app.use(app.around(catchErrors(logger), serviceMiddleware)); // the middleware that plugins run around every request
   app.use(catchErrors(logger)); // turns errors into responses, which keep the headers set above
   app.use(findEndpoint(deps)); // finds the route or mount, its parameters and the response format
-  app.use(identify(deps)); // finds the caller: the owner of a valid key, otherwise the client address
+  app.use(identify(deps)); // finds the caller by its key, by plugins, or by its address
   app.use(limit(deps)); // counts the request; responds with 429 if the caller is over its limit
   app.use(authorize(realm)); // responds with 401 or 403 if the endpoint needs a key that the caller lacks
   app.use(checkRequest(headers)); // responds with 400, 404, 405, 406 or 414 to invalid requests

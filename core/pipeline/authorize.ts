@@ -14,9 +14,10 @@ export const authorize = (realm: string): ServiceMiddleware => {
   const missing = { headers: { 'WWW-Authenticate': `Bearer realm="${realm}"` } };
   const invalid = { headers: { 'WWW-Authenticate': `Bearer realm="${realm}", error="invalid_token"` } };
   return (ctx, next) => {
-    const { caller, invalidKey, isInner, match } = ctx.state;
+    const { caller, identityError, invalidKey, isInner, match } = ctx.state;
     const endpoint = match?.endpoint;
     if (!endpoint?.needsKey || !endpoint.methods.includes(ctx.method)) return next();
+    if (identityError !== undefined) throw identityError;
     // An inner request needs no key, because its mount's caller was already checked. The caller's tier still applies.
     const mayEnter = isInner || caller?.key !== undefined || (caller?.tier !== undefined && !invalidKey);
     const isIncluded = caller?.tier === undefined || includes(caller.tier, endpoint.names);

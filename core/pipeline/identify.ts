@@ -2,12 +2,15 @@
 import type { IncomingMessage } from 'node:http';
 import type { Tiers } from '../config/tiers.js';
 import type { CallerAccount, CallerKey, ServiceRequest } from '../contracts/plugin.js';
-import type { Authenticator, Caller, KeyIdentity } from '../keys/authenticator.js';
-import { familyOf } from '../keys/key.js';
-import type { RequestState, ServiceMiddleware } from './service-koa.js';
+import type { Authenticator, Caller, CallerIdentity, SomeIdentity } from '../keys/authenticator.js';
+import type { IdentityChain } from '../keys/identity-chain.js';
+import { plainAddress } from '../validation/network.js';
+import type { RequestState, ServiceContext, ServiceMiddleware } from './service-koa.js';
 
 interface IdentifyOptions {
   readonly keys: Authenticator;
+  /** Identifies callers without a valid key. Null if no plugin does. */
+  readonly identities: IdentityChain | null;
   /** Returns the client's IPv4 address or its IPv6 /64 network. */
   readonly addressOf: (request: IncomingMessage) => string;
   /** The limits and quotas of callers. Reloading the configuration replaces `tiers`. */
@@ -15,15 +18,15 @@ interface IdentifyOptions {
 }
 
 /** Sets `state.caller`. It does not reject any requests. */
-export const identify = ({ keys, addressOf, settings }: IdentifyOptions): ServiceMiddleware => {
-  const callerOfKey = (identity: KeyIdentity): Caller => {
+export const identify = ({ keys, identities, addressOf, settings }: IdentifyOptions): ServiceMiddleware => {
+  const callerOfKey = (identity: CallerIdentity): Caller => {
     const { tiers } = settings;
     if (identity.caller?.tiers === tiers) return identity.caller;
     const { record: key } = identity;
     const tier = tiers.of(key);
     const limit = key.limit_per_minute ?? tier?.limit ?? tiers.limit;
     const loggedKey = JSON.stringify(key.id);
-    identity.caller = { id: `key:${familyOf(key)}`, limit, tier, key, loggedKey, tiers };
+    identity.caller = { id: identity.account, limit, tier, key, loggedKey, tiers };
     return identity.caller;
   };
   const callerOfAddress = (request: IncomingMessage): Caller => {
@@ -32,17 +35,28 @@ export const identify = ({ keys, addressOf, settings }: IdentifyOptions): Servic
     const limit = tier?.limit ?? tiers.limit;
     return { id: `ip:${addressOf(request)}`, limit, tier, key: undefined, loggedKey: 'null', tiers };
   };
+  const settle = ({ req, state }: ServiceContext, identity: SomeIdentity, next: () => Promise<unknown>) => {
+    if (identity.kind === 'key') state.caller = callerOfKey(identity);
+    else {
+      state.invalidKey = identity.kind === 'invalid';
+      state.caller = callerOfAddress(req);
+    }
+    return next();
+  };
   return (ctx, next) => {
     const { state } = ctx;
     // A mount's inner request has the same caller as the mount's own request. A request by this process has no caller.
     if (state.isInner) return next();
     const identity = keys.identify(credentialsOf(ctx.req));
-    if (identity.kind === 'key') state.caller = callerOfKey(identity);
-    else {
-      state.invalidKey = identity.kind === 'invalid';
-      state.caller = callerOfAddress(ctx.req);
-    }
-    return next();
+    if (identity.kind === 'key' || !identities) return settle(ctx, identity, next);
+    const found = identities.identify(ctx.req, () => plainAddress(ctx.ip) ?? ctx.ip);
+    // Without a caller of a plugin, the result of the key check remains.
+    const combined = (other: SomeIdentity) => settle(ctx, other.kind === 'none' ? identity : other, next);
+    if (!(found instanceof Promise)) return combined(found);
+    return found.then(combined, (error: unknown) => {
+      state.identityError = error;
+      return settle(ctx, identity, next);
+    });
   };
 };
 

@@ -25,6 +25,8 @@ export class RequestState {
   caller: Caller | undefined;
   /** Whether the request has credentials that are not valid. */
   invalidKey = false;
+  /** The error of a plugin that could not identify the caller. `authorize` throws it. */
+  identityError: unknown;
   decision: Decision | undefined;
   /** The format of the representation. Undefined for a mount, and if the client accepts no available format. */
   format: Format | undefined;

@@ -38,6 +38,7 @@ const MEMBERS: Readonly<Record<ModuleKind, Members>> = {
     middleware: 'function?',
     serviceMiddleware: 'function?',
     observer: 'function?',
+    identity: 'function?',
   },
 };
 

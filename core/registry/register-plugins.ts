@@ -5,9 +5,10 @@ import { serviceSchema } from '../config/schema.js';
 import type { Collection } from '../contracts/dataset.js';
 import type { Format } from '../contracts/format.js';
 import type { ObserverContext, RequestObserver } from '../contracts/observer.js';
-import { OWN_COMPONENTS, type Plugin, type StatusComponent } from '../contracts/plugin.js';
+import { OWN_COMPONENTS, type Plugin, type RunningContext, type StatusComponent } from '../contracts/plugin.js';
 import { defaultService, type ServiceInfo } from '../contracts/service.js';
 import type { ErrorKind } from '../errors.js';
+import type { RegisteredIdentity } from '../keys/identity-chain.js';
 import { checkOptions } from '../validation/describe-errors.js';
 import { nearest } from '../validation/nearest.js';
 import { sampleErrors } from './check-route.js';
@@ -40,6 +41,7 @@ export interface Registry {
   /** Middleware around the whole service, in the order of the plugins. */
   readonly serviceMiddleware: readonly Middleware[];
   readonly observers: readonly RegisteredObserver[];
+  readonly identities: readonly RegisteredIdentity[];
   /** The response formats. The first one is JSON, the default. */
   readonly formats: readonly Format[];
   readonly collections: ReadonlyMap<string, Collection>;
@@ -94,6 +96,7 @@ export const registerPlugins = (
     mounts,
     serviceMiddleware,
     observers: collectObservers(entries),
+    identities: collectIdentities(entries),
     formats,
     collections: collections.byName,
     errors: collectErrors(routes, registration),
@@ -195,4 +198,10 @@ const collectObservers = (entries: readonly LoadedPlugin[]): readonly Registered
   entries.flatMap(({ plugin, options }) => {
     if (!plugin.observer) return [];
     return [{ plugin: plugin.name, open: (context: ObserverContext) => plugin.observer!(options, context) }];
+  });
+
+const collectIdentities = (entries: readonly LoadedPlugin[]): readonly RegisteredIdentity[] =>
+  entries.flatMap(({ plugin, options }) => {
+    if (!plugin.identity) return [];
+    return [{ plugin: plugin.name, open: (context: RunningContext) => plugin.identity!(options, context) }];
   });

@@ -1,9 +1,13 @@
-/** Rejects when `promise` has not settled after `ms`. Its later result is ignored. */
-export const withTimeout = <T>(promise: Promise<T>, ms: number): Promise<T> =>
+/** Rejects with `failure()` if `promise` has not settled after `ms`. Its later result is ignored. */
+export const withTimeout = <T>(
+  promise: Promise<T>,
+  ms: number,
+  failure: () => Error = () => new Error(`There was no response within ${ms} ms.`),
+): Promise<T> =>
   new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
       // After a busy turn of the event loop, timers run before pending I/O. The I/O is handled first.
-      setImmediate(() => reject(new Error(`There was no response within ${ms} ms.`)));
+      setImmediate(() => reject(failure()));
     }, ms);
     promise.then(
       (value) => {

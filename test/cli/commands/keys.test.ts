@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { register } from '../../../cli/commands/keys.js';
 import { OperatorError } from '../../../core/errors.js';
-import { createKey, hashKey, isKey } from '../../../core/keys/key.js';
+import { createKey, hashKey, isMistyped } from '../../../core/keys/key.js';
 import { RedisLimiter } from '../../../core/limiter/redis-limiter.js';
 import { connectRedis, type RedisConnection } from '../../../core/redis/connection.js';
 import { keptLogger } from '../../support/kept-logger.js';
@@ -44,7 +44,7 @@ describe('metro-forecast keys', () => {
   it('create --name prints only the key on standard output, and stores its hash in the key file', async () => {
     const { stdout, stderr } = await done('create', '--name', 'Team A');
     const key = stdout.trim();
-    expect(isKey(key)).to.equal(true);
+    expect(isMistyped(key)).to.equal(false);
     expect(stdout).to.equal(`${key}\n`);
     expect(stderr).to.match(
       /^key_\w{10} \("Team A"\) is created\. Store the key now, since it cannot be shown again:\n$/,

@@ -2,7 +2,8 @@
 import { expect } from 'chai';
 import { inject } from 'light-my-request';
 import { close, createContainer, type Overrides, open, resolve } from '../../../core/app/container.js';
-import { type ServiceName, type Services, services } from '../../../core/app/services.js';
+import type { ServiceName, Services } from '../../../core/app/service-types.js';
+import { services } from '../../../core/app/services.js';
 import { definePlugin, type Plugin } from '../../../core/contracts/plugin.js';
 import { OperatorError } from '../../../core/errors.js';
 import { MemoryKeyStore } from '../../../core/keys/memory-key-store.js';
@@ -137,7 +138,7 @@ describe('the graph of services', () => {
     const overrides = { keyStore: null, cache: 7, limiter, clock: undefined } as never;
     const failure = await createApp(await embedded(), overrides).catch((error: unknown) => error);
     expect((failure as OperatorError).errors).to.deep.equal([
-      'overrides.keyStore: it must not be null; only redis, admission, metrics, observers can be switched off',
+      'overrides.keyStore: it must not be null; only redis, identities, admission, metrics, observers can be switched off',
       'overrides.cache: it must be an object',
       'overrides.limiter: "close" is missing',
     ]);

@@ -84,6 +84,14 @@ describe('an embedded application', () => {
     ]);
   });
 
+  it('rejects a key store whose lookup is async', async () => {
+    class Wrong extends MemoryKeyStore {
+      override lookup = (async () => undefined) as never;
+    }
+    const failure = await createApp(config, { keyStore: new Wrong() }).catch((error: Error) => error);
+    expect((failure as Error).message).to.contain('"lookup" must not be async');
+  });
+
   it('calls the functions of a plugin once', async () => {
     let calls = 0;
     const routes = () => {

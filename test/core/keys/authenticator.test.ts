@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import type { KeyRecord } from '../../../core/contracts/keys.js';
 import { Authenticator } from '../../../core/keys/authenticator.js';
-import { createKey, Peppers } from '../../../core/keys/key.js';
+import { createKey, hashKey, Peppers } from '../../../core/keys/key.js';
 import { MemoryKeyStore } from '../../../core/keys/memory-key-store.js';
 import { newRecord } from '../../support/key-record.js';
 
@@ -47,7 +47,12 @@ describe('Authenticator.identify(authorization)', () => {
   it('returns the record of a key', async () => {
     const { ring, issue } = setUp();
     const { header, record } = await issue();
-    const rest = { endsAt: Number.POSITIVE_INFINITY, use: { time: START }, caller: undefined };
+    const rest = {
+      account: `key:${record.id}`,
+      endsAt: Number.POSITIVE_INFINITY,
+      use: { time: START },
+      caller: undefined,
+    };
     expect(ring.identify(header)).to.deep.equal({ kind: 'key', record, ...rest });
   });
 
@@ -164,10 +169,18 @@ describe('Authenticator.identify(authorization)', () => {
     expect(store.asked).to.equal(50);
   });
 
-  it('does not look up text that is not a key', () => {
+  it('does not look up keys with a wrong checksum, other schemes and empty headers', () => {
     const { ring, store } = setUp();
-    for (const header of ['Bearer x', `Bearer mfk_${'A'.repeat(49)}`, 'Basic x', '']) ring.identify(header);
+    for (const header of [`Bearer mfk_${'A'.repeat(49)}`, 'Basic x', 'Bearer', '']) ring.identify(header);
     expect(store.asked).to.equal(0);
+  });
+
+  it('looks up keys of another form by their hash', async () => {
+    const { ring, issue } = setUp();
+    const own = 'sk-7f.9';
+    const { record } = await issue({ hash: hashKey(own) });
+    expect(ring.identify(`Bearer ${own}`)).to.deep.include({ kind: 'key', record });
+    expect(ring.identify('Bearer sk-7f.8').kind).to.equal('invalid');
   });
 
   it('does not cache rejected headers', async () => {

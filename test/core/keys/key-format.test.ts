@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { createKey, isKey } from '../../../core/keys/key.js';
+import { createKey, isMistyped } from '../../../core/keys/key.js';
 
 const LETTERS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const letter = fc.constantFrom(...LETTERS);
@@ -15,12 +15,12 @@ describe('createKey()', () => {
   });
 
   for (const prefix of ['mfk_', 'A_', 'weather_live_', 'a123456789012345678_']) {
-    it(`creates keys with the prefix ${prefix} that isKey accepts`, () => {
+    it(`creates keys with the prefix ${prefix} with a valid checksum`, () => {
       const { key } = createKey(undefined, prefix);
       expect(key.slice(0, prefix.length)).to.equal(prefix);
       expect(key.slice(prefix.length)).to.match(/^[0-9A-Za-z]{49}$/);
-      expect(isKey(key)).to.equal(true);
-      expect(isKey(key.replace(prefix, 'other_'))).to.equal(false);
+      expect(isMistyped(key)).to.equal(false);
+      expect(isMistyped(key.replace(prefix, 'other_'))).to.equal(true);
     });
   }
 
@@ -45,55 +45,38 @@ describe('createKey()', () => {
   });
 });
 
-describe('isKey(text)', () => {
+describe('isMistyped(text)', () => {
   it('accepts every created key', () => {
     fc.assert(
       fc.property(anyKey, (key) => {
-        expect(isKey(key)).to.equal(true);
+        expect(isMistyped(key)).to.equal(false);
       }),
     );
   });
 
-  it('rejects a key with one character changed', () => {
+  it('finds a key with one character changed', () => {
     fc.assert(
       fc.property(anyKey, fc.integer({ min: 4, max: 52 }), letter, (key, at, other) => {
         fc.pre(key[at] !== other);
-        expect(isKey(key.slice(0, at) + other + key.slice(at + 1))).to.equal(false);
+        expect(isMistyped(key.slice(0, at) + other + key.slice(at + 1))).to.equal(true);
       }),
       { numRuns: 1000 },
     );
   });
 
-  it('rejects a key with two adjacent characters swapped', () => {
+  it('finds a key with two adjacent characters swapped', () => {
     fc.assert(
       fc.property(anyKey, fc.integer({ min: 4, max: 51 }), (key, at) => {
         fc.pre(key[at] !== key[at + 1]);
-        expect(isKey(key.slice(0, at) + key[at + 1] + key[at] + key.slice(at + 2))).to.equal(false);
+        expect(isMistyped(key.slice(0, at) + key[at + 1] + key[at] + key.slice(at + 2))).to.equal(true);
       }),
       { numRuns: 1000 },
     );
   });
 
-  it('rejects a key that is truncated, extended, in another case or surrounded by spaces', () => {
-    fc.assert(
-      fc.property(anyKey, fc.integer({ min: 0, max: 52 }), letter, (key, length, more) => {
-        for (const text of [key.slice(0, length), key + more, key.toUpperCase(), ` ${key}`, `${key}\n`]) {
-          expect(isKey(text)).to.equal(false);
-        }
-      }),
-    );
-  });
-
-  it('rejects other text', () => {
-    fc.assert(
-      fc.property(fc.string({ unit: 'binary' }), (text) => {
-        expect(isKey(text)).to.equal(false);
-      }),
-    );
-  });
-
-  it('accepts a key with the checksum CRC-32 in base 62', () => {
-    // The CRC-32 of "mfk_" and 43 zeros was computed independently.
-    expect(isKey(`mfk_${'0'.repeat(43)}4LKzVK`)).to.equal(true);
+  it('ignores text of another form', () => {
+    for (const text of ['', 'sk-123', 'a.b.c', createKey().key.slice(1, -1), ` ${createKey().key}`]) {
+      expect(isMistyped(text)).to.equal(false);
+    }
   });
 });

@@ -1,0 +1,92 @@
+/** The types of the services of an application, and how a service is defined. */
+import { EventEmitter } from 'node:events';
+import type { LoadedConfig } from '../config/load.js';
+import type { SharedCache } from '../contracts/cache.js';
+import type { KeyStore } from '../contracts/keys.js';
+import type { Limiter } from '../contracts/limiter.js';
+import type { MountContext } from '../contracts/plugin.js';
+import type { Clock, Logger } from '../contracts/runtime.js';
+import type { StorageAdapter } from '../contracts/storage.js';
+import type { Handle } from '../edge/accept.js';
+import type { Admission } from '../edge/admission.js';
+import type { HttpServer } from '../edge/server.js';
+import type { OpenAuthenticator } from '../keys/authenticator.js';
+import type { IdentityChain } from '../keys/identity-chain.js';
+import type { Metrics } from '../observe/metrics.js';
+import type { RequestObservers } from '../observe/request-observers.js';
+import type { ServiceKoa } from '../pipeline/service-koa.js';
+import type { RedisConnection } from '../redis/connection.js';
+import type { CommonHeaders } from '../response/headers.js';
+import type { responseBuilder } from '../routes/handle-endpoint.js';
+import type { RouteTable } from '../routes/route-table.js';
+import type { CurrentSnapshot } from '../routes/served-snapshot.js';
+import type { Vintages } from '../routes/vintages.js';
+import type { WorkQueues } from '../routes/work-queue.js';
+import type { Modules } from './load-modules.js';
+import type { RunningSettings } from './running-settings.js';
+import type { RunningState } from './running-state.js';
+
+/** The events with which the adapter informs other services. */
+export class StorageEvents extends EventEmitter<{ changed: []; problem: [sentence: string | undefined] }> {}
+
+/** The types of all services by name. A service is null if the configuration disables it. */
+export interface Services {
+  readonly config: LoadedConfig;
+  /** The adapter, the key store, and the plugins with their routes. */
+  readonly modules: Modules;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** The settings that can change while the service is running. */
+  readonly settings: RunningSettings;
+  readonly storageEvents: StorageEvents;
+  readonly adapter: StorageAdapter;
+  readonly keyStore: KeyStore;
+  readonly redis: RedisConnection | null;
+  readonly limiter: Limiter;
+  /** The cache for responses that all replicas share, such as the one of `/status`. */
+  readonly cache: SharedCache;
+  /** The current snapshot and its cached representations. */
+  readonly snapshots: CurrentSnapshot;
+  /** Earlier snapshots, for requests with `as_of`. */
+  readonly vintages: Vintages;
+  /** Identifies the caller of a request. */
+  readonly authenticator: OpenAuthenticator;
+  /** Identifies callers by the credentials that plugins accept. Null if no plugin does. */
+  readonly identities: IdentityChain | null;
+  /** The state that the service's own routes read. */
+  readonly state: RunningState;
+  /** Rejects requests that exceed the capacity of the service. */
+  readonly admission: Admission | null;
+  readonly metrics: Metrics | null;
+  /** The plugins that observe requests. */
+  readonly observers: RequestObservers | null;
+  readonly headers: CommonHeaders;
+  /** Runs uncached requests, in turns between callers. */
+  readonly work: WorkQueues;
+  /** Finds or computes the representation of a route's response. */
+  readonly buildResponse: ReturnType<typeof responseBuilder>;
+  readonly routes: RouteTable;
+  /** The Koa application with all middleware. */
+  readonly koa: ServiceKoa;
+  /** The request listener, which runs admission control and then Koa. */
+  readonly handle: Handle;
+  readonly server: HttpServer;
+  /** Lets this process send requests to its own service. */
+  readonly local: MountContext;
+}
+
+export type ServiceName = keyof Services;
+
+export interface Definition<Value> {
+  readonly needs: readonly ServiceName[];
+  make(dependencies: Services): Value;
+  open?(value: NonNullable<Value>): Promise<unknown>;
+  close?(value: NonNullable<Value>): unknown;
+}
+
+/** @param needs the names of the services that are passed to `make` */
+export const service = <const Needs extends readonly ServiceName[], Value>(
+  needs: Needs,
+  make: (dependencies: Pick<Services, Needs[number]>) => Value,
+  lifecycle: Pick<Definition<NoInfer<Value>>, 'open' | 'close'> = {},
+): Definition<Value> => ({ needs, make, ...lifecycle }) as Definition<Value>;

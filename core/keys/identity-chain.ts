@@ -1,0 +1,168 @@
+/** Asks plugins who the caller is. Results are cached, and the number of concurrent questions is limited. */
+import { hash } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { IdentifiedCaller, Identity, IdentityRequest, RunningContext } from '../contracts/identity.js';
+import type { Clock, Logger } from '../contracts/runtime.js';
+import { ApiError, errors } from '../errors.js';
+import { LruMap } from '../util/lru-map.js';
+import { openPart } from '../util/open-part.js';
+import { withTimeout } from '../util/with-timeout.js';
+import { type CallerIdentity, INVALID, NONE, type SomeIdentity } from './authenticator.js';
+
+export interface RegisteredIdentity {
+  /** The name of the plugin. */
+  readonly plugin: string;
+  open(context: RunningContext): Identity;
+}
+
+interface OpenIdentity extends Identity {
+  readonly plugin: string;
+}
+
+interface Entry {
+  readonly identity: SomeIdentity;
+  /** When the entry expires, in milliseconds since 1970. */
+  readonly until: number;
+}
+
+/** A revoked credential is rejected after this time, like a revoked key. */
+const CACHED_MS = 5000;
+const LONGEST_CACHED_MS = 60_000;
+/** The capacity of each generation of the cache. */
+const CACHED = 10_000;
+const TIMEOUT_MS = 5000;
+/** The number of requests that may wait for a result, in total and for one address. Others get a 503. */
+const MOST_WAITING = 200;
+const MOST_WAITING_OF_ADDRESS = 20;
+const LONGEST_ID = 256;
+
+interface ChainOptions {
+  readonly clock: Pick<Clock, 'now'>;
+  readonly logger: Pick<Logger, 'warn'>;
+  /** The names of the configured tiers. */
+  readonly tiers: readonly string[];
+}
+
+export class IdentityChain {
+  readonly #identities: readonly OpenIdentity[];
+  readonly #options: ChainOptions;
+  readonly #headers: readonly string[];
+  readonly #usesAddress: boolean;
+  readonly #cached = new LruMap<string, Entry>(CACHED);
+  readonly #pending = new Map<string, Promise<SomeIdentity>>();
+  /** The number of pending results by address. */
+  readonly #waiting = new Map<string, number>();
+  readonly #unknownTiers = new Set<string>();
+
+  constructor(identities: readonly OpenIdentity[], options: ChainOptions) {
+    this.#identities = identities;
+    this.#options = options;
+    this.#headers = [...new Set(identities.flatMap(headersOf))];
+    this.#usesAddress = identities.some(({ usesAddress }) => usesAddress);
+  }
+
+  /**
+   * Returns a cached result immediately. Rejects with the error of a plugin, unless its status is 401.
+   * @param address the address of the client; called only if it is needed
+   */
+  identify({ headers }: IncomingMessage, address: () => string): SomeIdentity | Promise<SomeIdentity> {
+    if (!this.#usesAddress && this.#headers.every((name) => headers[name] === undefined)) return NONE;
+    const given = this.#headers.map((name) => headers[name] ?? null);
+    const key = hash('sha256', JSON.stringify([...given, this.#usesAddress && address()]), 'base64url');
+    const entry = this.#cached.get(key);
+    if (entry && this.#options.clock.now() < entry.until) return entry.identity;
+    return this.#pending.get(key) ?? this.#ask(key, { headers, address: address() });
+  }
+
+  #ask(key: string, request: IdentityRequest): Promise<SomeIdentity> {
+    const { address } = request;
+    const ofAddress = this.#waiting.get(address) ?? 0;
+    if (this.#pending.size >= MOST_WAITING || ofAddress >= MOST_WAITING_OF_ADDRESS) {
+      return Promise.reject(new ApiError(errors.service_unavailable));
+    }
+    this.#waiting.set(address, ofAddress + 1);
+    const found = withTimeout(this.#find(request), TIMEOUT_MS, () => new ApiError(errors.service_unavailable))
+      .then(({ identity, until }) => {
+        this.#cached.set(key, { identity, until });
+        return identity;
+      })
+      .finally(() => {
+        this.#pending.delete(key);
+        const left = this.#waiting.get(address)! - 1;
+        if (left === 0) this.#waiting.delete(address);
+        else this.#waiting.set(address, left);
+      });
+    this.#pending.set(key, found);
+    return found;
+  }
+
+  async #find(request: IdentityRequest): Promise<Entry> {
+    const until = this.#options.clock.now() + CACHED_MS;
+    for (const each of this.#identities) {
+      if (!each.usesAddress && headersOf(each).every((name) => request.headers[name] === undefined)) continue;
+      try {
+        const caller = await each.identify(request);
+        if (caller !== undefined) return this.#entryOf(each.plugin, caller);
+      } catch (error) {
+        if (statusOf(error) === 401) return { identity: INVALID, until };
+        throw error;
+      }
+    }
+    return { identity: NONE, until };
+  }
+
+  /** @throws Error if the plugin returned an invalid caller */
+  #entryOf(plugin: string, caller: IdentifiedCaller): Entry {
+    const problem = callerProblem(caller);
+    if (problem) throw new Error(`The identity of plugin "${plugin}" returned an invalid caller: ${problem}.`);
+    const { id, tier, limit, expiresAt } = caller;
+    const { clock, tiers, logger } = this.#options;
+    const now = clock.now();
+    const until = expiresAt === undefined ? now + CACHED_MS : Math.min(expiresAt, now + LONGEST_CACHED_MS);
+    if (!tiers.includes(tier)) {
+      if (this.#unknownTiers.size < tiers.length + 1 && !this.#unknownTiers.has(tier)) {
+        this.#unknownTiers.add(tier);
+        logger.warn({ plugin, tier }, 'a caller was rejected, because auth.tiers does not have its tier');
+      }
+      return { identity: INVALID, until: now + CACHED_MS };
+    }
+    // Limiters join the account with other text, so it contains no separators.
+    const account = `id:${plugin}:${encodeURIComponent(id)}`;
+    const record = { id, tier, limit_per_minute: limit ?? null };
+    return { identity: { kind: 'key', account, record, caller: undefined } satisfies CallerIdentity, until };
+  }
+}
+
+const headersOf = ({ headers = ['authorization'] }: Identity): readonly string[] => headers;
+
+const statusOf = (error: unknown): unknown => {
+  if (error instanceof ApiError) return error.kind.status;
+  const { status, statusCode } = (error ?? {}) as { readonly status?: unknown; readonly statusCode?: unknown };
+  return status ?? statusCode;
+};
+
+const callerProblem = (caller: IdentifiedCaller): string | undefined => {
+  const { id, tier, limit, expiresAt } = caller ?? {};
+  if (typeof id !== 'string' || id === '' || id.length > LONGEST_ID || !id.isWellFormed())
+    return `id must be text of 1 to ${LONGEST_ID} characters`;
+  if (typeof tier !== 'string') return 'tier must be the name of a tier';
+  if (limit !== undefined && !(Number.isSafeInteger(limit) && limit > 0)) return 'limit must be a positive integer';
+  if (expiresAt !== undefined && !Number.isFinite(expiresAt)) return 'expiresAt must be milliseconds since 1970';
+  return undefined;
+};
+
+/** Null if no plugin identifies callers. */
+export const openIdentities = (
+  registered: readonly RegisteredIdentity[],
+  contextOf: (plugin: string) => RunningContext,
+  options: ChainOptions,
+): IdentityChain | null => {
+  if (registered.length === 0) return null;
+  const identities = registered.map(({ plugin, open }): OpenIdentity => {
+    const identity = openPart(plugin, 'identity', 'identify', () => open(contextOf(plugin)));
+    const { headers, usesAddress = false } = identity;
+    const lowered = headers?.map((name) => name.toLowerCase());
+    return { plugin, usesAddress, ...(lowered && { headers: lowered }), identify: identity.identify.bind(identity) };
+  });
+  return new IdentityChain(identities, options);
+};
