@@ -23,15 +23,19 @@ export type {
   AdapterContext,
   AdapterModule,
   Capabilities,
+  Condition,
   Dataset,
+  Group,
   JsonRows,
   PublishOptions,
   Query,
   Scalar,
   Snapshot,
   StorageAdapter,
+  TotalsQuery,
   Versions,
 } from './core/contracts/storage.js';
+export { filterColumns } from './core/data/conditions.js';
 export { DirectoryDataset, openDirectory } from './core/data/directory.js';
 export { IndexedCollection } from './core/data/indexed-collection.js';
 export { type IndexedDataset, indexedSnapshot } from './core/data/indexed-snapshot.js';
@@ -41,6 +45,7 @@ export * as publishing from './core/data/publishing.js';
 export { compareBy, compareScalars } from './core/data/scalars.js';
 export { type CsvRecord, CsvSplitter } from './core/data/table/csv.js';
 export { checkDataset, DatasetCheck } from './core/data/validate.js';
+export { wordsOf } from './core/data/words.js';
 export { type Batches, writeDirectory } from './core/data/write-directory.js';
 export {
   KeyStoreError,

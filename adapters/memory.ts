@@ -175,7 +175,7 @@ const memory: AdapterModule<MemoryOptions> = {
   kind: 'adapter',
   name: 'memory',
   version,
-  capabilities: { publish: true, versions: true, durable: false, json: true },
+  capabilities: { publish: true, versions: true, durable: false, json: true, totals: true },
   options: {
     type: 'object',
     additionalProperties: false,

@@ -216,7 +216,7 @@ const json: AdapterModule<JsonOptions> = {
   kind: 'adapter',
   name: 'json',
   version,
-  capabilities: { publish: true, versions: false, durable: true, follows: true, audit: true, json: true },
+  capabilities: { publish: true, versions: false, durable: true, follows: true, audit: true, json: true, totals: true },
   options: {
     type: 'object',
     required: ['path'],

@@ -231,6 +231,28 @@ export class Connection {
     }
   }
 
+  /**
+   * Resolves with the results of an aggregation, or with undefined if it takes longer than the timeout.
+   * @param collection a collection of `readDb`
+   */
+  async aggregate<T extends Document>(
+    what: string,
+    collection: Collection<never>,
+    pipeline: Document[],
+    signal?: AbortSignal,
+  ): Promise<readonly T[] | undefined> {
+    // The server ends the aggregation before the timeout would.
+    const maxTimeMS = Math.ceil(this.#operationMs * 0.8);
+    const read = () => collection.aggregate<T>(pipeline, { maxTimeMS }).toArray();
+    try {
+      return await bounded(what, this.#operationMs, signal, read);
+    } catch (error) {
+      const { cause } = error as StorageError;
+      if (cause instanceof MongoServerError && cause.codeName === 'MaxTimeMSExpired') return undefined;
+      throw error;
+    }
+  }
+
   async close(): Promise<void> {
     // If the server hangs, closing fails, and the operating system closes the connections when the process ends.
     await bounded('close', this.#operationMs, undefined, () => this.#client.close()).catch(() => undefined);

@@ -1,6 +1,6 @@
 /** Writes the collections of a version, and verifies the stored rows. */
 import { createHash } from 'node:crypto';
-import { type Collection, type Document, publishing, StorageError } from 'metro-forecast-api/adapter';
+import { type Collection, type Document, publishing, StorageError, wordsOf } from 'metro-forecast-api/adapter';
 import { BSON, type Collection as MongoCollection, MongoInvalidArgumentError, MongoServerError } from 'mongodb';
 import type { Publication } from './catalog.js';
 import type { Connection } from './connection.js';
@@ -64,8 +64,14 @@ const insert = async (rows: MongoCollection<Row>, step: readonly Row[], collecti
 /** The maximum number of JSON characters in a batch, which are about half of the batch's size. */
 const BATCH_CHARACTERS = 4 * 2 ** 20;
 
+/** The words of a row, without duplicates. */
+const wordsIn = (row: Document, search: readonly string[]): readonly string[] => [
+  ...new Set(wordsOf(search.map((field) => row[field] ?? '').join('\n'))),
+];
+
 /** Groups rows into batches of at most `batchSize`. Throws if rows are not in key order or cannot be stored. */
 async function* steps({ collection, batchSize }: ContentTarget, batches: AsyncIterable<readonly Document[]>) {
+  const { search } = collection;
   let step: Row[] = [];
   let characters = 0;
   let rows = 0;
@@ -76,7 +82,7 @@ async function* steps({ collection, batchSize }: ContentTarget, batches: AsyncIt
       if (error) {
         throw invalidCollection(collection, `MongoDB cannot store the row ${keyText(collection, row)}: ${error}`);
       }
-      step.push({ _id: rows++, d: row, j: json });
+      step.push({ _id: rows++, d: row, j: json, ...(search && { w: wordsIn(row, search) }) });
       characters += json.length;
       if (step.length < batchSize && characters < BATCH_CHARACTERS) continue;
       yield step;
@@ -97,8 +103,8 @@ async function* steps({ collection, batchSize }: ContentTarget, batches: AsyncIt
  */
 const buildIndexes = async ({ connection, id, collection, assertGoingOn }: ContentTarget): Promise<void> => {
   const name = dataCollection(id, collection.name);
-  for (const [i, order] of ordersOf(collection).entries()) {
-    const index = { key: indexOf(order), unique: i === 0 };
+  const indexes = ordersOf(collection).map((order, i) => ({ key: indexOf(order), unique: i === 0 }));
+  for (const index of [...indexes, ...(collection.search ? [{ key: { w: 1 as const }, unique: false }] : [])]) {
     for (let isBuilt = false; !isBuilt; ) {
       assertGoingOn();
       isBuilt = await connection

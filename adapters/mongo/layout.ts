@@ -7,7 +7,8 @@
  * - `replicas`: one document per running replica with the versions that it has locked (see `version-locks.ts`). A
  *   replica needs the role readWrite to write its document.
  * - `data.<id>.<collection>`: the rows of one collection of one version. `_id` is the row number, `d` the row, and `j`
- *   the row as JSON text. Indexes and filters use `d`. `j` is sent to clients unchanged.
+ *   the row as JSON text. Indexes and filters use `d`. `j` is sent to clients unchanged. If
+ *   the collection declares a search, `w` has the words of its fields.
  *
  * Each version has its own MongoDB collections, so a version is deleted by dropping them. This frees the space and
  * takes the same time whatever their size. Indexes need no version field, and match the orders that the publisher
@@ -28,7 +29,12 @@ export interface Row {
   readonly _id: number;
   readonly d: Document;
   readonly j: string;
+  readonly w?: readonly string[];
 }
+
+/** Conditions for the rows with all these words. */
+export const wordFilters = (words: readonly string[]): Filter<Row>[] =>
+  words.map((word) => ({ w: word.endsWith('*') ? new RegExp(`^${word.slice(0, -1)}`) : word }));
 
 export const dataCollection = (id: number, collection: string): string => `data.${id}.${collection}`;
 
@@ -123,13 +129,15 @@ const alternativesBehind = (after: readonly Scalar[], query: Query): readonly Co
 };
 
 export const planFind = (query: Query, batchSize: number): Plan => {
-  const { order, descending, after, limit } = query;
+  const { order, descending, after, limit, words } = query;
   const [first = {}, ...others] = after ? alternativesBehind(after, query) : [conditionsOf(query)];
+  const filter: Filter<Row> = others.length === 0 ? first : { $or: [first, ...others] };
   return {
-    filter: others.length === 0 ? first : { $or: [first, ...others] },
+    filter: words ? { $and: [filter, ...wordFilters(words)] } : filter,
     options: {
       projection: PROJECTION,
-      hint: indexOf(order),
+      // With words, MongoDB chooses between their index and the order.
+      ...(words ? {} : { hint: indexOf(order) }),
       sort: indexOf(order, descending ? -1 : 1),
       batchSize,
       raw: true,

@@ -163,7 +163,7 @@ const writeVersion = async (
   for (const [target, content] of written) await verifyContent(target, content);
   const described = [...written].map(([{ collection }, content]) => [
     collection.name,
-    { ...content, orders: ordersOf(collection) },
+    { ...content, orders: ordersOf(collection), ...(collection.search && { search: collection.search }) },
   ]);
   const version = { _id: id, manifest: dataset.manifest, collections: Object.fromEntries(described) };
   await connection.run('describe the version', (db) => db.collection<VersionDocument>('versions').insertOne(version));

@@ -3,17 +3,20 @@
 import {
   type Collection,
   type Document,
+  type Group,
   type JsonRows,
   type Manifest,
   type Query,
   type Scalar,
   type Snapshot,
   StorageError,
+  type TotalsQuery,
 } from 'metro-forecast-api/adapter';
 import type { Collection as MongoCollection } from 'mongodb';
 import type { Publication } from './catalog.js';
 import type { Connection } from './connection.js';
 import { dataCollection, jsonOf, planFind, planGet, type Row } from './layout.js';
+import { type GroupDocument, groupsOf, planTotals } from './totals.js';
 import type { LockedVersion, LockedVersions } from './version-locks.js';
 
 interface SnapshotContext {
@@ -29,6 +32,7 @@ export class MongoSnapshot implements Snapshot {
   readonly version: string;
   readonly publishedAt: Date;
   readonly manifest: Manifest;
+  readonly searches = true;
   readonly #context: SnapshotContext;
   readonly #locked: LockedVersion;
   /** Caches the driver's collection objects, since creating one costs half as much as a read. */
@@ -75,6 +79,20 @@ export class MongoSnapshot implements Snapshot {
       }
       // A dropped collection ends the cursor without an error.
       this.#context.locks.assertReadable(this.#locked);
+    } catch (error) {
+      throw this.#failure(error);
+    }
+  }
+
+  async totals(name: string, query: TotalsQuery, signal?: AbortSignal): Promise<readonly Group[] | undefined> {
+    this.#collection(name);
+    const { connection } = this.#context;
+    this.#context.assertOpen();
+    try {
+      const rows = this.#rows(name) as unknown as MongoCollection<never>;
+      const found = await connection.aggregate<GroupDocument>(`total "${name}"`, rows, planTotals(query), signal);
+      this.#context.locks.assertReadable(this.#locked);
+      return found && groupsOf(found, query);
     } catch (error) {
       throw this.#failure(error);
     }

@@ -107,7 +107,15 @@ export interface VersionDocument {
   readonly _id: number;
   readonly manifest: Manifest;
   readonly collections: Readonly<
-    Record<string, { readonly rows: number; readonly sha256: string; readonly orders: readonly (readonly string[])[] }>
+    Record<
+      string,
+      {
+        readonly rows: number;
+        readonly sha256: string;
+        readonly orders: readonly (readonly string[])[];
+        readonly search?: readonly string[];
+      }
+    >
   >;
 }
 

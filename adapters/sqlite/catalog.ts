@@ -53,6 +53,8 @@ export interface StoredCollection {
   readonly fields: readonly string[];
   /** The fields of the indexes `<table>_0`, `<table>_1`, ... The first one is the key. */
   readonly orders: readonly (readonly string[])[];
+  /** The fields whose words are in the full-text index `<table>_words`. */
+  readonly search?: readonly string[];
 }
 
 export interface StoredVersion {
@@ -71,6 +73,9 @@ export interface Move {
 }
 
 export const tableOf = (id: number, index: number): string => `rows_${id}_${index}`;
+
+/** The name of the full-text index of a table. It has the row ids of the table. */
+export const wordsTable = (table: string): string => `${table}_words`;
 
 const COLUMNS = 'id, name, published_at, manifest, collections';
 
@@ -184,7 +189,8 @@ export const dropUnlisted = async (connection: WriteConnection): Promise<void> =
   );
   const ids = new Set((await connection.rows('SELECT id FROM version')).map(([id]) => Number(id)));
   for (const [name] of tables) {
-    if (!ids.has(Number(/^rows_(\d+)_/.exec(String(name))?.[1])))
-      await connection.exec(`DROP TABLE IF EXISTS "${name}"`);
+    // Dropping a full-text index drops its tables too, whose names have more parts.
+    const [, id] = /^rows_(\d+)_\d+(?:_words)?$/.exec(String(name)) ?? [];
+    if (id !== undefined && !ids.has(Number(id))) await connection.exec(`DROP TABLE IF EXISTS "${name}"`);
   }
 };

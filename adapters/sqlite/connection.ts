@@ -25,10 +25,11 @@ interface ThreadedStatement extends Pick<Statement, 'run'> {
 }
 
 /** Methods that are missing from the driver's types for connections with a thread. */
-interface Threaded {
+export interface Threaded {
   readonly inTransaction: boolean;
   exec(sql: string): Promise<void>;
   prepare(sql: string): Promise<ThreadedStatement>;
+  interrupt(): void;
   close(): void;
 }
 
@@ -60,12 +61,17 @@ export const storageError = (path: string, cause: unknown): unknown => {
 /** Whether an operation failed because of a lock, which another process may release soon. */
 export const isBusy = (error: unknown): boolean => codeOf((error as Error).cause ?? {}).startsWith('SQLITE_BUSY');
 
-const uriOf = (path: string, parameters: string): string => `${pathToFileURL(path).href}?${parameters}`;
+export const uriOf = (path: string, parameters: string): string => `${pathToFileURL(path).href}?${parameters}`;
 
 /** SQLite's maximum for mapped memory. Mapped pages belong to the system's page cache, which all processes share. */
 const MAPPED_BYTES = 0x7fff0000;
 /** The cache size for pages that are not mapped, mostly the upper levels of indexes, in KiB. */
 const READ_CACHE_KIB = 16 * 1024;
+
+/** The settings of a connection for reading. */
+export const PRAGMAS = `PRAGMA query_only = 1; PRAGMA mmap_size = ${MAPPED_BYTES}; PRAGMA cache_size = -${READ_CACHE_KIB}`;
+/** The ways to open a database for reading, from the most to the least permissions. */
+export const URI_PARAMETERS = ['mode=rw', 'mode=ro', 'immutable=1'];
 
 /** A connection for reading. */
 export class ReadConnection {
@@ -76,7 +82,7 @@ export class ReadConnection {
   private constructor(path: string, uri: string) {
     this.#path = path;
     this.#db = new Database(uri);
-    this.#db.exec(`PRAGMA query_only = 1; PRAGMA mmap_size = ${MAPPED_BYTES}; PRAGMA cache_size = -${READ_CACHE_KIB}`);
+    this.#db.exec(PRAGMAS);
     this.row('SELECT count(*) FROM sqlite_schema');
   }
 
@@ -87,7 +93,7 @@ export class ReadConnection {
    */
   static open(path: string): ReadConnection {
     let failure: unknown;
-    for (const parameters of ['mode=rw', 'mode=ro', 'immutable=1']) {
+    for (const parameters of URI_PARAMETERS) {
       try {
         return new ReadConnection(path, uriOf(path, parameters));
       } catch (error) {

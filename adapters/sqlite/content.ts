@@ -1,9 +1,9 @@
 /** Writes the rows of a collection into its table, and compares stored rows with their digest. */
 import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
-import { type Collection, type Document, publishing, type Scalar } from 'metro-forecast-api/adapter';
-import type { StoredCollection, StoredVersion } from './catalog.js';
-import type { WriteConnection } from './connection.js';
+import { type Collection, type Document, filterColumns, publishing, wordsOf } from 'metro-forecast-api/adapter';
+import { type StoredCollection, type StoredVersion, wordsTable } from './catalog.js';
+import type { Value, WriteConnection } from './connection.js';
 
 const { inKeyOrder, invalidCollection, keyText, ordersOf } = publishing;
 
@@ -29,9 +29,22 @@ export interface ContentTarget {
   poll(): void;
 }
 
-const isText = ({ schema }: Collection, field: string): boolean => {
-  const properties = schema['properties'] as Readonly<Record<string, { readonly type?: unknown }>>;
-  return properties[field]?.type === 'string';
+/**
+ * Returns the fields with columns: the fields of the orders, and all numbers, because SQLite does not read every number
+ * in JSON text to the last bit.
+ */
+const columnsOf = (collection: Collection): ReadonlyMap<string, string> => {
+  const properties = collection.schema['properties'] as Readonly<Record<string, { readonly type?: unknown }>>;
+  const ordered = ordersOf(collection).flat();
+  const numbers = Object.entries(filterColumns(collection)).flatMap(([name, { type }]) =>
+    type === 'number' || type === 'integer' ? [name] : [],
+  );
+  return new Map(
+    [...new Set([...ordered, ...numbers])].map((field) => {
+      const type = properties[field]?.type === 'string' ? 'TEXT' : 'REAL';
+      return [field, ordered.includes(field) ? `${type} NOT NULL` : type];
+    }),
+  );
 };
 
 /** Returns the JSON of a row. @throws StorageError `invalid_dataset` for a number that JSON cannot represent */
@@ -69,37 +82,59 @@ const checkpoint = async ({ connection, poll }: ContentTarget): Promise<void> =>
   if ((await connection.logBytes()) > MAX_LOG_BYTES) await connection.emptyLog(poll);
 };
 
-/** Returns a function that inserts rows together with their JSON. */
-const inserter = async (connection: WriteConnection, table: string, fields: readonly string[]) => {
-  const row = `(?${', ?'.repeat(fields.length)})`;
+/** Returns a function that inserts rows of `width` values, several per statement. */
+const inserter = async (connection: WriteConnection, table: string, width: number) => {
+  const row = `(?${', ?'.repeat(width - 1)})`;
   const prepare = (count: number) => connection.prepare(`INSERT INTO ${table} VALUES ${Array(count).fill(row).join()}`);
   const [insertOne, insertSome] = [await prepare(1), await prepare(ROWS)];
-  return (rows: readonly Document[], texts: readonly string[]): void => {
+  return (rows: readonly (readonly Value[])[]): void => {
     const whole = rows.length - (rows.length % ROWS);
-    for (let start = 0; start < rows.length; ) {
-      const count = start < whole ? ROWS : 1;
-      const values: Scalar[] = [];
-      for (let i = start; i < start + count; i++) {
-        values.push(texts[i]!);
-        for (const field of fields) values.push(rows[i]![field] as Scalar);
-      }
-      (count === ROWS ? insertSome : insertOne)(...values);
-      start += count;
-    }
+    for (let start = 0; start < whole; start += ROWS) insertSome(...rows.slice(start, start + ROWS).flat());
+    for (const values of rows.slice(whole)) insertOne(...values);
   };
 };
 
-/** Creates the table, inserts the rows, and builds the indexes last, since that is faster. */
+/** Creates the full-text index, and returns a function that adds the words of rows. The rows themselves are not in it. */
+const wordsInserter = async (
+  { connection, table }: ContentTarget,
+  search: readonly string[],
+): Promise<(rows: readonly Document[], first: number) => void> => {
+  const name = wordsTable(table);
+  // The words contain no ASCII character but letters and digits, so this tokenizer splits the text only at its spaces.
+  const options = `content = '', columnsize = 0, detail = none, tokenize = 'ascii'`;
+  await connection.exec(`CREATE VIRTUAL TABLE ${name} USING fts5(words, ${options})`);
+  const insert = await inserter(connection, `${name}(rowid, words)`, 2);
+  const textOf = (row: Document): string => search.map((field) => row[field] ?? '').join('\n');
+  return (rows, first) => insert(rows.map((row, i) => [first + i, wordsOf(textOf(row)).join(' ')]));
+};
+
+/** Builds the indexes, which is faster once all rows are written. */
+const buildIndexes = async (
+  { connection, table, assertGoingOn, ...target }: ContentTarget,
+  fields: readonly string[],
+  rows: number,
+): Promise<void> => {
+  for (const [i, order] of ordersOf(target.collection).entries()) {
+    assertGoingOn();
+    const indexed = order.map((field) => `c${fields.indexOf(field)}`).join(', ');
+    await connection.exec(`CREATE ${i === 0 ? 'UNIQUE ' : ''}INDEX ${table}_${i} ON ${table} (${indexed})`);
+    if (rows > STEP) await checkpoint({ connection, table, assertGoingOn, ...target });
+  }
+};
+
+/** Creates the table, inserts the rows, and builds the indexes. */
 export const writeContent = async (
   target: ContentTarget,
   batches: AsyncIterable<readonly Document[]>,
 ): Promise<StoredCollection> => {
   const { connection, table, collection, assertGoingOn, onWritten } = target;
-  const orders = ordersOf(collection);
-  const fields = [...new Set(orders.flat())];
-  const columns = fields.map((field, i) => `c${i} ${isText(collection, field) ? 'TEXT' : 'REAL'} NOT NULL`);
-  await connection.exec(`CREATE TABLE ${table} (json TEXT NOT NULL, ${columns.join(', ')})`);
-  const insert = await inserter(connection, table, fields);
+  const { search } = collection;
+  const columns = [...columnsOf(collection)];
+  const fields = columns.map(([field]) => field);
+  const declared = columns.map(([, type], i) => `c${i} ${type}`);
+  await connection.exec(`CREATE TABLE ${table} (json TEXT NOT NULL, ${declared.join(', ')})`);
+  const insert = await inserter(connection, table, fields.length + 1);
+  const insertWords = search && (await wordsInserter(target, search));
 
   const hash = createHash('sha256');
   let rows = 0;
@@ -109,7 +144,10 @@ export const writeContent = async (
     const texts = step.map((row) => jsonOf(collection, row));
     const lines = `${texts.join('\n')}\n`;
     hash.update(lines);
-    await connection.transaction(async () => insert(step, texts));
+    await connection.transaction(async () => {
+      insert(step.map((row, i) => [texts[i]!, ...fields.map((field) => (row[field] ?? null) as Value)]));
+      insertWords?.(step, rows + 1);
+    });
     rows += step.length;
     unmoved += lines.length;
     onWritten(rows);
@@ -119,13 +157,9 @@ export const writeContent = async (
     }
     await setImmediate();
   }
-  for (const [i, order] of orders.entries()) {
-    assertGoingOn();
-    const indexed = order.map((field) => `c${fields.indexOf(field)}`).join(', ');
-    await connection.exec(`CREATE ${i === 0 ? 'UNIQUE ' : ''}INDEX ${table}_${i} ON ${table} (${indexed})`);
-    if (rows > STEP) await checkpoint(target);
-  }
-  return { table, rows, sha256: hash.digest('hex'), fields, orders };
+  await buildIndexes(target, fields, rows);
+  const orders = ordersOf(collection);
+  return { table, rows, sha256: hash.digest('hex'), fields, orders, ...(search && { search }) };
 };
 
 /** Describes how the stored rows differ from the published rows. Resolves with undefined if they are equal. */

@@ -93,7 +93,7 @@ class SqliteAdapter implements StorageAdapter {
     await this.#opening?.catch(() => {});
     await Promise.allSettled(this.#writing);
     this.#served = undefined;
-    this.#readers.close();
+    await this.#readers.close();
     this.#catalog?.close();
     this.#catalog = undefined;
   }
@@ -241,7 +241,16 @@ const sqlite: AdapterModule<SqliteOptions> = {
   kind: 'adapter',
   name: 'sqlite',
   version,
-  capabilities: { publish: true, versions: true, durable: true, follows: true, audit: true, json: true },
+  capabilities: {
+    publish: true,
+    versions: true,
+    durable: true,
+    follows: true,
+    audit: true,
+    json: true,
+    totals: true,
+    search: true,
+  },
   options: {
     type: 'object',
     required: ['path'],

@@ -1,6 +1,6 @@
 /** Builds the SQL for queries. Each query reads from one index, in the order of that index. */
 import { compareScalars, type Document, type Query, type Scalar } from 'metro-forecast-api/adapter';
-import type { StoredCollection } from './catalog.js';
+import { type StoredCollection, wordsTable } from './catalog.js';
 
 /** A `WHERE` condition and the values of its parameters. */
 interface Condition {
@@ -93,6 +93,41 @@ export const selectAhead = (table: Table, { range: _, ...query }: Query, count: 
   return {
     sql: `SELECT json FROM ${indexed(table, query.order)}${sql} ORDER BY ${sortOf(table, query)} LIMIT 1 OFFSET ?`,
     values: [...values, count - 1],
+  };
+};
+
+/** The full-text query for documents with all these words. */
+export const matchOf = (words: readonly string[]): string =>
+  words.map((word) => (word.endsWith('*') ? `"${word.slice(0, -1)}"*` : `"${word}"`)).join(' ');
+
+/**
+ * Like `selectRows`, for a query with words. Rows are in key order, so that a list in this order ends at its limit, and
+ * starts at the row id of its position.
+ */
+export const selectFound = (table: Table, query: Query, limit: number): Select => {
+  const { order, equal = {}, after, words = [], descending } = query;
+  const isByKey = order.join() === table.orders[0]!.join();
+  const { after: _, ...rest } = query;
+  const { sql, values } = conditionsOf(table, isByKey ? rest : query);
+  const parts: string[] = [`${wordsTable(table.table)} MATCH ?`];
+  const position: Scalar[] = [];
+  if (isByKey && after) {
+    const [least, direction] = descending ? ['>=', ''] : ['<=', ' DESC'];
+    const key = order.map((field) => columnOf(table, field));
+    position.push(...Object.values(equal), ...after);
+    parts.push(
+      `w.rowid ${descending ? '<' : '>'} coalesce((SELECT rowid FROM ${indexed(table, order)} WHERE ${tuple(key)} ${least} ` +
+        `${places(key.length)} ORDER BY ${key.map((column) => column + direction).join()} LIMIT 1), ` +
+        `${descending ? Number.MAX_SAFE_INTEGER : 0})`,
+    );
+  }
+  const sort = isByKey ? `w.rowid${descending ? ' DESC' : ''}` : sortOf(table, query);
+  return {
+    sql:
+      'SELECT CAST(group_concat(json, char(10)) AS BLOB) FROM (SELECT json FROM ' +
+      `${wordsTable(table.table)} w CROSS JOIN ${table.table} t ON t.rowid = w.rowid ` +
+      `WHERE ${parts.join(' AND ')}${sql.replace(' WHERE ', ' AND ')} ORDER BY ${sort} LIMIT ?)`,
+    values: [matchOf(words), ...position, ...values, limit],
   };
 };
 

@@ -7,10 +7,12 @@
 import { type Collection, publishing } from 'metro-forecast-api/adapter';
 import { hasVersion, readVersion, type StoredVersion } from './catalog.js';
 import { ReadConnection } from './connection.js';
+import { LongReads } from './long-reads.js';
 
 export interface Reader {
   readonly stored: StoredVersion;
   readonly connection: ReadConnection;
+  readonly longReads: LongReads;
   readonly declared: ReadonlyMap<string, Collection>;
   /** The number of snapshots in use. */
   holds: number;
@@ -20,10 +22,13 @@ export class Readers {
   readonly #path: string;
   readonly #collections: ReadonlyMap<string, Collection>;
   readonly #readers = new Map<number, Reader>();
+  /** Shared by all versions. It has no transaction, so reads of a version that another process deletes fail. */
+  readonly #longReads: LongReads;
 
   constructor(path: string, collections: ReadonlyMap<string, Collection>) {
     this.#path = path;
     this.#collections = collections;
+    this.#longReads = new LongReads(path);
   }
 
   /**
@@ -42,7 +47,7 @@ export class Readers {
         return undefined;
       }
       publishing.assertComplete(stored.version, stored.collections, this.#collections);
-      const reader = { stored, connection, declared: this.#collections, holds: 0 };
+      const reader = { stored, connection, longReads: this.#longReads, declared: this.#collections, holds: 0 };
       this.#readers.set(id, reader);
       return reader;
     } catch (error) {
@@ -69,8 +74,9 @@ export class Readers {
     }
   }
 
-  close(): void {
+  async close(): Promise<void> {
     for (const { connection } of this.#readers.values()) connection.close();
     this.#readers.clear();
+    await this.#longReads.close();
   }
 }

@@ -1,17 +1,21 @@
 /** Reads one version. Each read consists of a few short queries, which run synchronously. */
 import {
   type Document,
+  type Group,
   type JsonRows,
   type Manifest,
   type Query,
   type Scalar,
   type Snapshot,
   StorageError,
+  type TotalsQuery,
 } from 'metro-forecast-api/adapter';
 import type { StoredCollection } from './catalog.js';
 import type { ReadConnection, Value } from './connection.js';
-import { positionOf, selectAhead, selectKey, selectRows, skipsEntries } from './query.js';
+import type { LongReads } from './long-reads.js';
+import { positionOf, type Select, selectAhead, selectFound, selectKey, selectRows, skipsEntries } from './query.js';
 import type { Reader } from './readers.js';
+import { groupsOf, selectTotals } from './totals.js';
 
 /** The number of documents in a batch. Reading a batch takes 0.1 ms as text and 0.3 ms as documents. */
 const BATCH = 250;
@@ -22,7 +26,9 @@ const COMMA = 0x2c;
 
 interface Source {
   readonly connection: ReadConnection;
+  readonly longReads: LongReads;
   readonly table: StoredCollection;
+  readonly signal: AbortSignal | undefined;
 }
 
 /**
@@ -60,9 +66,10 @@ async function* batchesOf<Batch>(
     const { connection, table } = source();
     const rest = after ? { ...query, after } : query;
     const size = Math.min(BATCH, left);
-    const end = skipsEntries(query) ? aheadOf(connection, table, rest) : undefined;
-    const { sql, values } = selectRows(table, rest, size, end);
-    const rows = rowsOf(connection.row(sql, values)![0]!);
+    const end = skipsEntries(query) && !query.words ? aheadOf(connection, table, rest) : undefined;
+    const rows = query.words
+      ? await foundRows(source(), rest, size)
+      : rowsIn(connection, selectRows(table, rest, size, end));
     const count = rows.ends.length;
     left -= count;
     if (count === size && left > 0) after = positionOf(query, lastOf(rows));
@@ -72,6 +79,15 @@ async function* batchesOf<Batch>(
     after = end;
   }
 }
+
+const rowsIn = (connection: ReadConnection, { sql, values }: Select): JsonRows =>
+  rowsOf(connection.row(sql, values)![0]!);
+
+const foundRows = async ({ longReads, table, signal }: Source, query: Query, limit: number): Promise<JsonRows> => {
+  const { sql, values } = selectFound(table, query, limit);
+  const [[text] = [null]] = await longReads.rows(sql, values, signal);
+  return rowsOf(text!);
+};
 
 /** Returns the position of the index entry that is `WINDOW` entries further on, or undefined if fewer are left. */
 const aheadOf = (connection: ReadConnection, table: StoredCollection, query: Query): readonly Scalar[] | undefined => {
@@ -84,6 +100,7 @@ export class SqliteSnapshot implements Snapshot {
   readonly version: string;
   readonly publishedAt: Date;
   readonly manifest: Manifest;
+  readonly searches = true;
   readonly #reader: Reader;
   readonly #assertOpen: () => void;
   #released = false;
@@ -114,6 +131,14 @@ export class SqliteSnapshot implements Snapshot {
     return batchesOf(() => this.#source(name, signal), query, asText);
   }
 
+  async totals(name: string, query: TotalsQuery, signal?: AbortSignal): Promise<readonly Group[]> {
+    const { longReads, table } = this.#source(name, signal);
+    const { sql, values } = selectTotals(table, query);
+    const rows = await longReads.rows(sql, values, signal);
+    this.#assertOpen();
+    return groupsOf(rows, query, this.#reader.declared.get(name)!);
+  }
+
   release(): void {
     if (this.#released) return;
     this.#released = true;
@@ -123,9 +148,9 @@ export class SqliteSnapshot implements Snapshot {
   #source(name: string, signal: AbortSignal | undefined): Source {
     this.#assertOpen();
     if (signal?.aborted) throw new StorageError('aborted', `The read of "${name}" was aborted.`);
-    const { connection, stored, declared } = this.#reader;
+    const { connection, longReads, stored, declared } = this.#reader;
     const table = declared.has(name) ? stored.collections[name] : undefined;
     if (!table) throw new StorageError('unknown_collection', `No plugin declares the collection "${name}".`);
-    return { connection, table };
+    return { connection, longReads, table, signal };
   }
 }

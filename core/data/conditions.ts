@@ -119,7 +119,7 @@ const rangeOf = (field: string, limits: readonly Condition[]): NonNullable<Query
 };
 
 /** The plan for one order, with a rank. The higher the rank, the more the order narrows the read. */
-const planIn = (order: readonly string[], where: readonly Condition[]): { plan: ReadPlan; rank: number } => {
+export const planIn = (order: readonly string[], where: readonly Condition[]): { plan: ReadPlan; rank: number } => {
   const of = (field: string | undefined, ...operators: readonly Operator[]) =>
     where.filter((condition) => condition.field === field && operators.includes(condition.operator));
   const fixed = order.findIndex((field) => of(field, 'eq').length === 0);

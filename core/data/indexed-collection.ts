@@ -1,6 +1,7 @@
 /** An in-memory collection. Its documents are in key order, and a binary search finds them in every declared order. */
 import type { Collection, Document } from '../contracts/dataset.js';
-import type { JsonRows, Query, Scalar } from '../contracts/storage.js';
+import type { Group, JsonRows, Query, Scalar, TotalsQuery } from '../contracts/storage.js';
+import { planIn, type ReadPlan } from './conditions.js';
 import { JsonFields } from './json-fields.js';
 import { jsonRows, PackedDocuments } from './packed-documents.js';
 import { fieldsToSortBy, PositionSorter } from './sorted-positions.js';
@@ -122,6 +123,35 @@ export class IndexedCollection {
   /** Like `batches`, but the documents stay JSON text. */
   *json(query: Query): Generator<JsonRows> {
     for (const positions of this.#matching(query)) yield this.#documents.json(positions);
+  }
+
+  /**
+   * Yields the groups of totals that follow from an order alone: the number of documents, or their numbers by the first
+   * field that no condition fixes. Undefined for all other totals.
+   */
+  totals({ where, words, by, of }: TotalsQuery): Iterable<Group> | undefined {
+    const [field, ...others] = by;
+    if (words || of !== undefined || others.length > 0) return undefined;
+    for (const order of [this.#key, ...this.#orders]) {
+      const { plan } = planIn(order, where);
+      const free = order.slice(Object.keys(plan.equal).length);
+      const isCovered = plan.rest.length === 0 && (plan.range === undefined || plan.range.field === free[0]);
+      if (isCovered && !plan.values && (field === undefined || field === free[0])) return this.#groups(plan, field);
+    }
+    return undefined;
+  }
+
+  *#groups({ order, equal, range }: ReadPlan, field: string | undefined): Generator<Group> {
+    const { positions, span } = this.#select({ order, equal, ...(range && { range }) });
+    const { start, end } = span;
+    if (field === undefined) yield { values: [], count: end - start };
+    for (let at = start; field !== undefined && at < end; ) {
+      const [document] = this.#documents.read([positions ? positions[at]! : at]);
+      const value = document![field] as Scalar;
+      const next = this.#within(positions, { start: at, end }, [field], { to: [value] }).end;
+      yield { values: [value], count: next - at };
+      at = next;
+    }
   }
 
   /** Yields the positions of the documents that match, in batches. */

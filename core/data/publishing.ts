@@ -63,19 +63,27 @@ export const publicationTime = (manifest: Manifest, previous: Date | undefined, 
 /** Returns the orders of a collection, each of which has an index. The first one is the key, whose index is unique. */
 export const ordersOf = ({ key, orders = [] }: Collection): readonly (readonly string[])[] => [key, ...orders];
 
-/** The collections of a stored version, with the orders that have an index. */
-type Indexed = Readonly<Record<string, { readonly orders: readonly (readonly string[])[] }>>;
+/** The collections of a stored version, with the orders that have an index, and the fields whose words have one. */
+type Indexed = Readonly<
+  Record<string, { readonly orders: readonly (readonly string[])[]; readonly search?: readonly string[] }>
+>;
 
-/** Returns the declared collections and orders that a version lacks. If any are missing, it cannot be served. */
+/** Returns the declared collections and indexes that a version lacks. If any are missing, it cannot be served. */
 export const missingIn = (stored: Indexed, declared: ReadonlyMap<string, Collection>): readonly string[] =>
   [...declared.values()].flatMap((collection) => {
-    const indexed = stored[collection.name]?.orders.map((order) => order.join());
-    if (!indexed) return [`the collection "${collection.name}"`];
+    const found = stored[collection.name];
+    if (!found) return [`the collection "${collection.name}"`];
+    const indexed = found.orders.map((order) => order.join());
     const missing = ordersOf(collection).filter((order) => !indexed.includes(order.join()));
-    return missing.map((order) => `the order [${order.join(', ')}] of "${collection.name}"`);
+    const { search } = collection;
+    const isSearched = search === undefined || search.join() === found.search?.join();
+    return [
+      ...missing.map((order) => `the order [${order.join(', ')}] of "${collection.name}"`),
+      ...(isSearched ? [] : [`the search index [${search.join(', ')}] of "${collection.name}"`]),
+    ];
   });
 
-/** @throws StorageError `invalid_dataset` if the version lacks a declared collection or order */
+/** @throws StorageError `invalid_dataset` if the version lacks a declared collection or index */
 export const assertComplete = (version: string, stored: Indexed, declared: ReadonlyMap<string, Collection>): void => {
   const missing = missingIn(stored, declared);
   if (missing.length === 0) return;

@@ -29,10 +29,17 @@ export const tricky: Row[] = Array.from({ length: 12 }, (_, id) => ({
   price_to: id % 5,
 }));
 
-const table = (name: string, columns: Readonly<Record<string, object>>, orders: string[][], example: Row) => ({
+const table = (
+  name: string,
+  columns: Readonly<Record<string, object>>,
+  orders: string[][],
+  example: Row,
+  search?: string[],
+) => ({
   name,
   key: ['id'],
   orders,
+  ...(search && { search }),
   schema: { type: 'object', properties: columns, required: Object.keys(columns), examples: [example] },
 });
 const integer = { type: 'integer' };
@@ -52,6 +59,7 @@ export const tables = definePlugin({
         ['level', 'id'],
       ],
       readings[1]!,
+      ['town', 'note'],
     ),
     table(
       'tricky',

@@ -1,0 +1,49 @@
+/** Builds the aggregation for totals, and reads its results. */
+import type { Condition, Group, TotalsQuery } from 'metro-forecast-api/adapter';
+import type { Document, Filter } from 'mongodb';
+import { type Row, wordFilters } from './layout.js';
+
+const OPERATORS = { eq: '$eq', not: '$ne', in: '$in', gt: '$gt', gte: '$gte', lt: '$lt', lte: '$lte' } as const;
+
+const filterOf = ({ field, operator, value }: Condition): Filter<Row> => ({
+  // In MongoDB, null also matches missing fields.
+  [`d.${field}`]: operator === 'null' ? { [value ? '$eq' : '$ne']: null } : { [OPERATORS[operator]]: value },
+});
+
+export interface GroupDocument {
+  /** The values of the group, by their position: `v0`, `v1`. */
+  readonly _id: Readonly<Record<string, Group['values'][number]>>;
+  readonly count: number;
+  readonly known: number;
+  readonly sum: number;
+  readonly min: number;
+  readonly max: number;
+}
+
+/** The aggregation with a document for each group. */
+export const planTotals = ({ where, words = [], by, of, limit }: TotalsQuery): Document[] => {
+  const filters = [...where.map(filterOf), ...wordFilters(words)];
+  const values = Object.fromEntries(by.map((field, i) => [`v${i}`, { $ifNull: [`$d.${field}`, null] }]));
+  const number = `$d.${of}`;
+  const numbers = {
+    known: { $sum: { $cond: [{ $isNumber: number }, 1, 0] } },
+    sum: { $sum: number },
+    min: { $min: number },
+    max: { $max: number },
+  };
+  return [
+    ...(filters.length > 0 ? [{ $match: { $and: filters } }] : []),
+    { $group: { _id: values, count: { $sum: 1 }, ...(of !== undefined && numbers) } },
+    { $limit: limit },
+  ];
+};
+
+export const groupsOf = (documents: readonly GroupDocument[], { by, of }: TotalsQuery): readonly Group[] => {
+  // Without documents, the aggregation has no group.
+  if (documents.length === 0 && by.length === 0) return [{ values: [], count: 0 }];
+  return documents.map(({ _id, count, known, sum, min, max }) => ({
+    values: by.map((_, i) => _id[`v${i}`]!),
+    count,
+    ...(of !== undefined && known > 0 && { numbers: { count: known, sum, min, max } }),
+  }));
+};

@@ -1,0 +1,67 @@
+/** Queries that may read a whole table. One at a time, they run on a thread of the driver, and can be interrupted. */
+import ThreadedDatabase from 'libsql/promise';
+import { StorageError } from 'metro-forecast-api/adapter';
+import { PRAGMAS, type Row, storageError, type Threaded, URI_PARAMETERS, uriOf, type Value } from './connection.js';
+
+export class LongReads {
+  readonly #path: string;
+  #opening: Promise<Threaded> | undefined;
+  /** Settles when all earlier queries have ended. */
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  /**
+   * Runs a query, which should have its first row last, because the others are read without a thread.
+   * @param signal removes the query from the queue, or interrupts it
+   */
+  rows(sql: string, values: readonly Value[], signal: AbortSignal | undefined): Promise<readonly Row[]> {
+    const reading = this.#last.then(() => this.#run(sql, values, signal));
+    this.#last = reading.catch(() => undefined);
+    return reading;
+  }
+
+  async close(): Promise<void> {
+    const db = await this.#opening?.catch(() => undefined);
+    db?.interrupt();
+    await this.#last;
+    db?.close();
+    this.#opening = undefined;
+  }
+
+  async #run(sql: string, values: readonly Value[], signal: AbortSignal | undefined): Promise<readonly Row[]> {
+    const aborted = () => new StorageError('aborted', 'The caller has aborted the read.');
+    if (signal?.aborted) throw aborted();
+    this.#opening ??= this.#open();
+    let interrupt: (() => void) | undefined;
+    try {
+      const db = await this.#opening;
+      interrupt = () => db.interrupt();
+      signal?.addEventListener('abort', interrupt, { once: true });
+      const statement = await db.prepare(sql);
+      return await statement.raw().all(...values);
+    } catch (error) {
+      if (signal?.aborted) throw aborted();
+      throw storageError(this.#path, error);
+    } finally {
+      if (interrupt) signal?.removeEventListener('abort', interrupt);
+    }
+  }
+
+  async #open(): Promise<Threaded> {
+    let failure: unknown;
+    for (const parameters of URI_PARAMETERS) {
+      try {
+        const db = new ThreadedDatabase(uriOf(this.#path, parameters), {}) as unknown as Threaded;
+        await db.exec(`${PRAGMAS}; SELECT count(*) FROM sqlite_schema`);
+        return db;
+      } catch (error) {
+        failure ??= error;
+      }
+    }
+    this.#opening = undefined;
+    throw failure;
+  }
+}

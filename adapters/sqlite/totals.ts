@@ -1,0 +1,67 @@
+/** Builds the SQL for totals, and reads its results. */
+import {
+  type Collection,
+  type Condition,
+  filterColumns,
+  type Group,
+  type TotalsQuery,
+} from 'metro-forecast-api/adapter';
+import { type StoredCollection, wordsTable } from './catalog.js';
+import type { Row, Value } from './connection.js';
+import { matchOf } from './query.js';
+
+/** The SQL expression of a field: its column if it has one, otherwise its value in the JSON. */
+const expressionOf = ({ fields }: StoredCollection, field: string): string => {
+  const column = fields.indexOf(field);
+  return column < 0 ? `json_extract(json, '$."${field}"')` : `c${column}`;
+};
+
+const bound = (value: unknown): Value => (typeof value === 'boolean' ? Number(value) : (value as Value));
+
+const COMPARISONS = { eq: '=', not: 'IS NOT', gt: '>', gte: '>=', lt: '<', lte: '<=' } as const;
+
+const conditionOf = (
+  expression: string,
+  { operator, value }: Condition,
+): readonly [sql: string, ...values: Value[]] => {
+  if (operator === 'null') return [`${expression} IS ${value ? '' : 'NOT '}NULL`];
+  if (operator !== 'in') return [`${expression} ${COMPARISONS[operator]} ?`, bound(value)];
+  const values = (value as readonly unknown[]).map(bound);
+  return [`${expression} IN (${values.map(() => '?').join()})`, ...values];
+};
+
+/** Selects a row for each group: its values, the number of rows, and the number, sum, minimum and maximum of numbers. */
+export const selectTotals = (
+  table: StoredCollection,
+  { where, words, by, of, limit }: TotalsQuery,
+): { readonly sql: string; readonly values: readonly Value[] } => {
+  const index = wordsTable(table.table);
+  const isCount = by.length === 0 && of === undefined && where.length === 0;
+  const conditions = where.map((condition) => conditionOf(expressionOf(table, condition.field), condition));
+  if (words) {
+    const found = `${index} MATCH ?`;
+    const sql = isCount ? found : `rowid IN (SELECT rowid FROM ${index} WHERE ${found})`;
+    conditions.push([sql, matchOf(words)]);
+  }
+  const groups = by.map((field) => expressionOf(table, field));
+  const number = of === undefined ? 'NULL' : expressionOf(table, of);
+  const columns = [...groups, 'count(*)', ...['count', 'sum', 'min', 'max'].map((name) => `${name}(${number})`)];
+  const filter = conditions.length > 0 ? ` WHERE ${conditions.map(([sql]) => sql).join(' AND ')}` : '';
+  const grouping = groups.length > 0 ? ` GROUP BY ${groups.map((_, i) => i + 1).join()}` : '';
+  return {
+    // Sorting the groups completes the work on the driver's thread, before the first row is read here.
+    sql: `SELECT ${columns.join()} FROM ${words && isCount ? index : table.table}${filter}${grouping} ORDER BY count(*) LIMIT ?`,
+    values: [...conditions.flatMap(([, ...values]) => values), limit],
+  };
+};
+
+/** Converts rows of `selectTotals` to groups. */
+export const groupsOf = (rows: readonly Row[], { by }: TotalsQuery, collection: Collection): readonly Group[] => {
+  const columns = filterColumns(collection);
+  const booleans = by.map((field) => columns[field]?.['type'] === 'boolean');
+  return rows.map((row) => {
+    const values = by.map((_, i) => (booleans[i] && row[i] !== null ? row[i] === 1 : row[i]!));
+    const [count, known, sum, min, max] = row.slice(by.length).map(Number) as [number, number, number, number, number];
+    return { values, count, ...(known > 0 && { numbers: { count: known, sum, min, max } }) };
+  });
+};
