@@ -15,12 +15,13 @@ import {
   type WithId,
 } from 'mongodb';
 import type { ConnectionOptions } from './options.js';
+import { mongoReason } from './problems.js';
 
 /** Returns a `StorageError` unchanged and wraps any other error in one with the code `unavailable`. */
 export const toStorageError = (error: unknown, what: string): StorageError =>
   error instanceof StorageError
     ? error
-    : new StorageError('unavailable', `MongoDB could not ${what}: ${(error as Error).message}`, { cause: error });
+    : new StorageError('unavailable', `MongoDB could not ${what}: ${mongoReason(error)}`, { cause: error });
 
 /**
  * Settles as `work` does, but rejects with `unavailable` after `ms` milliseconds, and with `aborted` when `signal` is
@@ -82,13 +83,22 @@ const WRITE_IT = [
   'percent-encode special characters in the user name and the password: @ is %40, : is %3A, / is %2F',
 ];
 
+/** The driver's messages about parameters, which do not quote credentials. */
+const ABOUT_PARAMETERS =
+  /^(options? |URI option |Expected |Invalid read preference|All values of tls|tls\/ssl|authMechanism)/;
+
 /** Returns an error if the driver cannot parse the connection string. Does not connect. */
 export const checkConnection = ({ uri }: Pick<ConnectionOptions, 'uri'>): Readonly<Record<string, string>> => {
   try {
     new MongoClient(uri);
     databaseOf(uri);
     return {};
-  } catch {
+  } catch (error) {
+    const { message } = error as Error;
+    // An unencoded @ after a question mark means that the parameters may be a part of the password.
+    if (ABOUT_PARAMETERS.test(message) && !/\?.*@/.test(uri)) {
+      return { uri: `has a wrong parameter after the question mark: ${message}` };
+    }
     return {
       uri: `is not a valid connection string (not shown, since it may contain a password); ${WRITE_IT.join('; ')}`,
     };

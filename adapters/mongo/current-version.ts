@@ -4,12 +4,14 @@
  */
 import { type AdapterContext, StorageError } from 'metro-forecast-api/adapter';
 import type { Catalog, Publication } from './catalog.js';
-import type { Connection } from './connection.js';
+import { type Connection, toStorageError } from './connection.js';
 import type { MongoOptions } from './options.js';
 import { type ChangeWatch, Poller, watchChanges } from './polling.js';
+import { isRejected } from './problems.js';
 import type { LockedVersion, LockedVersions } from './version-locks.js';
 
 const UNREACHABLE = 'The database cannot be reached.';
+const REJECTED = 'The database rejects the credentials of this service.';
 const UNSUITABLE = 'A new version was published for another configuration and is not served.';
 
 export interface Served {
@@ -32,7 +34,10 @@ export class CurrentVersion {
   #served: Served | undefined;
   /** The id of a version that does not match this configuration and is not tried again. */
   #refused: number | undefined;
+  /** For clients. It contains no message of the server. */
   #problem: string | undefined;
+  /** The error of the last poll. */
+  #error: StorageError | undefined;
 
   constructor(
     { connection, catalog, locks }: { connection: Connection; catalog: Catalog; locks: LockedVersions },
@@ -50,6 +55,7 @@ export class CurrentVersion {
   /** @throws StorageError `unavailable` while no version is served */
   get served(): Served {
     if (this.#served) return this.#served;
+    if (this.#error) throw this.#error;
     throw new StorageError('unavailable', this.#problem ?? 'Nothing has been published yet: publish a dataset.');
   }
 
@@ -89,7 +95,7 @@ export class CurrentVersion {
       await this.#locks.keep();
       this.#report(publication && (await this.#follow(publication)));
     } catch (error) {
-      this.#report(UNREACHABLE, error);
+      this.#report(isRejected((error as Error).cause) ? REJECTED : UNREACHABLE, toStorageError(error, 'poll'));
     }
   }
 
@@ -120,12 +126,15 @@ export class CurrentVersion {
     return undefined;
   }
 
-  #report(problem: string | undefined, error?: unknown): void {
+  #report(problem: string | undefined, error?: StorageError): void {
+    this.#error = error;
     if (problem === this.#problem) return;
     this.#problem = problem;
     const { logger } = this.#context;
-    if (error) logger.warn({ err: error }, 'MongoDB is unreachable; retrying');
-    else if (!problem) logger.info('MongoDB is reachable again');
+    if (error) {
+      const what = problem === REJECTED ? 'MongoDB rejects the credentials' : 'MongoDB is unreachable';
+      logger.warn({ err: error }, `${what}; retrying`);
+    } else if (!problem) logger.info('MongoDB is reachable again');
     this.#context.problem(problem);
   }
 }

@@ -15,6 +15,7 @@ import { Connection, checkConnection } from './connection.js';
 import { CurrentVersion } from './current-version.js';
 import { mongoDataAudit } from './data-audit.js';
 import { forWriting, type Given, type MongoOptions, mongoOptions, withDefaults } from './options.js';
+import { isRejected, isUnreachable } from './problems.js';
 import { publish } from './publish.js';
 import { MongoSnapshot } from './snapshot.js';
 import { type LockedVersion, LockedVersions } from './version-locks.js';
@@ -93,6 +94,7 @@ class MongoAdapter implements StorageAdapter {
     const connection = new Connection(forWriting(this.#options));
     const writing = (async () => {
       try {
+        await this.#assertReachable();
         await connection.connect();
         return await work(connection);
       } finally {
@@ -109,6 +111,16 @@ class MongoAdapter implements StorageAdapter {
       throw error;
     } finally {
       this.#writing.delete(writing);
+    }
+  }
+
+  /** Writing waits for an election, but not for a server that does not reply. @throws StorageError `unavailable` */
+  async #assertReachable(): Promise<void> {
+    try {
+      await this.#connection.connect();
+    } catch (error) {
+      const { cause } = error as Error;
+      if (isUnreachable(cause) || isRejected(cause)) throw error;
     }
   }
 

@@ -49,8 +49,8 @@ export const register = (program: Command): void => {
     .addHelpText(
       'after',
       `
-The command changes nothing and can run while the service is running. Each finding is ok, a warning (the service
-starts), FAILED, or skipped because an earlier check failed.
+The command reads and writes the stores as the service does, and leaves nothing behind. It can run while the service is
+running. Each finding is ok, a warning (the service starts), FAILED, or skipped because an earlier check failed.
 
 Examples:
   $ metro-forecast doctor

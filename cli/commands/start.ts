@@ -10,12 +10,13 @@ import type { Assignment } from '../../core/app/worker-link.js';
 import { Workers } from '../../core/app/workers.js';
 import type { LoadedConfig } from '../../core/config/load.js';
 import type { Config } from '../../core/config/schema.js';
-import { tierNames } from '../../core/config/tiers.js';
+import { tierNames, volatileQuotas } from '../../core/config/tiers.js';
 import type { Logger } from '../../core/contracts/runtime.js';
 import { OperatorError } from '../../core/errors.js';
 import { newKey } from '../../core/keys/key.js';
 import { createLogger } from '../../core/observe/logger.js';
 import { type MetricsServer, serveMetrics } from '../../core/observe/metrics-server.js';
+import { fileLimitWarning } from '../../core/util/open-files.js';
 import { installedVersion, packageVersion } from '../../core/util/package.js';
 import { loadConfig, loadModules } from '../../product.js';
 import { collectGently, keepTicksFast } from '../engine.js';
@@ -63,7 +64,9 @@ const start = async (path: string | undefined): Promise<void> => {
   const loaded = await loadConfig({ path });
   const modules = await loadModules(loaded);
   const logger = createLogger(loaded.config.log);
-  for (const sentence of await looseFiles(loaded, modules)) logger.warn(sentence);
+  const { auth, redis, server } = loaded.config;
+  const warnings = [volatileQuotas(auth, redis), fileLimitWarning(server.maxConnections)];
+  for (const message of [...(await looseFiles(loaded, modules)), ...warnings]) if (message) logger.warn(message);
   const demo = demoKey(loaded, modules);
   const serving: Serving = { path, modules, logger, assignment: { loaded, demo: demo?.record ?? null } };
   try {

@@ -23,6 +23,8 @@ export const checkKeys = async ({ container, loaded, command }: CheckContext): P
     await store.open();
     const now = Date.now();
     const all = await store.list();
+    // The service writes when keys were used. Writing the known times again changes nothing.
+    if (keys.use === 'mongo') await store.noteUse?.((await store.lastUsed?.()) ?? new Map());
     const active = all.filter((record) => isActive(record, now));
     const entitled = active.filter(({ tier }) => tiers.includes(tier));
     const usable = entitled.filter(({ pepper }) => pepper === undefined || peppers.has(pepper));

@@ -1,5 +1,6 @@
-/** Checks that the ports are free, or that this service listens on them. */
+/** Checks that the ports are free, or that a service like this one listens on them. */
 import { createServer } from 'node:net';
+import { isDeepStrictEqual } from 'node:util';
 import { listen, originOf } from '../../core/edge/connections.js';
 import { type ListenError, listenError } from '../listen-error.js';
 import { type CheckContext, type Finding, failure, ok } from './finding.js';
@@ -11,7 +12,7 @@ interface Port {
   readonly check: string;
   readonly host: string;
   readonly port: number;
-  /** Whether the program that listens on the port is a service with this configuration. */
+  /** Whether the program that listens on the port may be a service with this configuration. */
   isOurs(origin: string): Promise<boolean>;
 }
 
@@ -26,7 +27,7 @@ const checkOne = async ({ check, host, port, isOurs }: Port, { loaded }: CheckCo
     const { code } = error as NodeJS.ErrnoException;
     const origin = originOf(host === '0.0.0.0' || host === '::' ? 'localhost' : host, port);
     if (code === 'EADDRINUSE' && (await isOurs(origin).catch(() => false))) {
-      return ok(check, `${host}:${port} is used by this service, which responds`);
+      return ok(check, `${host}:${port} is used by a service with the same endpoints, which responds`);
     }
     return failure(check, listenError(error as ListenError, loaded.config));
   } finally {
@@ -35,19 +36,21 @@ const checkOne = async ({ check, host, port, isOurs }: Port, { loaded }: CheckCo
 };
 
 /**
- * The port of the API. The service is recognised by its OpenAPI document, since any service may respond to `/health`.
+ * The port of the API. The service is recognised by the title and the endpoints in its OpenAPI document, since any
+ * service may respond to `/health`.
  */
 const apiPort = ({ loaded, modules }: CheckContext): Port => {
   const { host, port, basePath } = loaded.config.server;
-  const { title } = modules.registry.service;
+  const { service, routes } = modules.registry;
+  const endpoints = [...new Set(routes.map(({ route }) => route.path))].sort();
   return {
     check: 'port',
     host,
     port,
     async isOurs(origin) {
       const response = await fetched(`${origin}${basePath}/openapi.json`);
-      const { info } = (await response.json()) as { info?: { title?: unknown } };
-      return info?.title === title;
+      const { info, paths = {} } = (await response.json()) as { info?: { title?: unknown }; paths?: object };
+      return info?.title === service.title && isDeepStrictEqual(Object.keys(paths).sort(), endpoints);
     },
   };
 };

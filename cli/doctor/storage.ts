@@ -1,5 +1,6 @@
 /** Checks that storage responds, and that every row of the current version is valid. */
-import { existsSync } from 'node:fs';
+import { accessSync, constants } from 'node:fs';
+import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { resolve } from '../../core/app/container.js';
 import { pathResolver } from '../../core/app/load-modules.js';
@@ -26,6 +27,16 @@ const directoryOf = ({ loaded: { config, folder } }: CheckContext): string | und
   return typeof path === 'string' ? pathResolver(folder)(path) : undefined;
 };
 
+/** Returns the code of the error with which reading a file fails. Undefined if the file can be read. */
+const accessError = (path: string): string | undefined => {
+  try {
+    accessSync(path, constants.R_OK);
+    return undefined;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code;
+  }
+};
+
 /**
  * Explains why storage cannot be opened: there is no dataset at the configured path, the store fails, or the dataset is
  * invalid.
@@ -34,12 +45,18 @@ const openingFailure = (error: unknown, service: CheckContext): Finding => {
   const { options } = service.loaded.config.adapter;
   const directory = directoryOf(service);
   const isFile = service.loaded.config.adapter.use === 'sqlite';
-  if (directory !== undefined && !isFile && !existsSync(join(directory, MANIFEST_FILE))) {
+  const access = directory === undefined ? undefined : accessError(isFile ? directory : join(directory, MANIFEST_FILE));
+  if (access === 'EACCES' || (error as NodeJS.ErrnoException).code === 'EACCES') {
+    const { username } = userInfo();
+    const advice = `Let the user "${username}" read ${directory} and the files in it: check their owners and modes, and those of the folders above.`;
+    return failure('storage', error, [advice]);
+  }
+  if (directory !== undefined && !isFile && access === 'ENOENT') {
     const fill = service.command('import', 'SOURCE...', '--to', directory);
     const advice = `There is no dataset in ${directory}. Check adapter.options.path of the configuration, or create one: ${fill} or ${service.command('publish', 'DIR')}`;
     return failure('storage', error, [advice]);
   }
-  if (directory !== undefined && isFile && !existsSync(directory)) {
+  if (directory !== undefined && isFile && access === 'ENOENT') {
     return failure('storage', error, [`To create it: ${service.command('publish', 'DIR')}`]);
   }
   if (!(error instanceof StorageError) || error.code !== 'invalid_dataset') {
@@ -73,7 +90,9 @@ export const checkStorage = async (service: CheckContext): Promise<StorageFindin
     const finding = ok('storage', manifest.synthetic ? `${message}; its numbers are made up` : message);
     return { finding, readable: true, close };
   } catch (error) {
-    return { finding: failure('storage', error, [command('publish', 'DIR')]), readable: false, close };
+    // Without a cause, nothing has been published.
+    const advice = (error as Error).cause ? [] : [command('publish', 'DIR')];
+    return { finding: failure('storage', error, advice), readable: false, close };
   }
 };
 

@@ -87,8 +87,8 @@ const MEMBERS: { readonly [Name in ServiceName]?: Members } = {
     health: 'function',
     list: 'function',
   },
-  limiter: { take: 'function', health: 'function', close: 'function', usage: 'function?' },
-  cache: { getOrBuild: 'function', health: 'function', close: 'function' },
+  limiter: { take: 'function', health: 'function', close: 'function', usage: 'function?', check: 'function?' },
+  cache: { getOrBuild: 'function', health: 'function', close: 'function', check: 'function?' },
 };
 
 const checkOverrides = (overrides: Overrides): void => {

@@ -106,7 +106,7 @@ export const services: { readonly [Name in ServiceName]: Definition<Services[Nam
             logger: logger.child({ part: 'limiter' }),
           })
         : new MemoryLimiter({ clock }),
-    { close: (limiter) => limiter.close() },
+    { open: async (limiter) => limiter.check?.().catch(() => undefined), close: (limiter) => limiter.close() },
   ),
   cache: service(
     ['redis', 'clock', 'logger'],

@@ -78,6 +78,12 @@ export class Tiers {
   }
 }
 
+/** Returns a warning if quotas are counted in the memory of a process. */
+export const volatileQuotas = (auth: AuthConfig, redis: object | null): string | undefined =>
+  redis === null && new Tiers(auth, 1).haveQuotas
+    ? 'Without Redis a restart resets the quotas of all callers. Set redis.url or REDIS_URL.'
+    : undefined;
+
 /**
  * Finds endpoints in tiers that do not exist.
  * @param auth may be invalid

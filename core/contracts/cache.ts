@@ -14,6 +14,8 @@ export interface SharedCache {
    * `build` fails, the previous value is returned, whatever its age; without one, the call rejects.
    */
   getOrBuild(name: string, ttlSeconds: number, build: () => Promise<string>): Promise<Cached>;
+  /** Writes and deletes an entry, as requests do. Rejects with the error of the store. */
+  check?(): Promise<void>;
   health(): Health;
   close(): Promise<void>;
 }

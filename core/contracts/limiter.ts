@@ -57,6 +57,8 @@ export interface Limiter {
    * method is absent if the limiter does not count usage.
    */
   usage?(caller: string): Promise<readonly DayUsage[]>;
+  /** Decides for a caller that does not exist, as requests do. Rejects with the error of the store. */
+  check?(): Promise<void>;
   health(): Health;
   close(): Promise<void>;
 }

@@ -7,6 +7,7 @@ import { type Refusal, socketRefusals } from '../response/error-response.js';
 import type { CommonHeaders } from '../response/headers.js';
 import { FastResponse } from '../response/writer.js';
 import { tryFastWrites } from '../response/writer-check.js';
+import { connectionsAllowed } from '../util/open-files.js';
 import { acceptor, isReusable, type Listener, lastResponse, type Refusals } from './accept.js';
 import { trustedSocket } from './caller-address.js';
 import { closeSoon, cutUnreadResponses, destroyAll, limitConnections, listen, openSockets } from './connections.js';
@@ -75,7 +76,7 @@ export class HttpServer {
   #configure(): void {
     const { maxConnections, maxConnectionsPerAddress, maxHeaders, stallTimeoutMs, trustProxy } = this.#options;
     const server = this.#server;
-    server.maxConnections = maxConnections;
+    server.maxConnections = Math.min(maxConnections, connectionsAllowed());
     server.on('drop', () => this.#observe('too_many_connections'));
     limitConnections(server, maxConnectionsPerAddress, {
       isExempt: trustedSocket(trustProxy),

@@ -5,7 +5,7 @@ import { CallerState, type Settle } from './callers.js';
 import { Decisions, type Entry, prefetchCount, returnPrefetched } from './decisions.js';
 import { DAY_MS } from './quotas.js';
 import { PartitionSync } from './resync.js';
-import { BUCKETS, CallsInFlight, type Reply, type Sent, type Target } from './script.js';
+import { BUCKETS, CallsInFlight, checkScript, type Reply, type Sent, type Target } from './script.js';
 import { SlidingWindow } from './window.js';
 
 type Batch = readonly Entry[];
@@ -66,6 +66,11 @@ export class Batcher {
   /** The Redis key of the partition. */
   get key(): string {
     return this.#options.target.key;
+  }
+
+  /** Decides one call with hashes of its own, and deletes them. Rejects with the error of Redis. */
+  check(): Promise<unknown> {
+    return checkScript(this.#options.target);
   }
 
   get isBusy(): boolean {

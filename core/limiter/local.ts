@@ -15,9 +15,9 @@ export type OutagePolicy =
   | 'open';
 
 export const OUTAGE_MESSAGES: Record<OutagePolicy, string> = {
-  local: 'The store of rate limits is unreachable: each replica applies its share of them.',
-  closed: 'The store of rate limits is unreachable: limited requests are refused.',
-  open: 'The store of rate limits is unreachable: no limits are applied.',
+  local: 'The store of rate limits is unavailable: each replica applies its share of them.',
+  closed: 'The store of rate limits is unavailable: limited requests are refused.',
+  open: 'The store of rate limits is unavailable: no limits are applied.',
 };
 
 interface LocalLimitsOptions {

@@ -6,6 +6,7 @@ import { type Clock, type Health, type Logger, systemClock } from '../contracts/
 import { LimiterUnavailable } from '../errors.js';
 import { CircuitBreaker } from '../redis/calls.js';
 import type { RedisConnection } from '../redis/connection.js';
+import { isReply } from '../redis/problems.js';
 import { withTimeout } from '../util/with-timeout.js';
 import { Batcher } from './batcher.js';
 import { type CallerState, Callers, MOST_ADDRESSES, partitionKeys, partitionOf } from './callers.js';
@@ -32,6 +33,8 @@ interface RedisLimiterOptions {
  * resync too. Otherwise the first replica to ask could get permits that other replicas have already used.
  */
 const REJOIN_MS = 500;
+/** How often a replica checks that Redis can count, for the requests that need no call and for the time without any. */
+const CHECK_MS = 5000;
 /** How often a replica checks whether Redis has lost data, as long as Redis has counts that the replica needs. */
 const POLL_MS = REJOIN_MS / 2;
 
@@ -54,6 +57,7 @@ export class RedisLimiter implements Limiter {
   readonly #breaker: CircuitBreaker;
   /** The partition for which the last call failed. The breaker probes it. */
   #failed: Batcher;
+  #nextCheck: number;
   readonly #polling: NodeJS.Timeout;
   #connectionLost = false;
   #rejoinsAt = Number.NEGATIVE_INFINITY;
@@ -71,9 +75,8 @@ export class RedisLimiter implements Limiter {
     this.#callers = new Callers(countsUsage ? DAY_MS : windowMs, (name) => this.#batcherOf(name).createCaller(name));
     this.#breaker = new CircuitBreaker({
       name: 'limiter',
-      // The probe is a write, because a read-only Redis cannot count requests.
-      probe: () => redis.client.set(`${this.#failed.key}:probe`, 1, 'PX', 1000),
-      timeoutMs: redis.timeoutMs,
+      redis,
+      probe: () => this.#failed.check(),
       onClose: () => {
         void this.#rejoin(this.#connectionLost);
         this.#connectionLost = false;
@@ -81,10 +84,29 @@ export class RedisLimiter implements Limiter {
       logger,
     });
     redis.client.on('close', this.#onConnectionLost);
-    this.#polling = setInterval(() => {
-      const now = clock.monotonic();
-      if (!this.#isLocal(now)) for (const batcher of this.#batchers) batcher.checkForDataLoss(now, POLL_MS);
-    }, POLL_MS).unref();
+    this.#nextCheck = clock.monotonic() + CHECK_MS;
+    this.#polling = setInterval(() => this.#poll(clock.monotonic()), POLL_MS).unref();
+  }
+
+  /** Opens the circuit breaker if Redis cannot count. @throws the error of Redis or of the connection */
+  async check(): Promise<void> {
+    try {
+      await withTimeout(this.#failed.check(), READ_MS);
+    } catch (error) {
+      this.#breaker.open(error);
+      throw this.#redis.causeOf(error);
+    }
+  }
+
+  #poll(now: number): void {
+    if (this.#isLocal(now)) return;
+    for (const batcher of this.#batchers) batcher.checkForDataLoss(now, POLL_MS);
+    if (now < this.#nextCheck) return;
+    this.#nextCheck = now + CHECK_MS;
+    // Timeouts do not count, since requests notice them.
+    this.#failed.check().catch((error: unknown) => {
+      if (isReply(error)) this.#breaker.open(error);
+    });
   }
 
   #createBatchers(windowMs: number, countsUsage: boolean): Batcher[] {

@@ -3,7 +3,7 @@ import type { Quotas } from '../contracts/limiter.js';
 import type { Clock } from '../contracts/runtime.js';
 import { RedisScript, readScript } from '../redis/calls.js';
 import type { RedisClient } from '../redis/connection.js';
-import { hashesFor } from './callers.js';
+import { hashesFor, hashesOf } from './callers.js';
 import { DAY_MS, KEPT_DAYS, type Used } from './quotas.js';
 import type { Admitted } from './window.js';
 
@@ -186,6 +186,20 @@ const decode = (reply: Buffer, { asks }: Call, windowMs: number): Reply => {
 export const decide = async ({ redis, key, replica, windowMs, script }: Target, call: Call): Promise<Reply> => {
   const keys = hashesFor(key, call.asks);
   return decode(await script.run(redis, keys, [encode(replica, call)]), call, windowMs);
+};
+
+let checks = 0;
+
+/** Runs the script and every command that it contains, with hashes that no other call uses. */
+export const checkScript = async (target: Target): Promise<void> => {
+  const key = `${target.key}:check-${target.replica}-${++checks}`;
+  await decide({ ...target, key }, { number: 1, previous: 0, asks: [{ caller: 'ip:check', limit: 1, permits: 1 }] });
+  const [first, second, third] = hashesOf(key) as [string, string, string];
+  await Promise.all([
+    target.redis.hdel(first, ''),
+    target.redis.rename(second, third),
+    target.redis.unlink(first, third),
+  ]);
 };
 
 /** The UTC day of a bucket, which includes the end of the bucket. @param end microseconds */

@@ -1,5 +1,4 @@
 /** All metrics of a service, and the server for them. Most are read at each scrape. */
-import { readdirSync } from 'node:fs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { Config } from '../config/schema.js';
 import type { Source } from '../contracts/dataset.js';
@@ -10,6 +9,7 @@ import type { EdgeEvent } from '../edge/server.js';
 import type { ServiceContext } from '../pipeline/service-koa.js';
 import type { ResponseCache } from '../routes/response-cache.js';
 import type { WorkQueues } from '../routes/work-queue.js';
+import { maxOpenFiles, openFiles } from '../util/open-files.js';
 import { droppedLogLines } from './logger.js';
 import { Counter, exposition, type Metric, Reader } from './metric.js';
 import { type MetricsServer, serveMetrics } from './metrics-server.js';
@@ -146,20 +146,12 @@ const MICROSECONDS = 1e6;
 /** The monitor measures how late a timer of this many milliseconds fires. */
 const RESOLUTION_MS = 10;
 
-const openFiles = (): number | undefined => {
-  try {
-    return readdirSync('/proc/self/fd').length;
-  } catch {
-    // Only Linux has /proc.
-    return undefined;
-  }
-};
-
 /** @returns the metrics, and a function that ends the measurement of the event loop */
 const processMetrics = (): { readonly metrics: readonly Metric[]; stop(): void } => {
   const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   delay.enable();
   const startedAt = Date.now() / 1000 - process.uptime();
+  const maxFiles = maxOpenFiles();
   return {
     metrics: [
       new Reader('summary', 'nodejs_eventloop_delay_seconds', 'Delay of the event loop since the last scrape.', () => {
@@ -180,6 +172,7 @@ const processMetrics = (): { readonly metrics: readonly Metric[]; stop(): void }
       gauge('process_resident_memory_bytes', 'Resident memory.', () => process.memoryUsage.rss()),
       gauge('nodejs_heap_used_bytes', 'Used JavaScript heap.', () => process.memoryUsage().heapUsed),
       gauge('process_open_fds', 'Open file descriptors.', openFiles),
+      gauge('process_max_fds', 'Maximum number of open file descriptors.', () => maxFiles),
       new Reader(
         'counter',
         'log_lines_dropped_total',

@@ -6,7 +6,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '../contracts/runtime.js';
 import { packageRoot } from '../util/package.js';
 import { withTimeout } from '../util/with-timeout.js';
-import type { RedisClient } from './connection.js';
+import type { RedisClient, RedisConnection } from './connection.js';
+import { redisProblem } from './problems.js';
 
 /** Reads a Lua file. @param file relative to the root of the package */
 export const readScript = (file: string): string => readFileSync(join(packageRoot, file), 'utf8');
@@ -40,10 +41,9 @@ const PROBE_TIMEOUT_MS = 1000;
 interface BreakerOptions {
   /** Starts each log line. */
   readonly name: string;
-  /** Calls Redis. There is one probe at a time. */
+  readonly redis: Pick<RedisConnection, 'causeOf' | 'timeoutMs'>;
+  /** Calls Redis. There is one probe at a time. A probe that takes longer than `redis.timeoutMs` has failed. */
   readonly probe: () => Promise<unknown>;
-  /** A probe that takes longer does not close the breaker. */
-  readonly timeoutMs: number;
   readonly onClose?: () => void;
   readonly logger: Logger;
 }
@@ -69,7 +69,10 @@ export class CircuitBreaker {
   open(error: unknown): void {
     if (this.#isOpen || this.#stop.signal.aborted) return;
     this.#isOpen = true;
-    this.#options.logger.warn({ err: error }, `${this.#options.name}: Redis is unreachable`);
+    const { name, redis, logger } = this.#options;
+    const cause = redis.causeOf(error);
+    const { reason, advice } = redisProblem(cause);
+    logger.warn({ err: cause, advice }, `${name}: ${reason}`);
     void this.#probe();
   }
 
@@ -82,7 +85,7 @@ export class CircuitBreaker {
     while (!this.#stop.signal.aborted) {
       await delay(PROBE_EVERY_MS, undefined, { ref: false });
       const reply = this.#options.probe();
-      const inTime = await withTimeout(reply, this.#options.timeoutMs).then(
+      const inTime = await withTimeout(reply, this.#options.redis.timeoutMs).then(
         () => true,
         () => false,
       );
@@ -92,7 +95,7 @@ export class CircuitBreaker {
     if (this.#stop.signal.aborted) return;
     this.#isOpen = false;
     const outageMs = Math.round(performance.now() - since);
-    this.#options.logger.info({ outageMs }, `${this.#options.name}: Redis is reachable again`);
+    this.#options.logger.info({ outageMs }, `${this.#options.name}: Redis can be used again`);
     this.#options.onClose?.();
   }
 }

@@ -4,6 +4,7 @@ import type { Logger } from '../contracts/runtime.js';
 import { loadPackage } from '../util/package.js';
 import { withTimeout } from '../util/with-timeout.js';
 import type { RedisConfig } from './config.js';
+import { isDatabaseError, isReply } from './problems.js';
 
 export type RedisClient = Redis | Cluster;
 
@@ -18,6 +19,8 @@ export interface RedisConnection {
    * starts without Redis.
    */
   readonly opened: Promise<void>;
+  /** Returns the cause of a failed call: the last error of the connection, unless Redis replied with the error. */
+  causeOf(error: unknown): unknown;
   close(): void;
 }
 
@@ -119,8 +122,22 @@ const createClient = (config: RedisConfig): RedisClient => {
 /** Connects, and reconnects until `close` is called. */
 export const connectRedis = (config: RedisConfig, logger: Logger): RedisConnection => {
   const client = createClient(config);
-  // Logs the cause of an outage. The cache and the limiter log its effects.
-  client.on('error', (error: Error) => logger.debug({ err: error }, 'redis: the connection failed'));
+  // While there is no connection, calls fail with errors that do not contain the cause.
+  let lastError: unknown;
+  let isWrongDatabase = false;
+  client.on('error', (error: Error & { readonly lastNodeError?: Error }) => {
+    lastError = error.lastNodeError ?? error;
+    isWrongDatabase ||= isDatabaseError(lastError);
+    logger.debug({ err: lastError }, 'redis: the connection failed');
+  });
+  client.on('connect', () => {
+    isWrongDatabase = false;
+  });
+  client.on('ready', () => {
+    // If Redis rejects the number of the database, ioredis would use database 0.
+    if (isWrongDatabase) client.disconnect();
+    else lastError = undefined;
+  });
   let closed = false;
   const connect = (): void => {
     if (!closed) client.connect().catch(() => undefined);
@@ -131,6 +148,7 @@ export const connectRedis = (config: RedisConfig, logger: Logger): RedisConnecti
     client,
     keyPrefix: config.keyPrefix,
     timeoutMs: config.timeoutMs,
+    causeOf: (error) => (isReply(error) ? error : (lastError ?? error)),
     opened: withTimeout(client.connect(), config.connectTimeoutMs).catch(() => undefined),
     close: () => {
       closed = true;

@@ -79,9 +79,8 @@ export class RedisCache implements SharedCache {
     this.#copies = new MemoryCache({ clock });
     this.#breaker = new CircuitBreaker({
       name: 'cache',
-      // The probe is a write, because a read-only Redis cannot store values.
-      probe: () => redis.client.set(`${redis.keyPrefix}{cache}:probe`, 1, 'PX', 1000),
-      timeoutMs: redis.timeoutMs,
+      redis,
+      probe: () => this.check(),
       logger,
     });
   }
@@ -90,9 +89,16 @@ export class RedisCache implements SharedCache {
     return this.#copies.getOrLoad(name, ttlSeconds, () => this.#load(name, ttlSeconds, build));
   }
 
+  /** Builds an entry under a random name, as requests do, and deletes it. */
+  async check(): Promise<void> {
+    const lock = new BuildLock(this.#redis, this.#keyOf(`check-${randomBytes(8).toString('hex')}`), 1);
+    await lock.claim();
+    await lock.release();
+  }
+
   health(): Health {
     return this.#breaker.isOpen
-      ? { ok: false, message: 'The shared cache is unreachable: each replica has its own.' }
+      ? { ok: false, message: 'The shared cache is unavailable: each replica has its own.' }
       : { ok: true, message: null };
   }
 
@@ -101,9 +107,12 @@ export class RedisCache implements SharedCache {
     this.#breaker.dispose();
   }
 
+  #keyOf(name: string): string {
+    return `${this.#redis.keyPrefix}{cache:${name}}:entry`;
+  }
+
   async #load(name: string, ttlSeconds: number, build: () => Promise<string>): Promise<Loaded> {
-    const key = `${this.#redis.keyPrefix}{cache:${name}}:entry`;
-    const lock = new BuildLock(this.#redis, key, ttlSeconds * 1000);
+    const lock = new BuildLock(this.#redis, this.#keyOf(name), ttlSeconds * 1000);
     for (let waited = 0; waited < WAIT_MS && !this.#breaker.isOpen; waited += POLL_MS) {
       const claim = await this.#ask(lock.claim());
       if (!claim) break;

@@ -60,7 +60,9 @@ const pingMongo = async (port: number, replicaSet: boolean): Promise<void> => {
 };
 
 /** Starts a separate MongoDB: a replica set with one member, or a standalone server, which has no change streams. */
-export const startMongo = async (options: { readonly replicaSet?: boolean } = {}): Promise<Server> => {
+export const startMongo = async (
+  options: { readonly replicaSet?: boolean; readonly args?: readonly string[] } = {},
+): Promise<Server> => {
   const replicaSet = options.replicaSet ?? true;
   return startServer({
     name: 'mongo',
@@ -72,6 +74,7 @@ export const startMongo = async (options: { readonly replicaSet?: boolean } = {}
       // idle servers cause little load.
       ...['--journalCommitInterval', '20', '--setParameter', 'diagnosticDataCollectionEnabled=false'],
       ...(replicaSet ? ['--replSet', REPLICA_SET, '--oplogSize', '64'] : []),
+      ...(options.args ?? []),
     ],
     url: (port) =>
       `mongodb://127.0.0.1:${port}/${replicaSet ? `?replicaSet=${REPLICA_SET}` : '?directConnection=true'}`,

@@ -1,7 +1,7 @@
 /** Tests `metro-forecast doctor`. */
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer as createHttpServer } from 'node:http';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -11,7 +11,8 @@ import { register } from '../../../cli/commands/doctor.js';
 import { register as registerKeys } from '../../../cli/commands/keys.js';
 import { checkNode } from '../../../cli/doctor/checks.js';
 import { packageRoot } from '../../../core/util/package.js';
-import { startProcess } from '../../support/command-process.js';
+import { commandArgs, startProcess } from '../../support/command-process.js';
+import { needsRoot, runAsOther } from '../../support/other-user.js';
 import { runCommand } from '../../support/run-command.js';
 import { freePort } from '../../support/server-process.js';
 import { redisForTests } from '../../support/services.js';
@@ -44,7 +45,7 @@ describe('metro-forecast doctor', () => {
       JSON.stringify({
         server,
         adapter: { use: 'json', options: { path: 'dataset' } },
-        plugins: ['markets', 'forecasts', 'observations', 'signals', 'status'],
+        plugins: ['markets', 'forecasts', 'observations', 'signals', 'vintages', 'status'],
         auth: { keys: KEYS },
         ...more,
       }),
@@ -88,7 +89,7 @@ describe('metro-forecast doctor', () => {
     const { ok, exitCode, found } = await examine();
     expect([ok, exitCode, states(found)]).to.deep.equal([true, 0, HEALTHY]);
     expect(found['dataset']!.message).to.match(/^7 collections, [\d,]+ rows$/);
-    expect(found['redis']!.message).to.match(/^responds in/);
+    expect(found['redis']!.message).to.match(/^counts a request in/);
   });
 
   it('prints one line per finding, with advice below it', async () => {
@@ -180,6 +181,18 @@ describe('metro-forecast doctor', () => {
       .and.to.contain(' publish DIR');
   });
 
+  it('a dataset that the user may not read is reported as such', async function () {
+    needsRoot(this);
+    await configure();
+    await chmod(folder, 0o755);
+    await chmod(config, 0o644);
+    await chmod(join(folder, 'dataset'), 0o700);
+    const { output } = await runAsOther(commandArgs(['--config', config, 'doctor']));
+    expect(output)
+      .to.match(/^FAILED +storage [^\n]*\n +-> Let the user "\w+" read/m)
+      .and.to.not.contain('import SOURCE');
+  }).timeout(30_000);
+
   it('an invalid row is reported with its file', async () => {
     await configure();
     const path = join(folder, 'dataset/manifest.json');
@@ -243,7 +256,7 @@ describe('metro-forecast doctor', () => {
     expect(advice).to.contain('MONGODB_URI').and.to.contain('REDIS_URL');
   });
 
-  it('a port that another program uses fails; the port of this running service is ok', async () => {
+  it('a port that another program or a service with other endpoints uses fails; the port of this running service is ok', async () => {
     const taken = createServer((socket) => socket.end()).listen(server.port, server.host);
     await once(taken, 'listening');
     await configure();
@@ -257,6 +270,8 @@ describe('metro-forecast doctor', () => {
       server = { host: '127.0.0.1', port: Number(new URL(app.url).port) };
       await configure();
       expect((await examine()).found['port']).to.include({ state: 'ok' });
+      await configure({ plugins: ['markets', 'status'] });
+      expect((await examine()).found['port']!.message).to.contain('is taken; set PORT or server.port');
     } finally {
       await app.close();
     }

@@ -2,6 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { assert } from 'chai';
 import { Redis } from 'ioredis';
+import { eventually } from '../../../adapters/conformance/expect.js';
 import { type Decision, WINDOW_MS } from '../../../core/contracts/limiter.js';
 import { systemClock } from '../../../core/contracts/runtime.js';
 import { LimiterUnavailable } from '../../../core/errors.js';
@@ -119,9 +120,37 @@ describe('RedisLimiter and an outage', () => {
     assert.equal(countAllowed(await take(limiter, 600)), 400);
     assert.match(
       logger.lines.join('\n'),
-      /warn: limiter: Redis is unreachable\n(.*\n)*info: limiter: Redis is reachable again/,
+      /warn: limiter: Redis is unreachable\n(.*\n)*info: limiter: Redis can be used again/,
     );
   });
+
+  it('out of memory: check() rejects, health() reports it, and both recover', async () => {
+    const logger = keptLogger();
+    const limiter = await create({ logger });
+    await limiter.check();
+    await admin.config('SET', 'maxmemory', '1mb');
+    try {
+      const error = await limiter.check().catch((cause: unknown) => cause as Error);
+      assert.match(String(error), /OOM/);
+      assert.deepInclude(limiter.health(), { ok: false });
+    } finally {
+      await admin.config('SET', 'maxmemory', '0');
+    }
+    await recovery(limiter);
+    await limiter.check();
+    assert.include(logger.lines, 'warn: limiter: Redis is out of memory');
+  });
+
+  it('out of memory without any request: health() reports it within 6 seconds', async () => {
+    const limiter = await create();
+    await admin.config('SET', 'maxmemory', '1mb');
+    try {
+      await eventually('the limiter has noticed it', () => !limiter.health().ok, 6000);
+    } finally {
+      await admin.config('SET', 'maxmemory', '0');
+    }
+    await recovery(limiter);
+  }).timeout(10_000);
 
   it('killed with three replicas: after the restart Redis has counted the requests of all replicas', async () => {
     const limiters = await Promise.all([create(), create(), create()]);

@@ -1,0 +1,45 @@
+/** Explains the errors of MongoDB and of connecting to it, and says how to fix them. */
+import { MongoServerError, MongoServerSelectionError, type TopologyDescription } from 'mongodb';
+
+const AUTHENTICATION_FAILED = 18;
+const UNAUTHORIZED = 13;
+const ATLAS_ERROR = 8000;
+
+/** Advice for errors that the driver reports with a message only. */
+const ADVICE: readonly (readonly [pattern: RegExp, advice: string])[] = [
+  [/ECONNREFUSED|ETIMEDOUT|EHOSTUNREACH/, 'start MongoDB, or correct the address in the connection string'],
+  [/ENOTFOUND|EAI_AGAIN|querySrv/, 'correct the host name in the connection string'],
+  [/before secure TLS connection|wrong version number/, 'if the server does not use TLS, remove tls=true'],
+  [/certificate/, 'set tlsCAFile to the CA of the server, and use a host name that its certificate covers'],
+  [/connection .* closed/, 'the server may require tls=true, or it may not be MongoDB'],
+];
+
+const topologyOf = (error: unknown): TopologyDescription | undefined =>
+  error instanceof MongoServerSelectionError ? error.reason : undefined;
+
+/** Whether no server replied at all. During an election, in contrast, some servers reply. */
+export const isUnreachable = (error: unknown): boolean => {
+  const servers = [...(topologyOf(error)?.servers.values() ?? [])];
+  return servers.length > 0 && servers.every(({ error: cause }) => cause != null);
+};
+
+/** Whether the server replied that the user lacks a right or that the credentials are wrong. */
+export const isRejected = (error: unknown): boolean =>
+  error instanceof MongoServerError && [AUTHENTICATION_FAILED, UNAUTHORIZED, ATLAS_ERROR].includes(Number(error.code));
+
+/** Returns the reason of an error of the driver, with advice if there is any. It starts in lower case, without a full stop. */
+export const mongoReason = (error: unknown): string => {
+  const { message: full } = error as Error;
+  const message = full.replace(/\.$/, '');
+  const topology = topologyOf(error);
+  if (topology?.setName && topology.servers.size === 0) {
+    return `no server at this address belongs to the replica set "${topology.setName}"; correct replicaSet in the connection string`;
+  }
+  if (isRejected(error)) {
+    return (error as MongoServerError).code === AUTHENTICATION_FAILED
+      ? `${message}; correct the user, the password or authSource in the connection string`
+      : `${message}; grant the user the role readWrite on this database`;
+  }
+  const advice = ADVICE.find(([pattern]) => pattern.test(message))?.[1];
+  return advice ? `${message}; ${advice}` : full;
+};
