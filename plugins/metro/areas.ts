@@ -1,16 +1,24 @@
 /**
- * Metropolitan areas of the United States and their divisions. The codes and titles in `areas.json` follow the July
- * 2023 delineation by the Office of Management and Budget. The centres are the internal points from the 2025 Gazetteer,
- * in degrees. The Census Bureau publishes both sources.
+ * The areas for which an index can be published: metropolitan areas of the United States and their divisions, the
+ * states and the nation. The codes and titles of metropolitan areas in `areas.json` follow the July 2023 delineation by
+ * the Office of Management and Budget, and their centres are the internal points from the 2025 Gazetteer. The centre of a
+ * state is the centroid of its outline in `us-atlas`. The Census Bureau publishes all sources.
  */
 import { compareScalars } from 'metro-forecast-api/adapter';
 import table from './areas.json' with { type: 'json' };
 
-export interface MetroArea {
+export const AREA_KINDS = ['metropolitan', 'division', 'state', 'nation'] as const;
+export type AreaKind = (typeof AREA_KINDS)[number];
+
+/** The kinds of areas that lists contain by default. */
+export const METRO_KINDS: readonly AreaKind[] = ['metropolitan', 'division'];
+
+export interface Area {
+  /** A CBSA code, `000` and the FIPS code of a state, or `00000` for the nation. CBSA codes start at 10000. */
   readonly cbsa: string;
   readonly name: string;
-  readonly kind: 'metropolitan' | 'division';
-  /** The postal codes of the area's states, in the order of the title. */
+  readonly kind: AreaKind;
+  /** The postal codes of the area's states, in the order of the title. Empty for the nation. */
   readonly states: readonly string[];
   /** The code of the metropolitan area to which a division belongs; null if the area is not a division. */
   readonly parent: string | null;
@@ -22,13 +30,13 @@ export interface MetroArea {
 }
 
 /** Returns the postal codes in a title, such as NY and NJ for "New York-Newark-Jersey City, NY-NJ". */
-export const statesOf = (name: string): string[] => /, ([A-Z]{2}(?:-[A-Z]{2})*)/.exec(name)?.[1]?.split('-') ?? [];
+const postalCodesIn = (name: string): string[] => /, ([A-Z]{2}(?:-[A-Z]{2})*)/.exec(name)?.[1]?.split('-') ?? [];
 
-const metropolitan: MetroArea[] = table.metropolitan.map(({ cbsa, name, latitude, longitude }) => ({
+const metropolitan: Area[] = table.metropolitan.map(({ cbsa, name, latitude, longitude }) => ({
   cbsa,
   name,
   kind: 'metropolitan',
-  states: statesOf(name),
+  states: postalCodesIn(name),
   parent: null,
   divisions: table.divisions.filter(({ parent }) => parent === cbsa).map((division) => division.cbsa),
   latitude,
@@ -37,12 +45,63 @@ const metropolitan: MetroArea[] = table.metropolitan.map(({ cbsa, name, latitude
 
 const parents = new Map(metropolitan.map((area) => [area.cbsa, area]));
 
-const divisions: MetroArea[] = table.divisions.map(({ cbsa, name, parent }) => {
+const divisions: Area[] = table.divisions.map(({ cbsa, name, parent }) => {
   const { latitude, longitude } = parents.get(parent)!;
-  return { cbsa, name, kind: 'division', states: statesOf(name), parent, divisions: [], latitude, longitude };
+  return { cbsa, name, kind: 'division', states: postalCodesIn(name), parent, divisions: [], latitude, longitude };
 });
 
-/** All areas by code, in the order of their codes. */
-export const metroAreas: ReadonlyMap<string, MetroArea> = new Map(
-  [...metropolitan, ...divisions].sort((a, b) => compareScalars(a.cbsa, b.cbsa)).map((area) => [area.cbsa, area]),
+const byCode = (areas: readonly Area[]): ReadonlyMap<string, Area> =>
+  new Map(areas.toSorted((a, b) => compareScalars(a.cbsa, b.cbsa)).map((area) => [area.cbsa, area]));
+
+/** The metropolitan areas and divisions by code, in the order of their codes. */
+export const metroAreas = byCode([...metropolitan, ...divisions]);
+
+/** The geographic centre of the 50 states, by the National Geodetic Survey. */
+const NATION: Area = {
+  cbsa: '00000',
+  name: 'United States',
+  kind: 'nation',
+  states: [],
+  parent: null,
+  divisions: [],
+  latitude: 44.967,
+  longitude: -103.772,
+};
+
+/** The nation and the states by code, in the order of their codes. */
+export const nationAndStates = byCode([
+  NATION,
+  ...table.states.map(
+    ({ fips, postal, name, latitude, longitude }): Area => ({
+      cbsa: `000${fips}`,
+      name,
+      kind: 'state',
+      states: [postal],
+      parent: null,
+      divisions: [],
+      latitude,
+      longitude,
+    }),
+  ),
+]);
+
+export const areaOf = (cbsa: string): Area | undefined => metroAreas.get(cbsa) ?? nationAndStates.get(cbsa);
+
+/** Returns the kind of an area. Codes of areas that were redrawn since are metropolitan. */
+export const kindOf = (cbsa: string): AreaKind => areaOf(cbsa)?.kind ?? 'metropolitan';
+
+/** Returns the postal codes of an area's states. The name of a metropolitan area contains them. */
+export const statesOf = ({ cbsa, name }: { readonly cbsa: string; readonly name: string }): readonly string[] =>
+  nationAndStates.get(cbsa)?.states ?? postalCodesIn(name);
+
+/** The codes of the nation and the states by the FRED series that contains their index. */
+const codesBySeries = new Map(
+  [...nationAndStates.values()].map(({ cbsa, states: [postal] }) => [`${postal ?? 'US'}STHPI`, cbsa]),
 );
+const seriesByCode = new Map([...codesBySeries].map(([id, cbsa]) => [cbsa, id]));
+
+/** Returns the series that contains the index of the nation or a state, such as `TXSTHPI`. */
+export const seriesOfArea = (cbsa: string): string | undefined => seriesByCode.get(cbsa);
+
+/** Returns the nation or the state whose index a series contains. */
+export const areaOfSeries = (id: string): Area | undefined => nationAndStates.get(codesBySeries.get(id) ?? '');

@@ -7,6 +7,18 @@ const lists = ['listMarkets', 'listForecasts', 'listSignals'];
 
 /** The changes of the API, newest first. The API reference shows them. */
 const changes: readonly InterfaceChange[] = [
+  {
+    version: 'Unreleased',
+    summary: 'The nation and the states, with an index and a forecast: `kind=state,nation`.',
+    operations: [
+      ...lists,
+      'listMovers',
+      'listAreas',
+      'listForecastHistories',
+      'listForecastTracks',
+      'getForecastBacktestBreakdown',
+    ],
+  },
   { version: 'Unreleased', summary: 'Quantiles of the newest forecast.', operations: ['getMarketQuantiles'] },
   {
     version: 'Unreleased',

@@ -8,7 +8,7 @@ import { basename, join } from 'node:path';
 import { openDirectory } from '../../core/data/directory.js';
 import { packageRoot } from '../../core/util/package.js';
 import { defaultRules } from '../../plugins/metro/forecast/default-rules.js';
-import { readPanel } from '../../plugins/metro/forecast/forecast-dataset.js';
+import { readPanels } from '../../plugins/metro/forecast/forecast-dataset.js';
 import { forecastDirectory } from '../../plugins/metro/forecast/forecast-directory.js';
 import { defaultForecastOptions } from '../../plugins/metro/forecast/model.js';
 import { defaultSpan } from '../../plugins/metro/forecast/runs.js';
@@ -35,7 +35,7 @@ const forecastFiles = async (sources: readonly string[], to: string): Promise<vo
   await forecastDirectory(to, { ...input, created });
 };
 
-const panelOf = async (directory: string) => (await readPanel((await openDirectory(directory)).dataset)).panel;
+const panelOf = async (directory: string) => (await readPanels((await openDirectory(directory)).dataset)).panel;
 
 /** Returns the figures of the methodology page by name, as a service with this dataset shows them. */
 const figuresOf = async (path: string): Promise<Map<string, string>> => {

@@ -3,16 +3,16 @@
 export type Area = {
   /** Core-based statistical area code. */
   readonly cbsa: string;
-  /** Title by the Office of Management and Budget, July 2023. */
+  /** Title by the Office of Management and Budget, July 2023, or name of the state. */
   readonly name: string;
-  readonly kind: 'metropolitan' | 'division';
+  readonly kind: 'metropolitan' | 'division' | 'state' | 'nation';
   /** Postal codes of the states, in the order of the title. */
   readonly states: readonly string[];
   /** Code of the metropolitan area of a division. */
   readonly parent: string | null;
   /** Codes of the divisions of a metropolitan area. */
   readonly divisions: readonly string[];
-  /** Latitude of the centre in degrees, from the Census Gazetteer of 2025. Divisions have the centre of their parent. */
+  /** Latitude of the centre in degrees, from the Census Gazetteer of 2025 or as the centroid of a state. Divisions have the centre of their parent. */
   readonly latitude: number;
   /** Longitude of the centre in degrees east of Greenwich. */
   readonly longitude: number;
@@ -380,6 +380,8 @@ export type Market = {
   readonly run_id?: number | null;
   /** `published`: computed and served before the index of the next quarter was released. `reconstructed`: computed later, from data of `vintage` up to the quarter of the run. */
   readonly basis?: 'published' | 'reconstructed' | null;
+  /** Kind of area. */
+  readonly kind?: 'metropolitan' | 'division' | 'state' | 'nation';
 };
 
 export type MarketSignal = {
@@ -515,11 +517,13 @@ export type Vintage = {
 /** Parameters shared by several paths. */
 interface SharedParameters {
   /** Properties to sort by, separated by commas; descending with a leading "-". Nulls are last. Ties are sorted by `cbsa`. */
-  readonly sort?: readonly ('id' | '-id' | 'cbsa' | '-cbsa' | 'name' | '-name' | 'signal' | '-signal' | 'risk_score' | '-risk_score' | 'yoy_price' | '-yoy_price' | 'forecast_12m' | '-forecast_12m' | 'lower_80' | '-lower_80' | 'upper_80' | '-upper_80' | 'decline_probability' | '-decline_probability' | 'target_period' | '-target_period' | 'run_id' | '-run_id' | 'basis' | '-basis')[];
+  readonly sort?: readonly ('id' | '-id' | 'cbsa' | '-cbsa' | 'name' | '-name' | 'signal' | '-signal' | 'risk_score' | '-risk_score' | 'yoy_price' | '-yoy_price' | 'forecast_12m' | '-forecast_12m' | 'lower_80' | '-lower_80' | 'upper_80' | '-upper_80' | 'decline_probability' | '-decline_probability' | 'target_period' | '-target_period' | 'run_id' | '-run_id' | 'basis' | '-basis' | 'kind' | '-kind')[];
   /** Properties of each row, separated by commas. Always included: cbsa, name. Default: all. */
-  readonly fields?: readonly ('id' | 'cbsa' | 'name' | 'signal' | 'risk_score' | 'yoy_price' | 'forecast_12m' | 'lower_80' | 'upper_80' | 'decline_probability' | 'target_period' | 'run_id' | 'basis')[];
-  /** Core-based statistical area code of the market: exactly 5 digits. */
+  readonly fields?: readonly ('id' | 'cbsa' | 'name' | 'signal' | 'risk_score' | 'yoy_price' | 'forecast_12m' | 'lower_80' | 'upper_80' | 'decline_probability' | 'target_period' | 'run_id' | 'basis' | 'kind')[];
+  /** Core-based statistical area code of the market: exactly 5 digits. `00000` is the nation, and `000` followed by a FIPS code is a state. */
   readonly cbsa: string;
+  /** Kinds of areas, separated by commas. Default: `metropolitan,division`. */
+  readonly kind?: readonly ('metropolitan' | 'division' | 'state' | 'nation')[];
   /** Risk grades. A row matches any of the values, which are separated by commas. */
   readonly risk_score?: readonly ('A' | 'B' | 'C' | 'D' | 'F')[];
   /** Maximum number of rows of a page. A page with filters may have fewer. The header `Link` has the URL of the next page. Default: all rows. */
@@ -544,7 +548,7 @@ interface SharedParameters {
 export interface Paths {
   /** Every market with its latest signal, risk grade and 12-month forecast */
   readonly '/markets': {
-    readonly input: Pick<SharedParameters, 'state' | 'signal' | 'risk_score' | 'sort' | 'fields' | 'limit' | 'after' | 'format' | 'as_of'>;
+    readonly input: Pick<SharedParameters, 'kind' | 'state' | 'signal' | 'risk_score' | 'sort' | 'fields' | 'limit' | 'after' | 'format' | 'as_of'>;
     readonly output: { readonly data: readonly Market[] };
   };
   /** One market */
@@ -554,13 +558,13 @@ export interface Paths {
   };
   /** Every metropolitan area of the United States and its divisions */
   readonly '/areas': {
-    readonly input: Pick<SharedParameters, 'format' | 'as_of'>;
+    readonly input: Pick<SharedParameters, 'kind' | 'format' | 'as_of'>;
     readonly output: { readonly data: readonly Area[] };
   };
-  /** One metropolitan area or division */
+  /** One metropolitan area, division or state */
   readonly '/areas/{cbsa}': {
     readonly input: Pick<SharedParameters, 'as_of'> & {
-      /** Code of the area or division: exactly 5 digits. */
+      /** Code of the area: exactly 5 digits. */
       readonly cbsa: string;
     };
     readonly output: Area;
@@ -575,7 +579,7 @@ export interface Paths {
   };
   /** The markets that have a scored forecast */
   readonly '/forecasts': {
-    readonly input: Pick<SharedParameters, 'state' | 'signal' | 'risk_score' | 'sort' | 'fields' | 'limit' | 'after' | 'format' | 'as_of'>;
+    readonly input: Pick<SharedParameters, 'kind' | 'state' | 'signal' | 'risk_score' | 'sort' | 'fields' | 'limit' | 'after' | 'format' | 'as_of'>;
     readonly output: { readonly data: readonly Market[] };
   };
   /** The past forecasts for one market */
@@ -591,16 +595,20 @@ export interface Paths {
   /** The past forecasts for all markets */
   readonly '/forecast-history': {
     readonly input: Pick<SharedParameters, 'since' | 'until' | 'format' | 'as_of'> & {
-      /** Restricts the list to these areas. Codes of 5 digits, separated by commas. */
+      /** Restricts the list to these areas, of any kind. Codes of 5 digits, separated by commas. */
       readonly cbsa?: readonly string[];
+      /** Kinds of areas, separated by commas. Default: `metropolitan,division`. With `cbsa`: all kinds. */
+      readonly kind?: readonly ('metropolitan' | 'division' | 'state' | 'nation')[];
     };
     readonly output: { readonly data: readonly AreaForecastHistory[] };
   };
   /** The past forecasts for all markets, with realized values */
   readonly '/forecast-track': {
     readonly input: Pick<SharedParameters, 'since' | 'until' | 'format' | 'as_of'> & {
-      /** Restricts the list to these areas. Codes of 5 digits, separated by commas. */
+      /** Restricts the list to these areas, of any kind. Codes of 5 digits, separated by commas. */
       readonly cbsa?: readonly string[];
+      /** Kinds of areas, separated by commas. Default: `metropolitan,division`. With `cbsa`: all kinds. */
+      readonly kind?: readonly ('metropolitan' | 'division' | 'state' | 'nation')[];
     };
     readonly output: { readonly data: readonly AreaForecastTrack[] };
   };
@@ -616,7 +624,7 @@ export interface Paths {
   };
   /** Accuracy of past forecasts by year, quarter, grade, signal, state, size, probability of a decline or basis */
   readonly '/forecast-backtest/breakdown': {
-    readonly input: Pick<SharedParameters, 'since' | 'until' | 'format' | 'as_of'> & {
+    readonly input: Pick<SharedParameters, 'since' | 'until' | 'kind' | 'format' | 'as_of'> & {
       /** The property to group by. */
       readonly by: 'year' | 'quarter' | 'grade' | 'signal' | 'state' | 'size' | 'probability' | 'basis';
     };
@@ -651,7 +659,7 @@ export interface Paths {
   };
   /** Signal and risk grade of every market in the newest completed run */
   readonly '/signals': {
-    readonly input: Pick<SharedParameters, 'state' | 'signal' | 'risk_score' | 'limit' | 'after' | 'format' | 'as_of'> & {
+    readonly input: Pick<SharedParameters, 'kind' | 'state' | 'signal' | 'risk_score' | 'limit' | 'after' | 'format' | 'as_of'> & {
       /** Properties to sort by, separated by commas; descending with a leading "-". Nulls are last. Ties are sorted by `cbsa`. */
       readonly sort?: readonly ('cbsa' | '-cbsa' | 'name' | '-name' | 'signal' | '-signal' | 'risk_score' | '-risk_score' | 'forecast_12m' | '-forecast_12m' | 'lower_80' | '-lower_80' | 'upper_80' | '-upper_80' | 'run_id' | '-run_id' | 'run_at' | '-run_at' | 'model_version' | '-model_version' | 'basis' | '-basis')[];
       /** Properties of each row, separated by commas. Always included: cbsa, name. Default: all. */
@@ -661,7 +669,7 @@ export interface Paths {
   };
   /** The markets whose 12-month forecast changed most between the last two runs */
   readonly '/movers': {
-    readonly input: Pick<SharedParameters, 'state' | 'signal' | 'after' | 'format' | 'as_of'> & {
+    readonly input: Pick<SharedParameters, 'kind' | 'state' | 'signal' | 'after' | 'format' | 'as_of'> & {
       /** Properties to sort by, separated by commas; descending with a leading "-". Nulls are last. Ties are sorted by `cbsa`. */
       readonly sort?: readonly ('cbsa' | '-cbsa' | 'name' | '-name' | 'forecast_12m' | '-forecast_12m' | 'prior_forecast_12m' | '-prior_forecast_12m' | 'delta_pp' | '-delta_pp' | 'signal' | '-signal' | 'prior_signal' | '-prior_signal' | 'run_at' | '-run_at' | 'prior_run_at' | '-prior_run_at' | 'basis' | '-basis' | 'prior_basis' | '-prior_basis' | 'driver' | '-driver' | 'driver_pp' | '-driver_pp')[];
       /** Properties of each row, separated by commas. Always included: cbsa, name. Default: all. */

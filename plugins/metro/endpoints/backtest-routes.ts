@@ -2,6 +2,7 @@
 import { dataRoute, type Route } from 'metro-forecast-api/plugin';
 import { backtests, forecasts, markets, nullable, percent, rate, record, text } from '../collections.js';
 import { BREAKDOWN_KEYS, breakdownOf } from '../forecast/breakdown.js';
+import { isOfKind, kindParameter, normalizeKind } from './list-parameters.js';
 import { completedRuns, listOf } from './shared.js';
 import { checkSpan, spanParameters } from './spans.js';
 
@@ -130,9 +131,11 @@ export const backtestRoutes: readonly Route[] = [
           example: 'year',
         },
         ...spanParameters,
+        kind: kindParameter,
       },
     },
     check: checkSpan,
+    normalize: normalizeKind,
     response: {
       description: 'One row per group, in order. Empty without a backtest.',
       schema: listOf({ title: 'BacktestGroup', ...record(groupProperties) }),
@@ -165,11 +168,12 @@ export const backtestRoutes: readonly Route[] = [
         ],
       },
     },
-    handler: async ({ by, since = '', until = '9999' }, { snapshot }) => {
+    handler: async ({ by, kind, since = '', until = '9999' }, { snapshot }) => {
       const runs = await completedRuns(snapshot);
       const names = new Map((await snapshot.find(markets)).map(({ cbsa, name }) => [cbsa, name]));
+      const isChosen = isOfKind(kind);
       const targets = (await snapshot.find(forecasts)).filter(
-        ({ target_period: target }) => since <= target && target <= until,
+        (row) => since <= row.target_period && row.target_period <= until && isChosen(row),
       );
       return { data: breakdownOf(runs, targets, names, by) };
     },

@@ -11,11 +11,12 @@ import {
   rowOrder,
   type Scalar,
 } from 'metro-forecast-api/plugin';
-import { metroAreas, statesOf } from '../areas.js';
+import { AREA_KINDS, kindOf, METRO_KINDS, metroAreas, statesOf } from '../areas.js';
 import { type Market, RISK_GRADES, type RiskGrade, SIGNALS, type Signal } from '../collections.js';
 
 /** The list parameters of a request. */
 export interface Selection extends PageInput {
+  readonly kind?: readonly string[];
   readonly state?: readonly string[];
   readonly signal?: readonly string[];
   readonly risk_score?: readonly string[];
@@ -35,6 +36,30 @@ const filter = (what: string, values: readonly string[], example: readonly strin
   example,
 });
 
+/** The parameter that chooses which kinds of areas a list contains. */
+export const kindParameter = {
+  ...filter('Kinds of areas.', AREA_KINDS, ['state', 'nation']),
+  description: `Kinds of areas, separated by commas. Default: \`${METRO_KINDS.join()}\`.`,
+};
+
+/** Returns a function that tests the code of an area. @param kinds default: metropolitan areas and divisions */
+export const isOfKind = (kinds: readonly string[] = METRO_KINDS): ((row: { readonly cbsa: string }) => boolean) => {
+  const chosen = new Set(kinds);
+  return ({ cbsa }) => chosen.has(kindOf(cbsa));
+};
+
+/** Sorts the kinds, and removes the default. */
+export const normalizeKind = <Input extends { readonly kind?: readonly string[] | undefined }>({
+  kind,
+  ...others
+}: Input): Input => {
+  const sorted = kind && [...new Set(kind)].sort();
+  return {
+    ...others,
+    ...(sorted && sorted.join() !== METRO_KINDS.toSorted().join() && { kind: sorted }),
+  } as unknown as Input;
+};
+
 const STATES = [...new Set([...metroAreas.values()].flatMap(({ states }) => states))].sort();
 const STATE = filter('Postal codes of states. A market can be in several states.', STATES, ['TX', 'OK']);
 const SIGNAL = filter('Signals.', SIGNALS, ['expand']);
@@ -44,14 +69,16 @@ const RISK_SCORE = filter('Risk grades.', RISK_GRADES, ['A', 'B']);
  * Returns a function that tests rows against the filters. Its cost does not depend on the number of values of a
  * filter.
  */
-const chosenBy = ({ state, signal, risk_score }: Selection): ((row: ListRow) => boolean) => {
+const chosenBy = ({ kind, state, signal, risk_score }: Selection): ((row: ListRow) => boolean) => {
   const setOf = (values: readonly string[] | undefined) =>
     values === undefined ? undefined : new Set<unknown>(values);
   const [states, signals, grades] = [setOf(state), setOf(signal), setOf(risk_score)];
+  const hasKind = isOfKind(kind);
   return (row) =>
+    hasKind(row) &&
     (signals?.has(row.signal) ?? true) &&
     (grades?.has(row.risk_score) ?? true) &&
-    (states === undefined || statesOf(row.name).some((code) => states.has(code)));
+    (states === undefined || statesOf(row).some((code) => states.has(code)));
 };
 
 interface ListOptions<T> {
@@ -72,6 +99,7 @@ export const listParameters = <T extends ListRow = ListRow>(
   const all = Object.keys(row['properties'] as object);
   const { parameter: fields, columns } = chosenFields(row);
   const parameters = {
+    kind: kindParameter,
     state: STATE,
     signal: SIGNAL,
     ...(all.includes('risk_score') && { risk_score: RISK_SCORE }),
@@ -100,7 +128,7 @@ export const listParameters = <T extends ListRow = ListRow>(
         values === undefined ? [] : [[name, [...values].sort()]],
       );
       return {
-        ...others,
+        ...normalizeKind(others),
         ...Object.fromEntries(lists),
         ...(!isOwnOrder(sort) && { sort }),
         ...(fields !== undefined && { fields: columns(fields) }),

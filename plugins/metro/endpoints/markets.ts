@@ -7,21 +7,45 @@ import {
   defineError,
   definePlugin,
   guidePage,
+  type JsonSchema,
   version,
 } from 'metro-forecast-api/plugin';
-import { metroAreas } from '../areas.js';
-import { cbsa, date, hpi, type Market, markets, nullable, record, standardError, text } from '../collections.js';
+import { AREA_KINDS, type Area, areaOf, kindOf, METRO_KINDS, metroAreas, nationAndStates } from '../areas.js';
+import {
+  cbsa,
+  date,
+  hpi,
+  type Market,
+  markets,
+  nullable,
+  observations,
+  record,
+  series,
+  standardError,
+  text,
+} from '../collections.js';
 import { metroService } from '../service.js';
-import { listParameters } from './list-parameters.js';
+import { isOfKind, kindParameter, listParameters, normalizeKind } from './list-parameters.js';
 import { cbsaParameter, listOf, marketNotFound, requireMarket } from './shared.js';
-import { checkSpan, normalizeSpan, periodRange, periodsOfMarket, spanParameters } from './spans.js';
+import { checkSpan, indexOfMarket, normalizeSpan, periodsOfMarket, spanParameters } from './spans.js';
 
 /** The schema of responses. `fields` can remove all properties except these two. */
-export const marketSchema = { title: 'Market', ...markets.schema, required: ['cbsa', 'name'] } as const;
+export const marketSchema = {
+  title: 'Market',
+  ...markets.schema,
+  properties: {
+    ...(markets.schema['properties'] as Readonly<Record<string, JsonSchema>>),
+    kind: { type: 'string', enum: AREA_KINDS, description: 'Kind of area.' },
+  },
+  required: ['cbsa', 'name'],
+} as const;
 
-export const marketList = listParameters<Market>(marketSchema);
+/** A market in responses. */
+export type MarketRow = Market & { readonly kind: Area['kind'] };
 
-export const marketExample: Market = {
+export const marketList = listParameters<MarketRow>(marketSchema);
+
+export const marketExample: MarketRow = {
   id: 26420,
   cbsa: '26420',
   name: 'Houston-Pasadena-The Woodlands, TX',
@@ -35,9 +59,10 @@ export const marketExample: Market = {
   target_period: '2026-10-01',
   run_id: 20254,
   basis: 'published',
+  kind: 'metropolitan',
 };
 
-/** The row of a market in responses, with null for values that the dataset lacks. */
+/** Returns the row of a market in responses, with null for values that the dataset lacks. */
 export const marketRow = ({
   lower_80 = null,
   upper_80 = null,
@@ -46,13 +71,22 @@ export const marketRow = ({
   run_id = null,
   basis = null,
   ...market
-}: Market): Market => ({ ...market, lower_80, upper_80, decline_probability, target_period, run_id, basis });
+}: Market): MarketRow => ({
+  ...market,
+  lower_80,
+  upper_80,
+  decline_probability,
+  target_period,
+  run_id,
+  basis,
+  kind: kindOf(market.cbsa),
+});
 
 const areaNotFound = defineError({
   code: 'area_not_found',
   status: 404,
-  sentence: 'There is no metropolitan area or division with this code. /areas lists all of them.',
-  when: 'The Census has no metropolitan area or division with this code.',
+  sentence: 'There is no area with this code. /areas lists all of them.',
+  when: 'No metropolitan area, division or state has this code.',
 });
 
 const coordinate = (limit: number, description: string) => ({
@@ -66,14 +100,14 @@ const areaSchema = {
   title: 'Area',
   ...record({
     cbsa,
-    name: { ...text, description: 'Title by the Office of Management and Budget, July 2023.' },
-    kind: { type: 'string', enum: ['metropolitan', 'division'] },
+    name: { ...text, description: 'Title by the Office of Management and Budget, July 2023, or name of the state.' },
+    kind: { type: 'string', enum: AREA_KINDS },
     states: { type: 'array', items: text, description: 'Postal codes of the states, in the order of the title.' },
     parent: { ...nullable(cbsa), description: 'Code of the metropolitan area of a division.' },
     divisions: { type: 'array', items: cbsa, description: 'Codes of the divisions of a metropolitan area.' },
     latitude: coordinate(
       90,
-      'Latitude of the centre in degrees, from the Census Gazetteer of 2025. Divisions have the centre of their parent.',
+      'Latitude of the centre in degrees, from the Census Gazetteer of 2025 or as the centroid of a state. Divisions have the centre of their parent.',
     ),
     longitude: coordinate(180, 'Longitude of the centre in degrees east of Greenwich.'),
     has_index: { type: 'boolean', description: 'Whether the area is a market of this snapshot.' },
@@ -113,8 +147,8 @@ const historyFields = chosenFields(hpiObservation);
 export default definePlugin({
   name: 'markets',
   version,
-  description: 'Metro areas with their latest signal, risk grade and forecast, their index history and their location.',
-  collections: [markets, hpi],
+  description: 'Metro areas, states and the nation with their latest forecast, their index history and their location.',
+  collections: [markets, hpi, series, observations],
   info: metroService,
   mounts: () => [
     guidePage('/docs/calling', 'Calling the API', 'guides/calling.md'),
@@ -127,7 +161,9 @@ export default definePlugin({
       operationId: 'listMarkets',
       vintages: true,
       summary: 'Every market with its latest signal, risk grade and 12-month forecast',
-      description: 'Every market of the snapshot, ordered by CBSA code unless `sort` says otherwise.',
+      description:
+        'Every metropolitan area and division of the snapshot, ordered by code unless `sort` says otherwise. With `kind`, also ' +
+        'the nation and the states: their codes are `00000`, and `000` followed by the FIPS code of the state.',
       parameters: { query: marketList.parameters },
       columns: marketList.columns,
       normalize: marketList.normalize,
@@ -156,23 +192,27 @@ export default definePlugin({
       vintages: true,
       summary: 'Every metropolitan area of the United States and its divisions',
       description:
-        'All areas by code, also without an index. For a divided metropolitan area, FHFA publishes the indexes of its divisions.',
+        'All areas by code, also without an index. For a divided metropolitan area, FHFA publishes the indexes of its divisions. ' +
+        'With `kind`, also the nation and the states.',
+      parameters: { query: { kind: kindParameter } },
+      normalize: normalizeKind,
       response: { description: 'All areas.', schema: listOf(areaSchema), example: { data: [areaExample] } },
-      handler: async (_input, { snapshot }) => {
+      handler: async ({ kind = METRO_KINDS }, { snapshot }) => {
         const indexed = new Set((await snapshot.find(markets)).map((market) => market.cbsa));
-        return { data: [...metroAreas.values()].map((area) => ({ ...area, has_index: indexed.has(area.cbsa) })) };
+        const areas = [...nationAndStates.values(), ...metroAreas.values()].filter(isOfKind(kind));
+        return { data: areas.map((area) => ({ ...area, has_index: indexed.has(area.cbsa) })) };
       },
     }),
     dataRoute({
       path: '/areas/{cbsa}',
       operationId: 'getArea',
       vintages: true,
-      summary: 'One metropolitan area or division',
+      summary: 'One metropolitan area, division or state',
       parameters: {
         path: {
           cbsa: {
             ...cbsaParameter,
-            description: 'Code of the area or division: exactly 5 digits.',
+            description: 'Code of the area: exactly 5 digits.',
             foundIn: { listAreas: '/data/0/cbsa' },
           },
         },
@@ -180,7 +220,7 @@ export default definePlugin({
       errors: [areaNotFound],
       response: { description: 'The area.', schema: areaSchema, example: areaExample },
       handler: async ({ cbsa }, { snapshot }) => {
-        const area = metroAreas.get(cbsa);
+        const area = areaOf(cbsa);
         if (!area) throw new ApiError(areaNotFound);
         return { ...area, has_index: (await snapshot.get(markets, [cbsa])) !== undefined };
       },
@@ -216,10 +256,7 @@ export default definePlugin({
       },
       handler: async ({ cbsa, ...span }, { snapshot }) => {
         await requireMarket(snapshot, cbsa);
-        const rows = await snapshot.find(hpi, { equal: { cbsa }, ...periodRange(span) });
-        return {
-          data: rows.map(({ period_start, value, standard_error = null }) => ({ period_start, value, standard_error })),
-        };
+        return { data: await indexOfMarket(snapshot, cbsa, span) };
       },
     }),
   ],

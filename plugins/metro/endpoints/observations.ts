@@ -11,6 +11,7 @@ import {
   type SnapshotReader,
   version,
 } from 'metro-forecast-api/plugin';
+import { seriesOfArea } from '../areas.js';
 import { cbsa, date, hpi, METRO_HPI, markets, observations, series, text } from '../collections.js';
 import { seriesRoute } from './series-route.js';
 import { cbsaList, listOf, marketNotFound, requireMarket, sortedCodes } from './shared.js';
@@ -220,7 +221,12 @@ export default definePlugin({
         );
       },
       async handler({ series_id, cbsa: codes, ...asked }, { snapshot }) {
-        for (const code of codes ?? []) await requireMarket(snapshot, code);
+        for (const code of codes ?? []) {
+          const { name } = await requireMarket(snapshot, code);
+          const id = seriesOfArea(code);
+          if (id)
+            throw new ApiError(marketNotFound, `The index of ${name} is the series ${id}, and not in ${METRO_HPI}.`);
+        }
         const catalogued: Described[] = [];
         for (const id of series_id) {
           const entry = await snapshot.get(series, [id]);

@@ -20,7 +20,9 @@ export const marketNotFound = defineError({
 });
 
 export const cbsaParameter = {
-  description: 'Core-based statistical area code of the market: exactly 5 digits.',
+  description:
+    'Core-based statistical area code of the market: exactly 5 digits. `00000` is the nation, and `000` followed by a FIPS ' +
+    'code is a state.',
   schema: { type: cbsa.type, pattern: cbsa.pattern },
   example: '26420',
   foundIn: {

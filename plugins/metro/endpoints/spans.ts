@@ -2,6 +2,7 @@
  * Handles `since` and `until`. Equivalent spans are normalized to the same form, so that they share a cached response.
  */
 import { invalidParameter, type Parameter, type SnapshotReader } from 'metro-forecast-api/plugin';
+import { seriesOfArea } from '../areas.js';
 import { date, hpi, observations } from '../collections.js';
 
 /** The first and the last day of the requested part of a list. Both are included. */
@@ -36,7 +37,21 @@ export const periodsOfSeries =
     return (await snapshot.find(observations, query))[0]?.period_start;
   };
 
-export const periodsOfMarket =
+/** Returns the index of a market, oldest first. That of the nation or a state is in a series. */
+export const indexOfMarket = async (snapshot: SnapshotReader, cbsa: string, span: Span) => {
+  const series_id = seriesOfArea(cbsa);
+  const rows: readonly { period_start: string; value: number; standard_error?: number }[] = series_id
+    ? await snapshot.find(observations, { equal: { series_id }, ...periodRange(span) })
+    : await snapshot.find(hpi, { equal: { cbsa }, ...periodRange(span) });
+  return rows.map(({ period_start, value, standard_error = null }) => ({ period_start, value, standard_error }));
+};
+
+export const periodsOfMarket = (snapshot: SnapshotReader, cbsa: string): FindPeriod => {
+  const series_id = seriesOfArea(cbsa);
+  return series_id === undefined ? periodsOfMetro(snapshot, cbsa) : periodsOfSeries(snapshot, series_id);
+};
+
+const periodsOfMetro =
   (snapshot: SnapshotReader, cbsa: string): FindPeriod =>
   async (span, which) => {
     const query = { equal: { cbsa }, ...periodRange(span), descending: which === 'last', limit: 1 } as const;

@@ -20,6 +20,7 @@ import {
   text,
   upper80,
 } from '../collections.js';
+import { isOfKind, kindParameter, normalizeKind } from './list-parameters.js';
 import {
   cbsaList,
   cbsaParameter,
@@ -151,32 +152,41 @@ const rowsOfOne = async <T>(snapshot: SnapshotReader, cbsa: string, span: Span, 
 
 interface Selection extends Span {
   readonly cbsa?: readonly string[];
+  readonly kind?: readonly string[];
 }
 
 /**
- * Returns the rows of the given areas, or of all, sorted by code and then by time.
+ * Returns the rows of the given areas, or of all areas of the given kinds, sorted by code and then by time.
  * @throws ApiError `market_not_found`
  */
 const rowsOfMany = async <T extends object>(
   snapshot: SnapshotReader,
-  { cbsa: codes, ...span }: Selection,
+  { cbsa: codes, kind, ...span }: Selection,
   asRow: AsRow<T>,
 ) => {
   const rows = await rowsIn(snapshot, span, (forecast, run) => ({ cbsa: forecast.cbsa, ...asRow(forecast, run) }));
   const some: (readonly Forecast[])[] = [];
   for (const code of codes ?? []) some.push(await forecastsOf(snapshot, code));
   const batches = codes === undefined ? snapshot.stream(forecasts, { order: BY_MARKET }) : some;
+  const isChosen = codes && !kind ? () => true : isOfKind(kind);
   return (async function* () {
-    for await (const batch of batches) yield rows(batch);
+    for await (const batch of batches) yield rows(batch.filter(isChosen));
   })();
 };
 
 /** The parameters of the two lists of several areas. */
 const many = {
-  parameters: { query: { ...spanParameters, cbsa: cbsaList('Restricts the list to these areas.') } },
+  parameters: {
+    query: {
+      ...spanParameters,
+      cbsa: cbsaList('Restricts the list to these areas, of any kind.'),
+      kind: { ...kindParameter, description: `${kindParameter.description} With \`cbsa\`: all kinds.` },
+    },
+  },
   errors: [marketNotFound],
   check: checkSpan,
-  normalize: sortedCodes,
+  // Without codes, the kinds have a default.
+  normalize: (input: Selection) => (input.cbsa === undefined ? normalizeKind(input) : sortedCodes(input)),
 } as const;
 
 export const trackRoutes: readonly Route[] = [

@@ -59,7 +59,7 @@ const groupOf = ({ row, name, run }: Named, by: BreakdownKey): string | readonly
     case 'signal':
       return row.signal ?? undefined;
     case 'state':
-      return statesOf(name ?? '');
+      return statesOf({ cbsa: row.cbsa, name: name ?? '' });
     case 'size':
       return SIZES.findLast(([, from]) => row.point >= from)?.[0];
     case 'probability':

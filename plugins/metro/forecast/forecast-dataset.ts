@@ -16,10 +16,10 @@ import {
   series,
 } from '../collections.js';
 import { readAll } from '../rows.js';
-import { createPanel, macroSeries } from './panel.js';
+import { macroSeries, panelsOf } from './panel.js';
 import { makeRuns, type Runs, type RunsInput, withNewestRun } from './runs.js';
 
-export interface ForecastInput extends Omit<RunsInput, 'panel' | 'vintage' | 'kept'> {
+export interface ForecastInput extends Omit<RunsInput, 'panel' | 'nationAndStates' | 'vintage' | 'kept'> {
   /** Whether to recompute existing runs, except for runs that an earlier vintage published. */
   readonly recompute?: boolean | undefined;
 }
@@ -51,17 +51,16 @@ const keptOf = async (dataset: Dataset, recompute: boolean) => {
 };
 
 /**
- * Reads the markets, and the panel of their index and of the macro series.
+ * Reads the markets, and the panels of the metros and of the nation and the states, both with the macro series.
  * @param onRead called with the number of index rows read so far
  * @throws OperatorError if the index has invalid rows
  */
-export const readPanel = async (dataset: Dataset, onRead?: (rows: number) => void) => {
+export const readPanels = async (dataset: Dataset, onRead?: (rows: number) => void) => {
   const known = await readAll<Market>(dataset.read(markets.name));
-  const macro = macroSeries(
-    await readAll<Series>(dataset.read(series.name)),
-    await readAll<Observation>(dataset.read(observations.name)),
-  );
-  return { known, panel: createPanel(known, await readAll<Hpi>(dataset.read(hpi.name), onRead), macro) };
+  const observed = await readAll<Observation>(dataset.read(observations.name));
+  const macro = macroSeries(await readAll<Series>(dataset.read(series.name)), observed);
+  const index = await readAll<Hpi>(dataset.read(hpi.name), onRead);
+  return { known, ...panelsOf(known, index, observed, macro) };
 };
 
 /**
@@ -73,9 +72,9 @@ export const forecastDataset = async (
   { recompute = false, ...input }: ForecastInput,
   onRead?: (rows: number) => void,
 ): Promise<ForecastDataset> => {
-  const { known, panel } = await readPanel(dataset, onRead);
+  const { known, ...panels } = await readPanels(dataset, onRead);
   const { kept, replacedRuns } = await keptOf(dataset, recompute);
-  const made = makeRuns({ ...input, panel, vintage: dataset.manifest.vintage, kept });
+  const made = makeRuns({ ...input, ...panels, vintage: dataset.manifest.vintage, kept });
   return {
     made,
     replacedRuns,

@@ -1,6 +1,6 @@
 /** The panel, which is the input of models: the index of all markets as one table by quarter. */
 import { OperatorError } from 'metro-forecast-api/plugin';
-import { metroAreas, statesOf } from '../areas.js';
+import { areaOf, areaOfSeries, seriesOfArea, statesOf } from '../areas.js';
 import type { Hpi, Market, Observation, Series } from '../collections.js';
 import { lastDay, quarterOf, quarterStart } from '../periods.js';
 
@@ -8,11 +8,9 @@ import { lastDay, quarterOf, quarterStart } from '../periods.js';
 export interface PanelMarket {
   readonly cbsa: string;
   readonly name: string;
-  /**
-   * The postal code of the first state in the market's name, or an empty string, which counts as a state of its own.
-   */
+  /** The postal code of the market's first state, or an empty string, which counts as a state of its own. */
   readonly state: string;
-  /** The centre of the area in degrees. Undefined if the Census Bureau does not list the code. */
+  /** The centre of the area in degrees. Undefined for the nation and for codes that the Census Bureau does not list. */
   readonly centre?: { readonly latitude: number; readonly longitude: number } | undefined;
 }
 
@@ -36,8 +34,11 @@ export interface Panel {
   readonly macro: MacroSeriesValues;
 }
 
-/** Returns the first state in a metro's name, such as `GA` for "Atlanta-Sandy Springs, GA-AL". */
-export const stateOf = (name: string): string => statesOf(name)[0] ?? '';
+const toPanelMarket = (market: Pick<Market, 'cbsa' | 'name'>): PanelMarket => {
+  const area = areaOf(market.cbsa);
+  const centre = area?.kind === 'nation' ? undefined : area;
+  return { cbsa: market.cbsa, name: market.name, state: statesOf(market)[0] ?? '', centre };
+};
 
 /** Returns the observations of macro series with the ends of their periods. A value is known after its period ends. */
 export const macroSeries = (
@@ -84,10 +85,34 @@ export const createPanel = (
     (quarters[quarterOf(period_start) - first] as Float64Array)[place.get(cbsa) as number] = value;
   }
   return {
-    markets: markets.map(({ cbsa, name }) => ({ cbsa, name, state: stateOf(name), centre: metroAreas.get(cbsa) })),
+    markets: markets.map(toPanelMarket),
     firstQuarter: first,
     quarters,
     macro,
+  };
+};
+
+/** Returns the panel of the metros, and that of the nation and the states, whose indexes are macro series. */
+export const panelsOf = (
+  markets: readonly Pick<Market, 'cbsa' | 'name'>[],
+  index: readonly Hpi[],
+  observations: readonly Observation[],
+  macro: MacroSeriesValues,
+): { readonly panel: Panel; readonly nationAndStates: Panel } => {
+  const isWide = ({ cbsa }: Pick<Market, 'cbsa'>) => seriesOfArea(cbsa) !== undefined;
+  const wide = markets.filter(isWide);
+  const known = new Set(wide.map(({ cbsa }) => cbsa));
+  const rows = observations.flatMap(({ series_id, period_start, value }) => {
+    const cbsa = areaOfSeries(series_id)?.cbsa;
+    return cbsa !== undefined && known.has(cbsa) ? [{ cbsa, period_start, value }] : [];
+  });
+  return {
+    panel: createPanel(
+      markets.filter((market) => !isWide(market)),
+      index,
+      macro,
+    ),
+    nationAndStates: createPanel(wide, rows, macro),
   };
 };
 

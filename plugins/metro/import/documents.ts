@@ -1,12 +1,13 @@
 /** Converts imported data to documents for the collections, and to sources for the manifest. */
 import type { Source } from 'metro-forecast-api/plugin';
+import { areaOfSeries } from '../areas.js';
 import { type Hpi, type Market, METRO_HPI, type Observation, type Series } from '../collections.js';
-import { quarterStart } from '../periods.js';
+import { quarterOf, quarterStart } from '../periods.js';
 import { freshness } from '../release-calendar.js';
 import { rounded } from '../rounding.js';
 import { FHFA_CADENCE, type MetroIndex } from './fhfa.js';
 import type { MacroSeries } from './fred.js';
-import { fredEntryOf } from './fred-catalog.js';
+import { FHFA, fredEntryOf } from './fred-catalog.js';
 
 export const FHFA_ATTRIBUTION = 'This product uses FHFA data but is neither endorsed nor certified by FHFA';
 
@@ -27,6 +28,12 @@ export const toMarket = (index: MetroIndex): Market => ({
   yoy_price: yearOnYear(index),
   forecast_12m: null,
 });
+
+/** Returns the market of the nation or a state whose index a series contains. Empty for other series. */
+export const toWideMarkets = ({ id, cadence, days, values }: MacroSeries): Market[] => {
+  const area = cadence === 'quarterly' ? areaOfSeries(id) : undefined;
+  return area ? [toMarket({ cbsa: area.cbsa, name: area.name, quarters: days.map(quarterOf), values })] : [];
+};
 
 export const toHpi = ({ cbsa, quarters, values, errors }: MetroIndex): Hpi[] =>
   quarters.map((quarter, i) => ({
@@ -91,11 +98,12 @@ export const metroEntry = (areas: readonly MetroIndex[], loadedAt: string): Entr
 /** @param loadedAt RFC 3339, UTC */
 export const macroEntry = ({ id, cadence, days }: MacroSeries, loadedAt: string): Entry => {
   const known = fredEntryOf(id);
+  const attribution = known?.publisher === FHFA ? FHFA_ATTRIBUTION : null;
   const series: Series = {
     series_id: id,
     title: known?.title ?? id,
     kind: 'macro',
-    geography: known === undefined ? 'not stated' : 'United States',
+    geography: known === undefined ? 'not stated' : (known.geography ?? 'United States'),
     cadence,
     source: known === undefined ? 'FRED' : `${known.publisher}, by FRED`,
     units: known?.units ?? 'not stated',
@@ -103,7 +111,7 @@ export const macroEntry = ({ id, cadence, days }: MacroSeries, loadedAt: string)
     observation_start: days[0] ?? null,
     observation_end: days.at(-1) ?? null,
     last_updated: loadedAt,
-    notes: null,
+    notes: attribution,
   };
-  return { series, source: toSource(series, null) };
+  return { series, source: toSource(series, attribution) };
 };

@@ -1,5 +1,6 @@
 /** The catalog of well-known series, since FRED's files contain neither titles nor units. */
 import type { Cadence } from 'metro-forecast-api/plugin';
+import { areaOfSeries } from '../areas.js';
 import type { Series } from '../collections.js';
 
 interface FredEntry {
@@ -9,12 +10,14 @@ interface FredEntry {
   readonly seasonal_adjustment: Series['seasonal_adjustment'];
   /** The agency that compiles the series. */
   readonly publisher: string;
+  /** Default: United States. */
+  readonly geography?: string;
 }
 
 const BLS = 'U.S. Bureau of Labor Statistics';
 const BEA = 'U.S. Bureau of Economic Analysis';
 const FED = 'Board of Governors of the Federal Reserve System';
-const FHFA = 'U.S. Federal Housing Finance Agency';
+export const FHFA = 'U.S. Federal Housing Finance Agency';
 const CENSUS = 'U.S. Census Bureau and U.S. Department of Housing and Urban Development';
 
 const entry = (
@@ -60,12 +63,12 @@ const CATALOG: ReadonlyMap<string, FredEntry> = new Map([
   ['PAYEMS', entry('All Employees, Total Nonfarm', 'monthly', 'Thousands of Persons', 'SA', BLS)],
   ['UNRATE', entry('Unemployment Rate', 'monthly', 'Percent', 'SA', BLS)],
   ['USREC', entry('NBER Based Recession Indicators', 'monthly', '+1 or 0', 'NSA', 'Federal Reserve Bank of St. Louis')],
-  ['USSTHPI', entry(`${HPI} the United States`, 'quarterly', 'Index 1980:Q1=100', 'NSA', FHFA)],
 ]);
 
-/** Returns the catalog entry of a series, or undefined if it is unknown. FHFA's state indexes share one entry. */
+/** Returns the catalog entry of a series, or undefined if it is unknown. */
 export const fredEntryOf = (id: string): FredEntry | undefined => {
-  const state = /^([A-Z]{2})STHPI$/.exec(id)?.[1];
-  if (state === undefined || CATALOG.has(id)) return CATALOG.get(id);
-  return entry(`${HPI} ${state}`, 'quarterly', 'Index 1980:Q1=100', 'NSA', FHFA);
+  const area = areaOfSeries(id);
+  if (area === undefined) return CATALOG.get(id);
+  const title = `${HPI} ${area.kind === 'nation' ? 'the ' : ''}${area.name}`;
+  return { ...entry(title, 'quarterly', 'Index 1980:Q1=100', 'NSA', FHFA), geography: area.name };
 };

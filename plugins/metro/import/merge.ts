@@ -1,6 +1,7 @@
 /** Merges imported data into the dataset that a directory contains. */
 import { compareScalars, type Dataset } from 'metro-forecast-api/adapter';
 import type { Source } from 'metro-forecast-api/plugin';
+import { nationAndStates } from '../areas.js';
 import {
   backtests,
   collections,
@@ -15,9 +16,10 @@ import {
   type Series,
   series,
 } from '../collections.js';
-import { quarterOfRun, withNewestRun } from '../forecast/runs.js';
+import { quarterOfRun } from '../forecast/run-rows.js';
+import { withNewestRun } from '../forecast/runs.js';
 import { inOneBatch, type Rows, readAll } from '../rows.js';
-import { type Entry, macroEntry, metroEntry, toHpi, toMarket, toObservations } from './documents.js';
+import { type Entry, macroEntry, metroEntry, toHpi, toMarket, toObservations, toWideMarkets } from './documents.js';
 import type { MetroIndex } from './fhfa.js';
 import type { MacroSeries } from './fred.js';
 import type { Imported } from './read.js';
@@ -70,6 +72,14 @@ async function* hpiOf(index: readonly MetroIndex[]): AsyncGenerator<readonly obj
   for (const area of index) yield toHpi(area);
 }
 
+/** Adds new markets, and updates the last change of the old ones. Their forecasts stay. */
+const withLevels = (old: readonly Market[], imported: readonly Market[]): Market[] => {
+  const all = new Map(old.map((market) => [market.cbsa, market]));
+  for (const market of imported)
+    all.set(market.cbsa, { ...market, ...all.get(market.cbsa), yoy_price: market.yoy_price });
+  return [...all.values()].sort((a, b) => compareScalars(a.cbsa, b.cbsa));
+};
+
 /** Yields the old observations, in which the imported series replace the series with the same ids. */
 async function* mergeObservations(old: Rows, imported: readonly MacroSeries[]): AsyncGenerator<readonly object[]> {
   const ids = new Set(imported.map(({ id }) => id));
@@ -96,7 +106,8 @@ async function* mergeObservations(old: Rows, imported: readonly MacroSeries[]): 
  * - FHFA's index replaces `markets`, `hpi`, the series `metro_hpi` and its source. Published runs and their forecasts
  *   are kept as a record. Everything else that was computed from the replaced index (reconstructed runs, their
  *   forecasts, `backtests`) is dropped, since it would mix two vintages. The command `forecast` computes it again.
- * - A macro series replaces only the old series with the same id. Nothing that was computed from it is dropped.
+ * - A macro series replaces only the old series with the same id. Nothing that was computed from it is dropped. The
+ *   indexes of the nation and the states are macro series that also have a market.
  * - Everything else stays unchanged.
  *
  * @param old undefined if there is none
@@ -126,20 +137,27 @@ export const merge = async (
   for (const { name } of collections) if (!old?.collections.includes(name)) written.set(name, nothing());
   written.set(series.name, inOneBatch(catalog));
   if (macro.length > 0) written.set(observations.name, mergeObservations(readOld(observations.name), macro));
-  if (index === undefined) return { sources, collections: written, droppedMarkets: [], droppedRows: {} };
+  const oldMarkets = await readAll<Market>(readOld(markets.name));
+  const wide = macro.flatMap(toWideMarkets);
+  if (index === undefined) {
+    if (wide.length > 0) written.set(markets.name, inOneBatch(withLevels(oldMarkets, wide)));
+    return { sources, collections: written, droppedMarkets: [], droppedRows: {} };
+  }
 
   const { kept, dropped } = await recordOf(readOld, index, loadedAt);
-  written.set(markets.name, inOneBatch(withNewestRun(index.map(toMarket), kept)));
+  const oldWide = oldMarkets.filter(({ cbsa }) => nationAndStates.has(cbsa));
+  const newMarkets = withLevels(oldWide, [...wide, ...index.map(toMarket)]);
+  written.set(markets.name, inOneBatch(withNewestRun(newMarkets, kept)));
   written.set(hpi.name, hpiOf(index));
   written.set(forecastRuns.name, inOneBatch(kept.runs));
   written.set(forecasts.name, inOneBatch(kept.forecasts));
   written.set(backtests.name, nothing());
   const codes = new Set(index.map(({ cbsa }) => cbsa));
-  const oldCodes = (await readAll<Market>(readOld(markets.name))).map(({ cbsa }) => cbsa);
+  const oldMetros = oldMarkets.filter(({ cbsa }) => !nationAndStates.has(cbsa));
   return {
     sources,
     collections: written,
-    droppedMarkets: oldCodes.filter((code) => !codes.has(code)),
+    droppedMarkets: oldMetros.map(({ cbsa }) => cbsa).filter((code) => !codes.has(code)),
     droppedRows: dropped,
   };
 };

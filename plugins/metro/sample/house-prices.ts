@@ -1,9 +1,9 @@
 /** Generates the sample's made-up house price indexes, which include gaps and short series. */
 
-import { type MetroArea, metroAreas } from '../areas.js';
-import { stateOf } from '../forecast/panel.js';
+import { type Area, metroAreas, nationAndStates, seriesOfArea, statesOf } from '../areas.js';
 import type { MetroIndex } from '../import/fhfa.js';
-import { quarterIndex } from '../periods.js';
+import { quarterIndex, quarterStart } from '../periods.js';
+import type { SampleSeries } from './macro.js';
 import { randomFrom } from './random.js';
 
 // biome-ignore format: codes in lines of ten
@@ -14,7 +14,7 @@ const CODES = [
   '41180', '41620', '41700', '41740', '41860', '41980', '42660', '45300', '46520', '47900',
 ];
 
-const SAMPLE_METROS: readonly MetroArea[] = CODES.map((cbsa) => metroAreas.get(cbsa) as MetroArea);
+const SAMPLE_METROS: readonly Area[] = CODES.map((cbsa) => metroAreas.get(cbsa) as Area);
 
 export const FIRST_QUARTER = quarterIndex(1996, 3);
 export const LAST_QUARTER = quarterIndex(2026, 2);
@@ -56,20 +56,26 @@ const momentum = (seed: string, persistence: number, volatility: number): number
   });
 };
 
+const nationalMomentum = () => momentum('nation 3', 0.9, 0.35);
+const momentumOf = (state: string) => momentum(`state ${state}`, 0.9, 0.4);
+
+/** The long-run growth of an index per quarter, in percent. */
+const TREND = 0.75;
+
 /**
  * Generates index levels with 1996Q3 = 100. Growth is the sum of a long-run rate and the momentum of the nation, the
  * state and the market. Noise is added to each level.
  */
 export const sampleHousePrices = (): MetroIndex[] => {
-  const nation = momentum('nation 3', 0.9, 0.35);
+  const nation = nationalMomentum();
   const states = new Map<string, number[]>();
   return SAMPLE_METROS.map(({ cbsa, name }) => {
-    const state = stateOf(name);
-    if (!states.has(state)) states.set(state, momentum(`state ${state}`, 0.9, 0.4));
+    const [state = ''] = statesOf({ cbsa, name });
+    if (!states.has(state)) states.set(state, momentumOf(state));
     const regional = states.get(state) as number[];
     const own = momentum(`market ${cbsa}`, 0.85, 0.35);
     const random = randomFrom(`level ${cbsa}`);
-    const trend = 0.75 + 0.4 * (random.uniform() - 0.5);
+    const trend = TREND + 0.4 * (random.uniform() - 0.5);
     const { last = LENGTH, end = LAST_QUARTER, gaps = [] } = SHAPES[cbsa] ?? {};
 
     let log = 0;
@@ -84,5 +90,30 @@ export const sampleHousePrices = (): MetroIndex[] => {
       values.push(Math.round(level * 100) / 100);
     }
     return { cbsa, name, quarters, values };
+  });
+};
+
+const stateOf = (area: Area): string => statesOf(area)[0] ?? '';
+
+/** Generates the indexes of the nation and of the states with several metros in the sample. */
+export const sampleWideIndexes = (): SampleSeries[] => {
+  const nation = nationalMomentum();
+  const isSampled = ({ kind, states: [state] }: Area) =>
+    kind === 'nation' || SAMPLE_METROS.filter((metro) => stateOf(metro) === state).length > 1;
+  return [...nationAndStates.values()].filter(isSampled).map(({ cbsa, name, states: [state] }) => {
+    const regional = state === undefined ? undefined : momentumOf(state);
+    let log = 0;
+    return {
+      id: seriesOfArea(cbsa) as string,
+      title: `House Price Index for ${state === undefined ? 'the ' : ''}${name}`,
+      units: 'Index 1996Q3=100',
+      seasonal_adjustment: 'NSA',
+      cadence: 'quarterly',
+      days: nation.map((_, i) => quarterStart(FIRST_QUARTER + i)),
+      values: nation.map((growth, i) => {
+        if (i > 0) log += TREND + growth + (regional?.[i] ?? 0);
+        return Math.round(10_000 * Math.exp(log / 100)) / 100;
+      }),
+    };
   });
 };

@@ -6,11 +6,12 @@ import type { Document, Manifest } from 'metro-forecast-api/plugin';
 import { type Forecast, type ForecastRun, METRO_HPI, type Series } from '../collections.js';
 import { defaultRules } from '../forecast/default-rules.js';
 import { defaultForecastOptions } from '../forecast/model.js';
-import { createPanel, macroSeries } from '../forecast/panel.js';
+import { macroSeries, panelsOf } from '../forecast/panel.js';
 import { makeRuns, withNewestRun } from '../forecast/runs.js';
-import { toHpi, toMarket, toObservations, toSource } from '../import/documents.js';
+import { toHpi, toMarket, toObservations, toSource, toWideMarkets } from '../import/documents.js';
+import { fredEntryOf } from '../import/fred-catalog.js';
 import { quarterStart } from '../periods.js';
-import { FIRST_QUARTER, LAST_QUARTER, sampleHousePrices } from './house-prices.js';
+import { FIRST_QUARTER, LAST_QUARTER, sampleHousePrices, sampleWideIndexes } from './house-prices.js';
 import { type SampleSeries, sampleMacro } from './macro.js';
 
 /** Writes the sample as a dataset directory. The files are always the same. */
@@ -20,7 +21,7 @@ export const writeSample = async (directory: string): Promise<void> => {
   await writeDirectory(directory, manifest, Object.fromEntries(batches));
 };
 
-const VERSION = 'sample-5';
+const VERSION = 'sample-6';
 const CREATED = '2026-10-15T00:00:00Z';
 const VINTAGE = '2026-09-01';
 const LOADED = '2026-09-01T12:00:00Z';
@@ -53,7 +54,7 @@ const toSeries = ({ id, title, cadence, units, seasonal_adjustment, days }: Samp
   series_id: id,
   title: `${title} (synthetic sample)`,
   kind: 'macro',
-  geography: 'United States',
+  geography: fredEntryOf(id)?.geography ?? 'United States',
   cadence,
   source: 'Synthetic sample',
   units,
@@ -78,7 +79,7 @@ const incompleteRuns = (newest: ForecastRun): ForecastRun[] => [
 
 /** Returns rows that a failed run has left. No endpoint may show them. */
 const rowsOfFailedRun = (failed: ForecastRun, newest: readonly Forecast[]): Forecast[] =>
-  newest.slice(0, 5).map((row) => ({ ...row, run_id: failed.id, run_at: failed.run_at, realized: null }));
+  newest.slice(-5).map((row) => ({ ...row, run_id: failed.id, run_at: failed.run_at, realized: null }));
 
 const byText =
   <T>(of: (row: T) => string) =>
@@ -88,14 +89,14 @@ const byText =
 /** Returns the sample. Its rows are always the same. Change `VERSION` whenever they change. */
 export const makeSample = (): Sample => {
   const index = sampleHousePrices();
-  const macro = sampleMacro().sort(byText(({ id }) => id));
-  const markets = index.map(toMarket);
+  const macro = [...sampleMacro(), ...sampleWideIndexes()].sort(byText(({ id }) => id));
+  const markets = [...macro.flatMap(toWideMarkets), ...index.map(toMarket)].sort(byText(({ cbsa }) => cbsa));
   const hpi = index.flatMap(toHpi);
   const observations = macro.flatMap(toObservations);
   const series = [metroSeries, ...macro.map(toSeries)].sort(byText(({ series_id }) => series_id));
 
   const made = makeRuns({
-    panel: createPanel(markets, hpi, macroSeries(series, observations)),
+    ...panelsOf(markets, hpi, observations, macroSeries(series, observations)),
     options: defaultForecastOptions,
     rules: defaultRules,
     span: { last: RUNS },

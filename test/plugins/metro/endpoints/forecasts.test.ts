@@ -15,7 +15,8 @@ describe('plugin forecasts', () => {
 
   it('GET /forecasts has the shape of /markets, and only markets with a forecast', async () => {
     const { json } = await service.get('/forecasts');
-    expect(json).to.deep.equal({ data: collections.markets.filter(({ forecast_12m }) => forecast_12m !== null) });
+    const scored = collections.markets.filter(({ forecast_12m }) => forecast_12m !== null);
+    expect(json).to.deep.equal({ data: scored.map((market) => ({ ...market, kind: 'metropolitan' })) });
   });
 
   it('GET /forecasts/26420/history has completed runs only, oldest first, with nulls', async () => {

@@ -3,6 +3,8 @@ import { expect } from 'chai';
 import { ATLANTA, collections, documents, HOUSTON, TUCSON } from '../../../support/fixture.js';
 import { startTestApp, type TestApp } from '../../../support/test-app.js';
 
+const rows = collections.markets.map((market) => ({ ...market, kind: 'metropolitan' }));
+
 describe('plugin markets', () => {
   let service: TestApp;
   before(async () => {
@@ -13,14 +15,14 @@ describe('plugin markets', () => {
   it('GET /markets lists every market by CBSA code, nulls included', async () => {
     const { status, json } = await service.get('/markets');
     expect(status).to.equal(200);
-    expect(json).to.deep.equal({ data: collections.markets });
+    expect(json).to.deep.equal({ data: rows });
   });
 
   it('GET /markets/26420 is a single object', async () => {
     const { status, json, headers } = await service.get(`/markets/${HOUSTON}`);
     expect(status).to.equal(200);
     expect(headers['content-type']).to.equal('application/json; charset=utf-8');
-    expect(json).to.deep.equal(collections.markets[2]);
+    expect(json).to.deep.equal(rows[2]);
   });
 
   it('GET /markets/46060 keeps nullable keys with null', async () => {
@@ -137,7 +139,7 @@ describe('plugin markets', () => {
   });
 
   for (const [target, advice] of [
-    ['/markets?page=5', 'It has: state, signal, risk_score, sort, fields, limit, after, format, as_of.'],
+    ['/markets?page=5', 'It has: kind, state, signal, risk_score, sort, fields, limit, after, format, as_of.'],
     ['/markets/12060?limit=5', 'It has: as_of.'],
   ] as const) {
     it(`GET ${target} is a 400 unknown_parameter`, async () => {

@@ -55,6 +55,7 @@ const MARKET = [
   'target_period DATE OPTIONAL',
   'run_id INT64 OPTIONAL',
   'basis STRING OPTIONAL',
+  'kind STRING OPTIONAL',
 ];
 
 const LISTS: Readonly<Record<string, readonly string[]>> = {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { OperatorError } from '../../../../core/errors.js';
-import { createPanel, percentChange, stateOf } from '../../../../plugins/metro/forecast/panel.js';
+import { createPanel, percentChange } from '../../../../plugins/metro/forecast/panel.js';
 import { quarterIndex } from '../../../../plugins/metro/periods.js';
 
 const markets = [
@@ -43,11 +43,13 @@ describe('createPanel(markets, rows)', () => {
   });
 });
 
-describe('stateOf(name)', () => {
-  it('is the first code after the comma', () => {
-    expect(stateOf('Atlanta-Sandy Springs, GA-AL')).to.equal('GA');
-    expect(stateOf('Anaheim-Santa Ana-Irvine, CA  (MSAD)')).to.equal('CA');
-    expect(stateOf('Somewhere')).to.equal('');
+describe('the markets of a panel', () => {
+  it('have the first state of the title, and a centre unless they are the nation', () => {
+    const names = ['Atlanta-Sandy Springs, GA-AL', 'Anaheim-Santa Ana-Irvine, CA  (MSAD)', 'Somewhere'];
+    const all = names.map((name, i) => ({ cbsa: `9000${i}`, name }));
+    const panel = createPanel([...all, { cbsa: '00000', name: 'United States' }, { cbsa: '00048', name: 'Texas' }], []);
+    expect(panel.markets.map(({ state }) => state)).to.deep.equal(['GA', 'CA', '', '', 'TX']);
+    expect(panel.markets.map(({ centre }) => Math.round(centre?.latitude ?? 0))).to.deep.equal([0, 0, 0, 0, 31]);
   });
 });
 

@@ -31,12 +31,38 @@ const input: RunsInput = {
   created: new Date('2015-05-25T14:00:00Z'),
 };
 const made = makeRuns(input);
+const codes = ['00000', '00016', '00019'];
+const nationAndStates = {
+  ...panel,
+  markets: panel.markets.slice(0, 3).map((market, i) => ({ ...market, cbsa: codes[i] as string })),
+  quarters: panel.quarters.map((levels) => levels.slice(0, 3)),
+};
 const rowsOf = (cbsa: string) => made.forecasts.filter((row) => row.cbsa === cbsa);
 
 /** Returns the content of a run, without the outcomes that were added later. */
 const withoutOutcomes = ({ realized: _, realized_as_of: __, ...row }: Forecast) => row;
 
 describe('makeRuns(input)', () => {
+  it('adds the nation and the states to each run, and changes neither the metros nor the backtest', () => {
+    const both = makeRuns({ ...input, nationAndStates });
+    expect(both.runs).to.deep.equal(made.runs);
+    expect(both.backtest).to.deep.equal(made.backtest);
+    expect(both.forecasts.filter(({ cbsa }) => !codes.includes(cbsa))).to.deep.equal(made.forecasts);
+    const newest = both.forecasts.filter(({ run_id }) => run_id === 20144).map(({ cbsa }) => cbsa);
+    expect(newest).to.deep.equal([...codes, ...panel.markets.map(({ cbsa }) => cbsa)]);
+    const alone = makeRuns({ ...input, panel: nationAndStates });
+    expect(both.forecasts.filter(({ cbsa }) => codes.includes(cbsa))).to.deep.equal(alone.forecasts);
+  });
+
+  it('adds later outcomes to kept forecasts of states', () => {
+    const short = { ...input, panel: cut(panel, 96), nationAndStates: cut(nationAndStates, 96), span: { last: 1 } };
+    const kept = makeRuns({ ...short, vintage: '2014-03-31' });
+    const later = makeRuns({ ...input, nationAndStates, kept, span: { last: 1 } });
+    const [before, after] = [kept, later].map(({ forecasts }) => forecasts.find(({ cbsa }) => cbsa === '00016'));
+    expect(before?.realized).to.equal(null);
+    expect(after).to.include({ run_id: before?.run_id, realized_as_of: '2015-03-31' });
+  });
+
   it('makes one run per quarter, named after the quarter and dated two months after it', () => {
     expect(made.runs).to.have.length(20);
     expect(made.runs[0]).to.deep.include({ id: 20101, run_at: '2010-06-01T00:00:00Z', status: 'completed' });

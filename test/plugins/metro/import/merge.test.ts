@@ -115,6 +115,70 @@ describe('plugins/metro/import/merge', () => {
     expect(Object.keys(read).sort()).to.deep.equal(['observations', 'series']);
   });
 
+  describe('the indexes of the nation and the states', () => {
+    const quarterly = (id: string, ...values: number[]): MacroSeries => ({
+      id,
+      cadence: 'quarterly',
+      days: values.map((_, i) => `${2024 + Math.floor(i / 4)}-${String(3 * (i % 4) + 1).padStart(2, '0')}-01`),
+      values,
+    });
+    const withTexas = (row: object) => ({
+      ...old,
+      dataset: {
+        ...old.dataset,
+        async *read(name: string) {
+          yield name === 'markets' ? [row, ...(rows['markets'] ?? [])] : (rows[name] ?? []);
+        },
+      } as Dataset,
+    });
+    const texas = { id: 48, cbsa: '00048', name: 'Texas', yoy_price: 1, forecast_12m: 3 };
+
+    it('add a market each, next to the series', async () => {
+      const macros = [quarterly('TXSTHPI', 100, 101, 102, 103, 104), quarterly('USSTHPI', 1, 2)];
+      const { read } = await merged(old, { index: undefined, macro: macros, ignored: [] }, NOW);
+      expect(read['markets']).to.deep.equal([
+        {
+          id: 0,
+          cbsa: '00000',
+          name: 'United States',
+          yoy_price: null,
+          signal: null,
+          risk_score: null,
+          forecast_12m: null,
+        },
+        { id: 48, cbsa: '00048', name: 'Texas', yoy_price: 4, signal: null, risk_score: null, forecast_12m: null },
+        ...(rows['markets'] ?? []),
+      ]);
+      const entry = (read['series'] as { series_id: string }[]).find(({ series_id }) => series_id === 'TXSTHPI');
+      expect(entry).to.include({ title: 'All-Transactions House Price Index for Texas', geography: 'Texas' });
+      expect(entry)
+        .to.have.property('notes')
+        .that.matches(/^This product uses FHFA data/);
+    });
+
+    it('keep their forecasts if only the series is replaced', async () => {
+      const imported = { index: undefined, macro: [quarterly('TXSTHPI', 100, 1, 1, 1, 110)], ignored: [] };
+      const { read } = await merged(withTexas(texas), imported, NOW);
+      expect(read['markets']?.[0]).to.include({ cbsa: '00048', yoy_price: 10, forecast_12m: 3 });
+    });
+
+    it('stay if the index of the metros is replaced, and are not reported as dropped', async () => {
+      const { read, droppedMarkets } = await merged(
+        withTexas(texas),
+        { index: [area('10000', 100)], macro: [], ignored: [] },
+        NOW,
+      );
+      expect(read['markets']?.map((row) => (row as { cbsa: string }).cbsa)).to.deep.equal(['00048', '10000']);
+      expect(read['markets']?.[0]).to.include({ yoy_price: 1, forecast_12m: null });
+      expect(droppedMarkets).to.deep.equal(['20000']);
+    });
+
+    it('are no market if the series is not quarterly', async () => {
+      const { read } = await merged(old, { index: undefined, macro: [macro('USSTHPI', 1, 2)], ignored: [] }, NOW);
+      expect(read).to.not.have.property('markets');
+    });
+  });
+
   it('removes the observations of a series without values', async () => {
     const { read } = await merged(old, { index: undefined, macro: [macro('D')], ignored: [] }, NOW);
     expect(read['observations']).to.deep.equal([observation('B', 1), observation('F', 3)]);

@@ -7,12 +7,14 @@ import type { Collection } from '../../../../core/contracts/dataset.js';
 import { openDirectory } from '../../../../core/data/directory.js';
 import { checkDataset } from '../../../../core/data/validate.js';
 import { packageRoot } from '../../../../core/util/package.js';
+import { areaOfSeries, nationAndStates, seriesOfArea } from '../../../../plugins/metro/areas.js';
 import {
   collections as allCollections,
   type Forecast,
   type ForecastRun,
   type Hpi,
   type Market,
+  type Observation,
   RISK_GRADES,
   type Series,
   SIGNALS,
@@ -61,11 +63,12 @@ describe('the embedded sample', () => {
     }
   });
 
-  it('has 40 markets, 30 years of quarters, 11 macro series and the usual cadences', () => {
-    expect(markets.size).to.equal(40);
+  it('has 40 metros, 30 years of quarters, 11 macro series and the usual cadences', () => {
+    expect([...markets.keys()].filter((cbsa) => !nationAndStates.has(cbsa))).to.have.length(40);
     expect(rows<Hpi>('hpi').filter(({ cbsa }) => cbsa === '26420')).to.have.length(120);
     const series = rows<Series>('series');
-    expect(series.filter(({ kind }) => kind === 'macro')).to.have.length(11);
+    const macro = series.filter(({ kind, series_id }) => kind === 'macro' && !areaOfSeries(series_id));
+    expect(macro).to.have.length(11);
     expect(new Set(series.map((each) => each.cadence))).to.have.keys(
       'daily',
       'weekly',
@@ -74,6 +77,20 @@ describe('the embedded sample', () => {
       'annual',
     );
     expect(manifest.sources.map(({ id }) => id)).to.deep.equal(series.map(({ series_id }) => series_id));
+  });
+
+  it('has the nation and the states with several metros, each with an index and a forecast', () => {
+    const wide = [...markets.values()].filter(({ cbsa }) => nationAndStates.has(cbsa));
+    expect(wide.map(({ name }) => name)).to.deep.equal([
+      'United States',
+      ...['California', 'Florida', 'Missouri', 'North Carolina', 'Ohio', 'Pennsylvania', 'Texas'],
+    ]);
+    for (const { cbsa, yoy_price, forecast_12m } of wide) {
+      expect([typeof yoy_price, typeof forecast_12m]).to.deep.equal(['number', 'number']);
+      expect(
+        rows<Observation>('observations').filter(({ series_id }) => series_id === seriesOfArea(cbsa)),
+      ).to.have.length(120);
+    }
   });
 
   it('has 20 completed runs, a backtest of them, and runs that no endpoint may show', () => {

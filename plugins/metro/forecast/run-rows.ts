@@ -1,0 +1,153 @@
+/** Creates the rows of runs: the forecasts of a model and of the benchmarks for all areas of a panel. */
+import { compareScalars } from 'metro-forecast-api/adapter';
+import type { Forecast, Signal } from '../collections.js';
+import { quarterIndex, quarterStart } from '../periods.js';
+import { indexKnownOn } from '../release-calendar.js';
+import { rounded } from '../rounding.js';
+import type { Benchmark } from './backtest.js';
+import { type ForecastModel, type ForecastOptions, HORIZON_MONTHS, HORIZON_QUARTERS, modelVersion } from './model.js';
+import { ar1Nation, persistence, shrunkMean } from './models/benchmarks.js';
+import type { Panel } from './panel.js';
+import { declineProbability, type Outlook, type Rules, riskGradeOf, signalOf } from './rules.js';
+import { type Origin, realizedChange, walk } from './walk.js';
+
+/** Derives the id of a run from its quarter, such as 20054 for 2005Q4. It does not depend on the span. */
+export const runId = (quarter: number): number => Math.floor(quarter / 4) * 10 + (quarter % 4) + 1;
+
+/** Returns the quarter of a run, as computed by `quarterIndex`, from its id. */
+export const quarterOfRun = (id: number): number => quarterIndex(Math.floor(id / 10), id % 10);
+
+export const toTimestamp = (time: Date): string => time.toISOString().replace('.000Z', 'Z');
+
+/** Returns the time at which the index of a quarter is known, or the publication of the run if that is earlier. */
+export const runAt = (quarter: number, created: Date): string =>
+  toTimestamp(new Date(Math.min(Date.parse(indexKnownOn(quarter)), created.getTime())));
+
+export interface RowsInput {
+  readonly panel: Panel;
+  readonly model: ForecastModel;
+  readonly options: ForecastOptions;
+  readonly rules: Rules;
+  /** The vintage of the panel, `YYYY-MM-DD`. */
+  readonly vintage: string;
+  /** The time at which the runs are published. */
+  readonly created: Date;
+  /** The quarter of the newest run. */
+  readonly newest: number;
+  /** The forecasts of earlier runs. */
+  readonly kept: readonly Forecast[];
+}
+
+/** Replaces `NaN` by null. */
+const orNull = (value: number | undefined): number | null =>
+  value === undefined || Number.isNaN(value) ? null : rounded(value);
+
+/** An origin with the rounded forecasts and the signals that its run serves, by market. */
+export interface ServedOrigin extends Origin {
+  readonly served: readonly ((Outlook & { readonly signal: Signal }) | undefined)[];
+  /** The share of markets whose signal changed, among those with both signals. `NaN` if there are none. */
+  readonly signalChanges: number;
+}
+
+/**
+ * Adds the signals. A signal depends on the signal of the previous quarter: in the published run for the newest
+ * quarter, and in the reconstruction for all others.
+ */
+const withSignals = (origins: readonly Origin[], { panel, rules, kept, newest }: RowsInput): ServedOrigin[] => {
+  let before: readonly (Signal | null | undefined)[] = [];
+  return origins.map((origin) => {
+    const rows =
+      origin.quarter === newest ? kept.filter(({ run_id }) => run_id === runId(origin.quarter - 1)) : undefined;
+    const published = new Map(rows?.map(({ cbsa, signal }) => [cbsa, signal]));
+    const previousOf = (market: number) => published.get(panel.markets[market]?.cbsa ?? '') ?? before[market];
+    const served = panel.markets.map((_, market) => {
+      const point = orNull(origin.point[market]);
+      if (point === null) return undefined;
+      const outlook = { point, lower_80: orNull(origin.lower[market]), upper_80: orNull(origin.upper[market]) };
+      return { ...outlook, signal: signalOf(outlook, rules, previousOf(market)) };
+    });
+    const compared = [...served.keys()].filter((market) => served[market] && previousOf(market));
+    const changed = compared.filter((market) => served[market]?.signal !== previousOf(market));
+    before = served.map((row) => row?.signal);
+    return { ...origin, served, signalChanges: changed.length / compared.length };
+  });
+};
+
+/** The forecasts for one panel. */
+export interface PanelRows {
+  /** The quarters with at least one forecast, oldest first. */
+  readonly origins: readonly ServedOrigin[];
+  /** Returns the forecasts of the run of a quarter, sorted by code. */
+  rowsAt(quarter: number): Forecast[];
+  /** Adds the realized values that have been published in the meantime to earlier forecasts. */
+  withRealized(forecasts: readonly Forecast[]): Forecast[];
+}
+
+const hasForecast = ({ point }: Origin): boolean => point.some((value) => !Number.isNaN(value));
+
+/**
+ * Runs the model and the benchmarks over a panel. Numbers are rounded before the rules use them, so that the served
+ * numbers lead to the served signal and grade.
+ */
+export const createPanelRows = (input: RowsInput): PanelRows => {
+  const { panel, model, options, rules, vintage, created } = input;
+  const benchmarks: Readonly<Record<Benchmark, readonly Origin[]>> = {
+    benchmark: [...walk(persistence, panel, options)],
+    ar1_nation: [...walk(ar1Nation, panel, options)],
+    shrunk_mean: [...walk(shrunkMean, panel, options)],
+  };
+  const origins = withSignals([...walk(model, panel, options)].filter(hasForecast), input);
+  const byQuarter = new Map(origins.map((origin) => [origin.quarter, origin]));
+  const place = new Map(panel.markets.map(({ cbsa }, market) => [cbsa, market]));
+
+  /** Returns the realized value of a market's forecast, as published in this vintage. */
+  const realizedIn = (quarter: number, market: number) => {
+    const realized = orNull(realizedChange(panel, quarter, market));
+    return { realized, realized_as_of: realized === null ? null : vintage };
+  };
+
+  const rowOf = ({ quarter, served, contributions }: ServedOrigin, market: number, cbsa: string): Forecast[] => {
+    const row = served[market];
+    if (!row) return [];
+    const { signal, ...outlook } = row;
+    const decline = declineProbability(outlook);
+    const decline_probability = decline === null ? null : rounded(decline);
+    const benchmarkPoint = (name: Benchmark) => orNull(benchmarks[name][quarter - panel.firstQuarter]?.point[market]);
+    return [
+      {
+        run_id: runId(quarter),
+        cbsa,
+        run_at: runAt(quarter, created),
+        model_version: modelVersion(model),
+        horizon_months: HORIZON_MONTHS,
+        target_period: quarterStart(quarter + HORIZON_QUARTERS),
+        ...outlook,
+        signal,
+        risk_score: riskGradeOf(decline_probability, rules),
+        ...realizedIn(quarter, market),
+        decline_probability,
+        benchmark: benchmarkPoint('benchmark'),
+        ar1_nation: benchmarkPoint('ar1_nation'),
+        shrunk_mean: benchmarkPoint('shrunk_mean'),
+        ...(contributions && {
+          contributions: Object.values(contributions).map((values) => rounded(values[market] as number)),
+        }),
+      },
+    ];
+  };
+
+  return {
+    origins,
+    rowsAt(quarter) {
+      const origin = byQuarter.get(quarter);
+      const rows = origin ? panel.markets.flatMap(({ cbsa }, market) => rowOf(origin, market, cbsa)) : [];
+      return rows.sort((a, b) => compareScalars(a.cbsa, b.cbsa));
+    },
+    withRealized: (forecasts) =>
+      forecasts.map((row) => {
+        const market = place.get(row.cbsa);
+        const now = market === undefined ? undefined : realizedIn(quarterOfRun(row.run_id), market);
+        return now === undefined || now.realized === null ? row : { ...row, ...now };
+      }),
+  };
+};
