@@ -97,7 +97,8 @@ const runOf = (
   markets: number,
   input: Making,
 ): ForecastRun => {
-  const { panel, chosen, rules, vintage, created, computed = created } = input;
+  const { panel, nationAndStates, chosen, rules, vintage, created, computed = created } = input;
+  const all = panel.markets.length + (nationAndStates?.markets.length ?? 0);
   const newest = quarter === newestQuarter(panel);
   const basis = newest ? basisOf(quarter, created, computed) : 'reconstructed';
   const index = newest
@@ -116,7 +117,7 @@ const runOf = (
     run_at: runAt(quarter, created),
     horizon_months: HORIZON_MONTHS,
     features: chosen.model.features,
-    notes: `${index}${late}${macroNote(input, quarter)} ${markets} of ${panel.markets.length} markets forecast.${substitution}`,
+    notes: `${index}${late}${macroNote(input, quarter)} ${markets} of ${all} markets forecast.${substitution}`,
     basis,
     vintage,
     data_through: quarterStart(quarter),
@@ -153,14 +154,14 @@ export const makeRuns = (input: RunsInput): Runs => {
 
   const there = new Set(kept.runs.map(({ id }) => id));
   const missing = origins.filter(({ quarter }) => !there.has(runId(quarter)));
-  const made = missing.map((origin) => ({ origin, rows: metros.rowsAt(origin.quarter) }));
+  const made = missing.map((origin) => ({
+    origin,
+    rows: [...(wide?.rowsAt(origin.quarter) ?? []), ...metros.rowsAt(origin.quarter)],
+  }));
   const runs = [...kept.runs, ...made.map(({ origin, rows }) => runOf(origin, rows.length, { ...input, chosen }))];
   runs.sort((a, b) => a.id - b.id);
   const earlier = metros.withRealized(kept.forecasts);
-  const forecasts = [
-    ...(wide?.withRealized(earlier) ?? earlier),
-    ...made.flatMap(({ origin, rows }) => [...(wide?.rowsAt(origin.quarter) ?? []), ...rows]),
-  ];
+  const forecasts = [...(wide?.withRealized(earlier) ?? earlier), ...made.flatMap(({ rows }) => rows)];
   forecasts.sort((a, b) => a.run_id - b.run_id || compareScalars(a.cbsa, b.cbsa));
   return {
     added: missing.map(({ quarter }) => runId(quarter)),

@@ -166,9 +166,10 @@ describe('metro-forecast init', () => {
   });
 
   it('lists the plugins whose collections the dataset has', async () => {
-    const { markets, hpi } = fixture.documents;
-    const { plugins } = await pluginsFor('some', { markets: markets!, hpi: hpi! });
-    expect(plugins).to.deep.equal(['markets', 'status', 'docs']);
+    const { markets, hpi, series, observations } = fixture.documents;
+    const some = { markets: markets!, hpi: hpi!, series: series!, observations: observations! };
+    const { plugins } = await pluginsFor('some', some);
+    expect(plugins).to.deep.equal(['markets', 'observations', 'status', 'docs']);
   });
 
   it('lists the general plugins for a dataset with other collections, and prints the next steps', async () => {

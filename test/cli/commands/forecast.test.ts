@@ -37,7 +37,7 @@ describe('metro-forecast forecast', () => {
     expect(code).to.equal(0);
     const { manifest } = await openDirectory(directory);
     expect(stdout).to.match(
-      /^Added 16 runs, numbers 20223 to 20262, by metro-momentum-1\.0\.0: \d+ forecasts\.\nReplaced 22 runs, numbers 20213 to 20263\.\nNewest run: 36 markets,/,
+      /^Added 16 runs, numbers 20223 to 20262, by metro-momentum-1\.0\.0: \d+ forecasts\.\nReplaced 22 runs, numbers 20213 to 20263\.\nNewest run: 44 markets,/,
     );
     expect(stdout).to.include('\nBacktest: ').and.to.include(`is now version ${manifest.version}.\n`);
   });
@@ -59,7 +59,7 @@ describe('metro-forecast forecast', () => {
     const report = JSON.parse(stdout);
     expect(report).to.deep.include({ runs: 2, without_bounds: 0, backtest: null });
     expect(report.model_version).to.equal(modelVersion(findModel('persistence')));
-    expect(report.newest_run).to.deep.include({ id: 20262, run_at: '2026-09-01T00:00:00Z', forecasts: 36 });
+    expect(report.newest_run).to.deep.include({ id: 20262, run_at: '2026-09-01T00:00:00Z', forecasts: 44 });
   });
 
   it('DIR --model with a mistyped name suggests the nearest name, without a stack trace', async () => {

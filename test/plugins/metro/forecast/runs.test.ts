@@ -45,7 +45,9 @@ const withoutOutcomes = ({ realized: _, realized_as_of: __, ...row }: Forecast) 
 describe('makeRuns(input)', () => {
   it('adds the nation and the states to each run, and changes neither the metros nor the backtest', () => {
     const both = makeRuns({ ...input, nationAndStates });
-    expect(both.runs).to.deep.equal(made.runs);
+    const withoutNotes = ({ runs }: Runs) => runs.map(({ notes: _, ...run }) => run);
+    expect(withoutNotes(both)).to.deep.equal(withoutNotes(made));
+    expect(both.runs.at(-1)?.notes).to.match(/ 9 of 9 markets forecast\.$/);
     expect(both.backtest).to.deep.equal(made.backtest);
     expect(both.forecasts.filter(({ cbsa }) => !codes.includes(cbsa))).to.deep.equal(made.forecasts);
     const newest = both.forecasts.filter(({ run_id }) => run_id === 20144).map(({ cbsa }) => cbsa);
