@@ -7,7 +7,7 @@ import type { Plugin } from './core/contracts/plugin.js';
 import type { AdapterModule } from './core/contracts/storage.js';
 import type { Builtins } from './core/registry/load-module.js';
 import { packageRoot } from './core/util/package.js';
-import frontPage from './plugins/pages/front-page.js';
+import frontPage from './plugins/pages/front-page/index.js';
 
 // The cast is safe: options are checked against the module's schema before `create` receives them.
 type Loader<T> = () => Promise<{ default: T }>;

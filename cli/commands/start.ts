@@ -21,6 +21,7 @@ import { installedVersion, packageVersion } from '../../core/util/package.js';
 import { loadConfig, loadModules } from '../../product.js';
 import { collectGently, keepTicksFast } from '../engine.js';
 import { type ListenError, listenError } from '../listen-error.js';
+import { oneTimeCode } from '../one-time-code.js';
 import { print } from '../output.js';
 import { reloadAtHangup } from '../reloading.js';
 import { exitAfter, listen, logFailure, openApp, shutDown, work } from '../serve.js';
@@ -62,7 +63,8 @@ const start = async (path: string | undefined): Promise<void> => {
   if (isWorker()) return work();
   // There is no log yet, so errors in the configuration and its modules are printed as text.
   const loaded = await loadConfig({ path });
-  const modules = await loadModules(loaded);
+  const codes = isSigningIn(loaded) ? oneTimeCode() : undefined;
+  const modules = await loadModules(loaded, codes && [{ plugin: codes.plugin, options: {}, at: 'one-time code' }]);
   const logger = createLogger(loaded.config.log);
   const { auth, redis, server } = loaded.config;
   const warnings = [volatileQuotas(auth, redis), fileLimitWarning(server.maxConnections)];
@@ -71,7 +73,7 @@ const start = async (path: string | undefined): Promise<void> => {
   const serving: Serving = { path, modules, logger, assignment: { loaded, demo: demo?.record ?? null } };
   try {
     const url = await serve(serving);
-    if (url !== undefined) announce(url, modules, demo?.key);
+    if (url !== undefined) announce(url, modules, demo && { key: demo.key, code: codes?.issue(demo.key) });
   } catch (error) {
     logFailure(error, logger);
   }
@@ -85,10 +87,17 @@ interface Serving {
   readonly assignment: Assignment;
 }
 
+const hasDemoKey = ({ config: { auth }, embedded }: LoadedConfig): boolean => embedded && auth.keys.use === 'memory';
+
+/** Whether a link signs in. The process that prints the link must also be the one that serves it. */
+const isSigningIn = (loaded: LoadedConfig): boolean => hasDemoKey(loaded) && workerCountOf(loaded.config) === 1;
+
 /** Creates the demo key, which only the embedded configuration has. It is valid until this process ends. */
-const demoKey = ({ config: { auth }, embedded }: LoadedConfig, { registry }: Modules) =>
-  embedded && auth.keys.use === 'memory'
-    ? newKey({ name: 'demo', tier: tierNames(auth)[0]! }, Date.now(), { prefix: registry.service.keyPrefix })
+const demoKey = (loaded: LoadedConfig, { registry }: Modules) =>
+  hasDemoKey(loaded)
+    ? newKey({ name: 'demo', tier: tierNames(loaded.config.auth)[0]! }, Date.now(), {
+        prefix: registry.service.keyPrefix,
+      })
     : undefined;
 
 /** Starts to serve. @returns the URL; undefined if the first worker could not start and has logged the reason */
@@ -183,7 +192,11 @@ const listenForMetrics = async (workers: Workers, config: Config): Promise<Metri
   }
 };
 
-const announce = (url: string, { registry }: Modules, demo: string | undefined): void => {
+const announce = (
+  url: string,
+  { registry }: Modules,
+  demo: { readonly key: string; readonly code: string | undefined } | undefined,
+): void => {
   // Mounts with a content security policy are pages. All other mounts serve protocols such as MCP.
   const pages = registry.mounts
     .filter(({ mount }) => mount.contentSecurityPolicy !== undefined)
@@ -191,5 +204,8 @@ const announce = (url: string, { registry }: Modules, demo: string | undefined):
   // Print everything at once, because a program that waits for the first line may stop reading after it.
   print([`Listening on ${url}`, ...pages].join('\n'));
   if (!demo) return;
-  print(`This key is valid for this run. Try:\n\n  curl -H "Authorization: Bearer ${demo}" ${url}/markets/26420\n`);
+  if (demo.code !== undefined) {
+    print(`This link signs you in. It works once, within 10 minutes:\n\n  ${new URL(`/sign-in#${demo.code}`, url)}\n`);
+  }
+  print(`This key is valid for this run. Try:\n\n  curl -H "Authorization: Bearer ${demo.key}" ${url}/markets/26420\n`);
 };

@@ -86,7 +86,7 @@ export const createFramework = (product: Product) => {
   return {
     loadConfig,
 
-    loadModules: (loaded: LoadedConfig) => loadModules(product, loaded),
+    loadModules: (loaded: LoadedConfig, extra?: readonly LoadedPlugin[]) => loadModules(product, loaded, extra),
 
     /**
      * Creates and opens a service. MongoDB and Redis may be unreachable, because the service reconnects automatically.

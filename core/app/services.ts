@@ -39,8 +39,10 @@ import { type Definition, type ServiceName, type Services, StorageEvents, servic
 const given = (): never => {
   throw new Error('every container is created with "config" and "modules"');
 };
+type MountServices = Pick<Services, 'config' | 'modules' | 'settings' | 'state'>;
 
-const mountDependencies = ({ config, modules }: Pick<Services, 'config' | 'modules'>) => ({
+const mountDependencies = ({ config, modules, ...others }: MountServices) => ({
+  ...others,
   routes: modules.registry.routes.map(({ route }) => route),
   mounts: modules.registry.mounts.map(({ mount }) => mount),
   info: modules.registry.service,
@@ -189,9 +191,9 @@ export const services: { readonly [Name in ServiceName]: Definition<Services[Nam
     ['config', 'snapshots', 'vintages', 'cache', 'clock', 'state', 'work', 'logger'],
     ({ config: { config }, ...others }) => responseBuilder({ ...others, ...settingsOf(config) }),
   ),
-  routes: service(['config', 'modules', 'buildResponse', 'logger'], ({ config, modules, buildResponse, logger }) => {
+  routes: service(['config', 'modules', 'settings', 'state', 'buildResponse', 'logger'], (dependencies) => {
+    const { config, modules, buildResponse, logger } = dependencies;
     const { server, http } = config.config;
-    const ofMounts = mountDependencies({ config, modules });
     const checks = logger.child({ part: 'responses' });
     const routes = modules.registry.routes.map((registered) => ({
       ...registered,
@@ -203,7 +205,7 @@ export const services: { readonly [Name in ServiceName]: Definition<Services[Nam
       maxUrlBytes: server.maxUrlBytes,
       formats: modules.registry.formats,
       handleRoute: handleRoute(buildResponse),
-      handleMount: (mount) => handleMount(mount, ofMounts),
+      handleMount: (mount) => handleMount(mount, mountDependencies(dependencies)),
     });
   }),
   koa: service(
@@ -251,7 +253,7 @@ export const services: { readonly [Name in ServiceName]: Definition<Services[Nam
       new HttpServer(config.server, headers, handle, (event) => metrics?.observeEdge(event)),
     { close: (server) => server.close() },
   ),
-  local: service(['config', 'modules', 'koa'], ({ config, modules, koa }) =>
-    mountContext(koa, mountDependencies({ config, modules })),
+  local: service(['config', 'modules', 'settings', 'state', 'koa'], ({ koa, ...dependencies }) =>
+    mountContext(koa, mountDependencies(dependencies)),
   ),
 };

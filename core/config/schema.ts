@@ -132,6 +132,10 @@ export const serviceSchema = {
       minProperties: 1,
     },
     termsOfService: { ...url('URL of the terms of use; null if there are none.'), type: ['string', 'null'] },
+    getKeyUrl: {
+      ...url('URL of the page where callers get an API key; null if there is none.'),
+      type: ['string', 'null'],
+    },
     license: {
       type: ['object', 'null'],
       description: 'Licence of the API; null if there is none.',

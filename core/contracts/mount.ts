@@ -1,7 +1,17 @@
 /** Endpoints outside the data API. */
 import type { Context } from 'koa';
+import type { FrontPageContent, FrontPageContext } from './front-page.js';
+import type { Quotas } from './limiter.js';
 import type { Route } from './route.js';
 import type { ServiceInfo } from './service.js';
+import type { ServiceState } from './state.js';
+
+export interface InnerResponse {
+  readonly status: number;
+  /** By lower-case name. */
+  readonly headers: Readonly<Record<string, string | readonly string[] | number | undefined>>;
+  readonly body: string;
+}
 
 /**
  * The second argument of a mount's handler. It is also a function, so that a Koa middleware can be the handler and call
@@ -20,6 +30,12 @@ export interface MountContext {
    * The prefix for `basePath` and the paths of mounts in links: empty, or a path that a proxy strips, such as `/lib`.
    */
   readonly publicPath: string;
+  /** The setting `server.publicUrl`, without a trailing slash; otherwise `publicPath`. */
+  readonly publicUrl: string;
+  /** The limits of callers without a key. Undefined if every caller needs a key. */
+  readonly anonymous: { readonly limit: number; readonly quotas: Quotas | undefined } | undefined;
+  /** The state of the service when the request arrived. */
+  readonly state: ServiceState;
   /** Whether the service compresses responses. */
   readonly compression: boolean;
   /**
@@ -27,7 +43,12 @@ export interface MountContext {
    * a limit.
    * @param target path and query relative to the base path: `/movers?limit=5`
    */
-  request(target: string): Promise<{ readonly status: number; readonly body: string }>;
+  request(target: string): Promise<InnerResponse>;
+  /**
+   * Like `request`, but as a caller without a key, who may use only the endpoints in the tier `auth.anonymous`. For
+   * responses that all callers share.
+   */
+  requestWithoutKey(target: string): Promise<InnerResponse>;
 }
 
 /** An endpoint outside the data API: pages, or another protocol. */
@@ -52,6 +73,8 @@ export interface Mount {
   readonly exposedHeaders?: readonly string[];
   /** Default: the policy of the API, which allows a page to load nothing. */
   readonly contentSecurityPolicy?: string;
+  /** Returns what the page contributes to the front page. Called once per snapshot. */
+  frontPage?(context: FrontPageContext): Promise<FrontPageContent>;
   /** Responds through Koa's context, like any Koa middleware, or writes to `ctx.res` directly. */
   handler(ctx: Context, mount: MountContext): unknown;
 }

@@ -11,8 +11,9 @@ import type { ServiceInfo } from './service.js';
 import type { StatusComponent } from './state.js';
 
 export type * from './format.js';
+export type * from './front-page.js';
 export type * from './identity.js';
-export type { Mount, MountContext } from './mount.js';
+export type { InnerResponse, Mount, MountContext } from './mount.js';
 export type * from './route.js';
 export { type DataResponseOf, dataRoute, type InputOf, serviceRoute } from './route-types.js';
 export type * from './snapshot-reader.js';

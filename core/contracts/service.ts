@@ -28,6 +28,8 @@ export interface ServiceInfo {
   readonly changes: readonly InterfaceChange[];
   readonly contact: { readonly name?: string; readonly url?: string; readonly email?: string };
   readonly termsOfService: string | null;
+  /** The page where callers get an API key. */
+  readonly getKeyUrl: string | null;
   /** The licence of the API, with an SPDX identifier or a URL. */
   readonly license: { readonly name: string; readonly identifier?: string; readonly url?: string } | null;
   /** Instructions for AI assistants that use the service through its tools. */
@@ -63,6 +65,7 @@ export const defaultService: ServiceInfo = {
   changes: [],
   contact: { name: 'The operator of this service' },
   termsOfService: null,
+  getKeyUrl: null,
   license: null,
   instructions: 'Null is an unknown value. Look up codes in a list before you request a single item.',
   keyPrefix: 'api_',

@@ -60,6 +60,15 @@ export const identify = ({ keys, identities, addressOf, settings }: IdentifyOpti
   };
 };
 
+const NO_ENDPOINTS: ReadonlySet<string> = new Set();
+
+/** A caller for inner requests that may use only the endpoints for callers without a key. */
+export const callerWithoutKey = (tiers: Tiers): Caller => {
+  const { limit } = tiers;
+  const tier = tiers.anonymous ?? { name: 'none', limit, quotas: undefined, endpoints: NO_ENDPOINTS };
+  return { id: 'local', limit, tier, key: undefined, loggedKey: 'null', tiers };
+};
+
 /** Treats a repeated Authorization header as invalid: Node keeps the first one, but a proxy may have used the other. */
 const credentialsOf = ({ headers, rawHeaders }: IncomingMessage): string | undefined => {
   let count = 0;

@@ -58,6 +58,7 @@ const MOUNT: Members = {
   methods: 'list?',
   key: 'boolean?',
   contentSecurityPolicy: 'string?',
+  frontPage: 'function?',
   requestHeaders: 'list?',
   exposedHeaders: 'list?',
 };

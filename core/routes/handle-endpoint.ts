@@ -7,13 +7,23 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import type { Readable } from 'node:stream';
 import type { Context } from 'koa';
 import type { Config } from '../config/schema.js';
+import type { Tiers } from '../config/tiers.js';
 import type { SharedCache } from '../contracts/cache.js';
-import type { Mount, MountContext, Route, ServiceRequest, ServiceRoute, ServiceState } from '../contracts/plugin.js';
+import type {
+  InnerResponse,
+  Mount,
+  MountContext,
+  Route,
+  ServiceRequest,
+  ServiceRoute,
+  ServiceState,
+} from '../contracts/plugin.js';
 import type { Clock, Logger } from '../contracts/runtime.js';
 import type { ServiceInfo } from '../contracts/service.js';
 import { publicPathOf, publicUrlOf } from '../edge/public-url.js';
 import { StorageError } from '../errors.js';
-import { serviceRequest } from '../pipeline/identify.js';
+import type { Caller } from '../keys/authenticator.js';
+import { callerWithoutKey, serviceRequest } from '../pipeline/identify.js';
 import { RequestState, type ServiceContext, type ServiceKoa, type ServiceMiddleware } from '../pipeline/service-koa.js';
 import { JSON_TYPE, jsonOf } from '../response/formats.js';
 import { linesOf } from '../response/headers.js';
@@ -60,6 +70,8 @@ interface MountDependencies extends ResponseSettings {
   readonly mounts: readonly Mount[];
   readonly info: ServiceInfo;
   readonly basePath: string;
+  readonly settings: { readonly tiers: Tiers };
+  readonly state: { readonly read: () => ServiceState };
 }
 
 /**
@@ -79,20 +91,28 @@ export const handleMount = (mount: Mount, dependencies: MountDependencies): read
 /** @param outer the request that the mount is handling; undefined if this process makes the request itself */
 export const mountContext = (
   koa: ServiceKoa,
-  { routes, mounts, info, basePath, publicUrlOf: urlOf, compression }: MountDependencies,
+  { routes, mounts, info, basePath, publicUrlOf: urlOf, compression, settings, state }: MountDependencies,
   outer?: ServiceContext,
-): MountContext =>
+): MountContext => {
+  const publicUrl = urlOf(outer?.req);
+  const { tiers } = settings;
   // The context is also a function, so that a Koa middleware can be the handler of a mount and call the context as
   // `next`. The function does nothing, so Koa responds with 404.
-  Object.assign(async () => undefined, {
+  return Object.assign(async () => undefined, {
     routes,
     mounts,
     info,
     basePath,
-    publicPath: publicPathOf(urlOf(outer?.req)),
+    publicPath: publicPathOf(publicUrl),
+    publicUrl,
+    anonymous: tiers.anonymous,
+    state: state.read(),
     compression,
     request: (target: string) => requestWithin(koa, `${basePath}${target}`, outer),
+    requestWithoutKey: (target: string) =>
+      requestWithin(koa, `${basePath}${target}`, undefined, callerWithoutKey(tiers)),
   });
+};
 
 interface ResponseDependencies extends ResponseSettings {
   readonly snapshots: CurrentSnapshot;
@@ -244,11 +264,6 @@ const askReplicas = async (
   });
 };
 
-interface InnerResponse {
-  readonly status: number;
-  readonly body: string;
-}
-
 /** Headers that apply only to the outer request: to its body, its connection or its response format. */
 const OUTER_REQUEST_HEADERS =
   /^(accept|accept-encoding|connection|content-.*|expect|if-.*|keep-alive|mcp-.*|range|te|trailer|transfer-encoding|upgrade)$/;
@@ -265,6 +280,7 @@ const requestWithin = async (
   koa: ServiceKoa,
   url: string,
   outer: ServiceContext | undefined,
+  caller: Caller | undefined = outer?.state.caller,
 ): Promise<InnerResponse> => {
   const { inject } = await import('light-my-request');
   const answer = (request: IncomingMessage, response: ServerResponse): void => {
@@ -272,15 +288,15 @@ const requestWithin = async (
     request.url = url;
     const ctx = koa.createContext<RequestState>(request, response);
     ctx.state = new RequestState(outer?.state.id ?? ctx.state.id, true);
-    ctx.state.caller = outer?.state.caller;
+    ctx.state.caller = caller;
     ctx.state.connection = outer?.state.connection ?? outer?.req.socket;
     void koa.handle(ctx);
   };
-  const { statusCode, payload } = await inject(answer as Parameters<typeof inject>[0], {
+  const { statusCode, headers, payload } = await inject(answer as Parameters<typeof inject>[0], {
     method: 'GET',
     url,
     headers: outer ? passedOn(outer.req.headers) : {},
     ...(outer?.req.socket.remoteAddress && { remoteAddress: outer.req.socket.remoteAddress }),
   });
-  return { status: statusCode, body: payload };
+  return { status: statusCode, headers, body: payload };
 };

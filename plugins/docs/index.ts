@@ -16,5 +16,6 @@ export default definePlugin({
       at: 'docs/browser',
     }),
     guidePage('/docs/csv', 'CSV', 'reference/formats.md'),
+    guidePage('/docs/spreadsheets', 'Excel and Google Sheets', 'guides/spreadsheets.md'),
   ],
 });

@@ -1,7 +1,7 @@
 /** Serves a page and its files, compressed and with validators. Its policy allows only these files to run. */
 import { createHash } from 'node:crypto';
 import { join, posix } from 'node:path';
-import type { Mount, MountContext } from '../../core/contracts/plugin.js';
+import type { FrontPageContent, FrontPageContext, Mount, MountContext } from '../../core/contracts/plugin.js';
 import { ApiError, errors } from '../../core/errors.js';
 import { Representation } from '../../core/response/representation.js';
 import { LruMap } from '../../core/util/lru-map.js';
@@ -56,6 +56,8 @@ export interface Page {
   readonly values?: Readonly<Record<string, string>>;
   /** Origins that may show a page in a frame, by the page's name below `path`: `embed`. */
   readonly framedBy?: Readonly<Record<string, readonly string[]>>;
+  /** What the page contributes to the front page. */
+  readonly frontPage?: (context: FrontPageContext) => Promise<FrontPageContent>;
 }
 
 /** Number of rendered templates to cache. Proxies report only a few public paths. */
@@ -81,14 +83,14 @@ const templatesIn = (files: PageFiles, folder: string, values: Page['values']): 
  * @throws Error if a file cannot be read or an imported file does not exist
  */
 export const pageMount = (page: Page): Mount => {
-  const { path, summary, folder, at, templates = at, values = {}, framedBy = {} } = page;
+  const { path, summary, folder, at, templates = at, values = {}, framedBy = {}, frontPage } = page;
   const files = readPageFiles(folder, at, page.files);
   const pages = templatesIn(files, templates, values);
   const version = `v-${digestOf(files)}`;
   const served = new LruMap<string, Representation>(files.size + MOST_FILLED);
 
   const representationOf = (name: string, source: Template | PageFile, context: MountContext): Representation => {
-    const key = source instanceof Template ? `${context.publicPath}:${name}` : name;
+    const key = source instanceof Template ? `${context.publicPath}:${context.anonymous?.limit}:${name}` : name;
     const known = served.get(key);
     if (known) return known;
     const { bytes, type, modified } =
@@ -101,6 +103,7 @@ export const pageMount = (page: Page): Mount => {
     path,
     summary,
     contentSecurityPolicy: pagePolicy(),
+    ...(frontPage && { frontPage }),
     handler(ctx, context) {
       // During a rolling release a page may request the files of another release. They must not be cached.
       const [, requested, name = ''] = /^(?:(v-[\w-]{12})\/)?(.*)$/s.exec(ctx.path.slice(path.length + 1)) ?? [];

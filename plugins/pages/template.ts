@@ -12,12 +12,19 @@ const ENTITIES: Readonly<Record<string, string>> = {
 
 export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (character) => ENTITIES[character]!);
 
+/** The path of the sign-in page, which pages do not list. */
+export const SIGN_IN = '/sign-in';
+
 /**
  * Returns the pages and the guides of a service. A guide is a page whose path is below the path of another page. Mounts
  * without a content security policy are not pages, since they serve other protocols.
  */
-export const pagesOf = ({ mounts }: MountContext): { readonly pages: Mount[]; readonly guides: Mount[] } => {
-  const all = mounts.filter((mount) => mount.contentSecurityPolicy !== undefined);
+export const pagesOf = ({
+  mounts,
+}: Pick<MountContext, 'mounts'>): { readonly pages: Mount[]; readonly guides: Mount[] } => {
+  const all = mounts.filter(
+    ({ path, contentSecurityPolicy }) => contentSecurityPolicy !== undefined && path !== SIGN_IN,
+  );
   const isGuide = ({ path }: Mount) => all.some((page) => path.startsWith(`${page.path}/`));
   return { pages: all.filter((page) => !isGuide(page)), guides: all.filter(isGuide) };
 };
@@ -38,14 +45,26 @@ const listOf = (pages: readonly Mount[], publicPath: string): string =>
 const preloadsOf = (modules: readonly string[], root: string): string =>
   modules.map((name) => `<link rel="modulepreload" href="${escapeHtml(`${root}/${name}`)}">`).join('');
 
+/** Returns the limits of callers without a key in words. */
+export const limitsText = ({ limit, quotas }: NonNullable<MountContext['anonymous']>): string =>
+  [
+    [limit, 'minute'],
+    [quotas?.perDay, 'day'],
+    [quotas?.perMonth, 'month'],
+  ]
+    .flatMap(([most, period]) => (most == null ? [] : [`${most.toLocaleString('en-US')} requests per ${period}`]))
+    .join(', ');
+
 /** Returns the first elements in the head of every page. */
-const headOf = ({ service, base, publicPath, root }: Readonly<Record<string, string>>): string =>
+const headOf = ({ service, base, publicPath, root, anonymous, getKey }: Readonly<Record<string, string>>): string =>
   [
     '<meta charset="utf-8">',
     '<meta name="viewport" content="width=device-width, initial-scale=1">',
     `<meta name="service" content="${service}">`,
     `<meta name="base-path" content="${base}">`,
     `<meta name="public-path" content="${publicPath}">`,
+    `<meta name="anonymous" content="${anonymous}">`,
+    `<meta name="get-key" content="${getKey}">`,
     `<link rel="icon" href="${root}/pages/shared/icon.svg">`,
     `<link rel="stylesheet" href="${root}/pages/shared/tokens.css">`,
     `<link rel="stylesheet" href="${root}/pages/shared/base.css">`,
@@ -106,6 +125,8 @@ export class Template {
       mount: publicPath + page.path,
       publicPath,
       root,
+      anonymous: context.anonymous ? limitsText(context.anonymous) : '',
+      getKey: context.info.getKeyUrl ?? '',
     });
     const html = replaceValues(this.#html, {
       ...values,

@@ -1,5 +1,6 @@
 /** Serves pages at `/tables` that show the tables of the plugin `tables` as lists, charts and single rows. */
 import { definePlugin, pageMount, version } from 'metro-forecast-api/plugin';
+import { tablesFrontPage } from './front-page.js';
 
 export default definePlugin({
   name: 'table-pages',
@@ -13,6 +14,7 @@ export default definePlugin({
       summary: 'Tables',
       folder: new URL('./browser/', import.meta.url),
       at: 'tables/browser',
+      frontPage: tablesFrontPage,
     }),
   ],
 });

@@ -27,7 +27,8 @@ export const weather = ['Bergen', 'Oslo', 'Tromsø'].flatMap((station, north) =>
   ),
 );
 
-export const startTableService = async () => {
+/** @param anonymous whether callers need no key */
+export const startTableService = async ({ anonymous = false } = {}) => {
   const folder = await mkdtemp(join(tmpdir(), 'metro-forecast-tables-'));
   const data = join(folder, 'data');
   const load = async (name: string, csv: string, ...options: readonly string[]) => {
@@ -63,7 +64,9 @@ export const startTableService = async () => {
       service: { name: 'library', title: 'Library catalogue', summary: 'Books, and the weather to read them in.' },
       adapter: { use: 'json', options: { path: data } },
       plugins: [{ use: 'tables', options: { path: data } }, 'table-pages', 'status'],
-      auth: { keys: 'memory' },
+      auth: anonymous
+        ? { keys: 'memory', tiers: { public: {}, enterprise: {} }, anonymous: 'public' }
+        : { keys: 'memory' },
       http: { responseCheck: 'refuse' },
       log: { level: 'silent' },
       limits: { requestsPerMinute: 100_000 },

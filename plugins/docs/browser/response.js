@@ -1,5 +1,5 @@
 /** Sends the reader's request and shows the response. */
-import { getKey, send } from '../../pages/shared/api.js';
+import { mayCall, send } from '../../pages/shared/api.js';
 import { h } from '../../pages/shared/dom.js';
 import { codeBlock, coloured, linkTo, panel, placeOf, problem, unreachable } from './parts.js';
 
@@ -106,7 +106,7 @@ const keyNeeded = () => {
  * @returns {Promise<HTMLElement>} the response, or why there is none
  */
 export const respond = async (operation, { target, query }, close) => {
-  if (operation.needsKey && getKey() === '') return keyNeeded();
+  if (operation.needsKey && !mayCall()) return keyNeeded();
   const search = new URLSearchParams(query.map(([name, value]) => [name, value])).toString();
   const started = performance.now();
   try {

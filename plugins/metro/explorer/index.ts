@@ -1,5 +1,6 @@
 /** Serves the explorer at `/explore`, which shows the published data in a map, charts and tables. */
 import { definePlugin, pageMount, version } from 'metro-forecast-api/plugin';
+import { metroFrontPage } from './front-page.js';
 
 export default definePlugin({
   name: 'explore',
@@ -26,6 +27,7 @@ export default definePlugin({
       at: 'metro/explorer/browser',
       values: { embeds: frameAncestors.join(', ') },
       framedBy: { embed: frameAncestors },
+      frontPage: metroFrontPage,
     }),
   ],
 });

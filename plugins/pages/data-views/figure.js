@@ -1,6 +1,6 @@
 /** Shows charts and tables with their tools: the rows, a CSV file, a picture, a link and the API call. */
 
-import { basePath, curlOf, keyVariable, Problem, request } from '../shared/api.js';
+import { anonymousLimits, basePath, curlOf, keyVariable, Problem, request } from '../shared/api.js';
 import { copyButton, h } from '../shared/dom.js';
 import { exact } from '../shared/format.js';
 import { addressOf, readAddress } from './address.js';
@@ -140,7 +140,11 @@ const embedCode = (title, figure) => {
     h(
       'p',
       { class: 'muted' },
-      `Only pages of ${origins} may show it. Each reader enters a key of this service. For readers without a key, use the PNG or SVG.`,
+      `Only pages of ${origins} may show it.${
+        anonymousLimits === ''
+          ? ' Each reader enters a key of this service. For readers without a key, use the PNG or SVG.'
+          : ''
+      }`,
     ),
     h('pre', { tabindex: '0' }, code),
     copyButton(text, 'Copy embed'),

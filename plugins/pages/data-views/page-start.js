@@ -1,8 +1,8 @@
 /**
  * Sets up the parts that every data page has: the banner for synthetic data, the skip link, the key and the search box.
  */
-import { getJson, setKey } from '../shared/api.js';
-import { find } from '../shared/dom.js';
+import { anonymousLimits, getJson, getKey, publicPath, setKey } from '../shared/api.js';
+import { find, h } from '../shared/dom.js';
 import { startSearchField } from './search-field.js';
 
 /** Loads the status, and marks the page if the data is synthetic. @param {AbortSignal} [signal] */
@@ -12,7 +12,21 @@ export const getStatus = async (signal) => {
   return status;
 };
 
+/** Readers without a key see their limits below the content. */
+const showLimits = () => {
+  if (anonymousLimits === '') return;
+  const link = h('a', { href: `${publicPath}/sign-in` }, 'Use a key');
+  const note = h('p', { class: 'keyless muted' }, `You are reading without a key: ${anonymousLimits}. `, link);
+  const toggle = () => {
+    note.hidden = getKey() !== '';
+  };
+  toggle();
+  addEventListener('keychange', toggle);
+  find('#notes').before(note);
+};
+
 export const startPage = () => {
+  showLimits();
   // The view of the status shows why it cannot be loaded.
   void getStatus().catch(() => undefined);
   // A printed page names the service and its address.

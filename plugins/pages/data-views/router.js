@@ -3,7 +3,7 @@
 import { getKey, Problem } from '../shared/api.js';
 import { find, h } from '../shared/dom.js';
 import { problemView } from '../shared/problems.js';
-import { readAddress } from './address.js';
+import { addressOf, readAddress } from './address.js';
 
 /**
  * @typedef {object} View
@@ -208,6 +208,12 @@ export const startRouter = (routes, home, about) => {
     settled = true;
   };
 
+  // The search of the front page is a form, which sends the text in the query of the address.
+  const q = new URLSearchParams(location.search).get('q');
+  if (q !== null) {
+    const hash = q === '' ? location.hash : addressOf([home], new URLSearchParams({ q }));
+    history.replaceState(history.state, '', `${location.pathname}${hash}`);
+  }
   followScroll(() => settled);
   addEventListener('hashchange', () => void show(true));
   addEventListener('keychange', () => void show(true));

@@ -1,4 +1,4 @@
-/** Calls the API with the reader's key. The key stays in this tab and is never part of an address. */
+/** Calls the API with the reader's key, which stays in this browser and is never part of an address. */
 
 /** @param {string} name @returns {string} a value of the page's template */
 const meta = (name) => document.querySelector(`meta[name="${name}"]`)?.getAttribute('content') ?? '';
@@ -14,28 +14,42 @@ let unstored = '';
 /** @returns {string} empty without a key */
 export const getKey = () => {
   try {
-    return sessionStorage.getItem(KEY) ?? '';
+    return sessionStorage.getItem(KEY) ?? localStorage.getItem(KEY) ?? '';
   } catch {
     return unstored;
   }
 };
 
-/** @param {string} key empty to forget the key */
-export const setKey = (key) => {
+/**
+ * @param {string} key empty to forget the key
+ * @param {{ remember?: boolean }} [options] `remember`: for all tabs, until the reader forgets the key. Default: for
+ *   this tab
+ */
+export const setKey = (key, { remember = false } = {}) => {
   unstored = key;
   try {
-    if (key === '') sessionStorage.removeItem(KEY);
-    else sessionStorage.setItem(KEY, key);
+    localStorage.removeItem(KEY);
+    sessionStorage.removeItem(KEY);
+    if (key !== '') (remember ? localStorage : sessionStorage).setItem(KEY, key);
   } catch {
     // If the browser stores no data, the key stays in memory.
   }
   dispatchEvent(new Event('keychange'));
 };
 
-// The frames of a page share the tab's storage, so a key that is entered in one frame applies to all of them.
+// Other tabs and the frames of a page share the stored keys, so a key that is entered in one applies to all of them.
 addEventListener('storage', (event) => {
   if (event.key === KEY) dispatchEvent(new Event('keychange'));
 });
+
+/** The limits of readers without a key, in words. Empty if every reader needs a key. */
+export const anonymousLimits = meta('anonymous');
+
+/** The page where readers get a key. Empty if there is none. */
+export const getKeyUrl = meta('get-key');
+
+/** Whether calls can succeed. Without a key, the response would be a 401 if every reader needs one. */
+export const mayCall = () => getKey() !== '' || anonymousLimits !== '';
 
 /** Prefix of every target: `/api/v1`, or `/lib/api/v1` if a proxy serves the API under `/lib`. */
 export const basePath = meta('base-path');
@@ -77,8 +91,7 @@ export const send = (target, { accept = 'application/json', signal, key = true }
  * @throws {Problem}
  */
 export const request = async (target, options) => {
-  // Without a key, the response would be a 401, so no request is sent.
-  if (options?.key !== false && getKey() === '') throw new Problem('', { status: 401, code: 'missing_api_key' });
+  if (options?.key !== false && !mayCall()) throw new Problem('', { status: 401, code: 'missing_api_key' });
   let response;
   try {
     response = await send(target, options);

@@ -1,5 +1,5 @@
 /** The form for the API key. */
-import { setKey } from './api.js';
+import { getKeyUrl, setKey } from './api.js';
 import { h } from './dom.js';
 
 /**
@@ -16,12 +16,13 @@ export const keyForm = ({ heading, problem }) => {
     'aria-describedby': 'key-error key-hint',
     'aria-invalid': problem === undefined ? undefined : 'true',
   });
+  const remember = h('input', { id: 'remember-key', type: 'checkbox', checked: true });
   /** @param {Event} event */
   const submit = (event) => {
     event.preventDefault();
     const key = input.value.trim();
     // A header accepts visible ASCII only.
-    if (/^[\x21-\x7e]+$/.test(key)) setKey(key);
+    if (/^[\x21-\x7e]+$/.test(key)) setKey(key, { remember: remember.checked });
     else {
       error.hidden = false;
       error.textContent = 'This is not a key. A key is one word of letters, digits and signs.';
@@ -36,13 +37,15 @@ export const keyForm = ({ heading, problem }) => {
     error,
     h('label', { for: 'key' }, 'API key'),
     h('div', { class: 'row' }, input, h('button', { type: 'submit' }, 'Use this key')),
+    h('label', { class: 'check' }, remember, 'Remember the key in this browser'),
     h(
       'p',
       { id: 'key-hint', class: 'muted' },
-      'The key stays in this tab and is sent only to this service. A service with the embedded sample prints a key ',
-      'when it starts. Otherwise ask the operator of the service, who creates keys with ',
-      h('code', {}, 'metro-forecast keys create'),
-      '.',
+      ...(getKeyUrl === ''
+        ? ['The operator of the service issues keys. ']
+        : [h('a', { href: getKeyUrl }, 'Get a key'), '. ']),
+      'The key is sent only to this service. On a shared computer, do not let the browser remember it: then it is ',
+      'forgotten when this tab closes.',
     ),
   );
 };

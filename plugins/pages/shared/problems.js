@@ -22,7 +22,7 @@ const explain = ({ status, code, message, retryAfter }) => {
   if (status === 429) {
     return {
       heading: 'Too many requests',
-      advice: `This key has used up its requests for the minute. Try again ${inSeconds(retryAfter)}.`,
+      advice: `${getKey() === '' ? 'Readers without a key have' : 'This key has'} a limit per minute, which is used up. Try again ${inSeconds(retryAfter)}.`,
     };
   }
   if (status === 503) {

@@ -1,7 +1,23 @@
 /** Tests the front page at `/` over HTTP. */
 import { expect } from 'chai';
+import type { Mount, Plugin } from '../../../core/contracts/plugin.js';
 import { request } from '../../support/http-client.js';
+import { startTableService } from '../../support/table-service.js';
 import { startTestApp, type TestApp } from '../../support/test-app.js';
+
+const PLUGINS = ['markets', 'forecasts', 'observations', 'signals', 'status', 'docs', 'explore'];
+
+/** The configuration of a service that callers without a key may use. */
+const open = (endpoints?: readonly string[]) => ({
+  auth: {
+    keys: { use: 'memory' },
+    tiers: { public: { requestsPerMinute: 120, ...(endpoints && { endpoints }) }, enterprise: {} },
+    anonymous: 'public',
+  },
+});
+
+const htmlOf = async (origin: string, headers: Record<string, string> = {}) =>
+  request(`${origin}/`, { headers: { Accept: 'text/html', ...headers } });
 
 describe('GET /', () => {
   let service: TestApp;
@@ -12,7 +28,7 @@ describe('GET /', () => {
     service = await startTestApp({
       config: {
         service: { title: 'A & <B>', summary: 'All of it.', termsOfService: 'https://example.com/terms' },
-        plugins: ['markets', 'forecasts', 'observations', 'signals', 'status', 'docs', 'explore'],
+        plugins: PLUGINS,
       },
     });
   });
@@ -32,6 +48,7 @@ describe('GET /', () => {
         ['service-doc', '/docs/vintages'],
         ['service-doc', '/docs/methodology'],
         ['service-doc', '/docs/csv'],
+        ['service-doc', '/docs/spreadsheets'],
         ['status', '/api/v1/status'],
         ['service-desc', '/api/v1/openapi.json'],
         ['terms-of-service', 'https://example.com/terms'],
@@ -64,4 +81,140 @@ describe('GET /', () => {
       expect([status, json.code]).to.deep.equal([404, 'route_not_found']);
     });
   }
+});
+
+describe('the front page of a service that needs no key', () => {
+  let service: TestApp;
+
+  before(async () => {
+    service = await startTestApp({ config: { plugins: PLUGINS, ...open() } });
+  });
+  after(() => service.close());
+
+  it('has findings, a map with links, a search form, the limits and the picture for shared links', async () => {
+    const { text } = await htmlOf(service.origin);
+    expect(text).to.match(/House prices rose \d+\.\d% in the year to \d{4} Q\d in the median metro/);
+    expect(text).to.contain('<a href="/explore#/markets/26420" tabindex="-1">');
+    expect(text).to.contain('<form action="/explore" class="search">');
+    expect(text).to.contain('You can read without a key: 120 requests per minute.');
+    expect(text).to.contain('<meta property="og:image" content="/front-page.png">');
+    const picture = await request(`${service.origin}/front-page.png`);
+    expect(picture.headers['content-type']).to.equal('image/png');
+    expect(picture.bytes.subarray(1, 4).toString()).to.equal('PNG');
+    expect([picture.bytes.readUInt32BE(16), picture.bytes.readUInt32BE(20)]).to.deep.equal([1200, 630]);
+  });
+
+  it('weighs at most 60 kB without the map', async () => {
+    const { text } = await htmlOf(service.origin);
+    expect(Buffer.byteLength(text.replace(/<figure.*<\/figure>/s, ''))).to.be.below(60_000);
+  });
+
+  it('keeps its ETag until something changes, and answers HEAD and If-None-Match', async () => {
+    const { headers } = await htmlOf(service.origin);
+    const again = await htmlOf(service.origin, { 'If-None-Match': String(headers['etag']) });
+    expect(again.status).to.equal(304);
+    const head = await request(`${service.origin}/`, { method: 'HEAD', headers: { Accept: 'text/html' } });
+    expect([head.status, head.text, head.headers['etag']]).to.deep.equal([200, '', headers['etag']]);
+  });
+});
+
+describe('the front page and the tier of callers without a key', () => {
+  for (const [what, config, key] of [
+    ['no tier', {}, false],
+    ['a tier without the endpoints', open(['vintages', '/series']), false],
+    ['no tier, even for a caller with a key', {}, true],
+  ] as const) {
+    it(`shows no figures with ${what}`, async () => {
+      const service = await startTestApp({ config: { plugins: [...PLUGINS, 'vintages'], ...config } });
+      try {
+        const { text, status } = await htmlOf(service.origin, key ? { Authorization: `Bearer ${service.key}` } : {});
+        expect(status).to.equal(200);
+        expect(text).to.contain('Metro Forecast API').and.contain('What is published').and.contain('href="/sign-in"');
+        expect(text).not.to.match(/<figure|class="findings"|og:image|id="q"/);
+        expect((await request(`${service.origin}/front-page.png`)).status).to.equal(404);
+      } finally {
+        await service.close();
+      }
+    });
+  }
+
+  it('links to the page where callers get a key', async () => {
+    const getKeyUrl = 'https://example.com/keys';
+    const service = await startTestApp({ config: { plugins: PLUGINS, service: { getKeyUrl } } });
+    try {
+      expect((await htmlOf(service.origin)).text).to.contain(`href="${getKeyUrl}"`);
+    } finally {
+      await service.close();
+    }
+  });
+});
+
+describe('the front page of tables', () => {
+  it('shows tables, rows, the newest date and a chart, without a word about metros', async () => {
+    const service = await startTableService({ anonymous: true });
+    try {
+      const { text } = await htmlOf(service.origin);
+      expect(text).to.contain('6,003 rows in 2 tables.');
+      expect(text).to.contain('<strong>2025-06-22</strong>');
+      expect(text).to.contain('<a href="/tables#/books">Books</a><span>4 rows, 5 columns</span>');
+      expect(text).to.match(/<h2 id="figure">Weather: mean degrees per month<\/h2><\/figcaption>\s*<svg/);
+      expect(text).not.to.match(/metro|house price|cbsa|forecast/i);
+    } finally {
+      await service.close();
+    }
+  });
+});
+
+describe('the front page and contributions of plugins', () => {
+  const page = (frontPage: Mount['frontPage']): Plugin => ({
+    kind: 'plugin',
+    name: 'tides',
+    version: '1.0.0',
+    description: 'Tides.',
+    routes: () => [],
+    mounts: () => [
+      {
+        path: '/tides',
+        summary: 'Tides',
+        contentSecurityPolicy: "default-src 'none'",
+        ...(frontPage && { frontPage }),
+        handler: (ctx) => {
+          ctx.body = 'tides';
+        },
+      },
+    ],
+  });
+  const show = async (frontPage: Mount['frontPage']) => {
+    const service = await startTestApp({
+      config: { plugins: ['status'], service: { title: 'Tides' } },
+      overrides: { plugins: [{ plugin: page(frontPage) }] },
+    });
+    try {
+      return await htmlOf(service.origin);
+    } finally {
+      await service.close();
+    }
+  };
+
+  it('shows what a plugin contributes, with all texts escaped', async () => {
+    const { text } = await show(async ({ get }) => ({
+      findings: [{ figure: '<7 m', sentence: `The service is ${(await get('/status')).status}.`, href: '/tides#high' }],
+      figure: {
+        title: 'High & low',
+        description: 'Two tides.',
+        drawing: { width: 10, height: 5, shapes: [{ path: 'M0,0h10v5z', fill: 'accent', title: '"High"' }] },
+        note: 'In metres.',
+        href: '/tides',
+      },
+    }));
+    expect(text).to.contain('<strong>&lt;7 m</strong>').and.contain('<a href="/tides#high">The service is ');
+    expect(text).to.contain('High &amp; low').and.contain('<title>&quot;High&quot;</title>');
+    expect(text).to.contain('<g fill="var(--accent)"><path d="M0,0h10v5z">');
+  });
+
+  it('is complete without the contribution of a plugin that fails', async () => {
+    const { status, text } = await show(() => Promise.reject(new Error('no tides')));
+    expect(status).to.equal(200);
+    expect(text).to.contain('Get the data').and.not.contain('class="findings"');
+  });
 });

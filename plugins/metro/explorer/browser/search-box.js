@@ -3,7 +3,7 @@
  */
 
 import { isNarrowing, searchField } from '../../../pages/data-views/search-field.js';
-import { getKey } from '../../../pages/shared/api.js';
+import { mayCall } from '../../../pages/shared/api.js';
 import { find, h } from '../../../pages/shared/dom.js';
 import { places } from './catalog.js';
 import { onlyOne, plainName, searcher, stateNamed } from './search.js';
@@ -81,7 +81,7 @@ export const startSearch = () => {
 
   const suggest = async () => {
     const query = field.value;
-    if (query.trim() === '' || getKey() === '' || isNarrowing()) return list.close();
+    if (query.trim() === '' || !mayCall() || isNarrowing()) return list.close();
     const { found, meant } = await lookUp(query);
     if (query !== field.value) return;
     list.open(found, stateNamed(query) ? undefined : meant, query);
@@ -92,7 +92,7 @@ export const startSearch = () => {
     const query = field.value;
     const state = stateNamed(query);
     if (state) return go(`#/markets?state=${state}`);
-    if (query.trim() === '' || getKey() === '') return;
+    if (query.trim() === '' || !mayCall()) return;
     const { found, meant } = await lookUp(query);
     if (query !== field.value) return;
     if (meant) goToMarket(meant);

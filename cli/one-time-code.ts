@@ -1,0 +1,57 @@
+/** A code that signs one browser in with the demo key, so that no key is in an address, a log or the history. */
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { definePlugin } from '../core/contracts/plugin.js';
+import { ApiError, errors } from '../core/errors.js';
+import { packageVersion } from '../core/util/package.js';
+
+/** How long the link works, in milliseconds. */
+const VALID_MS = 10 * 60_000;
+
+/**
+ * Browsers of other origins may not send this header, because CORS does not allow it. The code is in a header, not in
+ * the path, since logs of proxies contain paths.
+ */
+const HEADER = 'one-time-code';
+
+const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+
+/** The code works once, and only in this process. With several workers, another one would reject it. */
+export const oneTimeCode = (validMs = VALID_MS) => {
+  let issued: { readonly hash: Buffer; readonly key: string; readonly until: number } | undefined;
+
+  const redeem = (code: string): string => {
+    const { hash, key, until } = issued ?? {};
+    const isValid = hash && performance.now() < until! && timingSafeEqual(hash, digest(code));
+    if (!isValid) throw new ApiError(errors.invalid_api_key, 'This code has been used, has expired or is wrong.');
+    issued = undefined;
+    return key!;
+  };
+
+  return {
+    /** Returns a new code for the key. */
+    issue(key: string): string {
+      const code = randomBytes(24).toString('base64url');
+      issued = { hash: digest(code), key, until: performance.now() + validMs };
+      return code;
+    },
+    plugin: definePlugin({
+      name: 'one-time-code',
+      version: packageVersion,
+      description: 'Exchanges the code in the link that "start" prints for the demo key.',
+      routes: () => [],
+      mounts: () => [
+        {
+          path: '/one-time-code',
+          summary: 'Sign in with a one-time code',
+          methods: ['POST'],
+          handler(ctx) {
+            ctx.set('Cache-Control', 'no-store');
+            const site = ctx.get('sec-fetch-site');
+            if (site !== '' && site !== 'same-origin') throw new ApiError(errors.invalid_api_key);
+            ctx.body = { key: redeem(ctx.get(HEADER)) };
+          },
+        },
+      ],
+    }),
+  };
+};

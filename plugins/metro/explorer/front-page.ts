@@ -1,0 +1,202 @@
+/** The findings and the map that the front page shows, from the newest run. */
+import { readFileSync } from 'node:fs';
+import type { Finding, FrontPageContent, FrontPageContext, FrontPageFigure, Shape } from 'metro-forecast-api/plugin';
+import type { Backtest, ForecastRun, Market, Series } from '../collections.js';
+import { METRO_HPI } from '../fields.js';
+
+type Outline = readonly [path: string, x: number, y: number];
+
+interface Outlines {
+  readonly size: readonly [number, number];
+  readonly land: string;
+  readonly states: string;
+  readonly areas: Readonly<Record<string, Outline>>;
+}
+
+/** The lower limits of the classes in percent, and their colours. The map of the explorer has the same ones. */
+const CLASSES: readonly (readonly [from: number, color: string])[] = [
+  [Number.NEGATIVE_INFINITY, 'fall-3'],
+  [-4, 'fall-2'],
+  [-2, 'fall-1'],
+  [0, 'rise-1'],
+  [2, 'rise-2'],
+  [4, 'rise-4'],
+  [6, 'rise-5'],
+  [8, 'rise-7'],
+];
+
+interface Forecast extends Market {
+  readonly forecast_12m: number;
+}
+
+const percent = (value: number): string => `${Math.abs(value).toFixed(1)}%`;
+const signed = (value: number): string => `${value < 0 ? '−' : '+'}${percent(value)}`;
+const quarter = (date: string, years = 0): string =>
+  `${Number(date.slice(0, 4)) + years} Q${Math.ceil(Number(date.slice(5, 7)) / 3)}`;
+const count = (value: number): string => value.toLocaleString('en-US');
+
+const median = (values: readonly number[]): number => {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
+};
+
+/** "Houston" for "Houston-Pasadena-The Woodlands, TX". */
+const shortName = (name: string): string =>
+  name.replace(/[-/,].*(?=, [A-Z]{2})/, '').replace(/, ([A-Z]{2}).*$/, ', $1');
+
+const nation = (markets: readonly Market[], forecasts: readonly Forecast[], target: string): Finding[] => {
+  const past = markets.flatMap(({ yoy_price }) => yoy_price ?? []);
+  if (past.length === 0) return [];
+  const [last, next] = [median(past), median(forecasts.map(({ forecast_12m }) => forecast_12m))];
+  return [
+    {
+      figure: signed(last),
+      sentence:
+        `House prices ${last < 0 ? 'fell' : 'rose'} ${percent(last)} in the year to ${quarter(target, -1)} in the median ` +
+        `metro; the model expects a ${next < 0 ? 'fall' : 'rise'} of ${percent(next)} by ${quarter(target)}.`,
+      href: '/explore#/markets',
+    },
+  ];
+};
+
+const extremes = (forecasts: readonly Forecast[]): Finding[] => {
+  const sorted = forecasts.toSorted((a, b) => a.forecast_12m - b.forecast_12m);
+  const [least, most] = [sorted[0]!, sorted.at(-1)!];
+  const falling = forecasts.filter(({ forecast_12m }) => forecast_12m < 0).length;
+  const change = ({ name, forecast_12m }: Forecast) => `${shortName(name)} (${signed(forecast_12m)})`;
+  return [
+    {
+      figure: `${count(falling)} of ${count(forecasts.length)}`,
+      sentence:
+        falling === 0
+          ? `No metro is expected to see falling prices. The forecasts range from ${change(least)} to ${change(most)}.`
+          : `Prices are expected to fall in ${count(falling)} of ${count(forecasts.length)} metros. The forecasts range from ${change(least)} to ${change(most)}.`,
+      href: '/explore#/markets',
+    },
+  ];
+};
+
+const accuracy = (backtest: Backtest | null | undefined): Finding[] => {
+  if (!backtest) return [];
+  const { n, mae_pp, benchmark, n_reconstructed: reconstructed = 0 } = backtest;
+  const kind =
+    reconstructed === 0
+      ? ''
+      : reconstructed === n
+        ? ', all of them reconstructed'
+        : `, ${count(reconstructed)} of them reconstructed`;
+  return [
+    {
+      figure: `±${mae_pp.toFixed(1)} points`,
+      sentence:
+        `Past forecasts were off by ${mae_pp.toFixed(1)} percentage points on average (${count(n)} forecasts${kind}). ` +
+        `Repeating the last change would have been off by ${benchmark.mae_pp.toFixed(1)}.`,
+      href: '/explore#/backtest',
+    },
+  ];
+};
+
+const classOf = (value: number): number => CLASSES.findLastIndex(([from]) => value >= from);
+
+const legendOf = (forecasts: readonly Forecast[], hasNone: boolean): NonNullable<FrontPageFigure['legend']> => {
+  const used = forecasts.map(({ forecast_12m }) => classOf(forecast_12m));
+  const [first, last] = [Math.min(...used), Math.max(...used)];
+  const classes = CLASSES.flatMap(([from, color], index) => {
+    if (index < first || index > last) return [];
+    const to = CLASSES[index + 1]?.[0];
+    const label = index === 0 ? `below ${to}%` : to === undefined ? `${from}% and more` : `${from} to ${to}%`;
+    return [{ color, label: label.replaceAll('-', '−') }];
+  });
+  return hasNone ? [...classes, { color: 'none', label: 'no forecast' }] : classes;
+};
+
+/** A diamond for a metro without an outline. */
+const diamond = (x: number, y: number): string => `M${x - 34},${y}l34,-34 34,34 -34,34z`;
+
+const readOutlines = (): Outlines => {
+  const path = new URL('./browser/map.json', import.meta.url).pathname.replace(/(.*)\/dist\//, '$1/');
+  return JSON.parse(readFileSync(decodeURIComponent(path), 'utf8'));
+};
+
+const shapesOf = ({ land, states, areas }: Outlines, markets: readonly Market[]): Shape[] => {
+  const drawn = markets.flatMap((market): [number, Shape][] => {
+    const { cbsa, name, forecast_12m: forecast } = market;
+    const area = areas[cbsa];
+    if (!area) return [];
+    const [outline, x, y] = area;
+    const order = forecast === null ? -1 : classOf(forecast);
+    const shape = {
+      path: outline || diamond(x, y),
+      fill: CLASSES[order]?.[1] ?? 'none',
+      stroke: 'page',
+      width: 2,
+      title: `${name}: ${forecast === null ? 'no forecast' : signed(forecast)}`,
+      href: `/explore#/markets/${cbsa}`,
+    };
+    return [[order, shape]];
+  });
+  return [
+    { path: land, fill: 'raised', stroke: 'control', width: 3 },
+    // Shapes of one colour are neighbours, which keeps the page small.
+    ...drawn.sort(([a], [b]) => a - b).map(([, shape]) => shape),
+    { path: states, stroke: 'muted', width: 3 },
+  ];
+};
+
+interface Facts {
+  readonly markets: readonly Market[];
+  readonly forecasts: readonly Forecast[];
+  readonly target: string;
+  readonly series: Series | undefined;
+}
+
+const mapOf = ({ markets, forecasts, target, series }: Facts): FrontPageFigure => {
+  const outlines = readOutlines();
+  const [width, height] = outlines.size;
+  const source = series ? ` Source of the index: ${series.source}.` : '';
+  return {
+    title: `Where the model expects prices to rise and fall by ${quarter(target)}`,
+    description: `Map of the United States with the 12-month forecast of ${forecasts.length} metros. The list in the explorer has the same figures.`,
+    drawing: { width, height, shapes: shapesOf(outlines, markets) },
+    legend: legendOf(forecasts, forecasts.length < markets.length),
+    note: `Forecast change of the house price index over 12 months, in percent.${source}`,
+    href: '/explore#/markets',
+  };
+};
+
+const aboutRun = (run: ForecastRun | undefined): string[] => {
+  if (!run) return [];
+  const { model_version, run_at, basis = 'reconstructed', vintage } = run;
+  const data = vintage === undefined ? '' : ` from the data of ${vintage}`;
+  return [
+    `Forecasts: model ${model_version}, run of ${run_at.slice(0, 10)}, ${basis === 'published' ? 'published at the time' : 'reconstructed later'}${data}.`,
+    'The median counts each metro once, whatever its size.',
+  ];
+};
+
+export const metroFrontPage = async ({ get }: FrontPageContext): Promise<FrontPageContent> => {
+  const markets: readonly Market[] | undefined = (await get('/markets'))?.data;
+  if (!markets) return {};
+  const search = { path: '/explore', label: 'Find a metro', placeholder: 'Houston, Ohio or 26420' };
+  const forecasts = markets.filter((market): market is Forecast => market.forecast_12m !== null);
+  const target = forecasts[0]?.target_period;
+  if (!target) return { search };
+  const [runs, backtest, series] = await Promise.all([
+    get('/forecast-runs'),
+    get('/forecast-backtest'),
+    get('/series'),
+  ]);
+  const facts = {
+    markets,
+    forecasts,
+    target,
+    series: series?.data.find(({ series_id }: Series) => series_id === METRO_HPI),
+  };
+  return {
+    findings: [...nation(markets, forecasts, target), ...extremes(forecasts), ...accuracy(backtest?.data)],
+    figure: mapOf(facts),
+    about: aboutRun(runs?.data[0]),
+    search,
+  };
+};

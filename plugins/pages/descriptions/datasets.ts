@@ -1,0 +1,123 @@
+/** Reads the lists of a service from its OpenAPI document. Each list that needs no parameter is a dataset. */
+import type { JsonSchema } from '../../../core/contracts/json-schema.js';
+import type { MountContext } from '../../../core/contracts/plugin.js';
+
+export interface Column {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  readonly type: 'string' | 'date' | 'datetime' | 'integer' | 'number' | 'boolean' | 'json';
+  readonly unit: string | undefined;
+  readonly values: readonly unknown[];
+  readonly isRequired: boolean;
+}
+
+export interface Distribution {
+  readonly format: 'csv' | 'ndjson' | 'parquet' | 'json';
+  readonly mediaType: string;
+  readonly url: string;
+}
+
+export interface Dataset {
+  /** A name for programs, derived from the path: `forecast_runs`. */
+  readonly name: string;
+  readonly path: string;
+  readonly title: string;
+  readonly description: string;
+  readonly columns: readonly Column[];
+  readonly key: readonly string[];
+  /** Whether callers without a key can read it. */
+  readonly isOpen: boolean;
+  /** CSV is first. */
+  readonly distributions: readonly Distribution[];
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: an OpenAPI document
+type Json = any;
+
+const FORMATS = [
+  ['csv', 'text/csv'],
+  ['json', 'application/json'],
+  ['ndjson', 'application/x-ndjson'],
+  ['parquet', 'application/vnd.apache.parquet'],
+] as const;
+
+const KINDS: Readonly<Record<string, Column['type']>> = {
+  string: 'string',
+  integer: 'integer',
+  number: 'number',
+  boolean: 'boolean',
+};
+
+const words = (name: string): string => {
+  const spaced = name.replaceAll(/[_-]/g, ' ');
+  return spaced.charAt(0).toUpperCase() + spaced.slice(1);
+};
+
+const typeOf = ({ type, format }: JsonSchema): Column['type'] => {
+  const types = [type].flat().filter((one) => one !== 'null');
+  if (types.length !== 1) return 'json';
+  if (types[0] === 'string' && format === 'date') return 'date';
+  if (types[0] === 'string' && format === 'date-time') return 'datetime';
+  return KINDS[String(types[0])] ?? 'json';
+};
+
+const columnOf = (name: string, schema: Json, isRequired: boolean): Column => ({
+  name,
+  title: schema.title ?? words(name),
+  description: schema.description ?? '',
+  type: typeOf(schema),
+  unit: schema.unit,
+  values: (schema.enum ?? []).filter((value: unknown) => value !== null),
+  isRequired: isRequired && ![schema.type].flat().includes('null'),
+});
+
+const datasetOf = (document: Json, path: string, get: Json): Dataset | undefined => {
+  const content = get.responses[200].content;
+  // Totals of a table are derived from its rows.
+  const isList = content['text/csv'] !== undefined && !path.includes('{') && !path.startsWith('/totals/');
+  if (!isList || get.parameters?.some(({ required }: Json) => required)) return undefined;
+  const { items } = content['application/json'].schema.properties.data;
+  const row = items.$ref ? document.components.schemas[items.$ref.split('/').at(-1)] : items;
+  const single = Object.keys(document.paths).find((other) => other.startsWith(`${path}/{`) && !/\}\/[^{]/.test(other));
+  const key = [...(single ?? '').matchAll(/\{([^}]+)\}/g)].map(([, name]) => name!);
+  const base = document.servers[0].url;
+  // `fields` can add further columns. The example has the columns of a request without parameters.
+  const served = new Set(content['text/csv'].example.split(/\r?\n/, 1)[0].split(','));
+  return {
+    name: path.slice(1).replaceAll(/[^A-Za-z0-9]+/g, '_'),
+    path,
+    title: get.summary,
+    description: get.description,
+    columns: Object.entries<Json>(row.properties)
+      .filter(([name]) => served.has(name))
+      .map(([name, schema]) => columnOf(name, schema, row.required?.includes(name) ?? false)),
+    key: key.every((name) => Object.hasOwn(row.properties, name)) ? key : [],
+    isOpen:
+      (get.security ?? document.security).some((one: object) => Object.keys(one).length === 0) ||
+      get.security?.length === 0,
+    distributions: FORMATS.filter(([, mediaType]) => content[mediaType]).map(([format, mediaType]) => ({
+      format,
+      mediaType,
+      url: `${base}${path}${format === 'json' ? '' : `?format=${format}`}`,
+    })),
+  };
+};
+
+export interface Catalog {
+  readonly datasets: readonly Dataset[];
+  /** Endpoints that return one object or need a parameter. */
+  readonly document: Json;
+}
+
+/** @throws Error if the OpenAPI document cannot be read */
+export const readCatalog = async ({ requestWithoutKey, publicUrl, basePath }: MountContext): Promise<Catalog> => {
+  const document = JSON.parse((await requestWithoutKey('/openapi.json')).body);
+  // An inner request does not know the path that a proxy strips.
+  document.servers[0].url = `${publicUrl}${basePath}`;
+  const datasets = Object.entries<Json>(document.paths).flatMap(([path, { get }]) => {
+    const dataset = datasetOf(document, path, get);
+    return dataset ? [dataset] : [];
+  });
+  return { datasets, document };
+};

@@ -1,0 +1,50 @@
+/** Serves descriptions of the service for search engines and programs, all derived from the declarations. */
+import type { Mount, MountContext } from '../../../core/contracts/plugin.js';
+import { ApiError, errors } from '../../../core/errors.js';
+import { Representation } from '../../../core/response/representation.js';
+import type { Content } from '../front-page/content.js';
+import { dataPackage } from './data-package.js';
+import { dcatCatalog } from './dcat.js';
+import { dataCatalog } from './schema-org.js';
+import { llmsText, robotsText, sitemap } from './texts.js';
+
+type Describe = (context: MountContext, content: Content) => string | undefined;
+
+const json =
+  (describe: (context: MountContext, content: Content) => object): Describe =>
+  (context, content) =>
+    JSON.stringify(describe(context, content), null, 2);
+
+const DESCRIPTIONS: readonly (readonly [path: string, summary: string, mediaType: string, describe: Describe])[] = [
+  ['/dataset.jsonld', 'Description of the data (schema.org, Croissant)', 'application/ld+json', json(dataCatalog)],
+  ['/dcat.jsonld', 'Description of the data (DCAT)', 'application/ld+json', json(dcatCatalog)],
+  ['/datapackage.json', 'Description of the data (Data Package)', 'application/json', json(dataPackage)],
+  ['/llms.txt', 'Description of the service for language models', 'text/plain; charset=utf-8', llmsText],
+  ['/robots.txt', 'Rules for crawlers', 'text/plain; charset=utf-8', robotsText],
+  ['/sitemap.xml', 'Addresses of the pages', 'application/xml; charset=utf-8', sitemap],
+];
+
+export const descriptionMounts = (readContent: (context: MountContext) => Promise<Content>): Mount[] =>
+  DESCRIPTIONS.map(([path, summary, mediaType, describe]) => {
+    let latest: { readonly of: string; readonly representation: Representation } | undefined;
+    return {
+      path,
+      summary,
+      async handler(ctx, context) {
+        const content = await readContent(context);
+        if (latest?.of !== content.version || ctx.path !== path) {
+          const text = ctx.path === path ? describe(context, content) : undefined;
+          if (text === undefined) {
+            throw new ApiError(errors.route_not_found, 'There is no such file. A sitemap needs server.publicUrl.');
+          }
+          const options = { lastModified: context.state.now, head: '' };
+          latest = {
+            of: content.version,
+            representation: new Representation(Buffer.from(`${text}\n`), mediaType, options),
+          };
+        }
+        ctx.set('Cache-Control', 'no-cache');
+        ctx.body = latest.representation;
+      },
+    };
+  });

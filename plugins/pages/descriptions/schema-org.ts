@@ -1,0 +1,138 @@
+/**
+ * Describes the service as a schema.org Dataset that is also a Croissant description (version 1.0), in JSON-LD. Search
+ * engines read the former, and tools for machine learning the latter.
+ */
+import type { MountContext } from '../../../core/contracts/plugin.js';
+import type { Content } from '../front-page/content.js';
+import type { Column, Dataset } from './datasets.js';
+
+/** The terms of Croissant 1.0 that the description uses. */
+const CONTEXT = {
+  '@language': 'en',
+  '@vocab': 'https://schema.org/',
+  sc: 'https://schema.org/',
+  cr: 'http://mlcommons.org/croissant/',
+  rai: 'http://mlcommons.org/croissant/RAI/',
+  dct: 'http://purl.org/dc/terms/',
+  citeAs: 'cr:citeAs',
+  column: 'cr:column',
+  conformsTo: 'dct:conformsTo',
+  data: { '@id': 'cr:data', '@type': '@json' },
+  dataType: { '@id': 'cr:dataType', '@type': '@vocab' },
+  examples: { '@id': 'cr:examples', '@type': '@json' },
+  extract: 'cr:extract',
+  field: 'cr:field',
+  fileProperty: 'cr:fileProperty',
+  fileObject: 'cr:fileObject',
+  fileSet: 'cr:fileSet',
+  format: 'cr:format',
+  includes: 'cr:includes',
+  isLiveDataset: 'cr:isLiveDataset',
+  jsonPath: 'cr:jsonPath',
+  key: 'cr:key',
+  md5: 'cr:md5',
+  parentField: 'cr:parentField',
+  path: 'cr:path',
+  recordSet: 'cr:recordSet',
+  references: 'cr:references',
+  regex: 'cr:regex',
+  repeated: 'cr:repeated',
+  replace: 'cr:replace',
+  separator: 'cr:separator',
+  source: 'cr:source',
+  subField: 'cr:subField',
+  transform: 'cr:transform',
+};
+
+const TYPES: Readonly<Record<Column['type'], string>> = {
+  string: 'sc:Text',
+  date: 'sc:Date',
+  datetime: 'sc:DateTime',
+  integer: 'sc:Integer',
+  number: 'sc:Float',
+  boolean: 'sc:Boolean',
+  json: 'sc:Text',
+};
+
+const fileOf = ({ name, title, distributions }: Dataset) =>
+  distributions
+    .filter(({ format }) => format === 'csv' || format === 'parquet')
+    .map(({ format, mediaType, url }) => ({
+      '@type': 'cr:FileObject',
+      '@id': `${name}.${format}`,
+      name: `${name}.${format}`,
+      description: title,
+      contentUrl: url,
+      encodingFormat: mediaType,
+    }));
+
+const described = ({ title, description, unit }: Column): string =>
+  [description === '' ? `${title}.` : description, ...(unit === undefined ? [] : [`Unit: ${unit}.`])].join(' ');
+
+const recordSetOf = ({ name, title, columns, key }: Dataset) => ({
+  '@type': 'cr:RecordSet',
+  '@id': name,
+  name,
+  description: title,
+  ...(key.length > 0 && { key: key.map((column) => ({ '@id': `${name}/${column}` })) }),
+  field: columns.map((column) => ({
+    '@type': 'cr:Field',
+    '@id': `${name}/${column.name}`,
+    name: `${name}/${column.name}`,
+    description: described(column),
+    dataType: TYPES[column.type],
+    source: { fileObject: { '@id': `${name}.csv` }, extract: { column: column.name } },
+  })),
+});
+
+/** The columns with a unit, which search engines show as the variables of a dataset. */
+const variablesOf = (datasets: readonly Dataset[]) => {
+  const columns = new Map(datasets.flatMap((dataset) => dataset.columns.map((column) => [column.name, column])));
+  return [...columns.values()]
+    .filter(({ type }) => type === 'number' || type === 'integer')
+    .map(({ name, title, unit }) => ({
+      '@type': 'PropertyValue',
+      name,
+      description: title,
+      ...(unit !== undefined && { unitText: unit }),
+    }));
+};
+
+export const licenceUrl = ({ license }: MountContext['info']): string | undefined =>
+  license?.url ?? (license?.identifier && `https://spdx.org/licenses/${license.identifier}.html`);
+
+const publisherOf = ({ contact, title }: MountContext['info']) => ({
+  '@type': 'Organization',
+  name: contact.name ?? title,
+  ...(contact.url !== undefined && { url: contact.url }),
+  ...(contact.email !== undefined && { email: contact.email }),
+});
+
+export const dataCatalog = ({ info, publicUrl, state }: MountContext, { catalog: { datasets } }: Content) => {
+  const manifest = state.snapshot?.manifest;
+  const licence = licenceUrl(info);
+  const published = state.snapshot?.publishedAt.toISOString().slice(0, 10);
+  const publisher = publisherOf(info);
+  return {
+    '@context': CONTEXT,
+    '@type': 'sc:Dataset',
+    '@id': `${publicUrl}/`,
+    conformsTo: 'http://mlcommons.org/croissant/1.0',
+    name: info.title,
+    description: info.description || info.summary || info.title,
+    url: `${publicUrl}/`,
+    version: info.version,
+    ...(licence !== undefined && { license: licence }),
+    ...(published !== undefined && { datePublished: published, dateModified: published }),
+    creator: publisher,
+    publisher,
+    isAccessibleForFree: datasets.some(({ isOpen }) => isOpen),
+    isLiveDataset: true,
+    citeAs: `${info.title}${manifest ? `, version ${manifest.version}` : ''}. ${publicUrl}/`,
+    keywords: datasets.map(({ title }) => title),
+    variableMeasured: variablesOf(datasets),
+    ...(manifest && { isBasedOn: manifest.sources.map(({ title }) => ({ '@type': 'CreativeWork', name: title })) }),
+    distribution: datasets.flatMap(fileOf),
+    recordSet: datasets.map(recordSetOf),
+  };
+};

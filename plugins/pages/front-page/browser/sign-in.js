@@ -1,0 +1,51 @@
+/**
+ * Signs the reader in with a key, or with a one-time code in the part of the address after `#`. Browsers send that part
+ * to no server, and it is removed from the history before anything else happens.
+ */
+import { getKey, publicPath, setKey } from '../../shared/api.js';
+import { find, h } from '../../shared/dom.js';
+import { keyForm } from '../../shared/key-form.js';
+
+const main = find('#main');
+const code = location.hash.slice(1);
+history.replaceState(null, '', location.pathname);
+
+/** The first page that shows data, otherwise the front page. */
+const next = () => document.querySelector('.top .end a')?.getAttribute('href') ?? `${publicPath}/`;
+
+/** @param {Parameters<typeof keyForm>[0]} options */
+const ask = (options) => main.replaceChildren(h('h1', {}, 'Sign in'), keyForm(options));
+
+const signedIn = () =>
+  main.replaceChildren(
+    h('h1', {}, 'Signed in'),
+    h(
+      'p',
+      { class: 'notice', role: 'status' },
+      'This browser has a key for this service. ',
+      h('button', { type: 'button', class: 'quiet', onclick: () => setKey('') }, 'Forget key'),
+    ),
+  );
+
+const redeem = async () => {
+  const response = await fetch(`${publicPath}/one-time-code`, { method: 'POST', headers: { 'One-Time-Code': code } });
+  if (!response.ok) throw new Error(`${response.status}`);
+  setKey((await response.json()).key);
+};
+
+const start = async () => {
+  if (code !== '') {
+    try {
+      await redeem();
+    } catch {
+      ask({ heading: 'Enter your API key', problem: 'This link has been used or has expired.' });
+    }
+  } else if (getKey() === '') ask({ heading: 'Enter your API key' });
+  else signedIn();
+};
+
+addEventListener('keychange', () => {
+  if (getKey() === '') ask({ heading: 'Enter your API key' });
+  else location.replace(next());
+});
+void start();

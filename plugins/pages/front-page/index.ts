@@ -1,0 +1,122 @@
+/** Serves the front page at `/` as HTML or JSON, its picture, the sign-in page and the descriptions for programs. */
+import { definePlugin, type Mount, type MountContext } from '../../../core/contracts/plugin.js';
+import { ApiError, errors } from '../../../core/errors.js';
+import { jsonRepresentation, mediaTypeChooser, Representation } from '../../../core/response/representation.js';
+import { LruMap } from '../../../core/util/lru-map.js';
+import { packageVersion } from '../../../core/util/package.js';
+import { descriptionMounts } from '../descriptions/index.js';
+import { pageMount } from '../page-mount.js';
+import { pagesOf, SIGN_IN } from '../template.js';
+import { contentReader } from './content.js';
+import { frontPageHtml, frontPagePolicy } from './page.js';
+import { pngOf } from './png.js';
+import { figureOf } from './site.js';
+import { lightColors } from './styles.js';
+
+/** A link. Its relations are defined by RFC 8631 and, for `terms-of-service`, by RFC 6903. */
+interface Link {
+  readonly rel: 'service-desc' | 'service-doc' | 'status' | 'terms-of-service';
+  readonly href: string;
+  readonly title: string;
+}
+
+/** The routes to which the front page links, by operationId. */
+const ROUTES: Readonly<Record<string, Link['rel']>> = { getOpenApi: 'service-desc', getStatus: 'status' };
+
+const linksOf = (context: MountContext): Link[] => {
+  const { routes, basePath, publicPath, info } = context;
+  const ofRoutes = routes.flatMap(({ operationId, path, summary }) => {
+    const rel = Object.hasOwn(ROUTES, operationId) ? ROUTES[operationId] : undefined;
+    return rel ? [{ rel, href: `${publicPath}${basePath}${path}`, title: summary }] : [];
+  });
+  const { pages, guides } = pagesOf(context);
+  const ofPages = [...pages, ...guides].map(({ path, summary }) => ({
+    rel: 'service-doc' as const,
+    href: publicPath + path,
+    title: summary,
+  }));
+  const { termsOfService } = info;
+  const terms = { rel: 'terms-of-service' as const, href: termsOfService ?? '', title: 'Terms of service' };
+  return [...ofPages, ...ofRoutes, ...(termsOfService === null ? [] : [terms])];
+};
+
+/** The number of versions of the page to cache, for different public paths. Proxies report only a few. */
+const MOST_VERSIONS = 10;
+
+const HTML = { mediaTypes: ['text/html'] } as const;
+/** JSON is the default. Browsers prefer HTML. */
+const choose = mediaTypeChooser([{ mediaTypes: ['application/json'] }, HTML]);
+
+const frontPage = (readContent: ReturnType<typeof contentReader>): Mount => {
+  const pages = new LruMap<string, Representation>(MOST_VERSIONS);
+  const represent = (key: string, build: () => Representation): Representation => {
+    const representation = pages.get(key) ?? build();
+    pages.set(key, representation);
+    return representation;
+  };
+  const jsonOf = (context: MountContext): Representation => {
+    const { title, version, summary } = context.info;
+    const data = { title, version, summary, links: linksOf(context) };
+    return jsonRepresentation(data, { lastModified: context.state.startedAt, head: '' });
+  };
+  return {
+    path: '/',
+    summary: 'Front page',
+    async handler(ctx, context) {
+      const chosen = choose(ctx.req.headers.accept);
+      if (!chosen) throw new ApiError(errors.not_acceptable);
+      ctx.set('Cache-Control', 'no-cache');
+      if (chosen !== HTML) {
+        ctx.body = represent(`json ${context.publicPath}`, () => jsonOf(context));
+        return;
+      }
+      const content = await readContent(context);
+      ctx.set('Content-Security-Policy', frontPagePolicy);
+      ctx.body = represent(content.version, () => {
+        const options = { lastModified: context.state.now, head: '' };
+        return new Representation(Buffer.from(frontPageHtml(context, content)), 'text/html; charset=utf-8', options);
+      });
+    },
+  };
+};
+
+const picture = (readContent: ReturnType<typeof contentReader>): Mount => {
+  let drawn: { readonly of: string; readonly representation: Representation } | undefined;
+  return {
+    path: '/front-page.png',
+    summary: 'Picture for links to the front page',
+    async handler(ctx, context) {
+      const content = await readContent(context);
+      const figure = figureOf(content);
+      if (!figure || ctx.path !== '/front-page.png') throw new ApiError(errors.route_not_found);
+      if (drawn?.of !== content.version) {
+        const options = { lastModified: context.state.now, head: '', isCompressed: true };
+        const representation = new Representation(pngOf(figure.drawing, lightColors), 'image/png', options);
+        drawn = { of: content.version, representation };
+      }
+      ctx.set('Cache-Control', 'public, max-age=3600');
+      ctx.body = drawn.representation;
+    },
+  };
+};
+
+export default definePlugin({
+  name: 'front-page',
+  version: packageVersion,
+  description: 'The front page, the sign-in page and descriptions of the data for search engines and programs.',
+  routes: () => [],
+  mounts() {
+    const readContent = contentReader();
+    return [
+      frontPage(readContent),
+      picture(readContent),
+      pageMount({
+        path: SIGN_IN,
+        summary: 'Sign in',
+        folder: new URL('./browser/', import.meta.url),
+        at: 'pages/front-page/browser',
+      }),
+      ...descriptionMounts(readContent),
+    ];
+  },
+});

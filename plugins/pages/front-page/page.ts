@@ -1,0 +1,145 @@
+/** Writes the front page. */
+import { createHash } from 'node:crypto';
+import type { MountContext } from '../../../core/contracts/plugin.js';
+import { dataCatalog } from '../descriptions/schema-org.js';
+import { pagesOf } from '../template.js';
+import type { Content } from './content.js';
+import { html, Markup } from './markup.js';
+import { dataSection, figureSection, findingsSection, offerSection, statusSection } from './sections.js';
+import { figureOf, keySource, link, mountAt, partsOf, type Site } from './site.js';
+import { styles } from './styles.js';
+
+/** The digest in the policy allows the style of the page. The page loads nothing. */
+export const frontPagePolicy = [
+  "default-src 'none'",
+  `style-src 'sha256-${createHash('sha256').update(styles).digest('base64')}'`,
+  "img-src 'self'",
+  "base-uri 'none'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+/** A longer description is only at its own address, without the columns on the page. */
+const MOST_JSON = 48 * 1024;
+
+const jsonLd = (site: Site): Markup => {
+  const whole = dataCatalog(site, site.content);
+  const { recordSet, ...short } = whole;
+  const text = JSON.stringify(whole);
+  return new Markup((text.length > MOST_JSON ? JSON.stringify(short) : text).replaceAll('<', '\\u003c'));
+};
+
+const headOf = (site: Site): Markup => {
+  const { info, publicUrl, content } = site;
+  const { title, summary } = info;
+  const figure = figureOf(content);
+  const description = partsOf(site).findings[0]?.sentence ?? summary;
+  const picture =
+    figure &&
+    html`
+    <meta property="og:image" content="${publicUrl}/front-page.png">
+    <meta property="og:image:width" content="1200">
+    <meta property="og:image:height" content="630">
+    <meta property="og:image:alt" content="${figure.description}">
+    <meta name="twitter:card" content="summary_large_image">`;
+  return html`<meta charset="utf-8">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <title>${title}</title>
+    <meta name="description" content="${description}">
+    <link rel="canonical" href="${publicUrl}/">
+    <meta property="og:type" content="website">
+    <meta property="og:title" content="${title}">
+    <meta property="og:description" content="${description}">
+    <meta property="og:url" content="${publicUrl}/">${picture}
+    <link rel="icon" href="${site.publicPath}/sign-in/pages/shared/icon.svg">
+    <style>${new Markup(styles)}</style>
+    <script type="application/ld+json">${jsonLd(site)}</script>`;
+};
+
+const headerOf = (site: Site): Markup => {
+  const { pages } = pagesOf(site);
+  return html`<header class="top">
+      <span class="brand">${site.info.title}</span>
+      <nav aria-label="Pages">
+        ${pages.map(({ path, summary }) => link(site, path, summary))}
+        ${link(site, '/sign-in', site.anonymous ? 'Use a key' : 'Sign in')}
+      </nav>
+    </header>`;
+};
+
+const searchOf = (site: Site): Markup | undefined => {
+  const { search } = partsOf(site);
+  return (
+    search &&
+    html`<search><form action="${site.publicPath}${search.path}" class="search">
+        <label for="q">${search.label}</label>
+        <input id="q" name="q" type="search" autocomplete="off" spellcheck="false" placeholder="${search.placeholder}">
+        <button>Search</button>
+      </form></search>`
+  );
+};
+
+const button = ({ publicPath }: Site, href: string, text: string, style = 'button'): Markup =>
+  html`<a class="${style}" href="${href.startsWith('/') ? publicPath : ''}${href}">${text}</a>`;
+
+const heroOf = (site: Site): Markup => {
+  const { title, summary } = site.info;
+  const page = pagesOf(site).pages.find(({ frontPage }) => frontPage !== undefined);
+  const docs = mountAt(site, '/docs');
+  const source = keySource(site);
+  return html`<section class="hero">
+        <h1>${title}</h1>
+        ${summary !== '' && html`<p class="summary">${summary}</p>`}
+        ${searchOf(site)}
+        <p class="actions">
+          ${page && button(site, page.path, `Open the ${page.summary.toLowerCase()}`)}
+          ${docs && button(site, docs.path, `Read the ${docs.summary}`, 'button quiet')}
+          ${!site.anonymous && source !== undefined && button(site, source, 'Get a key', 'button quiet')}
+        </p>
+      </section>`;
+};
+
+const footerOf = (site: Site): Markup => {
+  const { info, state } = site;
+  const attributions = new Set(
+    (state.snapshot?.manifest.sources ?? []).flatMap(({ attribution }) => attribution ?? []),
+  );
+  const { license, termsOfService, contact } = info;
+  const licence =
+    license &&
+    (license.url === undefined
+      ? html`Licence: ${license.name}. `
+      : html`Licence: <a href="${license.url}">${license.name}</a>. `);
+  return html`<footer>
+      ${[...attributions].map((text) => html`<p>${text}</p>`)}
+      <p>${licence}${termsOfService !== null && html`<a href="${termsOfService}">Terms of service</a>. `}${contact.email !== undefined && html`<a href="mailto:${contact.email}">Contact</a>. `}</p>
+      <nav aria-label="Descriptions for programs">
+        ${pagesOf(site).guides.map(({ path, summary }) => link(site, path, summary))}
+        ${link(site, '/datapackage.json', 'Data Package')}
+        ${link(site, '/dataset.jsonld', 'Croissant')}
+        ${link(site, '/dcat.jsonld', 'DCAT')}
+        ${link(site, '/llms.txt', 'llms.txt')}
+      </nav>
+    </footer>`;
+};
+
+export const frontPageHtml = (context: MountContext, content: Content): string => {
+  const site: Site = { ...context, content } as Site;
+  const isSynthetic = context.state.snapshot?.manifest.synthetic === true;
+  return html`<!doctype html>
+<html lang="en">
+  <head>
+    ${headOf(site)}
+  </head>
+  <body>
+    <a class="skip" href="#main">Skip to the content</a>
+    ${headerOf(site)}
+    ${isSynthetic && html`<p class="banner">Synthetic data: these numbers were made up to try the service.</p>`}
+    <main id="main">
+      ${[heroOf, findingsSection, figureSection, offerSection, dataSection, statusSection].map((section) => section(site))}
+    </main>
+    ${footerOf(site)}
+  </body>
+</html>
+`.text;
+};

@@ -1,0 +1,34 @@
+/** What the sections of the front page know. */
+import type { FrontPageFigure, Mount, MountContext } from '../../../core/contracts/plugin.js';
+import type { Content } from './content.js';
+import { html, type Markup } from './markup.js';
+
+export interface Site extends MountContext {
+  readonly content: Content;
+}
+
+const MOST_FINDINGS = 3;
+
+export const figureOf = ({ pages }: Content): FrontPageFigure | undefined => pages.find(({ figure }) => figure)?.figure;
+
+/** The parts of all contributions. */
+export const partsOf = ({ content }: Site) => ({
+  findings: content.pages.flatMap(({ findings = [] }) => findings).slice(0, MOST_FINDINGS),
+  figure: figureOf(content),
+  items: content.pages.flatMap(({ items = [] }) => items),
+  about: content.pages.flatMap(({ about = [] }) => about),
+  search: content.pages.find(({ search }) => search)?.search,
+});
+
+export const mountAt = ({ mounts }: Site, path: string): Mount | undefined =>
+  mounts.find((mount) => mount.path === path);
+
+/** A link with an address below the path of the service. */
+export const link = ({ publicPath }: Site, href: string, text: Markup | string): Markup =>
+  html`<a href="${publicPath}${href}">${text}</a>`;
+
+/** The place where callers get a key: a page, otherwise the contact. */
+export const keySource = ({ info: { getKeyUrl, contact } }: Site): string | undefined =>
+  getKeyUrl ?? contact.url ?? (contact.email === undefined ? undefined : `mailto:${contact.email}`);
+
+export const count = (value: number): string => value.toLocaleString('en-US');

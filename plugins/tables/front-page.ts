@@ -1,0 +1,257 @@
+/** The tables that the front page lists, with the number of rows and the newest date, and a chart of one of them. */
+import type {
+  Drawing,
+  Finding,
+  FrontPageContent,
+  FrontPageContext,
+  FrontPageFigure,
+  FrontPageItem,
+  Label,
+  Shape,
+} from 'metro-forecast-api/plugin';
+
+// biome-ignore lint/suspicious/noExplicitAny: an OpenAPI document
+type Json = any;
+type Row = Readonly<Record<string, unknown>>;
+
+type Column = readonly [name: string, schema: Json];
+
+interface Table {
+  readonly path: string;
+  readonly title: string;
+  readonly columns: readonly Column[];
+  /** The path of a row, with the columns of the key in braces. */
+  readonly key: string;
+  readonly rows: readonly Row[];
+  /** The number of rows in the table. Undefined if the store cannot count them. */
+  readonly total: number | undefined;
+}
+
+/** The maximum number of rows to read per table. The front page reads them once per snapshot. */
+const MOST_ROWS = 10_000;
+const MOST_TABLES = 12;
+/** The maximum number of columns to name in a sentence. */
+const MOST_NAMED = 8;
+
+const count = (value: number): string => value.toLocaleString('en-US');
+
+const words = (name: string): string => {
+  const spaced = name.replaceAll(/[_-]/g, ' ');
+  return spaced.charAt(0).toUpperCase() + spaced.slice(1);
+};
+
+const dateText = (day: string): string =>
+  new Date(day).toLocaleDateString('en-GB', { dateStyle: 'long', timeZone: 'UTC' });
+
+const titleOf = ([name, schema]: Column): string => schema.title ?? words(name);
+const typesOf = ([, schema]: Column): readonly string[] => [schema.type].flat();
+const isDate = (column: Column): boolean =>
+  typesOf(column).includes('string') && /^date/.test(String(column[1].format ?? ''));
+const isNumber = (column: Column): boolean => ['number', 'integer'].some((type) => typesOf(column).includes(type));
+
+const tablesOf = async ({ get, list }: FrontPageContext): Promise<Table[]> => {
+  const document: Json = await get('/openapi.json');
+  const paths = Object.entries<Json>(document.paths).filter(
+    ([path, { get: operation }]) =>
+      operation.tags.includes('tables') && !path.includes('{') && !path.startsWith('/totals/'),
+  );
+  const tables = paths.slice(0, MOST_TABLES).map(async ([path, { get: operation }]) => {
+    const { items } = operation.responses[200].content['application/json'].schema.properties.data;
+    const row = items.$ref ? document.components.schemas[items.$ref.split('/').at(-1)] : items;
+    const key = Object.keys(document.paths).find((other) => other.startsWith(`${path}/{`)) ?? '';
+    const read = await list<Row>(`${path}?count=true`, MOST_ROWS).catch(() => list<Row>(path, MOST_ROWS));
+    const columns = Object.entries<Json>(row.properties);
+    return read && { path, title: words(path.slice(1)), columns, key, ...read };
+  });
+  return (await Promise.all(tables)).filter((table) => table !== undefined);
+};
+
+/** The newest date in the rows, and the title of its column. */
+const newestOf = ({ columns, rows }: Table): { readonly day: string; readonly title: string } | undefined => {
+  const column = columns.find(isDate);
+  const days = column ? rows.flatMap((row) => (row[column[0]] as string | null) ?? []) : [];
+  if (!column || days.length === 0) return undefined;
+  const newest = days.reduce((latest, day) => (day > latest ? day : latest));
+  return { day: newest.slice(0, 10), title: titleOf(column) };
+};
+
+const sizeOf = ({ rows, total }: Table): number => total ?? rows.length;
+
+const rowsText = ({ rows, total }: Pick<Table, 'rows' | 'total'>): string => {
+  const known = total ?? rows.length;
+  return `${total === undefined ? 'More than ' : ''}${count(known)} ${known === 1 ? 'row' : 'rows'}`;
+};
+
+const itemOf = (table: Table): FrontPageItem => {
+  const newest = newestOf(table);
+  return {
+    title: table.title,
+    text: `${rowsText(table)}, ${count(table.columns.length)} columns${newest ? `. Newest: ${dateText(newest.day)}` : ''}`,
+    href: `/tables#${table.path}`,
+  };
+};
+
+const list = (words: readonly string[]): string => new Intl.ListFormat('en').format(words);
+
+const summaryOf = (tables: readonly Table[]): Finding[] => {
+  const rows = tables.flatMap((table) => table.rows);
+  const total = tables.every((table) => table.total !== undefined)
+    ? tables.reduce((sum, table) => sum + table.total!, 0)
+    : undefined;
+  const text = rowsText({ rows, total });
+  const [first] = tables;
+  const days = tables.flatMap((table) => newestOf(table)?.day ?? []).toSorted();
+  const newest = days.at(-1);
+  const columns = first!.columns.map((column) => titleOf(column).toLowerCase());
+  return [
+    {
+      figure: text.replace(/^More than /, '> ').replace(/ rows?$/, ''),
+      sentence: `${text} in ${tables.length === 1 ? 'one table' : `${tables.length} tables`}.`,
+      href: '/tables',
+    },
+    ...(newest === undefined
+      ? []
+      : [{ figure: newest, sentence: `The newest date in the data is ${dateText(newest)}.` }]),
+    tables.length === 1
+      ? { figure: `${columns.length} columns`, sentence: `Each row has ${list(columns.slice(0, MOST_NAMED))}.` }
+      : {
+          figure: `${tables.length} tables`,
+          sentence: `The largest is ${first!.title.toLowerCase()}, with ${rowsText(first!).toLowerCase()}.`,
+        },
+  ];
+};
+
+/** Periods by the number of characters of a date that they share. */
+const PERIODS = [
+  [10, 'day'],
+  [7, 'month'],
+  [4, 'year'],
+] as const;
+const MOST_BARS = 80;
+
+interface Bars {
+  readonly title: string;
+  readonly values: readonly (readonly [period: string, value: number])[];
+}
+
+/** The period of a date, so that the chart does not get too many bars. */
+const periodOf = (days: readonly string[]) =>
+  PERIODS.find(([length]) => new Set(days.map((day) => day.slice(0, length))).size <= MOST_BARS) ?? PERIODS[2];
+
+const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
+
+/**
+ * The rows per period. If the date is part of the key, each period has the same number of rows, so the bars show the
+ * mean of the first numeric column instead.
+ */
+const barsOf = ({ columns, rows, path, total, key }: Table): Bars | undefined => {
+  const time = columns.find(isDate);
+  if (!time || total !== rows.length) return undefined;
+  const isKey = ([name]: Column) => key.includes(`{${name}}`);
+  const measure = isKey(time) ? columns.find((column) => isNumber(column) && !isKey(column)) : undefined;
+  const days = rows.flatMap((row) => (row[time[0]] as string | null) ?? []);
+  const [length, period] = periodOf(days);
+  const groups = new Map<string, number[]>();
+  for (const row of rows) {
+    const day = row[time[0]];
+    const value = measure ? row[measure[0]] : 1;
+    if (typeof day !== 'string' || typeof value !== 'number') continue;
+    const name = day.slice(0, length);
+    if (groups.has(name)) groups.get(name)!.push(value);
+    else groups.set(name, [value]);
+  }
+  const values = [...groups]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .slice(-MOST_BARS)
+    .map(([name, all]): [string, number] => [name, measure ? mean(all) : all.length]);
+  if (values.length < 3) return undefined;
+  const title = words(path.slice(1));
+  return {
+    title: measure ? `${title}: mean ${titleOf(measure).toLowerCase()} per ${period}` : `${title} per ${period}`,
+    values,
+  };
+};
+
+const [WIDTH, HEIGHT, LEFT, BOTTOM, TOP] = [960, 360, 70, 34, 14];
+
+/** A step of 1, 2 or 5 times a power of ten, so that the axis has about four lines. */
+const stepOf = (range: number): number => {
+  const power = 10 ** Math.floor(Math.log10(range / 4));
+  return power * ([1, 2, 5].find((factor) => factor * power * 5 >= range) ?? 10);
+};
+
+const drawingOf = ({ values }: Bars): Drawing => {
+  const numbers = values.map(([, value]) => value);
+  const [low, high] = [Math.min(0, ...numbers), Math.max(0, ...numbers)];
+  const step = stepOf(high - low || 1);
+  const [floor, ceiling] = [Math.floor(low / step) * step, Math.ceil(high / step) * step || step];
+  const y = (value: number) =>
+    Number((TOP + ((ceiling - value) / (ceiling - floor)) * (HEIGHT - TOP - BOTTOM)).toFixed(1));
+  const slot = (WIDTH - LEFT) / values.length;
+  const lines = Array.from({ length: Math.round((ceiling - floor) / step) + 1 }, (_, i) => floor + i * step);
+  const every = Math.ceil(values.length / 8);
+  const bars = values.map(([period, value], i): Shape => {
+    const x = (LEFT + (i + 0.1) * slot).toFixed(1);
+    return {
+      path: `M${x},${y(0)}V${y(value)}h${(slot * 0.8).toFixed(1)}V${y(0)}z`,
+      fill: 'accent',
+      title: `${period}: ${value.toLocaleString('en-US', { maximumFractionDigits: 2 })}`,
+    };
+  });
+  return {
+    width: WIDTH,
+    height: HEIGHT,
+    textSize: 13,
+    shapes: [
+      ...lines.map(
+        (value): Shape => ({
+          path: `M${LEFT},${y(value)}H${WIDTH}`,
+          stroke: value === 0 ? 'control' : 'line',
+          width: 1,
+        }),
+      ),
+      ...bars,
+    ],
+    labels: [
+      ...lines.map(
+        (value): Label => ({
+          text: value.toLocaleString('en-US', { maximumFractionDigits: 6 }),
+          x: LEFT - 8,
+          y: y(value) + 4,
+          anchor: 'end',
+        }),
+      ),
+      ...values.flatMap(([period], i): Label[] =>
+        i % every === 0 ? [{ text: period, x: LEFT + (i + 0.5) * slot, y: HEIGHT - 10, anchor: 'middle' }] : [],
+      ),
+    ],
+  };
+};
+
+const figureOf = (tables: readonly Table[]): FrontPageFigure | undefined => {
+  for (const table of tables) {
+    const bars = barsOf(table);
+    if (!bars) continue;
+    const [first, last] = [bars.values[0]![0], bars.values.at(-1)![0]];
+    return {
+      title: bars.title,
+      description: `Bar chart of ${bars.values.length} periods, from ${first} to ${last}. The table has the values.`,
+      drawing: drawingOf(bars),
+      note: `From ${first} to ${last}, ${rowsText(table).toLowerCase()}.`,
+      href: `/tables#${table.path}`,
+    };
+  }
+  return undefined;
+};
+
+export const tablesFrontPage = async (context: FrontPageContext): Promise<FrontPageContent> => {
+  const tables = (await tablesOf(context)).toSorted((a, b) => sizeOf(b) - sizeOf(a));
+  if (tables.length === 0) return {};
+  const figure = figureOf(tables);
+  return {
+    findings: summaryOf(tables),
+    ...(figure && { figure }),
+    items: tables.map(itemOf),
+    search: { path: '/tables', label: `Search ${tables[0]!.title.toLowerCase()}`, placeholder: 'Any word in a row' },
+  };
+};
