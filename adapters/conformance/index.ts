@@ -42,6 +42,7 @@ import { describeOtherProcess } from './other-process.js';
 import { describePruning } from './pruning.js';
 import { describePublishing } from './publishing.js';
 import { describeHandingOver, describeSharing } from './sharing.js';
+import { describeSearch, describeTotals } from './totals.js';
 import { describeValues } from './values.js';
 import { describeVersions } from './versions.js';
 
@@ -87,6 +88,8 @@ export const describeAdapter = (target: AdapterUnderTest): void => {
     describeReading(target, 'reading', allRows(), READING);
     describeReading(target, 'reading from a large dataset', allRowsWithCrowd(), READING_MUCH);
     describeFindJson(target);
+    describeTotals(target);
+    describeSearch(target);
     describeHandingOver(target);
     describePublishing(target);
     describeVersions(target);

@@ -249,7 +249,7 @@ export const makeCurrent = async (
 /** Returns an obstacle if the adapter does not declare the capability. */
 export const without = (
   { capabilities }: AdapterUnderTest,
-  capability: 'publish' | 'versions' | 'audit' | 'json',
+  capability: 'publish' | 'versions' | 'audit' | 'json' | 'totals' | 'search',
 ): Obstacle => !capabilities[capability] && `the adapter does not declare the capability "${capability}"`;
 
 /** Returns an obstacle if `createEmpty` is missing. */

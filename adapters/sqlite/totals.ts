@@ -16,6 +16,10 @@ const expressionOf = ({ fields }: StoredCollection, field: string): string => {
   return column < 0 ? `json_extract(json, '$."${field}"')` : `c${column}`;
 };
 
+/** Selects a value. The driver ends a text at U+0000, but not a blob. */
+const selected = (expression: string): string =>
+  `CASE WHEN typeof(${expression}) = 'text' THEN CAST(${expression} AS BLOB) ELSE ${expression} END`;
+
 const bound = (value: unknown): Value => (typeof value === 'boolean' ? Number(value) : (value as Value));
 
 const COMPARISONS = { eq: '=', not: 'IS NOT', gt: '>', gte: '>=', lt: '<', lte: '<=' } as const;
@@ -45,9 +49,13 @@ export const selectTotals = (
   }
   const groups = by.map((field) => expressionOf(table, field));
   const number = of === undefined ? 'NULL' : expressionOf(table, of);
-  const columns = [...groups, 'count(*)', ...['count', 'sum', 'min', 'max'].map((name) => `${name}(${number})`)];
+  const columns = [
+    ...groups.map(selected),
+    'count(*)',
+    ...['count', 'sum', 'min', 'max'].map((name) => `${name}(${number})`),
+  ];
   const filter = conditions.length > 0 ? ` WHERE ${conditions.map(([sql]) => sql).join(' AND ')}` : '';
-  const grouping = groups.length > 0 ? ` GROUP BY ${groups.map((_, i) => i + 1).join()}` : '';
+  const grouping = groups.length > 0 ? ` GROUP BY ${groups.join()}` : '';
   return {
     // Sorting the groups completes the work on the driver's thread, before the first row is read here.
     sql: `SELECT ${columns.join()} FROM ${words && isCount ? index : table.table}${filter}${grouping} ORDER BY count(*) LIMIT ?`,
@@ -60,7 +68,11 @@ export const groupsOf = (rows: readonly Row[], { by }: TotalsQuery, collection: 
   const columns = filterColumns(collection);
   const booleans = by.map((field) => columns[field]?.['type'] === 'boolean');
   return rows.map((row) => {
-    const values = by.map((_, i) => (booleans[i] && row[i] !== null ? row[i] === 1 : row[i]!));
+    const values = by.map((_, i) => {
+      const value = row[i] as string | number | null | Buffer;
+      if (Buffer.isBuffer(value)) return value.toString();
+      return booleans[i] && value !== null ? value === 1 : value;
+    });
     const [count, known, sum, min, max] = row.slice(by.length).map(Number) as [number, number, number, number, number];
     return { values, count, ...(known > 0 && { numbers: { count: known, sum, min, max } }) };
   });

@@ -81,7 +81,7 @@ export interface Group {
 
 export interface NumberTotals {
   readonly count: number;
-  /** Accurate to 15 significant digits, as compensated summation is. */
+  /** Accurate to 15 significant digits, unless large numbers cancel out. Adding many doubles needs compensation. */
   readonly sum: number;
   readonly min: number;
   readonly max: number;

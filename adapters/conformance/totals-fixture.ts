@@ -1,0 +1,156 @@
+/** The documents for the tests of totals and words, and a reference that computes the correct results. */
+import {
+  type Collection,
+  type Condition,
+  compareScalars,
+  type Document,
+  type Group,
+  type Query,
+  type Scalar,
+  type TotalsQuery,
+  wordsOf,
+} from 'metro-forecast-api/adapter';
+import { answerOf } from './reference.js';
+
+const orNull = (type: string) => ({ type: [type, 'null'] });
+
+/** Has a field of each type that totals can group by, and fields to search. */
+export const notes: Collection = {
+  name: 'notes',
+  key: ['part', 'id'],
+  orders: [
+    ['level', 'part', 'id'],
+    ['town', 'level', 'part', 'id'],
+  ],
+  search: ['town', 'note'],
+  schema: {
+    type: 'object',
+    required: ['part', 'id', 'town', 'level'],
+    properties: {
+      part: { type: 'string' },
+      id: { type: 'integer' },
+      town: { type: 'string' },
+      level: { type: 'number' },
+      share: orNull('number'),
+      checked: orNull('boolean'),
+      note: orNull('string'),
+    },
+  },
+};
+
+// biome-ignore format: in rows
+const TOWNS = ['', '0', 'Brno', 'brno', 'Brno, Old Town', 'Aviles', 'Avilés', 'Avile\u0301s', '\uffff', '𐀀 cart', 'a\0b', "it's"];
+const LEVELS = [-16_777_217, -1, 0, 0.5, 2, 10, 2 ** 53, 0.1 + 0.2];
+const SHARES = [1e9, 0.125, null, -1e9, 3, undefined, -0.25, 1];
+const NOTES = ['red whale', null, 'Whales, RED', undefined, 'A whale_bone 42', '', 'straße ﬁsh', 'n\0o'];
+
+export const noteRows: readonly Document[] = Array.from({ length: 240 }, (_, i) => ({
+  part: i < 100 ? 'a' : 'b',
+  id: i,
+  town: TOWNS[(i * 7) % TOWNS.length],
+  level: LEVELS[(i * 5) % LEVELS.length],
+  ...(SHARES[i % SHARES.length] !== undefined && { share: SHARES[i % SHARES.length] }),
+  ...(i % 5 !== 0 && { checked: i % 4 === 0 ? null : i % 3 === 0 }),
+  ...(NOTES[i % NOTES.length] !== undefined && { note: NOTES[i % NOTES.length] }),
+}));
+
+export const CONDITIONS: readonly (readonly Condition[])[] = [
+  [],
+  [{ field: 'part', operator: 'eq', value: 'a' }],
+  [{ field: 'level', operator: 'eq', value: 0.1 + 0.2 }],
+  [{ field: 'town', operator: 'eq', value: 'Avilés' }],
+  [{ field: 'note', operator: 'not', value: '' }],
+  [{ field: 'share', operator: 'not', value: 3 }],
+  [{ field: 'checked', operator: 'eq', value: false }],
+  [{ field: 'checked', operator: 'not', value: true }],
+  [{ field: 'town', operator: 'in', value: ['', 'brno', '𐀀 cart', 'nowhere'] }],
+  [{ field: 'share', operator: 'in', value: [0.125, 3] }],
+  [{ field: 'note', operator: 'null', value: true }],
+  [{ field: 'share', operator: 'null', value: false }],
+  [{ field: 'town', operator: 'gt', value: '\uffff' }],
+  [{ field: 'note', operator: 'lt', value: 'a' }],
+  [
+    { field: 'level', operator: 'gte', value: 0 },
+    { field: 'level', operator: 'lt', value: 10 },
+  ],
+  [
+    { field: 'share', operator: 'lte', value: 1 },
+    { field: 'part', operator: 'eq', value: 'b' },
+  ],
+  [{ field: 'id', operator: 'gt', value: 1000 }],
+];
+
+export const WORDS: readonly (readonly string[])[] = [
+  ['whale'],
+  ['red', 'whale*'],
+  ['brno'],
+  ['aviles'],
+  ['42', 'bone'],
+  ['strasse'],
+  ['straße', 'fish'],
+  ['brno', 'whales'],
+  ['𐀀'],
+  ['o*', 'town'],
+  ['nowhere'],
+];
+
+const meets = (document: Document, { field, operator, value }: Condition): boolean => {
+  const found = (document[field] ?? null) as Scalar | boolean | null;
+  if (operator === 'eq') return found === value;
+  if (operator === 'not') return found !== value;
+  if (operator === 'in') return (value as readonly unknown[]).includes(found);
+  if (operator === 'null') return (found === null) === value;
+  if (found === null) return false;
+  const order = compareScalars(found as Scalar, value as Scalar);
+  return { gt: order > 0, gte: order >= 0, lt: order < 0, lte: order <= 0 }[operator];
+};
+
+const contains = (document: Document, words: readonly string[]): boolean => {
+  const found = notes.search!.flatMap((field) => wordsOf(String(document[field] ?? '')));
+  return words.every((word) =>
+    word.endsWith('*') ? found.some((each) => each.startsWith(word.slice(0, -1))) : found.includes(word),
+  );
+};
+
+/** Returns the documents that a query with words matches, in order. */
+export const foundBy = ({ words, ...query }: Query): readonly Document[] =>
+  answerOf(
+    noteRows.filter((document) => contains(document, words ?? [])),
+    query,
+  );
+
+/** All numbers of the fixture except 0.1 + 0.2 are multiples of 1/8, so this sum is exact for `share`. */
+const sumOf = (numbers: readonly number[]): number =>
+  Number(numbers.reduce((sum, number) => sum + BigInt(number * 8), 0n)) / 8;
+
+/** Returns the groups, sorted by their values. */
+export const groupsOf = ({ where, words = [], by, of }: TotalsQuery): readonly Group[] => {
+  const groups = new Map<string, Document[]>(by.length === 0 ? [['[]', []]] : []);
+  for (const document of noteRows) {
+    if (!where.every((condition) => meets(document, condition)) || !contains(document, words)) continue;
+    const values = JSON.stringify(by.map((field) => document[field] ?? null));
+    groups.set(values, [...(groups.get(values) ?? []), document]);
+  }
+  return inOrder(
+    [...groups].map(([values, documents]) => {
+      const numbers = documents.flatMap((document) => (of && typeof document[of] === 'number' ? [document[of]] : []));
+      const totals = {
+        count: numbers.length,
+        sum: sumOf(numbers),
+        min: Math.min(...numbers),
+        max: Math.max(...numbers),
+      };
+      return { values: JSON.parse(values), count: documents.length, ...(numbers.length > 0 && { numbers: totals }) };
+    }),
+  );
+};
+
+/** Sorts groups, and reduces them to the properties of the contract. */
+export const inOrder = (groups: readonly Group[]): readonly Group[] =>
+  groups
+    .map(({ values, count, numbers }) => ({
+      values,
+      count,
+      ...(numbers && { numbers: { count: numbers.count, sum: numbers.sum, min: numbers.min, max: numbers.max } }),
+    }))
+    .sort((one, other) => (JSON.stringify(one.values) < JSON.stringify(other.values) ? -1 : 1));

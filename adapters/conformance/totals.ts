@@ -1,0 +1,143 @@
+/** Tests of `totals`, and of queries with words. */
+import type { Collection, Query, Snapshot, TotalsQuery } from 'metro-forecast-api/adapter';
+import type { AdapterUnderTest } from './adapter-under-test.js';
+import { failsWith, sameList, sameSequence, sameValue } from './expect.js';
+import { datasetOf, FIRST, FIRST_CREATED } from './fixture.js';
+import { find, type Instance, itUnless, type Obstacle, startInstance, without, withSnapshot } from './instance.js';
+import { CONDITIONS, foundBy, groupsOf, inOrder, noteRows, notes, WORDS } from './totals-fixture.js';
+
+const GROUPINGS = [
+  [],
+  ['part'],
+  ['town'],
+  ['level'],
+  ['share'],
+  ['checked'],
+  ['note'],
+  ['checked', 'note'],
+  ['level', 'town'],
+];
+const MANY = 10_000;
+
+/** Asserts that the adapter returns the groups, or leaves the work to the framework. */
+const sameGroups = async (snapshot: Snapshot, query: Omit<TotalsQuery, 'limit'>): Promise<void> => {
+  const asked = { ...query, limit: MANY };
+  const found = await snapshot.totals!('notes', asked);
+  if (found) sameList(inOrder(found), groupsOf(asked), `the groups of ${JSON.stringify(query)}`);
+};
+
+const collections: ReadonlyMap<string, Collection> = new Map([['notes', notes]]);
+
+const startNotes = (target: AdapterUnderTest): Promise<Instance> =>
+  startInstance(target, datasetOf(FIRST, FIRST_CREATED, { notes: noteRows }), collections);
+
+/** Defines tests that share an instance with the notes. */
+const describeNotes = (
+  target: AdapterUnderTest,
+  title: string,
+  define: (test: (obstacle: Obstacle, rule: string, proof: (snapshot: Snapshot) => Promise<void>) => void) => void,
+): void => {
+  describe(title, () => {
+    let instance: Instance;
+    before(async function () {
+      this.timeout(60_000);
+      instance = await startNotes(target);
+    });
+    after(() => instance?.stop());
+
+    define((obstacle, rule, proof) => itUnless(obstacle, rule, () => withSnapshot(instance, proof)));
+  });
+};
+
+/** Proves the rules of the capability `totals`. */
+export const describeTotals = (target: AdapterUnderTest): void => {
+  const obstacle = without(target, 'totals');
+
+  describeNotes(target, 'totals(collection, query)', (test) => {
+    test(
+      obstacle,
+      'counts the documents of each group, for every combination of fields and conditions',
+      async (snapshot) => {
+        for (const by of GROUPINGS) for (const where of CONDITIONS) await sameGroups(snapshot, { where, by });
+      },
+    );
+    test(obstacle, 'totals the numbers of each group, and leaves out null and missing values', async (snapshot) => {
+      for (const by of GROUPINGS)
+        for (const where of CONDITIONS) await sameGroups(snapshot, { where, by, of: 'share' });
+    });
+    test(obstacle, 'returns at most limit groups', async (snapshot) => {
+      for (const limit of [1, 3]) {
+        const found = await snapshot.totals!('notes', { where: [], by: ['level'], limit });
+        if (found) sameValue(found.length, limit, `${limit} groups`);
+      }
+    });
+    test(obstacle, 'rejects with unknown_collection for an undeclared collection', async (snapshot) => {
+      await failsWith('unknown_collection', () => snapshot.totals!('no_such', { where: [], by: [], limit: 1 }));
+    });
+    test(obstacle, 'rejects with aborted when the signal is aborted', async (snapshot) => {
+      const query = { where: [], by: [], limit: 1 };
+      await failsWith('aborted', () => snapshot.totals!('notes', query, AbortSignal.abort()));
+    });
+    test(false, 'is present exactly if the capability "totals" is declared', async ({ totals }) =>
+      sameValue(totals !== undefined, target.capabilities.totals ?? false, 'the capability to match the snapshot'),
+    );
+  });
+
+  itUnless(obstacle, 'totals() rejects with closed after close()', async () => {
+    const instance = await startNotes(target);
+    try {
+      const snapshot = instance.adapter.snapshot();
+      await instance.adapter.close();
+      await failsWith('closed', () => snapshot.totals!('notes', { where: [], by: ['town'], limit: 1 }));
+      snapshot.release();
+    } finally {
+      await instance.stop();
+    }
+  });
+};
+
+const [BY_LEVEL, BY_TOWN] = notes.orders as readonly [readonly string[], readonly string[]];
+
+/** Parts of queries, to be combined with words. */
+const PARTS: readonly Partial<Query>[] = [
+  {},
+  { descending: true },
+  { limit: 3 },
+  { limit: 0 },
+  { equal: { part: 'b' } },
+  { equal: { part: 'b' }, after: [150], limit: 5 },
+  { after: ['a', 60], limit: 5 },
+  { after: ['a', 60.5], descending: true },
+  { range: { field: 'id', from: 20, to: 130 } },
+  { order: BY_LEVEL, limit: 7 },
+  { order: BY_LEVEL, descending: true, after: [2, 'b', 0] },
+  { order: BY_TOWN, equal: { town: 'Brno' }, range: { field: 'level', from: 0 } },
+];
+
+/** Proves the rules of the capability `search`. */
+export const describeSearch = (target: AdapterUnderTest): void => {
+  const obstacle = without(target, 'search');
+
+  describeNotes(target, 'find(collection, query) with words', (test) => {
+    test(obstacle, 'yields the documents that contain all words, in order', async (snapshot) => {
+      for (const words of WORDS) {
+        for (const parts of PARTS) {
+          const query = { order: notes.key, ...parts, words };
+          sameSequence(notes, await find(snapshot, notes, query), foundBy(query), query);
+        }
+      }
+    });
+    test(
+      obstacle || without(target, 'totals'),
+      'limits totals to the documents that contain all words',
+      async (snapshot) => {
+        for (const words of WORDS)
+          for (const where of CONDITIONS) await sameGroups(snapshot, { where, words, by: ['level'] });
+        for (const words of WORDS) await sameGroups(snapshot, { where: [], words, by: [] });
+      },
+    );
+    test(false, 'is possible exactly if the capability "search" is declared', async ({ searches }) =>
+      sameValue(searches ?? false, target.capabilities.search ?? false, 'the capability to match the snapshot'),
+    );
+  });
+};
