@@ -39,8 +39,12 @@ export interface Breakage {
 /** Returns the argument of `describeAdapter` for an adapter with this bug. */
 export const targetOf = (name: string, breakage: Breakage = {}): AdapterUnderTest => {
   const { sqlite, fault, context = (given) => given } = breakage;
-  const { capabilities = { ...memory.capabilities, ...(sqlite && { durable: true, audit: true, json: false }) } } =
-    breakage;
+  const {
+    capabilities = {
+      ...memory.capabilities,
+      ...(sqlite && { durable: true, audit: true, json: false, totals: false }),
+    },
+  } = breakage;
   const createEmpty = (given: AdapterContext): StorageAdapter => {
     const changed = context(given);
     const adapter = breakable(sqlite ? createSqlite(changed, sqlite) : memory.create({}, changed));

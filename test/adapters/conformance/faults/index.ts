@@ -14,6 +14,7 @@ import { snapshotFaults } from './snapshots.js';
 import { boundFaults, columnFaults, orderFaults, pageFaults, placeFaults } from './sqlite.js';
 import { storedJsonFaults } from './stored-json.js';
 import { instanceFaults, processFaults } from './stores.js';
+import { totalsFaults } from './totals.js';
 import { versionFaults } from './versions.js';
 
 export const classes = {
@@ -24,6 +25,7 @@ export const classes = {
   pages: pageFaults,
   places: placeFaults,
   storedJson: storedJsonFaults,
+  totals: totalsFaults,
   snapshots: snapshotFaults,
   sharing: sharingFaults,
   lifecycle: lifecycleFaults,

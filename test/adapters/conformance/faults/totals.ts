@@ -1,0 +1,94 @@
+/** Bugs in totals and in searches. */
+import memory from '../../../../adapters/memory.js';
+import type { Document } from '../../../../core/contracts/dataset.js';
+import type { Group, Query, Snapshot, TotalsQuery } from '../../../../core/contracts/storage.js';
+import { matcherOf } from '../../../../core/data/conditions.js';
+import { TotalsCollector } from '../../../../core/data/totals.js';
+import { wordMatcher } from '../../../../core/data/words.js';
+import { inSnapshot } from '../breakable.js';
+import { aborted, type BrokenAdapter } from './breaking.js';
+
+const TOTALS = 'totals(collection, query)';
+const COUNTS = `${TOTALS} counts the documents of each group, for every combination of fields and conditions`;
+const NUMBERS = `${TOTALS} totals the numbers of each group, and leaves out null and missing values`;
+const SEARCH = 'find(collection, query) with words';
+const FINDS = `${SEARCH} yields the documents that contain all words, in order`;
+const LIMITS = `${SEARCH} limits totals to the documents that contain all words`;
+
+/** The fields of the suite's documents that can be searched, and the key of their collection. */
+const searched = ['town', 'note'];
+const key = ['part', 'id'];
+
+async function* found(snapshot: Snapshot, name: string, { words, limit, ...query }: Query, signal?: AbortSignal) {
+  if (!words) return yield* snapshot.find(name, { ...query, ...(limit !== undefined && { limit }) }, signal);
+  const contains = wordMatcher(searched, words);
+  let left = limit ?? Number.POSITIVE_INFINITY;
+  for await (const batch of snapshot.find(name, query, signal)) {
+    const rows = batch.filter(contains).slice(0, left);
+    left -= rows.length;
+    yield rows;
+  }
+}
+
+const totalsOf = async (snapshot: Snapshot, name: string, query: TotalsQuery, signal?: AbortSignal) => {
+  if (signal?.aborted) throw aborted();
+  const collector = new TotalsCollector(query);
+  const matches = matcherOf(query.where);
+  const { words } = query;
+  for await (const batch of found(snapshot, name, { order: name === 'notes' ? key : ['id'], ...(words && { words }) }))
+    for (const document of batch.filter(matches)) collector.add(document);
+  return collector.groups().slice(0, query.limit);
+};
+
+/** A memory adapter that totals and searches, with changed queries and groups. */
+const totalling = (
+  changed: (query: TotalsQuery) => TotalsQuery,
+  change: (groups: readonly Group[]) => readonly Group[] = (groups) => groups,
+  searching: (query: Query) => Query = (query) => query,
+): Pick<BrokenAdapter, 'fault' | 'capabilities'> => ({
+  capabilities: { ...memory.capabilities, json: false, search: true },
+  fault: inSnapshot((snapshot) => ({
+    findJson: undefined as never,
+    searches: true,
+    find: (name, query, signal): AsyncGenerator<readonly Document[]> => found(snapshot, name, searching(query), signal),
+    totals: async (name, query, signal) => change(await totalsOf(snapshot, name, changed(query), signal)),
+  })),
+});
+
+export const totalsFaults: readonly BrokenAdapter[] = [
+  {
+    that: 'leaves out the group of null',
+    ...totalling(
+      (query) => query,
+      (groups) => groups.filter(({ values }) => values.length === 0 || values[0] !== null),
+    ),
+    fails: [COUNTS, NUMBERS],
+  },
+  {
+    that: 'ignores the conditions of totals that have words',
+    ...totalling(({ where, ...query }) => ({ ...query, where: query.words ? [] : where })),
+    fails: [LIMITS],
+  },
+  {
+    that: 'returns a sum of 0 for groups without numbers',
+    ...totalling(
+      (query) => query,
+      (groups) => groups.map((group) => ({ numbers: { count: 0, sum: 0, min: 0, max: 0 }, ...group })),
+    ),
+    fails: [COUNTS, NUMBERS, LIMITS],
+  },
+  {
+    that: 'returns all groups regardless of the limit',
+    ...totalling((query) => ({ ...query, limit: 10_000 })),
+    fails: [`${TOTALS} returns at most limit groups`],
+  },
+  {
+    that: 'finds documents that contain any of the words',
+    ...totalling(
+      (query) => query,
+      undefined,
+      ({ words, ...query }) => ({ ...query, ...(words && { words: words.slice(0, 1) }) }),
+    ),
+    fails: [FINDS],
+  },
+];
