@@ -1,14 +1,33 @@
 /** Loads the indexes of markets and other series when a chart needs them. */
 import { getJson, request } from '../../../pages/shared/api.js';
 import { forecastsName } from './basis.js';
-import { catalog, HPI, listOf } from './catalog.js';
+import { catalog, HPI, listOf, seriesOf } from './catalog.js';
 import { medianOf, quarterMeans, valuesOf, yearlyChange } from './market-figures.js';
 
 /** @typedef {import('./market-figures.js').Observation} Observation */
 
 /** The consumer price index for real values. */
 export const PRICES = 'CPIAUCSL';
-const NATION = 'USSTHPI';
+export const NATION = 'USSTHPI';
+
+/** Whether a series is the index of the nation or a state. @param {string} id */
+export const isAreaIndex = (id) => /^[A-Z]{2}STHPI$/.test(id);
+
+/**
+ * Returns the series that contains the index of an area.
+ * @param {{ cbsa: string, name: string, kind: string }} area
+ */
+export const indexSeriesOf = async ({ name, kind }) =>
+  ['state', 'nation'].includes(kind)
+    ? (await catalog()).find(({ series_id, geography }) => isAreaIndex(series_id) && geography === name)
+    : seriesOf(HPI);
+
+/**
+ * Returns the API call for the index of an area in other units.
+ * @param {import('./catalog.js').Series} series @param {string} cbsa @param {'yoy' | 'real'} units
+ */
+export const indexTarget = ({ series_id, kind }, cbsa, units) =>
+  `/observations?series_id=${encodeURIComponent(series_id)}${kind === 'metro' ? `&cbsa=${cbsa}` : ''}&units=${units}`;
 
 /** @param {string} id @param {AbortSignal} signal @returns {Promise<Observation[]>} empty if the dataset lacks it */
 export const observationsOf = async (id, signal) => {
@@ -23,13 +42,6 @@ export const indexOf = async (cbsa, signal) =>
 
 /** @param {import('./catalog.js').Series | undefined} series */
 export const hasRealTerms = (series) => series?.supported_units.includes('real') === true;
-
-/**
- * Returns the API call for values in real terms.
- * @param {string} id of a series @param {string} [cbsa] of a market, for `metro_hpi`
- */
-export const realTarget = (id, cbsa) =>
-  `/observations?series_id=${encodeURIComponent(id)}${cbsa ? `&cbsa=${cbsa}` : ''}&units=real`;
 
 /**
  * Observations in real terms, and their base month.

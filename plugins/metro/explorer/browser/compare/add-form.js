@@ -2,6 +2,7 @@
  * A form that adds a market or a series to a comparison. If a name matches several, the form asks which one is meant.
  */
 import { h } from '../../../../pages/shared/dom.js';
+import { isAreaIndex } from '../index-data.js';
 import { onlyOne, plainName } from '../search.js';
 import { MOST_MEMBERS } from './members.js';
 
@@ -16,7 +17,9 @@ const MOST_OFFERED = 8;
 /** The series and markets that a text means. @param {string} text @param {Offer} offer */
 const meant = (text, { macros, find }) => {
   const id = text.replace(/ .*/, '').toLowerCase();
-  const macro = macros.find(({ series_id }) => series_id.toLowerCase() === id);
+  const isMeant = (/** @type {import('../catalog.js').Series} */ { series_id, geography }) =>
+    series_id.toLowerCase() === id || (isAreaIndex(series_id) && geography.toLowerCase() === text.toLowerCase());
+  const macro = macros.find(isMeant);
   const found = macro ? [] : find(text);
   const market = found.find(({ name }) => plainName(name) === text) ?? onlyOne(text, found);
   return { macro, market, found };
@@ -55,7 +58,7 @@ export const addForm = (offer, { missing, members, onadd }) => {
   const leftOut = missing.map((what) => `There is no ${what}; it was left out.`).join(' ');
   const problem = h('span', { class: 'problem', role: 'alert' }, leftOut);
   const which = h('div', { class: 'row', role: 'group', 'aria-label': 'Markets found' });
-  const field = h('input', { id: 'add', list: 'addable', autocomplete: 'off', placeholder: 'Austin, TX or UNRATE' });
+  const field = h('input', { id: 'add', list: 'addable', autocomplete: 'off', placeholder: 'Austin, TX or Ohio' });
   const clear = () => {
     problem.textContent = '';
     which.replaceChildren();

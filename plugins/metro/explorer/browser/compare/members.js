@@ -2,7 +2,7 @@
 import { listIn } from '../../../../pages/data-views/address.js';
 import { onceEach } from '../../../../pages/shared/once.js';
 import { catalog, HPI, places, seriesOf } from '../catalog.js';
-import { hasRealTerms, indexOf, observationsOf, realOf, realTarget } from '../index-data.js';
+import { hasRealTerms, indexOf, indexTarget, isAreaIndex, NATION, observationsOf, realOf } from '../index-data.js';
 import { quarterMeans } from '../market-figures.js';
 import { plainName, searcher, tellingName } from '../search.js';
 
@@ -19,7 +19,7 @@ import { plainName, searcher, tellingName } from '../search.js';
  */
 
 export const MOST_MEMBERS = 8;
-/** The number of markets in the example that is shown if the address names no members. */
+/** The number of markets next to the nation in the example that is shown if the address names no members. */
 const EXAMPLE = 2;
 
 /** @type {readonly (readonly [Show, string])[]} */
@@ -31,13 +31,15 @@ export const SHOWS = [
 
 /**
  * Real terms of a series, if it supports them.
- * @param {Series | undefined} series @param {string} target @param {AbortSignal} signal @returns {Pick<Member, 'real'>}
+ * @param {Series | undefined} series @param {string} cbsa of a market @param {AbortSignal} signal
+ * @returns {Pick<Member, 'real'>}
  */
-const realTerms = (series, target, signal) => {
-  if (!hasRealTerms(series)) return {};
+const realTerms = (series, cbsa, signal) => {
+  if (!series || !hasRealTerms(series)) return {};
+  const target = indexTarget(series, cbsa, 'real');
   const once = onceEach();
   // A month without consumer prices is missing. The mean of the other two would differ from the API's quarter.
-  const least = series?.cadence === 'monthly' ? 3 : 1;
+  const least = series.cadence === 'monthly' ? 3 : 1;
   const load = async () => {
     const { rows, base } = await realOf(target, signal);
     return { values: quarterMeans(rows, least), base };
@@ -48,15 +50,16 @@ const realTerms = (series, target, signal) => {
 /** @param {Named} market @param {readonly Named[]} all @param {AbortSignal} signal @returns {Promise<Member>} */
 const metro = async ({ cbsa: id, name }, all, signal) => {
   const [values, series] = await Promise.all([indexOf(id, signal), seriesOf(HPI)]);
-  const terms = realTerms(series, realTarget(HPI, id), signal);
+  const terms = realTerms(series, id, signal);
   return { id, kind: 'm', label: plainName(name), short: tellingName(name, all), values, ...terms };
 };
 
 /** @param {Series} series @param {AbortSignal} signal @returns {Promise<Member>} */
 const macro = async (series, signal) => {
-  const { series_id: id, title } = series;
+  const { series_id: id, title, geography } = series;
   const values = quarterMeans(await observationsOf(id, signal));
-  return { id, kind: 's', label: `${title} (${id})`, short: id, values, ...realTerms(series, realTarget(id), signal) };
+  const short = isAreaIndex(id) ? geography : id;
+  return { id, kind: 's', label: `${title} (${id})`, short, values, ...realTerms(series, '', signal) };
 };
 
 /** What can be compared. @param {AbortSignal} signal */
@@ -93,7 +96,7 @@ export const choicesOf = (query, { markets, isMarket, isMacro }) => {
   /** @type {Choices} */
   const chosen = {
     m: isExample ? markets.slice(0, EXAMPLE).map(({ cbsa }) => cbsa) : m.filter(isMarket),
-    s: s.filter(isMacro),
+    s: (isExample ? [NATION] : s).filter(isMacro),
     show: SHOWS.find(([each]) => each === query.get('show'))?.[0] ?? 'rebased',
     real: query.get('real') === '1',
     from: query.get('from') ?? '2008',

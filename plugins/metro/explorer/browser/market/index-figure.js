@@ -7,8 +7,7 @@ import { latestOf, showLatest } from '../../../../pages/data-views/latest.js';
 import { column, numbers } from '../../../../pages/data-views/table.js';
 import { h } from '../../../../pages/shared/dom.js';
 import { day, exact, percent, quarter } from '../../../../pages/shared/format.js';
-import { HPI } from '../catalog.js';
-import { hasRealTerms, realTarget } from '../index-data.js';
+import { hasRealTerms, indexTarget } from '../index-data.js';
 import { plainName } from '../search.js';
 import { creditsOf } from './context.js';
 import { DEFAULT_YEARS, dataOf, optionsOf } from './index-options.js';
@@ -69,8 +68,10 @@ const controlsOf = (chosen, choose) => {
 
 /** The API call for the shown values of the index. @param {Context} context @param {Choices['show']} show */
 const targetOf = ({ market: { cbsa }, series }, show) => {
-  if (show === 'change') return `/observations?series_id=${HPI}&cbsa=${cbsa}&units=yoy`;
-  return show === 'real' && hasRealTerms(series) ? realTarget(HPI, cbsa) : `/markets/${cbsa}/history`;
+  if (series && show === 'change') return indexTarget(series, cbsa, 'yoy');
+  return series && show === 'real' && hasRealTerms(series)
+    ? indexTarget(series, cbsa, 'real')
+    : `/markets/${cbsa}/history`;
 };
 
 /**

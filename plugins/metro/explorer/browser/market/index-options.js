@@ -1,8 +1,7 @@
 /** Computes what the chart of a market's index shows for each choice of the reader. */
 import { lastYears } from '../../../../pages/data-views/controls.js';
 import { number, percent, quarter } from '../../../../pages/shared/format.js';
-import { HPI } from '../catalog.js';
-import { hasRealTerms, nationOf, realOf, realTarget, stateOf } from '../index-data.js';
+import { hasRealTerms, indexTarget, nationOf, realOf, stateOf } from '../index-data.js';
 import { fanOf, quartersBetween, valuesOf, yearlyChange } from '../market-figures.js';
 import { recessions } from '../recessions.js';
 import { plainName, shortName, statesOf } from '../search.js';
@@ -83,9 +82,10 @@ const realUnit = (units, base) =>
 
 /** @param {Context} context @param {Data} data */
 const realOptions = async ({ market, series, signal }, { along }) => {
-  const { rows, base } = hasRealTerms(series)
-    ? await realOf(realTarget(HPI, market.cbsa), signal)
-    : { rows: [], base: undefined };
+  const { rows, base } =
+    series && hasRealTerms(series)
+      ? await realOf(indexTarget(series, market.cbsa, 'real'), signal)
+      : { rows: [], base: undefined };
   return {
     label: `Index of house prices in ${plainName(market.name)}, adjusted for consumer prices.`,
     unit: base ? realUnit(series?.units ?? 'Index', base) : 'No consumer prices (CPIAUCSL) are loaded',

@@ -6,9 +6,9 @@ import { getJson } from '../../../../pages/shared/api.js';
 import { h } from '../../../../pages/shared/dom.js';
 import { day, number, percent, quarter } from '../../../../pages/shared/format.js';
 import { markOf } from '../basis.js';
-import { allAreas, HPI, seriesOf } from '../catalog.js';
+import { allAreas, catalog, HPI } from '../catalog.js';
 import { driversOf } from '../drivers.js';
-import { recordsBy } from '../index-data.js';
+import { indexSeriesOf, recordsBy } from '../index-data.js';
 import { keyFigures } from '../key-figures.js';
 import { addMonths } from '../market-figures.js';
 import { plainName } from '../search.js';
@@ -26,17 +26,18 @@ import { trackFigure } from './track-figure.js';
 /** @param {string} cbsa @param {AbortSignal} signal @param {URLSearchParams} query */
 const load = async (cbsa, signal, query) => {
   const path = `/markets/${encodeURIComponent(cbsa)}`;
-  const [areas, market, { data: history }, { data: track }, { data: runs }, series, grades, signals, drivers] =
+  const [areas, market, { data: history }, { data: track }, { data: runs }, grades, signals, drivers] =
     await Promise.all([
       allAreas(),
       ...[path, `${path}/history`, `${path}/forecast-track`, '/forecast-runs'].map((target) =>
         getJson(target, { signal }),
       ),
-      seriesOf(HPI),
       recordsBy('grade'),
       recordsBy('signal'),
       driversOf(cbsa, signal),
+      catalog(),
     ]);
+  const series = await indexSeriesOf(market);
   const newest = market.forecast_12m === null ? undefined : /** @type {Track | undefined} */ (track.at(-1));
   const run = /** @type {Run[]} */ (runs).find(({ id }) => id === newest?.run_id);
   const context = { market, history, track, newest, series, signal, query };
@@ -50,7 +51,7 @@ const placeOf = ({ context: { market }, areas }) => {
   return h(
     'p',
     { class: 'muted' },
-    `CBSA ${market.cbsa} · `,
+    market.kind === 'state' || market.kind === 'nation' ? '' : `CBSA ${market.cbsa} · `,
     parent
       ? `a division of the metropolitan area ${parent.name} · `
       : /MSAD/.test(market.name)
@@ -114,7 +115,7 @@ export const marketView = async ([cbsa = ''], signal, query) => {
     name: plainName(context.market.name),
     question: 'How have house prices moved here, and what does the model expect?',
     about: aboutMarket(loaded),
-    series: [HPI],
+    series: [context.series?.series_id ?? HPI],
     content: [
       placeOf(loaded),
       figuresOf(context),
