@@ -16,6 +16,7 @@ export type {
   KeyStore,
   KeyStoreContext,
   KeyStoreModule,
+  StoredKeys,
 } from './core/contracts/keys.js';
 export type { DayUsage, Decision, Limiter, QuotaState, Quotas } from './core/contracts/limiter.js';
 export type { Clock, Health, Logger } from './core/contracts/runtime.js';
@@ -26,12 +27,14 @@ export type {
   Condition,
   Dataset,
   Group,
+  History,
   JsonRows,
   PublishOptions,
   Query,
   Scalar,
   Snapshot,
   StorageAdapter,
+  StoredHistory,
   TotalsQuery,
   Versions,
 } from './core/contracts/storage.js';

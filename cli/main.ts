@@ -56,6 +56,14 @@ const COMMANDS = {
     () => import('./commands/publish.js'),
   ],
   snapshots: ['list published versions, activate one, or delete old ones', () => import('./commands/snapshots.js')],
+  export: [
+    'write a backup: all versions, the keys as hashes, both audits and the configuration without secrets',
+    () => import('./commands/export.js'),
+  ],
+  'import-backup': [
+    'restore a backup into the storage and the key store of the configuration',
+    () => import('./commands/import-backup.js'),
+  ],
   doctor: [
     'check Node, the configuration, file permissions, storage and its files, every row of the dataset, keys, Redis and the port',
     () => import('./commands/doctor.js'),

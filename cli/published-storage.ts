@@ -1,7 +1,10 @@
 /** Opens the storage for commands that work with publications, and checks that it supports them. */
+import { existsSync, realpathSync } from 'node:fs';
+import { join } from 'node:path';
 import { type OpenedStorage, openStorage } from '../core/app/open-stores.js';
 import type { StorageAdapter } from '../core/contracts/storage.js';
 import { OperatorError } from '../core/errors.js';
+import { packageRoot } from '../core/util/package.js';
 import { loadConfig, loadModules } from '../product.js';
 import { commandLogger } from './output.js';
 
@@ -48,3 +51,25 @@ export const whatServicesDo = ({ module }: OpenedStorage): string =>
   module.capabilities.follows === false
     ? 'Restart running services to serve it.'
     : 'Running services switch to it now.';
+
+/** Returns a signal that is aborted by Ctrl-C or SIGTERM, so that the adapter can remove what it has written. */
+export const interruption = (): { signal: AbortSignal; end(): void } => {
+  const controller = new AbortController();
+  const abort = () => controller.abort();
+  process.once('SIGINT', abort).once('SIGTERM', abort);
+  return { signal: controller.signal, end: () => void process.off('SIGINT', abort).off('SIGTERM', abort) };
+};
+
+/** Rejects the sample's directory, because it belongs to the package and must not be changed. */
+export const refuseSample = ({ directory }: OpenedStorage): void => {
+  if (directory === undefined) return;
+  const real = (path: string) => (existsSync(path) ? realpathSync(path) : path);
+  if (real(directory) !== real(join(packageRoot, 'plugins/metro/dataset'))) return;
+  throw new OperatorError(
+    `This configuration serves the sample of the package, ${directory}, which must not be overwritten.`,
+    [
+      '"metro-forecast init api.json --dataset data" writes a configuration for a folder of your own, "data"',
+      '"metro-forecast --config api.json publish DIR" then publishes into it',
+    ],
+  );
+};

@@ -1,13 +1,16 @@
 /** The `json` adapter: serves a dataset directory from memory and polls it for new versions. */
-import { readdir } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import {
   type AdapterContext,
   type AdapterModule,
   audit,
   type DataAudit,
   type Dataset,
+  type History,
   type IndexedDataset,
   indexedSnapshot,
+  MANIFEST_FILE,
   type PublishOptions,
   publishing,
   type Snapshot,
@@ -19,7 +22,7 @@ import { contentOf, type Loaded, load, stampOf } from './load.js';
 import type { DatasetSize } from './memory.js';
 import { hasDataset, publishInto } from './publish.js';
 
-const { directoryAudit } = audit;
+const { directoryAudit, directoryEntries, replaceDirectoryEntries } = audit;
 const { publicationTime } = publishing;
 
 const KNOWN_VERSIONS = 1000;
@@ -36,6 +39,19 @@ interface Current extends IndexedDataset {
 
 class JsonAdapter implements StorageAdapter {
   readonly audit: DataAudit;
+  readonly history: History = {
+    read: async () => ({
+      moves: this.#current ? [{ version: this.#current.manifest.version, publishedAt: this.#current.publishedAt }] : [],
+      audit: await directoryEntries(this.#path),
+    }),
+    clear: async () => {
+      await rm(join(this.#path, MANIFEST_FILE), { force: true });
+      await replaceDirectoryEntries(this.#path, []);
+      this.#current = undefined;
+      this.#digests.clear();
+    },
+    write: ({ audit: entries }) => replaceDirectoryEntries(this.#path, entries),
+  };
   readonly #path: string;
   readonly #pollMs: number;
   readonly #context: AdapterContext;

@@ -13,11 +13,12 @@ import type { Db, Collection as MongoCollection } from 'mongodb';
 import type { Connection } from './connection.js';
 import { isDuplicate } from './layout.js';
 
-const { chain, undoing, verifyChain } = audit;
+const { chain, endOf, undoing, verifyChain } = audit;
 type Placed<E extends AuditEntry> = audit.Placed<E>;
 
 const HEAD = 'head';
 const RETRY_MS = 40;
+const BATCH = 1000;
 
 interface HeadDocument<E> {
   readonly _id: typeof HEAD;
@@ -58,6 +59,18 @@ export class MongoAudit<E extends AuditEntry> {
       if (isDuplicate(error) || isDuplicate((error as Error).cause)) await undo();
       throw error;
     }
+  }
+
+  /** Replaces the log by entries that are already chained. No other process may write to it meanwhile. */
+  async replace(entries: readonly E[]): Promise<void> {
+    const documents: readonly AuditDocument[] = entries.map((entry, i) => ({ ...(entry as object), _id: i + 1 }));
+    await this.#connection.run('delete the audit', (db) => this.#documents(db).deleteMany({}));
+    for (let from = 0; from < documents.length; from += BATCH) {
+      const batch = documents.slice(from, from + BATCH);
+      await this.#connection.run('write the audit', (db) => this.#documents(db).insertMany(batch));
+    }
+    const head: HeadDocument<E> = { _id: HEAD, number: documents.length, hash: endOf(entries), entry: null };
+    await this.#connection.run('write the audit', (db) => this.#documents(db).insertOne({ ...head }));
   }
 
   /** Returns all entries, oldest first. */

@@ -141,6 +141,12 @@ export class Catalog {
     );
   }
 
+  /** Replaces all versions and moves, of which the last one is the current version. */
+  async rewrite(versions: readonly Publication[], moves: readonly Publication[]): Promise<void> {
+    const content = { versions, moves, current: moves.at(-1) ?? null };
+    await this.#run('rewrite the catalog', (catalog) => catalog.updateOne({ _id: 'catalog' }, { $set: content }));
+  }
+
   /** Removes a version from the catalog, unless it is current. */
   remove(id: number): Promise<boolean> {
     return this.#update(

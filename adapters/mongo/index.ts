@@ -4,6 +4,7 @@ import {
   type AdapterModule,
   type DataAudit,
   type Dataset,
+  type History,
   type PublishOptions,
   type Snapshot,
   type StorageAdapter,
@@ -14,6 +15,7 @@ import { Catalog, type Publication } from './catalog.js';
 import { Connection, checkConnection } from './connection.js';
 import { CurrentVersion } from './current-version.js';
 import { mongoDataAudit } from './data-audit.js';
+import { mongoHistory } from './history.js';
 import { forWriting, type Given, type MongoOptions, mongoOptions, withDefaults } from './options.js';
 import { isRejected, isUnreachable } from './problems.js';
 import { publish } from './publish.js';
@@ -24,6 +26,7 @@ import { MongoVersions } from './versions.js';
 class MongoAdapter implements StorageAdapter {
   readonly versions: MongoVersions;
   readonly audit: DataAudit;
+  readonly history: History;
   readonly #options: MongoOptions;
   readonly #context: AdapterContext;
   readonly #connection: Connection;
@@ -40,6 +43,7 @@ class MongoAdapter implements StorageAdapter {
     this.#options = options;
     this.#context = context;
     this.audit = mongoDataAudit(options.batchSize, (work) => this.#write(work));
+    this.history = mongoHistory((work) => this.#write(work));
     const connection = new Connection(options);
     const catalog = new Catalog(connection);
     const locks = new LockedVersions(connection, catalog, context, options.holdMs);

@@ -1,6 +1,7 @@
 /** Stores API keys, and the time of their last use, as MongoDB documents. */
+import { isDeepStrictEqual } from 'node:util';
 import type { KeyRecord } from 'metro-forecast-api/adapter';
-import type { Document as MongoDocument } from 'mongodb';
+import type { Collection as MongoCollection, Document as MongoDocument } from 'mongodb';
 import type { Connection } from './connection.js';
 
 export interface KeyDocument {
@@ -47,6 +48,60 @@ export const setting = (fields: Partial<KeyRecord>): MongoDocument[] => [
     },
   },
 ];
+
+/** All keys, in memory. */
+export class KeyTable {
+  readonly #byId = new Map<string, KeyRecord>();
+  readonly #byHash = new Map<string, KeyRecord>();
+
+  lookup(hash: string): KeyRecord | undefined {
+    return this.#byHash.get(hash);
+  }
+
+  /** Returns all keys, oldest first. */
+  list(): readonly KeyRecord[] {
+    return [...this.#byId.values()].sort(
+      (a, b) => a.created_at.localeCompare(b.created_at) || a.id.localeCompare(b.id),
+    );
+  }
+
+  /** Returns whether the record differs from the stored one. */
+  set(record: KeyRecord): boolean {
+    if (isDeepStrictEqual(this.#byId.get(record.id), record)) return false;
+    this.delete(record.id);
+    this.#byId.set(record.id, record);
+    this.#byHash.set(record.hash, record);
+    return true;
+  }
+
+  /** Returns whether there was such a key. */
+  delete(id: string): boolean {
+    const record = this.#byId.get(id);
+    if (!record) return false;
+    this.#byHash.delete(record.hash);
+    return this.#byId.delete(id);
+  }
+}
+
+export const prepareKeys = (keys: MongoCollection<KeyDocument>): Promise<unknown> =>
+  keys.createIndexes([{ key: { hash: 1 }, unique: true }, { key: { changed_at: 1 } }]);
+
+/** Replaces all keys, and deletes when keys were last used. */
+export const replaceKeys = async (
+  connection: Connection,
+  name: string,
+  records: readonly KeyRecord[],
+): Promise<void> => {
+  const keys = connection.db.collection<KeyDocument>(name);
+  await connection.run('delete the keys', () => keys.deleteMany({}));
+  await connection.run('delete the use of keys', (db) => db.collection(USE_COLLECTION).deleteMany({}));
+  await connection.run('create the indexes of keys', () => prepareKeys(keys));
+  const changed_at = new Date();
+  for (let from = 0; from < records.length; from += BATCH) {
+    const batch = records.slice(from, from + BATCH).map(({ id, ...fields }) => ({ _id: id, ...fields, changed_at }));
+    await connection.run('write the keys', () => keys.insertMany(batch));
+  }
+};
 
 /**
  * The last use of keys is stored in a separate collection, which no replica watches. If it were stored in the key

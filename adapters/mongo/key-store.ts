@@ -5,7 +5,6 @@
  * change streams, so each poll also reads the keys whose `changed_at` is later than the previous poll. These periods
  * overlap, because a change may become visible some time after its timestamp.
  */
-import { isDeepStrictEqual } from 'node:util';
 import {
   type AuditVerification,
   audit,
@@ -17,11 +16,21 @@ import {
   type KeyStoreContext,
   KeyStoreError,
   type KeyStoreModule,
+  type StoredKeys,
 } from 'metro-forecast-api/adapter';
 import type { Filter } from 'mongodb';
 import { MongoAudit } from './audit.js';
 import { Connection, checkConnection } from './connection.js';
-import { type KeyDocument, readUse, setting, toRecord, writeUse } from './key-documents.js';
+import {
+  type KeyDocument,
+  KeyTable,
+  prepareKeys,
+  readUse,
+  replaceKeys,
+  setting,
+  toRecord,
+  writeUse,
+} from './key-documents.js';
 import { isDuplicate } from './layout.js';
 import { type ConnectionOptions, connectionOptions, type Given, withDefaults } from './options.js';
 import { type ChangeWatch, Poller, watchChanges } from './polling.js';
@@ -41,8 +50,7 @@ class MongoKeyStore implements KeyStore {
   readonly #poller: Poller;
   readonly #listeners: (() => void)[] = [];
   #watch: ChangeWatch | undefined;
-  #byId = new Map<string, KeyRecord>();
-  #byHash = new Map<string, KeyRecord>();
+  #table = new KeyTable();
   /** The server time from which changes may not have been read yet. */
   #since = new Date(0);
   /** Whether the next poll reads all keys. Otherwise it reads `#dirty` and the changes since `#since`. */
@@ -71,8 +79,8 @@ class MongoKeyStore implements KeyStore {
           else this.#all = true;
           void this.#poller.poll();
         },
-        // A new stream does not report keys that were edited by hand before it opened, so all keys are read again. The
-        // first stream is an exception: it opens during the first poll, which reads all keys anyway.
+        // A new stream does not report earlier edits by hand, so all keys are read again. The first stream opens during
+        // the first poll, which reads all keys anyway.
         open: () => {
           this.#all ||= this.#streamed;
           this.#streamed = true;
@@ -97,7 +105,7 @@ class MongoKeyStore implements KeyStore {
   /** @throws `KeyStoreError` `unavailable` until the keys have been read for the first time */
   lookup(hash: string): KeyRecord | undefined {
     if (!this.#loaded) throw this.#error ?? new KeyStoreError('unavailable', 'The key store has not been opened.');
-    return this.#byHash.get(hash);
+    return this.#table.lookup(hash);
   }
 
   onChange(listener: () => void): void {
@@ -113,19 +121,17 @@ class MongoKeyStore implements KeyStore {
   async list(): Promise<readonly KeyRecord[]> {
     await this.#poller.poll();
     if (this.#error) throw this.#error;
-    return [...this.#byId.values()].sort(
-      (a, b) => a.created_at.localeCompare(b.created_at) || a.id.localeCompare(b.id),
-    );
+    return this.#table.list();
   }
 
   async insert(record: KeyRecord): Promise<void> {
     const { id, ...fields } = record;
     await this.#write(id, async () => {
       const keys = this.#keys();
-      await keys.createIndexes([{ key: { hash: 1 }, unique: true }, { key: { changed_at: 1 } }]);
+      await prepareKeys(keys);
       const same = await keys.findOne({ $or: [{ _id: id }, { hash: record.hash }] });
       if (same) throw this.#conflict(id);
-      await this.#audit.around(this.#entry(undefined, record)!, async () => {
+      await this.#audit.around(auditEntry(undefined, record, this.#context.clock.now())!, async () => {
         // If the id exists, the condition does not match, and the upsert fails with a duplicate id.
         await keys.updateOne({ _id: id, hash: { $exists: false } }, setting(fields), { upsert: true });
         return true;
@@ -165,6 +171,19 @@ class MongoKeyStore implements KeyStore {
     return this.#connected(readUse);
   }
 
+  async exportAll(): Promise<StoredKeys> {
+    return { records: await this.list(), audit: await this.#connected(() => this.#audit.list()) };
+  }
+
+  async replaceAll({ records, audit: entries }: StoredKeys): Promise<void> {
+    await this.#connected(async (connection) => {
+      await this.#audit.replace(entries);
+      await replaceKeys(connection, COLLECTION, records);
+    });
+    this.#all = true;
+    await this.list();
+  }
+
   async #connected<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
     try {
       await this.#connection.connect();
@@ -178,7 +197,9 @@ class MongoKeyStore implements KeyStore {
   async #change(id: string, change: KeyChange): Promise<KeyDocument | null> {
     for (;;) {
       const before = await this.#keys().findOne({ _id: id });
-      const entry = before && this.#entry(toRecord(before), { ...toRecord(before), ...change });
+      if (!before) return null;
+      const record = toRecord(before);
+      const entry = auditEntry(record, { ...record, ...change }, this.#context.clock.now());
       if (!entry) return before;
       // The update matches only if the key still has the recorded values. If another process changed them, repeat.
       const recorded = Object.keys(entry.changes).map((name) => [
@@ -200,10 +221,6 @@ class MongoKeyStore implements KeyStore {
     return new KeyStoreError('conflict', `A key with the id ${id}, or with the same hash, already exists.`, { cause });
   }
 
-  #entry(before: KeyRecord | undefined, after: KeyRecord): KeyAuditEntry | undefined {
-    return auditEntry(before, after, this.#context.clock.now());
-  }
-
   #keys() {
     return this.#connection.db.collection<KeyDocument>(COLLECTION);
   }
@@ -219,9 +236,7 @@ class MongoKeyStore implements KeyStore {
     } catch (error) {
       const { cause } = error as Error;
       if (cause instanceof KeyStoreError) throw cause;
-      if (isDuplicate(cause)) {
-        throw this.#conflict(id, cause);
-      }
+      if (isDuplicate(cause)) throw this.#conflict(id, cause);
       throw new KeyStoreError('unavailable', (error as Error).message, { cause: error });
     }
   }
@@ -249,10 +264,9 @@ class MongoKeyStore implements KeyStore {
   }
 
   async #readAll(): Promise<void> {
-    const byId = new Map<string, KeyRecord>();
-    for await (const record of this.#read({})) byId.set(record.id, record);
-    this.#byId = byId;
-    this.#byHash = new Map([...byId.values()].map((record) => [record.hash, record]));
+    const table = new KeyTable();
+    for await (const record of this.#read({})) table.set(record);
+    this.#table = table;
     this.#loaded = true;
     this.#notify();
   }
@@ -263,20 +277,9 @@ class MongoKeyStore implements KeyStore {
     const changes = { $or: [{ changed_at: { $gte: this.#since } }, { _id: { $in: [...dirty] } }] };
     for await (const record of this.#read(changes)) {
       deleted.delete(record.id);
-      const before = this.#byId.get(record.id);
-      if (isDeepStrictEqual(before, record)) continue;
-      if (before) this.#byHash.delete(before.hash);
-      this.#byId.set(record.id, record);
-      this.#byHash.set(record.hash, record);
-      changed = true;
+      changed = this.#table.set(record) || changed;
     }
-    for (const id of deleted) {
-      const record = this.#byId.get(id);
-      if (!record) continue;
-      this.#byId.delete(id);
-      this.#byHash.delete(record.hash);
-      changed = true;
-    }
+    for (const id of deleted) changed = this.#table.delete(id) || changed;
     if (changed) this.#notify();
   }
 

@@ -13,7 +13,7 @@ import { type Catalog, currentName, readCatalog } from './catalog.js';
 import type { WriteConnection } from './connection.js';
 import { differencesIn } from './content.js';
 
-const { chain, contentOf, publicationOf, sumsOf, verifyChain, withPublished } = audit;
+const { chain, contentOf, endOf, publicationOf, sumsOf, verifyChain, withPublished } = audit;
 
 /** Adds an entry. Must be called within a transaction. */
 export const appendEntry = async (connection: WriteConnection, table: string, entry: AuditEntry): Promise<void> => {
@@ -33,6 +33,20 @@ export const readEntries = async <E extends AuditEntry>(
   table: string,
 ): Promise<readonly E[]> =>
   (await connection.rows(`SELECT entry FROM ${table} ORDER BY n`)).map(([entry]) => JSON.parse(String(entry)));
+
+/** Replaces all entries by entries that are already chained. Must be called within a transaction. */
+export const replaceEntries = async (
+  connection: WriteConnection,
+  table: string,
+  entries: readonly AuditEntry[],
+): Promise<void> => {
+  await connection.run(`DELETE FROM ${table}`);
+  await connection.run('DELETE FROM audit_head WHERE name = ?', table);
+  const insert = await connection.prepare(`INSERT INTO ${table} (entry) VALUES (?)`);
+  for (const entry of entries) insert(JSON.stringify(entry));
+  const hash = endOf(entries);
+  if (hash !== null) await connection.run('INSERT INTO audit_head VALUES (?, ?)', table, hash);
+};
 
 /** Verifies the hashes of all entries. @param expected the hash of an entry that the audit log must contain */
 export const verifyEntries = async (

@@ -8,6 +8,7 @@ import {
   type DataAudit,
   type Dataset,
   files,
+  type History,
   type PublishOptions,
   type Snapshot,
   type StorageAdapter,
@@ -18,6 +19,7 @@ import {
 import { sqliteDataAudit } from './audit.js';
 import { listVersions, type Move, openStore, readCurrent, readMoveAt } from './catalog.js';
 import { isBusy, type ReadConnection, WriteConnection } from './connection.js';
+import { sqliteHistory } from './history.js';
 import { publish } from './publish.js';
 import { type Reader, Readers } from './readers.js';
 import { SqliteSnapshot } from './snapshot.js';
@@ -44,6 +46,7 @@ const isSame = (a: Move | undefined, b: Move): boolean => a?.id === b.id && +a.p
 
 class SqliteAdapter implements StorageAdapter {
   readonly audit: DataAudit;
+  readonly history: History;
   readonly versions: Versions;
   readonly #path: string;
   readonly #pollMs: number;
@@ -71,6 +74,7 @@ class SqliteAdapter implements StorageAdapter {
     this.#readers = new Readers(this.#path, context.collections);
     const write = <T>(work: (connection: WriteConnection) => Promise<T>) => this.#write(work);
     this.audit = sqliteDataAudit(write);
+    this.history = sqliteHistory((work) => (this.#connected() ? write(work) : undefined));
     this.versions = sqliteVersions({
       clock: context.clock,
       write: async (work) => (this.#connected() ? write(work) : undefined),

@@ -18,8 +18,9 @@ import {
   type KeyStoreContext,
   KeyStoreError,
   type KeyStoreModule,
+  type StoredKeys,
 } from 'metro-forecast-api/adapter';
-import { appendEntry, readEntries, verifyEntries } from './audit.js';
+import { appendEntry, readEntries, replaceEntries, verifyEntries } from './audit.js';
 import { openStore, prepareStore } from './catalog.js';
 import { type ReadConnection, type Row, WriteConnection } from './connection.js';
 
@@ -157,6 +158,19 @@ class SqliteKeyStore implements KeyStore {
     return this.#read(new Map(), async (connection) => {
       const rows = await connection.rows('SELECT id, at FROM api_key_use');
       return new Map(rows.map(([id, at]) => [String(id), Number(at)]));
+    });
+  }
+
+  async exportAll(): Promise<StoredKeys> {
+    return { records: await this.list(), audit: await this.audit() };
+  }
+
+  async replaceAll({ records, audit: entries }: StoredKeys): Promise<void> {
+    await this.#write(async (connection) => {
+      await replaceEntries(connection, AUDIT, entries);
+      await connection.exec('DELETE FROM api_key; DELETE FROM api_key_use');
+      const insert = await connection.prepare('INSERT INTO api_key (id, hash, record) VALUES (?, ?, ?)');
+      for (const { id, hash, ...fields } of records) insert(id, hash, JSON.stringify(fields));
     });
   }
 

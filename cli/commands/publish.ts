@@ -1,5 +1,4 @@
 /** `metro-forecast publish` makes a dataset directory the current snapshot of the configured storage. */
-import { existsSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import type { OpenedStorage } from '../../core/app/open-stores.js';
@@ -10,21 +9,12 @@ import { isDamagedManifest, MANIFEST_FILE } from '../../core/data/manifest.js';
 import { checkDataset } from '../../core/data/validate.js';
 import { OperatorError, StorageError } from '../../core/errors.js';
 import { counted } from '../../core/util/counted.js';
-import { packageRoot } from '../../core/util/package.js';
 import { type CommonOptions, commandLine } from '../options.js';
 import { note, print, printJson } from '../output.js';
 import { withProgress } from '../progress.js';
-import { whatServicesDo, withPublishedStorage } from '../published-storage.js';
+import { interruption, refuseSample, whatServicesDo, withPublishedStorage } from '../published-storage.js';
 
 const MAX_ERRORS = 20;
-
-/** Returns a signal that is aborted by Ctrl-C or SIGTERM, so that the adapter can remove what it has written. */
-const interruption = (): { signal: AbortSignal; end(): void } => {
-  const controller = new AbortController();
-  const abort = () => controller.abort();
-  process.once('SIGINT', abort).once('SIGTERM', abort);
-  return { signal: controller.signal, end: () => void process.off('SIGINT', abort).off('SIGTERM', abort) };
-};
 
 /** Formats a command line with the same `--config`, for messages. */
 type FormatCommand = (...words: readonly string[]) => string;
@@ -80,20 +70,6 @@ const servedVersion = (adapter: StorageAdapter): string | undefined => {
     if (error instanceof StorageError) return undefined;
     throw error;
   }
-};
-
-/** Rejects the sample's directory, because it belongs to the package and must not be changed. */
-const refuseSample = ({ directory }: OpenedStorage): void => {
-  if (directory === undefined) return;
-  const real = (path: string) => (existsSync(path) ? realpathSync(path) : path);
-  if (real(directory) !== real(join(packageRoot, 'plugins/metro/dataset'))) return;
-  throw new OperatorError(
-    `This configuration serves the sample of the package, ${directory}, which must not be overwritten.`,
-    [
-      '"metro-forecast init api.json --dataset data" writes a configuration for a folder of your own, "data"',
-      '"metro-forecast --config api.json publish DIR" then publishes into it',
-    ],
-  );
 };
 
 const isCodeOf = (error: unknown, code: StorageError['code']): error is StorageError =>

@@ -3,7 +3,7 @@
  * hash of the newest entry, so that a removal of the last line is detected.
  */
 import { constants } from 'node:fs';
-import { stat } from 'node:fs/promises';
+import { rm, stat } from 'node:fs/promises';
 import type { AuditEntry, AuditVerification } from '../contracts/audit.js';
 import type { Logger } from '../contracts/runtime.js';
 import { openRegular, readRegular, streamRegular, unlessMissing } from '../util/read-file.js';
@@ -72,6 +72,18 @@ export class AuditFile<E extends AuditEntry> {
     await appendLines(this.#path, linked.map((each) => JSON.stringify(each)).join('\n'), options);
     await writeFileAtomic(this.#headPath, `${previous}\n`, { ...options, like: this.#path });
     return linked;
+  }
+
+  /** Replaces the log by entries that are already chained. The caller must hold a lock. */
+  async replace(entries: readonly E[], options: NewFile): Promise<void> {
+    const hash = endOf(entries);
+    if (hash === null) {
+      for (const path of [this.#headPath, this.#path]) await rm(path, { force: true });
+      return;
+    }
+    const lines = entries.map((entry) => `${JSON.stringify(entry)}\n`);
+    await writeFileAtomic(this.#path, lines, options);
+    await writeFileAtomic(this.#headPath, `${hash}\n`, { ...options, like: this.#path });
   }
 
   /** Returns all entries, oldest first. Lines that are not entries are omitted, and their numbers are logged. */

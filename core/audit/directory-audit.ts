@@ -123,6 +123,13 @@ const verify = async (
   }
 };
 
+/** Returns all entries, including entries for changes that were not made. */
+export const directoryEntries = (directory: string): Promise<readonly DataAuditEntry[]> =>
+  auditOf(directory, 'read', (file) => file.list());
+
+export const replaceDirectoryEntries = (directory: string, entries: readonly DataAuditEntry[]): Promise<void> =>
+  auditOf(directory, 'written', (file) => file.replace(entries, { like: join(directory, MANIFEST_FILE) }));
+
 export const directoryAudit = (directory: string, logger: Logger): DataAudit => ({
   list: () => auditOf(directory, 'read', async (file) => madeOnly(await file.list(logger))),
   verify: (expected) => auditOf(directory, 'read', (file) => verify(file, directory, expected)),

@@ -2,5 +2,5 @@
 
 export { chain, endOf, madeOnly, type Placed, undoing, verifyChain } from './chain.js';
 export { contentOf, dataAuditEntry, publicationOf, sumsOf, withPublished } from './data-audit.js';
-export { directoryAudit, recordPublication } from './directory-audit.js';
+export { directoryAudit, directoryEntries, recordPublication, replaceDirectoryEntries } from './directory-audit.js';
 export { auditEntry as keyAuditEntry, withComparison } from './key-audit.js';

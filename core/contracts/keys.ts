@@ -73,6 +73,16 @@ export interface KeyStore {
   noteUse?(times: ReadonlyMap<string, number>): Promise<void>;
   /** Resolves with when keys were last used, as milliseconds since 1970 by key id. Keys never used are absent. */
   lastUsed?(): Promise<ReadonlyMap<string, number>>;
+  /** Resolves with the content of the store, for a backup. */
+  exportAll?(): Promise<StoredKeys>;
+  /** Replaces the whole content of the store, including when keys were last used. */
+  replaceAll?(content: StoredKeys): Promise<void>;
+}
+
+export interface StoredKeys {
+  readonly records: readonly KeyRecord[];
+  /** All entries of the audit, oldest first, including entries for changes that were not made. */
+  readonly audit: readonly KeyAuditEntry[];
 }
 
 export interface KeyStoreContext {

@@ -1,5 +1,5 @@
 /** The storage contract: everything that the framework requires of a store. It is independent of any dataset. */
-import type { DataAudit } from './audit.js';
+import type { DataAudit, DataAuditEntry } from './audit.js';
 import type { Collection, Document, Manifest } from './dataset.js';
 import type { JsonSchema } from './json-schema.js';
 import type { Clock, Logger } from './runtime.js';
@@ -158,6 +158,8 @@ export interface StorageAdapter {
   readonly versions?: Versions;
   /** With the capability `audit`. */
   readonly audit?: DataAudit;
+  /** Lets backups keep the times of all versions and the audit. Optional. */
+  readonly history?: History;
 }
 
 /** What an adapter supports. The conformance suite skips the tests for capabilities that an adapter lacks. */
@@ -207,6 +209,33 @@ export interface Versions {
    * `time` is before the first publication or the version has been deleted.
    */
   asOf(time: Date): Promise<Snapshot | undefined>;
+}
+
+/** A version, and a time at which it became the current one. */
+export interface Move {
+  /** Null if the version has been deleted. */
+  readonly version: string | null;
+  readonly publishedAt: Date;
+}
+
+/** What a backup saves in addition to the versions themselves. */
+export interface StoredHistory {
+  /** Every change of the current version, oldest first. */
+  readonly moves: readonly Move[];
+  /** All entries of the audit, oldest first, including entries for changes that were not made. */
+  readonly audit: readonly DataAuditEntry[];
+}
+
+export interface History {
+  read(): Promise<StoredHistory>;
+  /** Deletes all versions and the audit. */
+  clear(): Promise<void>;
+  /**
+   * Replaces the times of all versions, the current version and the audit. A restore calls this after it has published
+   * the versions, oldest first. An adapter that stores one version ignores the times.
+   * @param history.versions all versions in the store, oldest first, with their times of publication
+   */
+  write(history: StoredHistory & { readonly versions: readonly (Move & { version: string })[] }): Promise<void>;
 }
 
 /** The second argument of an adapter module's `create`. */

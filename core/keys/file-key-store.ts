@@ -15,6 +15,7 @@ import type {
   KeyStore,
   KeyStoreContext,
   KeyStoreModule,
+  StoredKeys,
 } from '../contracts/keys.js';
 import type { Health } from '../contracts/runtime.js';
 import { firstLines, KeyStoreError } from '../errors.js';
@@ -24,6 +25,7 @@ import { readRegularBytes, unlessMissing } from '../util/read-file.js';
 import { writeFileAtomic } from '../util/write-atomic.js';
 import {
   assertUnique,
+  clearUsed,
   KEY_FILE_MODE,
   keyFilePieces,
   MAX_KEY_FILE_BYTES,
@@ -132,27 +134,49 @@ export class FileKeyStore implements KeyStore {
     return readUsed(this.#path);
   }
 
+  async exportAll(): Promise<StoredKeys> {
+    return { records: await this.#read(), audit: await this.#audit.entries() };
+  }
+
+  async replaceAll({ records, audit }: StoredKeys): Promise<void> {
+    await this.#locked(async (confirm) => {
+      await writeFileAtomic(this.#path, keyFilePieces(records), {
+        mode: KEY_FILE_MODE,
+        beforeCommit: async () => {
+          await this.#audit.replace(audit);
+          await clearUsed(this.#path);
+          await confirm();
+        },
+      });
+      await this.#read({ isOwn: true });
+    });
+  }
+
   async #change(
     edit: (records: readonly KeyRecord[]) => { records: readonly KeyRecord[]; changed: KeyRecord },
   ): Promise<KeyRecord> {
-    try {
-      return await withFileLock(this.#path, async (confirm) => {
-        const before = await this.#read();
-        const { records, changed } = edit(before);
-        await this.#recordEdits(before);
-        const known = before.find(({ id }) => id === changed.id);
-        const entry = auditEntry(known, changed, this.context.clock.now());
-        await writeFileAtomic(this.#path, keyFilePieces(records), {
-          mode: KEY_FILE_MODE,
-          beforeCommit: async () => {
-            // The audit entry is written first, so that no change lacks one.
-            if (entry) await this.#audit.append([entry]);
-            await confirm();
-          },
-        });
-        await this.#read({ isOwn: true });
-        return changed;
+    return this.#locked(async (confirm) => {
+      const before = await this.#read();
+      const { records, changed } = edit(before);
+      await this.#recordEdits(before);
+      const known = before.find(({ id }) => id === changed.id);
+      const entry = auditEntry(known, changed, this.context.clock.now());
+      await writeFileAtomic(this.#path, keyFilePieces(records), {
+        mode: KEY_FILE_MODE,
+        beforeCommit: async () => {
+          // The audit entry is written first, so that no change lacks one.
+          if (entry) await this.#audit.append([entry]);
+          await confirm();
+        },
       });
+      await this.#read({ isOwn: true });
+      return changed;
+    });
+  }
+
+  async #locked<T>(work: (confirm: () => Promise<void>) => Promise<T>): Promise<T> {
+    try {
+      return await withFileLock(this.#path, work);
     } catch (cause) {
       throw cause instanceof KeyStoreError ? cause : this.#unavailable('written', fileErrorReason(cause), cause);
     }

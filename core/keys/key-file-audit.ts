@@ -43,6 +43,15 @@ export class KeyFileAudit {
     await this.#with('written', (file) => file.append(entries, options));
   }
 
+  /** Returns all entries, including entries for changes that were not made. */
+  entries(): Promise<readonly KeyAuditEntry[]> {
+    return this.#with('read', (file) => file.list());
+  }
+
+  async replace(entries: readonly KeyAuditEntry[]): Promise<void> {
+    await this.#with('written', (file) => file.replace(entries, { mode: KEY_FILE_MODE, like: this.#keyFile }));
+  }
+
   verify(readKeys: () => Promise<readonly KeyRecord[]>, expected?: string): Promise<AuditVerification> {
     return this.#with('read', async (file) => {
       for (;;) {

@@ -1,4 +1,5 @@
 /** The format of the key file, and of the file that records when keys were last used. */
+import { rm } from 'node:fs/promises';
 import type { KeyRecord } from '../contracts/keys.js';
 import { firstLines, KeyStoreError } from '../errors.js';
 import { withFileLock } from '../util/lock.js';
@@ -145,6 +146,8 @@ const readTimes = async (path: string): Promise<Map<string, number>> => {
 /** Resolves with when keys were last used, in milliseconds since 1970 by id. Keys without a known time are absent. */
 export const readUsed = async (keyFile: string): Promise<ReadonlyMap<string, number>> =>
   readTimes(await usedPath(keyFile));
+
+export const clearUsed = async (keyFile: string): Promise<void> => rm(await usedPath(keyFile), { force: true });
 
 /** Keeps the later time for each key. @throws an error from `node:fs`, for example if the folder is read-only */
 export const mergeUsed = async (keyFile: string, times: ReadonlyMap<string, number>): Promise<void> => {

@@ -1,0 +1,44 @@
+/** Reads and restores the times of all versions and the audit, for backups. */
+import type { DataAuditEntry, History } from 'metro-forecast-api/adapter';
+import { MongoAudit } from './audit.js';
+import { Catalog, type Publication } from './catalog.js';
+import type { Connection } from './connection.js';
+
+const auditOver = (connection: Connection) => new MongoAudit<DataAuditEntry>(connection, 'data_audit');
+
+/** @param connected runs `work` with a connection, and closes the connection afterwards */
+export const mongoHistory = (connected: <T>(work: (connection: Connection) => Promise<T>) => Promise<T>): History => ({
+  read: () =>
+    connected(async (connection) => {
+      const { versions, moves } = await new Catalog(connection).read();
+      const stored = new Map(versions.map(({ id, version }) => [id, version]));
+      return {
+        moves: moves.map(({ id, publishedAt }) => ({ version: stored.get(id) ?? null, publishedAt })),
+        audit: await auditOver(connection).list(),
+      };
+    }),
+
+  clear: () =>
+    connected(async (connection) => {
+      // The next publication deletes the rows of versions that are not in the catalog.
+      await new Catalog(connection).rewrite([], []);
+      await auditOver(connection).replace([]);
+    }),
+
+  write: ({ versions, moves, audit }) =>
+    connected(async (connection) => {
+      const catalog = new Catalog(connection);
+      const ids = new Map((await catalog.read()).versions.map(({ id, version }) => [version, id]));
+      const publications = versions.map((each): Publication => ({ ...each, id: ids.get(each.version)! }));
+      const moved = moves.map(
+        // A deleted version needs an id that no stored version has.
+        ({ version, publishedAt }, i): Publication => ({
+          id: ids.get(version ?? '') ?? -i - 1,
+          version: version ?? '',
+          publishedAt,
+        }),
+      );
+      await catalog.rewrite(publications, moved);
+      await auditOver(connection).replace(audit);
+    }),
+});

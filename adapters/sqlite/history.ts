@@ -1,0 +1,53 @@
+/** Reads and restores the times of all versions and the audit, for backups. */
+import type { DataAuditEntry, History } from 'metro-forecast-api/adapter';
+import { readEntries, replaceEntries } from './audit.js';
+import { addMove, readCatalog } from './catalog.js';
+import type { WriteConnection } from './connection.js';
+
+const AUDIT = 'data_audit';
+
+/** @param connected runs `work` with a connection and closes it; returns undefined while there is no database */
+export const sqliteHistory = (
+  connected: <T>(work: (connection: WriteConnection) => Promise<T>) => Promise<T> | undefined,
+): History => ({
+  read: async () =>
+    (await connected((connection) =>
+      connection.transaction(async () => {
+        const { versions } = await readCatalog(connection);
+        const names = new Map(versions.map(({ id, version }) => [id, version]));
+        const moves = (await connection.rows('SELECT version, at FROM move ORDER BY n')).map(([id, at]) => ({
+          version: names.get(Number(id)) ?? null,
+          publishedAt: new Date(Number(at)),
+        }));
+        return { moves, audit: await readEntries<DataAuditEntry>(connection, AUDIT) };
+      }),
+    )) ?? { moves: [], audit: [] },
+
+  clear: async () => {
+    await connected((connection) =>
+      connection.transaction(async () => {
+        // The next publication drops the tables of versions that are not listed.
+        await connection.exec('DELETE FROM version; DELETE FROM move');
+        await replaceEntries(connection, AUDIT, []);
+      }),
+    );
+  },
+
+  write: async ({ versions, moves, audit }) => {
+    await connected((connection) =>
+      connection.transaction(async () => {
+        const stored = await readCatalog(connection);
+        const ids = new Map(stored.versions.map(({ id, version }) => [version, id]));
+        for (const { version, publishedAt } of versions) {
+          await connection.run('UPDATE version SET published_at = ? WHERE name = ?', publishedAt.getTime(), version);
+        }
+        await connection.run('DELETE FROM move');
+        // Deleted versions get the id 0, which no version has.
+        for (const { version, publishedAt } of moves) {
+          await addMove(connection, { id: ids.get(version ?? '') ?? 0, publishedAt });
+        }
+        await replaceEntries(connection, AUDIT, audit);
+      }),
+    );
+  },
+});

@@ -1,0 +1,51 @@
+/** Packs a backup into one file, and unpacks it, with the program `tar`. */
+import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { chmod, mkdir, rename, rm } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import { OperatorError } from '../../core/errors.js';
+
+const TAR = /\.(tar|tar\.gz|tgz)$/;
+
+export const isArchive = (path: string): boolean => TAR.test(path);
+
+const tar = async (...args: readonly string[]): Promise<void> => {
+  try {
+    await promisify(execFile)('tar', args);
+  } catch (cause) {
+    const { code, stderr } = cause as NodeJS.ErrnoException & { stderr?: string };
+    const reason = code === 'ENOENT' ? 'the program "tar" is not installed; name a directory' : String(stderr).trim();
+    throw new OperatorError(`The archive cannot be used: ${reason}.`, [], { cause });
+  }
+};
+
+/** Runs `work` with a new folder next to the archive, and removes the folder. */
+const withFolder = async <T>(archive: string, work: (folder: string) => Promise<T>): Promise<T> => {
+  const folder = `${archive}.${randomUUID()}.tmp`;
+  await mkdir(folder, { mode: 0o700 });
+  try {
+    return await work(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+};
+
+/** Creates an archive of the folder that `fill` writes. */
+export const pack = <T>(archive: string, fill: (folder: string) => Promise<T>): Promise<T> =>
+  withFolder(archive, async (folder) => {
+    const content = `${folder}/backup`;
+    await mkdir(content);
+    const result = await fill(content);
+    const packed = `${folder}/packed`;
+    await tar('-c', ...(archive.endsWith('.tar') ? [] : ['-z']), '-f', packed, '-C', content, '.');
+    await chmod(packed, 0o600);
+    await rename(packed, archive);
+    return result;
+  });
+
+/** Runs `work` with the content of an archive. */
+export const unpacked = <T>(archive: string, work: (folder: string) => Promise<T>): Promise<T> =>
+  withFolder(archive, async (folder) => {
+    await tar('-x', '--no-same-owner', '-f', archive, '-C', folder);
+    return work(folder);
+  });

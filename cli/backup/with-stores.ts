@@ -1,0 +1,32 @@
+/** Opens the storage and the key store of a configuration together. */
+import { openKeyStore, openStorage } from '../../core/app/open-stores.js';
+import { KeyStoreError, OperatorError } from '../../core/errors.js';
+import { loadConfig, loadModules } from '../../product.js';
+import { commandLogger } from '../output.js';
+import type { Targets } from './read-backup.js';
+
+type Opened = Targets & {
+  readonly loaded: Awaited<ReturnType<typeof loadConfig>>;
+  readonly modules: Awaited<ReturnType<typeof loadModules>>;
+};
+
+/** Runs a task with both stores, and closes them. The key store is null if it keeps keys in memory only. */
+export const withStores = async <T>(path: string | undefined, task: (opened: Opened) => Promise<T>): Promise<T> => {
+  const loaded = await loadConfig({ path });
+  const modules = await loadModules(loaded);
+  const logger = commandLogger();
+  const isInMemory = loaded.config.auth.keys.use === 'memory';
+  const storage = await openStorage({ config: loaded, modules }, logger);
+  try {
+    const keys = isInMemory ? undefined : await openKeyStore({ config: loaded, modules }, logger);
+    try {
+      return await task({ loaded, modules, storage, keyStore: keys?.store ?? null });
+    } finally {
+      await keys?.close();
+    }
+  } catch (error) {
+    throw error instanceof KeyStoreError ? new OperatorError(error.message, [], { cause: error }) : error;
+  } finally {
+    await storage.close();
+  }
+};

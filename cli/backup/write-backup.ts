@@ -1,0 +1,178 @@
+/** Writes a backup of the storage and the key store of a configuration. Services may run meanwhile. */
+import { join } from 'node:path';
+import type { OpenedStorage } from '../../core/app/open-stores.js';
+import type { Document } from '../../core/contracts/dataset.js';
+import type { KeyStore, StoredKeys } from '../../core/contracts/keys.js';
+import type { Move, Snapshot, StoredHistory } from '../../core/contracts/storage.js';
+import { descriptionOf, MANIFEST_FILE } from '../../core/data/manifest.js';
+import { writeDirectory } from '../../core/data/write-directory.js';
+import { OperatorError, StorageError } from '../../core/errors.js';
+import { packageVersion } from '../../core/util/package.js';
+import { sha256Of } from '../../core/util/read-file.js';
+import { writeFileAtomic } from '../../core/util/write-atomic.js';
+import { BACKUP_FILE, type Backup, digestOf, FILES, snapshotFolder } from './format.js';
+
+export interface Sources {
+  readonly storage: OpenedStorage;
+  /** Null if the keys are stored in memory only. */
+  readonly keyStore: KeyStore | null;
+  /** The configuration without secrets. */
+  readonly config: object;
+}
+
+export interface ExportOptions {
+  readonly signal: AbortSignal;
+  /** Called with the number of rows of a version that have been written so far. */
+  onRows(version: string, rows: number): void;
+  /** Called with a sentence about a version that cannot be saved. */
+  onOmission(sentence: string): void;
+}
+
+type Listed = Move & { readonly version: string; readonly current: boolean };
+
+/** The attempts to read data and its audit while no other process changes them. */
+const ATTEMPTS = 5;
+
+/** Reads repeatedly until two reads in a row have the same state. */
+const consistent = async <T>(what: string, read: () => Promise<T>, stateOf: (found: T) => unknown): Promise<T> => {
+  let before: string | undefined;
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    const found = await read();
+    const state = JSON.stringify(stateOf(found));
+    if (state === before) return found;
+    before = state;
+  }
+  throw new OperatorError(`${what} change too often at the moment. Try again later.`);
+};
+
+export const listVersions = async ({ adapter }: OpenedStorage): Promise<readonly Listed[]> => {
+  if (adapter.versions) return (await adapter.versions.list()).toReversed();
+  try {
+    const snapshot = adapter.snapshot();
+    snapshot.release();
+    return [{ version: snapshot.version, publishedAt: snapshot.publishedAt, current: true }];
+  } catch (error) {
+    if (error instanceof StorageError && error.code === 'unavailable') return [];
+    throw error;
+  }
+};
+
+const readHistory = async ({ adapter }: OpenedStorage, versions: readonly Listed[]): Promise<StoredHistory> => {
+  if (adapter.history) return adapter.history.read();
+  // Without a history, the current version was published last.
+  const current = versions.find((each) => each.current);
+  const moves = [...versions.filter((each) => !each.current), ...(current ? [current] : [])];
+  return { moves, audit: (await adapter.audit?.list()) ?? [] };
+};
+
+const open = async ({ adapter }: OpenedStorage, { version, publishedAt, current }: Listed): Promise<Snapshot> => {
+  const snapshot = current ? adapter.snapshot() : await adapter.versions?.asOf(publishedAt);
+  if (snapshot?.version === version) return snapshot;
+  snapshot?.release();
+  throw new StorageError('unavailable', 'it was deleted or replaced during the export');
+};
+
+async function* counting(
+  batches: AsyncIterable<readonly Document[]>,
+  onRows: (rows: number) => void,
+): AsyncGenerator<readonly Document[]> {
+  for await (const batch of batches) {
+    onRows(batch.length);
+    yield batch;
+  }
+}
+
+/** Writes a version as a dataset directory. */
+const writeVersion = async (
+  path: string,
+  storage: OpenedStorage,
+  listed: Listed,
+  { signal, onRows }: ExportOptions,
+): Promise<void> => {
+  const snapshot = await open(storage, listed);
+  try {
+    let rows = 0;
+    const count = (more: number) => {
+      rows += more;
+      onRows(listed.version, rows);
+    };
+    const collections = [...storage.collections.values()].map(({ name, key }) => [
+      name,
+      counting(snapshot.find(name, { order: key }), count),
+    ]);
+    await writeDirectory(path, descriptionOf(snapshot.manifest), Object.fromEntries(collections), { signal });
+  } finally {
+    snapshot.release();
+  }
+};
+
+function* lines(values: Iterable<unknown>): Generator<string> {
+  for (const value of values) yield `${JSON.stringify(value)}\n`;
+}
+
+const readKeys = async (keyStore: KeyStore): Promise<StoredKeys> =>
+  consistent(
+    'The keys',
+    async () =>
+      keyStore.exportAll
+        ? keyStore.exportAll()
+        : { records: await keyStore.list(), audit: (await keyStore.audit?.()) ?? [] },
+    ({ records, audit }) => [records.length, audit.at(-1)],
+  );
+
+/** @returns the description of the backup and the number of keys */
+export const writeBackup = async (
+  directory: string,
+  { storage, keyStore, config }: Sources,
+  options: ExportOptions,
+): Promise<{ readonly backup: Backup; readonly keys: number }> => {
+  const { versions, history } = await consistent(
+    'The published versions',
+    async () => {
+      const listed = await listVersions(storage);
+      return { versions: listed, history: await readHistory(storage, listed) };
+    },
+    ({ versions: listed, history: { moves, audit } }) => [listed, moves, audit.at(-1)],
+  );
+  const files: Record<string, string> = {};
+  const add = async (name: string, content: string | Iterable<string>) => {
+    await writeFileAtomic(join(directory, name), content, { mode: 0o600 });
+    files[name] = await sha256Of(join(directory, name));
+  };
+  const saved: Listed[] = [];
+  for (const version of versions) {
+    const folder = snapshotFolder(saved.length);
+    try {
+      await writeVersion(join(directory, folder), storage, version, options);
+    } catch (error) {
+      // A version that cannot be served must not prevent the backup of all others.
+      if (!(error instanceof StorageError) || error.code === 'aborted') throw error;
+      options.onOmission(`Version ${version.version} is not in the backup: ${error.message}`);
+      continue;
+    }
+    files[join(folder, MANIFEST_FILE)] = await sha256Of(join(directory, folder, MANIFEST_FILE));
+    saved.push(version);
+  }
+  const keys = keyStore ? await readKeys(keyStore) : { records: [], audit: [] };
+  const used = [...((await keyStore?.lastUsed?.()) ?? [])].map(([id, last]) => ({ id, last_used_at: last }));
+  await add(FILES.keys, lines(keys.records));
+  await add(FILES.keyAudit, lines(keys.audit));
+  await add(FILES.keyUse, lines(used));
+  await add(FILES.dataAudit, lines(history.audit));
+  await add(FILES.config, `${JSON.stringify(config, null, 2)}\n`);
+  const names = new Set(saved.map(({ version }) => version));
+  const described = {
+    format: 1,
+    created: new Date().toISOString(),
+    program: packageVersion,
+    versions: saved.map(({ version, publishedAt }) => ({ version, published_at: publishedAt.toISOString() })),
+    moves: history.moves.map(({ version, publishedAt }) => ({
+      version: version !== null && names.has(version) ? version : null,
+      published_at: publishedAt.toISOString(),
+    })),
+    files,
+  } as const;
+  const backup: Backup = { ...described, digest: digestOf(described) };
+  await writeFileAtomic(join(directory, BACKUP_FILE), `${JSON.stringify(backup, null, 2)}\n`, { mode: 0o600 });
+  return { backup, keys: keys.records.length };
+};

@@ -1,0 +1,82 @@
+/** `metro-forecast export` writes a backup of everything that a service stores. */
+import { mkdir, readdir, rm } from 'node:fs/promises';
+import type { Command } from 'commander';
+import { maskSecrets } from '../../core/config/secrets.js';
+import { OperatorError } from '../../core/errors.js';
+import { counted } from '../../core/util/counted.js';
+import { isArchive, pack } from '../backup/archive.js';
+import { withStores } from '../backup/with-stores.js';
+import { writeBackup } from '../backup/write-backup.js';
+import { type CommonOptions, jsonOption } from '../options.js';
+import { note, print, printJson } from '../output.js';
+import { withProgress } from '../progress.js';
+import { interruption } from '../published-storage.js';
+import { EXIT_CODES } from '../report.js';
+
+/** Creates the directory of a backup, and removes it again if the backup fails. */
+const inNewDirectory = async <T>(path: string, fill: (directory: string) => Promise<T>): Promise<T> => {
+  const found = await readdir(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined;
+    throw new OperatorError(`${path} is not a directory.`, ['a file must end with .tar, .tar.gz or .tgz']);
+  });
+  if (found && found.length > 0) throw new OperatorError(`${path} is not empty: name a new directory.`);
+  if (!found) await mkdir(path, { recursive: true, mode: 0o700 });
+  try {
+    return await fill(path);
+  } catch (error) {
+    await rm(path, { recursive: true, force: true });
+    throw error;
+  }
+};
+
+const save = async (path: string, { config, json }: CommonOptions): Promise<void> => {
+  const into = isArchive(path) ? pack : inNewDirectory;
+  const omissions: string[] = [];
+  const { signal, end } = interruption();
+  const { backup, keys } = await withStores(config, async ({ loaded, modules, storage, keyStore }) => {
+    const { adapter, keyStore: keyModule, registry } = modules;
+    const masked = maskSecrets(loaded.config, {
+      adapter: adapter.options,
+      keys: keyModule.options,
+      plugins: registry.plugins.map(({ options }) => options),
+    });
+    return withProgress((progress) =>
+      into(path, (directory) =>
+        writeBackup(
+          directory,
+          { storage, keyStore, config: masked },
+          {
+            signal,
+            onRows: (version, rows) => progress.update(`exporting ${version}`, rows),
+            onOmission: (sentence) => omissions.push(sentence),
+          },
+        ),
+      ),
+    );
+  }).finally(end);
+  for (const sentence of omissions) note(sentence);
+  const versions = backup.versions.map(({ version }) => version);
+  if (json) return printJson({ path, versions, keys, omissions });
+  print(`${path} contains ${counted(versions.length, 'version')} and ${counted(keys, 'key')}.`);
+};
+
+export const register = (program: Command): void => {
+  program
+    .command('export')
+    .description('write a backup: all versions, the keys as hashes, both audits and the configuration without secrets')
+    .argument('<path>', 'a new directory, or a file whose name ends with .tar, .tar.gz or .tgz')
+    .option(...jsonOption)
+    .addHelpText(
+      'after',
+      `
+Services may run meanwhile. The backup contains the hashes of keys, but no keys, and no secrets of the configuration.
+Back up the peppers (auth.peppers) separately. "metro-forecast import-backup" restores the backup into any storage.
+
+Examples:
+  $ metro-forecast --config api.json export /backup/2026-03-01
+  $ metro-forecast --config api.json export /backup/2026-03-01.tar.gz --json
+
+Exit codes: ${EXIT_CODES}.`,
+    )
+    .action((path: string, _: unknown, command: Command) => save(path, command.optsWithGlobals<CommonOptions>()));
+};

@@ -1,0 +1,70 @@
+/** `metro-forecast import-backup` restores a backup into the stores of a configuration. */
+import type { Command } from 'commander';
+import { missingPeppers, Peppers } from '../../core/keys/key.js';
+import { counted } from '../../core/util/counted.js';
+import { isArchive, unpacked } from '../backup/archive.js';
+import { restoreBackup, verifiedBackup } from '../backup/read-backup.js';
+import { withStores } from '../backup/with-stores.js';
+import { type CommonOptions, jsonOption } from '../options.js';
+import { note, print, printJson } from '../output.js';
+import { withProgress } from '../progress.js';
+import { interruption, refuseSample } from '../published-storage.js';
+import { EXIT_CODES } from '../report.js';
+
+interface Options extends CommonOptions {
+  readonly replace?: boolean;
+}
+
+const restore = async (directory: string, { config, json, replace = false }: Options): Promise<void> => {
+  const notes: string[] = [];
+  const { signal, end } = interruption();
+  const restored = await withProgress(async (progress) => {
+    const backup = await verifiedBackup(directory, (path) => progress.update(`checking ${path}`, 0));
+    progress.finish();
+    return withStores(config, async ({ loaded, storage, keyStore }) => {
+      refuseSample(storage);
+      const { versions, keys } = await restoreBackup(
+        directory,
+        backup,
+        { storage, keyStore },
+        {
+          replace,
+          signal,
+          onRows: (version, rows) => progress.update(`restoring ${version}`, rows),
+          onNote: (sentence) => notes.push(sentence),
+        },
+      );
+      notes.push(...missingPeppers(keys, new Peppers(loaded.config.auth.peppers), Date.now()));
+      return { versions, keys: keys.length };
+    });
+  }).finally(end);
+  for (const sentence of notes) note(sentence);
+  if (json) return printJson({ ...restored, notes });
+  print(`Restored ${counted(restored.versions, 'version')} and ${counted(restored.keys, 'key')}.`);
+};
+
+export const register = (program: Command): void => {
+  program
+    .command('import-backup')
+    .description('restore a backup into the storage and the key store of the configuration')
+    .argument('<path>', 'the directory or file that "export" wrote')
+    .option('--replace', 'delete all versions, keys and audits of the stores first')
+    .option(...jsonOption)
+    .addHelpText(
+      'after',
+      `
+The adapter and the key store may differ from those of the backup. Stop all services that use the stores first. Every
+file is compared with its digest before anything is written, and every restored row with the backup. Without --replace,
+the stores must be empty. A restore that fails or is interrupted can be repeated with --replace.
+
+Examples:
+  $ metro-forecast --config replicas.json import-backup /backup/2026-03-01
+  $ metro-forecast --config api.json import-backup /backup/2026-03-01.tar.gz --replace
+
+Exit codes: ${EXIT_CODES}.`,
+    )
+    .action((path: string, _: unknown, command: Command) => {
+      const options = command.optsWithGlobals<Options>();
+      return isArchive(path) ? unpacked(path, (directory) => restore(directory, options)) : restore(path, options);
+    });
+};
