@@ -3,6 +3,7 @@
  *
  * - `snapshots/1`, `snapshots/2`, ...: a dataset directory for each version, oldest first
  * - `keys.ndjson`, `key-audit.ndjson`, `key-use.ndjson`, `data-audit.ndjson`: one JSON object per line
+ * - `declarations/*.collection.json`: the declarations of tables
  * - `config.json`: the configuration with masked secrets, for reading
  * - `backup.json`: describes the backup. It is written last, so an interrupted backup has none.
  */

@@ -1,15 +1,16 @@
 /** Writes a backup of the storage and the key store of a configuration. Services may run meanwhile. */
 import { join } from 'node:path';
 import type { OpenedStorage } from '../../core/app/open-stores.js';
-import type { Document } from '../../core/contracts/dataset.js';
+import type { Collection, Document } from '../../core/contracts/dataset.js';
 import type { KeyStore, StoredKeys } from '../../core/contracts/keys.js';
 import type { Move, Snapshot, StoredHistory } from '../../core/contracts/storage.js';
+import { DECLARATION } from '../../core/data/declarations.js';
 import { descriptionOf, MANIFEST_FILE } from '../../core/data/manifest.js';
 import { writeDirectory } from '../../core/data/write-directory.js';
 import { OperatorError, StorageError } from '../../core/errors.js';
 import { packageVersion } from '../../core/util/package.js';
 import { sha256Of } from '../../core/util/read-file.js';
-import { writeFileAtomic } from '../../core/util/write-atomic.js';
+import { makeFolder, writeFileAtomic } from '../../core/util/write-atomic.js';
 import { BACKUP_FILE, type Backup, digestOf, FILES, snapshotFolder } from './format.js';
 
 export interface Sources {
@@ -18,6 +19,8 @@ export interface Sources {
   readonly keyStore: KeyStore | null;
   /** The configuration without secrets. */
   readonly config: object;
+  /** The tables that the files `*.collection.json` declare. */
+  readonly declarations: readonly Collection[];
 }
 
 export interface ExportOptions {
@@ -123,7 +126,7 @@ const readKeys = async (keyStore: KeyStore): Promise<StoredKeys> =>
 /** @returns the description of the backup and the number of keys */
 export const writeBackup = async (
   directory: string,
-  { storage, keyStore, config }: Sources,
+  { storage, keyStore, config, declarations }: Sources,
   options: ExportOptions,
 ): Promise<{ readonly backup: Backup; readonly keys: number }> => {
   const { versions, history } = await consistent(
@@ -159,6 +162,10 @@ export const writeBackup = async (
   await add(FILES.keyAudit, lines(keys.audit));
   await add(FILES.keyUse, lines(used));
   await add(FILES.dataAudit, lines(history.audit));
+  if (declarations.length > 0) await makeFolder(join(directory, 'declarations'));
+  for (const each of declarations) {
+    await add(join('declarations', `${each.name}${DECLARATION}`), `${JSON.stringify(each, null, 2)}\n`);
+  }
   await add(FILES.config, `${JSON.stringify(config, null, 2)}\n`);
   const names = new Set(saved.map(({ version }) => version));
   const described = {

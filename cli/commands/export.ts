@@ -1,7 +1,9 @@
 /** `metro-forecast export` writes a backup of everything that a service stores. */
 import { mkdir, readdir, rm } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { maskSecrets } from '../../core/config/secrets.js';
+import { readDeclarations } from '../../core/data/declarations.js';
 import { OperatorError } from '../../core/errors.js';
 import { counted } from '../../core/util/counted.js';
 import { isArchive, pack } from '../backup/archive.js';
@@ -40,11 +42,14 @@ const save = async (path: string, { config, json }: CommonOptions): Promise<void
       keys: keyModule.options,
       plugins: registry.plugins.map(({ options }) => options),
     });
+    const declarations = loaded.config.plugins
+      .filter(({ use, options }) => use === 'tables' && options['path'] !== undefined)
+      .flatMap(({ options }) => readDeclarations(resolve(loaded.folder, String(options['path']))));
     return withProgress((progress) =>
       into(path, (directory) =>
         writeBackup(
           directory,
-          { storage, keyStore, config: masked },
+          { storage, keyStore, config: masked, declarations },
           {
             signal,
             onRows: (version, rows) => progress.update(`exporting ${version}`, rows),

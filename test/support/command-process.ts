@@ -11,12 +11,15 @@ const main = fileURLToPath(new URL('./command-main.js', import.meta.url));
 /** Arguments of `node` that run the CLI with `args`. */
 export const commandArgs = (args: readonly string[]): string[] => [main, ...args];
 
-/** Resolves with standard output. Rejects with standard error if the command fails. */
-export const runProcess = async (args: readonly string[], env: Variables): Promise<string> => {
+/** Runs Node. Resolves with standard output. Rejects with standard error if the program fails. */
+export const runNode = async (args: readonly string[], env: Variables): Promise<string> => {
   const options = { cwd: packageRoot, env: { ...process.env, ...env } };
-  const { stdout } = await promisify(execFile)(process.execPath, commandArgs(args), options);
+  const { stdout } = await promisify(execFile)(process.execPath, args, options);
   return stdout;
 };
+
+/** Resolves with standard output. Rejects with standard error if the command fails. */
+export const runProcess = (args: readonly string[], env: Variables): Promise<string> => runNode(commandArgs(args), env);
 
 /** Starts a command that the test will kill. */
 export const startProcess = (
