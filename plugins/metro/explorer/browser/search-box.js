@@ -1,36 +1,34 @@
 /**
- * Suggests markets below the search box, and opens one on Enter. In the view of all markets, the box filters the list.
+ * Offers markets, states, divided metros and series below the search box. Enter opens the first option or the marked one.
+ * In the view of all markets, the box also filters the list, and options appear only for what the list lacks.
  */
 
 import { isNarrowing, searchField } from '../../../pages/data-views/search-field.js';
 import { mayCall } from '../../../pages/shared/api.js';
 import { find, h } from '../../../pages/shared/dom.js';
-import { places } from './catalog.js';
-import { onlyOne, plainName, searcher, stateNamed } from './search.js';
+import { allAreas, catalog, places } from './catalog.js';
+import { optionsFor } from './search-options.js';
 
-/** @typedef {import('./catalog.js').Named} Named */
+/** @typedef {import('./search-options.js').Option} Option */
 
-const SUGGESTED = 8;
-
-/** @param {HTMLInputElement} field @param {(market: Named) => void} onpick */
-const suggestionList = (field, onpick) => {
+/** @param {HTMLInputElement} field @param {(option: Option) => void} onpick */
+const optionList = (field, onpick) => {
   const list = find('#found');
-  /** @type {readonly Named[]} */
+  /** @type {readonly Option[]} */
   let shown = [];
-  /** The index of the marked suggestion, or -1 if none is marked. */
-  let marked = -1;
+  let marked = 0;
   const mark = (/** @type {number} */ index) => {
     marked = index;
     for (const [at, each] of [...list.children].entries()) each.setAttribute('aria-selected', String(at === marked));
-    if (marked < 0) field.removeAttribute('aria-activedescendant');
+    if (shown.length === 0) field.removeAttribute('aria-activedescendant');
     else field.setAttribute('aria-activedescendant', `found-${marked}`);
   };
-  const option = (/** @type {Named} */ market, /** @type {number} */ index) =>
+  const item = (/** @type {Option} */ option, /** @type {number} */ index) =>
     h(
       'div',
-      { id: `found-${index}`, role: 'option', onmousedown: () => onpick(market) },
-      plainName(market.name),
-      h('span', { class: 'muted' }, ` ${market.cbsa}`),
+      { id: `found-${index}`, role: 'option', onmousedown: () => onpick(option) },
+      option.label,
+      h('span', { class: 'muted' }, ` ${option.detail}`),
     );
   return {
     isOpen: () => !list.hidden,
@@ -40,63 +38,58 @@ const suggestionList = (field, onpick) => {
       field.setAttribute('aria-expanded', 'false');
       field.removeAttribute('aria-activedescendant');
     },
-    /** @param {readonly Named[]} markets @param {Named | undefined} meant @param {string} query */
-    open: (markets, meant, query) => {
-      shown = markets.slice(0, SUGGESTED);
-      list.replaceChildren(...shown.map(option));
+    /** @param {readonly Option[]} options @param {string} query */
+    open: (options, query) => {
+      shown = options;
+      list.replaceChildren(...shown.map(item));
       if (shown.length === 0) {
-        list.append(h('div', { role: 'option', 'aria-disabled': 'true' }, `No market is called “${query.trim()}”.`));
+        list.append(h('div', { role: 'option', 'aria-disabled': 'true' }, `Nothing is called “${query.trim()}”.`));
       }
       list.hidden = false;
       field.setAttribute('aria-expanded', 'true');
-      // If the query could mean several markets, none is marked.
-      mark(meant ? shown.indexOf(meant) : -1);
+      mark(0);
     },
     /** @param {number} step 1 or -1 */
     move: (step) => {
-      if (shown.length === 0) return;
-      mark((Math.max(marked, step > 0 ? -1 : 0) + step + shown.length) % shown.length);
+      if (shown.length > 0) mark((marked + step + shown.length) % shown.length);
     },
   };
 };
 
-/** The markets that a query finds, and the one that it means. @param {string} query */
+/** @param {string} query */
 const lookUp = async (query) => {
   const { markets, parents } = await places();
-  const found = searcher(markets, parents)(query);
-  return { found, meant: onlyOne(query, found) };
+  const [areas, series] = await Promise.all([allAreas(), catalog()]);
+  return optionsFor(query, { markets, parents, areas, series });
 };
 
 export const startSearch = () => {
   const field = searchField();
   if (!field) return;
-  const go = (/** @type {string} */ address) => {
+  const go = (/** @type {Option} */ { address }) => {
     list.close();
     field.value = '';
     field.blur();
     location.hash = address;
   };
-  const goToMarket = (/** @type {Named} */ { cbsa }) => go(`#/markets/${cbsa}`);
-  const list = suggestionList(field, goToMarket);
+  const list = optionList(field, go);
 
   const suggest = async () => {
     const query = field.value;
-    if (query.trim() === '' || !mayCall() || isNarrowing()) return list.close();
-    const { found, meant } = await lookUp(query);
+    if (query.trim() === '' || !mayCall()) return list.close();
+    const { options, others } = await lookUp(query);
     if (query !== field.value) return;
-    list.open(found, stateNamed(query) ? undefined : meant, query);
+    if (isNarrowing() && others === 0) list.close();
+    else list.open(options, query);
   };
   const submit = async () => {
-    const marked = list.isOpen() ? list.marked() : undefined;
-    if (marked) return goToMarket(marked);
     const query = field.value;
-    const state = stateNamed(query);
-    if (state) return go(`#/markets?state=${state}`);
     if (query.trim() === '' || !mayCall()) return;
-    const { found, meant } = await lookUp(query);
+    const marked = list.isOpen() ? list.marked() : undefined;
+    const { options } = marked ? { options: [marked] } : await lookUp(query);
     if (query !== field.value) return;
-    if (meant) goToMarket(meant);
-    else if (!isNarrowing()) list.open(found, undefined, query);
+    if (options[0]) go(options[0]);
+    else if (!isNarrowing()) list.open(options, query);
   };
   field.addEventListener('input', () => void suggest().catch(() => undefined));
   field.addEventListener('keydown', (event) => {

@@ -1,6 +1,10 @@
-/** Finds markets by their cities, by the name or code of their states, by CBSA code, and by the metro of a division. */
+/**
+ * Finds markets by their cities and nicknames, by the name or code of their states, by CBSA code, and by the metro of a
+ * division.
+ */
 import { h } from '../../../pages/shared/dom.js';
 import { plain } from '../../../pages/shared/format.js';
+import { NICKNAMES } from './nicknames.js';
 
 /** States by postal code. */
 export const STATES = new Map(
@@ -72,12 +76,29 @@ export const shortName = (name) =>
     .replace(/,.*/, '')
     .replace(/(?<=.{4})[-–/].*/, '');
 
+/** Words that titles abbreviate, or that they spell out. @type {Readonly<Record<string, string>>} */
+const SAME_WORDS = { saint: 'st', ft: 'fort', mt: 'mount' };
+
 /** @param {string} text @returns {string[]} */
-const wordsOf = (text) =>
+export const wordsOf = (text) =>
   plain(text)
     .replace(/[.’']/g, '')
     .split(/[^a-z0-9]+/)
-    .filter(Boolean);
+    .filter(Boolean)
+    .map((word) => SAME_WORDS[word] ?? word);
+
+/** The number of letters from which the start of a nickname finds its metro. */
+const LEAST_LETTERS = 4;
+
+/** The codes of the areas with a nickname that equals a query, or starts with it. @param {string} query */
+const nicknamed = (query) => {
+  const typed = wordsOf(query).join(' ');
+  return new Set(
+    NICKNAMES.filter(([name]) => name === typed || (typed.length >= LEAST_LETTERS && name.startsWith(typed))).map(
+      ([, cbsa]) => cbsa,
+    ),
+  );
+};
 
 /**
  * Whether a word equals another word with one typing error, or two errors in words of 8 letters and more. An error is a
@@ -216,7 +237,19 @@ export const searcher = (rows, parents = new Map()) => {
     }
     return Math.max(...scores);
   };
-  return (query) => {
+  /** The rows with a nickname, and the divisions of a metro with a nickname. @param {string} query */
+  const named = (query) => {
+    const codes = nicknamed(query);
+    if (codes.size === 0) return [];
+    const found = entries.filter(
+      ({ row }) => codes.has(row.cbsa) || codes.has((parents.get(row.cbsa) ?? '').slice(0, 5)),
+    );
+    // The division with the first city of the metro comes first.
+    const isMain = (/** @type {(typeof entries)[number]} */ { words, parent }) => Number(words[0] === parent[1]);
+    return found.toSorted((a, b) => isMain(b) - isMain(a)).map(({ row }) => row);
+  };
+  /** @param {string} query */
+  const scored = (query) => {
     const terms = termsOf(query);
     if (terms.length === 0) return [...rows];
     for (const forgiving of [false, true]) {
@@ -227,6 +260,10 @@ export const searcher = (rows, parents = new Map()) => {
       if (found.length > 0) return found.toSorted((a, b) => b.total - a.total).map(({ row }) => row);
     }
     return [];
+  };
+  return (query) => {
+    const first = named(query);
+    return first.length === 0 ? scored(query) : [...new Set([...first, ...scored(query)])];
   };
 };
 

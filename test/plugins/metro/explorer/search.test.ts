@@ -3,7 +3,11 @@ import { expect } from 'chai';
 import { metroAreas } from '../../../../plugins/metro/areas.js';
 import { pageModules } from '../../../support/page-modules.js';
 
-const { searcher, nearly, onlyOne, stateNamed, tellingName } = await pageModules('metro/explorer/browser/search');
+const { searcher, nearly, onlyOne, stateNamed, tellingName, optionsFor, NICKNAMES } = await pageModules(
+  'metro/explorer/browser/search',
+  'metro/explorer/browser/search-options',
+  'metro/explorer/browser/nicknames',
+);
 
 const areas = [...metroAreas.values()];
 /** The markets of FHFA's index. For a metro that is divided, the index has the divisions instead. */
@@ -42,6 +46,17 @@ describe('the explorer’s search', () => {
     ['pheonix', /^Phoenix/],
     ['philidelphia', /Philadelphia/],
     ['albuqerque', /^Albuquerque/],
+    ['nyc', /^New York-Jersey City/],
+    ['bay area', /^San Francisco/],
+    ['twin cities', /^Minneapolis/],
+    ['saint louis', /^St\. Louis/],
+    ['saint paul', /^Minneapolis-St\. Paul/],
+    ['ft lauderdale', /^Fort Lauderdale/],
+    ['dfw', /^Dallas-Plano/],
+    ['la', /^Los Angeles/],
+    ['philly', /^Philadelphia/],
+    ['brooklyn', /^New York-Jersey City/],
+    ['silicon val', /^San Jose/],
   ] as const) {
     it(`finds ${query}`, () => expect(first(query)).to.match(expected));
   }
@@ -59,6 +74,39 @@ describe('the explorer’s search', () => {
       expect(onlyOne(query, find(query))?.name.slice(0, expected?.length)).to.equal(expected);
     });
   }
+
+  it('has nicknames only for existing metros', () => {
+    for (const [name, cbsa] of NICKNAMES) expect(metroAreas.has(cbsa), `${name} ${cbsa}`).to.equal(true);
+  });
+
+  const series = [
+    { series_id: 'UNRATE', title: 'Unemployment Rate', kind: 'macro' },
+    { series_id: 'DGS10', title: 'Market Yield on 10-Year Treasury Securities', kind: 'macro' },
+  ];
+  const offered = (query: string): string[] =>
+    optionsFor(query, { markets, parents, areas, series }).options.map(({ address }: { address: string }) => address);
+
+  for (const [query, expected] of [
+    ['new york', '#/markets/35614'],
+    ['washington', '#/markets/47764'],
+    ['la', '#/markets/31084'],
+    ['ohio', '#/markets?state=OH'],
+    ['kansas', '#/markets?state=KS'],
+    ['TX', '#/markets?state=TX'],
+    ['unrate', '#/series/UNRATE'],
+    ['unemployment', '#/series/UNRATE'],
+    ['35620', '#/markets?q=35620'],
+    ['26420', '#/markets/26420'],
+  ] as const) {
+    it(`offers ${expected} first for ${query}`, () => expect(offered(query)[0]).to.equal(expected));
+  }
+
+  it('offers the state and the divided metro after the city, and the divisions after their metro', () => {
+    expect(offered('new york')).to.include.members(['#/markets?state=NY', '#/markets?q=35620']);
+    const { divisions } = metroAreas.get('35620')!;
+    expect(offered('35620')).to.include.members(divisions.map((cbsa) => `#/markets/${cbsa}`));
+    expect(offered('nowhere at all')).to.deep.equal([]);
+  });
 
   it('distinguishes states from cities, and cities of one name by their states', () => {
     expect(['ohio', 'OH', 'West Virginia', 'houston', 'houston tx'].map((query) => stateNamed(query))).to.deep.equal([

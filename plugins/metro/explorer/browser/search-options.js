@@ -1,0 +1,82 @@
+/** The options that the search box offers: markets, divided metros, states and series. */
+import { NICKNAMES } from './nicknames.js';
+import { onlyOne, plainName, STATES, searcher, stateNamed, statesOf, wordsOf } from './search.js';
+
+/**
+ * @typedef {{ label: string, detail: string, address: string }} Option
+ * @typedef {{ markets: readonly import('./catalog.js').Named[], parents: ReadonlyMap<string, string>,
+ *   areas: readonly import('../../client/api-types.js').Area[], series: readonly import('./catalog.js').Series[] }} Lists
+ */
+
+const MOST_MARKETS = 5;
+const MOST_OTHERS = 3;
+/** The number of letters that a search for titles needs. */
+const LEAST_LETTERS = 3;
+
+/** Whether a title has words that start with all words of the query. @param {string} query @param {string} title */
+const hasWords = (query, title) => {
+  const words = wordsOf(title);
+  return (
+    query.trim().length >= LEAST_LETTERS &&
+    wordsOf(query).every((typed) => words.some((word) => word.startsWith(typed)))
+  );
+};
+
+/** @param {string} query @param {Lists} lists */
+const seriesOptions = (query, { series }) => {
+  const id = query.trim().toLowerCase();
+  return series
+    .filter(({ kind }) => kind === 'macro')
+    .filter(({ series_id, title }) => series_id.toLowerCase().startsWith(id) || hasWords(query, title))
+    .toSorted((a, b) => Number(b.series_id.toLowerCase() === id) - Number(a.series_id.toLowerCase() === id))
+    .map(({ series_id, title }) => ({
+      ...{ label: title, detail: `series ${series_id}`, address: `#/series/${encodeURIComponent(series_id)}` },
+      isExact: series_id.toLowerCase() === id,
+    }));
+};
+
+/** Metros whose index is published for each of their divisions. @param {string} query @param {Lists} lists */
+const dividedOptions = (query, { areas }) =>
+  areas
+    .filter(({ divisions }) => divisions.length > 0)
+    .filter(({ cbsa, name }) => cbsa === query.trim() || hasWords(query, name))
+    .map(({ cbsa, name, divisions }) => ({
+      ...{ label: name, detail: `${cbsa}, ${divisions.length} divisions`, address: `#/markets?q=${cbsa}` },
+      isExact: cbsa === query.trim(),
+    }));
+
+/** @param {string} query @param {Lists} lists */
+const stateOptions = (query, { markets }) => {
+  const code = stateNamed(query);
+  const count = code ? markets.filter(({ name }) => statesOf(name).includes(code)).length : 0;
+  return count === 0
+    ? []
+    : [{ label: `${STATES.get(`${code}`)}`, detail: `state, ${count} markets`, address: `#/markets?state=${code}` }];
+};
+
+/**
+ * The options for a query, the best first. A state follows the market that has its name, such as New York.
+ * @param {string} query @param {Lists} lists
+ * @returns {{ options: Option[], others: number }} `others`: the number of options that are not markets
+ */
+export const optionsFor = (query, lists) => {
+  if (query.trim() === '') return { options: [], others: 0 };
+  const found = searcher(lists.markets, lists.parents)(query);
+  const meant = onlyOne(query, found);
+  const ordered = meant ? [meant, ...found.filter((one) => one !== meant)] : found;
+  const markets = ordered.slice(0, MOST_MARKETS).map(({ cbsa, name }) => ({
+    ...{ label: plainName(name), detail: cbsa, address: `#/markets/${cbsa}` },
+    names: wordsOf(name.replace(/[-–/,].*/, '')).join(' '),
+  }));
+  const states = stateOptions(query, lists);
+  const others = [...seriesOptions(query, lists), ...dividedOptions(query, lists)].slice(0, MOST_OTHERS);
+  const exact = others.filter(({ isExact }) => isExact);
+  const typed = wordsOf(query).join(' ');
+  // "ohio" means the state, "new york" the city, and "la" Los Angeles.
+  const isCity = markets[0]?.names === typed || NICKNAMES.some(([name]) => name === typed);
+  const [first, last] = isCity ? [markets, states] : [states, markets];
+  return {
+    options: [...exact, ...first, ...last, ...others.filter(({ isExact }) => !isExact)],
+    others: others.length + states.length,
+  };
+};
