@@ -11,7 +11,10 @@ import { dataTable } from './table.js';
 /**
  * @typedef {{ label: string, target: string, file?: string }} Source an API call; `file` without `.csv`, if the
  *   response has a CSV format
- * @typedef {{ title: string, file: string, options: () => import('./drawing.js').ChartOptions, credits: () => readonly string[] }} Picture
+ * @typedef {{ legend: readonly { label: string, swatch: SVGSVGElement }[],
+ *   draw: (size: { width: number, height: number }) => SVGSVGElement }} Content
+ * @typedef {{ title: string, file: string, options?: () => import('./drawing.js').ChartOptions, drawn?: () => Content,
+ *   credits: () => readonly string[] }} Picture a chart with `options`, or another drawing
  * @typedef {{ file: string, text: () => string }} Shown the content of a chart or list as CSV
  * @typedef {object} Tools
  * @property {readonly Source[]} sources
@@ -157,17 +160,19 @@ const savePicture = async (picture, format) => {
   save(await drawPicture(picture, format), `${picture.file}.${format}`);
 };
 
+/** @param {Picture} picture */
+export const pictureButtons = (picture) =>
+  /** @type {const} */ (['png', 'svg']).flatMap((format) =>
+    workButton(format.toUpperCase(), () => savePicture(picture, format)),
+  );
+
 /** @param {Tools} tools */
 export const dataTools = ({ sources, remark, more, picture, shown, figure }) =>
   h(
     'div',
     { class: 'tools' },
     copyButton(() => `${location.href.replace(/#.*/, '')}${hashOf(figure)}`, 'Copy link'),
-    ...(picture
-      ? /** @type {const} */ (['png', 'svg']).flatMap((format) =>
-          workButton(format.toUpperCase(), () => savePicture(picture, format)),
-        )
-      : []),
+    ...(picture ? pictureButtons(picture) : []),
     ...(shown
       ? workButton('CSV: as shown', async () => save(new Blob([shown.text()], { type: 'text/csv' }), shown.file))
       : []),

@@ -1,4 +1,4 @@
-/** Draws a chart as a picture, in light colours, with its title, legend, sources and attribution. */
+/** Draws a chart or a map as a picture, in light colours, with its title, legend, sources and attribution. */
 import { h } from '../shared/dom.js';
 import { draw, legendOf } from './drawing.js';
 import { paint, svg, textWidth, wrap } from './svg.js';
@@ -23,8 +23,13 @@ const resolveColors = (picture) => {
   probe.remove();
 };
 
+/** @param {import('./drawing.js').ChartOptions} options @returns {import('./figure.js').Content} */
+const chartContent = (options) => ({ legend: legendOf(options), draw: (size) => draw(options, size).svg });
+
 /** @param {import('./figure.js').Picture} picture */
-const pictureOf = ({ title, options, credits }) => {
+const pictureOf = ({ title, options, drawn, credits }) => {
+  const content = drawn ? drawn() : options && chartContent(options());
+  if (!content) throw new Error('The picture has neither a chart nor a drawing.');
   const inner = WIDTH - 2 * MARGIN;
   const root = svg('svg', {
     xmlns: 'http://www.w3.org/2000/svg',
@@ -41,7 +46,7 @@ const pictureOf = ({ title, options, credits }) => {
   }
   let x = MARGIN;
   y += 8;
-  for (const { label, swatch } of legendOf(options())) {
+  for (const { label, swatch } of content.legend) {
     const width = 32 + textWidth(label, 15) + 24;
     if (x + width > WIDTH - MARGIN && x > MARGIN) {
       x = MARGIN;
@@ -55,7 +60,7 @@ const pictureOf = ({ title, options, credits }) => {
   y += 30;
   const lines = credits().flatMap((credit) => wrap(credit, inner, 13));
   const bottom = HEIGHT - MARGIN - lines.length * 18;
-  const drawing = draw(options(), { width: inner, height: bottom - y }).svg;
+  const drawing = content.draw({ width: inner, height: bottom - y });
   drawing.setAttribute('x', String(MARGIN));
   drawing.setAttribute('y', String(y));
   drawing.setAttribute('width', String(inner));

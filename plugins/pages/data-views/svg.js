@@ -25,10 +25,12 @@ export const svg = (tag, attributes = {}, ...children) => {
 /** A colour of the style sheet, so that drawings follow the page's colour scheme. @param {string} name without `--` */
 export const paint = (name) => `var(--${name})`;
 
-const ruler = document.createElement('canvas').getContext('2d');
+/** @type {CanvasRenderingContext2D | null | undefined} */
+let ruler;
 
 /** @param {string} text @param {number} [size] @param {number} [weight] @returns {number} pixels */
 export const textWidth = (text, size = FONT_SIZE, weight = 400) => {
+  ruler ??= document.createElement('canvas').getContext('2d');
   if (!ruler) return text.length * size * 0.6;
   ruler.font = `${weight} ${size}px ${FONT_FAMILY}`;
   return ruler.measureText(text).width;

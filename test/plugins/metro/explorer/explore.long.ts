@@ -304,7 +304,7 @@ describe('the explorer in Chromium', () => {
     await view('status');
     await page.keyboard.press('/');
     await page.keyboard.type('new york, ny');
-    await page.getByRole('option', { name: 'New York' }).waitFor();
+    await page.getByRole('option', { name: 'New York-Jersey City' }).waitFor();
     await page.keyboard.press('Enter');
     await heading('New York-Jersey City-White Plains, NY-NJ').waitFor();
     await page.getByText('a division of the metropolitan area New York-Newark-Jersey City').waitFor();
@@ -500,6 +500,101 @@ describe('the explorer in Chromium', () => {
     expect(west).to.be.oneOf(['Houston, TX', 'Tucson, AZ']);
     await page.keyboard.press('Enter');
     await heading(west).waitFor();
+  });
+
+  it('zooms the map with keys, buttons and the wheel, moves it by dragging, and shows all of it again', async () => {
+    const { page } = browser;
+    await page.setViewportSize({ width: 1440, height: 900 });
+    await view('markets');
+    const map = page.locator('.mapped');
+    const box = async () => ((await page.locator('svg.map').getAttribute('viewBox')) ?? '').split(' ').map(Number);
+    const [, , whole = 0] = await box();
+    await map.press('+');
+    const [left = 0, , width = 0] = await box();
+    expect(width).to.be.closeTo(whole / 1.6, 1);
+    await map.press('Shift+ArrowRight');
+    expect((await box())[0]).to.be.above(left);
+    await map.press('-');
+    expect((await box())[2]).to.equal(whole);
+    await page.getByRole('button', { name: 'Zoom in' }).click();
+    const { x, y, width: wide, height } = (await map.boundingBox())!;
+    await page.mouse.move(x + wide / 2, y + height / 2);
+    await page.mouse.wheel(0, -600);
+    await until('Number(document.querySelector("svg.map").getAttribute("viewBox").split(" ")[2]) < 2000');
+    const before = await box();
+    await page.mouse.down();
+    await page.mouse.move(x + wide / 2 - 100, y + height / 2, { steps: 4 });
+    await page.mouse.up();
+    expect((await box())[0]).to.be.above(before[0]!);
+    expect(await addressOf(page), 'dragging opens no market').to.match(/#\/markets$/);
+    await page.getByRole('button', { name: 'Show the whole map' }).click();
+    expect((await box())[2]).to.equal(whole);
+    for (let step = 0; step < 5; step += 1) await map.press('+');
+    for (const key of ['ArrowRight', 'ArrowLeft', 'ArrowUp']) await map.press(key);
+    const [x0 = 0, y0 = 0, w = 0, tall = 0] = await box();
+    const [cx = 0, cy = 0] = (await page.evaluate(`(() => {
+      const { x, y, width, height } = document.querySelector('.ring .picked').getBBox();
+      return [x + width / 2, y + height / 2];
+    })()`)) as number[];
+    expect([cx > x0, cx < x0 + w, cy > y0, cy < y0 + tall], 'the picked metro is visible').to.not.include(false);
+  });
+
+  it('names the period of the map, and saves it with title, legend, source and address', async () => {
+    const { page } = browser;
+    await view('markets?colour=last');
+    expect(await page.locator('.time output').innerText()).to.equal('Change from 2024 Q4 to 2025 Q4');
+    const title = 'Change of house prices, 2024 Q4 to 2025 Q4';
+    expect(await page.locator('.place .map-title').first().innerText()).to.equal(title);
+    expect(await page.locator('.place .legend').first().innerText()).to.contain('no index');
+    const saved = async (name: string) => {
+      const waiting = page.waitForEvent('download');
+      await page.locator('.place').getByRole('button', { name, exact: true }).first().click();
+      return readFile(await (await waiting).path());
+    };
+    const picture = (await saved('SVG')).toString();
+    for (const text of [title, 'no index', FHFA_ATTRIBUTION, '/explore', 'reconstructed'])
+      expect(picture).to.contain(text);
+    expect(picture).not.to.contain('var(--');
+    const png = await saved('PNG');
+    expect([png.subarray(1, 4).toString(), png.readUInt32BE(16)]).to.deep.equal(['PNG', 2400]);
+  });
+
+  it('shows a map for each year with one scale, and opens the run of a year', async () => {
+    const { page } = browser;
+    await view('markets');
+    await page.getByLabel('A map for each year').check();
+    await page.locator('.years button').first().waitFor();
+    expect(await addressOf(page)).to.contain('maps=years');
+    expect(await page.locator('.years button span').allInnerTexts()).to.include('2025 Q4 to 2026 Q4');
+    expect(await page.locator('.each-year .legend').innerText()).to.contain('no index');
+    const waiting = page.waitForEvent('download');
+    await page.locator('.each-year').getByRole('button', { name: 'SVG' }).click();
+    expect(await readFile(await (await waiting).path(), 'utf8')).to.contain('2025 Q4 to 2026 Q4');
+    expect(await accessibilityProblems(page)).to.deep.equal([]);
+    await page.locator('.years button').first().click();
+    await page.locator('.time').waitFor();
+    expect(await addressOf(page)).not.to.contain('maps=years');
+  });
+
+  it('opens the first option of the search with Enter: nicknames, series and divided metros', async () => {
+    const { page } = browser;
+    for (const [query, expected] of [
+      ['space city', 'Houston, TX'],
+      ['unrate', 'Unemployment Rate'],
+      ['new york', 'New York-Jersey City-White Plains, NY-NJ'],
+    ] as const) {
+      await view('status');
+      await page.getByLabel('Search markets').fill(query);
+      await page.getByRole('option').first().waitFor();
+      await page.keyboard.press('Enter');
+      await heading(expected).waitFor();
+    }
+    await view('markets');
+    await page.getByLabel('Search markets').fill('35620');
+    await page.getByRole('option', { name: /New York-Newark.*4 divisions/ }).waitFor();
+    await page.keyboard.press('Enter');
+    await until('location.hash.includes("q=35620")');
+    await page.getByText('1 of 5 markets').waitFor();
   });
 
   it('compares the markets and series in the URL, and saves the picture and the numbers', async () => {

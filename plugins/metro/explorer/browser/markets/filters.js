@@ -13,7 +13,7 @@ import { lastQuarterOf } from './runs.js';
  * @typedef {import('./runs.js').Run} Run
  * @typedef {import('./scales.js').Measure} Measure
  * @typedef {{ q: string, state: string, signal: string, grade: string, colour: Measure, sort: string, all: boolean,
- *   run: number }} Choices `all`: whether all rows are shown; `run`: index of the run, -1 without runs
+ *   years: boolean, run: number }} Choices `all`: whether all rows are shown; `years`: whether there is a map for each year; `run`: index of the run, -1 without runs
  */
 
 /** @type {readonly (readonly [Measure, string])[]} */
@@ -61,6 +61,7 @@ export const choicesOf = (query, runs) => {
     colour: MEASURES.find(([name]) => name === query.get('colour'))?.[0] ?? 'forecast',
     sort: query.get('sort') ?? DEFAULT_SORT,
     all: query.get('rows') === 'all',
+    years: query.get('maps') === 'years',
     run: run >= 0 ? run : runs.length - 1,
   };
 };
@@ -136,6 +137,9 @@ export const runSlider = (runs, chosen, onrun) => {
   slider.addEventListener('input', () => onrun(Number(slider.value)));
   return {
     element: h('div', { class: 'time' }, h('label', { for: 'run' }, 'Run of the model'), slider, output),
+    set: (/** @type {number} */ run) => {
+      slider.value = String(run);
+    },
     show: () => {
       const run = runs[chosen.run];
       if (!run) return output.replaceChildren();

@@ -1,9 +1,10 @@
 /**
- * A map of the metros, with outlines from `map.json` and a colour for each metro. Readers can show the values of a
- * metro with the pointer, by touch or with the arrow keys.
+ * A map of the metros, with outlines from `map.json` and a colour for each metro. Readers can zoom it, and show the
+ * values of a metro with the pointer, by touch or with the arrow keys.
  */
 import { paint, svg } from '../../../../pages/data-views/svg.js';
 import { h } from '../../../../pages/shared/dom.js';
+import { zoomable } from './zoom.js';
 
 /**
  * @typedef {Record<string, [outline: string, x: number, y: number]>} Areas by CBSA code, with the centre
@@ -31,7 +32,10 @@ const shapesOf = (areas, codes) => {
     const area = areas[cbsa];
     if (!area) continue;
     const [outline, x, y] = area;
-    const shape = outline ? svg('path', { d: outline }) : svg('circle', { cx: x, cy: y, r: POINT });
+    const border = borderOf('page', 0.4);
+    const shape = outline
+      ? svg('path', { d: outline, ...border })
+      : svg('circle', { cx: x, cy: y, r: POINT, ...border });
     shape.dataset['cbsa'] = cbsa;
     shape.setAttribute('class', 'metro');
     shapes.set(cbsa, shape);
@@ -79,14 +83,14 @@ const placeBox = (box, host, point) => {
 /**
  * @param {HTMLElement} host
  * @param {{ show: (cbsa: string) => void, clear: () => void, isClear: () => boolean, current: () => string | undefined,
- *   onpick: (cbsa: string) => void }} map
+ *   isDragged: () => boolean, onpick: (cbsa: string) => void }} map
  */
-const listenToPointer = (host, { show, clear, isClear, current, onpick }) => {
+const listenToPointer = (host, { show, clear, isClear, current, isDragged, onpick }) => {
   const codeAt = (/** @type {Event} */ { target }) =>
     target instanceof SVGElement ? target.dataset['cbsa'] : undefined;
   host.addEventListener('pointermove', (event) => {
     const cbsa = codeAt(event);
-    if (cbsa === undefined) clear();
+    if (cbsa === undefined || event.buttons > 0) clear();
     else if (cbsa !== current() || isClear()) show(cbsa);
   });
   host.addEventListener('pointerleave', (event) => {
@@ -96,6 +100,7 @@ const listenToPointer = (host, { show, clear, isClear, current, onpick }) => {
   let tapped;
   host.addEventListener('pointerup', (event) => {
     const cbsa = codeAt(event);
+    if (isDragged()) return;
     // A finger cannot hover: the first tap shows the values, the second tap opens the market.
     if (event.pointerType !== 'mouse' && cbsa !== tapped) {
       tapped = cbsa;
@@ -106,17 +111,31 @@ const listenToPointer = (host, { show, clear, isClear, current, onpick }) => {
   host.addEventListener('blur', clear);
 };
 
-/** @param {Outlines} outlines @param {Iterable<SVGElement>} shapes @param {SVGElement} ring */
-const drawingOf = ({ size, land, states }, shapes, ring) =>
-  svg(
+/** Borders keep their width, in pixels, when the map is zoomed. @param {string} stroke @param {number} width */
+const borderOf = (stroke, width) => ({
+  ...{ stroke: paint(stroke), 'stroke-width': width, 'vector-effect': 'non-scaling-stroke' },
+});
+
+/**
+ * The land, metros without an index, and the borders of states.
+ * @param {Outlines} outlines @param {ReadonlySet<string>} codes of the markets @param {Iterable<SVGElement>} shapes
+ */
+export const drawingOf = ({ size, land, states, areas }, codes, shapes) => {
+  const others = Object.keys(areas).filter((cbsa) => !codes.has(cbsa));
+  return svg(
     'svg',
     { viewBox: `0 0 ${size[0]} ${size[1]}`, 'aria-hidden': 'true', class: 'map' },
-    svg('path', { d: land, class: 'land' }),
+    svg('path', { d: land, fill: paint('raised'), ...borderOf('control', 0.5) }),
+    svg('path', {
+      d: others.map((cbsa) => areas[cbsa]?.[0] ?? '').join(''),
+      fill: paint('none'),
+      ...borderOf('control', 0.5),
+    }),
     ...shapes,
     // Borders cover the fills and ignore the pointer.
-    svg('path', { d: states, class: 'borders' }),
-    ring,
+    svg('path', { d: states, fill: 'none', class: 'borders', ...borderOf('muted', 0.5) }),
   );
+};
 
 /**
  * @param {object} options
@@ -134,8 +153,9 @@ export const metroMap = ({ outlines, label, codes, describe, onpick }) => {
   const readout = h('p', { class: 'readout hidden-text', 'aria-live': 'polite' });
   const shapes = shapesOf(areas, codes);
   const ring = svg('g', { class: 'ring' });
-  const picture = drawingOf(outlines, shapes.values(), ring);
-  const keys = 'Arrow keys go from metro to metro, Enter opens one.';
+  const picture = drawingOf(outlines, new Set(codes), shapes.values());
+  picture.append(ring);
+  const keys = 'Arrow keys go from metro to metro, Enter opens one, plus and minus zoom.';
   const group = { class: 'mapped', tabindex: '0', role: 'group', 'aria-label': `${label} ${keys}` };
   const host = h('div', group, picture, box);
   /** @type {string | undefined} */
@@ -156,27 +176,37 @@ export const metroMap = ({ outlines, label, codes, describe, onpick }) => {
     readout.textContent = [...box.children].map((child) => child.textContent).join(' · ');
     placeBox(box, host, new DOMPoint(area[1], area[2]).matrixTransform(picture.getScreenCTM() ?? undefined));
   };
-  listenToPointer(host, { show, clear, isClear: () => box.hidden !== false, current: () => current, onpick });
+  const { buttons, isDragged, reveal } = zoomable(host, picture, size, clear);
+  const isClear = () => box.hidden !== false;
+  listenToPointer(host, { show, clear, isClear, current: () => current, isDragged, onpick });
   host.addEventListener('keydown', (event) => {
-    const direction = DIRECTIONS[event.key];
+    const direction = event.shiftKey ? undefined : DIRECTIONS[event.key];
     if (direction) {
       event.preventDefault();
       const [, x = size[0] / 2, y = size[1] / 2] = areas[current ?? ''] ?? [];
       const [first] = shapes.keys();
       const step = { from: current ?? '', centre: /** @type {const} */ ([x, y]), direction };
       const next = current === undefined ? first : nextInDirection(areas, shapes.keys(), step);
-      if (next) show(next);
+      if (!next) return;
+      const [, left = 0, top = 0] = areas[next] ?? [];
+      reveal({ x: left, y: top });
+      show(next);
     } else if (event.key === 'Enter' && current !== undefined) onpick(current);
     else if (event.key === 'Escape') clear();
   });
   return {
-    element: h('div', {}, host, readout),
+    element: h('div', { class: 'zooming' }, host, buttons, readout),
+    /** A copy of the whole map, for saved pictures. */
+    copy: () => {
+      const copies = [...shapes.values()].map((shape) => /** @type {SVGElement} */ (shape.cloneNode()));
+      return drawingOf(outlines, new Set(codes), copies);
+    },
     /** @param {(cbsa: string) => { color: string, isFaint: boolean }} colorOf `color`: a custom property */
     colour: (/** @type {(cbsa: string) => { color: string, isFaint: boolean }} */ colorOf) => {
       for (const [cbsa, shape] of shapes) {
         const { color, isFaint } = colorOf(cbsa);
         shape.setAttribute('fill', paint(color));
-        shape.classList.toggle('faint', isFaint);
+        shape.setAttribute('fill-opacity', isFaint ? '0.15' : '1');
       }
     },
   };

@@ -1,4 +1,5 @@
-/** The map of the view of all markets, with its legend. */
+/** The map of the view of all markets, with its title, legend and source. */
+import { pictureButtons } from '../../../../pages/data-views/figure.js';
 import { h } from '../../../../pages/shared/dom.js';
 import { number, percent } from '../../../../pages/shared/format.js';
 import { plainName } from '../search.js';
@@ -6,6 +7,7 @@ import { metroMap } from './map.js';
 import { scaleOf, swatchOf } from './scales.js';
 
 /** @typedef {import('./runs.js').Row} Row */
+/** @typedef {import('./scales.js').Step} Step */
 
 /** The lines of the box next to a market. @param {Row} row */
 const describe = ({ name, forecast, lower, upper, grade, signal, last }) => {
@@ -18,10 +20,19 @@ const describe = ({ name, forecast, lower, upper, grade, signal, last }) => {
   ];
 };
 
-/** @param {import('./map.js').Outlines} outlines @param {readonly { cbsa: string }[]} markets */
-export const marketMap = (outlines, markets) => {
+/** @param {readonly Step[]} steps */
+export const legendOf = (steps) => steps.map(({ color, label }) => ({ label, swatch: swatchOf(color) }));
+
+/**
+ * @param {import('./map.js').Outlines} outlines @param {readonly { cbsa: string }[]} markets
+ * @param {{ source: string, credits: () => readonly string[] }} origin `credits`: the lines below a saved picture
+ */
+export const marketMap = (outlines, markets, { source, credits }) => {
   /** @type {Map<string, Row>} */
   let byCode = new Map();
+  /** @type {readonly Step[]} */
+  let steps = [];
+  const title = h('h2', { class: 'map-title' });
   const map = metroMap({
     outlines,
     label: 'Map of the markets, coloured by the figure chosen.',
@@ -35,21 +46,43 @@ export const marketMap = (outlines, markets) => {
     },
   });
   const legend = h('ul', { class: 'legend' });
+  const picture = {
+    get title() {
+      return `${title.textContent}`;
+    },
+    file: 'map',
+    drawn: () => ({
+      legend: legendOf(steps),
+      draw: (/** @type {{ width: number, height: number }} */ { width, height }) => {
+        const copy = map.copy();
+        copy.setAttribute('width', String(width));
+        copy.setAttribute('height', String(height));
+        return copy;
+      },
+    }),
+    credits,
+  };
   return {
+    title,
     element: map.element,
     legend,
-    /** @param {readonly Row[]} rows @param {ReadonlySet<string>} shown codes of the markets in the list @param {import('./scales.js').Measure} measure */
-    show: (rows, shown, measure) => {
+    source: h('div', { class: 'tools source' }, h('span', { class: 'muted' }, source), ...pictureButtons(picture)),
+    /**
+     * @param {readonly Row[]} rows
+     * @param {{ codes: ReadonlySet<string>, measure: import('./scales.js').Measure, text: string }} shown `codes`: the
+     *   markets in the list; `text`: the title
+     */
+    show: (rows, { codes, measure, text }) => {
       byCode = new Map(rows.map((row) => [row.cbsa, row]));
-      const scale = scaleOf(
-        measure,
-        rows.map((row) => row[measure]),
-      );
+      const values = rows.map((row) => row[measure]);
+      const scale = scaleOf(measure, values);
+      steps = scale.steps;
+      title.textContent = text;
       map.colour((cbsa) => ({
         color: scale.colorOf(byCode.get(cbsa)?.[measure] ?? null),
-        isFaint: !shown.has(cbsa),
+        isFaint: !codes.has(cbsa),
       }));
-      legend.replaceChildren(...scale.steps.map(({ color, label }) => h('li', {}, swatchOf(color), label)));
+      legend.replaceChildren(...legendOf(steps).map(({ label, swatch }) => h('li', {}, swatch, label)));
     },
   };
 };

@@ -38,7 +38,7 @@ export const lastQuarterOf = ({ target }) => addMonths(target, -12);
  * @param {AbortSignal} signal
  * @returns {(run: Run | undefined) => Promise<Map<string, Forecast>>}
  */
-const forecastsBy = (signal) => {
+export const forecastsBy = (signal) => {
   const once = onceEach();
   return async (run) => {
     if (!run) return new Map();
@@ -66,35 +66,33 @@ const lastYearOf = async (run, signal) => {
 };
 
 /**
- * @param {readonly Market[]} markets @param {readonly Run[]} runs @param {AbortSignal} signal
+ * @param {readonly Market[]} markets @param {readonly Run[]} runs
+ * @param {ReturnType<typeof forecastsBy>} forecasts @param {AbortSignal} signal
  * @returns {(index: number) => Promise<Row[]>} the rows at a run
  */
-export const rowsByRun = (markets, runs, signal) => {
-  const forecasts = forecastsBy(signal);
-  return async (index) => {
-    const run = runs[index];
-    const isNewest = index === runs.length - 1;
-    const [now, before, lastYear] = await Promise.all([
-      forecasts(run),
-      forecasts(runs[index - 1]),
-      isNewest || !run ? undefined : lastYearOf(run, signal),
-    ]);
-    return markets.map((market) => {
-      const { cbsa, name } = market;
-      const forecast = now.get(cbsa);
-      const previous = before.get(cbsa);
-      return {
-        cbsa,
-        name,
-        // The list of markets contains the figures of the newest run.
-        signal: isNewest ? market.signal : (forecast?.signal ?? null),
-        grade: isNewest ? market.risk_score : (forecast?.risk_score ?? null),
-        forecast: isNewest ? market.forecast_12m : (forecast?.point ?? null),
-        lower: forecast?.lower_80 ?? null,
-        upper: forecast?.upper_80 ?? null,
-        change: forecast && previous ? forecast.point - previous.point : null,
-        last: lastYear ? lastYear(cbsa) : market.yoy_price,
-      };
-    });
-  };
+export const rowsByRun = (markets, runs, forecasts, signal) => async (index) => {
+  const run = runs[index];
+  const isNewest = index === runs.length - 1;
+  const [now, before, lastYear] = await Promise.all([
+    forecasts(run),
+    forecasts(runs[index - 1]),
+    isNewest || !run ? undefined : lastYearOf(run, signal),
+  ]);
+  return markets.map((market) => {
+    const { cbsa, name } = market;
+    const forecast = now.get(cbsa);
+    const previous = before.get(cbsa);
+    return {
+      cbsa,
+      name,
+      // The list of markets contains the figures of the newest run.
+      signal: isNewest ? market.signal : (forecast?.signal ?? null),
+      grade: isNewest ? market.risk_score : (forecast?.risk_score ?? null),
+      forecast: isNewest ? market.forecast_12m : (forecast?.point ?? null),
+      lower: forecast?.lower_80 ?? null,
+      upper: forecast?.upper_80 ?? null,
+      change: forecast && previous ? forecast.point - previous.point : null,
+      last: lastYear ? lastYear(cbsa) : market.yoy_price,
+    };
+  });
 };

@@ -1,53 +1,67 @@
-/**
- * Defines the map's colours. Their classes have round limits, are the same for every run, and suit colour-blind
- * readers.
- */
+/** Defines the map's colours. They suit colour-blind readers, and badges and charts use the same ones. */
 import { paint, svg } from '../../../../pages/data-views/svg.js';
 
 /** @typedef {'forecast' | 'grade' | 'signal' | 'last'} Measure */
+/** @typedef {{ color: string, label: string }} Step */
 
-/** The limits of the classes in percent, and the custom properties with their colours. */
-const CHANGE = {
-  limits: [-5, -2, 0, 2, 4, 5, 6, 8],
-  colors: ['fall-3', 'fall-2', 'fall-1', 'rise-1', 'rise-2', 'rise-3', 'rise-4', 'rise-5', 'rise-6'],
-};
+/** The widths of classes in percent. The smallest one is chosen for which there are enough colours. */
+const WIDTHS = [0.5, 1, 2, 5, 10, 20, 50, 100];
+/** The numbers of colours for falls and rises. */
+const [FALLS, RISES] = [5, 7];
 
 const GRADES = new Map([...'ABCDF'].map((grade, index) => [grade, `grade-${index + 1}`]));
 const SIGNALS = new Map([
-  ['contract', 'fall-2'],
+  ['contract', 'fall-3'],
   ['hold', 'even'],
-  ['expand', 'rise-4'],
+  ['expand', 'rise-5'],
 ]);
-const NONE = { color: 'none', label: 'none' };
+const NONE = 'none';
 
 /** @param {ReadonlyMap<string, string>} colors */
 const named = (colors) => ({
-  colorOf: (/** @type {string | number | null} */ value) => colors.get(String(value)) ?? NONE.color,
-  steps: [...[...colors].map(([label, color]) => ({ color, label })), NONE],
+  colorOf: (/** @type {string | number | null} */ value) => colors.get(String(value)) ?? NONE,
+  steps: [...colors].map(([label, color]) => ({ color, label })),
 });
+
+/**
+ * Classes of equal width around zero. The first and the last class are open.
+ * @param {readonly number[]} values in percent
+ */
+const changes = (values) => {
+  const [least, most] = [Math.min(...values), Math.max(...values)];
+  const width = WIDTHS.find((one) => -least <= one * FALLS && most <= one * RISES) ?? WIDTHS.at(-1) ?? 1;
+  const classOf = (/** @type {number} */ value) =>
+    Math.min(Math.max(Math.floor(value / width), -FALLS, Math.floor(least / width)), RISES - 1);
+  const colorOf = (/** @type {number} */ index) => (index < 0 ? `fall-${-index}` : `rise-${index + 1}`);
+  const [first, last] = values.length > 0 ? [classOf(least), classOf(most)] : [0, -1];
+  const labelOf = (/** @type {number} */ index) => {
+    const [low, high] = [index * width, (index + 1) * width];
+    if (first === last) return `${low} to ${high}%`;
+    return index === first ? `≤ ${high}%` : index === last ? `≥ ${low}%` : `${low} to ${high}%`;
+  };
+  return {
+    colorOf: (/** @type {string | number | null} */ value) =>
+      typeof value === 'number' ? colorOf(classOf(value)) : NONE,
+    steps: Array.from({ length: last - first + 1 }, (_, at) => ({
+      color: colorOf(first + at),
+      label: labelOf(first + at),
+    })),
+  };
+};
 
 /**
  * @param {Measure} measure
  * @param {readonly (string | number | null)[]} values the legend has only classes within their range
  */
 export const scaleOf = (measure, values) => {
-  if (measure === 'grade') return named(GRADES);
-  if (measure === 'signal') return named(SIGNALS);
-  const { limits, colors } = CHANGE;
-  const binOf = (/** @type {number} */ value) => limits.filter((limit) => value >= limit).length;
-  const bins = values.filter((value) => typeof value === 'number').map(binOf);
-  const [least, most] = [Math.min(...bins), Math.max(...bins)];
-  const steps = colors.flatMap((color, bin) => {
-    if (bin < least || bin > most) return [];
-    const [low, high] = [limits[bin - 1], limits[bin]];
-    const label = low === undefined ? `below ${high}%` : high === undefined ? `${low}% and more` : `${low} to ${high}%`;
-    return [{ color, label }];
-  });
-  return {
-    colorOf: (/** @type {string | number | null} */ value) =>
-      typeof value === 'number' ? `${colors[binOf(value)]}` : NONE.color,
-    steps: values.includes(null) ? [...steps, NONE] : steps,
-  };
+  const { colorOf, steps } =
+    measure === 'grade'
+      ? named(GRADES)
+      : measure === 'signal'
+        ? named(SIGNALS)
+        : changes(values.filter((value) => typeof value === 'number'));
+  const none = measure === 'last' ? 'no index' : 'no index or forecast';
+  return { colorOf, steps: /** @type {Step[]} */ ([...steps, { color: NONE, label: none }]) };
 };
 
 /** @param {string} color */

@@ -1,6 +1,7 @@
 /** Returns the sentences that the view of all markets shows. */
 import { day, exact, quarter, share } from '../../../../pages/shared/format.js';
 import { limitsOf, recordOf } from '../grades.js';
+import { addMonths } from '../market-figures.js';
 
 /**
  * @typedef {import('./runs.js').Run} Run
@@ -14,6 +15,19 @@ export const QUESTIONS = {
   grade: 'Where is the risk of falling house prices high?',
   signal: 'Where does the model see prices expand or contract?',
   last: 'Where did house prices rise or fall over the last year?',
+};
+
+/**
+ * The title of the map.
+ * @param {import('./scales.js').Measure} measure @param {Run | undefined} run @param {string} until
+ */
+export const mapTitle = (measure, run, until) => {
+  if (measure === 'last' || !run)
+    return `Change of house prices, ${quarter(addMonths(until, -12))} to ${quarter(until)}`;
+  const name = { forecast: 'Expected change of house prices', grade: 'Risk of falling house prices', signal: 'Signal' }[
+    measure
+  ];
+  return `${name}, ${quarter(until)} to ${quarter(run.target)}`;
 };
 
 /**

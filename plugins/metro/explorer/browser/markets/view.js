@@ -6,25 +6,17 @@ import { retitle } from '../../../../pages/data-views/router.js';
 import { narrowBy } from '../../../../pages/data-views/search-field.js';
 import { h } from '../../../../pages/shared/dom.js';
 import { reconstructed } from '../basis.js';
-import { allMarkets, HPI, places, seriesOf } from '../catalog.js';
+import { allMarkets, creditOf, HPI, places, seriesOf } from '../catalog.js';
 import { recordsBy } from '../index-data.js';
 import { searcher } from '../search.js';
 import { toolsOf } from './downloads.js';
-import {
-  choicesOf,
-  countOf,
-  DEFAULT_SORT,
-  filterFields,
-  matches,
-  measureChoice,
-  runSlider,
-  sortField,
-} from './filters.js';
+import { choicesOf, countOf, DEFAULT_SORT, filterFields, matches, runSlider, sortField } from './filters.js';
 import { marketList } from './list.js';
 import { outlines } from './map.js';
 import { marketMap } from './picture.js';
-import { lastQuarterOf, rowsByRun, runsOf } from './runs.js';
-import { factsText, findingOf, gradesText, QUESTIONS } from './texts.js';
+import { mapSection } from './place.js';
+import { forecastsBy, lastQuarterOf, rowsByRun, runsOf } from './runs.js';
+import { factsText, findingOf, gradesText, mapTitle, QUESTIONS } from './texts.js';
 
 /** @typedef {import('./filters.js').Choices} Choices */
 /** @typedef {import('./runs.js').Row} Row */
@@ -68,7 +60,6 @@ const partsOf = ({ markets, map, runs, series, records, find }, chosen, signal) 
     list.sortBy(sort);
     onsort(sort);
   });
-  const picture = marketMap(map, markets);
   const [tools, facts] = [h('div'), h('span')];
   const count = h('p', { class: 'count muted', role: 'status' });
   const meaning = h('p', { class: 'meaning muted' });
@@ -77,8 +68,18 @@ const partsOf = ({ markets, map, runs, series, records, find }, chosen, signal) 
     const now = run();
     return now ? lastQuarterOf(now) : (series?.observation_end ?? '2020-01-01');
   };
+  const origin = {
+    source: series ? `Source: ${series.source}` : '',
+    credits: () => [
+      ...(series ? [creditOf(series)] : []),
+      facts.textContent ?? '',
+      ...(series?.notes ? [series.notes] : []),
+      location.href,
+    ],
+  };
+  const picture = marketMap(map, markets, origin);
   return {
-    ...{ list, picture, tools, facts, count, meaning, sorts: sorts.element },
+    ...{ list, picture, origin, tools, facts, count, meaning, sorts: sorts.element },
     /** The title, which follows the choices. */
     title: () => {
       const isNewest = chosen.run === runs.length - 1;
@@ -94,7 +95,11 @@ const partsOf = ({ markets, map, runs, series, records, find }, chosen, signal) 
       showTools();
       meaning.textContent = gradesText(chosen, run(), records);
       meaning.hidden = meaning.textContent === '';
-      picture.show(rows, new Set(shown.map(({ cbsa }) => cbsa)), chosen.colour);
+      picture.show(rows, {
+        codes: new Set(shown.map(({ cbsa }) => cbsa)),
+        measure: chosen.colour,
+        text: mapTitle(chosen.colour, run(), until()),
+      });
       count.replaceChildren(...countOf(shown.length, searched.length, rows.length, chosen.q));
     },
     showFacts: () => {
@@ -131,7 +136,8 @@ export const marketsView = async (_parameters, signal, query) => {
   const loaded = await load(markets, signal);
   const { runs } = loaded;
   const chosen = choicesOf(query, runs);
-  const rowsOf = rowsByRun(markets, runs, signal);
+  const forecastsOf = forecastsBy(signal);
+  const rowsOf = rowsByRun(markets, runs, forecastsOf, signal);
   const first = await rowsOf(chosen.run);
   const parts = partsOf(loaded, chosen, signal);
   const problem = h('div');
@@ -139,13 +145,15 @@ export const marketsView = async (_parameters, signal, query) => {
   const show = () => {
     parts.show();
     slider.show();
+    map.update();
     retitle(parts.title(), QUESTIONS[chosen.colour]);
   };
   /** @param {Partial<Choices>} change */
   const choose = (change) => {
     Object.assign(chosen, change);
-    const { q, state, signal: one, grade, colour } = chosen;
-    keepInAddress({ q, state, signal: one, grade, colour: colour === 'forecast' ? null : colour });
+    const { q, state, signal: one, grade, colour, years } = chosen;
+    const maps = years ? 'years' : null;
+    keepInAddress({ q, state, signal: one, grade, colour: colour === 'forecast' ? null : colour, maps });
     show();
   };
   const loadRun = async (/** @type {AbortSignal} */ shown) => {
@@ -154,7 +162,7 @@ export const marketsView = async (_parameters, signal, query) => {
     keepInAddress({ run: chosen.run === runs.length - 1 ? null : String(runs[chosen.run]?.id) });
     return rowsOf(chosen.run);
   };
-  const slider = runSlider(runs, chosen, (run) => {
+  const onrun = (/** @type {number} */ run) => {
     chosen.run = run;
     slider.show();
     parts.showFacts();
@@ -163,12 +171,23 @@ export const marketsView = async (_parameters, signal, query) => {
       parts.setRows(rows, shown);
       show();
     });
+  };
+  const slider = runSlider(runs, chosen, onrun);
+  const map = mapSection({
+    ...{ chosen, choose, loaded, forecastsOf, signal },
+    ...{ picture: parts.picture, origin: parts.origin, slider: slider.element },
+    onrun: (run) => {
+      slider.set(run);
+      choose({ years: false });
+      onrun(run);
+    },
   });
   narrowBy(chosen.q, (q) => choose({ q }), signal);
   slider.show();
   parts.showFacts();
   parts.setRows(first, next());
   parts.show();
+  map.update();
   return {
     title: parts.title(),
     name: 'Markets',
@@ -176,23 +195,15 @@ export const marketsView = async (_parameters, signal, query) => {
     layout: 'start',
     about: [parts.facts],
     series: [HPI],
-    content: layoutOf(parts, { loaded, chosen, choose, problem, slider: slider.element }),
+    content: [map.element, listSection(parts, { loaded, chosen, choose, problem })],
   };
 };
 
 /**
  * @param {ReturnType<typeof partsOf>} parts
- * @param {{ loaded: Loaded, chosen: Choices, choose: (change: Partial<Choices>) => void, problem: HTMLElement, slider: HTMLElement }} controls
+ * @param {{ loaded: Loaded, chosen: Choices, choose: (change: Partial<Choices>) => void, problem: HTMLElement }} controls
  */
-const layoutOf = (parts, { loaded, chosen, choose, problem, slider }) => [
-  h(
-    'section',
-    { class: 'place', 'aria-label': 'Map' },
-    measureChoice(chosen, choose),
-    parts.picture.element,
-    parts.picture.legend,
-    slider,
-  ),
+const listSection = (parts, { loaded, chosen, choose, problem }) =>
   h(
     'section',
     { class: 'list', 'aria-label': 'List' },
@@ -201,5 +212,4 @@ const layoutOf = (parts, { loaded, chosen, choose, problem, slider }) => [
     parts.meaning,
     problem,
     parts.list.element,
-  ),
-];
+  );

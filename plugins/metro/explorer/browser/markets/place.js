@@ -1,0 +1,84 @@
+/** The part of the view with one map for a run, or small maps for each year. */
+import { checkBox } from '../../../../pages/data-views/controls.js';
+import { pictureButtons } from '../../../../pages/data-views/figure.js';
+import { latestOf, showLatest } from '../../../../pages/data-views/latest.js';
+import { h } from '../../../../pages/shared/dom.js';
+import { quarter } from '../../../../pages/shared/format.js';
+import { addMonths } from '../market-figures.js';
+import { measureChoice } from './filters.js';
+import { lastQuarterOf } from './runs.js';
+import { valuesByYear, yearMaps, yearsOf } from './years.js';
+
+/** @typedef {import('./filters.js').Choices} Choices */
+
+const TITLES = {
+  forecast: 'Expected change of house prices in each year',
+  grade: 'Risk grades in each year',
+  signal: 'Signals in each year',
+  last: 'Change of house prices in each year',
+};
+
+/** The period of a year's map. @param {import('./scales.js').Measure} measure @param {import('./runs.js').Run} run */
+const periodOf = (measure, run) => {
+  const until = lastQuarterOf(run);
+  return measure === 'last'
+    ? `${quarter(addMonths(until, -12))} to ${quarter(until)}`
+    : `${quarter(until)} to ${quarter(run.target)}`;
+};
+
+/**
+ * @param {object} options
+ * @param {Choices} options.chosen
+ * @param {(change: Partial<Choices>) => void} options.choose
+ * @param {(index: number) => void} options.onrun shows one map of a run
+ * @param {{ map: import('./map.js').Outlines, runs: readonly import('./runs.js').Run[] }} options.loaded
+ * @param {ReturnType<typeof import('./picture.js').marketMap>} options.picture
+ * @param {{ source: string, credits: () => readonly string[] }} options.origin
+ * @param {HTMLElement} options.slider
+ * @param {Parameters<typeof valuesByYear>[2]} options.forecastsOf
+ * @param {AbortSignal} options.signal
+ */
+export const mapSection = ({ chosen, choose, onrun, loaded, picture, origin, slider, forecastsOf, signal }) => {
+  const place = h('div', { class: 'each-year' });
+  const next = latestOf(signal);
+  const toggle = checkBox('each', 'A map for each year', chosen.years, (years) => choose({ years }));
+  const content = [picture.title, picture.element, picture.legend, slider, picture.source];
+  const section = h(
+    'section',
+    { class: 'place', 'aria-label': 'Map' },
+    h('div', { class: 'switches' }, measureChoice(chosen, choose), toggle.element),
+    ...content,
+    place,
+  );
+  const showYears = async () => {
+    const years = yearsOf(loaded.runs);
+    const { colour } = chosen;
+    const load = () => valuesByYear(years, colour, forecastsOf, signal);
+    await showLatest(next, place, load, (all) => {
+      const maps = yearMaps(
+        loaded.map,
+        colour,
+        years.map(({ run, index }, at) => ({
+          text: periodOf(colour, run),
+          values: all[at] ?? new Map(),
+          pick: () => onrun(index),
+        })),
+      );
+      const saved = { title: TITLES[colour], file: 'maps', drawn: maps.content, credits: origin.credits };
+      place.replaceChildren(
+        h('h2', { class: 'map-title' }, TITLES[colour]),
+        h('ul', { class: 'legend' }, ...maps.legend),
+        maps.element,
+        h('div', { class: 'tools source' }, h('span', { class: 'muted' }, origin.source), ...pictureButtons(saved)),
+      );
+    });
+  };
+  return {
+    element: section,
+    update: () => {
+      section.classList.toggle('by-year', chosen.years);
+      toggle.box.checked = chosen.years;
+      if (chosen.years) void showYears();
+    },
+  };
+};

@@ -1,0 +1,121 @@
+/** Small maps, one for each year, with a common scale. */
+import { paint, svg } from '../../../../pages/data-views/svg.js';
+import { h } from '../../../../pages/shared/dom.js';
+import { allIndexes } from '../index-data.js';
+import { addMonths } from '../market-figures.js';
+import { legendOf } from './picture.js';
+import { lastQuarterOf } from './runs.js';
+import { scaleOf } from './scales.js';
+
+/**
+ * @typedef {import('./runs.js').Run} Run
+ * @typedef {import('./scales.js').Measure} Measure
+ * @typedef {Map<string, string | number | null>} Values by CBSA code
+ * @typedef {{ index: number, run: Run }} Year `index`: of the run among all runs
+ */
+
+/** The largest number of maps. */
+const MOST = 12;
+
+/** The newest run, and the runs a year, two years and more years before. @param {readonly Run[]} runs @returns {Year[]} */
+export const yearsOf = (runs) => {
+  const quarter = runs.at(-1)?.target.slice(5, 7);
+  return runs
+    .map((run, index) => ({ run, index }))
+    .filter(({ run }) => run.target.slice(5, 7) === quarter)
+    .slice(-MOST);
+};
+
+/**
+ * The values of each year.
+ * @param {readonly Year[]} years @param {Measure} measure
+ * @param {(run: Run) => Promise<Map<string, import('./runs.js').Forecast>>} forecastsOf @param {AbortSignal} signal
+ * @returns {Promise<Values[]>}
+ */
+export const valuesByYear = async (years, measure, forecastsOf, signal) => {
+  if (measure === 'last') {
+    const [first, last] = [years[0], years.at(-1)];
+    if (!first || !last) return [];
+    const indexes = await allIndexes(signal, addMonths(lastQuarterOf(first.run), -12), lastQuarterOf(last.run));
+    return years.map(({ run }) => {
+      const until = lastQuarterOf(run);
+      const changes = [...indexes].map(([cbsa, values]) => {
+        const [before, after] = [values.get(addMonths(until, -12)), values.get(until)];
+        return /** @type {const} */ ([cbsa, before && after ? (after / before - 1) * 100 : null]);
+      });
+      return new Map(changes);
+    });
+  }
+  const key = /** @type {const} */ ({ forecast: 'point', grade: 'risk_score', signal: 'signal' })[measure];
+  const all = await Promise.all(years.map(({ run }) => forecastsOf(run)));
+  return all.map((forecasts) => new Map([...forecasts].map(([cbsa, row]) => [cbsa, row[key]])));
+};
+
+/**
+ * The metros of each colour as one path, so that many maps stay small.
+ * @param {import('./map.js').Outlines} outlines @param {Values} values @param {(value: any) => string} colorOf
+ */
+const panelOf = ({ size, land, areas }, values, colorOf) => {
+  /** @type {Map<string, string[]>} */
+  const paths = new Map();
+  for (const [cbsa, value] of values) {
+    const color = colorOf(value);
+    paths.set(color, [...(paths.get(color) ?? []), areas[cbsa]?.[0] ?? '']);
+  }
+  return svg(
+    'svg',
+    { viewBox: `0 0 ${size[0]} ${size[1]}`, 'aria-hidden': 'true', class: 'map' },
+    svg('path', { d: land, fill: paint('raised'), stroke: paint('line'), 'stroke-width': 8 }),
+    ...[...paths].map(([color, parts]) => svg('path', { d: parts.join(''), fill: paint(color) })),
+  );
+};
+
+/** The number of columns in a saved picture. */
+const COLUMNS = 4;
+/** The height of a year above its map, in pixels. */
+const HEAD = 20;
+
+/**
+ * Panels in rows and columns, for saved pictures.
+ * @param {readonly { text: string, map: SVGSVGElement }[]} panels @param {{ width: number, height: number }} size
+ */
+const gridOf = (panels, { width, height }) => {
+  const rows = Math.ceil(panels.length / COLUMNS);
+  const [w, tall] = [width / COLUMNS, height / rows];
+  const cells = panels.flatMap(({ text, map }, index) => {
+    const [x, y] = [(index % COLUMNS) * w, Math.floor(index / COLUMNS) * tall];
+    const copy = /** @type {SVGSVGElement} */ (map.cloneNode(true));
+    for (const [name, value] of Object.entries({ x, y: y + HEAD, width: w - 12, height: tall - HEAD - 6 })) {
+      copy.setAttribute(name, String(value));
+    }
+    return [svg('text', { x, y: y + 14, 'font-size': 14, fill: paint('text') }, text), copy];
+  });
+  return svg('svg', { viewBox: `0 0 ${width} ${height}` }, ...cells);
+};
+
+/**
+ * @param {import('./map.js').Outlines} outlines @param {Measure} measure
+ * @param {readonly { text: string, values: Values, pick: () => void }[]} years `text`: the period
+ */
+export const yearMaps = (outlines, measure, years) => {
+  const { colorOf, steps } = scaleOf(
+    measure,
+    years.flatMap(({ values }) => [...values.values()]),
+  );
+  const panels = years.map(({ text, values, pick }) => ({ text, pick, map: panelOf(outlines, values, colorOf) }));
+  const legend = legendOf(steps);
+  return {
+    element: h(
+      'div',
+      { class: 'years' },
+      ...panels.map(({ text, map, pick }) =>
+        h('button', { type: 'button', class: 'quiet', onclick: pick }, h('span', {}, text), map),
+      ),
+    ),
+    legend: legend.map(({ label, swatch }) => h('li', {}, swatch, label)),
+    content: () => ({
+      legend: legendOf(steps),
+      draw: (/** @type {{ width: number, height: number }} */ size) => gridOf(panels, size),
+    }),
+  };
+};
