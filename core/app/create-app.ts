@@ -124,6 +124,7 @@ export const startApp = async (config: LoadedConfig, modules: Modules, overrides
 
 const makeApp = (container: DependencyContainer, basePath: string): App => {
   const koa = resolve(container, 'koa') as unknown as Koa;
+  resolve(container, 'runningPlugins');
   const local = resolve(container, 'local');
   const server = resolve(container, 'server');
   const handle = resolve(container, 'handle');

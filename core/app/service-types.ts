@@ -23,6 +23,7 @@ import type { CurrentSnapshot } from '../routes/served-snapshot.js';
 import type { Vintages } from '../routes/vintages.js';
 import type { WorkQueues } from '../routes/work-queue.js';
 import type { Modules } from './load-modules.js';
+import type { RunningPlugins } from './running-plugins.js';
 import type { RunningSettings } from './running-settings.js';
 import type { RunningState } from './running-state.js';
 
@@ -68,6 +69,8 @@ export interface Services {
   readonly routes: RouteTable;
   /** The Koa application with all middleware. */
   readonly koa: ServiceKoa;
+  /** The plugins that are opened and closed with the service, or that report errors. */
+  readonly runningPlugins: RunningPlugins;
   /** The request listener, which runs admission control and then Koa. */
   readonly handle: Handle;
   readonly server: HttpServer;

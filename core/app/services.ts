@@ -1,4 +1,5 @@
 /** The services of an application: their dependencies, and how each one is created, opened and closed. */
+import type Koa from 'koa';
 import { countsUsage, tierNames } from '../config/tiers.js';
 import type { SharedCache } from '../contracts/cache.js';
 import type { KeyStore } from '../contracts/keys.js';
@@ -32,6 +33,7 @@ import { CurrentSnapshot } from '../routes/served-snapshot.js';
 import { createVintages } from '../routes/vintages.js';
 import { WorkQueues } from '../routes/work-queue.js';
 import { pathResolver } from './load-modules.js';
+import { RunningPlugins } from './running-plugins.js';
 import { RunningSettings } from './running-settings.js';
 import { RunningState } from './running-state.js';
 import { type Definition, type ServiceName, type Services, StorageEvents, service } from './service-types.js';
@@ -241,6 +243,19 @@ export const services: { readonly [Name in ServiceName]: Definition<Services[Nam
       });
     },
   ),
+  runningPlugins: service(
+    ['config', 'modules', 'clock', 'logger', 'koa', 'snapshots', 'keyStore'],
+    ({ koa, ...others }) => {
+      const application = koa as unknown as Koa;
+      const contextOf = runningContext(others);
+      return new RunningPlugins(
+        others.modules.registry.lifecycles,
+        (plugin) => ({ ...contextOf(plugin), koa: application }),
+        application,
+      );
+    },
+    { open: (plugins) => plugins.open(), close: (plugins) => plugins.close() },
+  ),
   handle: service(['koa', 'admission', 'routes', 'headers'], ({ koa, admission, routes, headers }): Handle => {
     const handle = koa.callback() as Handle;
     if (!admission) return handle;
@@ -248,9 +263,11 @@ export const services: { readonly [Name in ServiceName]: Definition<Services[Nam
     return admitting(admission, new Set(unlimited), headers, handle);
   }),
   server: service(
-    ['config', 'headers', 'handle', 'metrics'],
-    ({ config: { config }, headers, handle, metrics }) =>
-      new HttpServer(config.server, headers, handle, (event) => metrics?.observeEdge(event)),
+    ['config', 'modules', 'headers', 'handle', 'metrics'],
+    ({ config: { config }, modules, headers, handle, metrics }) => {
+      const hasUpgrades = modules.registry.mounts.some(({ mount }) => mount.upgrade);
+      return new HttpServer(config.server, headers, handle, (event) => metrics?.observeEdge(event), hasUpgrades);
+    },
     { close: (server) => server.close() },
   ),
   local: service(['config', 'modules', 'settings', 'state', 'koa'], ({ koa, ...dependencies }) =>

@@ -1,4 +1,5 @@
 /** Endpoints outside the data API. */
+import type { Socket } from 'node:net';
 import type { Context } from 'koa';
 import type { FrontPageContent, FrontPageContext } from './front-page.js';
 import type { Quotas } from './limiter.js';
@@ -75,6 +76,11 @@ export interface Mount {
   readonly contentSecurityPolicy?: string;
   /** Returns what the page contributes to the front page. Called once per snapshot. */
   frontPage?(context: FrontPageContext): Promise<FrontPageContent>;
+  /**
+   * Takes over the connection of a request that asks for an upgrade, such as WebSocket. Keys and limits are checked before.
+   * `head` contains the bytes that followed the request. Without this function, `handler` responds.
+   */
+  upgrade?(ctx: Context, socket: Socket, head: Buffer): unknown;
   /** Responds through Koa's context, like any Koa middleware, or writes to `ctx.res` directly. */
   handler(ctx: Context, mount: MountContext): unknown;
 }

@@ -1,5 +1,6 @@
 /** The plugin contract. */
-import type { Middleware } from 'koa';
+import type Koa from 'koa';
+import type { Context, Middleware } from 'koa';
 import type { Collection } from './dataset.js';
 import type { Format } from './format.js';
 import type { Identity, RunningContext } from './identity.js';
@@ -28,6 +29,12 @@ export interface PluginContext {
   readonly ownCollections: readonly Collection[];
   /** The collections of all plugins, by name. */
   readonly collections: ReadonlyMap<string, Collection>;
+}
+
+/** What a plugin gets when the service opens it. */
+export interface OpenContext extends RunningContext {
+  /** The Koa application of the service. Its event `error` reports every error that a request causes. */
+  readonly koa: Koa;
 }
 
 /** The function is declared as a method, so that plugins with different options fit into one list. */
@@ -66,6 +73,15 @@ export interface Plugin<Options = unknown> {
    * checked, and it sees every response, including errors. Plugins run theirs in the order of the configuration.
    */
   serviceMiddleware?(options: Options): readonly Middleware[];
+  /** Called once, before the service accepts requests. If it fails, the service does not start. */
+  open?(options: Options, context: OpenContext): Promise<void> | void;
+  /** Called once, after the last request, if `open` succeeded. */
+  close?(options: Options): Promise<void> | void;
+  /**
+   * Called with every error that a request causes, including the errors of clients. `ctx.status` is the status of the
+   * response: 500 or more for errors of the service.
+   */
+  onError?(error: unknown, ctx: Context, options: Options): Promise<void> | void;
   /** Identifies callers by credentials other than the API keys of the service. Called once, at startup. */
   identity?(options: Options, context: RunningContext): Identity;
   /** Opens an observer for all requests of the service. Called once, at startup. */

@@ -128,6 +128,11 @@ const setLastResponse = (socket: Socket, response: ServerResponse): void => {
   (socket as Connection)[LAST_RESPONSE] = response;
 };
 
+/** After this call, the socket has no response to wait for. */
+export const releaseResponse = (socket: Socket): void => {
+  (socket as Connection)[LAST_RESPONSE] = null;
+};
+
 /** Returns undefined before the first request, and null if the last response was finished and has been released. */
 export const lastResponse = (socket: Socket): ServerResponse | null | undefined =>
   (socket as Connection)[LAST_RESPONSE];
@@ -135,7 +140,7 @@ export const lastResponse = (socket: Socket): ServerResponse | null | undefined 
 /** Releases the finished response, which would account for nearly half of the memory of an idle connection. */
 export const dropFinishedResponse = (socket: Socket): void => {
   const response = lastResponse(socket);
-  if (response && isReusable(response)) (socket as Connection)[LAST_RESPONSE] = null;
+  if (response && isReusable(response)) releaseResponse(socket);
 };
 
 /** Whether the exchange is complete, so that the client can send the next request on its connection. */

@@ -11,6 +11,7 @@ import { connectionsAllowed } from '../util/open-files.js';
 import { acceptor, isReusable, type Listener, lastResponse, type Refusals } from './accept.js';
 import { trustedSocket } from './caller-address.js';
 import { closeSoon, cutUnreadResponses, destroyAll, limitConnections, listen, openSockets } from './connections.js';
+import { acceptUpgrades } from './upgrades.js';
 
 type ServerOptions = Config['server'];
 
@@ -52,7 +53,14 @@ export class HttpServer {
   #opening: Promise<unknown> = Promise.resolve();
   #closed = false;
 
-  constructor(options: ServerOptions, headers: CommonHeaders, handle: Listener, observe: (event: EdgeEvent) => void) {
+  /** @param hasUpgrades whether the listener can take connections over; otherwise upgrade requests are ordinary ones */
+  constructor(
+    options: ServerOptions,
+    headers: CommonHeaders,
+    handle: Listener,
+    observe: (event: EdgeEvent) => void,
+    hasUpgrades = false,
+  ) {
     this.#options = options;
     this.#headers = headers;
     this.#handle = handle;
@@ -70,10 +78,10 @@ export class HttpServer {
       requireHostHeader: false,
     });
     this.#sockets = openSockets(this.#server);
-    this.#configure();
+    this.#configure(hasUpgrades);
   }
 
-  #configure(): void {
+  #configure(hasUpgrades: boolean): void {
     const { maxConnections, maxConnectionsPerAddress, maxHeaders, stallTimeoutMs, trustProxy } = this.#options;
     const server = this.#server;
     server.maxConnections = Math.min(maxConnections, connectionsAllowed());
@@ -96,9 +104,10 @@ export class HttpServer {
     });
     server.on('request', accept);
     // Without these listeners, Node would respond itself, with `100 Continue` or with an error that has no body.
-    // Upgrade requests are ignored, as RFC 9110 (7.8) allows.
     server.on('checkContinue', accept);
     server.on('checkExpectation', accept);
+    // Without a listener for `upgrade`, Node treats such requests as ordinary ones, as RFC 9110 (7.8) allows.
+    if (hasUpgrades) acceptUpgrades(server, accept);
     server.on('connect', (_request, socket) => {
       this.#observe('malformed');
       refuseSocket(socket as Socket, refusals.connect);

@@ -90,7 +90,7 @@ export class RequestMetrics {
     this.#distribution(undefined, 404);
   }
 
-  readonly observe = ({ res, state }: ServiceContext): void => {
+  readonly observe = ({ res, requestState: state }: ServiceContext): void => {
     const { match, decision, caller, cacheHit, snapshotVersion, durationMs } = state;
     this.#distribution(match?.endpoint, res.statusCode).observe(durationMs / 1000);
     if (res.statusCode >= 500 && match?.endpoint?.limited !== false) {

@@ -56,7 +56,7 @@ export const openObservers = (
   };
 };
 
-const finishedRequest = ({ req: request, res, state }: ServiceContext, now: number): FinishedRequest => {
+const finishedRequest = ({ req: request, res, requestState: state }: ServiceContext, now: number): FinishedRequest => {
   const { id, match, caller, snapshotVersion, cacheHit, durationMs } = state;
   return {
     id,

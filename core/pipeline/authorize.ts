@@ -14,7 +14,7 @@ export const authorize = (realm: string): ServiceMiddleware => {
   const missing = { headers: { 'WWW-Authenticate': `Bearer realm="${realm}"` } };
   const invalid = { headers: { 'WWW-Authenticate': `Bearer realm="${realm}", error="invalid_token"` } };
   return (ctx, next) => {
-    const { caller, identityError, invalidKey, isInner, match } = ctx.state;
+    const { caller, identityError, invalidKey, isInner, match } = ctx.requestState;
     const endpoint = match?.endpoint;
     if (!endpoint?.needsKey || !endpoint.methods.includes(ctx.method)) return next();
     if (identityError !== undefined) throw identityError;

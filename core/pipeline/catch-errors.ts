@@ -13,7 +13,7 @@ export const catchErrors =
   async (ctx, next) => {
     try {
       await next();
-      if (lacksErrorBody(ctx)) ctx.body = statusResponse(ctx.status, logger, ctx.state.id);
+      if (lacksErrorBody(ctx)) ctx.body = statusResponse(ctx.status, logger, ctx.requestState.id);
     } catch (error) {
       setError(ctx, error, logger);
       ctx.app.emit('error', error, ctx);

@@ -17,7 +17,7 @@ export const findEndpoint =
   ({ routes: { find } }: { readonly routes: { readonly find: ServiceMiddleware } }): ServiceMiddleware =>
   (ctx, next) =>
     find(ctx, () => {
-      const { req, state } = ctx;
+      const { req, requestState: state } = ctx;
       const match = state.match!;
       state.format = match.format ?? match.endpoint?.chooseFormat?.(req.headers.accept);
       state.error = requestError(req, match, state.format);
@@ -30,7 +30,7 @@ export const findEndpoint =
 export const checkRequest =
   (headers: CommonHeaders): ServiceMiddleware =>
   (ctx, next) => {
-    const { req, res, state } = ctx;
+    const { req, res, requestState: state } = ctx;
     const { endpoint } = state.match!;
     const method = req.method ?? '';
     const isBodyRead = endpoint?.mount && endpoint.methods.includes(method) && !READ_METHODS.includes(method);
@@ -45,7 +45,7 @@ export const checkRequest =
   };
 
 /** Runs the middleware of the endpoint's plugin, followed by the route or mount. */
-export const handle: ServiceMiddleware = (ctx, next) => ctx.state.match!.endpoint!.handle(ctx, next);
+export const handle: ServiceMiddleware = (ctx, next) => ctx.requestState.match!.endpoint!.handle(ctx, next);
 
 const BODY_REFUSED = 'This API takes no request bodies: send the request without one.';
 const BODY_DETAILS = { details: [{ in: 'body', name: '', issue: 'must be absent' }] } as const;

@@ -35,7 +35,11 @@ export const identify = ({ keys, identities, addressOf, settings }: IdentifyOpti
     const limit = tier?.limit ?? tiers.limit;
     return { id: `ip:${addressOf(request)}`, limit, tier, key: undefined, loggedKey: 'null', tiers };
   };
-  const settle = ({ req, state }: ServiceContext, identity: SomeIdentity, next: () => Promise<unknown>) => {
+  const settle = (
+    { req, requestState: state }: ServiceContext,
+    identity: SomeIdentity,
+    next: () => Promise<unknown>,
+  ) => {
     if (identity.kind === 'key') state.caller = callerOfKey(identity);
     else {
       state.invalidKey = identity.kind === 'invalid';
@@ -44,7 +48,7 @@ export const identify = ({ keys, identities, addressOf, settings }: IdentifyOpti
     return next();
   };
   return (ctx, next) => {
-    const { state } = ctx;
+    const { requestState: state } = ctx;
     // A mount's inner request has the same caller as the mount's own request. A request by this process has no caller.
     if (state.isInner) return next();
     const identity = keys.identify(credentialsOf(ctx.req));
@@ -78,14 +82,20 @@ const credentialsOf = ({ headers, rawHeaders }: IncomingMessage): string | undef
   return count > 1 ? 'more than one' : headers.authorization;
 };
 
+/** The context of a request, also as Koa's types describe it. */
+interface AnyContext {
+  readonly req: object;
+  readonly requestState?: Partial<RequestState>;
+}
+
 /** The caller as plugins see it. Null without a valid key, and if `identify` has not run yet. */
-export const callerOf = ({ state }: { readonly state: Partial<RequestState> }): CallerKey | null => {
-  const key = state.caller?.key;
+export const callerOf = ({ requestState }: AnyContext): CallerKey | null => {
+  const key = requestState?.caller?.key;
   return key ? { id: key.id, tier: key.tier } : null;
 };
 
-const accountOf = ({ state }: { readonly state: Partial<RequestState> }): CallerAccount | null => {
-  const { id, limit, tier } = state.caller ?? {};
+const accountOf = ({ requestState }: AnyContext): CallerAccount | null => {
+  const { id, limit, tier } = requestState?.caller ?? {};
   if (id === undefined || limit === undefined || !tier?.quotas) return null;
   return { id, limit, tier: tier.name, quotas: tier.quotas };
 };
@@ -95,7 +105,7 @@ const SECRET = new Set(['authorization', 'proxy-authorization', 'cookie']);
 /** The request as the handlers of routes see it, without credentials. */
 export const serviceRequest = (
   ctx: {
-    readonly state: Partial<RequestState>;
+    readonly requestState?: Partial<RequestState>;
     readonly req: { readonly headers: Readonly<Record<string, string | readonly string[] | undefined>> };
   },
   publicUrl: string,

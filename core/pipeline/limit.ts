@@ -25,9 +25,9 @@ export const limit = ({ limiter, logger }: LimitOptions): ServiceMiddleware => {
     decision: Decision,
     next: () => Promise<unknown>,
   ): Promise<unknown> | undefined => {
-    ctx.state.decision = decision;
+    ctx.requestState.decision = decision;
     // Shared caches may store the response of a shared endpoint, so it must not contain anything about the caller.
-    if (!ctx.state.match?.endpoint?.shared) addLines(ctx.res, limitLines(decision));
+    if (!ctx.requestState.match?.endpoint?.shared) addLines(ctx.res, limitLines(decision));
     if (decision.allowed) return next();
     // The response is prepared instead of thrown: with a stack trace, a rejection would cost more than a response.
     const usedUp = decision.quotas?.filter(({ remaining }) => remaining === 0) ?? [];
@@ -37,11 +37,11 @@ export const limit = ({ limiter, logger }: LimitOptions): ServiceMiddleware => {
     return undefined;
   };
   return (ctx, next) => {
-    const { caller, error, isInner, match } = ctx.state;
+    const { caller, error, isInner, match } = ctx.requestState;
     // Invalid requests count even at endpoints without a limit, because the error costs more than a response.
     if (isInner || (match?.endpoint?.limited === false && !error)) return next();
     const { id, limit, tier } = caller!;
-    const decision = asksForUsage(ctx.state, ctx.method)
+    const decision = asksForUsage(ctx.requestState, ctx.method)
       ? take(`${id}${USAGE_PATH}`, limit)
       : take(id, limit, tier?.quotas);
     return decision instanceof Promise

@@ -1,7 +1,7 @@
-/** Koa, extended by the service's `ctx.state`, error bodies, prepared bodies and trusted proxies. */
+/** Koa, extended by the service's `ctx.requestState`, error bodies, prepared bodies and trusted proxies. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import Koa, { type Context, type DefaultContext, type Middleware, type ParameterizedContext } from 'koa';
+import Koa, { type Context, type Middleware, type ParameterizedContext } from 'koa';
 import compose from 'koa-compose';
 import type { Format } from '../contracts/format.js';
 import type { Decision } from '../contracts/limiter.js';
@@ -14,7 +14,7 @@ import { setError } from '../response/error-response.js';
 import { type CommonHeaders, newRequestId } from '../response/headers.js';
 import { acceptPrepared, sendPrepared } from '../response/respond.js';
 
-/** What the middleware know about a request. Available as `ctx.state`. */
+/** What the service knows about a request. It is not in `ctx.state`, which belongs to the middleware of plugins. */
 export class RequestState {
   /** When the request arrived, in milliseconds since the process started. */
   readonly startedAt = performance.now();
@@ -48,10 +48,17 @@ export class RequestState {
   ) {}
 }
 
-export type ServiceContext = ParameterizedContext<RequestState>;
+export type ServiceContext = ParameterizedContext<NoState, HasRequestState>;
 
-/** Koa middleware whose `ctx.state` is a `RequestState`. */
-export type ServiceMiddleware = Middleware<RequestState>;
+/** Koa middleware that reads and sets `ctx.requestState`. */
+export type ServiceMiddleware = Middleware<NoState, HasRequestState>;
+
+/** The service stores nothing in `ctx.state`. */
+type NoState = Record<never, never>;
+
+export interface HasRequestState {
+  requestState: RequestState;
+}
 
 /** What the middleware know about a route or a mount. */
 export interface Endpoint {
@@ -98,7 +105,7 @@ export interface ServiceKoaOptions {
 
 const FORWARDED = ['x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto'];
 
-export class ServiceKoa extends Koa<RequestState> {
+export class ServiceKoa extends Koa<NoState, HasRequestState> {
   readonly #logger: Logger;
   readonly #around: Middleware[] = [];
   readonly #networks: Exclude<Proxies, number> | undefined;
@@ -143,32 +150,32 @@ export class ServiceKoa extends Koa<RequestState> {
 
   /** @throws Error after the first request, because the middleware are already composed then */
   override use<State, Context>(
-    middleware: Middleware<RequestState & State, DefaultContext & Context>,
-  ): Koa<RequestState & State, DefaultContext & Context> {
+    middleware: Middleware<NoState & State, HasRequestState & Context>,
+  ): Koa<NoState & State, HasRequestState & Context> {
     if (!this.#isComplete) return super.use(middleware);
     if (typeof middleware !== 'function') throw new TypeError('Middleware must be a function.');
     if (this.#run) throw new Error('Call koa.use() before the first request: the service has already handled one.');
     this.#around.push(middleware as unknown as Middleware);
-    return this as unknown as Koa<RequestState & State, DefaultContext & Context>;
+    return this as unknown as Koa<NoState & State, HasRequestState & Context>;
   }
 
-  override createContext<State = RequestState>(
+  override createContext<State = NoState>(
     request: IncomingMessage,
     response: ServerResponse,
-  ): ParameterizedContext<State> {
+  ): ParameterizedContext<State, HasRequestState> {
     const ctx = super.createContext(request, response);
     if (this.#networks) {
       // Koa does not know the proxies' networks, so it would trust these headers from any client.
       if (!this.#networks.isProxy(request.socket)) for (const name of FORWARDED) delete request.headers[name];
       ctx.request.ip = this.#networks.forwarded(request) ?? request.socket.remoteAddress ?? '';
     }
-    ctx.state = new RequestState(requestId(request), false);
-    return ctx as ParameterizedContext<State>;
+    const requestState = new RequestState(requestId(request), false);
+    return Object.assign(ctx as unknown as ParameterizedContext<State, HasRequestState>, { requestState });
   }
 
   override callback() {
     return ((request: IncomingMessage, response: ServerResponse, ended?: () => void): Promise<void> =>
-      this.handle(this.createContext<RequestState>(request, response), ended)) as ReturnType<Koa['callback']>;
+      this.handle(this.createContext(request, response), ended)) as ReturnType<Koa['callback']>;
   }
 
   /** Runs all middleware, then calls `ended`. The promise never rejects. */
@@ -176,7 +183,7 @@ export class ServiceKoa extends Koa<RequestState> {
     this.#run ??= compose(this.middleware) as (ctx: ServiceContext) => Promise<void>;
     ctx.res.statusCode = 404;
     return this.#run(ctx).then(ended, (error: unknown) => {
-      this.#logger.error({ err: error, requestId: ctx.state.id }, 'a response could not be written');
+      this.#logger.error({ err: error, requestId: ctx.requestState.id }, 'a response could not be written');
       ctx.res.destroy();
       ended?.();
     });
@@ -186,7 +193,7 @@ export class ServiceKoa extends Koa<RequestState> {
 const fail = (ctx: ServiceContext, error: unknown, logger: Logger, headers: CommonHeaders): void => {
   ctx.app.emit('error', error, ctx);
   if (ctx.headerSent || !ctx.writable) {
-    logger.debug({ err: error, requestId: ctx.state.id }, 'a response ended early');
+    logger.debug({ err: error, requestId: ctx.requestState.id }, 'a response ended early');
     ctx.res.destroy();
     return;
   }

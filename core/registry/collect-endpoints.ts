@@ -55,6 +55,7 @@ const MOUNT: Members = {
   path: 'string',
   summary: 'string',
   handler: 'function',
+  upgrade: 'function?',
   methods: 'list?',
   key: 'boolean?',
   contentSecurityPolicy: 'string?',

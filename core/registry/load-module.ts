@@ -39,6 +39,9 @@ const MEMBERS: Readonly<Record<ModuleKind, Members>> = {
     serviceMiddleware: 'function?',
     observer: 'function?',
     identity: 'function?',
+    open: 'function?',
+    close: 'function?',
+    onError: 'function?',
   },
 };
 

@@ -1,11 +1,17 @@
 /** Collects what all plugins declare, and checks it. There is one pass for each kind of declaration. */
 import { resolve } from 'node:path';
-import type { Middleware } from 'koa';
+import type { Context, Middleware } from 'koa';
 import { serviceSchema } from '../config/schema.js';
 import type { Collection } from '../contracts/dataset.js';
 import type { Format } from '../contracts/format.js';
 import type { ObserverContext, RequestObserver } from '../contracts/observer.js';
-import { OWN_COMPONENTS, type Plugin, type RunningContext, type StatusComponent } from '../contracts/plugin.js';
+import {
+  type OpenContext,
+  OWN_COMPONENTS,
+  type Plugin,
+  type RunningContext,
+  type StatusComponent,
+} from '../contracts/plugin.js';
 import { defaultService, type ServiceInfo } from '../contracts/service.js';
 import type { ErrorKind } from '../errors.js';
 import type { RegisteredIdentity } from '../keys/identity-chain.js';
@@ -26,6 +32,14 @@ import { type LoadedPlugin, label, Registration } from './registration.js';
 export type { RegisteredMount, RegisteredRoute } from './collect-endpoints.js';
 export type { LoadedPlugin } from './registration.js';
 
+export interface RegisteredLifecycle {
+  /** The name of the plugin. */
+  readonly plugin: string;
+  open(context: OpenContext): unknown;
+  close(): unknown;
+  onError(error: unknown, ctx: Context): unknown;
+}
+
 export interface RegisteredObserver {
   /** The name of the plugin. */
   readonly plugin: string;
@@ -42,6 +56,8 @@ export interface Registry {
   readonly serviceMiddleware: readonly Middleware[];
   readonly observers: readonly RegisteredObserver[];
   readonly identities: readonly RegisteredIdentity[];
+  /** The plugins that are opened and closed with the service, or that report errors. */
+  readonly lifecycles: readonly RegisteredLifecycle[];
   /** The response formats. The first one is JSON, the default. */
   readonly formats: readonly Format[];
   readonly collections: ReadonlyMap<string, Collection>;
@@ -97,6 +113,7 @@ export const registerPlugins = (
     serviceMiddleware,
     observers: collectObservers(entries),
     identities: collectIdentities(entries),
+    lifecycles: collectLifecycles(entries),
     formats,
     collections: collections.byName,
     errors: collectErrors(routes, registration),
@@ -204,4 +221,17 @@ const collectIdentities = (entries: readonly LoadedPlugin[]): readonly Registere
   entries.flatMap(({ plugin, options }) => {
     if (!plugin.identity) return [];
     return [{ plugin: plugin.name, open: (context: RunningContext) => plugin.identity!(options, context) }];
+  });
+
+const collectLifecycles = (entries: readonly LoadedPlugin[]): readonly RegisteredLifecycle[] =>
+  entries.flatMap(({ plugin, options }) => {
+    if (!plugin.open && !plugin.close && !plugin.onError) return [];
+    return [
+      {
+        plugin: plugin.name,
+        open: (context: OpenContext) => plugin.open?.(options, context),
+        close: () => plugin.close?.(options),
+        onError: (error: unknown, ctx: Context) => plugin.onError?.(error, ctx, options),
+      },
+    ];
   });

@@ -13,7 +13,7 @@ import { FastResponse, send, setHead } from './writer.js';
 interface ErrorContext {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
-  readonly state: { readonly id: string };
+  readonly requestState: { readonly id: string };
   body: unknown;
 }
 
@@ -125,7 +125,7 @@ const withoutBrokenBody = ({ req }: ErrorContext, error: unknown): unknown =>
 
 /** Responds with an error. If the head of a response has already been sent, that response is cut off. */
 export const setError = (ctx: ErrorContext, error: unknown, logger: Logger): void => {
-  const body = errorResponse(withoutBrokenBody(ctx, error), logger, ctx.state.id);
+  const body = errorResponse(withoutBrokenBody(ctx, error), logger, ctx.requestState.id);
   if (ctx.res.headersSent) {
     ctx.res.destroy();
     return;

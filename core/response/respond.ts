@@ -21,6 +21,10 @@ interface PreparedBody {
 
 type Response = Koa.Response & PreparedBody;
 
+interface HasId {
+  readonly requestState: { readonly id: string; readonly caller?: { readonly id: string } | undefined };
+}
+
 /** Whether `ctx.body` is a prepared body. */
 export const isPrepared = (response: Koa.Response): boolean => (response as Response).prepared !== undefined;
 
@@ -35,8 +39,8 @@ export const respond = ({
 }: {
   readonly compression: boolean;
   readonly headers: CommonHeaders;
-}): Middleware<{ readonly id: string; readonly caller?: { readonly id: string } | undefined }> => {
-  const sendTo = ({ res, state }: Context, prepared: Prepared): void =>
+}): Middleware<Record<never, never>, HasId> => {
+  const sendTo = ({ res, requestState: state }: Context, prepared: Prepared): void =>
     send(res, prepared, connectionLines, state['caller']?.id);
 
   const sendEncoded = (ctx: Context, representation: Representation, encoded: Encoded): void => {
@@ -69,7 +73,7 @@ export const respond = ({
   };
 
   return (ctx, next) => {
-    addLines(ctx.res, always(ctx.state.id, ctx.req.headers.origin));
+    addLines(ctx.res, always(ctx.requestState.id, ctx.req.headers.origin));
     return next().then(() => write(ctx as Context));
   };
 };

@@ -21,6 +21,7 @@ import type {
 import type { Clock, Logger } from '../contracts/runtime.js';
 import type { ServiceInfo } from '../contracts/service.js';
 import { publicPathOf, publicUrlOf } from '../edge/public-url.js';
+import { canUpgrade, takeOver } from '../edge/upgrades.js';
 import { StorageError } from '../errors.js';
 import type { Caller } from '../keys/authenticator.js';
 import { callerWithoutKey, serviceRequest } from '../pipeline/identify.js';
@@ -47,8 +48,8 @@ import type { WorkQueues } from './work-queue.js';
 /** Sets `ctx.body` to the representation of the route's response. This is the last middleware of every route. */
 export const handleRoute = (buildResponse: BuildResponse): ServiceMiddleware => {
   const settle = (ctx: ServiceContext, { body, snapshotVersion, isCached }: BuiltResponse): void => {
-    ctx.state.snapshotVersion = snapshotVersion;
-    ctx.state.cacheHit = isCached;
+    ctx.requestState.snapshotVersion = snapshotVersion;
+    ctx.requestState.cacheHit = isCached;
     ctx.body = body;
   };
   return (ctx) => {
@@ -85,8 +86,22 @@ export const handleMount = (mount: Mount, dependencies: MountDependencies): read
     if (mount.contentSecurityPolicy) ctx.set('Content-Security-Policy', mount.contentSecurityPolicy);
     return next();
   },
-  (ctx) => mount.handler(ctx as Context, mountContext(ctx.app as ServiceKoa, dependencies, ctx)),
+  (ctx) =>
+    mount.upgrade && canUpgrade(ctx.req)
+      ? upgrade(ctx as Context, mount)
+      : mount.handler(ctx as Context, mountContext(ctx.app as unknown as ServiceKoa, dependencies, ctx)),
 ];
+
+const upgrade = async (ctx: Context, mount: Mount): Promise<void> => {
+  const { socket, head } = takeOver(ctx.req);
+  ctx.respond = false;
+  try {
+    await mount.upgrade!(ctx, socket, head);
+  } catch (error) {
+    socket.destroy();
+    throw error;
+  }
+};
 
 /** @param outer the request that the mount is handling; undefined if this process makes the request itself */
 export const mountContext = (
@@ -158,8 +173,8 @@ export const responseBuilder = (dependencies: ResponseDependencies): BuildRespon
     const representation = await served.answer(request, pauses);
     return { representation, isCached: false, snapshotVersion: served.version };
   };
-  const callerOf = (ctx: ServiceContext) => ctx.state.caller?.id ?? LOCAL;
-  const connectionOf = (ctx: ServiceContext) => ctx.state.connection ?? ctx.req.socket;
+  const callerOf = (ctx: ServiceContext) => ctx.requestState.caller?.id ?? LOCAL;
+  const connectionOf = (ctx: ServiceContext) => ctx.requestState.connection ?? ctx.req.socket;
   const encodingFor = ({ req }: ServiceContext): Encoding =>
     compression ? chooseEncoding(req.headers['accept-encoding'] as string | undefined) : 'identity';
   const isReady = (representation: Representation, ctx: ServiceContext) => representation.has(encodingFor(ctx));
@@ -180,8 +195,8 @@ export const responseBuilder = (dependencies: ResponseDependencies): BuildRespon
   };
   return (ctx) => {
     // `checkRequest` has already rejected requests that match no route.
-    const { endpoint, input, cacheKey, asOf } = ctx.state.match as RouteMatch;
-    const format = ctx.state.format!;
+    const { endpoint, input, cacheKey, asOf } = ctx.requestState.match as RouteMatch;
+    const format = ctx.requestState.format!;
     const { route } = endpoint;
     if (route.kind === 'service') {
       const response = endpoint.shared
@@ -280,16 +295,16 @@ const requestWithin = async (
   koa: ServiceKoa,
   url: string,
   outer: ServiceContext | undefined,
-  caller: Caller | undefined = outer?.state.caller,
+  caller: Caller | undefined = outer?.requestState.caller,
 ): Promise<InnerResponse> => {
   const { inject } = await import('light-my-request');
   const answer = (request: IncomingMessage, response: ServerResponse): void => {
     // `inject` resolves dot segments, but the service must see the target exactly as it was sent.
     request.url = url;
-    const ctx = koa.createContext<RequestState>(request, response);
-    ctx.state = new RequestState(outer?.state.id ?? ctx.state.id, true);
-    ctx.state.caller = caller;
-    ctx.state.connection = outer?.state.connection ?? outer?.req.socket;
+    const ctx = koa.createContext(request, response);
+    ctx.requestState = new RequestState(outer?.requestState.id ?? ctx.requestState.id, true);
+    ctx.requestState.caller = caller;
+    ctx.requestState.connection = outer?.requestState.connection ?? outer?.req.socket;
     void koa.handle(ctx);
   };
   const { statusCode, headers, payload } = await inject(answer as Parameters<typeof inject>[0], {

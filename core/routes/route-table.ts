@@ -5,7 +5,7 @@ import compose from 'koa-compose';
 import type { Format } from '../contracts/format.js';
 import type { Mount, Route } from '../contracts/plugin.js';
 import { ApiError, errors } from '../errors.js';
-import type { Endpoint, Match, RequestState, ServiceContext, ServiceMiddleware } from '../pipeline/service-koa.js';
+import type { Endpoint, Match, ServiceContext, ServiceMiddleware } from '../pipeline/service-koa.js';
 import { templateParameters } from '../registry/check-route.js';
 import type { RegisteredMount, RegisteredRoute } from '../registry/register-plugins.js';
 import { formatsOf, isLimited, isShared, needsKey } from '../registry/route-defaults.js';
@@ -76,7 +76,7 @@ export class RouteTable {
     for (const served of this.routes) {
       // Routes match all methods, so that unsupported ones get the 405 of the route.
       this.#router.all(served.pattern.replace(/\{([^}]+)\}/g, ':$1'), (ctx, next) => {
-        (ctx.state as RequestState).match = this.#matchOf(served, ctx);
+        (ctx as unknown as ServiceContext).requestState.match = this.#matchOf(served, ctx);
         return next();
       });
     }
@@ -89,7 +89,7 @@ export class RouteTable {
 
   /** Sets `state.match`. If the URL is unknown or invalid, the match contains the error. */
   readonly find: ServiceMiddleware = (ctx, next) => {
-    const { state } = ctx;
+    const { requestState: state } = ctx;
     const url = ctx.req.url ?? '/';
     state.match = this.#matches.get(url);
     if (state.match) return next();
@@ -198,6 +198,6 @@ const composed = (middleware: readonly (Middleware | ServiceMiddleware)[]): Serv
 
 /** Sets `ctx.params` for the middleware of plugins, because the router does not run for a memoized URL. */
 const giveParams: Middleware = (ctx, next) => {
-  ctx['params'] = ((ctx as unknown as ServiceContext).state.match as RouteMatch).params;
+  ctx['params'] = ((ctx as unknown as ServiceContext).requestState.match as RouteMatch).params;
   return next();
 };

@@ -1,22 +1,41 @@
 /** Tests that the plugins in docs/guides/plugins.md run as they are documented. */
 import { once } from 'node:events';
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { pathToFileURL } from 'node:url';
 import { expect } from 'chai';
 import { type CryptoKey, exportJWK, type GenerateKeyPairResult, generateKeyPair, SignJWT } from 'jose';
 import readExcelFile from 'read-excel-file/node';
-import type { Plugin } from '../../core/contracts/plugin.js';
+import { WebSocket } from 'ws';
+import { definePlugin, type Plugin, serviceRoute } from '../../core/contracts/plugin.js';
 import { packageRoot } from '../../core/util/package.js';
 import { snippetsOf } from '../support/snippets.js';
 import { startTestApp, type TestApp } from '../support/test-app.js';
 
 const PAGE = 'docs/guides/plugins.md';
 /** The packages that the plugins import. */
-const PACKAGES = ['jose', 'write-excel-file'];
+const PACKAGES = ['jose', 'write-excel-file', 'ws'];
+
+const failing = definePlugin({
+  name: 'failing',
+  version: '1.0.0',
+  description: 'Fails.',
+  routes: () => [
+    serviceRoute({
+      path: '/failing',
+      operationId: 'fail',
+      summary: 'Fails',
+      response: { description: 'Nothing.', schema: { type: 'object' }, example: {} },
+      handler: async () => {
+        throw new Error('unexpected');
+      },
+    }),
+  ],
+});
 
 describe(PAGE, () => {
   let folder: string;
@@ -111,5 +130,44 @@ describe(PAGE, () => {
       const ask = await serve(keys.replace(/:\d+/, ':1'));
       expect(await ask(await token())).to.deep.equal([503, 'service_unavailable']);
     });
+  });
+
+  it('error-reports.js sends errors of the service, but no errors of clients', async () => {
+    const reports: { readonly message: string; readonly path: string; readonly requestId: string }[] = [];
+    const receiver = createServer(async (request, response) => {
+      reports.push(JSON.parse(await text(request)));
+      response.end();
+    });
+    receiver.listen(0, '127.0.0.1');
+    await once(receiver, 'listening');
+    try {
+      const options = { url: `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/` };
+      const plugins = [{ plugin: failing }, { plugin: await load('error-reports.js'), options }];
+      const { get, app } = await start({ overrides: { plugins } });
+      const { status, headers } = await get('/failing');
+      await get('/nowhere');
+      await app.close();
+      expect(status).to.equal(500);
+      expect(reports.map(({ message, path, requestId }) => ({ message, path, requestId }))).to.deep.equal([
+        { message: 'unexpected', path: '/api/v1/failing', requestId: headers['x-request-id'] },
+      ]);
+    } finally {
+      receiver.close();
+    }
+  });
+
+  it('echo.js repeats the messages of clients with a key', async () => {
+    const { origin, key, app } = await start({ overrides: { plugins: [{ plugin: await load('echo.js') }] } });
+    const address = `${origin.replace('http', 'ws')}/echo`;
+    const client = new WebSocket(address, { headers: { Authorization: `Bearer ${key}` } });
+    await once(client, 'open');
+    client.send('hello');
+    expect(String((await once(client, 'message'))[0])).to.equal('hello');
+    const [, response] = await once(new WebSocket(address), 'unexpected-response');
+    expect((response as IncomingMessage).statusCode).to.equal(401);
+    expect((await fetch(`${origin}/echo`, { headers: { Authorization: `Bearer ${key}` } })).status).to.equal(426);
+    const closed = once(client, 'close');
+    await app.close();
+    await closed;
   });
 });

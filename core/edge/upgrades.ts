@@ -1,0 +1,39 @@
+/** Requests that ask to upgrade their connection to another protocol, such as WebSocket. */
+import type { IncomingMessage, Server } from 'node:http';
+import type { Socket } from 'node:net';
+import { FastResponse } from '../response/writer.js';
+import { type Listener, releaseResponse } from './accept.js';
+
+interface Upgrade {
+  readonly socket: Socket;
+  /** The bytes that followed the request. */
+  readonly head: Buffer;
+}
+
+const upgrades = new WeakMap<IncomingMessage, { readonly head: Buffer; readonly response: FastResponse }>();
+
+/** Passes upgrade requests to the listener, which answers them like any other request, or takes the connection over. */
+export const acceptUpgrades = (server: Server, accept: Listener): void => {
+  server.on('upgrade', (request, stream, head) => {
+    const socket = stream as Socket;
+    const response = new FastResponse(request);
+    response.assignSocket(socket);
+    // Node no longer reads requests from this socket.
+    response.once('finish', () => socket.destroySoon());
+    upgrades.set(request, { head, response });
+    accept(request, response);
+  });
+};
+
+export const canUpgrade = (request: IncomingMessage): boolean => upgrades.has(request);
+
+/** Takes the connection over. The service sends no response and applies no timeouts, but closes it when it stops. */
+export const takeOver = (request: IncomingMessage): Upgrade => {
+  const { head, response } = upgrades.get(request)!;
+  const { socket } = request;
+  response.statusCode = 101;
+  response.detachSocket(socket);
+  releaseResponse(socket);
+  socket.setTimeout(0);
+  return { socket, head };
+};
