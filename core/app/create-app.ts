@@ -8,10 +8,11 @@ import type { Response as InjectedResponse, InjectOptions } from 'light-my-reque
 import type { DependencyContainer } from 'tsyringe';
 import { type ConfigNames, configLoader, type LoadedConfig, type LoadOptions } from '../config/load.js';
 import type { GivenConfig } from '../config/schema.js';
-import type { MountContext, Plugin } from '../contracts/plugin.js';
+import type { Plugin } from '../contracts/plugin.js';
 import { originOf } from '../edge/connections.js';
 import { OperatorError } from '../errors.js';
 import type { LoadedPlugin } from '../registry/register-plugins.js';
+import type { LocalContext } from '../routes/handle-mount.js';
 import { close, createContainer, type Overrides, open, resolve } from './container.js';
 import { type BuiltinModules, loadModules, type Modules, moduleErrors } from './load-modules.js';
 
@@ -34,7 +35,7 @@ export interface App {
   /** The request listener, which works with any HTTP server of Node. */
   readonly handle: (request: IncomingMessage, response: ServerResponse) => void;
   /** Lists the routes, and lets code in this process call them without a key and without limits. */
-  readonly local: MountContext;
+  readonly local: LocalContext;
   /** Sends a request to the service without a socket. */
   inject(request: InjectOptions | string): Promise<InjectedResponse>;
   /**

@@ -4,7 +4,6 @@ import type { LoadedConfig } from '../config/load.js';
 import type { SharedCache } from '../contracts/cache.js';
 import type { KeyStore } from '../contracts/keys.js';
 import type { Limiter } from '../contracts/limiter.js';
-import type { MountContext } from '../contracts/plugin.js';
 import type { Clock, Logger } from '../contracts/runtime.js';
 import type { StorageAdapter } from '../contracts/storage.js';
 import type { Handle } from '../edge/accept.js';
@@ -17,7 +16,8 @@ import type { RequestObservers } from '../observe/request-observers.js';
 import type { ServiceKoa } from '../pipeline/service-koa.js';
 import type { RedisConnection } from '../redis/connection.js';
 import type { CommonHeaders } from '../response/headers.js';
-import type { responseBuilder } from '../routes/handle-endpoint.js';
+import type { LocalContext } from '../routes/handle-mount.js';
+import type { responseBuilder } from '../routes/handle-route.js';
 import type { RouteTable } from '../routes/route-table.js';
 import type { CurrentSnapshot } from '../routes/served-snapshot.js';
 import type { Vintages } from '../routes/vintages.js';
@@ -75,7 +75,7 @@ export interface Services {
   readonly handle: Handle;
   readonly server: HttpServer;
   /** Lets this process send requests to its own service. */
-  readonly local: MountContext;
+  readonly local: LocalContext;
 }
 
 export type ServiceName = keyof Services;

@@ -26,7 +26,8 @@ import { MemoryCache } from '../redis/memory-cache.js';
 import { RedisCache } from '../redis/redis-cache.js';
 import { declaredHeaders } from '../registry/route-defaults.js';
 import { commonHeaders } from '../response/headers.js';
-import { handleMount, handleRoute, mountContext, responseBuilder, settingsOf } from '../routes/handle-endpoint.js';
+import { handleMount, localContext, settingsOf } from '../routes/handle-mount.js';
+import { handleRoute, responseBuilder } from '../routes/handle-route.js';
 import { checkedRoute } from '../routes/route-response.js';
 import { RouteTable } from '../routes/route-table.js';
 import { CurrentSnapshot } from '../routes/served-snapshot.js';
@@ -271,6 +272,6 @@ export const services: { readonly [Name in ServiceName]: Definition<Services[Nam
     { close: (server) => server.close() },
   ),
   local: service(['config', 'modules', 'settings', 'state', 'koa'], ({ koa, ...dependencies }) =>
-    mountContext(koa, mountDependencies(dependencies)),
+    localContext(koa, mountDependencies(dependencies)),
   ),
 };

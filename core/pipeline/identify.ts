@@ -1,7 +1,7 @@
 /** Identifies the caller: the owner of a valid key, otherwise the client address. */
 import type { IncomingMessage } from 'node:http';
 import type { Tiers } from '../config/tiers.js';
-import type { CallerAccount, CallerKey, ServiceRequest } from '../contracts/plugin.js';
+import type { CallerAccount, CallerKey, IdentifiedCaller, ServiceRequest } from '../contracts/plugin.js';
 import type { Authenticator, Caller, CallerIdentity, SomeIdentity } from '../keys/authenticator.js';
 import type { IdentityChain } from '../keys/identity-chain.js';
 import { plainAddress } from '../validation/network.js';
@@ -71,6 +71,24 @@ export const callerWithoutKey = (tiers: Tiers): Caller => {
   const { limit } = tiers;
   const tier = tiers.anonymous ?? { name: 'none', limit, quotas: undefined, endpoints: NO_ENDPOINTS };
   return { id: 'local', limit, tier, key: undefined, loggedKey: 'null', tiers };
+};
+
+/** @throws TypeError if no tier has this name */
+export const localCaller = (
+  tiers: Tiers,
+  { id, tier: name, limit }: Pick<IdentifiedCaller, 'id' | 'tier' | 'limit'>,
+): Caller => {
+  const tier = tiers.of({ tier: name });
+  if (!tier) throw new TypeError(`The caller "${id}" has the tier "${name}", which auth.tiers does not have.`);
+  const account = `id:local:${encodeURIComponent(id)}`;
+  return {
+    id: account,
+    limit: limit ?? tier.limit,
+    tier,
+    key: { id, tier: name },
+    loggedKey: JSON.stringify(id),
+    tiers,
+  };
 };
 
 /** Treats a repeated Authorization header as invalid: Node keeps the first one, but a proxy may have used the other. */

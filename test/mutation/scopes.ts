@@ -29,7 +29,7 @@ export const scopes: readonly Scope[] = [
       'core/response/error-response.ts',
       'core/edge/server.ts',
       'core/routes/input.ts',
-      'core/routes/handle-endpoint.ts',
+      'core/routes/handle-route.ts',
       'core/pipeline/authorize.ts',
       'core/pipeline/endpoint.ts',
       'core/pipeline/identify.ts',

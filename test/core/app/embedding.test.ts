@@ -227,6 +227,35 @@ describe('an embedded application', () => {
     expect(callers).to.deep.equal([{ id, tier: 'gold' }, null, { id, tier: 'gold' }]);
   });
 
+  it('app.local.request() sends headers and a caller, and returns headers', async () => {
+    const plugin = definePlugin({
+      name: 'me',
+      version: '1.0.0',
+      description: 'Who asks.',
+      routes: () => [
+        serviceRoute({
+          path: '/me',
+          operationId: 'getMe',
+          summary: 'Who asks',
+          response: { description: 'It.', schema: { type: 'object' }, example: {} },
+          handler: async (_input, { caller, headers }) => ({ caller, team: headers['x-team'] ?? null }),
+        }),
+      ],
+    }) as Plugin;
+    const tiers = { free: { endpoints: ['me'] }, none: { endpoints: [] } };
+    const app = await embed({ ...config, auth: { keys: 'memory', tiers } }, { plugins: [{ plugin }] });
+    const caller = { id: 'alice', tier: 'free' };
+    const mine = await app.local.request('/me', { caller, headers: { 'x-team': 'north', 'x-request-id': 'mine' } });
+    expect(JSON.parse(mine.body)).to.deep.equal({ caller, team: 'north' });
+    expect(mine.headers).to.include({ 'x-request-id': 'mine', 'content-type': 'application/json; charset=utf-8' });
+    expect((await app.local.request('/me', { caller: { id: 'bob', tier: 'none' } })).status).to.equal(403);
+    expect(JSON.parse((await app.local.request('/me')).body)).to.deep.equal({ caller: null, team: null });
+    const unknown = await app.local
+      .request('/me', { caller: { id: 'x', tier: 'gold' } })
+      .catch((error: Error) => error);
+    expect((unknown as Error).message).to.contain('has the tier "gold", which auth.tiers does not have');
+  });
+
   it('documents its mounts', async () => {
     const app = await embed({ ...config, plugins: ['status', 'docs'] });
     const document = (await app.inject('/api/v1/openapi.json')).json();

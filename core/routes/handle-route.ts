@@ -1,31 +1,15 @@
 /**
- * The last middleware of every endpoint. A mount calls its handler. A route gets its representation from a cache, or
- * computes it from the snapshot or the state of the service.
+ * The last middleware of every route. It gets the representation of the response from a cache, or computes it from the
+ * snapshot or the state of the service.
  */
-
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
-import type { Context } from 'koa';
-import type { Config } from '../config/schema.js';
-import type { Tiers } from '../config/tiers.js';
 import type { SharedCache } from '../contracts/cache.js';
-import type {
-  InnerResponse,
-  Mount,
-  MountContext,
-  Route,
-  ServiceRequest,
-  ServiceRoute,
-  ServiceState,
-} from '../contracts/plugin.js';
+import type { ServiceRequest, ServiceRoute, ServiceState } from '../contracts/plugin.js';
 import type { Clock, Logger } from '../contracts/runtime.js';
-import type { ServiceInfo } from '../contracts/service.js';
-import { publicPathOf, publicUrlOf } from '../edge/public-url.js';
-import { canUpgrade, takeOver } from '../edge/upgrades.js';
+import type { PublicUrl } from '../edge/public-url.js';
 import { StorageError } from '../errors.js';
-import type { Caller } from '../keys/authenticator.js';
-import { callerWithoutKey, serviceRequest } from '../pipeline/identify.js';
-import { RequestState, type ServiceContext, type ServiceKoa, type ServiceMiddleware } from '../pipeline/service-koa.js';
+import { serviceRequest } from '../pipeline/identify.js';
+import type { ServiceContext, ServiceMiddleware } from '../pipeline/service-koa.js';
 import { JSON_TYPE, jsonOf } from '../response/formats.js';
 import { linesOf } from '../response/headers.js';
 import {
@@ -58,78 +42,9 @@ export const handleRoute = (buildResponse: BuildResponse): ServiceMiddleware => 
   };
 };
 
-/** The settings for routes and mounts. */
-export const settingsOf = ({ server, http }: Pick<Config, 'server' | 'http'>) => ({
-  publicUrlOf: publicUrlOf(server),
-  compression: http.compression,
-});
-
-type ResponseSettings = ReturnType<typeof settingsOf>;
-
-interface MountDependencies extends ResponseSettings {
-  readonly routes: readonly Route[];
-  readonly mounts: readonly Mount[];
-  readonly info: ServiceInfo;
-  readonly basePath: string;
-  readonly settings: { readonly tiers: Tiers };
-  readonly state: { readonly read: () => ServiceState };
-}
-
-/**
- * Returns two middleware, between which the middleware of the mount's plugin runs. The first one prepares the response,
- * and the second one calls the handler.
- */
-export const handleMount = (mount: Mount, dependencies: MountDependencies): readonly ServiceMiddleware[] => [
-  (ctx, next) => {
-    // Mounts may read a body. Node does not send `100 Continue` itself, because the server listens to `checkContinue`.
-    if (ctx.req.headers.expect?.toLowerCase() === '100-continue') ctx.res.writeContinue();
-    if (mount.contentSecurityPolicy) ctx.set('Content-Security-Policy', mount.contentSecurityPolicy);
-    return next();
-  },
-  (ctx) =>
-    mount.upgrade && canUpgrade(ctx.req)
-      ? upgrade(ctx as Context, mount)
-      : mount.handler(ctx as Context, mountContext(ctx.app as unknown as ServiceKoa, dependencies, ctx)),
-];
-
-const upgrade = async (ctx: Context, mount: Mount): Promise<void> => {
-  const { socket, head } = takeOver(ctx.req);
-  ctx.respond = false;
-  try {
-    await mount.upgrade!(ctx, socket, head);
-  } catch (error) {
-    socket.destroy();
-    throw error;
-  }
-};
-
-/** @param outer the request that the mount is handling; undefined if this process makes the request itself */
-export const mountContext = (
-  koa: ServiceKoa,
-  { routes, mounts, info, basePath, publicUrlOf: urlOf, compression, settings, state }: MountDependencies,
-  outer?: ServiceContext,
-): MountContext => {
-  const publicUrl = urlOf(outer?.req);
-  const { tiers } = settings;
-  // The context is also a function, so that a Koa middleware can be the handler of a mount and call the context as
-  // `next`. The function does nothing, so Koa responds with 404.
-  return Object.assign(async () => undefined, {
-    routes,
-    mounts,
-    info,
-    basePath,
-    publicPath: publicPathOf(publicUrl),
-    publicUrl,
-    anonymous: tiers.anonymous,
-    state: state.read(),
-    compression,
-    request: (target: string) => requestWithin(koa, `${basePath}${target}`, outer),
-    requestWithoutKey: (target: string) =>
-      requestWithin(koa, `${basePath}${target}`, undefined, callerWithoutKey(tiers)),
-  });
-};
-
-interface ResponseDependencies extends ResponseSettings {
+interface ResponseDependencies {
+  readonly publicUrlOf: PublicUrl;
+  readonly compression: boolean;
   readonly snapshots: CurrentSnapshot;
   readonly vintages: Vintages;
   readonly cache: SharedCache;
@@ -277,41 +192,4 @@ const askReplicas = async (
     lastModified: new Date(clock.now() - age * 1000),
     head: linesOf({ 'Cache-Control': `public, max-age=${left}`, Age: String(age) }),
   });
-};
-
-/** Headers that apply only to the outer request: to its body, its connection or its response format. */
-const OUTER_REQUEST_HEADERS =
-  /^(accept|accept-encoding|connection|content-.*|expect|if-.*|keep-alive|mcp-.*|range|te|trailer|transfer-encoding|upgrade)$/;
-
-const passedOn = (headers: IncomingHttpHeaders): IncomingHttpHeaders =>
-  Object.fromEntries(Object.entries(headers).filter(([name]) => !OUTER_REQUEST_HEADERS.test(name)));
-
-/**
- * Runs the middleware for a request that does not come from a socket.
- * @param url the path and query
- * @param outer the request that the mount is handling; undefined if this process makes the request itself
- */
-const requestWithin = async (
-  koa: ServiceKoa,
-  url: string,
-  outer: ServiceContext | undefined,
-  caller: Caller | undefined = outer?.requestState.caller,
-): Promise<InnerResponse> => {
-  const { inject } = await import('light-my-request');
-  const answer = (request: IncomingMessage, response: ServerResponse): void => {
-    // `inject` resolves dot segments, but the service must see the target exactly as it was sent.
-    request.url = url;
-    const ctx = koa.createContext(request, response);
-    ctx.requestState = new RequestState(outer?.requestState.id ?? ctx.requestState.id, true);
-    ctx.requestState.caller = caller;
-    ctx.requestState.connection = outer?.requestState.connection ?? outer?.req.socket;
-    void koa.handle(ctx);
-  };
-  const { statusCode, headers, payload } = await inject(answer as Parameters<typeof inject>[0], {
-    method: 'GET',
-    url,
-    headers: outer ? passedOn(outer.req.headers) : {},
-    ...(outer?.req.socket.remoteAddress && { remoteAddress: outer.req.socket.remoteAddress }),
-  });
-  return { status: statusCode, headers, body: payload };
 };
