@@ -23,7 +23,7 @@ const ROW_KEYWORDS: ReadonlySet<string> = new Set(
   'type required properties additionalProperties title description examples $schema'.split(' '),
 );
 const FIELD_KEYWORDS: ReadonlySet<string> = new Set(
-  'type format minLength pattern minimum title description examples default'.split(' '),
+  'type format minLength pattern minimum title description examples default x-unit'.split(' '),
 );
 
 /** A sequence of characters and classes that cannot match a quote or a backslash, such as `^\d{4}-\d{2}$`. */

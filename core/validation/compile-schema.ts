@@ -33,6 +33,8 @@ const createCompiler = (options: Options): Ajv2020 => {
   }
   // An annotation of OpenAPI 3.1.
   ajv.addVocabulary(['example']);
+  // Names the unit of a column, for descriptions of the data.
+  ajv.addVocabulary(['x-unit']);
   // Marks a configuration value that must never be shown.
   ajv.addVocabulary(['x-secret']);
   // Names the environment variable of a configuration value.

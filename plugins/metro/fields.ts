@@ -21,7 +21,7 @@ export const METRO_HPI = 'metro_hpi';
 
 // These schemas are used by the schemas below and by routes.
 export const cbsa = { type: 'string', pattern: '^\\d{5}$', description: 'Core-based statistical area code.' } as const;
-export const percent = { type: 'number', description: 'In percent.' } as const;
+export const percent = { type: 'number', description: 'In percent.', 'x-unit': 'percent' } as const;
 export const rate = { type: 'number', minimum: 0, maximum: 1, description: 'A fraction from 0 to 1.' } as const;
 export const standardError = {
   type: 'number',
@@ -30,7 +30,12 @@ export const standardError = {
 } as const;
 export const count = { type: 'integer', minimum: 1 } as const;
 export const tally = { type: 'integer', minimum: 0 } as const;
-export const size = { type: 'number', minimum: 0, description: 'In percentage points.' } as const;
+export const size = {
+  type: 'number',
+  minimum: 0,
+  description: 'In percentage points.',
+  'x-unit': 'percentage points',
+} as const;
 export const signal = { type: ['string', 'null'], enum: [...SIGNALS, null], description: signalMeaning } as const;
 export const riskScore = { type: ['string', 'null'], enum: [...RISK_GRADES, null], description: gradeMeaning } as const;
 export const forecast12m = { ...percent, description: forecastMeaning } as const;

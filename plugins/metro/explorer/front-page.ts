@@ -29,6 +29,16 @@ interface Forecast extends Market {
   readonly forecast_12m: number;
 }
 
+interface Facts {
+  readonly markets: readonly Market[];
+  readonly forecasts: readonly Forecast[];
+  /** The first day of the quarter that the forecasts are for. */
+  readonly target: string;
+  /** The nation, if the data has its index. */
+  readonly nation: Market | undefined;
+  readonly series: Series | undefined;
+}
+
 const percent = (value: number): string => `${Math.abs(value).toFixed(1)}%`;
 const signed = (value: number): string => `${value < 0 ? '−' : '+'}${percent(value)}`;
 const quarter = (date: string, years = 0): string =>
@@ -45,19 +55,19 @@ const median = (values: readonly number[]): number => {
 const shortName = (name: string): string =>
   name.replace(/[-/,].*(?=, [A-Z]{2})/, '').replace(/, ([A-Z]{2}).*$/, ', $1');
 
-const nation = (markets: readonly Market[], forecasts: readonly Forecast[], target: string): Finding[] => {
+/** The change of the last year and of the next one: in the nation if the data has it, otherwise in the median metro. */
+const nationFinding = ({ nation, markets, forecasts, target }: Facts): Finding[] => {
   const past = markets.flatMap(({ yoy_price }) => yoy_price ?? []);
-  if (past.length === 0) return [];
-  const [last, next] = [median(past), median(forecasts.map(({ forecast_12m }) => forecast_12m))];
-  return [
-    {
-      figure: signed(last),
-      sentence:
-        `House prices ${last < 0 ? 'fell' : 'rose'} ${percent(last)} in the year to ${quarter(target, -1)} in the median ` +
-        `metro; the model expects a ${next < 0 ? 'fall' : 'rise'} of ${percent(next)} by ${quarter(target)}.`,
-      href: '/explore#/markets',
-    },
-  ];
+  const last = nation?.yoy_price ?? (past.length === 0 ? null : median(past));
+  const next = nation ? nation.forecast_12m : median(forecasts.map(({ forecast_12m }) => forecast_12m));
+  if (last === null) return [];
+  const change = `${last < 0 ? 'fell' : 'rose'} ${percent(last)} in the year to ${quarter(target, -1)}`;
+  const where = nation ? 'in the United States' : 'in the median metro';
+  const expected =
+    next === null
+      ? ''
+      : `; the model expects a ${next < 0 ? 'fall' : 'rise'} of ${percent(next)} by ${quarter(target)}`;
+  return [{ figure: signed(last), sentence: `House prices ${change} ${where}${expected}.`, href: '/explore#/markets' }];
 };
 
 const extremes = (forecasts: readonly Forecast[]): Finding[] => {
@@ -144,13 +154,6 @@ const shapesOf = ({ land, states, areas }: Outlines, markets: readonly Market[])
   ];
 };
 
-interface Facts {
-  readonly markets: readonly Market[];
-  readonly forecasts: readonly Forecast[];
-  readonly target: string;
-  readonly series: Series | undefined;
-}
-
 const mapOf = ({ markets, forecasts, target, series }: Facts): FrontPageFigure => {
   const outlines = readOutlines();
   const [width, height] = outlines.size;
@@ -165,13 +168,13 @@ const mapOf = ({ markets, forecasts, target, series }: Facts): FrontPageFigure =
   };
 };
 
-const aboutRun = (run: ForecastRun | undefined): string[] => {
+const aboutRun = (run: ForecastRun | undefined, isMedian: boolean): string[] => {
   if (!run) return [];
   const { model_version, run_at, basis = 'reconstructed', vintage } = run;
   const data = vintage === undefined ? '' : ` from the data of ${vintage}`;
   return [
     `Forecasts: model ${model_version}, run of ${run_at.slice(0, 10)}, ${basis === 'published' ? 'published at the time' : 'reconstructed later'}${data}.`,
-    'The median counts each metro once, whatever its size.',
+    ...(isMedian ? ['The median counts each metro once, whatever its size.'] : []),
   ];
 };
 
@@ -182,21 +185,24 @@ export const metroFrontPage = async ({ get }: FrontPageContext): Promise<FrontPa
   const forecasts = markets.filter((market): market is Forecast => market.forecast_12m !== null);
   const target = forecasts[0]?.target_period;
   if (!target) return { search };
-  const [runs, backtest, series] = await Promise.all([
+  const [country, runs, backtest, series] = await Promise.all([
+    get('/markets?kind=nation'),
     get('/forecast-runs'),
     get('/forecast-backtest'),
     get('/series'),
   ]);
+  const nation = country?.data.find(({ yoy_price }: Market) => yoy_price !== null);
   const facts = {
+    nation,
     markets,
     forecasts,
     target,
     series: series?.data.find(({ series_id }: Series) => series_id === METRO_HPI),
   };
   return {
-    findings: [...nation(markets, forecasts, target), ...extremes(forecasts), ...accuracy(backtest?.data)],
+    findings: [...nationFinding(facts), ...extremes(forecasts), ...accuracy(backtest?.data)],
     figure: mapOf(facts),
-    about: aboutRun(runs?.data[0]),
+    about: aboutRun(runs?.data[0], nation === undefined),
     search,
   };
 };

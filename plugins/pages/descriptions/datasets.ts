@@ -67,9 +67,10 @@ const columnOf = (name: string, schema: Json, isRequired: boolean): Column => ({
   title: schema.title ?? words(name),
   description: schema.description ?? '',
   type: typeOf(schema),
-  unit: schema.unit,
+  unit: schema['x-unit'],
   values: (schema.enum ?? []).filter((value: unknown) => value !== null),
-  isRequired: isRequired && ![schema.type].flat().includes('null'),
+  // An array is one field of JSON, and a schema without a type allows null.
+  isRequired: isRequired && typeof schema.type === 'string',
 });
 
 const datasetOf = (document: Json, path: string, get: Json): Dataset | undefined => {

@@ -134,7 +134,7 @@ export const frontPageHtml = (context: MountContext, content: Content): string =
   <body>
     <a class="skip" href="#main">Skip to the content</a>
     ${headerOf(site)}
-    ${isSynthetic && html`<p class="banner">Synthetic data: these numbers were made up to try the service.</p>`}
+    ${isSynthetic && html`<aside class="banner" aria-label="About these numbers">Synthetic data: these numbers were made up to try the service.</aside>`}
     <main id="main">
       ${[heroOf, findingsSection, figureSection, offerSection, dataSection, statusSection].map((section) => section(site))}
     </main>

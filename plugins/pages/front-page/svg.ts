@@ -31,8 +31,10 @@ export const svgOf = (
   description: string,
   publicPath: string,
 ): Markup =>
-  html`<svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${description}">${groupsOf(shapes).map((group) => {
-    const { fill, stroke, width: line } = group[0]!;
-    const edge = stroke !== undefined && html` stroke="${colour(stroke)}" stroke-width="${line ?? 1}"`;
-    return html`<g fill="${colour(fill)}"${edge}>${group.map((shape) => pathOf(shape, publicPath))}</g>`;
-  })}<g fill="var(--muted)" font-size="${textSize ?? 12}">${labels.map(labelOf)}</g></svg>`;
+  html`<svg viewBox="0 0 ${width} ${height}" role="group" aria-label="${description}">${groupsOf(shapes).map(
+    (group) => {
+      const { fill, stroke, width: line } = group[0]!;
+      const edge = stroke !== undefined && html` stroke="${colour(stroke)}" stroke-width="${line ?? 1}"`;
+      return html`<g fill="${colour(fill)}"${edge}>${group.map((shape) => pathOf(shape, publicPath))}</g>`;
+    },
+  )}<g fill="var(--muted)" font-size="${textSize ?? 12}">${labels.map(labelOf)}</g></svg>`;
