@@ -3,7 +3,6 @@
  * datasets. The built-in adapters import only from here.
  */
 
-export { workerCount } from './core/app/is-worker.js';
 export * as audit from './core/audit/index.js';
 export type { AuditEntry, AuditVerification, DataAudit, DataAuditEntry } from './core/contracts/audit.js';
 export type { Cached, SharedCache } from './core/contracts/cache.js';
@@ -60,5 +59,6 @@ export {
 export { newKey } from './core/keys/key.js';
 export { BackgroundPacing } from './core/util/event-loop.js';
 export * as files from './core/util/files.js';
+export { workerCount } from './core/util/is-worker.js';
 export { memoryLimit } from './core/util/memory-limit.js';
 export { packageVersion as version } from './core/util/package.js';

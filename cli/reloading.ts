@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { LoadedConfig } from '../core/config/load.js';
 import type { Logger } from '../core/contracts/runtime.js';
 import { OperatorError } from '../core/errors.js';
+import { countReload } from '../core/observe/reload-metrics.js';
 import { fileErrorReason } from '../core/util/error-reason.js';
 import { writeFileAtomic } from '../core/util/write-atomic.js';
 import { loadConfig } from '../product.js';
@@ -51,8 +52,11 @@ export const reloadAtHangup = ({ path, logger, url, apply }: Reloading): void =>
   const reload = async (): Promise<void> => {
     const startedAt = Date.now();
     try {
-      await report(startedAt, null, await apply(await loadConfig({ path })));
+      const afterRestart = await apply(await loadConfig({ path }));
+      countReload('success');
+      await report(startedAt, null, afterRestart);
     } catch (error) {
+      countReload('failure');
       const reason = error instanceof OperatorError ? inOneLine(error) : String(error);
       logger.error(`the configuration was not read again: ${reason}`);
       await report(startedAt, reason);

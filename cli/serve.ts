@@ -9,6 +9,7 @@ import type { Logger } from '../core/contracts/runtime.js';
 import { OperatorError } from '../core/errors.js';
 import { MemoryKeyStore } from '../core/keys/memory-key-store.js';
 import { createLogger, flushLog } from '../core/observe/logger.js';
+import { packageVersion } from '../core/util/package.js';
 import { loadModules } from '../product.js';
 import { yieldToEventLoop } from './engine.js';
 import { type ListenError, listenError } from './listen-error.js';
@@ -58,7 +59,7 @@ export const listen = async (
   try {
     await firstRead(app, needs);
     const { url, port, metricsUrl } = await app.listen(options);
-    resolve(app.container, 'logger').info({ url, metricsUrl, config: path }, 'listening');
+    resolve(app.container, 'logger').info({ url, metricsUrl, config: path, version: packageVersion }, 'listening');
     yieldToEventLoop();
     return { url, port };
   } catch (error) {

@@ -1,6 +1,7 @@
 /** Handles signals. This module imports little, since the handlers are installed before anything else is loaded. */
-import { isWorker } from '../core/app/is-worker.js';
+
 import type { Logger } from '../core/contracts/runtime.js';
+import { isWorker } from '../core/util/is-worker.js';
 
 interface SignalActions {
   readonly logger: Logger;

@@ -30,14 +30,17 @@ export const toStorageError = (error: unknown, what: string): StorageError =>
  * The driver has a timeout for each stage of an operation (selecting a server, waiting for a connection, reading from
  * the socket), but none for all stages together or for a retry. After a rejection, the operation goes on until one of
  * the driver's timeouts ends it.
+ * @param timed called with the duration of work that succeeds
  */
 export const bounded = <T>(
   what: string,
   ms: number,
   signal: AbortSignal | undefined,
   work: () => Promise<T>,
+  timed?: (ms: number) => void,
 ): Promise<T> =>
   new Promise((resolve, reject) => {
+    const since = performance.now();
     const settle = () => {
       clearTimeout(timer);
       signal?.removeEventListener('abort', abort);
@@ -55,6 +58,7 @@ export const bounded = <T>(
     work().then(
       (value) => {
         settle();
+        timed?.(performance.now() - since);
         resolve(value);
       },
       (error: unknown) => {
@@ -136,11 +140,13 @@ export class Connection {
   readonly readDb: Db;
   readonly #client: MongoClient;
   readonly #operationMs: number;
+  readonly #timed: ((ms: number) => void) | undefined;
   /** Whether the files named in the connection string have been checked. The driver reads them only once. */
   #checked = false;
 
   /** @throws `OperatorError` for an invalid connection string */
-  constructor(options: ConnectionOptions) {
+  constructor(options: ConnectionOptions, timed?: (ms: number) => void) {
+    this.#timed = timed;
     this.#operationMs = options.operationMs;
     const settings: MongoClientOptions = {
       serverSelectionTimeoutMS: options.serverSelectionMs,
@@ -185,7 +191,7 @@ export class Connection {
    * @param what completes "MongoDB could not ..." in messages
    */
   run<T>(what: string, work: (db: Db) => Promise<T>, signal?: AbortSignal): Promise<T> {
-    return bounded(what, this.#operationMs, signal, () => work(this.db));
+    return bounded(what, this.#operationMs, signal, () => work(this.db), this.#timed);
   }
 
   /**
@@ -209,7 +215,7 @@ export class Connection {
     options: FirstOptions,
     signal?: AbortSignal,
   ): Promise<WithId<T> | null> {
-    return bounded(what, this.#operationMs, signal, () => this.#first(collection, filter, options));
+    return bounded(what, this.#operationMs, signal, () => this.#first(collection, filter, options), this.#timed);
   }
 
   /** Sends the command directly, since the driver's cursor would take about a tenth of the CPU time of a request. */
@@ -232,7 +238,7 @@ export class Connection {
   /** Yields the batches of a cursor. The timeout applies to each batch. */
   async *batches<T>(what: string, cursor: FindCursor<T>, signal?: AbortSignal): AsyncGenerator<T[]> {
     try {
-      while (await bounded(what, this.#operationMs, signal, () => cursor.hasNext())) {
+      while (await bounded(what, this.#operationMs, signal, () => cursor.hasNext(), this.#timed)) {
         yield cursor.readBufferedDocuments();
       }
     } finally {

@@ -44,7 +44,7 @@ class MongoAdapter implements StorageAdapter {
     this.#context = context;
     this.audit = mongoDataAudit(options.batchSize, (work) => this.#write(work));
     this.history = mongoHistory((work) => this.#write(work));
-    const connection = new Connection(options);
+    const connection = new Connection(options, (ms) => context.timed?.(ms));
     const catalog = new Catalog(connection);
     const locks = new LockedVersions(connection, catalog, context, options.holdMs);
     this.#connection = connection;

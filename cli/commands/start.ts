@@ -2,7 +2,6 @@
 import { availableParallelism } from 'node:os';
 import { isDeepStrictEqual } from 'node:util';
 import type { Command } from 'commander';
-import { isWorker } from '../../core/app/is-worker.js';
 import type { Modules } from '../../core/app/load-modules.js';
 import { looseFiles } from '../../core/app/loose-files.js';
 import { RELOADED } from '../../core/app/running-settings.js';
@@ -16,6 +15,7 @@ import { OperatorError } from '../../core/errors.js';
 import { newKey } from '../../core/keys/key.js';
 import { createLogger } from '../../core/observe/logger.js';
 import { type MetricsServer, serveMetrics } from '../../core/observe/metrics-server.js';
+import { isWorker } from '../../core/util/is-worker.js';
 import { fileLimitWarning } from '../../core/util/open-files.js';
 import { installedVersion, packageVersion } from '../../core/util/package.js';
 import { loadConfig, loadModules } from '../../product.js';

@@ -76,6 +76,7 @@ const MEMBERS: { readonly [Name in ServiceName]?: Members } = {
     fatal: 'function',
     child: 'function',
     infoJson: 'function?',
+    infoLine: 'function?',
     setLevel: 'function?',
   },
   adapter: { open: 'function', close: 'function', ping: 'function', snapshot: 'function', publish: 'function?' },

@@ -28,7 +28,11 @@ import type { RunningSettings } from './running-settings.js';
 import type { RunningState } from './running-state.js';
 
 /** The events with which the adapter informs other services. */
-export class StorageEvents extends EventEmitter<{ changed: []; problem: [sentence: string | undefined] }> {}
+export class StorageEvents extends EventEmitter<{
+  changed: [];
+  problem: [sentence: string | undefined];
+  timed: [ms: number];
+}> {}
 
 /** The types of all services by name. A service is null if the configuration disables it. */
 export interface Services {

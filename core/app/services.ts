@@ -20,7 +20,7 @@ import { createMetrics } from '../observe/metrics.js';
 import { openObservers } from '../observe/request-observers.js';
 import { createKoa } from '../pipeline/app.js';
 import { realmOf } from '../pipeline/authorize.js';
-import { requestLog } from '../pipeline/observe.js';
+import { requestLog, withoutProbes } from '../pipeline/observe.js';
 import { connectRedis, type RedisConnection } from '../redis/connection.js';
 import { MemoryCache } from '../redis/memory-cache.js';
 import { RedisCache } from '../redis/redis-cache.js';
@@ -79,6 +79,7 @@ export const services: { readonly [Name in ServiceName]: Definition<Services[Nam
         resolvePath: pathResolver(folder),
         changed: () => storageEvents.emit('changed'),
         problem: (sentence) => storageEvents.emit('problem', sentence),
+        timed: (ms) => storageEvents.emit('timed', ms),
       }),
     { open: (adapter) => adapter.open(), close: (adapter) => adapter.close() },
   ),
@@ -163,14 +164,14 @@ export const services: { readonly [Name in ServiceName]: Definition<Services[Nam
       config.server.overload && new Admission({ ...config.server.overload, ...dependencies }),
   ),
   metrics: service(
-    ['config', 'state', 'snapshots', 'admission', 'work'],
-    ({ config: { config }, state, snapshots, admission, work }) =>
-      createMetrics(config.metrics, {
-        state: state.read,
-        responses: () => snapshots.served?.responses,
-        admission,
-        work,
-      }),
+    ['config', 'state', 'snapshots', 'admission', 'work', 'redis', 'storageEvents'],
+    ({ config: { config }, state, snapshots, admission, work, redis, storageEvents }) => {
+      const responses = () => snapshots.served?.responses;
+      const metrics = createMetrics(config.metrics, { state: state.read, responses, admission, work });
+      if (metrics && redis) redis.timed = (ms) => metrics.observeStore('redis', ms);
+      if (metrics) storageEvents.on('timed', (ms) => metrics.observeStore(config.adapter.use, ms));
+      return metrics;
+    },
     { close: (metrics) => metrics.close() },
   ),
   observers: service(
@@ -228,12 +229,13 @@ export const services: { readonly [Name in ServiceName]: Definition<Services[Nam
     ({ config: { config }, modules, authenticator, metrics, observers, ...others }) => {
       const { trustProxy } = config.server;
       const addressOf = callerAddress(trustProxy);
+      const unlessProbe = config.log.probes ? <T>(report: T): T => report : withoutProbes;
       return createKoa({
         ...others,
         observers: [
-          requestLog(others.logger, config.log.addresses, addressOf),
+          config.log.requests === 'none' ? null : unlessProbe(requestLog(others.logger, config.log, addressOf)),
           metrics?.observeRequest,
-          observers?.observe,
+          observers && unlessProbe(observers.observe),
         ].filter((each) => each != null),
         serviceMiddleware: modules.registry.serviceMiddleware,
         keys: authenticator.authenticator,

@@ -11,8 +11,9 @@ import { OperatorError } from '../errors.js';
 import { MemoryLimiter } from '../limiter/memory-limiter.js';
 import { grantAll } from '../limiter/worker-limiter.js';
 import { mergePages } from '../observe/metric.js';
+import { reloadMetrics } from '../observe/reload-metrics.js';
+import { WORKER_NUMBER, WORKER_VARIABLE } from '../util/is-worker.js';
 import { withTimeout } from '../util/with-timeout.js';
-import { WORKER_VARIABLE } from './is-worker.js';
 import { type Assignment, asShare, type Listening, onPort, type ToPrimary, type ToWorker } from './worker-link.js';
 
 /**
@@ -168,7 +169,7 @@ export class Workers {
       this.#pages.on('page', onPage);
       for (const worker of asked) this.#send(worker, { kind: 'measure', scrape });
     });
-    return mergePages(new Map([...pages].sort(([a], [b]) => a - b)));
+    return mergePages(new Map([...pages].sort(([a], [b]) => a - b))) + reloadMetrics();
   }
 
   #kill(): void {
@@ -231,8 +232,8 @@ export class Workers {
     if (this.#alive.size === 0 && this.#port > 0) generation.assignment = onPort(generation.assignment, this.#port);
     const { assignment } = generation;
     const since = performance.now();
-    const worker = cluster.fork({ [WORKER_VARIABLE]: String(count) });
     const number = freeNumber(workers);
+    const worker = cluster.fork({ [WORKER_VARIABLE]: String(count), [WORKER_NUMBER]: String(number) });
     workers.set(worker, number);
     this.#alive.add(worker);
     let reason: string | undefined;

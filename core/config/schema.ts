@@ -400,6 +400,18 @@ export const configSchema = {
         enum: ['none', 'network', 'full'],
         default: 'none',
       },
+      requests: {
+        type: 'string',
+        description:
+          'Log lines of requests. json: with the fields in docs/reference/metrics.md; combined: the format of Apache and nginx, without the query; none: no lines.',
+        enum: ['json', 'combined', 'none'],
+        default: 'json',
+      },
+      probes: {
+        type: 'boolean',
+        description: 'Whether successful requests to /ready and /health are logged and traced.',
+        default: false,
+      },
     }),
     metrics: {
       ...nullable(

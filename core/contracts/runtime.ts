@@ -8,6 +8,8 @@ export interface Logger extends Pick<PinoLogger, 'debug' | 'info' | 'warn' | 'er
    * @param message text that contains no characters that JSON must escape
    */
   infoJson?(members: string, message: string): void;
+  /** Writes a line in a format of its own at the level `info`, even to a log for people. Optional. */
+  infoLine?(line: string): void;
   /** Sets the lowest level that is logged, also for child loggers. Optional. */
   setLevel?(level: string): void;
 }

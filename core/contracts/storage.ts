@@ -251,6 +251,8 @@ export interface AdapterContext {
    * The adapter calls this with a message for `/status` when a problem occurs, and without one when it is resolved.
    */
   problem(sentence?: string): void;
+  /** The adapter may call this with the duration of each read from its backend, in milliseconds, for the metrics. */
+  timed?(ms: number): void;
 }
 
 /** The default export of an adapter package. */

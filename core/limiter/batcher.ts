@@ -14,6 +14,8 @@ interface BatcherOptions {
   readonly target: Target;
   readonly countsUsage: boolean;
   readonly timeoutMs: number;
+  /** Called with the duration of each call, in milliseconds. */
+  readonly timed: (ms: number) => void;
   readonly clock: Clock;
   /** While this returns true, no calls are sent. */
   readonly isUnreachable: () => boolean;
@@ -48,7 +50,7 @@ export class Batcher {
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: BatcherOptions) {
-    const { target, clock, timeoutMs, countsUsage } = options;
+    const { target, clock, timeoutMs, countsUsage, timed } = options;
     this.#options = options;
     this.#clock = clock;
     this.#bucketMs = target.windowMs / BUCKETS;
@@ -58,6 +60,7 @@ export class Batcher {
       target,
       timeoutMs,
       clock,
+      timed,
       onReply: (sent, reply) => this.#receive(sent, reply),
       onFailure: (sent, error) => this.#fail(sent, error),
     });

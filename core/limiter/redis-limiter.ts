@@ -121,6 +121,7 @@ export class RedisLimiter implements Limiter {
           target: { redis: client, key, replica, windowMs, script },
           countsUsage,
           timeoutMs,
+          timed: (ms) => this.#redis.timed(ms),
           clock,
           isUnreachable: () => this.#breaker.isOpen,
           onFailure: (batcher, error) => {

@@ -217,6 +217,8 @@ interface CallsOptions<Batch> {
   readonly target: Target;
   readonly timeoutMs: number;
   readonly clock: Clock;
+  /** Called with the duration of each call that got a reply. */
+  readonly timed: (ms: number) => void;
   readonly onReply: (sent: Sent<Batch>, reply: Reply) => void;
   /** Called if the call failed or timed out. A later reply to it is ignored. */
   readonly onFailure: (sent: Sent<Batch>, error: unknown) => void;
@@ -239,6 +241,7 @@ export class CallsInFlight<Batch> {
     this.#timer ??= setTimeout(this.#checkTimeouts, timeoutMs);
     decide(target, sent.call).then(
       (reply) => {
+        this.#options.timed(this.#options.clock.monotonic() - sent.sentAt);
         if (this.#calls.delete(sent)) onReply(sent, reply);
       },
       (error: unknown) => this.#fail(sent, error),

@@ -8,6 +8,7 @@ import { isatty } from 'node:tty';
 import { type Logger as PinoLogger, pino } from 'pino';
 import type { Config } from '../config/schema.js';
 import type { Logger } from '../contracts/runtime.js';
+import { workerNumber } from '../util/is-worker.js';
 import { loadPackage } from '../util/package.js';
 import { printableData } from '../util/printable.js';
 
@@ -15,11 +16,13 @@ export const createLogger = ({ level, format }: Config['log']): Logger => {
   const isPretty = format === 'pretty' || (format === 'auto' && process.stderr.isTTY);
   const output = logOutput();
   const destination = isPretty ? prettyPrinter(output) : output;
+  const number = workerNumber();
+  const origin = { pid: process.pid, ...(number !== undefined && { worker: number }) };
   const children: PinoLogger[] = [];
   const logger = pino(
     {
       level,
-      base: { pid: process.pid },
+      base: origin,
       timestamp: isoTime,
       serializers: { err: describeError },
       onChild: (child) => void children.push(child),
@@ -27,7 +30,7 @@ export const createLogger = ({ level, format }: Config['log']): Logger => {
     destination,
   );
   const info = `{"level":${logger.levels.values['info']}`;
-  const base = `,"pid":${process.pid},`;
+  const base = `,${JSON.stringify(origin).slice(1, -1)},`;
   const infoJson = (members: string, message: string): void => {
     if (logger.isLevelEnabled('info')) destination.write(`${info}${isoTime()}${base}${members},"msg":"${message}"}\n`);
   };
@@ -35,7 +38,10 @@ export const createLogger = ({ level, format }: Config['log']): Logger => {
     for (const each of [logger, ...children]) each.level = to;
   };
   output.onRecovery = (lines) => logger.warn({ lines }, 'log lines were dropped: standard error was full or not read');
-  return Object.assign(logger, { infoJson, setLevel });
+  const infoLine = (line: string): void => {
+    if (logger.isLevelEnabled('info')) output.write(`${line}\n`);
+  };
+  return Object.assign(logger, { infoJson, infoLine, setLevel });
 };
 
 /** Describes errors like pino, without causes that the message already quotes. */

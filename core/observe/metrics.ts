@@ -1,5 +1,4 @@
 /** All metrics of a service, and the server for them. Most are read at each scrape. */
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { Config } from '../config/schema.js';
 import type { Source } from '../contracts/dataset.js';
 import type { ServiceState } from '../contracts/plugin.js';
@@ -9,15 +8,18 @@ import type { EdgeEvent } from '../edge/server.js';
 import type { ServiceContext } from '../pipeline/service-koa.js';
 import type { ResponseCache } from '../routes/response-cache.js';
 import type { WorkQueues } from '../routes/work-queue.js';
-import { maxOpenFiles, openFiles } from '../util/open-files.js';
-import { droppedLogLines } from './logger.js';
-import { Counter, exposition, type Metric, Reader } from './metric.js';
+import { isWorker } from '../util/is-worker.js';
+import { Counter, exposition, Histogram, type Metric, Reader } from './metric.js';
 import { type MetricsServer, serveMetrics } from './metrics-server.js';
-import { RequestMetrics } from './request-metrics.js';
+import { processMetrics } from './process-metrics.js';
+import { reloadMetrics } from './reload-metrics.js';
+import { LATENCY_BOUNDS, RequestMetrics } from './request-metrics.js';
 
 export interface Metrics {
   observeRequest(ctx: ServiceContext): void;
   observeEdge(event: EdgeEvent): void;
+  /** @param ms the duration of a call to this store */
+  observeStore(store: string, ms: number): void;
   /** Returns all metrics in the text format of Prometheus, for `/metrics`. */
   read(): string;
   /** @returns the URL; rejects if the port is in use */
@@ -30,13 +32,27 @@ export const createMetrics = (config: Config['metrics'], service: ServiceMetrics
   if (!config) return null;
   const requests = new RequestMetrics();
   const edge = edgeMetrics();
+  const stores = new Histogram(
+    'store_call_duration_seconds',
+    'Duration of calls to Redis, by the limiter and the cache, and of reads from MongoDB.',
+    LATENCY_BOUNDS,
+  );
+  // An alert cannot compare with a series that does not exist yet.
+  stores.of({ store: 'redis' });
   const ofProcess = processMetrics();
-  const all: readonly Metric[] = [...requests.metrics, edge.metric, ...serviceMetrics(service), ...ofProcess.metrics];
-  const read = () => exposition(all);
+  const all: readonly Metric[] = [
+    ...requests.metrics,
+    edge.metric,
+    stores,
+    ...serviceMetrics(service),
+    ...ofProcess.metrics,
+  ];
+  const read = () => exposition(all) + (isWorker() ? '' : reloadMetrics());
   let server: Promise<MetricsServer> | undefined;
   return {
     observeRequest: requests.observe,
     observeEdge: edge.observe,
+    observeStore: (store, ms) => stores.of({ store }).observe(ms / 1000),
     read,
     async listen() {
       server = serveMetrics(config, read);
@@ -138,48 +154,5 @@ const edgeMetrics = (): { readonly metric: Metric; observe(event: EdgeEvent): vo
     observe(event) {
       counts.get(event)!.value++;
     },
-  };
-};
-
-const NANOSECONDS = 1e9;
-const MICROSECONDS = 1e6;
-/** The monitor measures how late a timer of this many milliseconds fires. */
-const RESOLUTION_MS = 10;
-
-/** @returns the metrics, and a function that ends the measurement of the event loop */
-const processMetrics = (): { readonly metrics: readonly Metric[]; stop(): void } => {
-  const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
-  delay.enable();
-  const startedAt = Date.now() / 1000 - process.uptime();
-  const maxFiles = maxOpenFiles();
-  return {
-    metrics: [
-      new Reader('summary', 'nodejs_eventloop_delay_seconds', 'Delay of the event loop since the last scrape.', () => {
-        if (delay.count === 0) return undefined;
-        const late = (nanoseconds: number) => Math.max(0, nanoseconds / NANOSECONDS - RESOLUTION_MS / 1000);
-        const readings = [0.5, 0.9, 0.99].map(
-          (q) => [{ quantile: String(q) }, late(delay.percentile(q * 100))] as const,
-        );
-        const all = [...readings, [{ quantile: '1' }, late(delay.max)] as const];
-        delay.reset();
-        return all;
-      }),
-      new Reader('counter', 'process_cpu_seconds_total', 'CPU time of the process, in user and system mode.', () => {
-        const { user, system } = process.cpuUsage();
-        return (user + system) / MICROSECONDS;
-      }),
-      gauge('process_start_time_seconds', 'When the process started, in seconds since 1970.', () => startedAt),
-      gauge('process_resident_memory_bytes', 'Resident memory.', () => process.memoryUsage.rss()),
-      gauge('nodejs_heap_used_bytes', 'Used JavaScript heap.', () => process.memoryUsage().heapUsed),
-      gauge('process_open_fds', 'Open file descriptors.', openFiles),
-      gauge('process_max_fds', 'Maximum number of open file descriptors.', () => maxFiles),
-      new Reader(
-        'counter',
-        'log_lines_dropped_total',
-        'Log lines dropped because standard error was full or not read.',
-        droppedLogLines,
-      ),
-    ],
-    stop: () => delay.disable(),
   };
 };

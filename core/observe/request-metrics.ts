@@ -1,57 +1,15 @@
 /** Metrics of requests. Series are kept by reference, since this code runs for every request. */
+import type { Tier } from '../config/tiers.js';
 import type { ServiceContext } from '../pipeline/service-koa.js';
-import { Counter, Family, inBraces, type Metric, numeral } from './metric.js';
-
-/** One series of a histogram. */
-class Distribution {
-  sum = 0;
-  count = 0;
-  /** Per bucket, not cumulative; the last has no bound. */
-  readonly counts: Float64Array;
-  readonly #bounds: readonly number[];
-
-  constructor(bounds: readonly number[]) {
-    this.#bounds = bounds;
-    this.counts = new Float64Array(bounds.length + 1);
-  }
-
-  observe(value: number): void {
-    let bucket = 0;
-    while (bucket < this.#bounds.length && value > this.#bounds[bucket]!) bucket++;
-    this.counts[bucket]!++;
-    this.sum += value;
-    this.count++;
-  }
-}
-
-export class Histogram extends Family<Distribution> implements Metric {
-  readonly type = 'histogram';
-  readonly #bounds: readonly number[];
-
-  /** @param bounds upper bounds of the buckets, ascending; the last bucket has none */
-  constructor(name: string, help: string, bounds: readonly number[]) {
-    super(name, help, () => new Distribution(bounds));
-    this.#bounds = bounds;
-  }
-
-  *lines(): Generator<string> {
-    for (const { labels, series } of this.entries()) {
-      let below = 0;
-      for (const [i, bound] of [...this.#bounds, Number.POSITIVE_INFINITY].entries()) {
-        below += series.counts[i]!;
-        yield `${this.name}_bucket${inBraces(labels, `le="${numeral(bound)}"`)} ${below}`;
-      }
-      yield `${this.name}_sum${inBraces(labels)} ${numeral(series.sum)}`;
-      yield `${this.name}_count${inBraces(labels)} ${series.count}`;
-    }
-  }
-}
+import { Counter, type Distribution, Histogram, type Metric } from './metric.js';
 
 /** In seconds: from cached responses, far below a millisecond, to timeouts of stores. */
-const LATENCY_BOUNDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10] as const;
+export const LATENCY_BOUNDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10] as const;
 
 /** The label of requests without an endpoint. A label per URL would let a client create any number of series. */
 const NO_ROUTE = 'none';
+/** The label of callers without a tier. */
+const NO_TIER = 'none';
 
 export class RequestMetrics {
   readonly #duration = new Histogram(
@@ -64,15 +22,14 @@ export class RequestMetrics {
     'response_cache_requests_total',
     'Data responses, by whether they came from the response cache.',
   );
-  readonly #limiter = new Counter('limiter_decisions_total', 'Requests that the limiter allowed or rejected.');
+  readonly #limiter = new Counter('limiter_decisions_total', 'Requests that the limiter allowed or rejected, by tier.');
   readonly #credentials = new Counter(
     'authentications_total',
     'Requests, by whether their key is valid, invalid or missing.',
   );
   readonly #hits = this.#cache.of({ result: 'hit' });
   readonly #misses = this.#cache.of({ result: 'miss' });
-  readonly #allowed = this.#limiter.of({ decision: 'allowed' });
-  readonly #refused = this.#limiter.of({ decision: 'refused' });
+  readonly #byTier = new Map<Tier | undefined, ReturnType<typeof this.decisionsOf>>();
   readonly #valid = this.#credentials.of({ result: 'valid' });
   readonly #invalid = this.#credentials.of({ result: 'invalid' });
   readonly #none = this.#credentials.of({ result: 'none' });
@@ -88,6 +45,17 @@ export class RequestMetrics {
   constructor() {
     // Alerts cannot compare with a series that does not exist yet.
     this.#distribution(undefined, 404);
+    this.decisionsOf(undefined);
+  }
+
+  private decisionsOf(tier: Tier | undefined) {
+    const name = tier?.name ?? NO_TIER;
+    const series = {
+      allowed: this.#limiter.of({ decision: 'allowed', tier: name }),
+      refused: this.#limiter.of({ decision: 'refused', tier: name }),
+    };
+    this.#byTier.set(tier, series);
+    return series;
   }
 
   readonly observe = ({ res, requestState: state }: ServiceContext): void => {
@@ -97,7 +65,10 @@ export class RequestMetrics {
       if (res.statusCode === 500) this.#failed.value++;
       else if (res.statusCode === 503) this.#rejected.value++;
     }
-    if (decision) (decision.allowed ? this.#allowed : this.#refused).value++;
+    if (decision) {
+      const { allowed, refused } = this.#byTier.get(caller?.tier) ?? this.decisionsOf(caller?.tier);
+      (decision.allowed ? allowed : refused).value++;
+    }
     (caller?.key ? this.#valid : state.invalidKey ? this.#invalid : this.#none).value++;
     if (snapshotVersion !== undefined) (cacheHit ? this.#hits : this.#misses).value++;
   };

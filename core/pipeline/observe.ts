@@ -5,6 +5,7 @@ import type { TraceParent } from '../contracts/observer.js';
 import type { Logger } from '../contracts/runtime.js';
 import { threeDecimals } from '../response/headers.js';
 import { memoize } from '../util/lru-map.js';
+import { combinedLine } from './combined-log.js';
 import type { ServiceContext, ServiceMiddleware } from './service-koa.js';
 
 /** Calls the observers once Node has received the complete response. Inner requests are not observed. */
@@ -37,6 +38,17 @@ const networkOf = (address: string): string => {
   return `${address.split(':').slice(0, 3).join(':')}::/48`;
 };
 
+/** Whether a probe of a load balancer or a monitoring system succeeded. Only such endpoints have no limit. */
+const isProbe = ({ res, requestState: state }: ServiceContext): boolean =>
+  state.match?.endpoint?.limited === false && res.statusCode < 400;
+
+/** Wraps an observer so that it does not see successful probes. */
+export const withoutProbes =
+  (report: (ctx: ServiceContext) => void): ((ctx: ServiceContext) => void) =>
+  (ctx) => {
+    if (!isProbe(ctx)) report(ctx);
+  };
+
 /**
  * Writes one log line per request. It contains the key's id, the route without the query, and as much of the client
  * address as the configuration allows.
@@ -44,16 +56,21 @@ const networkOf = (address: string): string => {
  */
 export const requestLog = (
   logger: Logger,
-  addresses: Config['log']['addresses'] = 'none',
+  { addresses = 'none', requests = 'json' }: Partial<Pick<Config['log'], 'addresses' | 'requests'>> = {},
   addressOf: (request: IncomingMessage) => string = () => 'unknown',
 ): ((ctx: ServiceContext) => void) => {
+  const shorten = addresses === 'full' ? (address: string) => address : networkOf;
+  const shown = addresses === 'none' ? undefined : (request: IncomingMessage) => shorten(addressOf(request));
+  if (requests === 'combined') {
+    const line = logger.infoLine?.bind(logger) ?? ((text: string): void => logger.info(text));
+    return (ctx) => line(combinedLine(ctx, shown?.(ctx.req) ?? '-'));
+  }
   const info =
     logger.infoJson?.bind(logger) ??
     ((json: string, message: string): void => logger.info(JSON.parse(`{${json}}`) as object, message));
-  if (addresses === 'none') return (ctx) => info(members(ctx), 'request');
-  const shown = addresses === 'full' ? (address: string) => address : networkOf;
+  if (!shown) return (ctx) => info(members(ctx), 'request');
   // Addresses need no escaping (see `caller-address.ts`).
-  return (ctx) => info(`${members(ctx)},"address":"${shown(addressOf(ctx.req))}"`, 'request');
+  return (ctx) => info(`${members(ctx)},"address":"${shown(ctx.req)}"`, 'request');
 };
 
 /** The version, trace id, parent id and flags. Later versions may append more after another hyphen. */

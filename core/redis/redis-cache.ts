@@ -37,7 +37,9 @@ export class BuildLock {
   async claim(): Promise<Claim> {
     const args = [this.#token, this.ttlMs, LOCK_MS, EXPIRE_MS];
     const reply = claimScript.run<[number, Buffer | null, number]>(this.redis.client, [this.key], args);
+    const since = performance.now();
     const [mine, value, ageMs] = await withTimeout(reply, this.redis.timeoutMs);
+    this.redis.timed(performance.now() - since);
     return { mine: mine === 1, found: value === null ? undefined : { value: value.toString(), ageMs } };
   }
 

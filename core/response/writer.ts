@@ -60,6 +60,12 @@ export class FastResponse<Request extends IncomingMessage = IncomingMessage> ext
     return this.#sent;
   }
 
+  /** The value of `Content-Length`, also after the response was written the fast way. Undefined without this header. */
+  get contentLength(): string | undefined {
+    if (this.#sent === 'no') return this.getHeader('content-length')?.toString();
+    return /^Content-Length: (\d+)/m.exec(this.#head)?.[1];
+  }
+
   addLines(lines: string): void {
     if (this.#isOrdinary) setLines(this, lines);
     else this.#common = lines + this.#common;

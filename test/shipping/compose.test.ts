@@ -28,6 +28,12 @@ describe('compose.yaml', () => {
     }
   });
 
+  it('limits the size of the log of every container', () => {
+    for (const [name, { logging }] of Object.entries<Parsed>(services)) {
+      expect(logging?.options, name).to.deep.equal({ 'max-size': '20m', 'max-file': '5' });
+    }
+  });
+
   it('gives replicas a read-only root and no capabilities, and the addresses of its own services', () => {
     for (const [, replica] of replicas) {
       expect(replica).to.deep.include({ read_only: true, cap_drop: ['ALL'], security_opt: ['no-new-privileges:true'] });

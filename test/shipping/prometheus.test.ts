@@ -93,6 +93,28 @@ const scenarios: Readonly<Record<string, Scenario>> = {
     series: count('http_edge_refusals_total', 'reason="too_many_connections"', rising(120)),
     labels: { ...perJob, reason: 'too_many_connections' },
   },
+  ReloadFailed: { series: count('config_reloads_total', 'result="failure"', rising(1)), labels: perInstance },
+  LogLinesDropped: { series: { [`log_lines_dropped_total{${OF_ONE}}`]: rising(60) }, labels: perInstance },
+  StoreSlow: {
+    series: {
+      ...count('store_call_duration_seconds_bucket', 'store="redis",le="0.1"', '0+600x9 5400x80 5400+600x40'),
+      ...count('store_call_duration_seconds_bucket', 'store="redis",le="0.25"', '0+600x140'),
+      ...count('store_call_duration_seconds_bucket', 'store="redis",le="+Inf"', '0+600x140'),
+    },
+    labels: { ...perJob, store: 'redis' },
+  },
+  FilesRunOut: {
+    series: { [`process_open_fds{${OF_ONE}}`]: during('50', '120', '50'), [`process_max_fds{${OF_ONE}}`]: '128x140' },
+    labels: perInstance,
+  },
+  VersionsDiffer: {
+    series: {
+      ...count('build_info', 'version="1.0.0"', '1x140'),
+      [`build_info{job="${JOB}",instance="b",version="1.0.0"}`]: during('1', '_', '1'),
+      [`build_info{job="${JOB}",instance="b",version="1.1.0"}`]: during('_', '1', '_'),
+    },
+    labels: perJob,
+  },
 };
 
 describe('config/deploy/observability with promtool', function () {

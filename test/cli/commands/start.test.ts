@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import { packageRoot } from '../../../core/util/package.js';
+import { packageRoot, packageVersion } from '../../../core/util/package.js';
 import { commandArgs } from '../../support/command-process.js';
 import { request } from '../../support/http-client.js';
 
@@ -221,5 +221,45 @@ describe('metro-forecast start', () => {
       const line = lines(started.output().stderr).find(({ msg }) => msg === 'request');
       expect(line?.['address']).to.equal(shown);
     }
+  });
+
+  it('logs its version, and successful probes only with log.probes', async () => {
+    for (const probes of [false, true]) {
+      const started = run(['--config', await configure(`probes-${probes}.json`, { log: { probes } })], {});
+      const [, url] = await printed(started, /Listening on (\S+)/);
+      for (const path of ['/ready', '/health', '/status']) await request(`${url}${path}`);
+      started.process.kill('SIGINT');
+      await started.exited;
+      const logged = lines(started.output().stderr);
+      const routes = logged.filter(({ msg }) => msg === 'request').map((line) => String(line['route']).slice(7));
+      expect(routes).to.deep.equal(probes ? ['/ready', '/health', '/status'] : ['/status']);
+      expect(logged.find(({ msg }) => msg === 'listening')?.['version']).to.equal(packageVersion);
+    }
+  });
+
+  it('log.requests: combined writes lines of Apache, and none writes no lines', async () => {
+    const log = async (requests: string): Promise<string> => {
+      const settings = { log: { requests, addresses: 'full' } };
+      const started = run(['--config', await configure(`${requests}.json`, settings)], {});
+      const [, url] = await printed(started, /Listening on (\S+)/);
+      const headers = { 'User-Agent': 'a "b"\\', Referer: 'https://a.b/c?d=e' };
+      for (const path of ['/status?x=1', `/markets/${'mfa_'}${'a'.repeat(43)}`])
+        await request(`${url}${path}`, { headers });
+      started.process.kill('SIGINT');
+      await started.exited;
+      return started.output().stderr;
+    };
+    const combined = await log('combined');
+    const time = '\\[\\d\\d/[A-Z][a-z]{2}/\\d{4}:\\d\\d:\\d\\d:\\d\\d \\+0000\\]';
+    expect(combined).to.match(
+      new RegExp(
+        `^127.0.0.1 - - ${time} "GET /api/v1/status HTTP/1.1" 400 \\d+ "https://a.b/c" "a \\\\"b\\\\"\\\\\\\\"$`,
+        'm',
+      ),
+    );
+    expect(combined)
+      .to.match(/"GET \/api\/v1\/markets\/.* HTTP\/1.1" 401 /)
+      .and.to.not.contain('a'.repeat(43));
+    expect(await log('none')).to.not.match(/request"|GET/);
   });
 });

@@ -130,7 +130,7 @@ describe('workers', () => {
     const counted = async (): Promise<Map<string, number>> => {
       const { text } = await request(`http://127.0.0.1:${port}/metrics`);
       expect(text.match(/^# TYPE limiter_decisions_total /gm)).to.have.length(1);
-      const found = text.matchAll(/^limiter_decisions_total\{worker="(\d)",decision="allowed"\} (\d+)$/gm);
+      const found = text.matchAll(/^limiter_decisions_total\{worker="(\d)",decision="allowed",tier="[^"]+"\} (\d+)$/gm);
       return new Map([...found].map(([, worker, count]) => [worker!, Number(count)]));
     };
     const sum = (counts: Map<string, number>) => [...counts.values()].reduce((a, b) => a + b, 0);

@@ -119,7 +119,7 @@ describe('loadConfig', () => {
       [
         'an unknown setting',
         { log: { zzzzzzzz: 1 } },
-        'log.zzzzzzzz: there is no such setting; there are "level", "format", "addresses"',
+        'log.zzzzzzzz: there is no such setting; there are "level", "format", "addresses", "requests", "probes"',
       ],
       [
         'a mistyped choice',

@@ -75,7 +75,7 @@ describe('applyEnvironment', () => {
       'there is no setting "limits.REQUEST_PER_MINUTE"; did you mean DEMO__LIMITS__REQUESTS_PER_MINUTE?',
     ],
     ['DEMO__LIMTS__REPLICAS', 'there is no setting "LIMTS"; did you mean DEMO__LIMITS?'],
-    ['DEMO__LOG__ZZZZZZZZZ', 'there is no setting "log.ZZZZZZZZZ"; log has level, format, addresses'],
+    ['DEMO__LOG__ZZZZZZZZZ', 'there is no setting "log.ZZZZZZZZZ"; log has level, format, addresses, requests, probes'],
     ['DEMO__SERVER__PORT__X', 'there is no setting "server.port.X"; server.port has nothing inside it'],
     ['DEMO__PLUGINS__5', '"5" is not an index of the list plugins; use a number from 0 to 1'],
     ['DEMO__PLUGINS__ONE', '"ONE" is not an index of the list plugins; use a number from 0 to 1'],

@@ -2,9 +2,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { packageRoot } from '../../../core/util/package.js';
+import { packageRoot, packageVersion } from '../../../core/util/package.js';
+import { collectGarbage } from '../../support/collect-garbage.js';
 import { request } from '../../support/http-client.js';
 import { exchange } from '../../support/raw-http.js';
+import { mongoForTests, redisForTests, uniqueName } from '../../support/services.js';
 import { startTestApp, type TestApp } from '../../support/test-app.js';
 
 const read = (name: string): string => readFileSync(join(packageRoot, 'config/deploy/observability', name), 'utf8');
@@ -60,8 +62,9 @@ describe('metrics', () => {
     });
     expect(by('response_cache_requests_total{result="miss"}')).to.equal(1);
     expect(by('response_cache_requests_total{result="hit"}')).to.equal(2);
-    expect(by('limiter_decisions_total{decision="refused"}')).to.equal(1);
-    expect(by('limiter_decisions_total{decision="allowed"}')).to.equal(5);
+    expect(by('limiter_decisions_total{decision="refused",tier="enterprise"}')).to.equal(1);
+    expect(by('limiter_decisions_total{decision="allowed",tier="enterprise"}')).to.equal(3);
+    expect(by('limiter_decisions_total{decision="allowed",tier="none"}')).to.equal(2);
     expect(by('authentications_total{result="valid"}')).to.equal(4);
     expect(by('authentications_total{result="invalid"}')).to.equal(1);
     expect(by('authentications_total{result="none"}')).to.equal(1);
@@ -80,6 +83,11 @@ describe('metrics', () => {
     expect(now.get('http_requests_in_flight')).to.equal(0);
     expect(now.get('response_cache_bytes')).to.be.above(0);
     expect(now.get('process_resident_memory_bytes')).to.be.above(2 ** 20);
+    expect(now.get(`build_info{version="${packageVersion}",node="${process.versions.node}"}`)).to.equal(1);
+    expect(now.get('config_reloads_total{result="success"}')).to.equal(0);
+    expect(now.get('config_last_reload_success_timestamp_seconds')).to.be.within(1, Date.now() / 1000);
+    expect(now.get('nodejs_eventloop_utilization_ratio')).to.be.within(0, 1);
+    expect(now.get('process_max_fds')).to.be.above(now.get('process_open_fds')!);
     expect(now.get('process_start_time_seconds')).to.be.within(Date.now() / 1000 - 3600, Date.now() / 1000);
   });
 
@@ -97,6 +105,30 @@ describe('metrics', () => {
     }
   });
 
+  it('count garbage collections, calls of Redis and reads of MongoDB', async () => {
+    expect((await rise(async () => collectGarbage()))('nodejs_gc_duration_seconds_count{kind="major"}')).to.be.at.least(
+      1,
+    );
+    const options = { uri: (await mongoForTests()).url, database: uniqueName('metrics') };
+    const stores = await startTestApp({
+      config: {
+        adapter: { use: 'mongo', options },
+        metrics: { port: 0 },
+        redis: { url: (await redisForTests()).url, keyPrefix: `${uniqueName('metrics')}:` },
+      },
+    });
+    try {
+      await stores.get('/status');
+      await stores.get('/markets');
+      const { text } = await request(stores.metricsUrl!);
+      for (const store of ['redis', 'mongo']) {
+        expect(text).to.match(new RegExp(`^store_call_duration_seconds_count\\{store="${store}"\\} [1-9]`, 'm'));
+      }
+    } finally {
+      await stores.close();
+    }
+  }).timeout(60_000);
+
   it('are served on a separate port: the API has no metrics, and that port has no API', async () => {
     expect((await request(`${service.origin}/metrics`)).status).to.equal(404);
     expect((await request(metricsUrl.replace('/metrics', '/api/v1/markets'))).status).to.equal(404);
@@ -112,7 +144,8 @@ describe('metrics', () => {
   describe('in config/deploy/observability', () => {
     /** Metrics that Prometheus itself provides. */
     const OWN = new Set(['up']);
-    const FUNCTIONS = /\b(?:absent|sum|max|min|count|rate|histogram_quantile|by|without|label_values)\b/g;
+    const FUNCTIONS =
+      /\b(?:absent|unless|time|increase|sum|max|min|count|rate|histogram_quantile|by|without|label_values)\b/g;
     const namesIn = (expression: string): string[] => {
       const bare = expression
         .replace(/\[[^\]]*\]/g, '')
