@@ -10,6 +10,7 @@ export interface TableCommandOptions {
   readonly key?: readonly string[];
   readonly to: string;
   readonly sort: readonly string[];
+  readonly search: readonly string[];
   readonly type: ReadonlyMap<string, ColumnType>;
   readonly name: ReadonlyMap<string, string>;
   readonly missing: readonly string[];
@@ -98,6 +99,12 @@ export const withTableOptions = (command: Command): Command =>
     )
     .option('--to <path>', 'the dataset directory, or a database file such as data.db; created if missing', 'dataset')
     .option('--sort <columns>', 'columns to sort and filter by, in addition to the key, separated by commas', list, [])
+    .option(
+      '--search <columns>',
+      'columns whose words SQLite and MongoDB index, separated by commas (default: no index)',
+      list,
+      [],
+    )
     .option('--type <column=type>', `the type of a column: ${COLUMN_TYPES.join(', ')}`, parseType, new Map())
     .option('--name <heading=name>', 'the name of a column, such as "Size (cm)=size_cm"', parseColumnName, new Map())
     .option(

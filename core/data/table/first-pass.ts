@@ -16,6 +16,8 @@ export interface TableOptions extends FormatOptions {
   readonly key?: readonly string[] | undefined;
   /** Columns to sort and filter by, in addition to the key. */
   readonly sort: readonly string[];
+  /** Columns with text whose words the store keeps an index of. */
+  readonly search: readonly string[];
   /** The types that the user gave, by column. Other types are guessed. */
   readonly types: ReadonlyMap<string, ColumnType>;
   /** The column names that the user gave, by heading. */
@@ -88,10 +90,10 @@ export class FirstPass {
       : [];
   }
 
-  #assertKnown({ key = [], sort, types, names: given }: TableOptions): void {
+  #assertKnown({ key = [], sort, search, types, names: given }: TableOptions): void {
     const known = this.names.flatMap(({ name, heading }) => [name, heading]);
     const columns = isRowNumber(key) ? [] : key;
-    const missing = [...new Set([...columns, ...sort, ...types.keys()])].filter((name) => !known.includes(name));
+    const missing = [...new Set([...columns, ...sort, ...search, ...types.keys()])].filter((name) => !known.includes(name));
     const unused = [...given].filter(([, name]) => !known.includes(name)).map(([heading]) => heading);
     const errors = [...missing, ...unused].map((name) =>
       unknownColumn(

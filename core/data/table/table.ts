@@ -153,7 +153,15 @@ class ImportedTable implements ReadTable {
           : [];
       },
     );
-    if (errors.length > 0) this.#problems.refuse(errors);
+    const all = [...errors, ...this.#searchErrors()];
+    if (all.length > 0) this.#problems.refuse(all);
+  }
+
+  #searchErrors(): readonly string[] {
+    return this.#namesOf(this.#options.search).flatMap((name) => {
+      const isText = this.#named(name)?.type === 'text';
+      return isText ? [] : [`"${name}" has no text to search; --type ${name}=text makes it text`];
+    });
   }
 
   #emptyError({ name, empty, type, guessed }: ReadColumn, role: string): string {
@@ -182,11 +190,13 @@ class ImportedTable implements ReadTable {
     const orders = sort
       .map((column) => [column, ...key.columns.filter((field) => field !== column)])
       .filter((order) => order.join() !== key.columns.join());
+    const search = this.#namesOf(this.#options.search);
     const all = { ...number, ...properties };
     return {
       name: this.#options.name,
       key: key.columns,
       ...(orders.length > 0 && { orders }),
+      ...(search.length > 0 && { search }),
       schema: {
         type: 'object',
         required: Object.keys(all),

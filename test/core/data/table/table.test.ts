@@ -26,6 +26,7 @@ describe('readTable(path, options)', () => {
       file: 'a.csv',
       name: 'things',
       sort: [],
+      search: [],
       types: new Map(),
       names: new Map(),
       missing: [],
@@ -374,6 +375,12 @@ describe('readTable(path, options)', () => {
   });
 
   describe('orders', () => {
+    it('declares the columns to search, which must contain text', async () => {
+      const text = 'id,note,size\n1,red whale,2\n2,blue,3\n';
+      expect((await read(text, { search: ['note'] })).collection.search).to.deep.equal(['note']);
+      const error = await read(text, { search: ['size'] }).catch((thrown: Error) => thrown);
+      expect(String(error)).to.include('"size" has no text to search; --type size=text makes it text');
+    });
     it('are declared for each column to sort by', async () => {
       const { collection } = await read('id,year\n10,1\n9,2\n', { sort: ['year'] });
       expect(collection.orders).to.deep.equal([['year', 'id']]);
