@@ -1,24 +1,9 @@
-/** Searches rows, and derives chart values from them, with one value per date and line. */
-import { plain } from '../../pages/shared/format.js';
+/** Derives chart values from rows, with one value per date and line. */
 
 /**
  * @typedef {import('./tables.js').Column} Column
  * @typedef {Readonly<Record<string, string | number | boolean | null>>} Row
  */
-
-/**
- * @param {readonly Row[]} rows
- * @param {string} query
- * @returns {Row[]} the rows with every word of the query in some cell
- */
-export const found = (rows, query) => {
-  const words = plain(query).split(/\s+/).filter(Boolean);
-  if (words.length === 0) return [...rows];
-  return rows.filter((row) => {
-    const cells = plain(Object.values(row).join('\n'));
-    return words.every((word) => cells.includes(word));
-  });
-};
 
 /** Only whole numbers from 1000 to 2999 count as years. */
 const isYear = (/** @type {unknown} */ value) =>

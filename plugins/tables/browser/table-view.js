@@ -4,19 +4,20 @@ import { replaceTools } from '../../pages/data-views/figure.js';
 import { latestOf } from '../../pages/data-views/latest.js';
 import { narrowBy } from '../../pages/data-views/search-field.js';
 import { dataTable } from '../../pages/data-views/table.js';
-import { Problem, request } from '../../pages/shared/api.js';
+import { getJson, Problem, request } from '../../pages/shared/api.js';
 import { h } from '../../pages/shared/dom.js';
 import { exact } from '../../pages/shared/format.js';
 import { cellsOf, rowAddress, words } from './cells.js';
 import { filterFields } from './filters.js';
-import { found } from './row-figures.js';
-import { parametersOf } from './tables.js';
+import { matchingOf, parametersOf } from './tables.js';
 import { timeChart } from './time-chart.js';
+import { totalsPanel } from './totals-panel.js';
 
 /**
  * @typedef {import('./tables.js').Table} Table
  * @typedef {import('./row-figures.js').Row} Row
- * @typedef {{ rows: readonly Row[], more: boolean }} Loaded `more`: whether the API has more rows
+ * @typedef {{ rows: readonly Row[], more: boolean, count: number | undefined }} Loaded `more`: whether the API has more
+ *   rows; `count`: the number of rows that match, unless the API cannot count them
  */
 
 /** The number of rows per call. */
@@ -24,7 +25,7 @@ const PAGE = 1000;
 /** The maximum number of calls per view, since the browser's memory is limited. */
 const PAGES = 5;
 
-/** @param {string} target @param {AbortSignal} signal @returns {Promise<Loaded>} the first rows */
+/** @param {string} target @param {AbortSignal} signal @returns {Promise<Omit<Loaded, 'count'>>} */
 const firstRows = async (target, signal) => {
   /** @type {Row[]} */
   const rows = [];
@@ -39,6 +40,24 @@ const firstRows = async (target, signal) => {
     next = `${target.replace(/\?.*/, '')}${query}`;
   }
   return { rows, more: true };
+};
+
+/**
+ * Loads the first rows, and counts all.
+ * @param {Table} table @param {string} target @param {string} matching the parameters without `sort` @param {AbortSignal} signal
+ * @returns {Promise<Loaded>}
+ */
+const load = async ({ name, measures }, target, matching, signal) => {
+  const first = await firstRows(target, signal);
+  if (!first.more) return { ...first, count: first.rows.length };
+  try {
+    const { data } = await getJson(`/totals/${name}?${matching}`, { signal });
+    return { ...first, count: data[0][measures['count'] ?? ''] };
+  } catch (error) {
+    // The table may have too many rows to count without an index.
+    if (error instanceof Problem && error.status === 400) return { ...first, count: undefined };
+    throw error;
+  }
 };
 
 /** @param {Table} table @param {Loaded} loaded @returns {import('../../pages/data-views/table.js').Column<Row>[]} */
@@ -62,12 +81,12 @@ const columnsOf = (table, { rows, more }) => {
   }));
 };
 
-/** @param {number} shown @param {Loaded} loaded @param {string} search */
-const countText = (shown, { rows, more }, search) => {
+/** @param {Loaded} loaded @param {string} search */
+const countText = ({ rows, more, count }, search) => {
   const searched = search ? ` with “${search}”` : '';
-  return more
-    ? `${exact(shown)} rows${searched} of the first ${exact(rows.length)}. Filter to see others.`
-    : `${exact(shown)} ${shown === 1 ? 'row' : 'rows'}${searched}`;
+  if (count === undefined) return `The first ${exact(rows.length)} rows${searched}. Filter to see others.`;
+  const all = `${exact(count)} ${count === 1 ? 'row' : 'rows'}${searched}`;
+  return more ? `${all}, of which the first ${exact(rows.length)} are loaded. Filter to see others.` : all;
 };
 
 /**
@@ -79,14 +98,14 @@ const rowList = (table, query, { onsort }) => {
   const place = h('div', { class: 'rows' });
   return {
     element: place,
-    /** @param {readonly Row[]} rows @param {Loaded} loaded */
-    show: (rows, loaded) => {
+    /** @param {Loaded} loaded */
+    show: (loaded) => {
       const scrolled = place.querySelector('.scroll')?.scrollTop;
       place.replaceChildren(
         dataTable({
           caption: `The rows of ${words(table.name).toLowerCase()}.`,
           columns: columnsOf(table, loaded),
-          rows,
+          rows: loaded.rows,
           sort: query.get('sort'),
           onsort,
           scrolls: true,
@@ -99,16 +118,16 @@ const rowList = (table, query, { onsort }) => {
 
 /**
  * Returns a function that loads the rows again for other filters or another order. Only its last call has an effect.
- * @param {AbortSignal} signal of the view @param {HTMLElement} problem shows an error @param {() => string} target
- * @param {(loaded: Loaded) => void} onload
+ * @param {AbortSignal} signal of the view @param {HTMLElement} problem shows an error
+ * @param {(signal: AbortSignal) => Promise<Loaded>} read @param {(loaded: Loaded) => void} onload
  */
-const reloader = (signal, problem, target, onload) => {
+const reloader = (signal, problem, read, onload) => {
   const next = latestOf(signal);
   return async () => {
     const loading = next();
     problem.textContent = '';
     try {
-      const loaded = await firstRows(target(), loading);
+      const loaded = await read(loading);
       if (!loading.aborted) onload(loaded);
     } catch (error) {
       if (loading.aborted) return;
@@ -117,6 +136,9 @@ const reloader = (signal, problem, target, onload) => {
     }
   };
 };
+
+/** The time without a key press after which a search is sent, in milliseconds. */
+const TYPING_MS = 200;
 
 /**
  * @param {Table} table
@@ -128,28 +150,30 @@ export const tableView = (table) => async (_parameters, signal, query) => {
     return `/${table.name}${parameters.size > 0 ? `?${parameters}` : ''}`;
   };
   const search = () => query.get('q') ?? '';
-  let loaded = await firstRows(target(), signal);
+  const read = (/** @type {AbortSignal} */ loading) => load(table, target(), `${matchingOf(table, query)}`, loading);
+  let loaded = await read(signal);
   const [count, tools] = [h('p', { class: 'count muted', role: 'status' }), h('div')];
   const problem = h('p', { class: 'problem', role: 'alert' });
   const title = words(table.name);
   const figure = timeChart(table, query, signal, { title, target });
 
   const showTools = () =>
-    replaceTools(tools, {
-      sources: [{ label: table.name, target: target(), file: table.name }],
-      remark: search() ? 'Only this page applies the search: the call and the CSV have the other rows too.' : '',
-    });
+    replaceTools(tools, { sources: [{ label: table.name, target: target(), file: table.name }], remark: '' });
   const show = () => {
-    const rows = found(loaded.rows, search());
-    list.show(rows, loaded);
-    count.textContent = countText(rows.length, loaded, search());
+    list.show(loaded);
+    count.textContent = countText(loaded, search());
     showTools();
-    figure.show(rows);
+    figure.show(loaded.rows);
   };
-  const load = reloader(signal, problem, target, (some) => {
+  const reload = reloader(signal, problem, read, (some) => {
     loaded = some;
     show();
   });
+  /** The rows and the totals for other filters. */
+  const refresh = () => {
+    void reload();
+    void totals.show();
+  };
   /** @param {Record<string, string>} change */
   const keep = (change) => {
     for (const [name, value] of Object.entries(change)) query.set(name, value);
@@ -158,22 +182,33 @@ export const tableView = (table) => async (_parameters, signal, query) => {
   const list = rowList(table, query, {
     onsort: (sort) => {
       keep({ sort });
-      if (loaded.more) void load();
+      if (loaded.more) void reload();
       else showTools();
     },
   });
+  const totals = totalsPanel(table, query, signal, {
+    parameters: () => matchingOf(table, query),
+    onpick: (column, value) => {
+      keep({ [`${column}[eq]`]: value });
+      fields.replaceChildren(...filterFields(table, query, loaded.rows, refresh));
+      refresh();
+    },
+  });
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let typing;
   narrowBy(
     search(),
     (q) => {
       keep({ q });
-      show();
+      clearTimeout(typing);
+      typing = setTimeout(refresh, TYPING_MS);
     },
     signal,
   );
-  const fields = filterFields(table, query, loaded.rows, () => void load());
+  signal.addEventListener('abort', () => clearTimeout(typing));
+  const fields = h('div', { class: 'row filters' }, ...filterFields(table, query, loaded.rows, refresh));
   show();
-  return {
-    title,
-    content: [h('div', { class: 'row filters' }, ...fields, count), problem, list.element, tools, figure.element],
-  };
+  void totals.show();
+  const beside = h('div', { class: 'with-totals' }, h('div', {}, list.element, tools), totals.element);
+  return { title, content: [fields, count, problem, beside, figure.element] };
 };

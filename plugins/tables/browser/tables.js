@@ -11,6 +11,8 @@ import { words } from './cells.js';
  * @property {readonly string[]} key
  * @property {readonly string[]} filters columns that the page shows filters for
  * @property {readonly string[]} sorts ascending orders of the API
+ * @property {boolean} searches whether the API searches for words
+ * @property {Record<string, string>} measures the names of the API's totals: `count`, `sum`, `mean`, `min`, `max`
  */
 
 /** @typedef {{ [name: string]: any }} Json */
@@ -42,6 +44,17 @@ const columnOf = (name, schema) => {
  */
 const sortValues = ({ enum: values, anyOf }) => values ?? anyOf.find((/** @type {Json} */ one) => one['enum'])?.enum;
 
+/**
+ * The names of the totals, which differ from `count` and so on if a column has that name. Empty without totals.
+ * @param {Json | undefined} totals the operation
+ * @returns {Record<string, string>}
+ */
+const measuresOf = (totals) => {
+  const sorts = /** @type {Json[]} */ (totals?.['parameters'] ?? []).find(({ name }) => name === 'sort');
+  const names = sortValues(sorts?.['schema'] ?? { enum: [] }).filter((name) => !name.startsWith('-'));
+  return Object.fromEntries(names.map((name) => [name.replace(/_+$/, ''), name]));
+};
+
 /** @param {Json} document @returns {Table[]} */
 export const tablesOf = (document) => {
   const paths = Object.entries(/** @type {Json} */ (document['paths'])).filter(([, { get }]) =>
@@ -55,6 +68,7 @@ export const tablesOf = (document) => {
       const parameters = /** @type {Json[]} */ (get.parameters);
       const filters = parameters.filter(({ style }) => style === 'deepObject').map(({ name }) => `${name}`);
       const sort = sortValues(parameters.find(({ name }) => name === 'sort')?.['schema']);
+      const totals = paths.find(([other]) => other === `/totals${path}`)?.[1].get;
       const single = paths.find(([other]) => other.startsWith(`${path}/{`))?.[0] ?? '';
       return {
         name: path.slice(1),
@@ -64,16 +78,21 @@ export const tablesOf = (document) => {
         key: [...single.matchAll(/\{([^}]+)\}/g)].map(([, name]) => `${name}`),
         filters: filters.slice(0, MOST_FILTERS),
         sorts: sort.filter((name) => !name.startsWith('-')),
+        searches: parameters.some(({ name }) => name === 'q'),
+        measures: measuresOf(totals),
       };
     });
 };
 
+/** The search for what a reader types. Its last word may be unfinished. @param {string} typed */
+export const searchFor = (typed) => (/[\p{L}\p{N}]$/u.test(typed.trim()) ? `${typed.trim()}*` : typed.trim());
+
 /**
- * Returns the parameters of the API call for a table's rows.
- * @param {Table} table @param {URLSearchParams} chosen filters, such as `NAME[gte]`, and `sort`
+ * Returns the filters of a table and the search as parameters of the API.
+ * @param {Table} table @param {URLSearchParams} chosen filters, such as `NAME[gte]`, and `q`
  * @returns {URLSearchParams}
  */
-export const parametersOf = ({ filters, columns, sorts }, chosen) => {
+export const matchingOf = ({ filters, searches }, chosen) => {
   const parameters = new URLSearchParams();
   for (const name of filters) {
     for (const parameter of ['eq', 'gte', 'lte'].map((operator) => `${name}[${operator}]`)) {
@@ -81,6 +100,19 @@ export const parametersOf = ({ filters, columns, sorts }, chosen) => {
       if (value) parameters.set(parameter, value);
     }
   }
+  const search = searchFor(chosen.get('q') ?? '');
+  if (searches && /[\p{L}\p{N}]/u.test(search)) parameters.set('q', search);
+  return parameters;
+};
+
+/**
+ * Returns the parameters of the API call for a table's rows.
+ * @param {Table} table @param {URLSearchParams} chosen filters, `q` and `sort`
+ * @returns {URLSearchParams}
+ */
+export const parametersOf = (table, chosen) => {
+  const { columns, sorts } = table;
+  const parameters = matchingOf(table, chosen);
   const sort = chosen.get('sort')?.replace(/^-/, '');
   const named = sorts.find((each) => each.split(',')[0] === sort);
   if (named && columns.some(({ name }) => name === sort)) {

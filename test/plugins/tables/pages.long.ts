@@ -71,13 +71,35 @@ describe('the pages of tables in Chromium', () => {
     // The displayed API call must equal the request.
     await page.getByText('API call').first().click();
     const call = await page.locator('pre').first().innerText();
-    expect(call).to.contain('/books?published%5Blte%5D=1850').and.contain('$API_KEY').and.not.contain(service.key);
+    expect(call)
+      .to.contain('/books?published%5Blte%5D=1850&q=jane+eyre*')
+      .and.contain('$API_KEY')
+      .and.not.contain(service.key);
+  });
+
+  it('shows totals next to the list, filters by a value, and keeps the choices in the URL', async () => {
+    const { page } = browser;
+    await view('weather');
+    const totals = page.getByRole('region', { name: 'Totals' });
+    const values = () => totals.locator('tbody tr').allInnerTexts();
+    await until(async () => (await values()).length === 3);
+    expect(await values()).to.deep.equal(['Bergen\t2,000', 'Tromsø\t2,000', 'Oslo\t1,999']);
+    await totals.getByLabel('Show').selectOption('Mean of degrees');
+    await until(async () => (await values())[0] === 'Bergen\t19.50');
+    expect(await addressOf(page)).to.match(/#\/weather\?show=mean%3Adegrees$/);
+    await page.reload();
+    await until(async () => (await values())[0] === 'Bergen\t19.50');
+    await totals.getByRole('button', { name: 'Oslo' }).click();
+    await page.getByText('1,999 rows').first().waitFor();
+    expect(await page.getByLabel('Station', { exact: true }).inputValue()).to.equal('Oslo');
+    expect(await addressOf(page)).to.contain('station%5Beq%5D=Oslo');
+    await until(async () => (await values()).length === 1);
   });
 
   it("sorts through the API if not all rows are loaded, and shows the API's message about filters", async () => {
     const { page } = browser;
     await view('weather');
-    await page.getByText('5,000 rows of the first 5,000. Filter to see others.').waitFor();
+    await page.getByText('5,999 rows, of which the first 5,000 are loaded. Filter to see others.').waitFor();
     expect(await page.locator('.rows th button').allInnerTexts()).to.deep.equal(['Station']);
     await page.getByRole('button', { name: 'Station' }).click();
     await page.getByRole('button', { name: 'Station' }).click();

@@ -1,0 +1,139 @@
+/** Shows the totals of a column's values next to the list. Each value is a filter. */
+import { keepInAddress } from '../../pages/data-views/address.js';
+import { bar } from '../../pages/data-views/bars.js';
+import { select } from '../../pages/data-views/controls.js';
+import { latestOf, showLatest } from '../../pages/data-views/latest.js';
+import { dataTable } from '../../pages/data-views/table.js';
+import { getJson, Problem } from '../../pages/shared/api.js';
+import { h } from '../../pages/shared/dom.js';
+import { exact, number } from '../../pages/shared/format.js';
+
+/**
+ * @typedef {import('./tables.js').Table} Table
+ * @typedef {import('./row-figures.js').Row} Row
+ */
+
+/** The number of values that are shown. */
+const SHOWN = 20;
+
+/** @type {readonly (readonly [measure: string, label: string])[]} */
+const MEASURES = [
+  ['sum', 'Sum of'],
+  ['mean', 'Mean of'],
+  ['min', 'Least'],
+  ['max', 'Greatest'],
+];
+
+/** What the panel shows: a measure of a column, or the number of rows. @param {string | null} show such as `mean:price` */
+const shownOf = ({ columns, measures }, show) => {
+  const [measure = '', of = ''] = (show ?? '').split(':');
+  const column = columns.find(({ name, kind }) => name === of && kind === 'number');
+  const label = MEASURES.find(([each]) => each === measure)?.[1];
+  return column && label
+    ? { value: `${measure}:${of}`, field: measures[measure], of, label: `${label} ${column.label.toLowerCase()}` }
+    : { value: '', field: measures['count'], of: undefined, label: 'Rows' };
+};
+
+/** @param {Table} table */
+const choicesOf = ({ columns, key }) => {
+  const groups = columns.filter(({ name, kind }) => kind !== 'number' || !key.includes(name));
+  const numbers = columns.filter(({ name, kind }) => kind === 'number' && !key.includes(name));
+  return {
+    groups: groups.map(({ name, label }) => /** @type {const} */ ([name, label])),
+    shows: [
+      /** @type {const} */ (['', 'Number of rows']),
+      ...numbers.flatMap(({ name, label }) =>
+        MEASURES.map(
+          ([measure, text]) => /** @type {const} */ ([`${measure}:${name}`, `${text} ${label.toLowerCase()}`]),
+        ),
+      ),
+    ],
+  };
+};
+
+/** The first column whose values repeat, as far as its type shows. @param {Table} table */
+const firstGroup = ({ columns, key }) =>
+  columns.find(({ name, kind }) => (kind === 'text' || kind === 'boolean') && !(key.length === 1 && key[0] === name))
+    ?.name ?? '';
+
+/**
+ * @param {Table} table @param {URLSearchParams} query of the address
+ * @param {AbortSignal} signal
+ * @param {{ parameters: () => URLSearchParams, onpick: (column: string, value: string) => void }} options `parameters`:
+ *   the filters and the search; `onpick`: called when the reader picks a value
+ */
+export const totalsPanel = (table, query, signal, { parameters, onpick }) => {
+  const next = latestOf(signal);
+  const place = h('div', { class: 'totals-rows' });
+  const controls = h('div', { class: 'switches' });
+  const choices = choicesOf(table);
+  const by = () => choices.groups.find(([name]) => name === query.get('totals'))?.[0] ?? firstGroup(table);
+  const shown = () => shownOf(table, query.get('show'));
+
+  /** @param {readonly Row[]} rows */
+  const tableOf = (rows) => {
+    const { field, label } = shown();
+    const name = by();
+    const numbers = rows.map((row) => Number(row[field] ?? 0));
+    const scale = { least: Math.min(0, ...numbers), most: Math.max(0, ...numbers), color: 'accent' };
+    const text = (/** @type {number} */ value) => (Number.isInteger(value) ? exact(value) : number(value, 2));
+    return dataTable({
+      caption: `${label} by ${name}.`,
+      columns: [
+        {
+          label: choices.groups.find(([each]) => each === name)?.[1] ?? name,
+          cell: (row) => {
+            const value = row[name] ?? null;
+            if (value === null) return h('span', { class: 'muted' }, '–');
+            return h(
+              'button',
+              { class: 'value', type: 'button', onclick: () => onpick(name, String(value)) },
+              String(value) || '“”',
+            );
+          },
+        },
+        {
+          label,
+          numeric: true,
+          cell: (row) => (row[field] === null ? '–' : [text(Number(row[field])), bar(Number(row[field]), scale)]),
+        },
+      ],
+      rows,
+    }).element;
+  };
+
+  const show = () =>
+    showLatest(
+      next,
+      place,
+      async (loading) => {
+        const { field, of } = shown();
+        const asked = parameters();
+        asked.set('by', by());
+        if (of) asked.set('of', of);
+        asked.set('sort', `-${field}`);
+        asked.set('limit', String(SHOWN));
+        try {
+          return (await getJson(`/totals/${table.name}?${asked}`, { signal: loading })).data;
+        } catch (error) {
+          if (error instanceof Problem && error.status === 400) return error.message;
+          throw error;
+        }
+      },
+      (made) => place.replaceChildren(typeof made === 'string' ? h('p', { class: 'muted' }, made) : tableOf(made)),
+    );
+
+  const choose = (/** @type {Record<string, string>} */ change) => {
+    for (const [name, value] of Object.entries(change)) query.set(name, value);
+    keepInAddress(change);
+    void show();
+  };
+  controls.append(
+    select('totals', 'Totals by', choices.groups, by(), (name) => choose({ totals: name })),
+    select('show', 'Show', choices.shows, shown().value, (value) => choose({ show: value })),
+  );
+  return {
+    element: h('section', { class: 'totals', 'aria-label': 'Totals' }, h('h2', {}, 'Totals'), controls, place),
+    show,
+  };
+};
