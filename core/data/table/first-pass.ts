@@ -93,7 +93,9 @@ export class FirstPass {
   #assertKnown({ key = [], sort, search, types, names: given }: TableOptions): void {
     const known = this.names.flatMap(({ name, heading }) => [name, heading]);
     const columns = isRowNumber(key) ? [] : key;
-    const missing = [...new Set([...columns, ...sort, ...search, ...types.keys()])].filter((name) => !known.includes(name));
+    const missing = [...new Set([...columns, ...sort, ...search, ...types.keys()])].filter(
+      (name) => !known.includes(name),
+    );
     const unused = [...given].filter(([, name]) => !known.includes(name)).map(([heading]) => heading);
     const errors = [...missing, ...unused].map((name) =>
       unknownColumn(
