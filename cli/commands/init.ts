@@ -87,7 +87,18 @@ const schemaReference = async (folder: string): Promise<string | undefined> => {
 const rowsOf = ({ manifest }: OpenedDirectory): number =>
   Object.values(manifest.collections).reduce((sum, { rows = 0 }) => sum + rows, 0);
 
-const writeStarter = async (file: string, { dataset }: { dataset: string }): Promise<void> => {
+/** Callers without a key may read everything. A page of the explorer makes about ten requests. New keys get the first tier. */
+const PUBLIC = {
+  tiers: { enterprise: {}, public: { requestsPerMinute: 120 } },
+  anonymous: 'public',
+} as const;
+
+interface InitOptions {
+  readonly dataset: string;
+  readonly public?: boolean;
+}
+
+const writeStarter = async (file: string, { dataset, public: isPublic = false }: InitOptions): Promise<void> => {
   const path = resolve(file);
   const data = resolve(dirname(path), dataset);
   const opened = existsSync(join(data, MANIFEST_FILE)) ? await openDirectory(data) : undefined;
@@ -105,7 +116,7 @@ const writeStarter = async (file: string, { dataset }: { dataset: string }): Pro
       ...(tables.length > 0 ? [{ use: 'tables', options: { path: dataset } }, 'table-pages'] : []),
       ...(fitting?.plugins ?? embedded.plugins),
     ],
-    auth: { keys: { use: 'file', options: { path: 'keys.json' } } },
+    auth: { ...(isPublic && PUBLIC), keys: { use: 'file', options: { path: 'keys.json' } } },
   };
   try {
     await writeFile(path, `${toJson(starter)}\n`, { flag: 'wx' });
@@ -139,11 +150,13 @@ export const register = (program: Command): void => {
     .description('write a first configuration with the plugins that fit the dataset; never overwrites a file')
     .argument('[file]', 'the file to write', 'metro-forecast.json')
     .option('--dataset <dir>', `the dataset directory, relative to the file's folder`, 'data')
+    .option('--public', 'let callers without a key read everything, 120 requests per minute for each address')
     .addHelpText(
       'after',
       `
-Example:
+Examples:
   $ metro-forecast init metro-forecast.json --dataset data/fhfa
+  $ metro-forecast init api.json --dataset dataset --public
 
 Exit codes: ${EXIT_CODES}.`,
     )

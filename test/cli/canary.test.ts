@@ -82,6 +82,22 @@ describe('a key, valid or not', () => {
     }
   });
 
+  it('is exchanged for the one-time code of the printed link, which the log does not contain', async () => {
+    const { child, output, find } = serve({});
+    try {
+      const [, origin, code] = (await find('out', /(http:\S+)\/sign-in#(\S+)/)) as [string, string, string];
+      const [, key] = (await find('out', /Bearer (mfk_\w+)"/)) as [string, string];
+      const redeem = () => request(`${origin}/one-time-code`, { method: 'POST', headers: { 'One-Time-Code': code } });
+      expect((await redeem()).json).to.deep.equal({ key });
+      expect((await redeem()).status).to.equal(401);
+      child.kill('SIGINT');
+      await once(child, 'close');
+      expect(output.log).to.contain('/one-time-code').and.not.contain(code);
+    } finally {
+      if (child.exitCode === null) child.kill('SIGKILL');
+    }
+  });
+
   it('never appears in a file; its digest appears in the key file only, and its pepper nowhere', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'canary-'));
     const config = join(folder, 'own.json');

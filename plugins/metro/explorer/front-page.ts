@@ -13,17 +13,9 @@ interface Outlines {
   readonly areas: Readonly<Record<string, Outline>>;
 }
 
-/** The lower limits of the classes in percent, and their colours. The map of the explorer has the same ones. */
-const CLASSES: readonly (readonly [from: number, color: string])[] = [
-  [Number.NEGATIVE_INFINITY, 'fall-3'],
-  [-4, 'fall-2'],
-  [-2, 'fall-1'],
-  [0, 'rise-1'],
-  [2, 'rise-2'],
-  [4, 'rise-4'],
-  [6, 'rise-5'],
-  [8, 'rise-7'],
-];
+/** The widths of classes in percent, and the numbers of colours for falls and rises, as in the map of the explorer. */
+const WIDTHS = [0.5, 1, 2, 5, 10, 20, 50, 100];
+const [FALLS, RISES] = [5, 7];
 
 interface Forecast extends Market {
   readonly forecast_12m: number;
@@ -107,18 +99,23 @@ const accuracy = (backtest: Backtest | null | undefined): Finding[] => {
   ];
 };
 
-const classOf = (value: number): number => CLASSES.findLastIndex(([from]) => value >= from);
+const colorOf = (index: number): string => (index < 0 ? `fall-${-index}` : `rise-${index + 1}`);
 
-const legendOf = (forecasts: readonly Forecast[], hasNone: boolean): NonNullable<FrontPageFigure['legend']> => {
-  const used = forecasts.map(({ forecast_12m }) => classOf(forecast_12m));
-  const [first, last] = [Math.min(...used), Math.max(...used)];
-  const classes = CLASSES.flatMap(([from, color], index) => {
-    if (index < first || index > last) return [];
-    const to = CLASSES[index + 1]?.[0];
-    const label = index === 0 ? `below ${to}%` : to === undefined ? `${from}% and more` : `${from} to ${to}%`;
-    return [{ color, label: label.replaceAll('-', '−') }];
-  });
-  return hasNone ? [...classes, { color: 'none', label: 'no forecast' }] : classes;
+/** Classes of equal width around zero. The first and the last one are open. */
+const classesOf = (values: readonly number[]) => {
+  const [least, most] = [Math.min(...values), Math.max(...values)];
+  const width = WIDTHS.find((one) => -least <= one * FALLS && most <= one * RISES) ?? WIDTHS.at(-1)!;
+  const classOf = (value: number): number => Math.min(Math.max(Math.floor(value / width), -FALLS), RISES - 1);
+  const [first, last] = [classOf(least), classOf(most)];
+  const labelOf = (index: number): string => {
+    const [low, high] = [index * width, (index + 1) * width];
+    return index === first ? `≤ ${high}%` : index === last ? `≥ ${low}%` : `${low} to ${high}%`;
+  };
+  const legend = Array.from({ length: last - first + 1 }, (_, i) => ({
+    color: colorOf(first + i),
+    label: labelOf(first + i).replaceAll('-', '−'),
+  }));
+  return { classOf, legend };
 };
 
 /** A diamond for a metro without an outline. */
@@ -129,16 +126,20 @@ const readOutlines = (): Outlines => {
   return JSON.parse(readFileSync(decodeURIComponent(path), 'utf8'));
 };
 
-const shapesOf = ({ land, states, areas }: Outlines, markets: readonly Market[]): Shape[] => {
+const shapesOf = (
+  { land, states, areas }: Outlines,
+  markets: readonly Market[],
+  classOf: (value: number) => number,
+): Shape[] => {
   const drawn = markets.flatMap((market): [number, Shape][] => {
     const { cbsa, name, forecast_12m: forecast } = market;
     const area = areas[cbsa];
     if (!area) return [];
     const [outline, x, y] = area;
-    const order = forecast === null ? -1 : classOf(forecast);
+    const order = forecast === null ? -FALLS - 1 : classOf(forecast);
     const shape = {
       path: outline || diamond(x, y),
-      fill: CLASSES[order]?.[1] ?? 'none',
+      fill: forecast === null ? 'none' : colorOf(order),
       stroke: 'page',
       width: 2,
       title: `${name}: ${forecast === null ? 'no forecast' : signed(forecast)}`,
@@ -157,12 +158,13 @@ const shapesOf = ({ land, states, areas }: Outlines, markets: readonly Market[])
 const mapOf = ({ markets, forecasts, target, series }: Facts): FrontPageFigure => {
   const outlines = readOutlines();
   const [width, height] = outlines.size;
+  const { classOf, legend } = classesOf(forecasts.map(({ forecast_12m }) => forecast_12m));
   const source = series ? ` Source of the index: ${series.source}.` : '';
   return {
     title: `Where the model expects prices to rise and fall by ${quarter(target)}`,
     description: `Map of the United States with the 12-month forecast of ${forecasts.length} metros. The list in the explorer has the same figures.`,
-    drawing: { width, height, shapes: shapesOf(outlines, markets) },
-    legend: legendOf(forecasts, forecasts.length < markets.length),
+    drawing: { width, height, shapes: shapesOf(outlines, markets, classOf) },
+    legend: forecasts.length < markets.length ? [...legend, { color: 'none', label: 'no forecast' }] : legend,
     note: `Forecast change of the house price index over 12 months, in percent.${source}`,
     href: '/explore#/markets',
   };

@@ -8,6 +8,7 @@ import { register as registerConfig } from '../../../cli/commands/config.js';
 import { register as registerImportCsv } from '../../../cli/commands/import-table.js';
 import { register as registerInit } from '../../../cli/commands/init.js';
 import { configSchema } from '../../../core/config/schema.js';
+import { tierNames } from '../../../core/config/tiers.js';
 import { writeDirectory } from '../../../core/data/write-directory.js';
 import { OperatorError } from '../../../core/errors.js';
 import { packageRoot } from '../../../core/util/package.js';
@@ -96,6 +97,15 @@ describe('metro-forecast init', () => {
     expect(embedded).to.equal(false);
     expect(config.adapter).to.deep.equal({ use: 'json', options: { path: 'data/mine' } });
     expect(config.auth.keys).to.deep.equal({ use: 'file', options: { path: 'keys.json' } });
+  });
+
+  it('with --public, lets callers without a key read, and gives new keys another tier', async () => {
+    const path = join(folder, 'public.json');
+    const { error } = await runCommand(registerInit, ['init', path, '--public']);
+    expect(error).to.equal(undefined);
+    const { config } = await loadConfig({ path, env: {} });
+    expect(config.auth.anonymous).to.equal('public');
+    expect(tierNames(config.auth)[0]).to.equal('enterprise');
   });
 
   describe('$schema', () => {
