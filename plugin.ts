@@ -1,8 +1,10 @@
 /** All types and helpers for authors of plugins. The built-in plugins import only from here. */
 export type { Cadence, Collection, Document, Manifest, Source } from './core/contracts/dataset.js';
 export type { FromSchema, JsonSchema } from './core/contracts/json-schema.js';
+export type { DayUsage, Quotas } from './core/contracts/limiter.js';
 export type { FinishedRequest, ObserverContext, RequestObserver, TraceParent } from './core/contracts/observer.js';
 export {
+  type CallerAccount,
   type CallerKey,
   type Column,
   type ComponentState,
@@ -18,15 +20,20 @@ export {
   type FrontPageContext,
   type FrontPageFigure,
   type FrontPageItem,
+  type IdentifiedCaller,
+  type Identity,
+  type IdentityRequest,
   type Label,
   type Mount,
   type MountContext,
+  type OpenContext,
   type Parameter,
   type Plugin,
   type PluginContext,
   type PublishedVersion,
   type Route,
   type Row,
+  type RunningContext,
   type ServiceRoute,
   type ServiceState,
   type Shape,
@@ -34,7 +41,7 @@ export {
   type StatusComponent,
   serviceRoute,
 } from './core/contracts/plugin.js';
-export type { Health, Logger } from './core/contracts/runtime.js';
+export type { Clock, Health, Logger } from './core/contracts/runtime.js';
 export { conventions, type InterfaceChange, type ServiceInfo } from './core/contracts/service.js';
 export type { Condition, Group, Scalar } from './core/contracts/storage.js';
 export { conditionsOf, filterColumns } from './core/data/conditions.js';

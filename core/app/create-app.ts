@@ -14,6 +14,7 @@ import { OperatorError } from '../errors.js';
 import type { LoadedPlugin } from '../registry/register-plugins.js';
 import type { LocalContext } from '../routes/handle-mount.js';
 import { close, createContainer, type Overrides, open, resolve } from './container.js';
+import { type EmbeddedMiddleware, embedded } from './embed.js';
 import { type BuiltinModules, loadModules, type Modules, moduleErrors } from './load-modules.js';
 
 /** What a product provides to the framework. */
@@ -34,6 +35,13 @@ export interface App {
   readonly koa: Koa;
   /** The request listener, which works with any HTTP server of Node. */
   readonly handle: (request: IncomingMessage, response: ServerResponse) => void;
+  /**
+   * Returns middleware for Koa, Express and other frameworks. It calls `next` for paths that belong to neither the API
+   * nor its pages.
+   * @param options.prefix the path below which the service is available, such as `/data`. Frameworks that remove the prefix
+   *   themselves need none
+   */
+  middleware(options?: { readonly prefix?: string }): EmbeddedMiddleware;
   /** Lists the routes, and lets code in this process call them without a key and without limits. */
   readonly local: LocalContext;
   /** Sends a request to the service without a socket. */
@@ -124,7 +132,8 @@ export const startApp = async (config: LoadedConfig, modules: Modules, overrides
 };
 
 const makeApp = (container: DependencyContainer, basePath: string): App => {
-  const koa = resolve(container, 'koa') as unknown as Koa;
+  const serviceKoa = resolve(container, 'koa');
+  const koa = serviceKoa as unknown as Koa;
   resolve(container, 'runningPlugins');
   const local = resolve(container, 'local');
   const server = resolve(container, 'server');
@@ -132,12 +141,16 @@ const makeApp = (container: DependencyContainer, basePath: string): App => {
   const state = resolve(container, 'state');
   const metrics = resolve(container, 'metrics');
   const settings = resolve(container, 'settings');
+  const { mounts } = local;
+  const middleware: App['middleware'] = ({ prefix } = {}) => embedded({ handle, basePath, mounts }, prefix);
+  serviceKoa.embedded = middleware();
   let isClosing = false;
   let isReplaced = false;
   return {
     container,
     koa,
     handle,
+    middleware,
     local,
     inject: async (request) => {
       const { inject } = await import('light-my-request');

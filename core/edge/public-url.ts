@@ -11,6 +11,13 @@ export type PublicUrl = (request: IncomingMessage | undefined) => string;
 /** A path without dot segments or empty segments, so that a link with this prefix stays on the same origin. */
 const PREFIX = /^(\/(?!\.{1,2}(\/|$))[A-Za-z0-9._~-]+)*\/?$/;
 
+const prefixes = new WeakMap<IncomingMessage, string>();
+
+/** Sets the path below which a program serves this request. */
+export const setPrefix = (request: IncomingMessage, prefix: string): void => {
+  if (prefix !== '') prefixes.set(request, prefix);
+};
+
 export const publicUrlOf = ({
   publicUrl,
   trustProxy,
@@ -21,9 +28,10 @@ export const publicUrlOf = ({
   if (publicUrl !== undefined) return () => publicUrl.replace(/\/$/, '');
   const isProxy = trustedSocket(trustProxy);
   return (request) => {
-    const prefix = request?.headers['x-forwarded-prefix'];
-    const isTrusted = typeof prefix === 'string' && PREFIX.test(prefix) && isProxy(request!.socket);
-    return isTrusted ? prefix.replace(/\/$/, '') : '';
+    if (!request) return '';
+    const forwarded = request.headers['x-forwarded-prefix'];
+    const isTrusted = typeof forwarded === 'string' && PREFIX.test(forwarded) && isProxy(request.socket);
+    return (isTrusted ? forwarded.replace(/\/$/, '') : '') + (prefixes.get(request) ?? '');
   };
 };
 

@@ -1,7 +1,7 @@
 /** Koa, extended by the service's `ctx.requestState`, error bodies, prepared bodies and trusted proxies. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import Koa, { type Context, type Middleware, type ParameterizedContext } from 'koa';
+import Koa, { type Context, type Middleware, type Next, type ParameterizedContext } from 'koa';
 import compose from 'koa-compose';
 import type { Format } from '../contracts/format.js';
 import type { Decision } from '../contracts/limiter.js';
@@ -110,6 +110,7 @@ export class ServiceKoa extends Koa<NoState, HasRequestState> {
   readonly #around: Middleware[] = [];
   readonly #networks: Exclude<Proxies, number> | undefined;
   #isComplete = false;
+  #own: typeof this.middleware = [];
   #run: ((ctx: ServiceContext) => Promise<void>) | undefined;
 
   constructor({ logger, headers, proxies }: ServiceKoaOptions) {
@@ -142,11 +143,19 @@ export class ServiceKoa extends Koa<NoState, HasRequestState> {
     };
   }
 
-  /** After this call, `use` adds middleware around the service. */
+  /**
+   * After this call, `use` adds middleware around the service, and `middleware` contains only `embedded`, so that another
+   * Koa application can mount this one.
+   */
   complete(): this {
     this.#isComplete = true;
+    this.#own = this.middleware;
+    this.middleware = [(ctx, next) => this.embedded(ctx as unknown as Context, next)];
     return this;
   }
+
+  /** Runs the service within another Koa application. */
+  embedded: (ctx: Context, next: Next) => Promise<unknown> = (_ctx, next) => next();
 
   /** @throws Error after the first request, because the middleware are already composed then */
   override use<State, Context>(
@@ -180,7 +189,7 @@ export class ServiceKoa extends Koa<NoState, HasRequestState> {
 
   /** Runs all middleware, then calls `ended`. The promise never rejects. */
   handle(ctx: ServiceContext, ended?: () => void): Promise<void> {
-    this.#run ??= compose(this.middleware) as (ctx: ServiceContext) => Promise<void>;
+    this.#run ??= compose(this.#own) as (ctx: ServiceContext) => Promise<void>;
     ctx.res.statusCode = 404;
     return this.#run(ctx).then(ended, (error: unknown) => {
       this.#logger.error({ err: error, requestId: ctx.requestState.id }, 'a response could not be written');

@@ -19,7 +19,7 @@ const OF_THE_CONNECTION: ReadonlySet<string> = new Set(['content-length', 'conne
  * @param mount makes the requests of the tools
  */
 export const respond = async (ctx: Context, tools: Tools, mount: MountContext): Promise<void> => {
-  const { message, error } = parsed(await readBody(ctx));
+  const { message, error } = await readMessage(ctx);
   if (error) {
     ctx.status = 400;
     ctx.body = { jsonrpc: '2.0', id: null, error };
@@ -60,6 +60,13 @@ const TOO_DEEP = `The message nests more than ${MAX_DEPTH} levels of arrays and 
 const TOO_MANY = `The message has more than ${MAX_VALUES} values in its arrays and objects.`;
 const LONG_ID = `The id of the message has more than ${MAX_ID_LENGTH} characters.`;
 
+/** Reads the message of a request. A program that embeds the service may have parsed the body. */
+const readMessage = async (ctx: Context): Promise<ReturnType<typeof parsed>> => {
+  const { body } = ctx.req as { readonly body?: unknown };
+  if (body === undefined || !ctx.req.readableEnded) return parsed(await readBody(ctx));
+  return typeof body === 'string' || Buffer.isBuffer(body) ? parsed(String(body)) : checked(body);
+};
+
 /** @throws an http-error with status 413 if the body is too large */
 const readBody = async (ctx: Context): Promise<string> => {
   const chunks: Buffer[] = [];
@@ -92,6 +99,10 @@ const parsed = (body: string): { readonly message?: unknown; readonly error?: Rp
   } catch {
     return { error: { code: ProtocolErrorCode.ParseError, message: 'The message is not valid JSON.' } };
   }
+  return checked(message);
+};
+
+const checked = (message: unknown): ReturnType<typeof parsed> => {
   const error = messageError(message);
   return error === undefined ? { message } : { error: { code: ProtocolErrorCode.InvalidRequest, message: error } };
 };
