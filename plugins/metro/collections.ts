@@ -178,7 +178,7 @@ export type Forecast = RowOf<typeof forecasts>;
 /** The backtest of a model, which is updated whenever outcomes are published. */
 export const backtests = collection({
   name: 'backtests',
-  key: ['as_of', 'model_version'],
+  key: ['as_of', 'model_version', 'horizon_months'],
   schema: record(
     {
       as_of: { ...dateTime, description: 'Time at which the backtest was computed.' },

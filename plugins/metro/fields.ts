@@ -48,7 +48,7 @@ export const declineProbability = {
 } as const;
 export const targetPeriod = {
   ...date,
-  description: 'First day of the quarter whose 12-month change is forecast.',
+  description: 'First day of the quarter at the end of the change that is forecast.',
 } as const;
 
 export const runAt = {
@@ -58,7 +58,10 @@ export const runAt = {
 
 /** The point forecasts that the benchmarks make from the same data. */
 export const benchmarkPoints = {
-  benchmark: { ...nullable(percent), description: 'Point of persistence: the last 12-month change, in percent.' },
+  benchmark: {
+    ...nullable(percent),
+    description: 'Point of persistence: the last 12-month change, scaled to the horizon, in percent.',
+  },
   ar1_nation: {
     ...nullable(percent),
     description: 'Point of a first-order autoregression on market and national growth, in percent.',
@@ -66,7 +69,7 @@ export const benchmarkPoints = {
   shrunk_mean: {
     ...nullable(percent),
     description:
-      "0.5 times the market's last 12-month growth, plus 0.3 times national growth and 0.2 times the mean of all quarters, in percent.",
+      "0.5 times the market's last 12-month growth, scaled to the horizon, plus 0.3 times national growth and 0.2 times the mean of all quarters, in percent.",
   },
 } as const;
 

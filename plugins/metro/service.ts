@@ -9,6 +9,19 @@ const lists = ['listMarkets', 'listForecasts', 'listSignals'];
 const changes: readonly InterfaceChange[] = [
   {
     version: 'Unreleased',
+    summary: 'Forecasts for 3, 6 and 24 months, with their backtests: `horizon_months`.',
+    operations: [
+      'listForecasts',
+      'getForecastHistory',
+      'getForecastTrack',
+      'listForecastHistories',
+      'listForecastTracks',
+      'listForecastRuns',
+      'getForecastBacktest',
+    ],
+  },
+  {
+    version: 'Unreleased',
     summary: 'The nation and the states, with an index and a forecast: `kind=state,nation`.',
     operations: [
       ...lists,

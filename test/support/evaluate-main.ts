@@ -15,12 +15,15 @@ import { defaultSpan } from '../../plugins/metro/forecast/runs.js';
 import { importInto } from '../../plugins/metro/import/import.js';
 import { quarterOf } from '../../plugins/metro/periods.js';
 import { indexReleaseOf } from '../../plugins/metro/release-calendar.js';
+import { horizonTables } from './evaluate-horizons.js';
 import { robustness } from './evaluate-robustness.js';
 import { pageModules } from './page-modules.js';
 import { startTestApp } from './test-app.js';
 
 const DOCUMENT = join(packageRoot, 'docs/explanation/methodology.md');
 const INDEX = /^hpi_at_metro.*\.csv$/;
+/** Files with the indexes of the nation and the states, which are optional. */
+const WIDE = /STHPI.*\.csv$/;
 
 /**
  * Imports files and forecasts them. The dataset has the time of the release of the newest quarter. The clock is the real
@@ -35,7 +38,7 @@ const forecastFiles = async (sources: readonly string[], to: string): Promise<vo
   await forecastDirectory(to, { ...input, created });
 };
 
-const panelOf = async (directory: string) => (await readPanels((await openDirectory(directory)).dataset)).panel;
+const panelsOf = async (directory: string) => readPanels((await openDirectory(directory)).dataset);
 
 /** Returns the figures of the methodology page by name, as a service with this dataset shows them. */
 const figuresOf = async (path: string): Promise<Map<string, string>> => {
@@ -63,12 +66,15 @@ const writeFigures = async (texts: ReadonlyMap<string, string>): Promise<void> =
 
 const [directory, option] = process.argv.slice(2);
 if (!directory) {
-  process.stderr.write('Usage: npm run evaluate DIR [-- --write]. DIR contains hpi_at_metro*.csv and HSN1F.csv.\n');
+  process.stderr.write(
+    'Usage: npm run evaluate DIR [-- --write]. DIR contains hpi_at_metro*.csv, HSN1F.csv and optionally *STHPI*.csv.\n',
+  );
   process.exit(2);
 }
 const paths = (await readdir(directory, { recursive: true })).map((path) => join(directory, path));
 const indexes = paths.filter((path) => INDEX.test(basename(path))).sort();
 const sales = paths.filter((path) => basename(path) === 'HSN1F.csv');
+const wide = paths.filter((path) => WIDE.test(basename(path)));
 const newest = indexes.at(-1);
 if (!newest || sales.length === 0) {
   process.stderr.write(`${directory} must contain hpi_at_metro*.csv and HSN1F.csv.\n`);
@@ -77,14 +83,15 @@ if (!newest || sales.length === 0) {
 const folder = await mkdtemp(join(tmpdir(), 'metro-forecast-evaluate-'));
 try {
   const current = join(folder, 'current');
-  await forecastFiles([newest, ...sales], current);
+  await forecastFiles([newest, ...sales, ...wide], current);
   const texts = await figuresOf(current);
   for (const [name, text] of texts) process.stdout.write(`## ${name}\n\n${text}\n\n`);
   const earlier = indexes.length > 1 ? join(folder, 'earlier') : undefined;
   if (earlier) await importInto({ sources: [indexes.at(-2) as string, ...sales], to: earlier });
-  for (const line of robustness(await panelOf(current), earlier === undefined ? undefined : await panelOf(earlier))) {
-    process.stdout.write(`${line}\n`);
-  }
+  const { panel, nationAndStates } = await panelsOf(current);
+  for (const line of horizonTables(panel, nationAndStates)) process.stdout.write(`${line}\n`);
+  const older = earlier === undefined ? undefined : (await panelsOf(earlier)).panel;
+  for (const line of robustness(panel, older)) process.stdout.write(`${line}\n`);
   if (option === '--write') await writeFigures(texts);
 } finally {
   await rm(folder, { recursive: true, force: true });

@@ -3,11 +3,12 @@ import type { Forecast } from '../../plugins/metro/collections.js';
 import { quantilesOf } from '../../plugins/metro/endpoints/quantiles.js';
 import { intervalScore } from '../../plugins/metro/forecast/backtest.js';
 import { defaultRules } from '../../plugins/metro/forecast/default-rules.js';
-import { defaultForecastOptions, HORIZON_QUARTERS } from '../../plugins/metro/forecast/model.js';
+import { defaultForecastOptions, HORIZON_MONTHS, quartersOf } from '../../plugins/metro/forecast/model.js';
 import { type Panel, percentChange, type SeriesValue } from '../../plugins/metro/forecast/panel.js';
 import { makeRuns, type Span } from '../../plugins/metro/forecast/runs.js';
 import { quarterIndex, quarterName, quarterOf } from '../../plugins/metro/periods.js';
 
+const HORIZON_QUARTERS = quartersOf(HORIZON_MONTHS);
 const SALES = 'HSN1F';
 const MIN_VALUES = 40;
 
@@ -27,6 +28,7 @@ const forecastsOf = (panel: Panel, span: Span): Map<string, Forecast> => {
     span,
     vintage: '2000-01-01',
     created: new Date(),
+    horizons: [HORIZON_MONTHS],
   });
   return new Map(forecasts.map((row) => [`${row.run_id} ${row.cbsa}`, row]));
 };

@@ -29,7 +29,7 @@ export type AreaForecastHistory = {
   readonly model_version: string;
   /** Forecast horizon in months. */
   readonly horizon_months: number;
-  /** First day of the quarter whose 12-month change is forecast. */
+  /** First day of the quarter at the end of the change that is forecast. */
   readonly target_period: string;
   /** Point forecast, in percent. */
   readonly point: number;
@@ -52,7 +52,7 @@ export type AreaForecastTrack = {
   readonly model_version: string;
   /** Forecast horizon in months. */
   readonly horizon_months: number;
-  /** First day of the quarter whose 12-month change is forecast. */
+  /** First day of the quarter at the end of the change that is forecast. */
   readonly target_period: string;
   /** Point forecast, in percent. */
   readonly point: number;
@@ -79,11 +79,11 @@ export type AreaForecastTrack = {
   readonly realized_as_of: string | null;
   /** Probability of a decline that `risk_score` grades. */
   readonly decline_probability: number | null;
-  /** Point of persistence: the last 12-month change, in percent. */
+  /** Point of persistence: the last 12-month change, scaled to the horizon, in percent. */
   readonly benchmark: number | null;
   /** Point of a first-order autoregression on market and national growth, in percent. */
   readonly ar1_nation: number | null;
-  /** 0.5 times the market's last 12-month growth, plus 0.3 times national growth and 0.2 times the mean of all quarters, in percent. */
+  /** 0.5 times the market's last 12-month growth, scaled to the horizon, plus 0.3 times national growth and 0.2 times the mean of all quarters, in percent. */
   readonly shrunk_mean: number | null;
 };
 
@@ -226,7 +226,7 @@ export type ForecastHistory = {
   readonly model_version: string;
   /** Forecast horizon in months. */
   readonly horizon_months: number;
-  /** First day of the quarter whose 12-month change is forecast. */
+  /** First day of the quarter at the end of the change that is forecast. */
   readonly target_period: string;
   /** Point forecast, in percent. */
   readonly point: number;
@@ -293,7 +293,7 @@ export type ForecastTrack = {
   readonly model_version: string;
   /** Forecast horizon in months. */
   readonly horizon_months: number;
-  /** First day of the quarter whose 12-month change is forecast. */
+  /** First day of the quarter at the end of the change that is forecast. */
   readonly target_period: string;
   /** Point forecast, in percent. */
   readonly point: number;
@@ -320,11 +320,11 @@ export type ForecastTrack = {
   readonly realized_as_of: string | null;
   /** Probability of a decline that `risk_score` grades. */
   readonly decline_probability: number | null;
-  /** Point of persistence: the last 12-month change, in percent. */
+  /** Point of persistence: the last 12-month change, scaled to the horizon, in percent. */
   readonly benchmark: number | null;
   /** Point of a first-order autoregression on market and national growth, in percent. */
   readonly ar1_nation: number | null;
-  /** 0.5 times the market's last 12-month growth, plus 0.3 times national growth and 0.2 times the mean of all quarters, in percent. */
+  /** 0.5 times the market's last 12-month growth, scaled to the horizon, plus 0.3 times national growth and 0.2 times the mean of all quarters, in percent. */
   readonly shrunk_mean: number | null;
 };
 
@@ -374,7 +374,7 @@ export type Market = {
   readonly upper_80?: number | null;
   /** Probability of a decline that `risk_score` grades. */
   readonly decline_probability?: number | null;
-  /** First day of the quarter whose 12-month change is forecast. */
+  /** First day of the quarter at the end of the change that is forecast. */
   readonly target_period?: string | null;
   /** The run of the forecast. */
   readonly run_id?: number | null;
@@ -382,6 +382,40 @@ export type Market = {
   readonly basis?: 'published' | 'reconstructed' | null;
   /** Kind of area. */
   readonly kind?: 'metropolitan' | 'division' | 'state' | 'nation';
+};
+
+export type MarketForecast = {
+  readonly id?: number;
+  /** Core-based statistical area code. */
+  readonly cbsa: string;
+  /** Name of the metro. */
+  readonly name: string;
+  /** `expand`: a point forecast of 4% or more, with a lower bound above 0%. `contract`: a point forecast below -1%. `hold`: everything else. A market keeps the signal of its previous run while a forecast within 1 percentage point of its own has that signal. A run may have other thresholds: see its `rules` in `/forecast-runs`. */
+  readonly signal?: 'expand' | 'hold' | 'contract' | null;
+  /** Grade of `decline_probability`: A below 10%, B below 20%, C below 35%, D below 50%, F from 50% on. A run may have other thresholds: see its `rules` in `/forecast-runs`. */
+  readonly risk_score?: 'A' | 'B' | 'C' | 'D' | 'F' | null;
+  /** Trailing 12-month change of the index, in percent. */
+  readonly yoy_price?: number | null;
+  /** Forecast 12-month return: the change of the index over the 12 months after its newest quarter, in percent. */
+  readonly forecast_12m?: number | null;
+  /** Lower bound of the 80% interval, in percent. Over many years, 80% of the outcomes should lie inside the interval; in single years, far fewer may. */
+  readonly lower_80?: number | null;
+  /** Upper bound of the 80% interval, in percent. */
+  readonly upper_80?: number | null;
+  /** Probability of a decline that `risk_score` grades. */
+  readonly decline_probability?: number | null;
+  /** First day of the quarter at the end of the change that is forecast. */
+  readonly target_period?: string | null;
+  /** The run of the forecast. */
+  readonly run_id?: number | null;
+  /** `published`: computed and served before the index of the next quarter was released. `reconstructed`: computed later, from data of `vintage` up to the quarter of the run. */
+  readonly basis?: 'published' | 'reconstructed' | null;
+  /** Kind of area. */
+  readonly kind?: 'metropolitan' | 'division' | 'state' | 'nation';
+  /** Forecast horizon in months. */
+  readonly horizon_months?: 3 | 6 | 12 | 24;
+  /** Point forecast of the change over the horizon, in percent. */
+  readonly point?: number;
 };
 
 export type MarketSignal = {
@@ -516,10 +550,6 @@ export type Vintage = {
 
 /** Parameters shared by several paths. */
 interface SharedParameters {
-  /** Properties to sort by, separated by commas; descending with a leading "-". Nulls are last. Ties are sorted by `cbsa`. */
-  readonly sort?: readonly ('id' | '-id' | 'cbsa' | '-cbsa' | 'name' | '-name' | 'signal' | '-signal' | 'risk_score' | '-risk_score' | 'yoy_price' | '-yoy_price' | 'forecast_12m' | '-forecast_12m' | 'lower_80' | '-lower_80' | 'upper_80' | '-upper_80' | 'decline_probability' | '-decline_probability' | 'target_period' | '-target_period' | 'run_id' | '-run_id' | 'basis' | '-basis' | 'kind' | '-kind')[];
-  /** Properties of each row, separated by commas. Always included: cbsa, name. Default: all. */
-  readonly fields?: readonly ('id' | 'cbsa' | 'name' | 'signal' | 'risk_score' | 'yoy_price' | 'forecast_12m' | 'lower_80' | 'upper_80' | 'decline_probability' | 'target_period' | 'run_id' | 'basis' | 'kind')[];
   /** Core-based statistical area code of the market: exactly 5 digits. `00000` is the nation, and `000` followed by a FIPS code is a state. */
   readonly cbsa: string;
   /** Kinds of areas, separated by commas. Default: `metropolitan,division`. */
@@ -538,6 +568,8 @@ interface SharedParameters {
   readonly since?: string;
   /** Latest period, inclusive. */
   readonly until?: string;
+  /** Forecast horizon in months. */
+  readonly horizon_months?: 3 | 6 | 12 | 24;
   /** The format of the response. It overrides the header `Accept`. Default: JSON. */
   readonly format?: 'json' | 'csv' | 'ndjson' | 'parquet';
   /** Uses the snapshot that was current at the end of this day in UTC, instead of the newest one. The response is a 404 if the store no longer has that snapshot, or stores no earlier snapshots. */
@@ -548,7 +580,12 @@ interface SharedParameters {
 export interface Paths {
   /** Every market with its latest signal, risk grade and 12-month forecast */
   readonly '/markets': {
-    readonly input: Pick<SharedParameters, 'kind' | 'state' | 'signal' | 'risk_score' | 'sort' | 'fields' | 'limit' | 'after' | 'format' | 'as_of'>;
+    readonly input: Pick<SharedParameters, 'kind' | 'state' | 'signal' | 'risk_score' | 'limit' | 'after' | 'format' | 'as_of'> & {
+      /** Properties to sort by, separated by commas; descending with a leading "-". Nulls are last. Ties are sorted by `cbsa`. */
+      readonly sort?: readonly ('id' | '-id' | 'cbsa' | '-cbsa' | 'name' | '-name' | 'signal' | '-signal' | 'risk_score' | '-risk_score' | 'yoy_price' | '-yoy_price' | 'forecast_12m' | '-forecast_12m' | 'lower_80' | '-lower_80' | 'upper_80' | '-upper_80' | 'decline_probability' | '-decline_probability' | 'target_period' | '-target_period' | 'run_id' | '-run_id' | 'basis' | '-basis' | 'kind' | '-kind')[];
+      /** Properties of each row, separated by commas. Always included: cbsa, name. Default: all. */
+      readonly fields?: readonly ('id' | 'cbsa' | 'name' | 'signal' | 'risk_score' | 'yoy_price' | 'forecast_12m' | 'lower_80' | 'upper_80' | 'decline_probability' | 'target_period' | 'run_id' | 'basis' | 'kind')[];
+    };
     readonly output: { readonly data: readonly Market[] };
   };
   /** One market */
@@ -579,22 +616,27 @@ export interface Paths {
   };
   /** The markets that have a scored forecast */
   readonly '/forecasts': {
-    readonly input: Pick<SharedParameters, 'kind' | 'state' | 'signal' | 'risk_score' | 'sort' | 'fields' | 'limit' | 'after' | 'format' | 'as_of'>;
-    readonly output: { readonly data: readonly Market[] };
+    readonly input: Pick<SharedParameters, 'kind' | 'state' | 'signal' | 'risk_score' | 'limit' | 'after' | 'horizon_months' | 'format' | 'as_of'> & {
+      /** Properties to sort by, separated by commas; descending with a leading "-". Nulls are last. Ties are sorted by `cbsa`. */
+      readonly sort?: readonly ('id' | '-id' | 'cbsa' | '-cbsa' | 'name' | '-name' | 'signal' | '-signal' | 'risk_score' | '-risk_score' | 'yoy_price' | '-yoy_price' | 'forecast_12m' | '-forecast_12m' | 'lower_80' | '-lower_80' | 'upper_80' | '-upper_80' | 'decline_probability' | '-decline_probability' | 'target_period' | '-target_period' | 'run_id' | '-run_id' | 'basis' | '-basis' | 'kind' | '-kind' | 'horizon_months' | '-horizon_months' | 'point' | '-point')[];
+      /** Properties of each row, separated by commas. Always included: cbsa, name. Default: all. */
+      readonly fields?: readonly ('id' | 'cbsa' | 'name' | 'signal' | 'risk_score' | 'yoy_price' | 'forecast_12m' | 'lower_80' | 'upper_80' | 'decline_probability' | 'target_period' | 'run_id' | 'basis' | 'kind' | 'horizon_months' | 'point')[];
+    };
+    readonly output: { readonly data: readonly MarketForecast[] };
   };
   /** The past forecasts for one market */
   readonly '/forecasts/{cbsa}/history': {
-    readonly input: Pick<SharedParameters, 'cbsa' | 'since' | 'until' | 'format' | 'as_of'>;
+    readonly input: Pick<SharedParameters, 'cbsa' | 'since' | 'until' | 'horizon_months' | 'format' | 'as_of'>;
     readonly output: { readonly data: readonly ForecastHistory[] };
   };
   /** The past forecasts for one market, with realized values */
   readonly '/markets/{cbsa}/forecast-track': {
-    readonly input: Pick<SharedParameters, 'cbsa' | 'since' | 'until' | 'format' | 'as_of'>;
+    readonly input: Pick<SharedParameters, 'cbsa' | 'since' | 'until' | 'horizon_months' | 'format' | 'as_of'>;
     readonly output: { readonly data: readonly ForecastTrack[] };
   };
   /** The past forecasts for all markets */
   readonly '/forecast-history': {
-    readonly input: Pick<SharedParameters, 'since' | 'until' | 'format' | 'as_of'> & {
+    readonly input: Pick<SharedParameters, 'since' | 'until' | 'horizon_months' | 'format' | 'as_of'> & {
       /** Restricts the list to these areas, of any kind. Codes of 5 digits, separated by commas. */
       readonly cbsa?: readonly string[];
       /** Kinds of areas, separated by commas. Default: `metropolitan,division`. With `cbsa`: all kinds. */
@@ -604,7 +646,7 @@ export interface Paths {
   };
   /** The past forecasts for all markets, with realized values */
   readonly '/forecast-track': {
-    readonly input: Pick<SharedParameters, 'since' | 'until' | 'format' | 'as_of'> & {
+    readonly input: Pick<SharedParameters, 'since' | 'until' | 'horizon_months' | 'format' | 'as_of'> & {
       /** Restricts the list to these areas, of any kind. Codes of 5 digits, separated by commas. */
       readonly cbsa?: readonly string[];
       /** Kinds of areas, separated by commas. Default: `metropolitan,division`. With `cbsa`: all kinds. */
@@ -614,12 +656,12 @@ export interface Paths {
   };
   /** Every completed model run */
   readonly '/forecast-runs': {
-    readonly input: Pick<SharedParameters, 'format' | 'as_of'>;
+    readonly input: Pick<SharedParameters, 'horizon_months' | 'format' | 'as_of'>;
     readonly output: { readonly data: readonly ForecastRun[] };
   };
   /** The newest rolling-realized backtest of the baseline forecast */
   readonly '/forecast-backtest': {
-    readonly input: Pick<SharedParameters, 'as_of'>;
+    readonly input: Pick<SharedParameters, 'horizon_months' | 'as_of'>;
     readonly output: { readonly data: Backtest | null };
   };
   /** Accuracy of past forecasts by year, quarter, grade, signal, state, size, probability of a decline or basis */

@@ -3,7 +3,7 @@ import { dataRoute, type Route } from 'metro-forecast-api/plugin';
 import { backtests, forecasts, markets, nullable, percent, rate, record, text } from '../collections.js';
 import { BREAKDOWN_KEYS, breakdownOf } from '../forecast/breakdown.js';
 import { isOfKind, kindParameter, normalizeKind } from './list-parameters.js';
-import { completedRuns, listOf } from './shared.js';
+import { completedRuns, horizonParameter, listOf } from './shared.js';
 import { checkSpan, spanParameters } from './spans.js';
 
 const groupProperties = {
@@ -58,7 +58,9 @@ export const backtestRoutes: readonly Route[] = [
     vintages: true,
     summary: 'The newest rolling-realized backtest of the baseline forecast',
     description:
-      'Scores past forecasts whose target has been published. Null while the completed runs span under 12 months.',
+      'Scores past forecasts whose target has been published. Null while the completed runs span under 12 months. The ' +
+      'backtest of another horizon scores the same quarters as that of 12 months, of which only the newest run is served.',
+    parameters: { query: { horizon_months: horizonParameter } },
     response: {
       description: 'The backtest, or null.',
       schema: {
@@ -99,7 +101,7 @@ export const backtestRoutes: readonly Route[] = [
         },
       },
     },
-    handler: async (_input, { snapshot }) => {
+    handler: async ({ horizon_months }, { snapshot }) => {
       const runs = await completedRuns(snapshot);
       const newest = runs[0];
       const oldest = runs.at(-1);
@@ -107,8 +109,8 @@ export const backtestRoutes: readonly Route[] = [
       // Twelve calendar months can be a day shorter than twelve months of mean length.
       const months = (Date.parse(newest.run_at) - Date.parse(oldest.run_at)) / MONTH_MS;
       if (months < 12 - 0.05) return { data: null };
-      const [row] = await snapshot.find(backtests, { descending: true, limit: 1 });
-      return { data: row ?? null };
+      const rows = await snapshot.find(backtests, { descending: true });
+      return { data: rows.find((row) => row.horizon_months === horizon_months) ?? null };
     },
   }),
   dataRoute({

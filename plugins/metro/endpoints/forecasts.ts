@@ -1,6 +1,6 @@
 /** Endpoints for forecasts: the newest forecasts, all past forecasts, and the runs that computed them. */
 
-import { dataRoute, definePlugin, version } from 'metro-forecast-api/plugin';
+import { dataRoute, definePlugin, type SnapshotReader, version } from 'metro-forecast-api/plugin';
 import {
   backtests,
   coefficients,
@@ -11,6 +11,7 @@ import {
   inputs,
   markets,
   nullable,
+  percent,
   record,
   runAt,
   runOrigin,
@@ -19,12 +20,14 @@ import {
   text,
 } from '../collections.js';
 import { methodologyPage } from '../explorer/methodology.js';
+import { HORIZON_MONTHS, HORIZONS, type Horizon } from '../forecast/model.js';
 import { backtestRoutes } from './backtest-routes.js';
 import { driverRoutes } from './drivers.js';
 import { components } from './forecast-status.js';
-import { marketExample, marketList, marketRow, marketSchema } from './markets.js';
+import { listParameters } from './list-parameters.js';
+import { type MarketRow, marketExample, marketRow, marketSchema } from './markets.js';
 import { quantileRoutes } from './quantiles.js';
-import { completedRuns, listOf, originOf, originProperties } from './shared.js';
+import { completedRuns, horizonParameter, listOf, originOf, originProperties } from './shared.js';
 import { trackRoutes } from './tracks.js';
 
 const runProperties = {
@@ -44,10 +47,45 @@ const runProperties = {
   inputs: { ...inputs, description: `${inputs.description} Empty if the run published none.` },
 };
 
+const forecastSchema = {
+  ...marketSchema,
+  title: 'MarketForecast',
+  properties: {
+    ...marketSchema.properties,
+    horizon_months: { type: 'integer', enum: HORIZONS, description: horizonParameter.description },
+    point: { ...percent, description: 'Point forecast of the change over the horizon, in percent.' },
+  },
+} as const;
+
+type ForecastRow = MarketRow & { readonly horizon_months: Horizon; readonly point: number };
+
+const forecastList = listParameters<ForecastRow>(forecastSchema);
+
+/** Returns the markets with a forecast for a horizon. The figures for 12 months are in the markets. */
+const newestForecasts = async (snapshot: SnapshotReader, horizon_months: Horizon): Promise<ForecastRow[]> => {
+  const rows = (await snapshot.find(markets)).map(marketRow);
+  if (horizon_months === HORIZON_MONTHS) {
+    return rows.flatMap((row) =>
+      row.forecast_12m === null ? [] : [{ ...row, horizon_months, point: row.forecast_12m }],
+    );
+  }
+  const [run] = await completedRuns(snapshot, horizon_months);
+  if (!run) return [];
+  const { basis } = originOf(run);
+  const made = await snapshot.find(forecasts, { equal: { run_id: run.id } });
+  const byMarket = new Map(made.map((forecast) => [forecast.cbsa, forecast]));
+  return rows.flatMap((row) => {
+    const forecast = byMarket.get(row.cbsa);
+    if (!forecast) return [];
+    const { point, lower_80, upper_80, decline_probability = null, target_period, run_id } = forecast;
+    return [{ ...row, lower_80, upper_80, decline_probability, target_period, run_id, basis, horizon_months, point }];
+  });
+};
+
 export default definePlugin({
   name: 'forecasts',
   version,
-  description: '12-month forecasts: the newest, all past forecasts, the runs that computed them, and their backtest.',
+  description: 'The newest forecasts, all past forecasts, the runs that computed them, and their backtest.',
   needs: ['markets'],
   collections: [markets, forecastRuns, forecasts, backtests],
   // The methodology page is part of this plugin because it shows figures from the served snapshot.
@@ -60,20 +98,20 @@ export default definePlugin({
       operationId: 'listForecasts',
       vintages: true,
       summary: 'The markets that have a scored forecast',
-      description: 'As `/markets`, restricted to markets whose `forecast_12m` is not null.',
-      parameters: { query: marketList.parameters },
-      columns: marketList.columns,
-      normalize: marketList.normalize,
+      description:
+        'As `/markets`, restricted to markets with a forecast. `point`, the bounds, the probability, the target, the run and ' +
+        'its basis refer to `horizon_months`; `forecast_12m`, signal and grade always to 12 months.',
+      parameters: { query: { ...forecastList.parameters, horizon_months: horizonParameter } },
+      columns: forecastList.columns,
+      normalize: forecastList.normalize,
       response: {
         description: 'Markets with a forecast.',
-        schema: listOf(marketSchema),
-        example: { data: [marketExample] },
-        headers: marketList.headers,
+        schema: listOf(forecastSchema),
+        example: { data: [{ ...marketExample, horizon_months: 12, point: 3.05 }] },
+        headers: forecastList.headers,
       },
-      handler: async (input, context) => {
-        const scored = (await context.snapshot.find(markets)).filter(({ forecast_12m }) => forecast_12m !== null);
-        return marketList.answer(scored.map(marketRow), input, context);
-      },
+      handler: async ({ horizon_months, ...input }, context) =>
+        forecastList.answer(await newestForecasts(context.snapshot, horizon_months), input, context),
     }),
     ...trackRoutes,
     dataRoute({
@@ -82,6 +120,7 @@ export default definePlugin({
       vintages: true,
       summary: 'Every completed model run',
       description: 'Newest first.',
+      parameters: { query: { horizon_months: horizonParameter } },
       response: {
         description: 'Completed runs.',
         schema: listOf({ title: 'ForecastRun', ...record(runProperties) }),
@@ -113,8 +152,8 @@ export default definePlugin({
           ],
         },
       },
-      handler: async (_input, { snapshot }) => ({
-        data: (await completedRuns(snapshot)).map((run) => ({
+      handler: async ({ horizon_months }, { snapshot }) => ({
+        data: (await completedRuns(snapshot, horizon_months)).map((run) => ({
           id: run.id,
           model_version: run.model_version,
           run_at: run.run_at,

@@ -9,6 +9,7 @@ import {
 } from 'metro-forecast-api/plugin';
 import { metroAreas } from '../areas.js';
 import { cbsa, type ForecastRun, forecastRuns, type Market, markets, runOrigin } from '../collections.js';
+import { HORIZON_MONTHS, HORIZONS } from '../forecast/model.js';
 
 const { nullable, record } = schemas;
 
@@ -62,9 +63,20 @@ export const requireMarket = async (snapshot: SnapshotReader, cbsa: string): Pro
 export const newestRuns = (snapshot: SnapshotReader): Promise<readonly ForecastRun[]> =>
   snapshot.find(forecastRuns, { order: ['run_at', 'id'], descending: true });
 
-/** Returns the completed runs, newest first. */
-export const completedRuns = async (snapshot: SnapshotReader): Promise<ForecastRun[]> =>
-  (await newestRuns(snapshot)).filter(({ status }) => status === 'completed');
+/** Returns the completed runs of a horizon, newest first. */
+export const completedRuns = async (
+  snapshot: SnapshotReader,
+  horizon: number = HORIZON_MONTHS,
+): Promise<ForecastRun[]> =>
+  (await newestRuns(snapshot)).filter(
+    ({ status, horizon_months }) => status === 'completed' && horizon_months === horizon,
+  );
+
+export const horizonParameter = {
+  description: 'Forecast horizon in months.',
+  schema: { type: 'integer', enum: HORIZONS, default: HORIZON_MONTHS },
+  example: HORIZON_MONTHS,
+} as const satisfies Parameter;
 
 /** The properties of a row that describe the origin of its run. */
 export const originProperties = {

@@ -20,12 +20,14 @@ import {
   text,
   upper80,
 } from '../collections.js';
+import type { Horizon } from '../forecast/model.js';
 import { isOfKind, kindParameter, normalizeKind } from './list-parameters.js';
 import {
   cbsaList,
   cbsaParameter,
   completedRuns,
   difference,
+  horizonParameter,
   listOf,
   marketNotFound,
   originOf,
@@ -119,11 +121,20 @@ const asTrack = (forecast: Forecast, run: ForecastRun) => {
   };
 };
 
+/** The targets and the horizon of the requested forecasts. */
+interface HorizonSpan extends Span {
+  readonly horizon_months: Horizon;
+}
+
 type AsRow<T> = (forecast: Forecast, run: ForecastRun) => T;
 
 /** Returns a function that converts the forecasts of completed runs, with targets in the span, to rows. */
-const rowsIn = async <T>(snapshot: SnapshotReader, { since = '', until = '9999' }: Span, asRow: AsRow<T>) => {
-  const completed = new Map((await completedRuns(snapshot)).map((run) => [run.id, run]));
+const rowsIn = async <T>(
+  snapshot: SnapshotReader,
+  { since = '', until = '9999', horizon_months }: HorizonSpan,
+  asRow: AsRow<T>,
+) => {
+  const completed = new Map((await completedRuns(snapshot, horizon_months)).map((run) => [run.id, run]));
   return (batch: readonly Forecast[]): T[] =>
     batch.flatMap((forecast) => {
       const run = completed.get(forecast.run_id);
@@ -145,12 +156,17 @@ const forecastsOf = async (snapshot: SnapshotReader, cbsa: string): Promise<read
 };
 
 /** Returns the rows of one area, oldest first. @throws ApiError `market_not_found` */
-const rowsOfOne = async <T>(snapshot: SnapshotReader, cbsa: string, span: Span, asRow: AsRow<T>): Promise<T[]> => {
+const rowsOfOne = async <T>(
+  snapshot: SnapshotReader,
+  cbsa: string,
+  span: HorizonSpan,
+  asRow: AsRow<T>,
+): Promise<T[]> => {
   const rows = await rowsIn(snapshot, span, asRow);
   return rows(await forecastsOf(snapshot, cbsa));
 };
 
-interface Selection extends Span {
+interface Selection extends HorizonSpan {
   readonly cbsa?: readonly string[];
   readonly kind?: readonly string[];
 }
@@ -174,11 +190,13 @@ const rowsOfMany = async <T extends object>(
   })();
 };
 
+const trackParameters = { ...spanParameters, horizon_months: horizonParameter };
+
 /** The parameters of the two lists of several areas. */
 const many = {
   parameters: {
     query: {
-      ...spanParameters,
+      ...trackParameters,
       cbsa: cbsaList('Restricts the list to these areas, of any kind.'),
       kind: { ...kindParameter, description: `${kindParameter.description} With \`cbsa\`: all kinds.` },
     },
@@ -199,7 +217,7 @@ export const trackRoutes: readonly Route[] = [
       'Rows of completed runs, oldest first. Rows with the `basis` `published` are a track record. Rows with the `basis` ' +
       '`reconstructed` were computed later from revised data. They show how the model works; do not use them to test a ' +
       'trading rule.',
-    parameters: { path: { cbsa: cbsaParameter }, query: spanParameters },
+    parameters: { path: { cbsa: cbsaParameter }, query: trackParameters },
     errors: [marketNotFound],
     check: checkSpan,
     response: {
@@ -217,7 +235,7 @@ export const trackRoutes: readonly Route[] = [
     vintages: true,
     summary: 'The past forecasts for one market, with realized values',
     description: 'One row per completed run that scored the market, oldest first.',
-    parameters: { path: { cbsa: cbsaParameter }, query: spanParameters },
+    parameters: { path: { cbsa: cbsaParameter }, query: trackParameters },
     errors: [marketNotFound],
     check: checkSpan,
     response: {

@@ -7,7 +7,7 @@ import { BASES, type Forecast, type ForecastRun, RISK_GRADES, SIGNALS } from '..
 import { quarterOf } from '../periods.js';
 import { rounded } from '../rounding.js';
 import { type Scorable, type Scores, scorable, scoresOf } from './backtest.js';
-import { HORIZON_QUARTERS } from './model.js';
+import { quartersOf } from './model.js';
 
 export const BREAKDOWN_KEYS = ['year', 'quarter', 'grade', 'signal', 'state', 'size', 'probability', 'basis'] as const;
 export type BreakdownKey = (typeof BREAKDOWN_KEYS)[number];
@@ -53,7 +53,7 @@ const groupOf = ({ row, name, run }: Named, by: BreakdownKey): string | readonly
     case 'year':
       return row.target_period.slice(0, 4);
     case 'quarter':
-      return QUARTERS[(quarterOf(row.target_period) - HORIZON_QUARTERS) % QUARTERS.length];
+      return QUARTERS[(quarterOf(row.target_period) - quartersOf(row.horizon_months)) % QUARTERS.length];
     case 'grade':
       return row.risk_score ?? undefined;
     case 'signal':

@@ -82,7 +82,7 @@ export const forecastDataset = async (
       [markets.name]: withNewestRun(known, made),
       [forecastRuns.name]: made.runs,
       [forecasts.name]: made.forecasts,
-      [backtests.name]: made.backtest ? [made.backtest] : [],
+      [backtests.name]: made.backtests,
     },
   };
 };

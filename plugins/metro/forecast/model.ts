@@ -4,13 +4,23 @@
  */
 import type { MacroSeriesValues, PanelMarket } from './panel.js';
 
-/** The horizon of all forecasts. */
+/** The horizons of forecasts in months. Signals, grades and the record refer to the main one. */
+export const HORIZONS = [3, 6, 12, 24] as const;
+export type Horizon = (typeof HORIZONS)[number];
 export const HORIZON_MONTHS = 12;
-export const HORIZON_QUARTERS = 4;
 
 /**
- * One forecast per market, in the order of the panel: the change in the index over the next 12 months in percent, and
- * the bounds of its 80% interval. `NaN` is a missing value. A forecast has either both bounds or none.
+ * The horizons for the nation and the states. At 3 months, benchmarks were as good for the states, and at 6 months for
+ * the nation.
+ */
+export const WIDE_HORIZONS: readonly Horizon[] = [12, 24];
+
+const MONTHS_IN_QUARTER = 3;
+export const quartersOf = (months: number): number => months / MONTHS_IN_QUARTER;
+
+/**
+ * One forecast per market, in the order of the panel: the change in the index over the horizon in percent, and the
+ * bounds of its 80% interval. `NaN` is a missing value. A forecast has either both bounds or none.
  */
 export interface QuarterForecasts {
   readonly point: Float64Array;
@@ -42,6 +52,8 @@ export interface Forecaster {
 export interface ForecastOptions {
   /** The minimum number of values. Markets with fewer values so far are left out. */
   readonly minValues: number;
+  /** Default: 12 months. */
+  readonly horizon?: Horizon;
 }
 
 export const defaultForecastOptions: ForecastOptions = { minValues: 20 };

@@ -5,17 +5,36 @@ import { quarterIndex, quarterStart } from '../periods.js';
 import { indexKnownOn } from '../release-calendar.js';
 import { rounded } from '../rounding.js';
 import type { Benchmark } from './backtest.js';
-import { type ForecastModel, type ForecastOptions, HORIZON_MONTHS, HORIZON_QUARTERS, modelVersion } from './model.js';
+import {
+  type ForecastModel,
+  type ForecastOptions,
+  HORIZON_MONTHS,
+  type Horizon,
+  modelVersion,
+  quartersOf,
+} from './model.js';
 import { ar1Nation, persistence, shrunkMean } from './models/benchmarks.js';
 import type { Panel } from './panel.js';
 import { declineProbability, type Outlook, type Rules, riskGradeOf, signalOf } from './rules.js';
 import { type Origin, realizedChange, walk } from './walk.js';
 
-/** Derives the id of a run from its quarter, such as 20054 for 2005Q4. It does not depend on the span. */
-export const runId = (quarter: number): number => Math.floor(quarter / 4) * 10 + (quarter % 4) + 1;
+/**
+ * Derives the id of a run from its quarter, such as 20054 for 2005Q4. Ids of horizons other than 12 months end with the
+ * horizon, such as 2005403 for 3 months.
+ */
+export const runId = (quarter: number, horizon: Horizon = HORIZON_MONTHS): number => {
+  const id = Math.floor(quarter / 4) * 10 + (quarter % 4) + 1;
+  return horizon === HORIZON_MONTHS ? id : 100 * id + horizon;
+};
+
+/** Whether a run forecasts 12 months, by its id. */
+export const isMainRun = (id: number): boolean => id < 100_000;
 
 /** Returns the quarter of a run, as computed by `quarterIndex`, from its id. */
-export const quarterOfRun = (id: number): number => quarterIndex(Math.floor(id / 10), id % 10);
+export const quarterOfRun = (id: number): number => {
+  const quarter = isMainRun(id) ? id : Math.floor(id / 100);
+  return quarterIndex(Math.floor(quarter / 10), quarter % 10);
+};
 
 export const toTimestamp = (time: Date): string => time.toISOString().replace('.000Z', 'Z');
 
@@ -26,7 +45,7 @@ export const runAt = (quarter: number, created: Date): string =>
 export interface RowsInput {
   readonly panel: Panel;
   readonly model: ForecastModel;
-  readonly options: ForecastOptions;
+  readonly options: ForecastOptions & { readonly horizon: Horizon };
   readonly rules: Rules;
   /** The vintage of the panel, `YYYY-MM-DD`. */
   readonly vintage: string;
@@ -91,6 +110,9 @@ const hasForecast = ({ point }: Origin): boolean => point.some((value) => !Numbe
  */
 export const createPanelRows = (input: RowsInput): PanelRows => {
   const { panel, model, options, rules, vintage, created } = input;
+  const { horizon } = options;
+  // The rules apply to changes over 12 months.
+  const hasRules = horizon === HORIZON_MONTHS;
   const benchmarks: Readonly<Record<Benchmark, readonly Origin[]>> = {
     benchmark: [...walk(persistence, panel, options)],
     ar1_nation: [...walk(ar1Nation, panel, options)],
@@ -102,7 +124,7 @@ export const createPanelRows = (input: RowsInput): PanelRows => {
 
   /** Returns the realized value of a market's forecast, as published in this vintage. */
   const realizedIn = (quarter: number, market: number) => {
-    const realized = orNull(realizedChange(panel, quarter, market));
+    const realized = orNull(realizedChange(panel, quarter, market, horizon));
     return { realized, realized_as_of: realized === null ? null : vintage };
   };
 
@@ -115,15 +137,15 @@ export const createPanelRows = (input: RowsInput): PanelRows => {
     const benchmarkPoint = (name: Benchmark) => orNull(benchmarks[name][quarter - panel.firstQuarter]?.point[market]);
     return [
       {
-        run_id: runId(quarter),
+        run_id: runId(quarter, horizon),
         cbsa,
         run_at: runAt(quarter, created),
         model_version: modelVersion(model),
-        horizon_months: HORIZON_MONTHS,
-        target_period: quarterStart(quarter + HORIZON_QUARTERS),
+        horizon_months: horizon,
+        target_period: quarterStart(quarter + quartersOf(horizon)),
         ...outlook,
-        signal,
-        risk_score: riskGradeOf(decline_probability, rules),
+        signal: hasRules ? signal : null,
+        risk_score: hasRules ? riskGradeOf(decline_probability, rules) : null,
         ...realizedIn(quarter, market),
         decline_probability,
         benchmark: benchmarkPoint('benchmark'),
@@ -145,7 +167,7 @@ export const createPanelRows = (input: RowsInput): PanelRows => {
     },
     withRealized: (forecasts) =>
       forecasts.map((row) => {
-        const market = place.get(row.cbsa);
+        const market = row.horizon_months === horizon ? place.get(row.cbsa) : undefined;
         const now = market === undefined ? undefined : realizedIn(quarterOfRun(row.run_id), market);
         return now === undefined || now.realized === null ? row : { ...row, ...now };
       }),

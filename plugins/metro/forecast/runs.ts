@@ -8,11 +8,19 @@ import { quarterIndex, quarterName, quarterStart } from '../periods.js';
 import { basisOf, indexReleaseOf } from '../release-calendar.js';
 import { rounded } from '../rounding.js';
 import { backtestOf } from './backtest.js';
-import { type ForecastModel, type ForecastOptions, HORIZON_MONTHS, modelVersion } from './model.js';
+import {
+  type ForecastModel,
+  type ForecastOptions,
+  HORIZON_MONTHS,
+  HORIZONS,
+  type Horizon,
+  modelVersion,
+  WIDE_HORIZONS,
+} from './model.js';
 import { type ChosenModel, chooseModel } from './models/index.js';
 import type { Panel } from './panel.js';
 import { type Rules, toRunRules } from './rules.js';
-import { createPanelRows, runAt, runId, type ServedOrigin, toTimestamp } from './run-rows.js';
+import { createPanelRows, quarterOfRun, runAt, runId, type ServedOrigin, toTimestamp } from './run-rows.js';
 import { macroKnownAt, type Origin } from './walk.js';
 
 /** The quarters of new runs: the newest `last` quarters between `from` and `to`, both included. */
@@ -41,6 +49,8 @@ export interface RunsInput {
   readonly created: Date;
   /** The time at which the runs are computed. Default: `created`. */
   readonly computed?: Date | undefined;
+  /** Default: all. */
+  readonly horizons?: readonly Horizon[] | undefined;
   /** Existing runs to keep, with their forecasts. Their quarters get no new runs. */
   readonly kept?: Pick<Runs, 'runs' | 'forecasts'> | undefined;
 }
@@ -48,6 +58,7 @@ export interface RunsInput {
 /** The input of a run and the chosen model. */
 interface Making extends RunsInput {
   readonly chosen: ChosenModel;
+  readonly kept: NonNullable<RunsInput['kept']>;
 }
 
 /** Earlier and new runs, and their forecasts, in key order. */
@@ -56,7 +67,8 @@ export interface Runs {
   readonly added: readonly number[];
   readonly runs: readonly ForecastRun[];
   readonly forecasts: readonly Forecast[];
-  readonly backtest: Backtest | undefined;
+  /** At most one per horizon, in the order of the horizons. */
+  readonly backtests: readonly Backtest[];
 }
 
 const inSpan = <T extends Origin>(
@@ -95,6 +107,7 @@ const inputOf = (name: string, contributions: Float64Array) => {
 const runOf = (
   { quarter, coefficients, contributions, signalChanges }: ServedOrigin,
   markets: number,
+  horizon: Horizon,
   input: Making,
 ): ForecastRun => {
   const { panel, nationAndStates, chosen, rules, vintage, created, computed = created } = input;
@@ -111,11 +124,11 @@ const runOf = (
       : '';
   const substitution = chosen.substitution === undefined ? '' : ` ${chosen.substitution}`;
   return {
-    id: runId(quarter),
+    id: runId(quarter, horizon),
     status: 'completed',
     model_version: modelVersion(chosen.model),
     run_at: runAt(quarter, created),
-    horizon_months: HORIZON_MONTHS,
+    horizon_months: horizon,
     features: chosen.model.features,
     notes: `${index}${late}${macroNote(input, quarter)} ${markets} of ${all} markets forecast.${substitution}`,
     basis,
@@ -124,7 +137,7 @@ const runOf = (
     computed_at: toTimestamp(computed),
     published_at: toTimestamp(created),
     rules: toRunRules(rules),
-    ...(!Number.isNaN(signalChanges) && { signal_change_share: rounded(signalChanges) }),
+    ...(horizon === HORIZON_MONTHS && !Number.isNaN(signalChanges) && { signal_change_share: rounded(signalChanges) }),
     ...(coefficients && {
       coefficients: Object.entries(coefficients).map(([name, value]) => ({
         name,
@@ -135,41 +148,71 @@ const runOf = (
   };
 };
 
+/** Returns the runs of one horizon, and their backtest. */
+const runsAt = (horizon: Horizon, { kept: { runs: old, forecasts: oldRows }, ...input }: Making): Runs | undefined => {
+  const { panel, chosen, options, span, vintage } = input;
+  const nationAndStates = WIDE_HORIZONS.includes(horizon) ? input.nationAndStates : undefined;
+  const kept = { runs: old.filter(isOf(horizon)), forecasts: oldRows.filter(isOf(horizon)) };
+  const shared = { ...input, model: chosen.model, newest: newestQuarter(panel), kept: kept.forecasts };
+  const metros = createPanelRows({ ...shared, options: { ...options, horizon } });
+  const wide =
+    nationAndStates && createPanelRows({ ...shared, panel: nationAndStates, options: { ...options, horizon } });
+  const origins = inSpan(span, metros.origins);
+  const newest = origins.at(-1)?.quarter;
+  if (newest === undefined) return undefined;
+
+  const there = new Set(kept.runs.map(({ id }) => id));
+  const made = origins
+    .filter(({ quarter }) => !there.has(runId(quarter, horizon)))
+    .map((origin) => {
+      const rows = [...(wide?.rowsAt(origin.quarter) ?? []), ...metros.rowsAt(origin.quarter)];
+      return { run: runOf(origin, rows.length, horizon, { ...input, nationAndStates, kept }), rows };
+    });
+  const earlier = metros.withRealized(kept.forecasts);
+  const runs = [...kept.runs, ...made.map(({ run }) => run)].sort((a, b) => a.id - b.id);
+  const forecasts = [...(wide?.withRealized(earlier) ?? earlier), ...made.flatMap(({ rows }) => rows)];
+  forecasts.sort((a, b) => a.run_id - b.run_id || compareScalars(a.cbsa, b.cbsa));
+  const backtest = backtestOf({ runs, forecasts: forecasts.filter(isOfMetro), vintage });
+  const isStored = (id: number) => horizon === HORIZON_MONTHS || there.has(id) || quarterOfRun(id) === newest;
+  return {
+    added: made.map(({ run }) => run.id).filter(isStored),
+    runs: runs.filter(({ id }) => isStored(id)),
+    forecasts: forecasts.filter(({ run_id }) => isStored(run_id)),
+    backtests: backtest ? [backtest] : [],
+  };
+};
+
 /**
  * Runs the model over the panels. Adds a run for each quarter of the span that has forecasts of metros and no run yet.
+ * Of the horizons other than 12 months, only the newest run is added. Their backtests score all quarters of the span.
  *
  * The run at the newest quarter of the index is `published` if it is in time. All other runs are `reconstructed`, which
  * makes them pseudo-out-of-sample: they use only quarters up to their own, but in this vintage, with later revisions.
  * @throws OperatorError if no quarter of the span has a forecast, or the panel lacks an input of the model
  */
 export const makeRuns = (input: RunsInput): Runs => {
-  const { panel, nationAndStates, span, vintage, kept = { runs: [], forecasts: [] } } = input;
+  const { panel, horizons = HORIZONS, kept = { runs: [], forecasts: [] } } = input;
   if (panel.quarters.length === 0) throw new OperatorError(emptyMessage(input));
-  const chosen = chooseModel(panel, input.model);
-  const shared = { ...input, model: chosen.model, newest: newestQuarter(panel), kept: kept.forecasts };
-  const metros = createPanelRows(shared);
-  const wide = nationAndStates && createPanelRows({ ...shared, panel: nationAndStates });
-  const origins = inSpan(span, metros.origins);
-  if (origins.length === 0) throw new OperatorError(emptyMessage(input));
-
-  const there = new Set(kept.runs.map(({ id }) => id));
-  const missing = origins.filter(({ quarter }) => !there.has(runId(quarter)));
-  const made = missing.map((origin) => ({
-    origin,
-    rows: [...(wide?.rowsAt(origin.quarter) ?? []), ...metros.rowsAt(origin.quarter)],
-  }));
-  const runs = [...kept.runs, ...made.map(({ origin, rows }) => runOf(origin, rows.length, { ...input, chosen }))];
-  runs.sort((a, b) => a.id - b.id);
-  const earlier = metros.withRealized(kept.forecasts);
-  const forecasts = [...(wide?.withRealized(earlier) ?? earlier), ...made.flatMap(({ rows }) => rows)];
-  forecasts.sort((a, b) => a.run_id - b.run_id || compareScalars(a.cbsa, b.cbsa));
+  const making = { ...input, kept, chosen: chooseModel(panel, input.model) };
+  const made = horizons.map((horizon) => [horizon, runsAt(horizon, making)] as const);
+  for (const [horizon, runs] of made)
+    if (horizon === HORIZON_MONTHS && !runs) throw new OperatorError(emptyMessage(input));
+  const all = made.flatMap(([, runs]) => runs ?? []);
   return {
-    added: missing.map(({ quarter }) => runId(quarter)),
-    runs,
-    forecasts,
-    backtest: backtestOf({ runs, forecasts: forecasts.filter(isOfMetro), vintage }),
+    added: all.flatMap(({ added }) => added).sort((a, b) => a - b),
+    runs: all.flatMap(({ runs }) => runs).sort((a, b) => a.id - b.id),
+    forecasts: all
+      .flatMap(({ forecasts }) => forecasts)
+      .sort((a, b) => a.run_id - b.run_id || compareScalars(a.cbsa, b.cbsa)),
+    backtests: all.flatMap(({ backtests }) => backtests),
   };
 };
+
+/** Returns a function that selects the runs or forecasts of a horizon. */
+export const isOf =
+  (horizon: number = HORIZON_MONTHS) =>
+  ({ horizon_months }: { readonly horizon_months: number }): boolean =>
+    horizon_months === horizon;
 
 const isOfMetro = ({ cbsa }: Forecast): boolean => METRO_KINDS.includes(kindOf(cbsa));
 
@@ -178,7 +221,7 @@ export const withNewestRun = (
   markets: readonly Market[],
   { runs, forecasts }: Pick<Runs, 'runs' | 'forecasts'>,
 ): Market[] => {
-  const newest = runs.findLast(({ status }) => status === 'completed');
+  const newest = runs.filter(isOf()).findLast(({ status }) => status === 'completed');
   const byMarket = new Map(forecasts.filter(({ run_id }) => run_id === newest?.id).map((row) => [row.cbsa, row]));
   return markets.map((market) => {
     const forecast = byMarket.get(market.cbsa);

@@ -1,7 +1,13 @@
 /** Runs a model over a panel, quarter by quarter. */
 
 import { periodEnd, quarterStart } from '../periods.js';
-import { type ForecastModel, type ForecastOptions, HORIZON_QUARTERS, type QuarterForecasts } from './model.js';
+import {
+  type ForecastModel,
+  type ForecastOptions,
+  HORIZON_MONTHS,
+  type QuarterForecasts,
+  quartersOf,
+} from './model.js';
 import { type MacroSeriesValues, type Panel, percentChange } from './panel.js';
 
 /** The forecasts that a model makes at one quarter. */
@@ -25,8 +31,8 @@ export function* walk(model: ForecastModel, panel: Panel, options: ForecastOptio
   }
 }
 
-/** Returns the published change over the 12 months after a quarter in percent, or `NaN` if it is not published. */
-export const realizedChange = (panel: Panel, quarter: number, market: number): number => {
+/** Returns the published change over the horizon after a quarter in percent, or `NaN` if it is not published. */
+export const realizedChange = (panel: Panel, quarter: number, market: number, horizon = HORIZON_MONTHS): number => {
   const index = quarter - panel.firstQuarter;
-  return percentChange(panel.quarters[index]?.[market], panel.quarters[index + HORIZON_QUARTERS]?.[market]);
+  return percentChange(panel.quarters[index]?.[market], panel.quarters[index + quartersOf(horizon)]?.[market]);
 };

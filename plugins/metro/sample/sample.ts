@@ -7,7 +7,7 @@ import { type Forecast, type ForecastRun, METRO_HPI, type Series } from '../coll
 import { defaultRules } from '../forecast/default-rules.js';
 import { defaultForecastOptions } from '../forecast/model.js';
 import { macroSeries, panelsOf } from '../forecast/panel.js';
-import { makeRuns, withNewestRun } from '../forecast/runs.js';
+import { isOf, makeRuns, withNewestRun } from '../forecast/runs.js';
 import { toHpi, toMarket, toObservations, toSource, toWideMarkets } from '../import/documents.js';
 import { fredEntryOf } from '../import/fred-catalog.js';
 import { quarterStart } from '../periods.js';
@@ -21,7 +21,7 @@ export const writeSample = async (directory: string): Promise<void> => {
   await writeDirectory(directory, manifest, Object.fromEntries(batches));
 };
 
-const VERSION = 'sample-6';
+const VERSION = 'sample-7';
 const CREATED = '2026-10-15T00:00:00Z';
 const VINTAGE = '2026-09-01';
 const LOADED = '2026-09-01T12:00:00Z';
@@ -103,7 +103,7 @@ export const makeSample = (): Sample => {
     vintage: VINTAGE,
     created: new Date(CREATED),
   });
-  const newest = made.runs.at(-1) as ForecastRun;
+  const newest = made.runs.findLast(isOf()) as ForecastRun;
   const [failed, running] = incompleteRuns(newest) as [ForecastRun, ForecastRun];
   const newestRows = made.forecasts.filter(({ run_id }) => run_id === newest.id);
   const forecasts = [...made.forecasts, ...rowsOfFailedRun(failed, newestRows)];
@@ -124,7 +124,7 @@ export const makeSample = (): Sample => {
       observations,
       forecast_runs: [...made.runs, failed, running].sort((a, b) => a.id - b.id),
       forecasts: forecasts.sort((a, b) => a.run_id - b.run_id || compareScalars(a.cbsa, b.cbsa)),
-      backtests: made.backtest ? [made.backtest] : [],
+      backtests: made.backtests,
     } as unknown as Record<string, readonly Document[]>,
   };
 };

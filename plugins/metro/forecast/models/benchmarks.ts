@@ -1,22 +1,26 @@
 /** The benchmarks with which the model is compared. Each of them can also be chosen as the model. */
-import { type ForecastModel, HORIZON_QUARTERS } from '../model.js';
+import { type ForecastModel, HORIZON_MONTHS, quartersOf } from '../model.js';
 import { createLeastSquares } from './least-squares.js';
 import { createLogHistory, toPercent } from './log-history.js';
 import { withScaledErrorInterval } from './scaled-error-interval.js';
 
 /**
- * A quarter as benchmarks see it. Growth is 100 x the difference of logs over the last 4 quarters; `NaN` if unknown.
+ * A quarter as benchmarks see it. Growth is 100 x the difference of logs over the last 4 quarters, scaled to the horizon;
+ * `NaN` if unknown.
  */
 interface Quarter {
   readonly growth: Float64Array;
   /** The mean growth of the markets. */
   readonly nation: number;
-  /** The growth over the 4 quarters that end at this quarter, computed from published values only. */
+  /** The growth over the horizon that ends at this quarter, computed from published values only. */
   readonly outcomes: Float64Array;
 }
 
-/** Forecasts the log growth of each market over the next 4 quarters. */
+/** Forecasts the log growth of each market over the horizon. */
 type Rule = (quarter: Quarter) => Float64Array;
+
+/** The number of quarters over which growth is measured. */
+const YEAR = 4;
 
 const meanOf = (values: Float64Array): { readonly sum: number; readonly count: number } => {
   const known = values.filter((value) => !Number.isNaN(value));
@@ -29,25 +33,26 @@ const meanOf = (values: Float64Array): { readonly sum: number; readonly count: n
  */
 const benchmark = (
   model: Pick<ForecastModel, 'name' | 'summary' | 'features'>,
-  createRule: () => Rule,
+  createRule: (ahead: number) => Rule,
 ): ForecastModel => ({
   ...model,
   version: '1.0.0',
   series: [],
   needsCentres: false,
-  start(markets, { minValues }) {
+  start(markets, { minValues, horizon = HORIZON_MONTHS }) {
+    const ahead = quartersOf(horizon);
     const history = createLogHistory(markets.length);
     const published: Float64Array[] = [];
-    const rule = createRule();
-    return withScaledErrorInterval(markets.length, (levels) => {
+    const rule = createRule(ahead);
+    return withScaledErrorInterval(markets.length, ahead, (levels) => {
       history.push(levels);
       const now = history.length - 1;
       // A copy, because a gap that is interpolated later is not a published value.
       const logs = history.at(now).slice();
       published.push(logs);
-      const then = published[now - HORIZON_QUARTERS];
+      const then = published[now - ahead];
       const outcomes = logs.map((log, market) => log - (then?.[market] ?? Number.NaN));
-      const growth = history.growth(HORIZON_QUARTERS);
+      const growth = history.growth(YEAR).map((value) => (value * ahead) / YEAR);
       const { sum, count } = meanOf(growth);
       return rule({ growth, nation: sum / count, outcomes }).map((forecast, market) =>
         (history.counts[market] as number) < minValues ? Number.NaN : toPercent(forecast),
@@ -57,7 +62,7 @@ const benchmark = (
 });
 
 /**
- * Persistence, the "naive" or random-walk forecast of growth: the last 12-month change. Source: Hyndman and
+ * Persistence, the "naive" or random-walk forecast of growth: the last 12-month change, scaled to the horizon. Source: Hyndman and
  * Athanasopoulos, "Forecasting: Principles and Practice", 3rd edition, section 5.2.
  */
 export const persistence = benchmark(
@@ -81,11 +86,11 @@ export const ar1Nation = benchmark(
     summary: 'Benchmark: first-order autoregression on metro and national growth.',
     features: ['growth_12m', 'national_growth_12m'],
   },
-  () => {
+  (ahead) => {
     const fit = createLeastSquares(3);
     const pending: (readonly [Float64Array, number])[] = [];
     return ({ growth, nation, outcomes }) => {
-      const [then, nationThen] = pending[pending.push([growth, nation]) - 1 - HORIZON_QUARTERS] ?? [];
+      const [then, nationThen] = pending[pending.push([growth, nation]) - 1 - ahead] ?? [];
       for (const [market, value] of (then ?? []).entries()) {
         const outcome = outcomes[market] as number;
         if (!Number.isNaN(value) && !Number.isNaN(outcome))

@@ -2,7 +2,6 @@
  * Computes 80% intervals from past errors, which are scaled to each market and forecast. Recent origins have a higher
  * weight.
  */
-import { HORIZON_QUARTERS } from '../model.js';
 import { createLeastSquares } from './least-squares.js';
 import { weightedQuantile } from './weighted-quantile.js';
 
@@ -53,8 +52,8 @@ const expectedErrors = (regressors: Float64Array, b: Float64Array): Float64Array
 };
 
 /**
- * Computes half the width of the 80% interval around each forecast y of log growth over 12 months, in percent. At
- * quarter t, it uses the absolute errors e of the origins s <= t-4. Their age is t-4-s quarters.
+ * Computes half the width of the 80% interval around each forecast y of log growth over a horizon of h quarters, in
+ * percent. At quarter t, it uses the absolute errors e of the origins s <= t-h. Their age is t-h-s quarters.
  *
  * - own = (sum of 0.95^age e + 8 P) / (sum of 0.95^age + 8), over the errors of a market. P is the mean of the errors of
  *   all markets with the same weights.
@@ -65,7 +64,7 @@ const expectedErrors = (regressors: Float64Array, b: Float64Array): Float64Array
  *
  * There are no bounds in the 20 quarters from the first forecasts on.
  */
-export const createDiscountedErrorInterval = (markets: number) => {
+export const createDiscountedErrorInterval = (markets: number, horizon: number) => {
   const pending: Pending[] = [];
   const ownSum = new Float64Array(markets);
   const ownWeight = new Float64Array(markets);
@@ -123,13 +122,13 @@ export const createDiscountedErrorInterval = (markets: number) => {
     /**
      * Adds the next quarter. All values are in percent of logs, and missing values are `NaN`.
      * @param logs the published index
-     * @param forecast of the log growth over the next 12 months
+     * @param forecast of the log growth over the horizon
      * @param growth log growth over the last 12 months
      * @returns half the width of each interval
      */
     next(logs: Float64Array, forecast: Float64Array, growth: Float64Array): Float64Array {
       const quarter = pending.length;
-      const due = pending[quarter - HORIZON_QUARTERS];
+      const due = pending[quarter - horizon];
       if (due) realize(due, logs);
       const regressors = regressorsOf(forecast, growth);
       pending.push({ logs, forecast, regressors });

@@ -2,7 +2,7 @@
  * The default model: one regression on each metro's momentum, its neighbours', and the nation's sales of new houses.
  */
 import { monthOf } from '../../periods.js';
-import { type ForecastModel, HORIZON_QUARTERS, type Known } from '../model.js';
+import { type ForecastModel, HORIZON_MONTHS, type Known, quartersOf } from '../model.js';
 import type { MacroSeriesValues } from '../panel.js';
 import { createDiscountedErrorInterval } from './discounted-error-interval.js';
 import { createLeastSquares } from './least-squares.js';
@@ -105,7 +105,7 @@ const contributionsOf = (rows: Float64Array, b: Float64Array, forecast: Float64A
 };
 
 /**
- * Metro momentum: y = b [1, g4, v, G, h2, h2 G/20, h4, h4 G/20], the log growth over the next 12 months in percent; the
+ * Metro momentum: y = b [1, g4, v, G, h2, h2 G/20, h4, h4 G/20], the log growth over the horizon in percent; the
  * point is 100 (exp(y / 100) - 1).
  *
  * - g4, G: the market's log growth over the last 4 and 20 quarters, in percent; G is 0 where it is not known. Gaps
@@ -113,7 +113,7 @@ const contributionsOf = (rows: Float64Array, b: Float64Array, forecast: Float64A
  * - v: the growth of its surroundings in the last quarter, see `createRegionalGrowth`.
  * - h2, h4: log growth of the nation's sales of new houses over 6 and 12 months, see `salesGrowth`. They indicate
  *   when momentum turns. Their products with G make it turn hardest where prices rose most.
- * - b: least squares over every origin with `minValues` values whose 12-month outcome is published, weighted by the
+ * - b: least squares over every origin with `minValues` values whose outcome is published, weighted by the
  *   precision of the market's index at that origin. Sales have only one value per quarter for hundreds of rows, so each
  *   of the last four coefficients has a penalty: 40 times the weighted variance of its regressor, times the mean weight
  *   of a quarter.
@@ -132,10 +132,11 @@ export const metroMomentum: ForecastModel = {
   features: FEATURES,
   series: [NEW_HOME_SALES],
   needsCentres: true,
-  start(markets, { minValues }) {
+  start(markets, { minValues, horizon = HORIZON_MONTHS }) {
+    const ahead = quartersOf(horizon);
     const history = createLogHistory(markets.length);
     const regions = createRegionalGrowth(markets);
-    const interval = createDiscountedErrorInterval(markets.length);
+    const interval = createDiscountedErrorInterval(markets.length, ahead);
     const fit = createLeastSquares(WIDTH);
     const pending: Pending[] = [];
     /** The number of quarters in the fit. */
@@ -178,7 +179,7 @@ export const metroMomentum: ForecastModel = {
         history.push(levels);
         const now = history.length - 1;
         const logs = history.at(now);
-        const due = pending[now - HORIZON_QUARTERS];
+        const due = pending[now - ahead];
         if (due) realize(due, logs);
 
         const year = history.growth(4);

@@ -1,18 +1,18 @@
 /** The baseline model: one regression for all markets, on the momentum of the market, its state and the nation. */
-import { type ForecastModel, HORIZON_QUARTERS } from '../model.js';
+import { type ForecastModel, HORIZON_MONTHS, quartersOf } from '../model.js';
 import { type PanelMarket, percentChange } from '../panel.js';
 import { createLeastSquares } from './least-squares.js';
 import { createLogHistory, type LogHistory } from './log-history.js';
 import { withScaledErrorInterval } from './scaled-error-interval.js';
 
 /**
- * Pooled momentum regression: point = b0 + b1 g4 + b2 s1 + b3 n1, the change over the next 12 months in percent.
+ * Pooled momentum regression: point = b0 + b1 g4 + b2 s1 + b3 n1, the change over the horizon in percent.
  *
  * - g4: the market's log growth over the last 4 quarters, in percent.
  * - s1, n1: unweighted means over the markets of its state, and over all, of the last quarter's log growth, in
  *   percent. The state is the first code after the comma in the market's name.
- * - b: ordinary least squares over every market with `minValues` values and every quarter whose 12-month
- *   outcome is published, fitted again at each quarter.
+ * - b: ordinary least squares over every market with `minValues` values and every quarter whose outcome
+ *   is published, fitted again at each quarter.
  * - Gaps inside a series are interpolated in logs as inputs, and never used as outcomes. A market without a
  *   value at the quarter itself is not forecast.
  *
@@ -27,10 +27,11 @@ export const pooledMomentum: ForecastModel = {
   features: ['growth_4q', 'state_mean_growth_1q', 'national_mean_growth_1q'],
   series: [],
   needsCentres: false,
-  start(markets, { minValues }) {
+  start(markets, { minValues, horizon = HORIZON_MONTHS }) {
+    const ahead = quartersOf(horizon);
     const history = createLogHistory(markets.length);
     const means = createGroupMeans(markets);
-    /** For each quarter, the change over the following 12 months. */
+    /** For each quarter, the change over the following horizon. */
     const outcomes: Float64Array[] = [];
     const seen: Float64Array[] = [];
     const row = new Float64Array(4);
@@ -45,11 +46,11 @@ export const pooledMomentum: ForecastModel = {
       return !Number.isNaN(row[1]) && !Number.isNaN(row[2]);
     };
 
-    return withScaledErrorInterval(markets.length, (levels) => {
+    return withScaledErrorInterval(markets.length, ahead, (levels) => {
       history.push(levels);
       seen.push(levels);
       const now = history.length - 1;
-      const origin = seen[now - HORIZON_QUARTERS];
+      const origin = seen[now - ahead];
       if (origin) outcomes.push(levels.map((level, market) => percentChange(origin[market], level)));
 
       const points = new Float64Array(markets.length).fill(Number.NaN);

@@ -1,5 +1,5 @@
 /** Computes 80% intervals from a model's own past errors, scaled to each market and to the current uncertainty. */
-import { type Forecaster, HORIZON_QUARTERS, type QuarterForecasts } from '../model.js';
+import type { Forecaster, QuarterForecasts } from '../model.js';
 import { percentChange } from '../panel.js';
 
 /** The nominal coverage of the interval. */
@@ -49,16 +49,21 @@ const merge = (a: Float64Array, b: Float64Array): Float64Array => {
  *
  * There are no bounds before the first ratio is realised: 8 quarters after the warm-up of 60.
  *
+ * @param horizon in quarters
  * @param next gives the point forecasts at each quarter, `NaN` where there is none
  */
-export const withScaledErrorInterval = (markets: number, next: (levels: Float64Array) => Float64Array): Forecaster => {
+export const withScaledErrorInterval = (
+  markets: number,
+  horizon: number,
+  next: (levels: Float64Array) => Float64Array,
+): Forecaster => {
   const pending: Pending[] = [];
   const sumOfErrors = new Float64Array(markets);
   const errors = new Int32Array(markets);
   const origins: { sum: number; count: number }[] = [];
   let ratios: Float64Array = new Float64Array(0);
 
-  /** Records the errors of forecasts made 12 months ago, now that their outcomes are known. */
+  /** Records the errors of forecasts made one horizon ago, now that their outcomes are known. */
   const realize = ({ levels: then, point, sigma }: Pending, now: Float64Array): void => {
     const fresh: number[] = [];
     const origin = { sum: 0, count: 0 };
@@ -88,7 +93,7 @@ export const withScaledErrorInterval = (markets: number, next: (levels: Float64A
 
   return {
     next(levels): QuarterForecasts {
-      const due = pending.length - HORIZON_QUARTERS;
+      const due = pending.length - horizon;
       if (due >= WARM_UP_QUARTERS) realize(pending[due] as Pending, levels);
       const point = next(levels);
       const sigma = scales();

@@ -16,7 +16,14 @@ describe('plugin forecasts', () => {
   it('GET /forecasts has the shape of /markets, and only markets with a forecast', async () => {
     const { json } = await service.get('/forecasts');
     const scored = collections.markets.filter(({ forecast_12m }) => forecast_12m !== null);
-    expect(json).to.deep.equal({ data: scored.map((market) => ({ ...market, kind: 'metropolitan' })) });
+    expect(json).to.deep.equal({
+      data: scored.map((market) => ({
+        ...market,
+        kind: 'metropolitan',
+        horizon_months: 12,
+        point: market.forecast_12m,
+      })),
+    });
   });
 
   it('GET /forecasts/26420/history has completed runs only, oldest first, with nulls', async () => {

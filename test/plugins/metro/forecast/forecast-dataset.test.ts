@@ -14,7 +14,8 @@ const input = {
   rules: defaultRules,
   span: { last: 8 },
   created: new Date('2015-04-02T00:00:00Z'),
-};
+  horizons: [12],
+} as const;
 
 describe('forecastDataset(dataset, input)', () => {
   it('replaces runs, forecasts and backtest, and gives each market the figures of the newest run', async () => {
@@ -26,7 +27,7 @@ describe('forecastDataset(dataset, input)', () => {
     expect(replaced).to.have.all.keys('markets', 'forecast_runs', 'forecasts', 'backtests');
     expect(replaced['forecast_runs']).to.equal(made.runs);
     expect(replaced['forecasts']).to.equal(made.forecasts);
-    expect(replaced['backtests']).to.deep.equal([made.backtest]);
+    expect(replaced['backtests']).to.deep.equal(made.backtests);
     const newest = made.forecasts.filter(({ run_id }) => run_id === 20144).map(({ point }) => point);
     expect((replaced['markets'] as Document[]).map((market) => market['forecast_12m'])).to.deep.equal([
       ...newest,

@@ -69,7 +69,7 @@ describe('forecastDirectory(directory, options)', () => {
     expect((await forecastDirectory(directory, input)).version).to.equal(first.version);
     const longer = await forecastDirectory(directory, { ...input, span: { last: 9 } });
     expect(longer.version).to.not.equal(first.version);
-    expect(await rowsOf(directory, 'forecast_runs')).to.have.length(9);
+    expect(await rowsOf(directory, 'forecast_runs')).to.have.length(12);
   });
 
   it('changes nothing if there is nothing to forecast', async () => {

@@ -29,6 +29,7 @@ const input: RunsInput = {
   span: { last: 20 },
   vintage: '2015-03-31',
   created: new Date('2015-05-25T14:00:00Z'),
+  horizons: [12],
 };
 const made = makeRuns(input);
 const codes = ['00000', '00016', '00019'];
@@ -48,12 +49,70 @@ describe('makeRuns(input)', () => {
     const withoutNotes = ({ runs }: Runs) => runs.map(({ notes: _, ...run }) => run);
     expect(withoutNotes(both)).to.deep.equal(withoutNotes(made));
     expect(both.runs.at(-1)?.notes).to.match(/ 9 of 9 markets forecast\.$/);
-    expect(both.backtest).to.deep.equal(made.backtest);
+    expect(both.backtests).to.deep.equal(made.backtests);
     expect(both.forecasts.filter(({ cbsa }) => !codes.includes(cbsa))).to.deep.equal(made.forecasts);
     const newest = both.forecasts.filter(({ run_id }) => run_id === 20144).map(({ cbsa }) => cbsa);
     expect(newest).to.deep.equal([...codes, ...panel.markets.map(({ cbsa }) => cbsa)]);
     const alone = makeRuns({ ...input, panel: nationAndStates });
     expect(both.forecasts.filter(({ cbsa }) => codes.includes(cbsa))).to.deep.equal(alone.forecasts);
+  });
+
+  describe('at other horizons', () => {
+    const { horizons: _, ...open } = input;
+    const all = makeRuns({ ...open, nationAndStates });
+    const rowsAt = (horizon: number) => all.forecasts.filter(({ horizon_months }) => horizon_months === horizon);
+
+    it('add only the newest run, and a backtest of all quarters of the span', () => {
+      expect(all.runs.filter(({ horizon_months }) => horizon_months !== 12).map(({ id }) => id)).to.deep.equal([
+        2014403, 2014406, 2014424,
+      ]);
+      expect(all.backtests.map(({ horizon_months, n_runs }) => [horizon_months, n_runs])).to.deep.equal([
+        [3, 19],
+        [6, 18],
+        [12, 16],
+        [24, 12],
+      ]);
+      const twelve = all.forecasts.filter(({ horizon_months, cbsa }) => horizon_months === 12 && !codes.includes(cbsa));
+      expect(twelve).to.deep.equal(made.forecasts);
+    });
+
+    it('have neither signals nor grades, and the nation and the states only at 24 months', () => {
+      const targets = [3, 6, 24].map((horizon) => new Set(rowsAt(horizon).map(({ target_period }) => target_period)));
+      expect(targets.map((days) => [...days].join())).to.deep.equal(['2015-01-01', '2015-04-01', '2016-10-01']);
+      expect([3, 6, 24].map((horizon) => rowsAt(horizon).length)).to.deep.equal([6, 6, 9]);
+      for (const row of [3, 6, 24].flatMap(rowsAt)) {
+        expect([row.signal, row.risk_score]).to.deep.equal([null, null]);
+        expect(row.decline_probability).to.be.within(0, 1);
+      }
+    });
+
+    it('score each forecast against the change over its horizon', () => {
+      const [quarter] = makeRuns({
+        ...open,
+        panel: cut(panel, 99),
+        horizons: [12, 3],
+        span: { last: 1 },
+      }).forecasts.filter(({ horizon_months }) => horizon_months === 3);
+      const kept = makeRuns({ ...open, panel: cut(panel, 99), horizons: [12, 3], span: { last: 1 } });
+      const later = makeRuns({ ...open, horizons: [12, 3], kept, span: { last: 1 } }).forecasts.find(
+        ({ run_id, cbsa }) => run_id === quarter?.run_id && cbsa === quarter.cbsa,
+      );
+      const market = panel.markets.findIndex(({ cbsa }) => cbsa === quarter?.cbsa);
+      expect(quarter?.realized).to.equal(null);
+      expect(later?.realized).to.equal(rounded(realizedChange(panel, panel.firstQuarter + 98, market, 3)));
+    });
+
+    it('give each horizon a record of published runs', () => {
+      const before = makeRuns({
+        ...open,
+        panel: cut(panel, 99),
+        created: new Date('2015-02-01T00:00:00Z'),
+        span: { last: 1 },
+      });
+      const after = makeRuns({ ...open, kept: before, span: { last: 1 } });
+      const ids = after.runs.filter(({ horizon_months }) => horizon_months === 3).map(({ id }) => id);
+      expect(ids).to.deep.equal([2014303, 2014403]);
+    });
   });
 
   it('adds later outcomes to kept forecasts of states', () => {
@@ -202,7 +261,7 @@ describe('makeRuns(input)', () => {
 
   it('scores the realized forecasts of its runs', () => {
     const realized = made.forecasts.filter((row) => row.realized !== null);
-    expect(made.backtest).to.include({
+    expect(made.backtests[0]).to.include({
       n: realized.length,
       n_metros: 6,
       n_runs: 16,
@@ -213,12 +272,16 @@ describe('makeRuns(input)', () => {
     });
     const mae =
       realized.reduce((sum, row) => sum + Math.abs((row.realized as number) - row.point), 0) / realized.length;
-    expect(made.backtest?.mae_pp).to.be.closeTo(mae, 1e-4);
+    expect(made.backtests[0]?.mae_pp).to.be.closeTo(mae, 1e-4);
   });
 
   for (const model of models) {
     it(`makes valid rows of ${model.name}, in key order, with points inside their bounds`, () => {
-      const { runs, forecasts: rows, backtest } = makeRuns({ ...input, panel: madeUpMetroPanel(), model });
+      const {
+        runs,
+        forecasts: rows,
+        backtests: [backtest],
+      } = makeRuns({ ...input, panel: madeUpMetroPanel(), model });
       const validRun = compileSchema(forecastRuns.schema);
       const validRow = compileSchema(forecasts.schema);
       for (const run of runs) expect(validRun(run), JSON.stringify(validRun.errors)).to.equal(true);
@@ -240,7 +303,7 @@ describe('makeRuns(input)', () => {
       expect([row.lower_80, row.upper_80, row.risk_score]).to.deep.equal([null, null, null]);
       expect(row.signal).to.be.oneOf(['hold', 'contract']);
     }
-    expect(early.backtest).to.equal(undefined);
+    expect(early.backtests[0]).to.equal(undefined);
   });
 
   it('reports the range of the index if no market can be forecast', () => {

@@ -10,6 +10,7 @@ import { defaultRules } from '../../../../plugins/metro/forecast/default-rules.j
 import { forecastDirectory } from '../../../../plugins/metro/forecast/forecast-directory.js';
 import { defaultForecastOptions } from '../../../../plugins/metro/forecast/model.js';
 import { pooledMomentum } from '../../../../plugins/metro/forecast/models/pooled-momentum.js';
+import { isOf } from '../../../../plugins/metro/forecast/runs.js';
 import { importInto } from '../../../../plugins/metro/import/import.js';
 import { parseQuarter, quarterIndex } from '../../../../plugins/metro/periods.js';
 import { needSharedData } from '../../../support/shared-data.js';
@@ -59,7 +60,8 @@ describe('the record of runs', function () {
     await writeFile(path, fileUpTo(name));
     return path;
   };
-  const published = (runs: readonly ForecastRun[]) => runs.filter(({ basis }) => basis === 'published');
+  const published = (runs: readonly ForecastRun[], horizon = 12) =>
+    runs.filter((run) => run.basis === 'published' && isOf(horizon)(run));
 
   it('has four published runs after a year of imports, each made between two releases', async () => {
     const dates = [
@@ -82,17 +84,22 @@ describe('the record of runs', function () {
         published_at: computed,
       });
     }
+    for (const horizon of [3, 6, 24]) expect(published(runs, horizon)).to.have.length(4);
     expect(runs.filter(({ basis }) => basis === 'reconstructed')).to.have.length(4);
   });
 
   it('has no published run of a file that is imported after the next release, even with an earlier `created`', async () => {
     const runs = await update(await put('2024Q3'), '2026-11-26T12:00:00Z');
     expect(published(runs)).to.deep.equal([]);
-    expect(runs.at(-1)).to.include({ id: 20243, vintage: '2024-11-26', computed_at: '2026-11-26T12:00:00Z' });
-    expect(runs.at(-1)?.notes).to.include('Reconstructed, since FHFA released 2024Q4 on 2025-02-25');
+    expect(runs.findLast(isOf())).to.include({ id: 20243, vintage: '2024-11-26', computed_at: '2026-11-26T12:00:00Z' });
+    expect(runs.findLast(isOf())?.notes).to.include('Reconstructed, since FHFA released 2024Q4 on 2025-02-25');
     expect(published(await update(await put('2024Q4'), '2026-11-26T13:00:00Z'))).to.deep.equal([]);
     const backdated = await update(await put('2024Q3'), '2026-11-26T14:00:00Z', '2024-11-26T14:00:00Z');
-    expect(backdated.at(-1)).to.include({ id: 20243, basis: 'reconstructed', computed_at: '2026-11-26T14:00:00Z' });
+    expect(backdated.findLast(isOf())).to.include({
+      id: 20243,
+      basis: 'reconstructed',
+      computed_at: '2026-11-26T14:00:00Z',
+    });
   });
 
   it("has no published run of FHFA's 2024Q3 file imported in November 2026", async function () {
@@ -100,7 +107,7 @@ describe('the record of runs', function () {
     const source = join(data, 'fhfa/hpi_at_metro_2024Q3.csv');
     expect(await readFile(source, 'latin1')).to.include(',2024,3,');
     const runs = await update(source, '2026-11-26T12:00:00Z');
-    expect(runs.at(-1)?.id).to.equal(20243);
+    expect(runs.findLast(isOf())?.id).to.equal(20243);
     expect(published(runs)).to.deep.equal([]);
   });
 });

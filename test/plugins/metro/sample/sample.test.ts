@@ -93,9 +93,10 @@ describe('the embedded sample', () => {
     }
   });
 
-  it('has 20 completed runs, a backtest of them, and runs that no endpoint may show', () => {
-    expect(runs.filter(({ status }) => status === 'completed')).to.have.length(20);
-    expect(rows('backtests')).to.have.length(1);
+  it('has 20 completed runs for 12 months, one for each other horizon, backtests, and runs that no endpoint may show', () => {
+    const completed = runs.filter(({ status }) => status === 'completed').map(({ horizon_months }) => horizon_months);
+    expect(completed).to.deep.equal([...Array(20).fill(12), 3, 6, 24]);
+    expect(rows('backtests')).to.have.length(4);
     const failed = runs.find(({ status }) => status === 'failed');
     expect(forecasts.filter(({ run_id }) => run_id === failed?.id)).to.have.length(5);
     expect(runs.some(({ status }) => status === 'running')).to.equal(true);

@@ -1,5 +1,4 @@
 import { expect } from 'chai';
-import { HORIZON_QUARTERS } from '../../../../../plugins/metro/forecast/model.js';
 import { metroMomentum } from '../../../../../plugins/metro/forecast/models/metro-momentum.js';
 import { distanceKm } from '../../../../../plugins/metro/forecast/models/regional-growth.js';
 import type { Panel } from '../../../../../plugins/metro/forecast/panel.js';
@@ -143,7 +142,7 @@ const halfWidths = (panel: Panel, forecasts: readonly (readonly (number | undefi
   };
   const e = (i: number, s: number) =>
     Math.abs((L[s + 4]?.[i] ?? Number.NaN) - at(at(L, s), i) - (forecasts[s]?.[i] ?? Number.NaN));
-  const realised = (now: number) => [...Array(Math.max(0, now - HORIZON_QUARTERS + 1)).keys()];
+  const realised = (now: number) => [...Array(Math.max(0, now - 3)).keys()];
   const regressors = (i: number, now: number): number[] => {
     const known = (j: number) =>
       realised(now).flatMap((s) => (there(e(j, s)) ? [{ e: e(j, s), p: 0.95 ** (now - 4 - s) }] : []));

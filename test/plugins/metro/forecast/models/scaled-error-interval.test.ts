@@ -15,10 +15,10 @@ describe('quantile(sorted, probability)', () => {
   });
 });
 
-describe('withScaledErrorInterval(markets, next)', () => {
+describe('withScaledErrorInterval(markets, 4, next)', () => {
   /** Computes forecasts with a constant error in percentage points, for two markets whose index is constant. */
   const run = (quarters: number, errors: readonly number[], levels = (_quarter: number) => [100, 100]) => {
-    const forecaster = withScaledErrorInterval(errors.length, () => Float64Array.from(errors));
+    const forecaster = withScaledErrorInterval(errors.length, 4, () => Float64Array.from(errors));
     return Array.from({ length: quarters }, (_, quarter) =>
       forecaster.next(Float64Array.from(levels(quarter)), { quarter, macro: new Map() }),
     );
@@ -58,7 +58,7 @@ describe('withScaledErrorInterval(markets, next)', () => {
 
   it('widens with the errors of the last 8 origins', () => {
     const errors = [1, 1];
-    const forecaster = withScaledErrorInterval(2, () => Float64Array.from(errors));
+    const forecaster = withScaledErrorInterval(2, 4, () => Float64Array.from(errors));
     const widths: number[] = [];
     for (let quarter = 0; quarter < 120; quarter++) {
       if (quarter === 100) errors.fill(5);
