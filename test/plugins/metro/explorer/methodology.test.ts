@@ -70,6 +70,8 @@ describe('the methodology in Chromium', () => {
       'years',
       'period',
       'record',
+      'horizons',
+      'areas',
     ])
       await page.waitForSelector(`[data-figures="${name}"] table`);
     const cells = (name: string) => page.locator(`[data-figures="${name}"] tbody tr`).allTextContents();

@@ -1,7 +1,9 @@
 /** Creates the figures of the methodology as Markdown from the current snapshot. */
 import { number, share } from '../../../../pages/shared/format.js';
+import { BENCHMARKS, breakdown, mean, NOTHING, sum, table } from './tables.js';
+import { widerFigures } from './wider-figures.js';
 
-/** @typedef {(target: string) => Promise<any>} Get returns the body of a target of the API */
+/** @typedef {import('./tables.js').Get} Get */
 
 /** The periods of targets: up to the end of the 2007 crash, and after it. */
 const PERIODS = /** @type {const} */ ([
@@ -10,38 +12,20 @@ const PERIODS = /** @type {const} */ ([
   ['from 2014', '&since=2014-01-01'],
 ]);
 
-const NOTHING = 'No outcome of a past forecast has been published yet.';
-
-/** @param {Get} get @param {string} by @returns {Promise<any[]>} */
-const breakdown = async (get, by, span = '') => (await get(`/forecast-backtest/breakdown?by=${by}${span}`)).data;
-
 /** The groups of each period. @param {Get} get @param {string} by */
 const byPeriod = async (get, by) =>
   Promise.all(PERIODS.map(async ([name, span]) => /** @type {const} */ ([name, await breakdown(get, by, span)])));
 
-/** @type {(rows: readonly any[], key: string) => number} */
-const sum = (rows, key) => rows.reduce((total, row) => total + row[key], 0);
-
-/** @type {(rows: readonly any[], key: string) => number} the mean over all forecasts */
-const mean = (rows, key) => rows.reduce((total, row) => total + row.n * row[key], 0) / sum(rows, 'n');
-
 /** @type {(value: number) => string} */
 const percent = (value) => `${number(value)}%`;
-
-/** @param {readonly string[]} heads @param {readonly (readonly string[])[]} rows */
-const table = (heads, rows, nothing = NOTHING) =>
-  rows.length === 0
-    ? nothing
-    : [heads, heads.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 
 /** @param {Get} get */
 const newestRun = async (get) => (await get('/forecast-runs')).data[0];
 
-/** @type {Readonly<Record<string, string>>} */
-const NAMES = { persistence: 'persistence', ar1_nation: 'AR(1) with the nation', shrunk_mean: 'the shrunk mean' };
-
 /** @type {Readonly<Record<string, (get: Get) => Promise<string>>>} */
 export const figures = {
+  ...widerFigures,
+
   async summary(get) {
     const { data } = await get('/forecast-backtest');
     if (!data) return NOTHING;
@@ -60,7 +44,7 @@ export const figures = {
     return [
       `- The mean absolute error of ${number(data.n, 0)} ${forecasts} is ${number(data.mae_pp)} percentage points.` +
         (best
-          ? ` That of the best benchmark, ${NAMES[best.name]}, is ${number(best.mae_pp)}: a skill of ${share(best.skill_mae)}.`
+          ? ` That of the best benchmark, ${BENCHMARKS[best.name]}, is ${number(best.mae_pp)}: a skill of ${share(best.skill_mae)}.`
           : ''),
       `- ${share(data.coverage_80)} of the outcomes were inside the 80% interval; in ${years[0]?.group}, ${share(years[0]?.coverage_80 ?? 0)}.`,
       contract.length === 0 ? '' : `- Declines after \`contract\`: ${contract.join(', ')}.`,
