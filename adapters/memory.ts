@@ -33,7 +33,7 @@ interface Stored extends IndexedDataset {
 /** Records when a version became the current one. */
 interface Move {
   readonly since: Date;
-  readonly version: string;
+  readonly stored: Stored;
 }
 
 class MemoryAdapter implements StorageAdapter {
@@ -95,8 +95,9 @@ class MemoryAdapter implements StorageAdapter {
       }
       this.#assertUsable(signal);
       const publishedAt = publicationTime(manifest, this.#moves.at(-1)?.since, this.#context.clock);
-      this.#stored.set(version, { manifest, publishedAt, collections, holds: 0 });
-      this.#moveTo({ since: publishedAt, version });
+      const stored = { manifest, publishedAt, collections, holds: 0 };
+      this.#stored.set(version, stored);
+      this.#moveTo({ since: publishedAt, stored });
     } finally {
       this.#publishing = false;
     }
@@ -105,25 +106,26 @@ class MemoryAdapter implements StorageAdapter {
   readonly versions: Versions = {
     list: async () => {
       this.#assertUsable();
-      const current = this.#moves.at(-1)?.version;
+      const current = this.#moves.at(-1)?.stored;
       return [...this.#stored].reverse().map(([version, stored]) => ({
         version,
         publishedAt: stored.publishedAt,
-        current: version === current,
+        current: stored === current,
         held: stored.holds > 0,
       }));
     },
     activate: async (version) => {
       this.#assertUsable();
-      if (!this.#stored.has(version))
-        throw new StorageError('unknown_version', `The version "${version}" does not exist.`);
-      this.#moveTo({ since: momentAfter(this.#moves.at(-1)!.since, this.#context.clock), version });
+      const stored = this.#stored.get(version);
+      if (!stored) throw new StorageError('unknown_version', `The version "${version}" does not exist.`);
+      const last = this.#moves.at(-1)!;
+      if (last.stored !== stored) this.#moveTo({ since: momentAfter(last.since, this.#context.clock), stored });
     },
     prune: async (keep) => {
       this.#assertUsable();
-      const current = this.#moves.at(-1)?.version;
+      const current = this.#moves.at(-1)?.stored;
       const older = [...this.#stored].slice(0, Math.max(0, this.#stored.size - keep));
-      const unused = older.filter(([version, { holds }]) => version !== current && holds === 0);
+      const unused = older.filter(([, stored]) => stored !== current && stored.holds === 0);
       const pruned = unused.map(([version]) => version);
       for (const version of pruned) this.#stored.delete(version);
       return pruned;
@@ -156,9 +158,8 @@ class MemoryAdapter implements StorageAdapter {
   }
 
   /** Returns a snapshot, or undefined if the version was pruned. */
-  #hold({ since, version }: Move): Snapshot | undefined {
-    const stored = this.#stored.get(version);
-    if (!stored) return undefined;
+  #hold({ since, stored }: Move): Snapshot | undefined {
+    if (this.#stored.get(stored.manifest.version) !== stored) return undefined;
     stored.holds++;
     let released = false;
     return {

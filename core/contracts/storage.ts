@@ -103,7 +103,10 @@ export interface JsonRows {
  */
 export interface Snapshot {
   readonly version: string;
-  /** The time at which the version became current, to the millisecond. */
+  /**
+   * The time at which the version became current, to the millisecond: its publication, or its last activation. A
+   * snapshot from `asOf` has the last such time before the requested one.
+   */
   readonly publishedAt: Date;
   /** The manifest as it was published. In particular, the text of `created` is unchanged. */
   readonly manifest: Manifest;
@@ -146,7 +149,8 @@ export interface StorageAdapter {
   /**
    * With the capability `publish`: makes the whole dataset the current snapshot, or changes nothing. Once the promise
    * has settled, the adapter no longer uses the documents, so the publisher may change them. If `open` rejected with
-   * `invalid_dataset`, `publish` replaces the invalid dataset.
+   * `invalid_dataset`, `publish` replaces the invalid dataset. While another publication is in progress, it waits or
+   * rejects with `conflict`.
    */
   publish?(dataset: Dataset, options?: PublishOptions): Promise<void>;
   /**
@@ -162,14 +166,36 @@ export interface StorageAdapter {
   readonly history?: History;
 }
 
+/** How an open adapter notices what other adapters publish or activate. */
+export interface Following {
+  /** The longest delay until `snapshot()` returns the change and `changed()` has been called, in milliseconds. */
+  readonly withinMs: number;
+  /** The default interval between two reads of an unchanged store, in milliseconds. 0 if the store sends changes. */
+  readonly pollMs: number;
+}
+
+/** The largest values that a store accepts. `publish` rejects larger ones with `invalid_dataset`. */
+export interface StoreLimits {
+  /** The bytes of a key, or of the fields of an order: strings in UTF-8, and 8 for each number. Default: 2,000. */
+  readonly keyBytes?: number;
+  /** The bytes of a document as JSON in UTF-8. Default: 1,048,576. */
+  readonly rowBytes?: number;
+}
+
 /** What an adapter supports. The conformance suite skips the tests for capabilities that an adapter lacks. */
 export interface Capabilities {
   readonly publish: boolean;
   readonly versions: boolean;
   /** Whether another adapter that uses the same store, in any process, sees published datasets. Default: true. */
   readonly durable?: boolean;
-  /** Whether an open adapter notices within 5 seconds what other adapters publish or activate. Default: true. */
-  readonly follows?: boolean;
+  /**
+   * Whether an open adapter notices what other adapters publish or activate, and what this costs. `true`, the default,
+   * means within 5 seconds.
+   */
+  readonly follows?: boolean | Following;
+  /** Whether only one open adapter at a time can use a store. A second `open` rejects. Default: false. */
+  readonly exclusive?: boolean;
+  readonly limits?: StoreLimits;
   /** Whether the adapter keeps an audit. Default: false. */
   readonly audit?: boolean;
   /** Whether snapshots have `findJson`, because the store contains the JSON text of each row. Default: false. */
@@ -189,15 +215,19 @@ export interface Dataset {
 export interface PublishOptions {
   readonly onProgress?: (progress: { collection: string; written: number; total: number | undefined }) => void;
   readonly signal?: AbortSignal;
-  /** Called once with a message if the publication has to wait. */
+  /** Called at most once, with a message, if the publication has to wait. */
   readonly onWait?: (sentence: string) => void;
   /** Called once, after the publication, with the reason if it replaced a dataset that could not be served. */
   readonly onRepair?: (reason: string) => void;
 }
 
 export interface Versions {
-  /** Resolves with all versions, most recently published first. `publishedAt` is the time of publication. */
+  /**
+   * Resolves with all versions, most recently published first. `publishedAt` is the time of publication, which
+   * `activate` does not change.
+   */
   list(): Promise<readonly { version: string; publishedAt: Date; current: boolean; held: boolean }[]>;
+  /** Makes a version current. Does nothing if it is current already. */
   activate(version: string): Promise<void>;
   /**
    * Deletes all versions except the newest `keep` (0 or more), the current one and locked ones. Resolves with the

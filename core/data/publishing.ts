@@ -10,7 +10,8 @@ export async function* readable(batches: AsyncIterable<readonly Document[]>): As
     yield* batches;
   } catch (cause) {
     if (cause instanceof StorageError) throw cause;
-    const message = `The dataset could not be read completely: ${(cause as Error).message}`;
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    const message = `The dataset could not be read completely: ${reason}`;
     throw new StorageError('invalid_dataset', message, { cause });
   }
 }
