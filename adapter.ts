@@ -34,8 +34,8 @@ export type {
   Scalar,
   Snapshot,
   StorageAdapter,
-  StoreLimits,
   StoredHistory,
+  StoreLimits,
   TotalsQuery,
   Versions,
 } from './core/contracts/storage.js';

@@ -12,7 +12,8 @@ import {
   THIRD,
   THIRD_CREATED,
 } from './fixture.js';
-import { type Instance, standsAlone, testsOver, without } from './instance.js';
+import { type Instance, testsOver } from './instance.js';
+import { isExclusive, without } from './obstacles.js';
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
 const ABSENT = '0'.repeat(64);
@@ -21,7 +22,7 @@ export const describeAudit = (target: AdapterUnderTest): void => {
   const obstacle = without(target, 'audit') || without(target, 'publish');
   const test = testsOver(target, obstacle);
   const testVersions = testsOver(target, obstacle || without(target, 'versions'));
-  const testSeveral = testsOver(target, obstacle || standsAlone(target));
+  const testSeveral = testsOver(target, obstacle || isExclusive(target));
 
   const entriesOf = ({ adapter }: Pick<Instance, 'adapter'>) => adapter.audit!.list();
   /** Returns the entries after the first `before` entries, without their time, user and host. */

@@ -150,9 +150,41 @@ export const failsWith = async (
   return assert.fail(`expected a StorageError with code ${expected}, got the result ${found}`);
 };
 
-/** Resolves when the condition becomes true. Fails if this takes longer than `ms` milliseconds. */
-export const eventually = async (what: string, condition: () => boolean, ms: number): Promise<void> => {
-  for (const end = performance.now() + ms; !condition(); await delay(5)) {
-    if (performance.now() > end) assert.fail(`expected within ${ms} ms: ${what}`);
+/** The loop in `slowness` takes this long on an idle machine, in milliseconds. */
+const PROBE_MS = 20;
+
+/** Returns how many times longer a computation takes now than on an idle machine, from 1 to 20. */
+export const slowness = (): number => {
+  const start = performance.now();
+  for (let i = 0, x = 1; i < 2e7; i++) x = Math.imul(x, 48_271) ^ i;
+  return Math.min(20, Math.max(1, (performance.now() - start) / PROBE_MS));
+};
+
+/**
+ * Resolves when the condition becomes true. Fails if this takes longer than `ms` milliseconds, or proportionally longer
+ * on a slow machine.
+ */
+export const eventually = async (
+  what: string,
+  condition: () => boolean | Promise<boolean>,
+  ms: number,
+): Promise<void> => {
+  const start = performance.now();
+  for (let limit = ms; !(await condition()); await delay(5)) {
+    if (performance.now() - start < limit) continue;
+    const allowed = ms * slowness();
+    if (allowed <= limit) assert.fail(`expected within ${ms} ms: ${what}`);
+    limit = allowed;
   }
+};
+
+/** Resolves with the result of `work`. Fails if this takes longer than `ms` milliseconds on an idle machine. */
+export const within = async <T>(what: string, work: Promise<T>, ms: number): Promise<T> => {
+  let isSettled = false;
+  const settle = () => {
+    isSettled = true;
+  };
+  work.then(settle, settle);
+  await eventually(what, () => isSettled, ms);
+  return work;
 };

@@ -5,7 +5,8 @@ import type { AdapterUnderTest } from './adapter-under-test.js';
 import { failsWith, sameList, sameValue } from './expect.js';
 import { equalities, shapesOfQueries, small } from './find-checks.js';
 import { allCollections, allRowsWithCrowd, crowd, datasetOf, FIRST, FIRST_CREATED, items, nothing } from './fixture.js';
-import { find, type Instance, itUnless, startInstance, testsOver, without, withSnapshot } from './instance.js';
+import { find, type Instance, startInstance, testsOver, withSnapshot } from './instance.js';
+import { itUnless, without } from './obstacles.js';
 
 /** Parses the text of each row on its own, and returns the documents. */
 const parse = ({ json, ends }: JsonRows): Document[] => {
@@ -101,15 +102,19 @@ export const describeFindJson = (target: AdapterUnderTest): void => {
     );
   });
 
-  testsOver(target, obstacle)('findJson() rejects with closed after close()', async ({ adapter }) => {
-    const snapshot = adapter.snapshot();
-    await adapter.close();
-    await failsWith('closed', () => findJson(snapshot, items));
-    snapshot.release();
+  describe('findJson()', () => {
+    testsOver(target, obstacle)('rejects with closed after close()', async ({ adapter }) => {
+      const snapshot = adapter.snapshot();
+      await adapter.close();
+      await failsWith('closed', () => findJson(snapshot, items));
+      snapshot.release();
+    });
   });
 
-  testsOver(target)('a snapshot has findJson() exactly if the capability "json" is declared', async (instance) => {
-    const has = await withSnapshot(instance, async ({ findJson }) => findJson !== undefined);
-    sameValue(has, target.capabilities.json ?? false, 'the capability "json" to match the snapshot');
+  describe('a snapshot', () => {
+    testsOver(target)('has findJson() exactly if the capability "json" is declared', async (instance) => {
+      const has = await withSnapshot(instance, async ({ findJson }) => findJson !== undefined);
+      sameValue(has, target.capabilities.json ?? false, 'the capability "json" to match the snapshot');
+    });
   });
 };

@@ -97,17 +97,19 @@ export const describeFindPages = (instance: () => Instance): void => {
     });
   });
 
-  it('find(collection, query) combines equality, range, order and direction', async () => {
-    const days = [{}, { from: '2024-01-31' }, { to: '2024-02-01' }, { from: '2024-01-31', to: '2024-02-01' }];
-    for (const { from, to } of days) {
-      const range = { field: 'day', ...(from && { from }), ...(to && { to }) };
-      for (const [order, station] of [[readings.key], [readings.key, 'south'], [readings.orders![0]!]] as const) {
-        const query = { order, ...(station && { equal: { station } }), ...((from ?? to) && { range }) };
-        await isSequence(readings, query);
-        await isSequence(readings, { ...query, descending: true });
+  describe('find(collection, query)', () => {
+    it('combines equality, range, order and direction', async () => {
+      const days = [{}, { from: '2024-01-31' }, { to: '2024-02-01' }, { from: '2024-01-31', to: '2024-02-01' }];
+      for (const { from, to } of days) {
+        const range = { field: 'day', ...(from && { from }), ...(to && { to }) };
+        for (const [order, station] of [[readings.key], [readings.key, 'south'], [readings.orders![0]!]] as const) {
+          const query = { order, ...(station && { equal: { station } }), ...((from ?? to) && { range }) };
+          await isSequence(readings, query);
+          await isSequence(readings, { ...query, descending: true });
+        }
       }
-    }
-    for (const [collection, query] of shapesOfQueries()) await isSequence(collection, query);
+      for (const [collection, query] of shapesOfQueries()) await isSequence(collection, query);
+    });
   });
 
   describe('find(collection, { limit })', () => {

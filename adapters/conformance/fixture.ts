@@ -1,6 +1,14 @@
 /** The dataset that the suite publishes. Its collections cover every case of the adapter contract. */
-import { type Collection, compareBy, type Dataset, type Document, type Manifest } from 'metro-forecast-api/adapter';
-import { numbers as numberValues, shapes as shapeValues, typedRows, words as wordValues } from './tricky-values.js';
+import { type Collection, compareBy, type Dataset, type Document, type StoreLimits } from 'metro-forecast-api/adapter';
+import { manifestOf } from './manifest.js';
+import { crowdRows, itemRows, pairRows, readingRows, spotRows } from './rows.js';
+import {
+  numbers as numberValues,
+  shapes as shapeValues,
+  typedRows,
+  words as wordValues,
+  zeros,
+} from './tricky-values.js';
 
 const object = (properties: Record<string, object>) => ({
   type: 'object',
@@ -104,49 +112,6 @@ export const collections = byName([items, readings, twins, nothing, crowd]);
 /** `collections`, together with the collections of tricky values. */
 export const allCollections = byName([...collections.values(), numbers, words, pairs, spots, shapes, records]);
 
-const itemRows = Array.from({ length: 24 }, (_, i) => ({
-  id: `i${String(i + 1).padStart(2, '0')}`,
-  grade: 'cab'[i % 3],
-  rank: [10, 9, -1, 2][(i * 7) % 4],
-  label: `Item ${i + 1}`,
-}));
-
-const readingRows = ['north', 'south', 'west'].flatMap((station, s) =>
-  ['2024-01-30', '2024-01-31', '2024-02-01', '2024-02-02'].flatMap((day, d) =>
-    [1, 2, 9, 10, 12].map((hour) => ({ station, day, hour, value: s * 100 + d * 10 + hour / 4 })),
-  ),
-);
-
-const parts = ['', ' ', 'a', 'a ', 'a\0', 'a,', 'a|', 'aa', 'a","', '|a', ',a', '1', 'b'];
-const pairRows = parts.flatMap((left) => parts.map((right) => ({ left, right, label: JSON.stringify([left, right]) })));
-
-// biome-ignore format: in rows
-const names = [
-  '', ' ', 'A', 'A ', 'a', 'aa', 'a\0', 'Z', 'b', '10', '9', '01001', '1001', '\u00e9', 'e\u0301', '\uffff', '𐀀', '😀',
-];
-// biome-ignore format: in rows
-const sizes = [
-  -(2 ** 31) - 1, -16_777_217, -16_777_216, -10, -9, -0.5, 0, 0.1 + 0.2, 0.3, 9, 10, 16_777_217, 16_777_216,
-];
-// Each name is used for four consecutive rows, and the size moves on by 5 of the 13 sizes with each row. So each name
-// has several sizes, and each size has several names.
-const spotRows = Array.from({ length: names.length * 4 }, (_, i) => ({
-  id: [Number.MAX_SAFE_INTEGER, 2 ** 32 + 1, -(2 ** 31) - 5][i] ?? ((i * 29) % (names.length * 4)) - 20,
-  name: names[Math.floor(i / 4)],
-  size: sizes[(Math.floor(i / 2) * 5) % sizes.length],
-}));
-
-export const CROWD_BLOCKS = 50;
-export const CROWD_SEATS = 1000;
-
-const crowdRows = (): Document[] =>
-  Array.from({ length: CROWD_BLOCKS * CROWD_SEATS }, (_, i) => ({
-    block: Math.floor(i / CROWD_SEATS) - 5,
-    seat: i % CROWD_SEATS,
-    score: (i * 7919) % 1000,
-    name: `The guest in seat ${i}`,
-  }));
-
 export type Rows = Readonly<Record<string, readonly Document[]>>;
 
 const inKeyOrder = (rows: Rows): Rows =>
@@ -180,61 +145,49 @@ const crowded = once(() => ({ crowd: crowdRows() }));
 /** The rows of `collections`, including `crowd`. */
 export const rowsWithCrowd = once(() => ({ ...rows, ...crowded() }));
 
-/** The rows of `allCollections`, in key order; `crowd` has none. */
-export const allRows = once(() => ({
+let limits: StoreLimits = {};
+
+/** Sets the limits of the adapter under test. From then on, `allRows` omits rows that exceed them. */
+export const useLimits = (of: StoreLimits = {}): void => {
+  limits = of;
+};
+
+/** Whether the key, the fields of each order, and the document have at most as many bytes as the limits allow. */
+const isWithin = ({ key, orders = [] }: Collection, document: Document): boolean => {
+  const { keyBytes = Infinity, rowBytes = Infinity } = limits;
+  const bytes = (value: unknown) => (typeof value === 'string' ? Buffer.byteLength(value) : 8);
+  const sizes = [key, ...orders].map((order) => order.reduce((sum, field) => sum + bytes(document[field]), 0));
+  return Math.max(...sizes) <= keyBytes && Buffer.byteLength(JSON.stringify(document)) <= rowBytes;
+};
+
+const everyRow = once(() => ({
   ...rows,
   ...inKeyOrder({
     numbers: numberValues.map((value) => ({ value, label: String(value) })),
     words: wordValues.map((word) => ({ word, units: word.length })),
     pairs: pairRows,
     spots: spotRows,
-    shapes: shapeValues.map(({ document }) => document),
+    shapes: [...shapeValues.map(({ document }) => document), zeros],
     records: typedRows,
   }),
 }));
 
-/** The rows of `allCollections`, including `crowd`. */
-export const allRowsWithCrowd = once(() => ({ ...allRows(), ...crowded() }));
+const chosen = new WeakMap<StoreLimits, Rows>();
 
-/** Returns a manifest in which every field has a unique value, so that an adapter cannot derive one from another. */
-export const manifestOf = (version: string, created: string): Manifest => ({
-  format: 1,
-  version,
-  created,
-  vintage: '2023-11-15',
-  synthetic: true,
-  sources: [
-    {
-      id: 'suite',
-      title: 'The conformance suite – été',
-      cadence: 'daily',
-      latest_period: '2023-11-14',
-      last_loaded_at: '2023-11-15T06:07:08.009Z',
-      late_after_seconds: 86_400,
-      stale_after_seconds: 172_800,
-      attribution: 'Source: "the suite", 2023',
-    },
-    {
-      id: 'another',
-      title: 'A',
-      cadence: 'quarterly',
-      latest_period: null,
-      last_loaded_at: null,
-      late_after_seconds: 0,
-      stale_after_seconds: 0,
-      attribution: null,
-    },
-    {
-      id: 'a third',
-      title: 'B',
-      cadence: 'annual',
-      latest_period: null,
-      last_loaded_at: null,
-      late_after_seconds: 1,
-      stale_after_seconds: 2,
-    },
-  ],
-});
+/** The rows of `allCollections` within the limits, in key order; `crowd` has none. */
+export const allRows = (): Rows => {
+  const known = chosen.get(limits);
+  if (known) return known;
+  const within = Object.entries(everyRow()).map(([name, documents]) => [
+    name,
+    documents.filter((document) => isWithin(allCollections.get(name)!, document)),
+  ]);
+  chosen.set(limits, Object.fromEntries(within));
+  return allRows();
+};
+
+/** The rows of `allCollections` within the limits, including `crowd`. */
+export const allRowsWithCrowd = (): Rows => ({ ...allRows(), ...crowded() });
 
 const BATCH = 700;
 
@@ -250,7 +203,7 @@ export const FIRST = 'first-1';
 export const FIRST_CREATED = '2024-01-01T12:34:56.789Z';
 export const SECOND = 'second-2';
 export const SECOND_CREATED = '2024-02-01T00:00:00Z';
-export const THIRD = 'third-3';
+export const THIRD = '3-third';
 export const THIRD_CREATED = '2024-03-01T23:59:59.999Z';
 
 /** Returns a dataset that yields the given rows in batches of the given size. */
@@ -273,6 +226,20 @@ export const itemsOf = (version: string): readonly Document[] => [
 /** Returns a dataset whose items are `itemsOf(version)`. */
 export const anotherDataset = (version = SECOND, created = SECOND_CREATED): Dataset =>
   datasetOf(version, created, { ...rows, items: itemsOf(version) });
+
+/** Returns a dataset that calls `before` and then throws `cause`, after it has yielded all its rows. */
+export const brokenDataset = (cause: Error, version = SECOND, before: () => unknown = () => {}): Dataset => {
+  const whole = anotherDataset(version);
+  return {
+    ...whole,
+    async *read(collection) {
+      yield* whole.read(collection);
+      if (collection !== 'crowd') return;
+      await before();
+      throw cause;
+    },
+  };
+};
 
 /** Returns a dataset that includes the rows of `crowd`. */
 export const crowdedDataset = (): Dataset => datasetOf(FIRST, FIRST_CREATED, rowsWithCrowd());

@@ -2,28 +2,20 @@
  * Compares the adapter with the reference over thousands of generated queries and datasets, and shrinks failing
  * examples.
  */
-import assert from 'node:assert/strict';
 import type * as FastCheck from 'fast-check';
 import { type Collection, compareBy, type Document, type Query, type Scalar } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { sameSequence, sameValue } from './expect.js';
-import { allRows, inBatches, items, manifestOf, numbers, pairs, readings, spots, words } from './fixture.js';
-import { cannotChange, find, type Instance, itUnless, makeCurrent, startInstance, withSnapshot } from './instance.js';
+import { allRows, inBatches, items, numbers, pairs, readings, spots, words } from './fixture.js';
+import { find, type Instance, makeCurrent, startInstance, withSnapshot } from './instance.js';
+import { manifestOf } from './manifest.js';
+import { cannotChange, itUnless } from './obstacles.js';
+import { type Check, fc, holds, WITHOUT_FAST_CHECK } from './property.js';
 import { answerOf, ordersOf } from './reference.js';
 import { absentNumbers, absentWords, numbers as someNumbers, words as someWords } from './tricky-values.js';
 
 const QUERIES = 3000;
 const DATASETS = 150;
-/** The time limit for the examples of one property, in milliseconds. Slow adapters are tested with fewer examples. */
-const LIMIT_MS = 4000;
-/** The seed is fixed, so that every run uses the same queries and results are reproducible. */
-const SEED = 24;
-
-/** The module `fast-check`, an optional peer dependency. Undefined if it is not installed. */
-const fc: typeof FastCheck | undefined = await import('fast-check').catch((error: NodeJS.ErrnoException) => {
-  if (error.code === 'ERR_MODULE_NOT_FOUND') return undefined;
-  throw error;
-});
 
 /** Values that documents rarely have, by the type of a field. */
 const NEIGHBOURS: Readonly<Record<string, readonly Scalar[]>> = {
@@ -34,10 +26,6 @@ const NEIGHBOURS: Readonly<Record<string, readonly Scalar[]>> = {
 
 const typeOf = (collection: Collection, field: string): string =>
   (collection.schema['properties'] as Record<string, { type: string }>)[field]!.type;
-
-const WITHOUT = !fc && 'fast-check is not installed: npm install --save-dev fast-check';
-
-type Check = typeof FastCheck;
 
 /** A value to use in a query. It usually comes from a document, and sometimes from `NEIGHBOURS`. */
 interface ValueRecipe {
@@ -185,48 +173,14 @@ const datasetAnd = (check: Check) => {
 /** Copies a value through JSON, which turns -0 into 0. */
 const plain = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
 
-/** Checks a property. If it does not hold, fails with the smallest counterexample. */
-const holds = async <T>(
-  check: Check,
-  arbitrary: FastCheck.Arbitrary<T>,
-  runs: number,
-  test: (value: T) => Promise<void>,
-  shown: (value: T) => string,
-): Promise<void> => {
-  let failure: Error | undefined;
-  let running: Promise<void> | undefined;
-  const property = check.asyncProperty(arbitrary, async (value) => {
-    try {
-      running = test(value);
-      await running;
-    } catch (error) {
-      failure = error as Error;
-      throw error;
-    }
-  });
-  const result = await check.check(property, {
-    numRuns: runs,
-    seed: SEED,
-    interruptAfterTimeLimit: LIMIT_MS,
-    markInterruptAsFailure: false,
-  });
-  // The time limit does not stop the last example. Wait for it; otherwise it would write into a deleted folder.
-  await running?.catch(() => undefined);
-  if (!result.failed) return;
-  const [smallest] = result.counterexample as [T];
-  const found = `found after ${result.numRuns} examples and ${result.numShrinks} steps of shrinking`;
-  assert.fail(`${failure?.message}\n  the smallest example, ${found}:\n${shown(smallest)}\n`);
-};
-
 /** Defines tests that run generated queries on the suite's own dataset. */
 export const describeGeneratedQueries = (instance: () => Instance): void => {
   describe('generated queries', () => {
     for (const collection of [items, readings, pairs, spots, words, numbers]) {
-      itUnless(WITHOUT, `of "${collection.name}" return what the reference returns`, async function () {
+      itUnless(WITHOUT_FAST_CHECK, `of "${collection.name}" return what the reference returns`, async function () {
         this.timeout(60_000);
         const documents = allRows()[collection.name]!;
         await holds(
-          fc!,
           queryRecipe(fc!),
           QUERIES / 6,
           (recipe) => answersRightly(instance(), collection, documents, queryOf(recipe, collection, documents)),
@@ -239,7 +193,7 @@ export const describeGeneratedQueries = (instance: () => Instance): void => {
 
 /** Defines tests that publish and query generated datasets. */
 export const describeGeneratedDatasets = (target: AdapterUnderTest): void => {
-  const obstacle = WITHOUT || cannotChange(target);
+  const obstacle = WITHOUT_FAST_CHECK || cannotChange(target);
   const named = new Map([[generated.name, generated]]);
   const datasetOf = (version: number, documents: readonly Document[]) => ({
     manifest: manifestOf(`generated-${version}`, new Date(Date.UTC(2024, 0, 1) + version).toISOString()),
@@ -273,7 +227,7 @@ export const describeGeneratedDatasets = (target: AdapterUnderTest): void => {
         return `  published: ${JSON.stringify(documents)}\n  asked: ${asked}`;
       };
       try {
-        await holds(fc!, datasetAnd(fc!), DATASETS, isRight, shown);
+        await holds(datasetAnd(fc!), DATASETS, isRight, shown);
       } finally {
         await instance.stop();
       }

@@ -22,31 +22,56 @@
  *
  * `docs/reference/adapter-contract.md` lists the rules. The title of a test is the rule that it proves. A failed test
  * shows the query, the expected result and the result. If `fast-check` is installed, the suite also compares the
- * adapter with a reference over generated queries and datasets, and shows the smallest counterexample.
+ * adapter with a reference over generated queries, datasets and sequences of changes, and shows the smallest
+ * counterexample.
  */
 import { type AdapterUnderTest, targets } from './adapter-under-test.js';
 import { describeAudit } from './audit.js';
 import { describeCancelling } from './cancelling.js';
+import { slowness } from './expect.js';
 import { describeFind } from './find.js';
 import { describeFindJson } from './find-json.js';
 import { describeFindPages } from './find-pages.js';
-import { allCollections, allRows, allRowsWithCrowd, datasetOf, FIRST, FIRST_CREATED, type Rows } from './fixture.js';
+import {
+  allCollections,
+  allRows,
+  allRowsWithCrowd,
+  datasetOf,
+  FIRST,
+  FIRST_CREATED,
+  type Rows,
+  useLimits,
+} from './fixture.js';
+import { describeChanged, describeFollowing } from './following.js';
 import { describeGeneratedDatasets, describeGeneratedQueries } from './generated.js';
 import { describeGet } from './get.js';
 import { type Instance, startInstance } from './instance.js';
 import { describeInstances } from './instances.js';
+import { describeInterrupted } from './interrupted.js';
 import { describeIsolation } from './isolation.js';
 import { describeLifecycle } from './lifecycle.js';
+import { describeLimits } from './limits.js';
 import { describeMany } from './many.js';
+import { standsAlone, withoutProcess } from './obstacles.js';
 import { describeOtherProcess } from './other-process.js';
 import { describePruning } from './pruning.js';
 import { describePublishing } from './publishing.js';
+import { describeRacing } from './racing.js';
+import { describeReopening } from './reopening.js';
+import { describeResources } from './resources.js';
+import { describeSequences } from './sequences.js';
 import { describeHandingOver, describeSharing } from './sharing.js';
+
+import { describeTimes } from './times.js';
 import { describeSearch, describeTotals } from './totals.js';
+
 import { describeValues } from './values.js';
 import { describeVersions } from './versions.js';
 
 export type { AdapterUnderTest } from './adapter-under-test.js';
+
+/** The time limit of one test on an idle machine. */
+const TIMEOUT_MS = 60_000;
 
 /** Groups of tests that share one adapter, whose dataset is published once. */
 const READING = [
@@ -59,12 +84,12 @@ const READING = [
 ];
 const READING_MUCH = [describeMany, describeCancelling];
 
-const describeReading = (target: AdapterUnderTest, title: string, content: Rows, reads: typeof READING): void => {
+const describeReading = (target: AdapterUnderTest, title: string, content: () => Rows, reads: typeof READING): void => {
   describe(title, () => {
     let instance: Instance;
     before(async function () {
       this.timeout(60_000);
-      instance = await startInstance(target, datasetOf(FIRST, FIRST_CREATED, content), allCollections);
+      instance = await startInstance(target, datasetOf(FIRST, FIRST_CREATED, content()), allCollections);
     });
     after(() => instance?.stop());
 
@@ -82,21 +107,32 @@ export const describeAdapter = (target: AdapterUnderTest): void => {
     return;
   }
   describe(`the storage adapter ${target.name}`, function () {
+    this.timeout(TIMEOUT_MS * slowness());
+    before(() => useLimits(target.capabilities.limits));
+    const noProcess = withoutProcess(target, this.file);
+    describeReading(target, 'reading', allRows, READING);
+    describeReading(target, 'reading from a large dataset', allRowsWithCrowd, READING_MUCH);
+    describeFindJson(target);
     describeIsolation(target);
     describeLifecycle(target);
-
-    describeReading(target, 'reading', allRows(), READING);
-    describeReading(target, 'reading from a large dataset', allRowsWithCrowd(), READING_MUCH);
-    describeFindJson(target);
     describeTotals(target);
     describeSearch(target);
     describeHandingOver(target);
+    describeChanged(target);
     describePublishing(target);
+    describeLimits(target);
     describeVersions(target);
     describePruning(target);
+    describeTimes(target);
+    describeReopening(target);
+    describeInterrupted(target);
+    describeRacing(target);
     describeAudit(target);
-    describeGeneratedDatasets(target);
+    describeResources(target, noProcess, this.file);
+    describeFollowing(target);
     describeInstances(target);
-    describeOtherProcess(target, this.file);
+    describeOtherProcess(target, noProcess, this.file);
+    describeGeneratedDatasets(target);
+    describeSequences(target, noProcess || standsAlone(target), this.file);
   });
 };

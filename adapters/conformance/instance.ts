@@ -15,12 +15,15 @@ import { pino } from 'pino';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { eventually, sameItems, sameList, sameValue } from './expect.js';
 import { collections, datasetOf, items } from './fixture.js';
+import { itUnless, type Obstacle, withoutEmpty } from './obstacles.js';
 
 type Collections = ReadonlyMap<string, Collection>;
 
-/** An open adapter, and a record of its calls of `changed()`. */
+/** An adapter, and a record of what it has reported to its context. */
 export interface Opened {
   readonly adapter: StorageAdapter;
+  /** The arguments of all calls of `problem()`. */
+  readonly problems: readonly (string | undefined)[];
   /** For each call of `changed()`, the version that `snapshot()` returned then; undefined if it threw. */
   readonly changes: readonly (string | undefined)[];
 }
@@ -28,7 +31,11 @@ export interface Opened {
 export interface Instance extends Opened {
   /** The folder of the store. `context.resolvePath` resolves paths relative to it. */
   readonly folder: string;
-  /** Opens another adapter that uses the same store. */
+  /** The clock of all adapters of this store. Tests move it by changing `offset`, in milliseconds. */
+  readonly clock: SkewedClock;
+  /** Creates another adapter that uses the same store, without opening it. */
+  make(): Promise<Opened>;
+  /** Opens another adapter that uses the same store. If the store is exclusive, closes the other adapters first. */
   another(): Promise<Opened>;
   /** Closes every adapter and removes the store. */
   stop(): Promise<void>;
@@ -49,40 +56,69 @@ const versionIfAny = (adapter: StorageAdapter): string | undefined => {
   }
 };
 
+/** The time limit for changes that other adapters make, in milliseconds. */
+export const followMs = ({ capabilities: { follows } }: AdapterUnderTest): number =>
+  typeof follows === 'object' ? follows.withinMs : 5000;
+
 /**
- * Waits until `changed()` is called again, and asserts that `version` was current at that time. `before` is the number
- * of earlier calls.
+ * Waits until `changed()` has been called for each of the versions, and asserts that it was called once for each, when
+ * `snapshot()` returned that version. `before` is the number of earlier calls.
  */
-export const changedTo = async (version: string, { changes }: Opened, before: number): Promise<void> => {
-  await eventually('changed() is called', () => changes.length > before, 2000);
-  const seen = new Set(changes.slice(before));
-  sameList([...seen], [version], 'changed() to be called once snapshot() has the other version');
+export const changedTo = async (
+  target: AdapterUnderTest,
+  versions: readonly string[],
+  { changes }: Opened,
+  before: number,
+): Promise<void> => {
+  const isCalled = () => changes.length >= before + versions.length;
+  await eventually('changed() is called', isCalled, followMs(target)).catch((error) => {
+    if (changes.length === before) throw error;
+  });
+  sameList(changes.slice(before), versions, 'one call of changed() for each version, when snapshot() returns it');
 };
 
 type Make = (context: AdapterContext) => StorageAdapter | Promise<StorageAdapter>;
 
-/** Creates and opens an adapter whose paths are relative to `folder`. */
-export const makeIn = async (folder: string, collections: Collections, make: Make): Promise<Opened> => {
+/** The system clock, moved by `offset` milliseconds. */
+export class SkewedClock {
+  offset = 0;
+  now(): number {
+    return Date.now() + this.offset;
+  }
+  monotonic(): number {
+    return performance.now();
+  }
+}
+
+/** Creates an adapter whose paths are relative to `folder`. */
+export const makeIn = async (
+  folder: string,
+  collections: Collections,
+  make: Make,
+  clock = new SkewedClock(),
+): Promise<Opened> => {
   const changes: (string | undefined)[] = [];
+  const problems: (string | undefined)[] = [];
   let adapter: StorageAdapter | undefined;
   const context: AdapterContext = {
     collections,
     logger: pino({ level: 'silent' }),
-    clock: { now: Date.now, monotonic: () => performance.now() },
+    clock,
     resolvePath: (path) => resolve(folder, path),
     // An adapter may announce its first snapshot before the factory has returned.
     changed: () => adapter && changes.push(versionIfAny(adapter)),
-    problem: () => {},
+    problem: (sentence) => problems.push(sentence),
   };
   adapter = await make(context);
-  return { adapter, changes };
+  return { adapter, changes, problems };
 };
 
 const start = async (target: AdapterUnderTest, collections: Collections, make: Make): Promise<Instance> => {
   const folder = await mkdtemp(join(tmpdir(), 'conformance-'));
   const opened: Opened[] = [];
+  const clock = new SkewedClock();
   const add = async (how: Make): Promise<Opened> => {
-    const made = await makeIn(folder, collections, how);
+    const made = await makeIn(folder, collections, how, clock);
     opened.push(made);
     return made;
   };
@@ -91,7 +127,10 @@ const start = async (target: AdapterUnderTest, collections: Collections, make: M
     return {
       ...first,
       folder,
+      clock,
+      make: () => add((context) => target.createEmpty!(context)),
       async another() {
+        if (target.capabilities.exclusive) for (const { adapter } of opened) await adapter.close();
         const other = await add((context) => target.createEmpty!(context));
         await other.adapter.open();
         return other;
@@ -116,6 +155,10 @@ export const startInstance = (
   of: Collections = collections,
 ): Promise<Instance> => start(target, of, (context) => target.create(dataset, context));
 
+/** Starts an adapter that is not open, and whose store is empty. The caller must stop it. */
+export const startEmpty = (target: AdapterUnderTest, of: Collections = collections): Promise<Instance> =>
+  start(target, of, (context) => target.createEmpty!(context));
+
 type Test = (instance: Instance, running: Mocha.Context) => Promise<void>;
 
 /** Wraps a test in a function that starts an instance for it and stops the instance afterwards. */
@@ -128,15 +171,6 @@ const over = (begin: () => Promise<Instance>, test: Test) =>
       await instance.stop();
     }
   };
-
-/** The reason why a test is skipped, or false. */
-export type Obstacle = string | false;
-
-/** Defines a test. If there is an obstacle, the test is skipped and its title states the reason. */
-export const itUnless = (obstacle: Obstacle, title: string, test: Mocha.AsyncFunc): void => {
-  if (obstacle) it.skip(`${title} (skipped: ${obstacle})`);
-  else it(title, test);
-};
 
 /** Returns a function that defines tests, each with its own instance. If there is an obstacle, all are skipped. */
 export const testsOver =
@@ -155,7 +189,7 @@ export const testsOfEmpty =
     itUnless(
       obstacle || withoutEmpty(target),
       title,
-      over(() => start(target, collections, (context) => target.createEmpty!(context)), test),
+      over(() => startEmpty(target), test),
     );
 
 /**
@@ -228,12 +262,13 @@ export const hasVersion = ({ adapter }: Pick<Instance, 'adapter'>, version: stri
 export const hasItems = (instance: Pick<Instance, 'adapter'>, expected: readonly Document[]): Promise<void> =>
   withSnapshot(instance, async (snapshot) => sameItems(await find(snapshot, items), expected));
 
-/** How long an adapter may take to notice a change of the store, in milliseconds. */
-export const FOLLOW_MS = 5000;
-
 /** Resolves when the given version is current. */
-export const isCurrent = ({ adapter }: Pick<Instance, 'adapter'>, version: string): Promise<void> =>
-  eventually(`snapshot() returns ${version}`, () => versionIfAny(adapter) === version, FOLLOW_MS);
+export const isCurrent = (
+  target: AdapterUnderTest,
+  { adapter }: Pick<Instance, 'adapter'>,
+  version: string,
+): Promise<void> =>
+  eventually(`snapshot() returns ${version}`, () => versionIfAny(adapter) === version, followMs(target));
 
 /** Makes `dataset` current with `publish` or `replace`. */
 export const makeCurrent = async (
@@ -243,26 +278,5 @@ export const makeCurrent = async (
 ): Promise<void> => {
   if (target.capabilities.publish) return adapter.publish!(dataset);
   await target.replace!(adapter, dataset);
-  return isCurrent({ adapter }, dataset.manifest.version);
+  return isCurrent(target, { adapter }, dataset.manifest.version);
 };
-
-/** Returns an obstacle if the adapter does not declare the capability. */
-export const without = (
-  { capabilities }: AdapterUnderTest,
-  capability: 'publish' | 'versions' | 'audit' | 'json' | 'totals' | 'search',
-): Obstacle => !capabilities[capability] && `the adapter does not declare the capability "${capability}"`;
-
-/** Returns an obstacle if `createEmpty` is missing. */
-const withoutEmpty = ({ createEmpty }: AdapterUnderTest): Obstacle => !createEmpty && 'createEmpty() is missing';
-
-/** Returns an obstacle if the dataset cannot be changed. */
-export const cannotChange = ({ capabilities, replace }: AdapterUnderTest): Obstacle =>
-  !capabilities.publish && !replace && 'the adapter does not publish, and replace() is missing';
-
-/** Returns an obstacle if a second adapter cannot use the same store. */
-export const standsAlone = (target: AdapterUnderTest): Obstacle =>
-  (target.capabilities.durable === false && 'the adapter declares that it is not durable') || withoutEmpty(target);
-
-/** Returns an obstacle if an adapter does not notice the publications of other adapters. */
-export const isUnnoticed = (target: AdapterUnderTest): Obstacle =>
-  target.capabilities.follows === false && 'the adapter declares that it does not follow other adapters';

@@ -4,7 +4,8 @@ import { type Document, type StorageAdapter, StorageError } from 'metro-forecast
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { failsWith, sameItems, sameSequence, sameValue } from './expect.js';
 import { anotherDataset, crowd, crowdedDataset, FIRST, items, itemsIn, rows, rowsWithCrowd } from './fixture.js';
-import { find, hasVersion, restOf, testsOfEmpty, testsOver, without } from './instance.js';
+import { find, hasVersion, restOf, testsOfEmpty, testsOver } from './instance.js';
+import { without } from './obstacles.js';
 
 /** All calls that an open adapter supports. */
 const callsOf = (adapter: StorageAdapter): readonly (() => unknown)[] => [
@@ -168,21 +169,23 @@ export const describeLifecycle = (target: AdapterUnderTest): void => {
     );
   });
 
-  testBreaking(
-    'reads while the backend is unreachable return the right result or reject with unavailable, and work when it is back',
-    async ({ adapter }) => {
-      const snapshot = adapter.snapshot();
-      const read = () => find(snapshot, items);
-      await target.breakBackend!(adapter);
-      try {
-        const [settled] = await Promise.allSettled([read()]);
-        if (settled?.status === 'fulfilled') sameItems(settled.value, rows['items']!);
-        else await failsWith('unavailable', () => Promise.reject(settled?.reason));
-      } finally {
-        await target.repairBackend!(adapter);
-      }
-      sameItems(await read(), rows['items']!);
-      snapshot.release();
-    },
-  );
+  describe('reads while the backend is unreachable', () => {
+    testBreaking(
+      'return the right result or reject with unavailable, and work when it is back',
+      async ({ adapter }) => {
+        const snapshot = adapter.snapshot();
+        const read = () => find(snapshot, items);
+        await target.breakBackend!(adapter);
+        try {
+          const [settled] = await Promise.allSettled([read()]);
+          if (settled?.status === 'fulfilled') sameItems(settled.value, rows['items']!);
+          else await failsWith('unavailable', () => Promise.reject(settled?.reason));
+        } finally {
+          await target.repairBackend!(adapter);
+        }
+        sameItems(await read(), rows['items']!);
+        snapshot.release();
+      },
+    );
+  });
 };

@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict';
 import type { Document, Query, Scalar } from 'metro-forecast-api/adapter';
 import { sameItems, sameList, sameSequence, sameSet, sameValue } from './expect.js';
-import { allRows, CROWD_BLOCKS, CROWD_SEATS, crowd, items, readings, rows, rowsWithCrowd } from './fixture.js';
+import { allRows, crowd, items, readings, rows, rowsWithCrowd } from './fixture.js';
 import { find, type Instance, withSnapshot } from './instance.js';
 import { answerOf } from './reference.js';
+import { CROWD_BLOCKS, CROWD_SEATS } from './rows.js';
 
 const TOTAL = CROWD_BLOCKS * CROWD_SEATS;
 const BY_SCORE = crowd.orders![0]!;

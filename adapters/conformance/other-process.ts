@@ -1,10 +1,7 @@
 /** Tests adapters in two processes that use the same store. */
-import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import type { AdapterUnderTest } from './adapter-under-test.js';
-import { eventually, sameItems, sameValue } from './expect.js';
+import { eventually, sameItems, sameValue, within } from './expect.js';
 import {
   aboutDataset,
   anotherDataset,
@@ -17,87 +14,27 @@ import {
   SECOND_CREATED,
 } from './fixture.js';
 import {
-  cannotChange,
-  FOLLOW_MS,
+  changedTo,
   find,
+  followMs,
   type Instance,
   isCurrent,
-  isUnnoticed,
   makeCurrent,
-  type Obstacle,
-  standsAlone,
   testsOverStore,
-  without,
   withSnapshot,
 } from './instance.js';
 import { serves } from './instances.js';
-import type { Commands, Request, Response } from './process-main.js';
+import { cannotChange, isUnnoticed, type Obstacle, standsAlone, without } from './obstacles.js';
+import { type OtherProcess, startProcess } from './start-process.js';
 
-const MAIN = fileURLToPath(new URL('./process-main.js', import.meta.url));
-/** A time zone with an unusual offset, UTC+12:45 or +13:45 in summer, so that tests detect local times in a store. */
-const TIME_ZONE = 'Pacific/Chatham';
 const START_MS = 20_000;
 
-interface OtherProcess extends Commands {
-  /** Ends the process with SIGKILL, like a crash. */
-  kill(): Promise<void>;
-}
-
-const startProcess = (file: string, name: string): OtherProcess => {
-  const child: ChildProcess = fork(MAIN, [file, name], {
-    env: { ...process.env, TZ: TIME_ZONE },
-    // Unlike JSON, this serialization keeps dates and undefined fields.
-    serialization: 'advanced',
-    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-  });
-  let complaints = '';
-  child.stderr!.setEncoding('utf8').on('data', (text: string) => {
-    complaints += text;
-  });
-  const waiting = new Map<number, PromiseWithResolvers>();
-  child.on('message', ({ id, result, error }: Response) => {
-    const { resolve, reject } = waiting.get(id)!;
-    waiting.delete(id);
-    if (error === undefined) resolve(result);
-    else reject(new Error(`In the other process: ${error}`));
-  });
-  const exited = once(child, 'exit');
-  void exited.then(([code, signal]) => {
-    for (const { reject } of waiting.values()) {
-      reject(new Error(`The other process, which imports ${file}, ended with ${signal ?? code}.\n${complaints}`));
-    }
-  });
-  let last = 0;
-  const call = (command: keyof Commands, ...given: string[]): Promise<never> =>
-    new Promise((resolve, reject) => {
-      const id = ++last;
-      waiting.set(id, { resolve: resolve as (result: unknown) => void, reject });
-      child.send({ id, command, given } satisfies Request, (error) => error && reject(error));
-    });
-  return {
-    open: (folder) => call('open', folder),
-    publish: (version, created) => call('publish', version, created),
-    beginToPublish: (version, created) => call('beginToPublish', version, created),
-    read: () => call('read'),
-    close: () => call('close'),
-    async kill() {
-      child.kill('SIGKILL');
-      if (child.exitCode === null && child.signalCode === null) await exited;
-    },
-  };
-};
-
-interface PromiseWithResolvers {
-  resolve(result: unknown): void;
-  reject(error: Error): void;
-}
-
-/** @param file the path of the file that calls `describeAdapter`, if mocha knows it */
-export const describeOtherProcess = (target: AdapterUnderTest, file: string | undefined): void => {
-  const alone =
-    standsAlone(target) ||
-    (target.noOtherProcess ?? false) ||
-    (!file && 'mocha does not report the file that calls describeAdapter(), which the other process imports');
+/**
+ * @param noProcess the reason why a second process cannot create the adapter
+ * @param file the path of the file that calls `describeAdapter`
+ */
+export const describeOtherProcess = (target: AdapterUnderTest, noProcess: Obstacle, file: string | undefined): void => {
+  const alone = standsAlone(target) || noProcess;
   const silent = alone || isUnnoticed(target);
   const publishes = alone || without(target, 'publish');
 
@@ -114,6 +51,8 @@ export const describeOtherProcess = (target: AdapterUnderTest, file: string | un
       body: (instance: Instance, other: OtherProcess) => Promise<void>,
     ): void =>
       testOverStore(obstacle, title, async (instance) => {
+        // Only one adapter at a time can use an exclusive store.
+        if (target.capabilities.exclusive) await instance.adapter.close();
         other ??= startProcess(file!, target.name);
         const starting = delay(START_MS, 'late', { ref: false });
         const started = await Promise.race([other.open(instance.folder), starting]);
@@ -133,15 +72,8 @@ export const describeOtherProcess = (target: AdapterUnderTest, file: string | un
 
     test(silent || cannotChange(target), 'notices a publication of this process', async (instance, { read }) => {
       await makeCurrent(target, instance, anotherDataset());
-      let served: { version?: string } | undefined;
-      const look = async (): Promise<void> => {
-        for (const end = performance.now() + FOLLOW_MS; performance.now() < end; await delay(20)) {
-          served = await read();
-          if (served?.version === SECOND) return;
-        }
-      };
-      await look();
-      sameValue(served?.version, SECOND, `the other process to serve the new version within ${FOLLOW_MS} ms`);
+      const isSecond = async () => ((await read()) as { version?: string } | undefined)?.version === SECOND;
+      await eventually('the other process serves the new version', isSecond, followMs(target));
       await isServed(SECOND, SECOND_CREATED);
     });
 
@@ -152,7 +84,7 @@ export const describeOtherProcess = (target: AdapterUnderTest, file: string | un
         await withSnapshot(instance, async (held) => {
           const before = instance.changes.length;
           await publish(SECOND, SECOND_CREATED);
-          await isCurrent(instance, SECOND);
+          await isCurrent(target, instance, SECOND);
           await serves(instance, SECOND, SECOND_CREATED);
           await eventually('changed() is called', () => instance.changes.slice(before).includes(SECOND), 2000);
           sameItems(await find(held, items), rows['items']!);
@@ -160,21 +92,46 @@ export const describeOtherProcess = (target: AdapterUnderTest, file: string | un
       },
     );
 
-    test(publishes, 'publishes: adapters that are opened later find it', async (instance, { publish }) => {
+    test(publishes, 'publishes: adapters that are opened later find it', async (instance, { publish, close }) => {
       await publish(SECOND, SECOND_CREATED);
+      if (target.capabilities.exclusive) await close();
       await serves(await instance.another(), SECOND, SECOND_CREATED);
     });
 
-    testOverStore(publishes, 'that is killed during a publication leaves the current version', async (instance) => {
-      const dying = startProcess(file!, target.name);
-      try {
-        await dying.open(instance.folder);
-        await dying.beginToPublish(SECOND, SECOND_CREATED);
-      } finally {
-        await dying.kill();
-      }
-      await serves(instance, FIRST, FIRST_CREATED);
+    const testKilled = (title: string, body: (instance: Instance) => Promise<void>): void =>
+      testOverStore(publishes, title, async (instance) => {
+        if (target.capabilities.exclusive) await instance.adapter.close();
+        const dying = startProcess(file!, target.name);
+        try {
+          await dying.open(instance.folder);
+          await dying.beginToPublish(SECOND, SECOND_CREATED);
+        } finally {
+          await dying.kill();
+        }
+        await body(instance);
+      });
+
+    testKilled('that is killed during a publication leaves the current version', async (instance) => {
+      if (!target.capabilities.exclusive) await serves(instance, FIRST, FIRST_CREATED);
       await serves(await instance.another(), FIRST, FIRST_CREATED);
     });
+
+    testKilled('that is killed during a publication does not prevent the next one', async (instance) => {
+      const opened = target.capabilities.exclusive ? await instance.another() : instance;
+      const publication = opened.adapter.publish!(anotherDataset());
+      await within('the same version can be published', publication, 50_000);
+      await serves(opened, SECOND, SECOND_CREATED);
+    });
+
+    test(
+      publishes || silent || without(target, 'versions'),
+      'activates a version: open adapters in this process notice it',
+      async (instance, { activate }) => {
+        await instance.adapter.publish!(anotherDataset());
+        const before = instance.changes.length;
+        await activate(FIRST);
+        await changedTo(target, [FIRST], instance, before);
+      },
+    );
   });
 };

@@ -2,22 +2,13 @@
  * The second process of the tests in `other-process.ts`. It imports the test file, takes the adapter from
  * `describeAdapter` instead of defining tests, and runs the commands that it receives as messages.
  */
+import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
+import { type Snapshot, StorageError } from 'metro-forecast-api/adapter';
 import { type AdapterUnderTest, targets } from './adapter-under-test.js';
+import type { Commands, Request, Response } from './commands.js';
 import { anotherDataset, collections, items } from './fixture.js';
-import { about, find, makeIn, type Opened, withSnapshot } from './instance.js';
-
-/** The commands that the process runs. */
-export interface Commands {
-  /** Closes the previous adapter, if any, and opens one that uses the store in `folder`. */
-  open(folder: string): Promise<void>;
-  publish(version: string, created: string): Promise<void>;
-  /** Starts a publication that never ends. Resolves when the publication is in progress. */
-  beginToPublish(version: string, created: string): Promise<void>;
-  /** Describes the dataset that the adapter serves. Resolves with undefined if there is none. */
-  read(): Promise<object | undefined>;
-  close(): Promise<void>;
-}
+import { about, find, makeIn, type Opened } from './instance.js';
 
 const [file = '', name = ''] = process.argv.slice(2);
 
@@ -47,10 +38,32 @@ const targetOf = async (): Promise<AdapterUnderTest> => {
   return target;
 };
 
+/** Continues the publication that `beginToPublish` started. */
+let resume = (): void => {};
+/** The resources that keep the process running before an adapter exists. */
+let before: readonly string[] = [];
+
+/** Returns the resources that keep the process running and did not do so before the adapter was created. */
+const remaining = (): string[] => {
+  const left = process.getActiveResourcesInfo();
+  for (const name of before) if (left.includes(name)) left.splice(left.indexOf(name), 1);
+  return left;
+};
+
+const described = async (snapshot: Snapshot) => {
+  try {
+    return { ...about(snapshot), items: await find(snapshot, items) };
+  } finally {
+    snapshot.release();
+  }
+};
+
 const commands: Commands = {
   async open(folder) {
     await opened?.adapter.close();
-    opened = await makeIn(folder, collections, (await target).createEmpty!);
+    const { createEmpty } = await target;
+    before = process.getActiveResourcesInfo();
+    opened = await makeIn(folder, collections, createEmpty!);
     await opened.adapter.open();
   },
   publish: (version, created) => opened!.adapter.publish!(anotherDataset(version, created)),
@@ -60,36 +73,41 @@ const commands: Commands = {
       const read = async function* (collection: string) {
         yield* dataset.read(collection);
         resolve();
-        await new Promise(() => {});
+        await new Promise<void>((go) => {
+          resume = go;
+        });
       };
       opened!.adapter.publish!({ manifest: dataset.manifest, read }).catch(reject);
     }),
-  read: () => withSnapshot(opened!, async (snapshot) => ({ ...about(snapshot), items: await find(snapshot, items) })),
+  activate: (version) => opened!.adapter.versions!.activate(version),
+  prune: (keep) => opened!.adapter.versions!.prune(keep),
+  list: () => opened!.adapter.versions!.list(),
+  async asOf(time) {
+    const snapshot = await opened!.adapter.versions!.asOf(new Date(time));
+    return snapshot && described(snapshot);
+  },
+  read: () => described(opened!.adapter.snapshot()),
   close: async () => opened?.adapter.close(),
+  async leave() {
+    const closing = opened!.adapter.close();
+    resume();
+    await closing;
+    for (let i = 0; i < 100 && remaining().length > 0; i++) await delay(20, undefined, { ref: false });
+    return remaining();
+  },
 };
 
 const target = targetOf();
 // Handles the rejection here, so that it does not end the process. Each command reports it.
 target.catch(() => {});
 
-export interface Request {
-  readonly id: number;
-  readonly command: keyof Commands;
-  readonly given: readonly string[];
-}
-
-export interface Response {
-  readonly id: number;
-  readonly result?: unknown;
-  readonly error?: string;
-}
-
 process.on('message', async ({ id, command, given }: Request) => {
   try {
-    const result = await (commands[command] as (...given: readonly string[]) => Promise<unknown>)(...given);
+    const result = await (commands[command] as (...given: readonly unknown[]) => Promise<unknown>)(...given);
     process.send!({ id, result } satisfies Response);
   } catch (error) {
-    process.send!({ id, error: String((error as Error).stack ?? error) } satisfies Response);
+    const code = error instanceof StorageError ? error.code : undefined;
+    process.send!({ id, error: String((error as Error).stack ?? error), ...(code && { code }) } satisfies Response);
   }
 });
 process.once('disconnect', () => process.exit());

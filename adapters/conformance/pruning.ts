@@ -68,6 +68,20 @@ export const describePruning = (target: AdapterUnderTest): void => {
       isEmpty(await instance.adapter.versions!.prune(0), 'nothing more to delete');
     });
 
+    testOfThree('prune(0) deletes also the newest version if it is not current', async (instance) => {
+      await instance.adapter.versions!.activate(FIRST);
+      const deleted = [...(await instance.adapter.versions!.prune(0))].sort();
+      sameList(deleted, [SECOND, THIRD].sort(), 'prune(0) to delete all versions that are not current');
+      sameList(await names(instance), [FIRST], 'list() to return the current version');
+    });
+
+    testOfThree('prune() keeps held versions in addition to the newest', async (instance) => {
+      const held = await instance.adapter.versions!.asOf(new Date(FIRST_CREATED));
+      isEmpty(await instance.adapter.versions!.prune(2), 'prune(2) to keep the two newest, and the held one');
+      sameList(await instance.adapter.versions!.prune(1), [SECOND], 'prune(1) to keep the newest, and the held one');
+      held!.release();
+    });
+
     testOfThree(
       'prune() counts the newest by publication, and keeps the current version in addition',
       async (instance) => {

@@ -3,7 +3,8 @@ import type { Document } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { sameList, sameValue } from './expect.js';
 import { datasetOf, FIRST, FIRST_CREATED, items, itemsOf, rows, shapes } from './fixture.js';
-import { find, type Instance, startInstance, testsOver, without, withSnapshot } from './instance.js';
+import { find, type Instance, startInstance, testsOver, withSnapshot } from './instance.js';
+import { without } from './obstacles.js';
 import { shapes as cases } from './tricky-values.js';
 
 type Writable = Record<string, unknown>;
@@ -62,50 +63,54 @@ export const describeSharing = (instance: () => Instance): void => {
 
 /** Defines tests that the store is not affected when a publisher changes its documents after `publish`. */
 export const describeHandingOver = (target: AdapterUnderTest): void => {
-  testsOver(target, without(target, 'publish'))(
-    'documents belong to their publisher after publish() has resolved',
-    async (instance) => {
-      const given: Writable[] = [];
-      const dataset = datasetOf('handed-over', '2024-02-01T00:00:00Z');
-      await instance.adapter.publish!({
-        ...dataset,
-        async *read(name) {
-          for await (const batch of dataset.read(name)) {
-            if (name === 'items') given.push(...(batch as Writable[]));
-            yield batch;
-          }
-        },
-      });
-      for (const document of given) {
-        document['label'] = 'changed';
-        document['id'] = 'changed';
-      }
-      const found = await withSnapshot(instance, (snapshot) => find(snapshot, items));
-      sameList(found, rows['items']!, 'the items as they were published');
-    },
-  );
-
-  it('two stores with the same version keep their own documents', async () => {
-    const other = itemsOf('of the other store');
-    const one = await startInstance(target);
-    const two = await startInstance(target, datasetOf(FIRST, FIRST_CREATED, { ...rows, items: other }));
-    try {
-      for (const [instance, expected] of [
-        [one, rows['items']!],
-        [two, other],
-        [one, rows['items']!],
-      ] as const) {
-        await withSnapshot(instance, async (snapshot) => {
-          sameList(await find(snapshot, items), expected, 'the items of its own store');
-          for (const id of ['i02', 'i01']) {
-            const item = expected.find((each) => each['id'] === id);
-            sameValue(await snapshot.get('items', [id]), item, 'the item of its own store');
-          }
+  describe('documents', () => {
+    testsOver(target, without(target, 'publish'))(
+      'belong to their publisher after publish() has resolved',
+      async (instance) => {
+        const given: Writable[] = [];
+        const dataset = datasetOf('handed-over', '2024-02-01T00:00:00Z');
+        await instance.adapter.publish!({
+          ...dataset,
+          async *read(name) {
+            for await (const batch of dataset.read(name)) {
+              if (name === 'items') given.push(...(batch as Writable[]));
+              yield batch;
+            }
+          },
         });
+        for (const document of given) {
+          document['label'] = 'changed';
+          document['id'] = 'changed';
+        }
+        const found = await withSnapshot(instance, (snapshot) => find(snapshot, items));
+        sameList(found, rows['items']!, 'the items as they were published');
+      },
+    );
+  });
+
+  describe('two stores with the same version', () => {
+    it('keep their own documents', async () => {
+      const other = itemsOf('of the other store');
+      const one = await startInstance(target);
+      const two = await startInstance(target, datasetOf(FIRST, FIRST_CREATED, { ...rows, items: other }));
+      try {
+        for (const [instance, expected] of [
+          [one, rows['items']!],
+          [two, other],
+          [one, rows['items']!],
+        ] as const) {
+          await withSnapshot(instance, async (snapshot) => {
+            sameList(await find(snapshot, items), expected, 'the items of its own store');
+            for (const id of ['i02', 'i01']) {
+              const item = expected.find((each) => each['id'] === id);
+              sameValue(await snapshot.get('items', [id]), item, 'the item of its own store');
+            }
+          });
+        }
+      } finally {
+        await one.stop();
+        await two.stop();
       }
-    } finally {
-      await one.stop();
-      await two.stop();
-    }
+    });
   });
 };

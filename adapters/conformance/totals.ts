@@ -3,7 +3,8 @@ import type { Collection, Query, Snapshot, TotalsQuery } from 'metro-forecast-ap
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { failsWith, sameList, sameSequence, sameValue } from './expect.js';
 import { datasetOf, FIRST, FIRST_CREATED } from './fixture.js';
-import { find, type Instance, itUnless, type Obstacle, startInstance, without, withSnapshot } from './instance.js';
+import { find, type Instance, startInstance, withSnapshot } from './instance.js';
+import { itUnless, type Obstacle, without } from './obstacles.js';
 import { CONDITIONS, foundBy, groupsOf, inOrder, noteRows, notes, WORDS } from './totals-fixture.js';
 
 const GROUPINGS = [

@@ -6,6 +6,8 @@ const byCodePoint = (a: string, b: string): number => Buffer.compare(Buffer.from
 /** Strings with this prefix differ only after their first 255 bytes, where some stores truncate index entries. */
 const PREFIX = 'x'.repeat(300);
 const LONG = 'y'.repeat(1500);
+/** Strings with this prefix have 1,900 bytes and differ in the last one. */
+const LONGEST = 'z'.repeat(1899);
 
 /** Keys that some stores treat as equal, convert, or sort incorrectly. They are sorted by code point. */
 // biome-ignore format: similar values share a line
@@ -23,7 +25,9 @@ export const words: readonly string[] = [
   'B', 'Z', 'a', 'b', 'e\u0301', '\u00e9', 'ä', 'ß', 'ss!', 'I', 'i', 'İ', 'ı', 'ﬁ', 'Ａ', '\u212b', '\u00c5',
   // These lie on either side of the surrogates, where the order of UTF-16 units differs from that of code points.
   '\ud7ff', '\ue000', '\uffee', '\uffff', '𐀀', '👩', '👩‍💻', '😀', '\u{10ffff}', PREFIX, `${PREFIX}a`, `${PREFIX}b`,
-  `${LONG}a`, `${LONG}b`,
+  `${LONG}a`, `${LONG}b`, `${LONGEST}a`, `${LONGEST}b`,
+  // Control characters, which some stores remove or use as separators.
+  '\x01', '\x1f', 'a\x1fb', '\x7f', '\x85', 'a\u2028b',
 ].sort(byCodePoint);
 
 /** Strings that are not in `words`, but are similar to strings in it. */
@@ -48,6 +52,19 @@ export const numbers: readonly number[] = [
 // biome-ignore format: in rows
 export const absentNumbers: readonly number[] = [
   0.2 + 0.4, 2 ** 32 + 1, 1 - Number.EPSILON, -16_777_218, 16_777_218, -(2 ** 53), 2 ** 53 + 4, 1.5,
+];
+
+/** Texts with which some stores join the fields of a key. */
+// biome-ignore format: in rows
+const SEPARATORS = [
+  ':', '::', '/', '\\', '-', '_', '.', ';', '#', '~', '!', '%', '=', '&', '+', '@', '$', '*', '>', "'", '\x01', '\x02', '\x1e',
+  '\x1f', '\x7f', '\t', '\n', '\ufeff', '\uffff', '\u{10ffff}', 'undefined',
+];
+
+/** Keys of two strings. Two of them are equal for each separator if an adapter joins the strings with it. */
+export const joinable: readonly (readonly [string, string])[] = [
+  ...SEPARATORS.flatMap((separator) => [[`p${separator}q`, 'r'] as const, ['p', `q${separator}r`] as const]),
+  ...['a', 'b'].map((end) => [LONGEST.slice(0, 950), `${LONGEST.slice(0, 949)}${end}`] as const),
 ];
 
 /** Wraps a value in `depth` alternating arrays and objects. */
@@ -87,6 +104,30 @@ export const shapes: readonly Shape[] = [
     },
   },
   {
+    rule: 'keeps field names with percent signs and control characters',
+    document: {
+      id: 'control names',
+      '%': 1,
+      '%41': 2,
+      A: 3,
+      a: 6,
+      '\x01': 7,
+      'a\x1f': 8,
+      'a\x7f': 9,
+      'a\tb': 10,
+      'a\n': 11,
+      'a\u2028': 12,
+      '\ufeffa': 13,
+      ' a': 14,
+      'a ': 15,
+      $: 16,
+      'a.': 17,
+      '.a': 18,
+      object: { a: { '%41': 1, '\x1f': 2 } },
+      ['y'.repeat(70)]: 19,
+    },
+  },
+  {
     rule: 'keeps field names that differ only in case or normal form',
     document: { id: 'similar names', name: 1, Name: 2, NAME: 3, ID: 4, '\u00e9': 5, 'e\u0301': 6, 'name ': 7 },
   },
@@ -97,7 +138,8 @@ export const shapes: readonly Shape[] = [
       list: [1, 'two', { three: [3, { four: 4 }] }, null],
       object: { x: { y: { z: [] } } },
       repeated: [3, 1, 2, 1, 3, '1', [1], [1]],
-      deep: nested(40),
+      // Together with the document, 40 levels.
+      deep: nested(39),
     },
   },
   {
@@ -108,6 +150,8 @@ export const shapes: readonly Shape[] = [
     rule: 'keeps fields with the names of members of Object.prototype, and does not change the prototype',
     document: {
       id: 'prototype',
+      ['__proto__']: 'a field of the document',
+      constructor: 1,
       // The brackets are needed, since a plain `__proto__` key sets the prototype.
       nested: { ['__proto__']: { polluted: 'yes' }, constructor: 'x', toString: 1, hasOwnProperty: null },
       values: ['__proto__', 'constructor', 'prototype'],
@@ -121,6 +165,7 @@ export const shapes: readonly Shape[] = [
       lines: 'a\r\nb\u2028c\rd\n',
       markup: '<&>&amp;',
       nul: 'a\0b',
+      controls: '\x01\x02\x07\b\x0b\f\x0e\x1f\x7f\x80\x85\x9f',
       emoji: '👩‍💻',
       percent: '%41%',
       spaces: '  \t a  ',
@@ -203,3 +248,6 @@ export const typedRows: readonly Document[] = [
   { code: 'small', count: Number.MIN_SAFE_INTEGER, ratio: Number.MIN_VALUE, note: '[]', extra: { note: [] } },
   { code: 'long', count: 2 ** 31, ratio: 16_777_217, note: 'é'.repeat(65_536), tags: Array(300).fill('t') },
 ];
+
+/** A document with -0, which an adapter may return as 0. */
+export const zeros: Document = { id: 'zeros', negative: -0, list: [-0, 0], object: { negative: -0 } };

@@ -29,9 +29,9 @@ import {
   testsOfEmpty,
   testsOver,
   versionAsOf,
-  without,
   withSnapshot,
 } from './instance.js';
+import { without } from './obstacles.js';
 
 /** Returns helpers for tests of `versions`. */
 export const versionTests = (target: AdapterUnderTest) => {
@@ -49,7 +49,7 @@ export const versionTests = (target: AdapterUnderTest) => {
   const isAsOf = async (instance: Instance, time: string | number, version: string | undefined): Promise<void> =>
     sameValue(await versionAsOf(instance, time), version, `asOf(${new Date(time).toISOString()}) to return ${version}`);
 
-  return { obstacle, test, testOfThree, names, isAsOf };
+  return { obstacle, test, testOfEmpty: testsOfEmpty(target, obstacle), testOfThree, names, isAsOf };
 };
 
 export const describeVersions = (target: AdapterUnderTest): void => {
@@ -89,7 +89,7 @@ export const describeVersions = (target: AdapterUnderTest): void => {
     testOfThree('activate() calls changed()', async (instance) => {
       const before = instance.changes.length;
       await instance.adapter.versions!.activate(FIRST);
-      await changedTo(FIRST, instance, before);
+      await changedTo(target, [FIRST], instance, before);
     });
 
     testOfThree(

@@ -25,7 +25,7 @@ const databases = new WeakMap<StorageAdapter, string>();
 const create = async (context: AdapterContext): Promise<StorageAdapter> => {
   // Each store has its own folder, which the suite chooses. The folder's name becomes the database.
   const database = basename(context.resolvePath('.'));
-  const adapter = mongo.create({ uri: await urlOfServer(), database }, context);
+  const adapter = mongo.create({ uri: await urlOfServer(), database, lockMs: 2000 }, context);
   databases.set(adapter, database);
   return adapter;
 };

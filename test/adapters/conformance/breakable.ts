@@ -1,9 +1,10 @@
-/** Provides memory and SQLite adapters with one bug each, and with a backend that can be made unreachable. */
+/** Provides memory, folder and SQLite adapters with one bug each, and with a backend that can be made unreachable. */
 
 import type { AdapterUnderTest } from '../../../adapters/conformance/index.js';
 import memory from '../../../adapters/memory.js';
 import type { AdapterContext, Capabilities, Snapshot, StorageAdapter } from '../../../core/contracts/storage.js';
 import { StorageError } from '../../../core/errors.js';
+import type { FolderAdapter } from './folder-adapter.js';
 import { createSqlite, type Dialect } from './sqlite-adapter.js';
 
 /** A bug, which replaces some methods of an adapter. */
@@ -34,25 +35,35 @@ export interface Breakage {
   readonly context?: (context: AdapterContext) => AdapterContext;
   /** Breaks the SQLite adapter instead of the memory adapter. The parts given here replace the correct ones. */
   readonly sqlite?: Partial<Dialect>;
+  /** Replaces the correct folder adapter. */
+  readonly folder?: typeof FolderAdapter;
 }
+
+const FOLDER: Capabilities = { publish: true, versions: true, durable: true, follows: { withinMs: 500, pollMs: 20 } };
+
+/** Returns the correct adapter of the kind that a bug changes. */
+const innerOf = ({ sqlite, folder }: Breakage, context: AdapterContext): StorageAdapter => {
+  if (folder) return new folder(context);
+  return sqlite ? createSqlite(context, sqlite) : memory.create({}, context);
+};
+
+const capabilitiesOf = ({ capabilities, sqlite, folder }: Breakage): Capabilities =>
+  capabilities ??
+  (folder
+    ? FOLDER
+    : { ...memory.capabilities, ...(sqlite && { durable: true, audit: true, json: false, totals: false }) });
 
 /** Returns the argument of `describeAdapter` for an adapter with this bug. */
 export const targetOf = (name: string, breakage: Breakage = {}): AdapterUnderTest => {
-  const { sqlite, fault, context = (given) => given } = breakage;
-  const {
-    capabilities = {
-      ...memory.capabilities,
-      ...(sqlite && { durable: true, audit: true, json: false, totals: false }),
-    },
-  } = breakage;
+  const { fault, context = (given) => given } = breakage;
   const createEmpty = (given: AdapterContext): StorageAdapter => {
     const changed = context(given);
-    const adapter = breakable(sqlite ? createSqlite(changed, sqlite) : memory.create({}, changed));
+    const adapter = breakable(innerOf(breakage, changed));
     return Object.assign(adapter, fault?.({ ...adapter }, given));
   };
   return {
     name,
-    capabilities,
+    capabilities: capabilitiesOf(breakage),
     createEmpty,
     async create(dataset, given) {
       const adapter = createEmpty(given);

@@ -15,8 +15,13 @@ export interface Outcome {
 }
 
 /** @param rules the titles of the tests to run, without the adapter's heading. By default, all tests run. */
-export const runSuite = async (target: AdapterUnderTest, rules?: readonly string[]): Promise<Outcome> => {
-  const mocha = new Mocha({ reporter: Mocha.reporters.Base, timeout: 20_000 });
+export const runSuite = async (
+  target: AdapterUnderTest,
+  rules?: readonly string[],
+  bail = false,
+  except?: RegExp,
+): Promise<Outcome> => {
+  const mocha = new Mocha({ reporter: Mocha.reporters.Base, timeout: 20_000, bail });
   const scope = globalThis as Record<string, unknown>;
   const outer = Object.fromEntries(GLOBALS.map((name) => [name, scope[name]]));
   // Mocha emits this event before it loads a file. From here on, `describe` and `it` add tests to this instance.
@@ -32,6 +37,7 @@ export const runSuite = async (target: AdapterUnderTest, rules?: readonly string
     const titles = rules.map((rule) => `${heading} ${rule}`.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
     mocha.grep(new RegExp(`^(?:${titles.join('|')})$`));
   }
+  if (except) mocha.grep(except).invert();
   const failed = new Map<string, Error>();
   const stats = await new Promise<Mocha.Stats>((resolve) => {
     const runner = mocha.run(() => resolve(runner.stats!));

@@ -21,7 +21,8 @@ const times = (change: (time: string) => string) => ({
 
 const MANIFEST =
   'snapshot() keeps the manifest as it was published: every field, null or absent, and the same text in created';
-const TELLS = 'snapshot() has the version, the manifest and, as publication time, when the dataset was created';
+const DESCRIBES = 'snapshot() has the version and the manifest of its dataset';
+const TIMES = 'snapshot() has the time at which its dataset was created as publication time';
 
 export const manifestFaults: readonly BrokenAdapter[] = [
   {
@@ -30,17 +31,17 @@ export const manifestFaults: readonly BrokenAdapter[] = [
       ...manifest,
       sources: manifest.sources.map(({ attribution, ...source }) => source),
     })),
-    fails: [TELLS],
+    fails: [DESCRIBES],
   },
   {
     that: 'omits nulls of a manifest',
     sqlite: keeping((manifest) => JSON.parse(JSON.stringify(manifest, (_, value) => value ?? undefined))),
-    fails: [TELLS],
+    fails: [DESCRIBES],
   },
   {
     that: 'keeps only the first source',
     sqlite: keeping((manifest) => ({ ...manifest, sources: manifest.sources.slice(0, 1) })),
-    fails: [TELLS],
+    fails: [DESCRIBES],
   },
   {
     that: 'marks every dataset as synthetic',
@@ -83,7 +84,7 @@ export const timeFaults: readonly BrokenAdapter[] = [
       const time = new Date();
       return { snapshot: () => ({ ...adapter.snapshot(), publishedAt: time }) };
     },
-    fails: [TELLS],
+    fails: [TIMES],
   },
   {
     that: 'makes a version current just after its publication',

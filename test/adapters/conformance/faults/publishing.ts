@@ -82,20 +82,6 @@ export const publishingFaults: readonly BrokenAdapter[] = [
     fails: ['publish(dataset) rejects with conflict for other content under an existing version, and changes nothing'],
   },
   {
-    that: 'lets two concurrent publishers succeed in turn',
-    fault(adapter) {
-      let last: Promise<void> = Promise.resolve();
-      return {
-        publish(...given) {
-          const published = last.then(() => adapter.publish!(...given));
-          last = published.catch(() => {});
-          return published;
-        },
-      };
-    },
-    fails: ['publish(dataset) rejects one of two concurrent publishers with conflict'],
-  },
-  {
     that: 'ignores the signal of a publication',
     ...publishing((adapter, dataset, { signal, ...options } = {}) => adapter.publish!(dataset, options)),
     fails: [

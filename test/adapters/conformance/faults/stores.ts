@@ -5,6 +5,7 @@ import { StorageError } from '../../../../core/errors.js';
 import type { BrokenAdapter } from './breaking.js';
 
 const OTHER = 'another adapter over the same store';
+const CLOSED = 'after every adapter was closed';
 const PROCESS = 'an adapter in another process, over the same store';
 
 /** Creates a bug that resolves paths in a subfolder of the store. `name` returns the subfolder. */
@@ -29,7 +30,7 @@ export const instanceFaults: readonly BrokenAdapter[] = [
     context: within(() => `store-${made++}`),
     fails: [
       `${OTHER} finds the whole dataset that was published`,
-      `${OTHER} finds what was published after every adapter was closed`,
+      `${CLOSED} the current version is the one that was published last`,
     ],
   },
   {
@@ -68,7 +69,7 @@ export const instanceFaults: readonly BrokenAdapter[] = [
         writeFileSync(context.resolvePath('catalog.json'), '{"versions":[],"moves":[]}');
       },
     }),
-    fails: [`${OTHER} finds what was published after every adapter was closed`],
+    fails: [`${CLOSED} the current version is the one that was published last`],
   },
   {
     that: 'loses the publications of other adapters when it publishes',
@@ -91,7 +92,7 @@ export const instanceFaults: readonly BrokenAdapter[] = [
         },
       };
     },
-    fails: [`${OTHER} publishes after the first one, which notices it`],
+    fails: [`${OTHER} publishes after the first one, and each of them notices the other`],
   },
   {
     that: 'caches documents by version for all stores',

@@ -1,0 +1,38 @@
+/** The commands that the second process of the tests runs, and the messages that carry them. */
+import type { StorageErrorCode } from 'metro-forecast-api/adapter';
+
+export interface Commands {
+  /** Closes the previous adapter, if any, and opens one that uses the store in `folder`. */
+  open(folder: string): Promise<void>;
+  publish(version: string, created: string): Promise<void>;
+  /** Starts a publication that waits forever, or until `leave()`. Resolves when the publication is in progress. */
+  beginToPublish(version: string, created: string): Promise<void>;
+  activate(version: string): Promise<void>;
+  prune(keep: number): Promise<readonly string[]>;
+  list(): Promise<readonly { version: string; current: boolean }[]>;
+  /** Returns the version that was current at a time, with the labels of its items. */
+  asOf(time: number): Promise<object | undefined>;
+  /** Describes the dataset that the adapter serves. Resolves with undefined if there is none. */
+  read(): Promise<object | undefined>;
+  close(): Promise<void>;
+  /** Closes the adapter. Resolves with the resources that still keep the process running. */
+  leave(): Promise<readonly string[]>;
+}
+
+export const COMMANDS = [
+  ...(['open', 'publish', 'beginToPublish', 'activate', 'prune', 'list', 'asOf', 'read', 'close', 'leave'] as const),
+] satisfies readonly (keyof Commands)[];
+
+export interface Request {
+  readonly id: number;
+  readonly command: keyof Commands;
+  readonly given: readonly unknown[];
+}
+
+export interface Response {
+  readonly id: number;
+  readonly result?: unknown;
+  readonly error?: string;
+  /** The code of a `StorageError`. */
+  readonly code?: StorageErrorCode;
+}

@@ -1,0 +1,239 @@
+/** Tests that open adapters notice what other adapters of the same process publish and activate. */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { AdapterUnderTest } from './adapter-under-test.js';
+import { eventually, failsWith, sameItems, sameList } from './expect.js';
+import {
+  anotherDataset,
+  brokenDataset,
+  datasetOf,
+  FIRST,
+  FIRST_CREATED,
+  items,
+  rows,
+  SECOND,
+  SECOND_CREATED,
+  THIRD,
+  THIRD_CREATED,
+} from './fixture.js';
+import {
+  changedTo,
+  find,
+  hasItems,
+  type Instance,
+  isCurrent,
+  makeCurrent,
+  testsOfEmpty,
+  testsOver,
+  testsOverStore,
+  versionAsOf,
+  withSnapshot,
+} from './instance.js';
+import { serves } from './instances.js';
+import { cannotChange, isUnnoticed, type Obstacle, without } from './obstacles.js';
+
+const noop = () => {};
+
+/** Tests with two adapters. The first one changes the store, and the second one follows. */
+export const describeFollowing = (target: AdapterUnderTest): void => {
+  const silent = isUnnoticed(target) || cannotChange(target);
+  const publishes = silent || without(target, 'publish');
+  const versions = publishes || without(target, 'versions');
+  const test = testsOverStore(target);
+  const publish = ({ adapter }: Pick<Instance, 'adapter'>, version: string, created: string) =>
+    adapter.publish!(anotherDataset(version, created));
+
+  describe('another adapter over the same store', () => {
+    test(silent, 'notices what the first one publishes, also while it is not called', async (instance) => {
+      const other = await instance.another();
+      const before = other.changes.length;
+      for (const [i, [version, created]] of (
+        [
+          [SECOND, SECOND_CREATED],
+          [THIRD, THIRD_CREATED],
+        ] as const
+      ).entries()) {
+        await makeCurrent(target, instance, anotherDataset(version, created));
+        await changedTo(target, [SECOND, THIRD].slice(0, i + 1), other, before);
+        await serves(other, version, created);
+      }
+    });
+
+    test(
+      silent,
+      'notices what the first one publishes, calls changed(), and keeps its snapshots readable',
+      async (instance) => {
+        const other = await instance.another();
+        await withSnapshot(other, async (held) => {
+          const before = other.changes.length;
+          await makeCurrent(target, instance, anotherDataset());
+          await isCurrent(target, other, SECOND);
+          await serves(other, SECOND, SECOND_CREATED);
+          sameItems(await find(held, items), rows['items']!);
+          await changedTo(target, [SECOND], other, before);
+        });
+      },
+    );
+
+    test(publishes, 'publishes after the first one, and each of them notices the other', async (instance) => {
+      const other = await instance.another();
+      await publish(instance, SECOND, SECOND_CREATED);
+      await isCurrent(target, other, SECOND);
+      await failsWith('conflict', () => publish(other, SECOND, THIRD_CREATED));
+      const [mine, theirs] = [instance.changes.length, other.changes.length];
+      await publish(other, THIRD, THIRD_CREATED);
+      await changedTo(target, [THIRD], instance, mine);
+      await publish(instance, 'fourth-4', '2024-04-01T00:00:00Z');
+      await changedTo(target, [THIRD, 'fourth-4'], other, theirs);
+      await serves(other, 'fourth-4', '2024-04-01T00:00:00Z');
+    });
+
+    test(publishes, 'notices a publication after one of its own has failed', async (instance) => {
+      const other = await instance.another();
+      const before = other.changes.length;
+      await other.adapter.publish!(brokenDataset(new Error('the file ends too early'), 'own-1')).catch(noop);
+      const signal = AbortSignal.abort();
+      await other.adapter.publish!(anotherDataset('own-2'), { signal }).catch(noop);
+      await publish(instance, SECOND, SECOND_CREATED);
+      await changedTo(target, [SECOND], other, before);
+    });
+
+    test(versions, 'notices an activation during a publication of its own that fails', async (instance) => {
+      await publish(instance, SECOND, SECOND_CREATED);
+      const other = await instance.another();
+      const before = other.changes.length;
+      let activation: Promise<unknown> | undefined;
+      const activate = async () => {
+        activation ??= instance.adapter.versions!.activate(FIRST).catch(() => 'rejected');
+        // A store with one writer activates the version after the publication.
+        await Promise.race([activation, delay(200)]);
+      };
+      const broken = brokenDataset(new Error('the file ends too early'), 'own-1', activate);
+      await other.adapter.publish!(broken).catch(noop);
+      if ((await activation) === 'rejected') await instance.adapter.versions!.activate(FIRST);
+      await changedTo(target, [FIRST], other, before);
+      await hasItems(other, rows['items']!);
+    });
+
+    test(versions, 'notices what the first one activates', async (instance) => {
+      await publish(instance, SECOND, SECOND_CREATED);
+      const other = await instance.another();
+      const before = other.changes.length;
+      await instance.adapter.versions!.activate(FIRST);
+      await changedTo(target, [FIRST], other, before);
+      await hasItems(other, rows['items']!);
+      await instance.adapter.versions!.activate(SECOND);
+      await changedTo(target, [FIRST, SECOND], other, before);
+    });
+
+    test(
+      publishes,
+      'does not call changed() for publications of the first one that fail, or for deletions',
+      async (instance) => {
+        const other = await instance.another();
+        const before = other.changes.length;
+        await instance.adapter.publish!(brokenDataset(new Error('the file ends too early'))).catch(noop);
+        await instance.adapter.publish!(anotherDataset(), { signal: AbortSignal.abort() }).catch(noop);
+        await instance.adapter.publish!(anotherDataset(FIRST)).catch(noop);
+        await publish(instance, SECOND, SECOND_CREATED);
+        await changedTo(target, [SECOND], other, before);
+        await instance.adapter.versions?.prune(1);
+        await publish(instance, THIRD, THIRD_CREATED);
+        await changedTo(target, [SECOND, THIRD], other, before);
+      },
+    );
+
+    test(silent, 'calls changed() no more after it was closed', async (instance) => {
+      const closed = await instance.another();
+      await closed.adapter.close();
+      const before = closed.changes.length;
+      const open = await instance.another();
+      const calls = open.changes.length;
+      await makeCurrent(target, instance, anotherDataset());
+      await eventually('changed() is called', () => open.changes.length > calls, 5000);
+      await makeCurrent(target, instance, anotherDataset(THIRD, THIRD_CREATED));
+      await changedTo(target, [SECOND, THIRD], open, calls);
+      sameList(closed.changes.slice(before), [], 'no call of changed() after close()');
+    });
+
+    test(versions, 'lists and reads the versions that the first one publishes', async (instance) => {
+      const other = await instance.another();
+      await publish(instance, SECOND, SECOND_CREATED);
+      await isCurrent(target, other, SECOND);
+      for (const { adapter } of [instance, other]) {
+        const listed = (await adapter.versions!.list()).map(({ version }) => version);
+        sameList(listed, [SECOND, FIRST], 'list() of both adapters');
+      }
+      const found = [await versionAsOf(other, SECOND_CREATED), await versionAsOf(other, FIRST_CREATED)];
+      sameList(found, [SECOND, FIRST], 'asOf() of the second adapter');
+    });
+
+    testsOfEmpty(target, publishes)('notices the first publication in an empty store', async (instance) => {
+      await instance.adapter.open();
+      const other = await instance.another();
+      await instance.adapter.publish!(datasetOf());
+      await changedTo(target, [FIRST], other, 0);
+    });
+  });
+};
+
+/** Tests when an adapter calls `changed()` for its own changes. */
+export const describeChanged = (target: AdapterUnderTest): void => {
+  const test = (obstacle: Obstacle, title: string, body: (instance: Instance) => Promise<void>) =>
+    testsOver(target, obstacle)(title, body);
+  const publishes = without(target, 'publish');
+  const versions = publishes || without(target, 'versions');
+
+  describe('changed()', () => {
+    test(publishes, 'is called once for each publication, when snapshot() returns it', async (instance) => {
+      const before = instance.changes.length;
+      await instance.adapter.publish!(anotherDataset());
+      await instance.adapter.publish!(anotherDataset(THIRD, THIRD_CREATED));
+      await changedTo(target, [SECOND, THIRD], instance, before);
+    });
+
+    test(publishes, 'is not called for a publication that fails', async (instance) => {
+      const before = instance.changes.length;
+      const { adapter } = instance;
+      await adapter.publish!(brokenDataset(new Error('the file ends too early'))).catch(noop);
+      const controller = new AbortController();
+      const abort = () => controller.abort();
+      const { signal } = controller;
+      await adapter.publish!(brokenDataset(new Error('late'), SECOND, abort), { signal }).catch(noop);
+      for (const dataset of [anotherDataset(FIRST), datasetOf()]) await adapter.publish!(dataset).catch(noop);
+      await adapter.publish!(anotherDataset());
+      await changedTo(target, [SECOND], instance, before);
+    });
+
+    test(
+      versions,
+      'is called once for each activation, and not if the version is current already',
+      async (instance) => {
+        await instance.adapter.publish!(anotherDataset());
+        const before = instance.changes.length;
+        for (const version of [FIRST, FIRST, SECOND]) await instance.adapter.versions!.activate(version);
+        await changedTo(target, [FIRST, SECOND], instance, before);
+      },
+    );
+
+    test(versions, 'is not called by prune(), list() and asOf()', async (instance) => {
+      await instance.adapter.publish!(anotherDataset());
+      const before = instance.changes.length;
+      await versionAsOf(instance, FIRST_CREATED);
+      await instance.adapter.versions!.prune(1);
+      await instance.adapter.versions!.list();
+      await instance.adapter.publish!(anotherDataset(THIRD, THIRD_CREATED));
+      await changedTo(target, [THIRD], instance, before);
+    });
+
+    test(false, 'is not called by open(), ping() and close(), nor after them', async ({ adapter, changes }) => {
+      const before = changes.length;
+      await adapter.open();
+      await adapter.ping();
+      // Longer than the interval at which most adapters poll in tests.
+      await delay(100);
+      await adapter.close();
+      await delay(20);
+      sameList(changes.slice(before), [], 'no call of changed(), since nothing has changed');
+    });
+  });
+};

@@ -1,0 +1,210 @@
+/** Tests that a publication that fails, is aborted, or is closed leaves nothing, and that the next one succeeds. */
+import assert from 'node:assert/strict';
+import { type Dataset, type Document, StorageError } from 'metro-forecast-api/adapter';
+import type { AdapterUnderTest } from './adapter-under-test.js';
+import { failsWith, isEmpty, sameList, sameValue, within } from './expect.js';
+import {
+  collections,
+  datasetOf,
+  FIRST,
+  type Rows,
+  rows,
+  SECOND,
+  SECOND_CREATED,
+  THIRD,
+  THIRD_CREATED,
+} from './fixture.js';
+import { find, hasVersion, type Instance, testsOver, testsOverStore, versionOf, withSnapshot } from './instance.js';
+import { standsAlone, without } from './obstacles.js';
+
+/** The time limit for a publication to settle after it was interrupted. */
+const SETTLE_MS = 20_000;
+
+/** The rows of an interrupted publication. Each collection has rows that no other publication has. */
+const ABANDONED: Rows = {
+  items: [{ id: 'abandoned', grade: 'a', rank: 1, label: 'abandoned' }, ...rows['items']!],
+  readings: [{ station: 'abandoned', day: '2024-01-01', hour: 1, value: 1 }, ...rows['readings']!],
+  items_twins: [{ id: 'abandoned', grade: 'a', rank: 1, label: 'abandoned' }],
+  nothing: [{ id: 'abandoned' }],
+  crowd: [{ block: 1, seat: 1, score: 1, name: 'abandoned' }],
+};
+
+/** The rows of the next publication. */
+const NEXT: Rows = {
+  ...rows,
+  items: rows['items']!.slice(2, 9),
+  items_twins: [],
+  readings: rows['readings']!.slice(3),
+};
+
+/** Asserts that the current version has exactly the rows of `NEXT`. */
+const hasNext = (instance: Pick<Instance, 'adapter'>): Promise<void> =>
+  withSnapshot(instance, async (snapshot) => {
+    for (const collection of collections.values()) {
+      const expected = NEXT[collection.name]!;
+      sameList(await find(snapshot, collection), expected, `only the rows of this publication in "${collection.name}"`);
+    }
+  });
+
+/** Returns a dataset that calls `act` after the rows of each collection, and counts the open iterators. */
+const watched = (act: (collection: string) => unknown, content = ABANDONED) => {
+  const whole = datasetOf(SECOND, SECOND_CREATED, content, 3);
+  const open = new Set<string>();
+  const dataset: Dataset = {
+    manifest: whole.manifest,
+    async *read(collection): AsyncGenerator<readonly Document[]> {
+      open.add(collection);
+      try {
+        yield* whole.read(collection);
+        await act(collection);
+        yield [];
+        yield [];
+      } finally {
+        open.delete(collection);
+      }
+    },
+  };
+  return { dataset, open };
+};
+
+interface Interruption {
+  readonly closes?: boolean;
+  /** Publishes `ABANDONED` and interrupts the publication after the rows of `at`. */
+  begin(instance: Pick<Instance, 'adapter'>, at: string): { publication: Promise<void>; open: ReadonlySet<string> };
+}
+
+const begin = ({ adapter }: Pick<Instance, 'adapter'>, at: string, act: () => unknown, signal?: AbortSignal) => {
+  const { dataset, open } = watched((collection) => (collection === at ? act() : undefined));
+  return { publication: adapter.publish!(dataset, signal ? { signal } : undefined), open };
+};
+
+const INTERRUPTIONS: Readonly<Record<string, Interruption>> = {
+  'the dataset cannot be read': {
+    begin: (instance, at) =>
+      begin(instance, at, () => {
+        throw new Error('the file ends too early');
+      }),
+  },
+  'its signal is aborted': {
+    begin(instance, at) {
+      const controller = new AbortController();
+      return begin(instance, at, () => controller.abort(), controller.signal);
+    },
+  },
+  'the adapter is closed': {
+    closes: true,
+    begin: (instance, at) =>
+      begin(instance, at, async () => {
+        void instance.adapter.close();
+        await new Promise(setImmediate);
+      }),
+  },
+};
+
+export const describeInterrupted = (target: AdapterUnderTest): void => {
+  const publishes = without(target, 'publish');
+  const test = testsOver(target, publishes);
+  const testStore = testsOverStore(target);
+
+  describe('a publication', () => {
+    for (const [what, { begin, closes = false }] of Object.entries(INTERRUPTIONS)) {
+      const obstacle = publishes || (closes && standsAlone(target));
+
+      testStore(obstacle, `leaves the store unlocked and no rows behind if ${what}`, async (instance) => {
+        for (const at of ['items', 'crowd']) {
+          let opened: Pick<Instance, 'adapter'> = closes ? await instance.another() : instance;
+          const { publication } = begin(opened, at);
+          const [settled] = await within(
+            `publish() settles when ${what}`,
+            Promise.allSettled([publication]),
+            SETTLE_MS,
+          );
+          if (closes) {
+            await opened.adapter.close();
+            opened = await instance.another();
+          }
+          if (settled?.status === 'fulfilled') {
+            // An adapter may complete the publication before it closes.
+            sameValue([closes, versionOf(opened.adapter)], [true, SECOND], `publish() to reject if ${what}`);
+            return;
+          }
+          hasVersion(opened, FIRST);
+          if (at === 'items') continue;
+          const next = opened.adapter.publish!(datasetOf(SECOND, SECOND_CREATED, NEXT));
+          await within('the same version can be published', next, SETTLE_MS);
+          await hasNext(opened);
+          if (!target.capabilities.versions) return;
+          const listed = (await opened.adapter.versions!.list()).map(({ version }) => version);
+          sameList(listed, [SECOND, FIRST], 'list() to return each publication once');
+        }
+      });
+
+      testStore(obstacle, `closes the iterators of the dataset if ${what}`, async (instance) => {
+        const opened = closes ? await instance.another() : instance;
+        const { publication, open } = begin(opened, 'items');
+        await within('publish() settles', Promise.allSettled([publication]), SETTLE_MS);
+        isEmpty([...open], 'no iterator of the dataset to be open');
+      });
+    }
+
+    test('closes the iterators of the dataset when it succeeds', async ({ adapter }) => {
+      const { dataset, open } = watched(() => {}, NEXT);
+      await adapter.publish!(dataset);
+      isEmpty([...open], 'no iterator of the dataset to be open');
+    });
+
+    test('is unlocked again after a conflict of versions', async (instance) => {
+      for (const _ of [1, 2]) {
+        await failsWith('conflict', () => instance.adapter.publish!(datasetOf(FIRST, THIRD_CREATED, NEXT)));
+      }
+      await instance.adapter.publish!(datasetOf(SECOND, SECOND_CREATED, NEXT));
+      await hasNext(instance);
+    });
+
+    test('with the content of the current version changes nothing, and resolves or rejects with conflict', async (instance) => {
+      const { version, publishedAt } = instance.adapter.snapshot();
+      const [settled] = await Promise.allSettled([instance.adapter.publish!(datasetOf())]);
+      if (settled?.status === 'rejected') await failsWith('conflict', () => Promise.reject(settled.reason));
+      const after = instance.adapter.snapshot();
+      sameValue([after.version, after.publishedAt], [version, publishedAt], 'the current version to be unchanged');
+      const listed = (await instance.adapter.versions?.list())?.map((each) => each.version);
+      sameList(listed ?? [FIRST], [FIRST], 'list() to return the version once');
+    });
+
+    test('calls onProgress with growing numbers until it settles, and neither onWait nor onRepair without a reason', async ({
+      adapter,
+    }) => {
+      const calls: string[] = [];
+      let isSettled = false;
+      const rowsOf = new Map<string, number>();
+      await adapter.publish!(datasetOf(THIRD, THIRD_CREATED, NEXT, 3), {
+        onProgress({ collection, written }) {
+          if (isSettled) calls.push('onProgress after the publication');
+          if (written < (rowsOf.get(collection) ?? 0)) calls.push(`onProgress(${collection}: ${written})`);
+          rowsOf.set(collection, written);
+        },
+        onWait: (sentence) => calls.push(`onWait(${JSON.stringify(sentence)})`),
+        onRepair: (reason) => calls.push(`onRepair(${JSON.stringify(reason)})`),
+      });
+      isSettled = true;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      isEmpty(calls, 'no other call');
+    });
+
+    testStore(
+      publishes || standsAlone(target),
+      'that is closed while it is in progress is either published completely, or rejects and changes nothing',
+      async (instance) => {
+        const opened = await instance.another();
+        const { dataset } = watched((name) => name === 'readings' && void opened.adapter.close(), NEXT);
+        const publication = Promise.allSettled([opened.adapter.publish!(dataset)]);
+        const [settled] = await within('publish() settles', publication, SETTLE_MS);
+        await opened.adapter.close();
+        const last = await instance.another();
+        if (settled?.status === 'fulfilled') return hasNext(last);
+        assert(settled!.reason instanceof StorageError, `expected a StorageError, got ${settled!.reason}`);
+        hasVersion(last, FIRST);
+      },
+    );
+  });
+};

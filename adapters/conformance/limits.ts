@@ -1,0 +1,64 @@
+/** Tests that values which some stores cannot represent are either stored whole or rejected. */
+import type { Document } from 'metro-forecast-api/adapter';
+import type { AdapterUnderTest } from './adapter-under-test.js';
+import { failsWith, sameList, sameValue } from './expect.js';
+import { datasetOf, FIRST, type Rows, SECOND, SECOND_CREATED, words } from './fixture.js';
+import { find, hasVersion, type Instance, startInstance, withSnapshot } from './instance.js';
+import { itUnless, without } from './obstacles.js';
+
+const KEY_BYTES = 20_000;
+const ROW_BYTES = 4 * 2 ** 20;
+
+/** Documents whose keys differ in the last of 20,000 bytes. */
+const LONG_KEYS = ['a', 'b'].map((end) => ({ word: `${'k'.repeat(KEY_BYTES - 1)}${end}`, units: KEY_BYTES }));
+
+const LONG_ROWS = ['a', 'b'].map((word) => ({ word, units: 1, text: `${'t'.repeat(ROW_BYTES)}${word}` }));
+
+/** Documents whose field names contain NUL, or end with it. */
+const NUL_NAMES = [
+  { word: 'a', units: 1, 'x\0y': 1, x: 2, 'x\0': 3, object: { 'x\0y': 4, x: 5 } },
+  { word: 'b', units: 1, '\0': 1 },
+];
+
+export const describeLimits = (target: AdapterUnderTest): void => {
+  const named = new Map([[words.name, words]]);
+
+  /** Publishes documents. If this succeeds, they must be found; otherwise nothing must have changed. */
+  const isWholeOrRejected = async (instance: Instance, documents: readonly Document[]): Promise<void> => {
+    const content: Rows = { words: documents };
+    const publish = () => instance.adapter.publish!(datasetOf(SECOND, SECOND_CREATED, content));
+    const [settled] = await Promise.allSettled([publish()]);
+    if (settled?.status === 'rejected') {
+      await failsWith('invalid_dataset', () => Promise.reject(settled.reason));
+      hasVersion(instance, FIRST);
+      await instance.adapter.publish!(datasetOf(SECOND, SECOND_CREATED, { words: [] }));
+      return;
+    }
+    await withSnapshot(instance, async (snapshot) => {
+      sameList(await find(snapshot, words), documents, 'the documents as they were published');
+      for (const document of documents) {
+        const found = await snapshot.get('words', [document['word'] as string]);
+        sameValue(found, document, 'get() to return the published document');
+        const equal = { word: document['word'] as string };
+        sameList(await find(snapshot, words, { equal }), [document], 'the document with the key');
+      }
+    });
+  };
+
+  describe('publish(dataset)', () => {
+    for (const [what, documents] of [
+      ['keys of 20,000 bytes', LONG_KEYS],
+      ['documents of 4 MiB', LONG_ROWS],
+      ['field names with NUL', NUL_NAMES],
+    ] as const) {
+      itUnless(without(target, 'publish'), `stores ${what} whole, or rejects them with invalid_dataset`, async () => {
+        const instance = await startInstance(target, datasetOf(), named);
+        try {
+          await isWholeOrRejected(instance, documents);
+        } finally {
+          await instance.stop();
+        }
+      });
+    }
+  });
+};

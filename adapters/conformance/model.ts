@@ -1,0 +1,290 @@
+/**
+ * Compares adapters over one store with a model of the contract, in generated sequences of steps: publications that
+ * succeed and fail, activations, deletions, snapshots, closing, opening, time, and a second process that is killed.
+ */
+import assert from 'node:assert/strict';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Snapshot } from 'metro-forecast-api/adapter';
+import { eventually, failsWith, sameList, sameValue } from './expect.js';
+import { items } from './fixture.js';
+import { find, type Instance, type Opened } from './instance.js';
+import type { OtherProcess } from './start-process.js';
+import {
+  type Actor,
+  datasetFor,
+  failingDataset,
+  type Held,
+  HOUR_MS,
+  hasCode,
+  type Limits,
+  type Move,
+  NAMES,
+  type Step,
+  type Version,
+} from './steps.js';
+
+export class Run {
+  /** What has happened, as readable lines. */
+  readonly log: string[] = [];
+  readonly #instance: Instance;
+  readonly #limits: Limits;
+  readonly #actors: Actor[];
+  readonly #moves: Move[] = [];
+  #versions: Version[] = [];
+  #held: Held[] = [];
+  #labels = 0;
+  #process: OtherProcess | undefined;
+
+  constructor(instance: Instance, others: readonly Opened[], limits: Limits) {
+    this.#instance = instance;
+    this.#limits = limits;
+    this.#actors = [instance, ...others].map((opened, i) => ({
+      name: `adapter ${i + 1}`,
+      opened,
+      calls: 0,
+      announced: undefined,
+    }));
+  }
+
+  /** Runs a step, and then compares everything that the adapters show with the model. */
+  async take({ kind, by, which }: Step): Promise<void> {
+    const actor = this.#actors[by % this.#actors.length]!;
+    const name = NAMES[which % NAMES.length]!;
+    await this.#act(kind, actor, name, which);
+    for (const each of this.#actors) await this.#agrees(each);
+  }
+
+  async end(): Promise<void> {
+    await this.#process?.kill();
+  }
+
+  get #current(): Move | undefined {
+    return this.#moves.at(-1);
+  }
+
+  #find(name: string): Version | undefined {
+    return this.#versions.find((version) => version.name === name);
+  }
+
+  #act(kind: Step['kind'], actor: Actor, name: string, which: number): Promise<void> | void {
+    const { adapter } = actor.opened;
+    switch (kind) {
+      case 'publish':
+      case 'publish older':
+        return this.#publish(actor, name, kind === 'publish older');
+      case 'fail':
+      case 'abort':
+        return this.#fail(actor, name, kind === 'abort');
+      case 'activate':
+        return this.#activate(actor.name, name, () => adapter.versions!.activate(name), actor);
+      case 'prune':
+        return this.#prune(actor, which % 3);
+      case 'hold':
+        return this.#hold(actor);
+      case 'hold as of':
+        return this.#holdAsOf(actor, which);
+      case 'release':
+        return this.#release(which);
+      case 'close':
+        return this.#reopen(actor);
+      case 'wait':
+        this.log.push('an hour passes');
+        this.#instance.clock.offset += HOUR_MS;
+        return undefined;
+      default:
+        return this.#elsewhere(kind, name);
+    }
+  }
+
+  /** Returns a time of creation after all earlier times, or long before them. */
+  #created(isOlder: boolean): string {
+    if (isOlder) return '2001-01-01T00:00:00.000Z';
+    return new Date((this.#current?.since ?? Date.parse('2024-01-01T00:00:00Z')) + 1000).toISOString();
+  }
+
+  async #publish(actor: Actor, name: string, isOlder: boolean): Promise<void> {
+    const created = this.#created(isOlder);
+    const label = `${name} ${++this.#labels}`;
+    this.log.push(`${actor.name} publishes "${name}"${isOlder ? ', which is older' : ''}`);
+    const { adapter } = actor.opened;
+    const publish = () => adapter.publish!(datasetFor(name, created, label));
+    if (this.#find(name)) return void (await failsWith('conflict', publish));
+    await publish();
+    const isFirst = this.#current === undefined;
+    this.#moved(actor, { name, label }, isOlder && !isFirst ? undefined : Date.parse(created));
+    this.#versions.push(this.#current!.version);
+  }
+
+  /** Adds a move to the model. Its time is the one that the adapter reports, if it may be that time. */
+  #moved(actor: Actor, { name, label }: Pick<Version, 'name' | 'label'>, expected?: number, stored?: Version): void {
+    const snapshot = actor.opened.adapter.snapshot();
+    snapshot.release();
+    const since = snapshot.publishedAt.getTime();
+    if (expected !== undefined) sameValue(snapshot.publishedAt, new Date(expected), 'publishedAt');
+    const last = this.#current && new Date(this.#current.since);
+    const found = snapshot.publishedAt.toISOString();
+    assert(!last || snapshot.publishedAt > last, `expected publishedAt after ${last?.toISOString()}, found ${found}`);
+    this.#moves.push({ version: stored ?? { name, label, publishedAt: since }, since });
+  }
+
+  async #fail({ name: by, opened: { adapter } }: Actor, name: string, isAborted: boolean): Promise<void> {
+    this.log.push(`${by} publishes "${name}", which ${isAborted ? 'is aborted' : 'cannot be read to its end'}`);
+    const controller = new AbortController();
+    const failing = failingDataset(name, this.#created(false), isAborted ? () => controller.abort() : undefined);
+    const expected = [isAborted ? 'aborted' : 'invalid_dataset', 'conflict'] as const;
+    const { signal } = controller;
+    await failsWith(this.#find(name) ? expected : expected.slice(0, 1), () => adapter.publish!(failing, { signal }));
+  }
+
+  async #activate(by: string, name: string, activate: () => Promise<void>, actor: Actor): Promise<void> {
+    this.log.push(`${by} activates "${name}"`);
+    const version = this.#find(name);
+    if (!version) return void (await failsWith('unknown_version', activate));
+    await activate();
+    if (version === this.#current?.version) return;
+    await this.#follows(actor, version);
+    this.#moved(actor, version, undefined, version);
+  }
+
+  async #prune(actor: Actor, keep: number): Promise<void> {
+    this.log.push(`${actor.name} prunes all but ${keep}`);
+    const kept = new Set([...this.#held.map(({ version }) => version), this.#current?.version]);
+    const expected = this.#versions
+      .slice(0, Math.max(0, this.#versions.length - keep))
+      .filter((each) => !kept.has(each));
+    const names = expected.map(({ name }) => name).sort();
+    const deleted: string[] = [];
+    // An adapter may keep a version for a moment after another one has released it.
+    const isDone = async () => {
+      deleted.push(...(await actor.opened.adapter.versions!.prune(keep)));
+      return deleted.length >= names.length;
+    };
+    await eventually(`prune(${keep}) deletes ${names.join(', ')}`, isDone, this.#limits.followMs);
+    sameList(deleted.sort(), names, `prune(${keep}) to delete only versions that are neither current nor held`);
+    this.#versions = this.#versions.filter((version) => !expected.includes(version));
+  }
+
+  #hold({ name, opened: { adapter } }: Actor): void {
+    if (!this.#current) return;
+    this.log.push(`${name} takes a snapshot`);
+    this.#held.push({ snapshot: adapter.snapshot(), version: this.#current.version, by: name });
+  }
+
+  async #holdAsOf({ name, opened: { adapter } }: Actor, which: number): Promise<void> {
+    const move = this.#moves[which % Math.max(1, this.#moves.length)];
+    if (!move) return;
+    const until = this.#moves[this.#moves.indexOf(move) + 1]?.since ?? move.since + 1;
+    this.log.push(`${name} reads "${move.version.name}" as of its time`);
+    for (const time of [move.since, until - 1]) {
+      const snapshot = await adapter.versions!.asOf(new Date(time));
+      const isStored = this.#versions.includes(move.version);
+      sameValue(snapshot?.version, isStored ? move.version.name : undefined, `asOf(${new Date(time).toISOString()})`);
+      if (!snapshot) continue;
+      sameValue(snapshot.publishedAt, new Date(move.since), 'publishedAt of asOf()');
+      this.#held.push({ snapshot, version: move.version, by: name });
+    }
+  }
+
+  #release(which: number): void {
+    const held = this.#held[which % Math.max(1, this.#held.length)];
+    if (!held) return;
+    this.log.push(`${held.by} releases "${held.version.name}"`);
+    held.snapshot.release();
+    held.snapshot.release();
+    this.#held = this.#held.filter((each) => each !== held);
+  }
+
+  async #reopen(actor: Actor): Promise<void> {
+    if (!this.#limits.reopens) return;
+    this.log.push(`${actor.name} is closed, and opened again`);
+    await actor.opened.adapter.close();
+    await failsWith('closed', () => actor.opened.adapter.snapshot());
+    this.#held = this.#held.filter(({ by }) => by !== actor.name);
+    actor.opened = await this.#instance.another();
+    actor.calls = actor.opened.changes.length;
+    actor.announced = this.#current;
+  }
+
+  async #elsewhere(kind: 'in another process' | 'kill', name: string): Promise<void> {
+    if (!this.#limits.startProcess || !this.#current) return;
+    if (!this.#process) {
+      this.#process = this.#limits.startProcess();
+      await this.#process.open(this.#instance.folder);
+    }
+    const process = this.#process;
+    if (kind === 'kill') {
+      this.log.push(`another process is killed while it publishes "${name}"`);
+      if (!this.#find(name)) await process.beginToPublish(name, this.#created(false));
+      await process.kill();
+      this.#process = undefined;
+      return;
+    }
+    return this.#activate('another process', name, () => process.activate(name), this.#actors[0]!);
+  }
+
+  /** Waits until an adapter that follows serves the version. */
+  async #follows({ opened: { adapter } }: Actor, { name, label }: Version): Promise<void> {
+    const isServed = async () => {
+      try {
+        return (await this.#labelOf(adapter.snapshot())) === label;
+      } catch (error) {
+        if (this.#actors.length > 1 && hasCode(error, 'unavailable')) return false;
+        throw error;
+      }
+    };
+    // Only another adapter's changes may take a moment.
+    if (this.#actors.length === 1) sameValue(await isServed(), true, `snapshot() to return "${name}" with its rows`);
+    else await eventually(`snapshot() returns "${name}" with its rows`, isServed, this.#limits.followMs);
+  }
+
+  async #labelOf(snapshot: Snapshot, release = true): Promise<unknown> {
+    try {
+      return (await find(snapshot, items))[0]?.['label'];
+    } finally {
+      if (release) snapshot.release();
+    }
+  }
+
+  /** Asserts that an adapter shows what the model has. */
+  async #agrees(actor: Actor): Promise<void> {
+    const { name, opened } = actor;
+    const { adapter } = opened;
+    if (!this.#current) {
+      await failsWith('unavailable', () => adapter.snapshot());
+      return;
+    }
+    const { version, since } = this.#current;
+    await this.#follows(actor, version);
+    const snapshot = adapter.snapshot();
+    snapshot.release();
+    sameValue(
+      [snapshot.version, snapshot.publishedAt],
+      [version.name, new Date(since)],
+      `the current version of ${name}`,
+    );
+    const listed = (await adapter.versions!.list()).map((each) => [each.version, +each.publishedAt, each.current]);
+    const expected = this.#versions.map((each) => [each.name, each.publishedAt, each === version]).reverse();
+    sameList(listed, expected, `list() of ${name}`);
+    for (const held of this.#held) {
+      if (held.by === name)
+        sameValue(await this.#labelOf(held.snapshot, false), held.version.label, `a held snapshot of ${name}`);
+    }
+    await this.#announces(actor);
+  }
+
+  /** Asserts that `changed()` was called for the current version, and not more often than it changed. */
+  async #announces(actor: Actor): Promise<void> {
+    const { changes } = actor.opened;
+    const version = this.#current!.version.name;
+    const isNew = () => changes.length > actor.calls;
+    if (actor.announced === this.#current) {
+      sameList(changes.slice(actor.calls), [], `no call of changed() of ${actor.name}`);
+      return;
+    }
+    actor.announced = this.#current;
+    await eventually(`changed() is called for "${version}"`, isNew, this.#limits.followMs);
+    await delay(0);
+    sameList(changes.slice(actor.calls), [version], `one call of changed() of ${actor.name}`);
+    actor.calls = changes.length;
+  }
+}

@@ -1,0 +1,52 @@
+/** Checks properties with fast-check, and shows the smallest counterexample. */
+import assert from 'node:assert/strict';
+import type * as FastCheck from 'fast-check';
+import { slowness } from './expect.js';
+
+/** The time limit for the examples of one property on an idle machine, in milliseconds. Slow adapters get fewer. */
+const LIMIT_MS = 4000;
+/** The seed is fixed, so that every run uses the same queries and results are reproducible. */
+const SEED = 24;
+
+/** The module `fast-check`, an optional peer dependency. Undefined if it is not installed. */
+export const fc: typeof FastCheck | undefined = await import('fast-check').catch((error: NodeJS.ErrnoException) => {
+  if (error.code === 'ERR_MODULE_NOT_FOUND') return undefined;
+  throw error;
+});
+
+export const WITHOUT_FAST_CHECK = !fc && 'fast-check is not installed: npm install --save-dev fast-check';
+
+export type Check = typeof FastCheck;
+
+/** Checks a property. If it does not hold, fails with the smallest counterexample. */
+export const holds = async <T>(
+  arbitrary: FastCheck.Arbitrary<T>,
+  runs: number,
+  test: (value: T) => Promise<void>,
+  shown: (value: T) => string,
+): Promise<void> => {
+  let failure: Error | undefined;
+  let running: Promise<void> | undefined;
+  const property = fc!.asyncProperty(arbitrary, async (value) => {
+    try {
+      running = test(value);
+      await running;
+    } catch (error) {
+      failure = error as Error;
+      throw error;
+    }
+  });
+  const result = await fc!.check(property, {
+    numRuns: runs,
+    seed: SEED,
+    interruptAfterTimeLimit: LIMIT_MS * Math.min(4, slowness()),
+    markInterruptAsFailure: false,
+  });
+  // The time limit does not stop the last example. Wait for it; otherwise it would write into a deleted folder.
+  await running?.catch(() => undefined);
+  // Without a counterexample, the time limit ended the first example.
+  if (!result.failed || !result.counterexample) return;
+  const [smallest] = result.counterexample as [T];
+  const found = `found after ${result.numRuns} examples and ${result.numShrinks} steps of shrinking`;
+  assert.fail(`${failure?.message}\n  the smallest example, ${found}:\n${shown(smallest)}\n`);
+};

@@ -1,0 +1,287 @@
+/** Tests of two publications at the same time, and of other calls during a publication. */
+import assert from 'node:assert/strict';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Dataset, type Document, type StorageAdapter, StorageError } from 'metro-forecast-api/adapter';
+import type { AdapterUnderTest } from './adapter-under-test.js';
+import { failsWith, sameItems, sameList, sameValue, within } from './expect.js';
+import {
+  anotherDataset,
+  collections,
+  datasetOf,
+  FIRST,
+  FIRST_CREATED,
+  items,
+  itemsOf,
+  type Rows,
+  rows,
+  SECOND,
+  SECOND_CREATED,
+  THIRD,
+  THIRD_CREATED,
+} from './fixture.js';
+import {
+  find,
+  hasItems,
+  hasVersion,
+  type Instance,
+  testsOver,
+  testsOverStore,
+  versionAsOf,
+  versionOf,
+  withSnapshot,
+} from './instance.js';
+import { isExclusive, without } from './obstacles.js';
+
+/** The time limit for a call that must not wait for a publication. */
+const CALL_MS = 5000;
+/** How long two publications wait for each other before they continue. */
+const MEET_MS = 300;
+
+const LEFT: Rows = { ...rows, items: itemsOf('left'), readings: rows['readings']!.slice(0, 20) };
+const RIGHT: Rows = { ...rows, items: itemsOf('right'), nothing: [{ id: 'right' }], items_twins: [] };
+
+/**
+ * Returns a dataset that waits in its first two collections until the other publication is there, or late, and calls
+ * `end` in its last one.
+ */
+const meeting = (
+  version: string,
+  created: string,
+  content: Rows,
+  arrive: () => Promise<unknown>,
+  end: () => unknown = () => {},
+): Dataset => {
+  const whole = datasetOf(version, created, content, 5);
+  return {
+    ...whole,
+    async *read(collection): AsyncGenerator<readonly Document[]> {
+      if (collection === 'items' || collection === 'readings') await arrive();
+      if (collection === 'crowd') await end();
+      yield* whole.read(collection);
+    },
+  };
+};
+
+/** Starts both publications at the same time. Resolves when both have settled. */
+const race = async (left: StorageAdapter, right: StorageAdapter, versions: readonly [string, string]) => {
+  let arrived = 0;
+  let allArrived = (): void => {};
+  const all = new Promise<void>((resolve) => {
+    allArrived = resolve;
+  });
+  const arrive = () => {
+    if (++arrived === 2) allArrived();
+    return Promise.race([all, delay(MEET_MS)]);
+  };
+  // The first publication ends after the second one, if that does not wait for it.
+  let second: Promise<unknown> = Promise.resolve();
+  const end = () => Promise.race([second.catch(() => {}), delay(MEET_MS)]);
+  const publications = [
+    left.publish!(meeting(versions[0], '2024-05-01T00:00:00Z', LEFT, arrive, end)),
+    right.publish!(meeting(versions[1], '2024-06-01T00:00:00Z', RIGHT, arrive)),
+  ];
+  second = publications[1]!;
+  const settled = await within('both publications settle', Promise.allSettled(publications), 30_000);
+  return settled.map(({ status }, i) => ({
+    version: versions[i]!,
+    content: [LEFT, RIGHT][i]!,
+    isPublished: status === 'fulfilled',
+    publication: publications[i],
+  }));
+};
+
+const holds = (opened: Pick<Instance, 'adapter'>, content: Rows): Promise<void> =>
+  withSnapshot(opened, async (snapshot) => {
+    for (const collection of collections.values()) {
+      const rule = `the rows of one publication in "${collection.name}"`;
+      sameList(await find(snapshot, collection), content[collection.name]!, rule);
+    }
+  });
+
+const describeRaces = (target: AdapterUnderTest): void => {
+  const publishes = without(target, 'publish');
+  const test = testsOverStore(target);
+
+  for (const [whose, obstacle] of [
+    ['by one adapter', publishes],
+    ['by two adapters', publishes || isExclusive(target)],
+  ] as const) {
+    const start = async (instance: Instance, versions: readonly [string, string]) => {
+      const other = obstacle === publishes && whose === 'by one adapter' ? instance : await instance.another();
+      const outcomes = await race(instance.adapter, other.adapter, versions);
+      for (const { isPublished, publication } of outcomes) {
+        if (!isPublished) await failsWith('conflict', () => publication);
+      }
+      return { other, outcomes, published: outcomes.filter(({ isPublished }) => isPublished) };
+    };
+
+    test(obstacle, `${whose} both succeed one after the other, or one is rejected with conflict`, async (instance) => {
+      const { other, outcomes, published } = await start(instance, ['left', 'right']);
+      assert(published.length > 0, 'expected one of two publications to succeed');
+      const last = versionOf((published.length === 2 || published[0]!.version === 'left' ? instance : other).adapter);
+      const names = published.map(({ version }) => version);
+      assert(names.includes(last), `expected the version ${names.join(' or ')} to be current, found ${last}`);
+      await holds(
+        published[0]!.version === 'left' ? instance : other,
+        outcomes.find(({ version }) => version === last)!.content,
+      );
+      if (!target.capabilities.versions) return;
+      const listed = (await instance.adapter.versions!.list()).map(({ version }) => version);
+      sameList(listed.toSorted(), [FIRST, ...names].toSorted(), 'list() to return the versions that were published');
+    });
+
+    test(obstacle, `${whose} under one version: only one of them succeeds`, async (instance) => {
+      const { other, published } = await start(instance, ['same', 'same']);
+      sameValue(published.length, 1, 'the number of publications that succeed');
+      const winner = published[0]!.content === LEFT ? instance : other;
+      hasVersion(winner, 'same');
+      await holds(winner, published[0]!.content);
+      const listed = (await winner.adapter.versions?.list())?.map(({ version }) => version);
+      sameList(listed ?? ['same', FIRST], ['same', FIRST], 'list() to return the version once');
+    });
+
+    test(obstacle, `${whose} do not prevent later publications, also of the rejected version`, async (instance) => {
+      const { other, outcomes } = await start(instance, ['left', 'right']);
+      for (const { version, isPublished } of outcomes) {
+        if (!isPublished) await instance.adapter.publish!(anotherDataset(version, '2024-07-01T00:00:00Z'));
+      }
+      await other.adapter.publish!(anotherDataset('last', '2024-08-01T00:00:00Z'));
+      await hasItems(other, itemsOf('last'));
+    });
+  }
+};
+
+/** Publishes `THIRD` and calls `act` in its first collection. Resolves with the settled publication. */
+const whilePublishing = async ({ adapter }: Instance, act: () => Promise<unknown>) => {
+  const whole = anotherDataset(THIRD, THIRD_CREATED);
+  let error: unknown;
+  const publication = adapter.publish!({
+    ...whole,
+    async *read(collection): AsyncGenerator<readonly Document[]> {
+      yield* whole.read(collection);
+      if (collection === 'items') {
+        await act().catch((caught) => {
+          error = caught;
+        });
+      }
+    },
+  });
+  const [settled] = await Promise.allSettled([publication]);
+  if (error) throw error;
+  return settled!;
+};
+
+/** Asserts that `FIRST` was current just before the current version. */
+const wasActive = async (instance: Instance): Promise<void> => {
+  const { publishedAt } = await withSnapshot(instance, async (snapshot) => snapshot);
+  sameValue(await versionAsOf(instance, publishedAt.getTime() - 1), FIRST, 'asOf() to return what was activated');
+};
+
+const describeMeanwhile = (target: AdapterUnderTest): void => {
+  const publishes = without(target, 'publish');
+  const test = testsOver(target, publishes);
+  const testVersions = testsOver(target, publishes || without(target, 'versions'));
+
+  /** Asserts that a call succeeds during a publication without waiting for its end, and that both succeed. */
+  const during = async (instance: Instance, what: string, call: () => Promise<unknown>): Promise<void> => {
+    const settled = await whilePublishing(instance, () => within(`${what} during a publication`, call(), CALL_MS));
+    if (settled.status === 'rejected') throw settled.reason;
+    await hasItems(instance, itemsOf(THIRD));
+  };
+  /** Calls a method that may wait for the end of the publication, or reject with `conflict`. */
+  const started = async (instance: Instance, call: () => Promise<unknown>) => {
+    let result: Promise<PromiseSettledResult<unknown>[]> | undefined;
+    const settled = await whilePublishing(instance, async () => {
+      result = Promise.allSettled([call()]);
+      await Promise.race([result, delay(MEET_MS)]);
+    });
+    const [called] = await result!;
+    for (const each of [called!, settled]) {
+      if (each.status === 'rejected') await failsWith('conflict', () => Promise.reject(each.reason));
+    }
+    return { isCalled: called?.status === 'fulfilled', isPublished: settled.status === 'fulfilled' };
+  };
+
+  test('ping() resolves', (instance) => during(instance, 'ping()', () => instance.adapter.ping()));
+
+  test('reads return the current version', (instance) =>
+    during(instance, 'reads', () =>
+      withSnapshot(instance, async (snapshot) => {
+        sameValue(snapshot.version, FIRST, 'the version of snapshot()');
+        sameItems(await find(snapshot, items), rows['items']!);
+        sameValue((await snapshot.get('items', ['i01']))?.['label'], 'Item 1', 'a row of the current version');
+      }),
+    ));
+
+  testVersions('list() returns only the published versions', (instance) =>
+    during(instance, 'list()', async () => {
+      const listed = (await instance.adapter.versions!.list()).map(({ version, current }) => ({ version, current }));
+      sameList(listed, [{ version: FIRST, current: true }], 'list() not to include the publication in progress');
+    }),
+  );
+
+  testVersions('asOf() returns the version of the time', (instance) =>
+    during(instance, 'asOf()', async () => {
+      const found = await instance.adapter.versions!.asOf(new Date(FIRST_CREATED));
+      sameValue(found?.version, FIRST, 'the version of asOf()');
+      sameItems(await find(found!, items), rows['items']!);
+      found!.release();
+    }),
+  );
+
+  testVersions('prune() deletes nothing of the publication, waits, or rejects with conflict', async (instance) => {
+    await instance.adapter.publish!(anotherDataset());
+    const { isCalled, isPublished } = await started(instance, () => instance.adapter.versions!.prune(1));
+    sameValue(isPublished, true, 'the publication to succeed');
+    await hasItems(instance, itemsOf(THIRD));
+    const listed = (await instance.adapter.versions!.list()).map(({ version }) => version);
+    if (!isCalled) return sameList(listed, [THIRD, SECOND, FIRST], 'list() after a prune() that was rejected');
+    sameList(listed.slice(0, 1), [THIRD], 'list() to start with the publication');
+    sameValue(listed.includes(FIRST), false, 'prune() to delete the oldest version');
+  });
+
+  testVersions(
+    'activate() and the publication take effect one after the other, or one is rejected with conflict',
+    async (instance) => {
+      await instance.adapter.publish!(anotherDataset());
+      const before = instance.changes.length;
+      const { isCalled, isPublished } = await started(instance, () => instance.adapter.versions!.activate(FIRST));
+      assert(isCalled || isPublished, 'expected activate() or publish() to succeed');
+      const version = versionOf(instance.adapter);
+      const expected = [...(isCalled ? [FIRST] : []), ...(isPublished ? [THIRD] : [])];
+      assert(expected.includes(version), `expected ${expected.join(' or ')} to be current, found ${version}`);
+      const listed = (await instance.adapter.versions!.list()).map((each) => each.version);
+      sameList(listed, isPublished ? [THIRD, SECOND, FIRST] : [SECOND, FIRST], 'list() to return what was published');
+      if (isCalled && version === THIRD) await wasActive(instance);
+      sameList([...instance.changes.slice(before)].sort(), expected.sort(), 'changed() to be called for each change');
+    },
+  );
+};
+
+export const describeRacing = (target: AdapterUnderTest): void => {
+  describe('two publications at the same time', () => describeRaces(target));
+  describe('during a publication', () => describeMeanwhile(target));
+
+  describe('a failed publication', () => {
+    testsOver(target, without(target, 'publish'))(
+      'rejects with a StorageError, whatever the dataset throws',
+      async ({ adapter }) => {
+        for (const thrown of [
+          new TypeError('x'),
+          'a text',
+          undefined,
+          Object.assign(new Error('x'), { code: 'EIO' }),
+        ]) {
+          const whole = anotherDataset();
+          const read = (): AsyncIterable<readonly Document[]> => ({
+            [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(thrown) }),
+          });
+          const [settled] = await Promise.allSettled([adapter.publish!({ ...whole, read })]);
+          assert(settled!.status === 'rejected', 'expected publish() to reject');
+          assert(settled.reason instanceof StorageError, `expected a StorageError, got ${settled.reason}`);
+        }
+        await adapter.publish!(datasetOf(SECOND, SECOND_CREATED));
+      },
+    );
+  });
+};

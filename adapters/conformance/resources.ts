@@ -1,0 +1,138 @@
+/** Tests that an adapter leaves no listeners and timers behind, and reports no problem without one. */
+import { getEventListeners } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { AdapterUnderTest } from './adapter-under-test.js';
+import { eventually, isEmpty, within } from './expect.js';
+import {
+  anotherDataset,
+  brokenDataset,
+  crowd,
+  datasetOf,
+  FIRST,
+  items,
+  SECOND_CREATED,
+  THIRD,
+  THIRD_CREATED,
+} from './fixture.js';
+import { find, testsOfEmpty, testsOver, withSnapshot } from './instance.js';
+import { itUnless, type Obstacle, without } from './obstacles.js';
+import { startProcess } from './start-process.js';
+
+const CALLS = 20;
+const CLOSE_MS = 10_000;
+
+/** @param noProcess the reason why another process cannot use the adapter */
+export const describeResources = (target: AdapterUnderTest, noProcess: Obstacle, file: string | undefined): void => {
+  const publishes = without(target, 'publish');
+  const test = testsOver(target);
+  const testPublish = testsOver(target, publishes);
+  const hasNone = ({ signal }: AbortController, what: string): void => {
+    const left = getEventListeners(signal, 'abort').length;
+    isEmpty(
+      Array(left < CALLS ? 0 : left).fill('listener'),
+      `no listeners on the signal after ${CALLS} calls of ${what}`,
+    );
+  };
+
+  describe('a signal', () => {
+    test('has no listeners after ping()', async ({ adapter }) => {
+      const controller = new AbortController();
+      for (let i = 0; i < CALLS; i++) await adapter.ping(controller.signal);
+      hasNone(controller, 'ping()');
+    });
+
+    test('has no listeners after find() was left early', async (instance) => {
+      const controller = new AbortController();
+      await withSnapshot(instance, async (snapshot) => {
+        for (let i = 0; i < CALLS; i++) {
+          for await (const batch of snapshot.find('items', { order: items.key }, controller.signal)) {
+            if (batch.length > 0) break;
+          }
+          await find(snapshot, crowd, {}, controller.signal);
+        }
+      });
+      hasNone(controller, 'find()');
+    });
+
+    testPublish('has no listeners after publish(), whether it succeeds or fails', async ({ adapter }) => {
+      const [succeeding, failing] = [new AbortController(), new AbortController()];
+      for (let i = 0; i < CALLS; i++) {
+        const created = new Date(Date.UTC(2025, 0, 1 + i)).toISOString();
+        await adapter.publish!(datasetOf(`v-${i}`, created, { items: [] }), { signal: succeeding.signal });
+        const broken = i % 2 === 0 ? anotherDataset(FIRST) : brokenDataset(new Error('the file ends too early'));
+        await adapter.publish!(broken, { signal: failing.signal }).catch(() => {});
+      }
+      hasNone(succeeding, 'publish()');
+      hasNone(failing, 'publish() that fails');
+    });
+  });
+
+  describe('problem()', () => {
+    testPublish('is not called with a message while the store works', async ({ adapter, problems }) => {
+      const before = problems.length;
+      await adapter.publish!(brokenDataset(new Error('the file ends too early'))).catch(() => {});
+      await adapter.publish!(anotherDataset(FIRST)).catch(() => {});
+      await adapter.publish!(anotherDataset());
+      await adapter.versions?.activate(FIRST);
+      await adapter.versions?.prune(1);
+      await adapter.publish!(anotherDataset(THIRD, THIRD_CREATED));
+      await adapter.ping();
+      await adapter.close();
+      isEmpty(
+        problems.slice(before).filter((sentence) => sentence !== undefined),
+        'no problem to be reported',
+      );
+      isEmpty(
+        problems.slice(-1).filter((sentence) => sentence !== undefined),
+        'no problem to be left',
+      );
+    });
+
+    testsOfEmpty(target, publishes)(
+      'is called without a message when an empty store has a dataset',
+      async (instance) => {
+        const { adapter, problems } = instance;
+        await adapter.open();
+        isEmpty(
+          problems.filter((sentence) => sentence === ''),
+          'a problem to have a message',
+        );
+        await adapter.publish!(anotherDataset('first', SECOND_CREATED));
+        await eventually('the problem is resolved', () => problems.at(-1) === undefined, 5000);
+      },
+    );
+
+    const breaks =
+      target.breakBackend && target.repairBackend ? false : 'breakBackend() and repairBackend() are missing';
+    testsOver(target, breaks)('is called without a message when the backend is reachable again', async (instance) => {
+      await target.breakBackend!(instance.adapter);
+      await instance.adapter.ping().catch(() => {});
+      await target.repairBackend!(instance.adapter);
+      await eventually('the problem is resolved', () => instance.problems.at(-1) === undefined, 20_000);
+    });
+  });
+
+  describe('a process', () => {
+    for (const [what, acts] of Object.entries({
+      'ends after its adapter was opened and closed': [],
+      'ends after its adapter has published and was closed': ['publish'],
+      'ends after its adapter was closed during a publication': ['beginToPublish'],
+    } as const)) {
+      itUnless(noProcess || (acts.length > 0 && publishes), what, async () => {
+        const folder = await mkdtemp(join(tmpdir(), 'conformance-'));
+        const child = startProcess(file!, target.name);
+        try {
+          await child.open(folder);
+          for (const act of acts) await child[act](FIRST, SECOND_CREATED);
+          const left = await within('close() resolves', child.leave(), CLOSE_MS);
+          isEmpty(left, 'no timers, connections or files that keep the process running after close()');
+        } finally {
+          await child.kill();
+          await rm(folder, { recursive: true, force: true });
+        }
+      });
+    }
+  });
+};

@@ -1,0 +1,50 @@
+/** Checks generated sequences of steps with the model, and shows the shortest sequence that breaks the contract. */
+import type { AdapterUnderTest } from './adapter-under-test.js';
+import { followMs, startEmpty } from './instance.js';
+import { Run } from './model.js';
+import { isExclusive, isUnnoticed, itUnless, type Obstacle, standsAlone, without, withoutEmpty } from './obstacles.js';
+import { fc, holds, WITHOUT_FAST_CHECK } from './property.js';
+import { startProcess } from './start-process.js';
+import { KINDS, type Step } from './steps.js';
+
+const RUNS = 200;
+const MOST_STEPS = 20;
+
+/** @param noProcess the reason why another process cannot use the store */
+export const describeSequences = (target: AdapterUnderTest, noProcess: Obstacle, file: string | undefined): void => {
+  const obstacle =
+    WITHOUT_FAST_CHECK || without(target, 'publish') || without(target, 'versions') || withoutEmpty(target);
+  const isAlone = Boolean(standsAlone(target));
+  const isShared = !isUnnoticed(target) && !isExclusive(target);
+
+  describe('any sequence of publications, activations, deletions and reads', () => {
+    itUnless(obstacle, 'has the result of the model', async function () {
+      this.timeout(120_000);
+      let log: readonly string[] = [];
+      const isRight = async (steps: readonly Step[]): Promise<void> => {
+        const instance = await startEmpty(target);
+        log = [];
+        let run: Run | undefined;
+        try {
+          await instance.adapter.open();
+          const others = isShared ? [await instance.another()] : [];
+          run = new Run(instance, others, {
+            reopens: !isAlone,
+            followMs: followMs(target),
+            ...(isShared && !noProcess && { startProcess: () => startProcess(file!, target.name) }),
+          });
+          log = run.log;
+          for (const step of steps) await run.take(step);
+        } finally {
+          await run?.end();
+          await instance.stop();
+        }
+      };
+      const { array, constantFrom, nat, record } = fc!;
+      const step = record({ kind: constantFrom(...KINDS), by: nat(1), which: nat(11) });
+      await holds(array(step, { minLength: 1, maxLength: MOST_STEPS, size: 'max' }), RUNS, isRight, () =>
+        log.map((line, i) => `  ${i + 1}. ${line}`).join('\n'),
+      );
+    });
+  });
+};

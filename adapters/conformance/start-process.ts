@@ -1,0 +1,66 @@
+/** Starts the second process of the tests. */
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { StorageError } from 'metro-forecast-api/adapter';
+import { COMMANDS, type Commands, type Request, type Response } from './commands.js';
+
+const MAIN = fileURLToPath(new URL('./process-main.js', import.meta.url));
+/** A time zone with an unusual offset, UTC+12:45 or +13:45 in summer, so that tests detect local times in a store. */
+const TIME_ZONE = 'Pacific/Chatham';
+
+export interface OtherProcess extends Commands {
+  /** Ends the process with SIGKILL, like a crash. */
+  kill(): Promise<void>;
+}
+
+export const startProcess = (file: string, name: string): OtherProcess => {
+  const child: ChildProcess = fork(MAIN, [file, name], {
+    env: { ...process.env, TZ: TIME_ZONE },
+    // Unlike JSON, this serialization keeps dates and undefined fields.
+    serialization: 'advanced',
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+  });
+  let complaints = '';
+  child.stderr!.setEncoding('utf8').on('data', (text: string) => {
+    complaints += text;
+  });
+  const waiting = new Map<number, PromiseWithResolvers>();
+  child.on('message', ({ id, result, error, code }: Response) => {
+    const { resolve, reject } = waiting.get(id)!;
+    waiting.delete(id);
+    if (error === undefined) resolve(result);
+    else {
+      const message = `In the other process: ${error}`;
+      reject(code ? new StorageError(code, message) : new Error(message));
+    }
+  });
+  const exited = once(child, 'exit');
+  void exited.then(([code, signal]) => {
+    for (const { reject } of waiting.values()) {
+      reject(new Error(`The other process, which imports ${file}, ended with ${signal ?? code}.\n${complaints}`));
+    }
+  });
+  let last = 0;
+  const call = (command: keyof Commands, ...given: unknown[]): Promise<never> =>
+    new Promise((resolve, reject) => {
+      const id = ++last;
+      waiting.set(id, { resolve: resolve as (result: unknown) => void, reject });
+      child.send({ id, command, given } satisfies Request, (error) => error && reject(error));
+    });
+  const calls = Object.fromEntries(
+    COMMANDS.map((command) => [command, (...given: unknown[]) => call(command, ...given)]),
+  ) as unknown as Commands;
+  return {
+    ...calls,
+    async kill() {
+      child.kill('SIGKILL');
+      if (child.exitCode === null && child.signalCode === null) await exited;
+    },
+  };
+};
+
+interface PromiseWithResolvers {
+  resolve(result: unknown): void;
+  reject(error: Error): void;
+}

@@ -1,0 +1,72 @@
+/** The steps of generated sequences, and the parts of the model that they change. */
+import { type Dataset, type Snapshot, StorageError } from 'metro-forecast-api/adapter';
+import { datasetOf } from './fixture.js';
+import type { Opened } from './instance.js';
+import type { OtherProcess } from './start-process.js';
+
+export const KINDS = [
+  ...(['publish', 'publish', 'publish older', 'fail', 'abort', 'activate', 'activate', 'prune', 'prune'] as const),
+  ...(['hold', 'hold as of', 'release', 'close', 'wait', 'in another process', 'kill'] as const),
+];
+
+/** A step of a sequence. The numbers select an adapter, a name, and a snapshot, modulo the number of choices. */
+export interface Step {
+  readonly kind: (typeof KINDS)[number];
+  readonly by: number;
+  readonly which: number;
+}
+
+export const NAMES = ['a', 'b', 'c', 'd'];
+export const HOUR_MS = 3_600_000;
+
+/** A version of the model. `label` is unique, so that reused names are distinguished. */
+export interface Version {
+  readonly name: string;
+  readonly label: string;
+  readonly publishedAt: number;
+}
+
+export interface Move {
+  readonly version: Version;
+  readonly since: number;
+}
+
+export interface Held {
+  readonly snapshot: Snapshot;
+  readonly version: Version;
+  readonly by: string;
+}
+
+export interface Actor {
+  readonly name: string;
+  opened: Opened;
+  /** The number of calls of `changed()` that were checked. */
+  calls: number;
+  /** The last move for which `changed()` was called, or which was current when the adapter was opened. */
+  announced: Move | undefined;
+}
+
+export interface Limits {
+  readonly reopens: boolean;
+  readonly followMs: number;
+  readonly startProcess?: () => OtherProcess;
+}
+
+export const hasCode = (error: unknown, code: string) => error instanceof StorageError && error.code === code;
+
+/** Returns a dataset with one row, which has the label. */
+export const datasetFor = (name: string, created: string, label: string) =>
+  datasetOf(name, created, { items: [{ id: 'x', grade: 'a', rank: 1, label }] });
+
+/** Returns a dataset that aborts the signal after its first collection, or throws after its last one. */
+export const failingDataset = (name: string, created: string, abort: (() => void) | undefined): Dataset => {
+  const whole = datasetFor(name, created, 'failed');
+  return {
+    ...whole,
+    async *read(collection) {
+      yield* whole.read(collection);
+      if (abort) abort();
+      else if (collection === 'crowd') throw new Error('the file ends too early');
+    },
+  };
+};

@@ -1,0 +1,212 @@
+/** Tests the times of versions, according to the clock of the context, and the names of versions. */
+import assert from 'node:assert/strict';
+import type { AdapterUnderTest } from './adapter-under-test.js';
+import { eventually, sameItems, sameList, sameValue } from './expect.js';
+import {
+  anotherDataset,
+  FIRST,
+  FIRST_CREATED,
+  items,
+  itemsOf,
+  rows,
+  SECOND,
+  SECOND_CREATED,
+  THIRD,
+  THIRD_CREATED,
+} from './fixture.js';
+import { find, followMs, hasItems, hasVersion, type Instance, withSnapshot } from './instance.js';
+import { versionTests } from './versions.js';
+
+const DAY_MS = 86_400_000;
+
+/** Names that differ from `n` at one end, in case, or in punctuation. Some are equal as numbers. */
+const NAMES = [
+  ...['a', 'b'].map((end) => `${'n'.repeat(29)}${end}`),
+  ...['a', 'b'].map((end) => `${'n'.repeat(30)}-${end}`),
+  ...['a', 'b'].map((end) => `${'n'.repeat(99)}${end}`),
+  ...['v1', 'V1', 'v.1', 'v_1', 'v-1', 'v', '1', '01', '1.0', '1e0', 'current', 'null', '2024-01-01'],
+];
+
+export const describeTimes = (target: AdapterUnderTest): void => {
+  const { test, testOfThree, names, isAsOf } = versionTests(target);
+  const publishedAt = (instance: Instance) =>
+    withSnapshot(instance, async (snapshot) => snapshot.publishedAt.getTime());
+  const now = ({ clock }: Instance) => clock.now();
+
+  /** Calls `act`, and asserts that the current version became current meanwhile, by the clock of the context. */
+  const isNow = async (instance: Instance, act: () => Promise<void>): Promise<number> => {
+    const start = now(instance);
+    await act();
+    const [time, end] = [await publishedAt(instance), now(instance)];
+    const found = new Date(time).toISOString();
+    const limits = `${new Date(start).toISOString()} and ${new Date(end).toISOString()}`;
+    assert(time >= start && time <= end, `expected publishedAt between ${limits} by context.clock, found ${found}`);
+    return time;
+  };
+
+  describe('versions', () => {
+    test('publish() of an older dataset takes its time from the clock of the context', async (instance) => {
+      for (const days of [400, 800]) {
+        instance.clock.offset = days * DAY_MS;
+        const publish = () => instance.adapter.publish!(anotherDataset(`older-${days}`, '2023-01-01T00:00:00Z'));
+        const time = await isNow(instance, publish);
+        const [first] = await instance.adapter.versions!.list();
+        sameValue(first?.publishedAt, new Date(time), 'list() to return the time of publication');
+      }
+    });
+
+    testOfThree(
+      'activate() takes its time from the clock of the context, and list() does not change',
+      async (instance) => {
+        const times = async () => (await instance.adapter.versions!.list()).map((each) => each.publishedAt);
+        const before = await times();
+        for (const [days, version] of [
+          [400, FIRST],
+          [800, SECOND],
+        ] as const) {
+          instance.clock.offset = days * DAY_MS;
+          const activate = () => instance.adapter.versions!.activate(version);
+          const time = await isNow(instance, activate);
+          await isAsOf(instance, time, version);
+          const snapshot = await instance.adapter.versions!.asOf(new Date(time));
+          sameValue(snapshot?.publishedAt, new Date(time), 'publishedAt of asOf() to be the time of the activation');
+          snapshot?.release();
+        }
+        sameList(await times(), before, 'list() to return the times of publication');
+      },
+    );
+
+    testOfThree('activate() of the current version changes nothing', async (instance) => {
+      const before = await publishedAt(instance);
+      await instance.adapter.versions!.activate(THIRD);
+      sameValue(await publishedAt(instance), before, 'publishedAt to be unchanged');
+    });
+
+    testOfThree('asOf() returns what was current between several activations', async (instance) => {
+      const moves: [number, string][] = [];
+      for (const [i, version] of [FIRST, SECOND, FIRST, THIRD].entries()) {
+        instance.clock.offset = (i + 1) * DAY_MS;
+        await instance.adapter.versions!.activate(version);
+        moves.push([await publishedAt(instance), version]);
+      }
+      for (const [i, [time, version]] of moves.entries()) {
+        await isAsOf(instance, time, version);
+        await isAsOf(instance, time - 1, moves[i - 1]?.[1] ?? THIRD);
+        const snapshot = await instance.adapter.versions!.asOf(new Date(time + 1000));
+        sameValue(
+          snapshot?.publishedAt,
+          new Date(time),
+          'publishedAt to be the time at which the version became current',
+        );
+        sameItems(await find(snapshot!, items), version === FIRST ? rows['items']! : itemsOf(version));
+        snapshot!.release();
+      }
+      await isAsOf(instance, SECOND_CREATED, SECOND);
+      await isAsOf(instance, Date.parse(SECOND_CREATED) - 1, FIRST);
+    });
+
+    test('times increase, even if the clock goes back or does not move', async (instance) => {
+      const times = [await publishedAt(instance)];
+      for (const [i, offset] of [0, -30_000 * DAY_MS, 0].entries()) {
+        instance.clock.offset = offset;
+        await instance.adapter.publish!(anotherDataset(`v-${i}`, '2020-01-01T00:00:00Z'));
+        times.push(await publishedAt(instance));
+        await instance.adapter.versions!.activate(FIRST);
+        times.push(await publishedAt(instance));
+      }
+      const sorted = [...new Set(times)].sort((a, b) => a - b);
+      sameList(times, sorted, 'each version to become current after the previous one');
+      for (const [i, time] of times.entries()) {
+        await isAsOf(instance, time, i % 2 === 0 ? FIRST : `v-${(i - 1) / 2}`);
+      }
+    });
+
+    test('have the name of a deleted version again, and its rows only from then on', async (instance) => {
+      await instance.adapter.publish!(anotherDataset());
+      sameList(await instance.adapter.versions!.prune(1), [FIRST], 'prune(1) to delete the first version');
+      await instance.adapter.publish!(anotherDataset(FIRST, THIRD_CREATED));
+      hasVersion(instance, FIRST);
+      await hasItems(instance, itemsOf(FIRST));
+      sameList(await names(instance), [FIRST, SECOND], 'list() to return the version once');
+      await isAsOf(instance, THIRD_CREATED, FIRST);
+      await isAsOf(instance, SECOND_CREATED, SECOND);
+      await isAsOf(instance, FIRST_CREATED, undefined);
+      await instance.adapter.versions!.activate(SECOND);
+      sameList(await instance.adapter.versions!.prune(0), [FIRST], 'prune(0) to delete the new version');
+      await isAsOf(instance, THIRD_CREATED, undefined);
+    });
+
+    test('with similar names are different versions', async (instance) => {
+      for (const [i, name] of NAMES.entries()) {
+        await instance.adapter.publish!(anotherDataset(name, new Date(Date.UTC(2025, 0, 1 + i)).toISOString()));
+        hasVersion(instance, name);
+      }
+      sameList(
+        await names(instance),
+        [...NAMES.toReversed(), FIRST],
+        'list() to return the names as they were published',
+      );
+      for (const [i, name] of NAMES.entries()) {
+        await isAsOf(instance, Date.UTC(2025, 0, 1 + i), name);
+        await instance.adapter.versions!.activate(name);
+        hasVersion(instance, name);
+        await hasItems(instance, itemsOf(name));
+      }
+      const deleted = await instance.adapter.versions!.prune(1);
+      sameList([...deleted].sort(), [FIRST, ...NAMES.slice(0, -1)].sort(), 'prune(1) to return the deleted names');
+    });
+
+    test('that are not current are held exactly while a snapshot of them is in use', async (instance) => {
+      const held = async (version: string) =>
+        (await instance.adapter.versions!.list()).find((each) => each.version === version)?.held;
+      const snapshot = instance.adapter.snapshot();
+      await instance.adapter.publish!(anotherDataset());
+      await instance.adapter.publish!(anotherDataset(THIRD, THIRD_CREATED));
+      const asOf = await instance.adapter.versions!.asOf(new Date(SECOND_CREATED));
+      sameList([await held(FIRST), await held(SECOND)], [true, true], 'list() to show held versions');
+      snapshot.release();
+      await eventually(
+        'list() shows the released version as not held',
+        async () => !(await held(FIRST)),
+        followMs(target),
+      );
+      sameValue(await held(SECOND), true, 'list() to show the version that is still held');
+      asOf!.release();
+      await eventually(
+        'list() shows the released version as not held',
+        async () => !(await held(SECOND)),
+        followMs(target),
+      );
+    });
+  });
+
+  describeDistantTimes(target);
+};
+
+/** Tests times before 1970 and after 2038. */
+const describeDistantTimes = (target: AdapterUnderTest): void => {
+  const { testOfEmpty, isAsOf } = versionTests(target);
+  describe('versions', () => {
+    testOfEmpty('have times before 1970 and after 2038', async (instance) => {
+      const { adapter } = instance;
+      await adapter.open();
+      const times = [
+        '1901-12-13T00:00:00.001Z',
+        '1969-12-31T23:59:59.999Z',
+        '1970-01-01T00:00:00.001Z',
+        '2299-01-01T00:00:00.500Z',
+      ];
+      for (const [i, created] of times.entries()) {
+        await adapter.publish!(anotherDataset(`v-${i}`, created));
+        const { publishedAt } = adapter.snapshot();
+        sameValue(publishedAt, new Date(created), 'publishedAt to be the time of creation');
+      }
+      const listed = (await adapter.versions!.list()).map(({ publishedAt }) => publishedAt);
+      sameList(listed, times.map((time) => new Date(time)).reverse(), 'list() to return the times');
+      for (const [i, time] of times.entries()) {
+        await isAsOf(instance, time, `v-${i}`);
+        await isAsOf(instance, Date.parse(time) - 1, i === 0 ? undefined : `v-${i - 1}`);
+      }
+    });
+  });
+};

@@ -1,0 +1,360 @@
+/** Bugs in the times and names of versions, and in which versions are deleted and held. */
+import type { Manifest } from '../../../../core/contracts/dataset.js';
+import type { AdapterContext, Snapshot } from '../../../../core/contracts/storage.js';
+import { FolderAdapter, type Stored } from '../folder-adapter.js';
+import type { FolderBug } from './breaking.js';
+
+type Asked = Parameters<FolderAdapter['moveAt']>[0];
+
+/** Ignores the clock of the context. */
+const withSystemClock = (context: AdapterContext): AdapterContext => ({
+  ...context,
+  clock: { now: Date.now, monotonic: () => performance.now() },
+});
+
+const at = (snapshot: Snapshot | undefined, publishedAt: Date | undefined) =>
+  snapshot && publishedAt ? { ...snapshot, publishedAt } : snapshot;
+
+export const momentBugs: readonly FolderBug[] = [
+  {
+    that: 'does not use the clock of its context',
+    folder: class extends FolderAdapter {
+      constructor(context: AdapterContext) {
+        super(withSystemClock(context));
+      }
+    },
+  },
+  {
+    that: 'does not use the clock of its context for activations',
+    folder: class extends FolderAdapter {
+      override activationTime() {
+        return new Date(Math.max(Date.now(), this.lastMove()!.getTime() + 1)).toISOString();
+      }
+    },
+  },
+  {
+    that: 'keeps the publication time of a version that is activated',
+    folder: class extends FolderAdapter {
+      override snapshot() {
+        const snapshot = super.snapshot();
+        const stored = this.catalog.versions.find(({ version }) => version === snapshot.version);
+        return { ...snapshot, publishedAt: new Date(stored!.publishedAt) };
+      }
+    },
+  },
+  {
+    that: 'lists the time of activation as publication time',
+    folder: class extends FolderAdapter {
+      override async list() {
+        return (await super.list()).map((each) => {
+          const move = this.catalog.moves.findLast(({ version }) => version === each.version);
+          return { ...each, publishedAt: new Date(move!.since) };
+        });
+      }
+    },
+  },
+  {
+    that: 'activates a version at its publication time',
+    folder: class extends FolderAdapter {
+      override async activate(version: string) {
+        const stored = this.catalog.versions.find((each) => each.version === version);
+        this.activationTime = () => stored!.publishedAt;
+        await super.activate(version);
+      }
+    },
+  },
+  {
+    that: 'forgets the first of two activations in asOf()',
+    folder: class extends FolderAdapter {
+      override moveAt(time: Asked) {
+        const { moves } = this.catalog;
+        const activations = moves.filter(({ id }, i) => moves.findIndex((move) => move.id === id) < i);
+        const dropped = new Set(activations.slice(0, -1));
+        return moves.filter((move) => !dropped.has(move)).findLast(({ since }) => new Date(since) <= time);
+      }
+    },
+  },
+  {
+    that: 'returns the last publication before a time, not the active version',
+    folder: class extends FolderAdapter {
+      override moveAt(time: Asked) {
+        const stored = this.catalog.versions.findLast(({ publishedAt }) => new Date(publishedAt) <= time);
+        return stored && { id: stored.id, version: stored.version, since: stored.publishedAt };
+      }
+    },
+  },
+  {
+    that: 'returns the current publication time from asOf()',
+    folder: class extends FolderAdapter {
+      override async asOf(time: Date) {
+        return at(await super.asOf(time), this.lastMove());
+      }
+    },
+  },
+  {
+    that: 'returns the asked time as publication time from asOf()',
+    folder: class extends FolderAdapter {
+      override async asOf(time: Date) {
+        return at(await super.asOf(time), time);
+      }
+    },
+  },
+  {
+    that: 'stores times before 1970 as 1970',
+    folder: class extends FolderAdapter {
+      override timeOf(manifest: Manifest) {
+        return new Date(Math.max(0, Date.parse(super.timeOf(manifest)))).toISOString();
+      }
+    },
+  },
+  {
+    that: 'stores times before 1970 as positive numbers',
+    folder: class extends FolderAdapter {
+      override timeOf(manifest: Manifest) {
+        return new Date(Math.abs(Date.parse(super.timeOf(manifest)))).toISOString();
+      }
+    },
+  },
+  {
+    that: 'finds no version as of a time before 1970',
+    folder: class extends FolderAdapter {
+      override async asOf(time: Date) {
+        return time.getTime() < 0 ? undefined : super.asOf(time);
+      }
+    },
+  },
+  {
+    that: 'stores times in seconds of 32 bits',
+    folder: class extends FolderAdapter {
+      override timeOf(manifest: Manifest) {
+        const ms = Date.parse(super.timeOf(manifest));
+        return new Date(Math.floor((ms / 1000) | 0) * 1000 + (((ms % 1000) + 1000) % 1000)).toISOString();
+      }
+    },
+  },
+  {
+    that: 'publishes an older dataset at the time of its creation',
+    folder: class extends FolderAdapter {
+      override timeOf(manifest: Manifest) {
+        return new Date(manifest.created).toISOString();
+      }
+    },
+  },
+  {
+    that: 'publishes every dataset at the current time',
+    folder: class extends FolderAdapter {
+      override timeOf() {
+        return new Date(this.now()).toISOString();
+      }
+      now() {
+        return this.context.clock.now();
+      }
+    },
+  },
+  {
+    that: 'gives two activations within a millisecond one time',
+    folder: class extends FolderAdapter {
+      override activationTime() {
+        return new Date(this.context.clock.now()).toISOString();
+      }
+    },
+  },
+  {
+    that: 'goes back in time when the clock does',
+    folder: class extends FolderAdapter {
+      override timeOf(manifest: Manifest) {
+        const last = this.lastMove();
+        if (last && Date.parse(manifest.created) <= last.getTime())
+          return new Date(this.context.clock.now()).toISOString();
+        return super.timeOf(manifest);
+      }
+      override moveAt(time: Asked) {
+        return this.catalog.moves.find(
+          ({ since }, i, all) => new Date(since) <= time && !(all[i + 1] && new Date(all[i + 1]!.since) <= time),
+        );
+      }
+    },
+  },
+  {
+    that: 'returns a version only for times after its publication',
+    folder: class extends FolderAdapter {
+      override moveAt(time: Asked) {
+        return this.catalog.moves.findLast(({ since }) => new Date(since) < time);
+      }
+    },
+  },
+  {
+    that: 'returns an older version if the version of a time was deleted',
+    folder: class extends FolderAdapter {
+      override moveAt(time: Asked) {
+        const stored = new Set(this.catalog.versions.map(({ id }) => id));
+        return this.catalog.moves.findLast(({ id, since }) => stored.has(id) && new Date(since) <= time);
+      }
+    },
+  },
+  {
+    that: 'returns undefined from asOf() for the current version after an activation',
+    folder: class extends FolderAdapter {
+      override moveAt(time: Asked) {
+        const found = super.moveAt(time);
+        const isLast = found === this.catalog.moves.at(-1);
+        return isLast && this.catalog.versions.at(-1)?.id !== found?.id ? undefined : found;
+      }
+    },
+  },
+];
+
+/** Shortens the names by which versions are found. */
+const named = (change: (version: string) => string) =>
+  class extends FolderAdapter {
+    override isTaken(version: string) {
+      return this.catalog.versions.some((each) => change(each.version) === change(version));
+    }
+  };
+
+export const nameBugs: readonly FolderBug[] = [
+  {
+    that: 'takes version names that start with the same 30 characters for equal',
+    folder: named((name) => name.slice(0, 30)),
+  },
+  { that: 'takes version names that differ in case for equal', folder: named((name) => name.toLowerCase()) },
+  {
+    that: 'takes version names that are equal as numbers for equal',
+    folder: named((name) => String(Number(name) || name)),
+  },
+  {
+    that: 'cuts version names at 30 characters',
+    folder: class extends FolderAdapter {
+      override commit(...[manifest, content]: Parameters<FolderAdapter['commit']>) {
+        super.commit({ ...manifest, version: manifest.version.slice(0, 30) }, content);
+      }
+      override hold(move: Parameters<FolderAdapter['hold']>[0]) {
+        return super.hold(move);
+      }
+    },
+  },
+  {
+    that: 'cuts version names in list()',
+    folder: class extends FolderAdapter {
+      override async list() {
+        return (await super.list()).map((each) => ({ ...each, version: each.version.slice(0, 40) }));
+      }
+    },
+  },
+  {
+    that: 'activates the first version whose name starts with the given one',
+    folder: class extends FolderAdapter {
+      override async activate(version: string) {
+        const found = this.catalog.versions.find((each) => each.version.startsWith(version));
+        await super.activate(found?.version ?? version);
+      }
+    },
+  },
+  {
+    that: 'replaces dots in version names',
+    folder: named((name) => name.replaceAll('.', '_')),
+  },
+  {
+    that: 'returns the ids of deleted versions from prune()',
+    folder: class extends FolderAdapter {
+      override async prune(keep: number) {
+        const pruned = this.toPrune(keep).map(({ id }) => id);
+        await super.prune(keep);
+        return pruned;
+      }
+    },
+  },
+  {
+    that: 'returns only the last version that prune() deleted',
+    folder: class extends FolderAdapter {
+      override async prune(keep: number) {
+        return (await super.prune(keep)).slice(-1);
+      }
+    },
+  },
+  {
+    that: 'counts held versions among the newest that prune() keeps',
+    folder: class extends FolderAdapter {
+      override toPrune(keep: number): readonly Stored[] {
+        const held = this.catalog.versions.filter(({ id }) => this.isHeld(id)).length;
+        return super.toPrune(Math.max(0, keep - held));
+      }
+    },
+  },
+  {
+    that: 'deletes the current version if it is older than the newest',
+    folder: class extends FolderAdapter {
+      override toPrune(keep: number) {
+        const { versions } = this.catalog;
+        return versions
+          .slice(0, Math.max(0, versions.length - keep))
+          .filter(({ id }) => !this.isHeld(id) && id !== versions.at(-1)?.id);
+      }
+    },
+  },
+  {
+    that: 'treats prune(0) as prune(1)',
+    folder: class extends FolderAdapter {
+      override toPrune(keep: number) {
+        return super.toPrune(keep || 1);
+      }
+    },
+  },
+  {
+    that: 'shows every version as held',
+    folder: class extends FolderAdapter {
+      override async list() {
+        return (await super.list()).map((each) => ({ ...each, held: true }));
+      }
+    },
+  },
+  {
+    that: 'shows no version as held while it is current no more',
+    folder: class extends FolderAdapter {
+      override async list() {
+        return (await super.list()).map((each) => ({ ...each, held: each.held && each.current }));
+      }
+    },
+  },
+  {
+    that: 'marks the newest version as current in list()',
+    folder: class extends FolderAdapter {
+      override async list() {
+        return (await super.list()).map((each, i) => ({ ...each, current: i === 0 }));
+      }
+    },
+  },
+  {
+    that: 'releases the lock of asOf() when snapshot() is released',
+    folder: class extends FolderAdapter {
+      override hold(move: Parameters<FolderAdapter['hold']>[0]) {
+        const snapshot = super.hold(move);
+        const { id } = move;
+        return snapshot && { ...snapshot, release: () => void this.holds.set(id, 0) };
+      }
+    },
+  },
+  {
+    that: 'keeps the locks of a find() that was left early',
+    folder: class extends FolderAdapter {
+      override async *findRows(...given: Parameters<FolderAdapter['findRows']>) {
+        const current = this.catalog.moves.at(-1)!.id;
+        this.holds.set(current, (this.holds.get(current) ?? 0) + 1);
+        yield* super.findRows(...given);
+        this.holds.set(current, this.holds.get(current)! - 1);
+      }
+    },
+  },
+  {
+    that: 'deletes a version while another version with its name is held',
+    folder: class extends FolderAdapter {
+      override isHeld(id: string) {
+        return super.isHeld(id) && this.catalog.moves.at(-1)?.id === id;
+      }
+      override remove(pruned: readonly Stored[]) {
+        for (const { id } of pruned) this.contents.delete(id);
+        super.remove(pruned);
+      }
+    },
+  },
+];

@@ -1,0 +1,322 @@
+/** Bugs in values, keys and manifests, and resources that an adapter does not release. */
+import type { Document, Manifest } from '../../../../core/contracts/dataset.js';
+import type { AdapterContext, Dataset, PublishOptions, Query, Scalar } from '../../../../core/contracts/storage.js';
+import { type Catalog, type Content, FolderAdapter } from '../folder-adapter.js';
+import type { FolderBug } from './breaking.js';
+
+/** Changes every value of a document, and the names of its fields. */
+const mapped = (value: unknown, change: (value: unknown) => unknown, rename = (name: string) => name): unknown => {
+  const changed = change(value);
+  if (Array.isArray(changed)) return changed.map((each) => mapped(each, change, rename));
+  if (changed === null || typeof changed !== 'object') return changed;
+  const result = {};
+  for (const [name, each] of Object.entries(changed)) {
+    Object.defineProperty(result, rename(name), {
+      value: mapped(each, change, rename),
+      enumerable: true,
+      configurable: true,
+      writable: true,
+    });
+  }
+  return result;
+};
+
+const encoding = (change: (value: unknown) => unknown, rename?: (name: string) => string) =>
+  class extends FolderAdapter {
+    override encode(document: Document, name: string) {
+      return super.encode(mapped(document, change, rename) as Document, name);
+    }
+  };
+
+const strings = (change: (text: string) => string) =>
+  encoding((value) => (typeof value === 'string' ? change(value) : value));
+const numbers = (change: (value: number) => unknown) =>
+  encoding((value) => (typeof value === 'number' ? change(value) : value));
+const names = (rename: (name: string) => string) => encoding((value) => value, rename);
+
+/** Joins the fields of a key with a separator. */
+const joined = (separator: string) =>
+  class extends FolderAdapter {
+    override keyText(key: readonly Scalar[]) {
+      return key.map((value) => (Object.is(value, -0) ? 0 : value)).join(separator);
+    }
+  };
+
+const cutKeys = (bytes: number) =>
+  class extends FolderAdapter {
+    override keyText(key: readonly Scalar[]) {
+      return super.keyText(key.map((value) => (typeof value === 'string' ? value.slice(0, bytes) : value)));
+    }
+  };
+
+/** Loses the last rows of collections with exactly `size` documents. */
+const losing = (size: number) =>
+  class extends FolderAdapter {
+    override matching(rows: readonly Document[], query: Query) {
+      const found = super.matching(rows, query);
+      return rows.length === size ? found.filter((row) => row !== rows.at(-1)) : found;
+    }
+  };
+
+const manifests = (change: (manifest: Manifest) => unknown) =>
+  class extends FolderAdapter {
+    override save({ versions, moves }: Catalog) {
+      super.save({
+        versions: versions.map((each) => ({ ...each, manifest: change(each.manifest) as Manifest })),
+        moves,
+      });
+    }
+  };
+
+const texts = (change: (text: string) => string) => (manifest: Manifest) =>
+  JSON.parse(JSON.stringify(manifest), (name, value) =>
+    typeof value === 'string' && name !== 'version' && name !== 'created' ? change(value) : value,
+  );
+
+export const keyBugs: readonly FolderBug[] = [
+  { that: 'joins the fields of a key with a colon', folder: joined(':') },
+  { that: 'joins the fields of a key with a slash', folder: joined('/') },
+  { that: 'joins the fields of a key with an underscore', folder: joined('_') },
+  { that: 'joins the fields of a key with the unit separator', folder: joined('\x1f') },
+  { that: 'joins the fields of a key with a line end', folder: joined('\n') },
+  { that: 'joins the fields of a key with U+FFFF', folder: joined('\uffff') },
+  { that: 'cuts keys at 511 bytes', folder: cutKeys(511) },
+  { that: 'cuts keys at 1,800 bytes', folder: cutKeys(1800) },
+  {
+    that: 'cuts fields of an order at 1,024 bytes',
+    folder: class extends FolderAdapter {
+      override matching(rows: readonly Document[], query: Query) {
+        const cut = (value: unknown) => (typeof value === 'string' ? value.slice(0, 1024) : value);
+        const equal = query.equal && Object.entries(query.equal);
+        if (!equal?.some(([, value]) => typeof value === 'string' && value.length > 1024))
+          return super.matching(rows, query);
+        return super
+          .matching(rows, { order: query.order })
+          .filter((row) => equal.every(([field, value]) => cut(row[field]) === cut(value)));
+      }
+    },
+  },
+  { that: 'loses a document of a collection of 4,096', folder: losing(4096) },
+  { that: 'loses a document of a collection of 10,000', folder: losing(10_000) },
+  { that: 'loses a document of a collection of 5,000', folder: losing(5000) },
+  { that: 'loses a document of a collection of 256', folder: losing(256) },
+];
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the bugs remove control characters
+const CONTROL = /[\x01-\x08\x0b\x0c\x0e-\x1f\x7f]/g;
+
+export const fieldBugs: readonly FolderBug[] = [
+  { that: 'decodes percent signs in field names', folder: names((name) => name.replace(/%41/g, 'A')) },
+  { that: 'removes percent signs from field names', folder: names((name) => name.replaceAll('%', '')) },
+  { that: 'ends field names at NUL', folder: names((name) => name.split('\0')[0]!) },
+  { that: 'removes control characters from field names', folder: names((name) => name.replace(CONTROL, '')) },
+  { that: 'removes control characters from strings', folder: strings((text) => text.replace(CONTROL, '')) },
+  { that: 'replaces dots in field names', folder: names((name) => name.replaceAll('.', '_')) },
+  { that: 'renames fields that start with a dollar sign', folder: names((name) => name.replace(/^\$/, '_')) },
+  { that: 'trims field names', folder: names((name) => name.trim()) },
+  { that: 'loses fields with an empty name', folder: names((name) => name || 'empty') },
+  {
+    that: 'loses a field named __proto__ at the top of a document',
+    folder: class extends FolderAdapter {
+      override encode(document: Document, name: string) {
+        const { ['__proto__']: _, ...rest } = document;
+        return super.encode(rest, name);
+      }
+    },
+  },
+  { that: 'cuts field names at 64 characters', folder: names((name) => name.slice(0, 64)) },
+  { that: 'stores -0 as null', folder: numbers((value) => (Object.is(value, -0) ? null : value)) },
+  { that: 'stores -0 as text', folder: numbers((value) => (Object.is(value, -0) ? '-0' : value)) },
+  { that: 'stores 1e21 as text', folder: numbers((value) => (Math.abs(value) === 1e21 ? String(value) : value)) },
+  {
+    that: 'stores integers above 2^53 as text',
+    folder: numbers((value) => (Number.isInteger(value) && value > 2 ** 53 ? String(value) : value)),
+  },
+  { that: 'stores 2^53 as 2^53 - 1', folder: numbers((value) => (value === 2 ** 53 ? value - 1 : value)) },
+  { that: 'stores tiny numbers as 0', folder: numbers((value) => (Math.abs(value) < 1e-300 ? 0 : value)) },
+  { that: 'keeps 15 digits of numbers', folder: numbers((value) => Number(value.toPrecision(15))) },
+  {
+    that: 'replaces characters beyond U+FFFF in strings',
+    folder: strings((text) => text.replace(/[\u{10000}-\u{10ffff}]/gu, '\ufffd')),
+  },
+  { that: 'replaces line separators in strings', folder: strings((text) => text.replace(/[\u2028\u2029]/g, '\n')) },
+  { that: 'removes byte order marks from strings', folder: strings((text) => text.replace(/^\ufeff/, '')) },
+];
+
+export const descriptionBugs: readonly FolderBug[] = [
+  {
+    that: 'loses an empty list of sources',
+    folder: manifests(({ sources, ...rest }) => (sources.length > 0 ? { ...rest, sources } : rest)),
+  },
+  {
+    that: 'replaces characters beyond U+FFFF in manifests',
+    folder: manifests(texts((text) => text.replace(/[\u{10000}-\u{10ffff}]/gu, '?'))),
+  },
+  { that: 'cuts texts of a manifest at 255 characters', folder: manifests(texts((text) => text.slice(0, 255))) },
+  { that: 'trims the texts of a manifest', folder: manifests(texts((text) => text.trim())) },
+  { that: 'composes the texts of a manifest', folder: manifests(texts((text) => text.normalize('NFC'))) },
+  {
+    that: 'stores empty texts of a manifest as null',
+    folder: manifests((manifest) =>
+      JSON.parse(JSON.stringify(manifest), (_name, value) => (value === '' ? null : value)),
+    ),
+  },
+  {
+    that: 'sorts the sources of a manifest',
+    folder: manifests((manifest) => ({
+      ...manifest,
+      sources: manifest.sources.toSorted((a, b) => (a.id < b.id ? -1 : 1)),
+    })),
+  },
+  {
+    that: 'stores the limits of a source as 32-bit numbers',
+    folder: manifests((manifest) => ({
+      ...manifest,
+      sources: manifest.sources.map((source) => ({ ...source, stale_after_seconds: source.stale_after_seconds | 0 })),
+    })),
+  },
+];
+
+export const resourceBugs: readonly FolderBug[] = [
+  {
+    that: 'leaves a listener on the signal of a publication',
+    folder: class extends FolderAdapter {
+      override async publish(dataset: Dataset, options: PublishOptions = {}) {
+        options.signal?.addEventListener('abort', () => {});
+        await super.publish(dataset, options);
+      }
+    },
+  },
+  {
+    that: 'leaves a listener on the signal of a ping',
+    folder: class extends FolderAdapter {
+      override async ping(signal?: AbortSignal) {
+        signal?.addEventListener('abort', () => {});
+        await super.ping(signal);
+      }
+    },
+  },
+  {
+    that: 'leaves a listener on the signal of a publication that fails',
+    folder: class extends FolderAdapter {
+      override async publish(dataset: Dataset, options: PublishOptions = {}) {
+        const listen = () => {};
+        options.signal?.addEventListener('abort', listen);
+        await super.publish(dataset, options);
+        options.signal?.removeEventListener('abort', listen);
+      }
+    },
+  },
+  {
+    that: 'leaves a listener on the signal of a find() that is left early',
+    folder: class extends FolderAdapter {
+      override async *findRows(rowsOf: () => readonly Document[], query: Query, signal?: AbortSignal) {
+        const listen = () => {};
+        signal?.addEventListener('abort', listen);
+        yield* super.findRows(rowsOf, query, signal);
+        signal?.removeEventListener('abort', listen);
+      }
+    },
+  },
+  {
+    that: 'keeps its process running after it was closed',
+    folder: class extends FolderAdapter {
+      override startTimer() {
+        return setInterval(() => this.look(), this.pollMs);
+      }
+      override async close() {
+        this.closed = true;
+      }
+    },
+  },
+  {
+    that: 'keeps its process running after a publication',
+    folder: class extends FolderAdapter {
+      override commit(manifest: Manifest, content: Content) {
+        super.commit(manifest, content);
+        setInterval(() => {}, 1000);
+      }
+    },
+  },
+  {
+    that: 'keeps its process running after it was closed during a publication',
+    folder: class extends FolderAdapter {
+      override async lock(options: PublishOptions) {
+        const timer = setInterval(() => {}, 1000);
+        await super.lock(options);
+        const { unlock } = this;
+        this.unlock = () => {
+          if (!this.closed) clearInterval(timer);
+          unlock.call(this);
+        };
+      }
+    },
+  },
+  {
+    that: 'reports a problem after each publication',
+    folder: class extends FolderAdapter {
+      override commit(manifest: Manifest, content: Content) {
+        super.commit(manifest, content);
+        this.context.problem('The store is being compacted.');
+      }
+    },
+  },
+  {
+    that: 'reports a problem when a publication fails',
+    folder: class extends FolderAdapter {
+      override async publish(...given: Parameters<FolderAdapter['publish']>) {
+        await super.publish(...given).catch((error) => {
+          this.context.problem('The last publication failed.');
+          throw error;
+        });
+      }
+    },
+  },
+  {
+    that: 'reports a problem when it opens',
+    folder: class extends FolderAdapter {
+      override async open() {
+        await super.open();
+        this.context.problem('Opened.');
+      }
+    },
+  },
+  {
+    that: 'reports the problem of an empty store and never resolves it',
+    folder: class extends FolderAdapter {
+      override async open() {
+        await super.open();
+        if (this.catalog.moves.length === 0) this.context.problem('There is no dataset yet.');
+      }
+    },
+  },
+  {
+    that: 'reports a problem without a message',
+    folder: class extends FolderAdapter {
+      override async open() {
+        await super.open();
+        if (this.catalog.moves.length === 0) this.context.problem('');
+      }
+    },
+  },
+  {
+    that: 'reports a problem while it is closed',
+    folder: class extends FolderAdapter {
+      override async close() {
+        await super.close();
+        this.context.problem('The store was closed.');
+      }
+    },
+  },
+  {
+    that: 'resolves every path against the working directory of the first adapter',
+    folder: class extends FolderAdapter {
+      constructor(context: AdapterContext) {
+        firstFolder ??= context.resolvePath('.');
+        super({ ...context, resolvePath: (path) => `${firstFolder}/${path}` });
+      }
+    },
+  },
+];
+
+let firstFolder: string | undefined;
