@@ -78,7 +78,7 @@ export const describeFollowing = (target: AdapterUnderTest): void => {
       const other = await instance.another();
       await publish(instance, SECOND, SECOND_CREATED);
       await isCurrent(target, other, SECOND);
-      await failsWith('conflict', () => publish(other, SECOND, THIRD_CREATED));
+      await failsWith('conflict', () => other.adapter.publish!(datasetOf(SECOND, THIRD_CREATED)));
       const [mine, theirs] = [instance.changes.length, other.changes.length];
       await publish(other, THIRD, THIRD_CREATED);
       await changedTo(target, [THIRD], instance, mine);
