@@ -187,6 +187,7 @@ export const describeChanged = (target: AdapterUnderTest): void => {
     test(publishes, 'is called once for each publication, when snapshot() returns it', async (instance) => {
       const before = instance.changes.length;
       await instance.adapter.publish!(anotherDataset());
+      await changedTo(target, [SECOND], instance, before);
       await instance.adapter.publish!(anotherDataset(THIRD, THIRD_CREATED));
       await changedTo(target, [SECOND, THIRD], instance, before);
     });

@@ -11,12 +11,6 @@ export interface BrokenAdapter extends Breakage {
   readonly fails: readonly string[];
 }
 
-/** A bug of the folder adapter. */
-export interface FolderBug extends Omit<BrokenAdapter, 'fails'> {
-  readonly fails?: readonly string[];
-  readonly folder: NonNullable<Breakage['folder']>;
-}
-
 export const aborted = () => new StorageError('aborted', 'No longer wanted.');
 
 export const hasCode = (error: unknown, code: string): boolean => error instanceof StorageError && error.code === code;

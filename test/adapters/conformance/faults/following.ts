@@ -1,11 +1,12 @@
 /** Bugs in how adapters notice changes, call `changed()`, and find their data again after all adapters were closed. */
 import { existsSync, readFileSync } from 'node:fs';
 import { type Catalog, conflict, FolderAdapter } from '../folder-adapter.js';
-import type { FolderBug } from './breaking.js';
+import type { BrokenAdapter } from './breaking.js';
 
-export const followingBugs: readonly FolderBug[] = [
+export const followingBugs: readonly BrokenAdapter[] = [
   {
     that: 'checks its store only when snapshot() is called',
+    fails: ['another adapter over the same store notices what the first one publishes, also while it is not called'],
     folder: class extends FolderAdapter {
       override startTimer() {
         return undefined;
@@ -18,6 +19,7 @@ export const followingBugs: readonly FolderBug[] = [
   },
   {
     that: 'checks its store only when it is pinged or listed',
+    fails: ['another adapter over the same store notices what the first one publishes, also while it is not called'],
     folder: class extends FolderAdapter {
       override startTimer() {
         return undefined;
@@ -30,6 +32,7 @@ export const followingBugs: readonly FolderBug[] = [
   },
   {
     that: 'calls changed() before it has switched to the version',
+    fails: ['changed() is called once for each publication, when snapshot() returns it'],
     folder: class extends FolderAdapter {
       override load(catalog: Catalog) {
         if (catalog.moves.at(-1)?.id !== this.catalog.moves.at(-1)?.id) this.context.changed();
@@ -40,6 +43,7 @@ export const followingBugs: readonly FolderBug[] = [
   },
   {
     that: 'stops following after a publication of its own has failed',
+    fails: ['another adapter over the same store notices a publication after one of its own has failed'],
     folder: class extends FolderAdapter {
       override async publish(...given: Parameters<FolderAdapter['publish']>) {
         await super.publish(...given).catch((error) => {
@@ -51,6 +55,7 @@ export const followingBugs: readonly FolderBug[] = [
   },
   {
     that: 'misses the changes that other adapters make while it publishes',
+    fails: ['another adapter over the same store notices an activation during a publication of its own that fails'],
     folder: class extends FolderAdapter {
       override look() {
         if (!this.publishing) super.look();
@@ -70,6 +75,7 @@ export const followingBugs: readonly FolderBug[] = [
   },
   {
     that: 'does not call changed() when another adapter activates a version',
+    fails: ['changed() is called once for each activation, and not if the version is current already'],
     folder: class extends FolderAdapter {
       #moves = 0;
       override load(catalog: Catalog) {
@@ -88,6 +94,7 @@ export const followingBugs: readonly FolderBug[] = [
   },
   {
     that: 'does not follow another adapter to an earlier version',
+    fails: ['another adapter over the same store notices an activation during a publication of its own that fails'],
     folder: class extends FolderAdapter {
       #own = false;
       override async activate(version: string) {
@@ -109,6 +116,7 @@ export const followingBugs: readonly FolderBug[] = [
   },
   {
     that: 'calls changed() after a publication that failed',
+    fails: ['changed() is not called for a publication that fails'],
     folder: class extends FolderAdapter {
       override async publish(...given: Parameters<FolderAdapter['publish']>) {
         await super.publish(...given).catch((error) => {
@@ -120,6 +128,7 @@ export const followingBugs: readonly FolderBug[] = [
   },
   {
     that: 'calls changed() after a publication that was rejected with conflict',
+    fails: ['changed() is not called for a publication that fails'],
     folder: class extends FolderAdapter {
       override async onTaken(...given: Parameters<FolderAdapter['onTaken']>) {
         this.context.changed();
@@ -129,6 +138,7 @@ export const followingBugs: readonly FolderBug[] = [
   },
   {
     that: 'calls changed() when it prunes',
+    fails: ['changed() is not called by prune(), list() and asOf()'],
     folder: class extends FolderAdapter {
       override remove(...given: Parameters<FolderAdapter['remove']>) {
         super.remove(...given);
@@ -138,6 +148,7 @@ export const followingBugs: readonly FolderBug[] = [
   },
   {
     that: 'calls changed() when it is closed',
+    fails: ['changed() is not called by open(), ping() and close(), nor after them'],
     folder: class extends FolderAdapter {
       override async close() {
         const was = this.closed;
@@ -148,6 +159,7 @@ export const followingBugs: readonly FolderBug[] = [
   },
   {
     that: 'follows other adapters after it was closed',
+    fails: ['another adapter over the same store calls changed() no more after it was closed'],
     folder: class extends FolderAdapter {
       override async close() {
         this.closed = true;
@@ -162,6 +174,7 @@ export const followingBugs: readonly FolderBug[] = [
   },
   {
     that: 'calls changed() twice for each change',
+    fails: ['changed() is called once for each publication, when snapshot() returns it'],
     folder: class extends FolderAdapter {
       override onMove() {
         super.onMove();
@@ -171,6 +184,7 @@ export const followingBugs: readonly FolderBug[] = [
   },
   {
     that: 'calls changed() at every poll',
+    fails: ['changed() is not called by open(), ping() and close(), nor after them'],
     folder: class extends FolderAdapter {
       override startTimer() {
         return setInterval(() => {
@@ -182,6 +196,7 @@ export const followingBugs: readonly FolderBug[] = [
   },
   {
     that: 'calls changed() when a version that it serves is activated again',
+    fails: ['changed() is called once for each activation, and not if the version is current already'],
     folder: class extends FolderAdapter {
       override async activate(version: string) {
         const before = this.catalog.moves.length;
@@ -192,6 +207,7 @@ export const followingBugs: readonly FolderBug[] = [
   },
   {
     that: 'calls changed() whenever the catalog has changed',
+    fails: ['changed() is not called by prune(), list() and asOf()'],
     folder: class extends FolderAdapter {
       override load(catalog: Catalog) {
         const isSame = catalog.moves.at(-1)?.id === this.catalog.moves.at(-1)?.id;
@@ -202,6 +218,7 @@ export const followingBugs: readonly FolderBug[] = [
   },
   {
     that: 'calls changed() for the first publication only',
+    fails: ['changed() is called once for each publication, when snapshot() returns it'],
     folder: class extends FolderAdapter {
       override onMove() {
         if (this.catalog.moves.length < 3) super.onMove();
@@ -210,6 +227,7 @@ export const followingBugs: readonly FolderBug[] = [
   },
   {
     that: 'does not call changed() for the first publication of an empty store by another adapter',
+    fails: ['another adapter over the same store notices the first publication in an empty store'],
     folder: class extends FolderAdapter {
       #own = false;
       override async publish(...given: Parameters<FolderAdapter['publish']>) {
@@ -225,6 +243,9 @@ export const followingBugs: readonly FolderBug[] = [
   },
   {
     that: 'does not call changed() while a snapshot is in use',
+    fails: [
+      'another adapter over the same store notices what the first one publishes, calls changed(), and keeps its snapshots readable',
+    ],
     folder: class extends FolderAdapter {
       override onMove() {
         if (![...this.holds.values()].some((holds) => holds > 0)) super.onMove();
@@ -233,6 +254,7 @@ export const followingBugs: readonly FolderBug[] = [
   },
   {
     that: 'follows only until its next publication',
+    fails: ['another adapter over the same store publishes after the first one, and each of them notices the other'],
     folder: class extends FolderAdapter {
       override commit(...given: Parameters<FolderAdapter['commit']>) {
         if (this.catalog.moves.length > 0 && this.timer) clearInterval(this.timer);
@@ -242,12 +264,14 @@ export const followingBugs: readonly FolderBug[] = [
   },
   {
     that: 'notices a change of others only after a minute',
+    fails: ['another adapter over the same store notices what the first one publishes, also while it is not called'],
     folder: class extends FolderAdapter {
       override pollMs = 60_000;
     },
   },
   {
     that: 'serves a followed version but does not list it',
+    fails: ['another adapter over the same store lists and reads the versions that the first one publishes'],
     folder: class extends FolderAdapter {
       #own = new Set<string>();
       override commit(...given: Parameters<FolderAdapter['commit']>) {
@@ -265,6 +289,7 @@ export const followingBugs: readonly FolderBug[] = [
   },
   {
     that: 'finds no version of asOf() that another adapter published',
+    fails: ['another adapter over the same store lists and reads the versions that the first one publishes'],
     folder: class extends FolderAdapter {
       #known: Catalog['moves'] | undefined;
       override async open() {
@@ -307,9 +332,10 @@ const forgetting = (forget: (catalog: Catalog) => Catalog) =>
     }
   };
 
-export const durabilityBugs: readonly FolderBug[] = [
+export const durabilityBugs: readonly BrokenAdapter[] = [
   {
     that: 'forgets all but the current version when it is closed',
+    fails: ['after every adapter was closed list() returns every version in the order of publication, with its time'],
     folder: forgetting(({ versions, moves }) => ({
       versions: versions.filter(({ id }) => id === moves.at(-1)?.id),
       moves: moves.slice(-1),
@@ -317,6 +343,7 @@ export const durabilityBugs: readonly FolderBug[] = [
   },
   {
     that: 'forgets activations when it is closed',
+    fails: ['after every adapter was closed the current version is the one that was activated last, with its time'],
     folder: forgetting(({ versions }) => ({
       versions,
       moves: versions.map(({ id, version, publishedAt }) => ({ id, version, since: publishedAt })),
@@ -324,10 +351,12 @@ export const durabilityBugs: readonly FolderBug[] = [
   },
   {
     that: 'forgets which version was current at earlier times when it is closed',
+    fails: ['after every adapter was closed asOf() returns what was current at every time, with all rows'],
     folder: forgetting(({ versions, moves }) => ({ versions, moves: moves.slice(-1) })),
   },
   {
     that: 'makes the newest version current when it opens',
+    fails: ['after every adapter was closed the current version is the one that was activated last, with its time'],
     folder: forgetting(({ versions, moves }) => {
       const last = versions.at(-1)!;
       return { versions, moves: [...moves, { id: last.id, version: last.version, since: moves.at(-1)!.since }] };
@@ -335,6 +364,7 @@ export const durabilityBugs: readonly FolderBug[] = [
   },
   {
     that: 'sorts versions by name when it opens',
+    fails: ['after every adapter was closed list() returns every version in the order of publication, with its time'],
     folder: forgetting(({ versions, moves }) => ({
       versions: versions.toSorted((a, b) => (a.version < b.version ? -1 : 1)),
       moves,
@@ -342,6 +372,7 @@ export const durabilityBugs: readonly FolderBug[] = [
   },
   {
     that: 'restores deleted versions when it opens',
+    fails: ['after every adapter was closed deleted versions stay deleted, and nothing is held'],
     folder: class extends forgetting((catalog) => catalog) {
       override remove(pruned: FolderAdapter['catalog']['versions']) {
         memoryOf.set(this.path('.'), this.catalog);
@@ -361,6 +392,7 @@ export const durabilityBugs: readonly FolderBug[] = [
   },
   {
     that: 'derives publication times from the time of opening',
+    fails: ['after every adapter was closed list() returns every version in the order of publication, with its time'],
     folder: forgetting(({ versions, moves }) => ({
       versions: versions.map((each, i) => ({ ...each, publishedAt: new Date(Date.now() + i).toISOString() })),
       moves,
@@ -368,6 +400,7 @@ export const durabilityBugs: readonly FolderBug[] = [
   },
   {
     that: 'accepts an existing version again after it was closed',
+    fails: ['after every adapter was closed the names of all versions are in use'],
     folder: class extends FolderAdapter {
       readonly #mine = new Set<string>();
       override isTaken(version: string) {
@@ -381,6 +414,7 @@ export const durabilityBugs: readonly FolderBug[] = [
   },
   {
     that: 'opens a store once only',
+    fails: ['after every adapter was closed the store can be opened and published to any number of times'],
     folder: class extends FolderAdapter {
       override async open() {
         const folder = this.path('.');
@@ -393,6 +427,7 @@ export const durabilityBugs: readonly FolderBug[] = [
   },
   {
     that: 'loses the rows of older versions when it is closed',
+    fails: ['after every adapter was closed asOf() returns what was current at every time, with all rows'],
     folder: class extends FolderAdapter {
       #lost = new Set<string>();
       override async open() {

@@ -5,16 +5,20 @@ import { auditFaults } from './audits.js';
 import type { BrokenAdapter } from './breaking.js';
 import { cancellingFaults } from './cancelling.js';
 import { documentFaults } from './documents.js';
+import { durabilityBugs, followingBugs } from './following.js';
 import { holderFaults, sharingFaults } from './holders.js';
 import { lifecycleFaults } from './lifecycle.js';
 import { manifestFaults, timeFaults } from './manifests.js';
+import { interruptedBugs, meanwhileBugs, racingBugs } from './publications.js';
 import { publishingFaults } from './publishing.js';
 import { queryFaults } from './queries.js';
 import { snapshotFaults } from './snapshots.js';
 import { boundFaults, columnFaults, orderFaults, pageFaults, placeFaults } from './sqlite.js';
 import { storedJsonFaults } from './stored-json.js';
 import { instanceFaults, processFaults } from './stores.js';
+import { momentBugs, nameBugs } from './times.js';
 import { totalsFaults } from './totals.js';
+import { descriptionBugs, fieldBugs, keyBugs, resourceBugs } from './values.js';
 import { versionFaults } from './versions.js';
 
 export const classes = {
@@ -38,6 +42,17 @@ export const classes = {
   cancelling: cancellingFaults,
   instances: instanceFaults,
   processes: processFaults,
+  following: followingBugs,
+  durability: durabilityBugs,
+  interrupted: interruptedBugs,
+  racing: racingBugs,
+  meanwhile: meanwhileBugs,
+  moments: momentBugs,
+  names: nameBugs,
+  keys: keyBugs,
+  fields: fieldBugs,
+  descriptions: descriptionBugs,
+  resources: resourceBugs,
 } satisfies Record<string, readonly BrokenAdapter[]>;
 
 export const brokenAdapters: readonly BrokenAdapter[] = Object.values(classes).flat();

@@ -4,7 +4,7 @@ import type { Document, Manifest } from '../../../../core/contracts/dataset.js';
 import type { Dataset, PublishOptions } from '../../../../core/contracts/storage.js';
 import { StorageError } from '../../../../core/errors.js';
 import { type Content, conflict, FolderAdapter } from '../folder-adapter.js';
-import type { FolderBug } from './breaking.js';
+import type { BrokenAdapter } from './breaking.js';
 
 type Publishing = Parameters<FolderAdapter['publish']>;
 
@@ -54,9 +54,12 @@ const busy = () => {
   throw new StorageError('unavailable', 'A publication is in progress.');
 };
 
-export const interruptedBugs: readonly FolderBug[] = [
+export const interruptedBugs: readonly BrokenAdapter[] = [
   {
     that: 'stays locked after a process was killed during a publication',
+    fails: [
+      'an adapter in another process, over the same store that is killed during a publication does not prevent the next one',
+    ],
     folder: class extends FolderAdapter {
       override isAlive() {
         return true;
@@ -65,6 +68,7 @@ export const interruptedBugs: readonly FolderBug[] = [
   },
   {
     that: 'stays locked after an adapter was closed during a publication',
+    fails: ['a publication leaves the store unlocked and no rows behind if the adapter is closed'],
     folder: class extends FolderAdapter {
       override unlock() {
         if (!this.closed) super.unlock();
@@ -73,6 +77,7 @@ export const interruptedBugs: readonly FolderBug[] = [
   },
   {
     that: 'stays locked after a publication was aborted',
+    fails: ['a publication leaves the store unlocked and no rows behind if its signal is aborted'],
     folder: class extends FolderAdapter {
       override async readAll(dataset: Dataset, options: PublishOptions) {
         const content = await super.readAll(dataset, options).catch((error) => {
@@ -85,6 +90,7 @@ export const interruptedBugs: readonly FolderBug[] = [
   },
   {
     that: 'stays locked after a dataset could not be read',
+    fails: ['a publication leaves the store unlocked and no rows behind if the dataset cannot be read'],
     folder: class extends FolderAdapter {
       override async publish(...given: Publishing) {
         await super.publish(...given).catch((error) => {
@@ -96,6 +102,7 @@ export const interruptedBugs: readonly FolderBug[] = [
   },
   {
     that: 'stays locked after a conflict of versions',
+    fails: ['a publication is unlocked again after a conflict of versions'],
     folder: class extends FolderAdapter {
       override async onTaken(dataset: Dataset) {
         writeFileSync(this.path('lock'), String(process.pid));
@@ -105,6 +112,7 @@ export const interruptedBugs: readonly FolderBug[] = [
   },
   {
     that: 'publishes the rows of a failed publication with the next one',
+    fails: ['a publication leaves the store unlocked and no rows behind if the dataset cannot be read'],
     folder: class extends FolderAdapter {
       override async *batchesOf(dataset: Dataset, name: string) {
         const kept = leftovers.get(this.path(name)) ?? [];
@@ -135,6 +143,7 @@ export const interruptedBugs: readonly FolderBug[] = [
   },
   {
     that: 'completes a publication that was aborted with the collections that it had read',
+    fails: ['a publication leaves the store unlocked and no rows behind if the dataset cannot be read'],
     folder: class extends FolderAdapter {
       readonly #written = new Map<string, readonly Document[]>();
       override async *batchesOf(dataset: Dataset, name: string) {
@@ -151,6 +160,7 @@ export const interruptedBugs: readonly FolderBug[] = [
   },
   {
     that: 'reserves the name of a publication that was aborted',
+    fails: ['publish(dataset) works again after it was aborted, under the same version and with another signal'],
     folder: class extends FolderAdapter {
       readonly #reserved = new Set<string>();
       override isTaken(version: string) {
@@ -166,6 +176,7 @@ export const interruptedBugs: readonly FolderBug[] = [
   },
   {
     that: 'keeps the name of a deleted version',
+    fails: ['versions have the name of a deleted version again, and its rows only from then on'],
     folder: class extends FolderAdapter {
       override isTaken(version: string) {
         return this.catalog.moves.some((move) => move.version === version);
@@ -174,6 +185,7 @@ export const interruptedBugs: readonly FolderBug[] = [
   },
   {
     that: 'reuses the rows of a deleted version when its name is published again',
+    fails: ['versions have the name of a deleted version again, and its rows only from then on'],
     folder: class extends FolderAdapter {
       override remove(...given: Parameters<FolderAdapter['remove']>) {
         for (const { id, version } of given[0]) {
@@ -189,6 +201,7 @@ export const interruptedBugs: readonly FolderBug[] = [
   },
   {
     that: 'returns a republished version for times of the deleted version with its name',
+    fails: ['versions have the name of a deleted version again, and its rows only from then on'],
     folder: class extends FolderAdapter {
       override newId({ version }: Manifest) {
         return `version-${version}`;
@@ -201,6 +214,7 @@ export const interruptedBugs: readonly FolderBug[] = [
   },
   {
     that: 'leaves the dataset open when it is aborted',
+    fails: ['a publication closes the iterators of the dataset if its signal is aborted'],
     folder: class extends FolderAdapter {
       override batchesOf(dataset: Dataset, name: string) {
         const batches = super.batchesOf(dataset, name)[Symbol.asyncIterator]();
@@ -210,6 +224,7 @@ export const interruptedBugs: readonly FolderBug[] = [
   },
   {
     that: 'leaves the dataset open when it is closed',
+    fails: ['a publication closes the iterators of the dataset if the adapter is closed'],
     folder: class extends FolderAdapter {
       override batchesOf(dataset: Dataset, name: string) {
         const batches = super.batchesOf(dataset, name)[Symbol.asyncIterator]();
@@ -223,6 +238,7 @@ export const interruptedBugs: readonly FolderBug[] = [
   },
   {
     that: 'opens all collections before it reads them, and leaves the last ones open',
+    fails: ['a publication closes the iterators of the dataset if the dataset cannot be read'],
     folder: class extends FolderAdapter {
       override async readAll(dataset: Dataset, options: PublishOptions) {
         const open = new Map<string, AsyncIterator<readonly Document[]>>();
@@ -246,6 +262,9 @@ export const interruptedBugs: readonly FolderBug[] = [
   },
   {
     that: 'resolves when it is closed during a publication, without publishing',
+    fails: [
+      'a publication that is closed while it is in progress is either published completely, or rejects and changes nothing',
+    ],
     folder: class extends FolderAdapter {
       override async publish(...given: Publishing) {
         const { closed } = this;
@@ -257,6 +276,7 @@ export const interruptedBugs: readonly FolderBug[] = [
   },
   {
     that: 'publishes the part that it has read when it is closed',
+    fails: ['a publication leaves the store unlocked and no rows behind if the adapter is closed'],
     folder: class extends FolderAdapter {
       override async readAll(dataset: Dataset, options: PublishOptions) {
         const read = new Map<string, Document[]>();
@@ -283,9 +303,12 @@ export const interruptedBugs: readonly FolderBug[] = [
   },
 ];
 
-export const racingBugs: readonly FolderBug[] = [
+export const racingBugs: readonly BrokenAdapter[] = [
   {
     that: 'rejects the second of two publishers with unavailable',
+    fails: [
+      'two publications at the same time by one adapter both succeed one after the other, or one is rejected with conflict',
+    ],
     folder: class extends FolderAdapter {
       override async whilePublishing() {
         throw new StorageError('unavailable', 'Another publication is in progress.');
@@ -294,6 +317,9 @@ export const racingBugs: readonly FolderBug[] = [
   },
   {
     that: 'rejects the second of two publishers with invalid_dataset',
+    fails: [
+      'two publications at the same time by one adapter both succeed one after the other, or one is rejected with conflict',
+    ],
     folder: class extends FolderAdapter {
       override async whilePublishing() {
         throw new StorageError('invalid_dataset', 'Another publication is in progress.');
@@ -302,6 +328,9 @@ export const racingBugs: readonly FolderBug[] = [
   },
   {
     that: 'rejects a publication with unavailable while another adapter publishes',
+    fails: [
+      'two publications at the same time by two adapters both succeed one after the other, or one is rejected with conflict',
+    ],
     folder: class extends FolderAdapter {
       override async lock(options: PublishOptions) {
         if (existsSync(this.path('lock')) && this.isAlive(Number(readFileSync(this.path('lock'), 'utf8')))) {
@@ -313,6 +342,9 @@ export const racingBugs: readonly FolderBug[] = [
   },
   {
     that: 'rejects a publication with an error of the file system while another adapter publishes',
+    fails: [
+      'two publications at the same time by two adapters both succeed one after the other, or one is rejected with conflict',
+    ],
     folder: class extends FolderAdapter {
       override async lock(options: PublishOptions) {
         if (existsSync(this.path('lock')) && this.isAlive(Number(readFileSync(this.path('lock'), 'utf8')))) {
@@ -324,12 +356,16 @@ export const racingBugs: readonly FolderBug[] = [
   },
   {
     that: 'drops the second of two publications and resolves',
+    fails: [
+      'two publications at the same time by one adapter both succeed one after the other, or one is rejected with conflict',
+    ],
     folder: class extends FolderAdapter {
       override async whilePublishing() {}
     },
   },
   {
     that: 'resolves for the loser of two publishers of one version',
+    fails: ['two publications at the same time by two adapters under one version: only one of them succeeds'],
     folder: class extends FolderAdapter {
       override async lock() {}
       override async onTaken(dataset: Dataset) {
@@ -339,6 +375,9 @@ export const racingBugs: readonly FolderBug[] = [
   },
   {
     that: 'overwrites the catalog that another publisher has changed',
+    fails: [
+      'two publications at the same time by two adapters both succeed one after the other, or one is rejected with conflict',
+    ],
     folder: class extends FolderAdapter {
       override async lock() {}
       override async readAll(dataset: Dataset, options: PublishOptions) {
@@ -356,11 +395,15 @@ export const racingBugs: readonly FolderBug[] = [
   },
   {
     that: 'mixes the rows of two publishers',
+    fails: [
+      'two publications at the same time by one adapter both succeed one after the other, or one is rejected with conflict',
+    ],
     folder: class extends FolderAdapter {
       #buffer: Content = {};
       override async lock() {}
       override async whilePublishing(dataset: Dataset, options: PublishOptions) {
-        Object.assign(this.#buffer, await super.readAll(dataset, options));
+        const content = await super.readAll(dataset, options);
+        Object.assign(this.#buffer, content);
         throw conflict('Another publication is in progress.');
       }
       override async readAll(dataset: Dataset, options: PublishOptions) {
@@ -372,6 +415,7 @@ export const racingBugs: readonly FolderBug[] = [
   },
   {
     that: 'publishes two versions with one name when two adapters publish it at once',
+    fails: ['two publications at the same time by two adapters under one version: only one of them succeeds'],
     folder: class extends FolderAdapter {
       override async lock() {}
       override isTaken(version: string) {
@@ -381,12 +425,16 @@ export const racingBugs: readonly FolderBug[] = [
   },
   {
     that: 'reports a used version name as unknown_version',
+    fails: ['publish(dataset) rejects with conflict for other content under an existing version, and changes nothing'],
     folder: failing((error) =>
       /exists already/.test(error.message) ? new StorageError('unknown_version', error.message) : error,
     ),
   },
   {
     that: 'fails all publications after two publishers have raced',
+    fails: [
+      'two publications at the same time by one adapter do not prevent later publications, also of the rejected version',
+    ],
     folder: class extends FolderAdapter {
       override async whilePublishing(...given: Parameters<FolderAdapter['whilePublishing']>) {
         this.lock = async () => {
@@ -398,6 +446,9 @@ export const racingBugs: readonly FolderBug[] = [
   },
   {
     that: 'changes the publication time when the same content is published again',
+    fails: [
+      'a publication with the content of the current version changes nothing, and resolves or rejects with conflict',
+    ],
     folder: class extends FolderAdapter {
       override async onTaken({ manifest }: Dataset) {
         const { versions, moves } = this.catalog;
@@ -412,6 +463,9 @@ export const racingBugs: readonly FolderBug[] = [
   },
   {
     that: 'lists a version twice when the same content is published again',
+    fails: [
+      'a publication with the content of the current version changes nothing, and resolves or rejects with conflict',
+    ],
     folder: class extends FolderAdapter {
       override isTaken(version: string) {
         return super.isTaken(version) && this.catalog.versions.at(-1)?.version !== version;
@@ -427,22 +481,39 @@ export const racingBugs: readonly FolderBug[] = [
   },
 ];
 
-export const meanwhileBugs: readonly FolderBug[] = [
-  { that: 'rejects pings during a publication', folder: during('ping', busy) },
-  { that: 'cannot list versions during a publication', folder: during('list', busy) },
-  { that: 'cannot read an earlier version during a publication', folder: during('asOf', busy) },
+export const meanwhileBugs: readonly BrokenAdapter[] = [
+  {
+    that: 'rejects pings during a publication',
+    fails: ['during a publication ping() resolves'],
+    folder: during('ping', busy),
+  },
+  {
+    that: 'cannot list versions during a publication',
+    fails: ['during a publication list() returns only the published versions'],
+    folder: during('list', busy),
+  },
+  {
+    that: 'cannot read an earlier version during a publication',
+    fails: ['during a publication asOf() returns the version of the time'],
+    folder: during('asOf', busy),
+  },
   {
     that: 'rejects activations during a publication with unavailable',
+    fails: [
+      'during a publication activate() and the publication take effect one after the other, or one is rejected with conflict',
+    ],
     folder: during('activate', busy),
   },
   {
     that: 'rejects prune() during a publication with an error of its driver',
+    fails: ['during a publication prune() deletes nothing of the publication, waits, or rejects with conflict'],
     folder: during('prune', () => {
       throw new Error('SQLITE_BUSY: database is locked');
     }),
   },
   {
     that: 'lists the version of a publication in progress',
+    fails: ['during a publication list() returns only the published versions'],
     folder: class extends FolderAdapter {
       #draft: Manifest | undefined;
       override async readAll(dataset: Dataset, options: PublishOptions) {
@@ -461,6 +532,7 @@ export const meanwhileBugs: readonly FolderBug[] = [
   },
   {
     that: 'loses the publication in progress when versions are pruned',
+    fails: ['during a publication prune() deletes nothing of the publication, waits, or rejects with conflict'],
     folder: class extends FolderAdapter {
       #swept = false;
       override async prune(keep: number) {
@@ -475,6 +547,9 @@ export const meanwhileBugs: readonly FolderBug[] = [
   },
   {
     that: 'loses an activation that is made during a publication',
+    fails: [
+      'during a publication activate() and the publication take effect one after the other, or one is rejected with conflict',
+    ],
     folder: class extends FolderAdapter {
       override async readAll(dataset: Dataset, options: PublishOptions) {
         const { moves } = this.catalog;
@@ -487,6 +562,9 @@ export const meanwhileBugs: readonly FolderBug[] = [
   },
   {
     that: 'does not make the version current if another one was activated during the publication',
+    fails: [
+      'during a publication activate() and the publication take effect one after the other, or one is rejected with conflict',
+    ],
     folder: class extends FolderAdapter {
       #activated = false;
       override async activate(version: string) {
@@ -503,6 +581,7 @@ export const meanwhileBugs: readonly FolderBug[] = [
   },
   {
     that: 'waits with pings until a publication has ended',
+    fails: ['during a publication ping() resolves'],
     folder: class extends FolderAdapter {
       #ending: Promise<unknown> = Promise.resolve();
       override publish(...given: Publishing) {
@@ -518,6 +597,7 @@ export const meanwhileBugs: readonly FolderBug[] = [
   },
   {
     that: 'waits with reads until a publication has ended',
+    fails: ['during a publication reads return the current version'],
     folder: class extends FolderAdapter {
       #ending: Promise<unknown> = Promise.resolve();
       override publish(...given: Publishing) {
@@ -533,6 +613,9 @@ export const meanwhileBugs: readonly FolderBug[] = [
   },
   {
     that: 'reports progress after the publication has settled',
+    fails: [
+      'a publication calls onProgress with growing numbers until it settles, and neither onWait nor onRepair without a reason',
+    ],
     folder: class extends FolderAdapter {
       override async publish(dataset: Dataset, options: PublishOptions = {}) {
         await super.publish(dataset, options);
@@ -542,6 +625,7 @@ export const meanwhileBugs: readonly FolderBug[] = [
   },
   {
     that: 'reports the progress of each batch as if it were the whole',
+    fails: ['publish(dataset) reports its progress up to the last row of each collection'],
     folder: class extends FolderAdapter {
       override async publish(dataset: Dataset, options: PublishOptions = {}) {
         const last = new Map<string, number>();
@@ -557,6 +641,9 @@ export const meanwhileBugs: readonly FolderBug[] = [
   },
   {
     that: 'calls onWait for every publication',
+    fails: [
+      'a publication calls onProgress with growing numbers until it settles, and neither onWait nor onRepair without a reason',
+    ],
     folder: class extends FolderAdapter {
       override async lock(options: PublishOptions) {
         options.onWait?.('');
@@ -566,6 +653,9 @@ export const meanwhileBugs: readonly FolderBug[] = [
   },
   {
     that: 'calls onRepair for every publication',
+    fails: [
+      'a publication calls onProgress with growing numbers until it settles, and neither onWait nor onRepair without a reason',
+    ],
     folder: class extends FolderAdapter {
       override async publish(dataset: Dataset, options: PublishOptions = {}) {
         await super.publish(dataset, options);
@@ -575,6 +665,7 @@ export const meanwhileBugs: readonly FolderBug[] = [
   },
   {
     that: 'publishes before it has read the last collection',
+    fails: ['publish(dataset) makes a dataset visible only as a whole'],
     folder: class extends FolderAdapter {
       override async publish(dataset: Dataset, options: PublishOptions = {}) {
         const names = [...this.context.collections.keys()];

@@ -2,7 +2,7 @@
 import type { Manifest } from '../../../../core/contracts/dataset.js';
 import type { AdapterContext, Snapshot } from '../../../../core/contracts/storage.js';
 import { FolderAdapter, type Stored } from '../folder-adapter.js';
-import type { FolderBug } from './breaking.js';
+import type { BrokenAdapter } from './breaking.js';
 
 type Asked = Parameters<FolderAdapter['moveAt']>[0];
 
@@ -15,9 +15,10 @@ const withSystemClock = (context: AdapterContext): AdapterContext => ({
 const at = (snapshot: Snapshot | undefined, publishedAt: Date | undefined) =>
   snapshot && publishedAt ? { ...snapshot, publishedAt } : snapshot;
 
-export const momentBugs: readonly FolderBug[] = [
+export const momentBugs: readonly BrokenAdapter[] = [
   {
     that: 'does not use the clock of its context',
+    fails: ['versions publish() of an older dataset takes its time from the clock of the context'],
     folder: class extends FolderAdapter {
       constructor(context: AdapterContext) {
         super(withSystemClock(context));
@@ -26,6 +27,7 @@ export const momentBugs: readonly FolderBug[] = [
   },
   {
     that: 'does not use the clock of its context for activations',
+    fails: ['versions activate() takes its time from the clock of the context, and list() does not change'],
     folder: class extends FolderAdapter {
       override activationTime() {
         return new Date(Math.max(Date.now(), this.lastMove()!.getTime() + 1)).toISOString();
@@ -34,6 +36,7 @@ export const momentBugs: readonly FolderBug[] = [
   },
   {
     that: 'keeps the publication time of a version that is activated',
+    fails: ['versions activate() takes its time from the clock of the context, and list() does not change'],
     folder: class extends FolderAdapter {
       override snapshot() {
         const snapshot = super.snapshot();
@@ -44,6 +47,7 @@ export const momentBugs: readonly FolderBug[] = [
   },
   {
     that: 'lists the time of activation as publication time',
+    fails: ['versions activate() takes its time from the clock of the context, and list() does not change'],
     folder: class extends FolderAdapter {
       override async list() {
         return (await super.list()).map((each) => {
@@ -55,6 +59,7 @@ export const momentBugs: readonly FolderBug[] = [
   },
   {
     that: 'activates a version at its publication time',
+    fails: ['versions asOf() returns what was current before activate()'],
     folder: class extends FolderAdapter {
       override async activate(version: string) {
         const stored = this.catalog.versions.find((each) => each.version === version);
@@ -65,6 +70,7 @@ export const momentBugs: readonly FolderBug[] = [
   },
   {
     that: 'forgets the first of two activations in asOf()',
+    fails: ['versions asOf() returns what was current between several activations'],
     folder: class extends FolderAdapter {
       override moveAt(time: Asked) {
         const { moves } = this.catalog;
@@ -76,6 +82,9 @@ export const momentBugs: readonly FolderBug[] = [
   },
   {
     that: 'returns the last publication before a time, not the active version',
+    fails: [
+      'during a publication activate() and the publication take effect one after the other, or one is rejected with conflict',
+    ],
     folder: class extends FolderAdapter {
       override moveAt(time: Asked) {
         const stored = this.catalog.versions.findLast(({ publishedAt }) => new Date(publishedAt) <= time);
@@ -85,6 +94,7 @@ export const momentBugs: readonly FolderBug[] = [
   },
   {
     that: 'returns the current publication time from asOf()',
+    fails: ['versions asOf() returns the whole version: rows, manifest and publication time'],
     folder: class extends FolderAdapter {
       override async asOf(time: Date) {
         return at(await super.asOf(time), this.lastMove());
@@ -93,6 +103,7 @@ export const momentBugs: readonly FolderBug[] = [
   },
   {
     that: 'returns the asked time as publication time from asOf()',
+    fails: ['versions asOf() returns what was current between several activations'],
     folder: class extends FolderAdapter {
       override async asOf(time: Date) {
         return at(await super.asOf(time), time);
@@ -101,6 +112,7 @@ export const momentBugs: readonly FolderBug[] = [
   },
   {
     that: 'stores times before 1970 as 1970',
+    fails: ['versions have times before 1970 and after 2038'],
     folder: class extends FolderAdapter {
       override timeOf(manifest: Manifest) {
         return new Date(Math.max(0, Date.parse(super.timeOf(manifest)))).toISOString();
@@ -109,6 +121,7 @@ export const momentBugs: readonly FolderBug[] = [
   },
   {
     that: 'stores times before 1970 as positive numbers',
+    fails: ['versions have times before 1970 and after 2038'],
     folder: class extends FolderAdapter {
       override timeOf(manifest: Manifest) {
         return new Date(Math.abs(Date.parse(super.timeOf(manifest)))).toISOString();
@@ -117,6 +130,7 @@ export const momentBugs: readonly FolderBug[] = [
   },
   {
     that: 'finds no version as of a time before 1970',
+    fails: ['versions have times before 1970 and after 2038'],
     folder: class extends FolderAdapter {
       override async asOf(time: Date) {
         return time.getTime() < 0 ? undefined : super.asOf(time);
@@ -125,6 +139,7 @@ export const momentBugs: readonly FolderBug[] = [
   },
   {
     that: 'stores times in seconds of 32 bits',
+    fails: ['versions have times before 1970 and after 2038'],
     folder: class extends FolderAdapter {
       override timeOf(manifest: Manifest) {
         const ms = Date.parse(super.timeOf(manifest));
@@ -134,6 +149,9 @@ export const momentBugs: readonly FolderBug[] = [
   },
   {
     that: 'publishes an older dataset at the time of its creation',
+    fails: [
+      'publish(dataset) uses the current time as publication time if the previous version is not older than the dataset',
+    ],
     folder: class extends FolderAdapter {
       override timeOf(manifest: Manifest) {
         return new Date(manifest.created).toISOString();
@@ -142,6 +160,7 @@ export const momentBugs: readonly FolderBug[] = [
   },
   {
     that: 'publishes every dataset at the current time',
+    fails: ['snapshot() has the time at which its dataset was created as publication time'],
     folder: class extends FolderAdapter {
       override timeOf() {
         return new Date(this.now()).toISOString();
@@ -153,6 +172,7 @@ export const momentBugs: readonly FolderBug[] = [
   },
   {
     that: 'gives two activations within a millisecond one time',
+    fails: ['versions times increase, even if the clock goes back or does not move'],
     folder: class extends FolderAdapter {
       override activationTime() {
         return new Date(this.context.clock.now()).toISOString();
@@ -161,6 +181,7 @@ export const momentBugs: readonly FolderBug[] = [
   },
   {
     that: 'goes back in time when the clock does',
+    fails: ['versions times increase, even if the clock goes back or does not move'],
     folder: class extends FolderAdapter {
       override timeOf(manifest: Manifest) {
         const last = this.lastMove();
@@ -177,6 +198,7 @@ export const momentBugs: readonly FolderBug[] = [
   },
   {
     that: 'returns a version only for times after its publication',
+    fails: ['versions asOf() returns the version that was current at a time, from its publication on'],
     folder: class extends FolderAdapter {
       override moveAt(time: Asked) {
         return this.catalog.moves.findLast(({ since }) => new Date(since) < time);
@@ -185,6 +207,7 @@ export const momentBugs: readonly FolderBug[] = [
   },
   {
     that: 'returns an older version if the version of a time was deleted',
+    fails: ['versions asOf() returns undefined, not an older version, if the version of that time was pruned'],
     folder: class extends FolderAdapter {
       override moveAt(time: Asked) {
         const stored = new Set(this.catalog.versions.map(({ id }) => id));
@@ -194,6 +217,7 @@ export const momentBugs: readonly FolderBug[] = [
   },
   {
     that: 'returns undefined from asOf() for the current version after an activation',
+    fails: ['versions asOf() returns what was current before activate()'],
     folder: class extends FolderAdapter {
       override moveAt(time: Asked) {
         const found = super.moveAt(time);
@@ -212,18 +236,27 @@ const named = (change: (version: string) => string) =>
     }
   };
 
-export const nameBugs: readonly FolderBug[] = [
+export const nameBugs: readonly BrokenAdapter[] = [
   {
     that: 'takes version names that start with the same 30 characters for equal',
+    fails: ['versions with similar names are different versions'],
     folder: named((name) => name.slice(0, 30)),
   },
-  { that: 'takes version names that differ in case for equal', folder: named((name) => name.toLowerCase()) },
+  {
+    that: 'takes version names that differ in case for equal',
+    fails: ['versions with similar names are different versions'],
+    folder: named((name) => name.toLowerCase()),
+  },
   {
     that: 'takes version names that are equal as numbers for equal',
+    fails: ['versions with similar names are different versions'],
     folder: named((name) => String(Number(name) || name)),
   },
   {
     that: 'cuts version names at 30 characters',
+    fails: [
+      'snapshot() keeps the manifest as it was published: every field, null or absent, and the same text in created',
+    ],
     folder: class extends FolderAdapter {
       override commit(...[manifest, content]: Parameters<FolderAdapter['commit']>) {
         super.commit({ ...manifest, version: manifest.version.slice(0, 30) }, content);
@@ -235,6 +268,7 @@ export const nameBugs: readonly FolderBug[] = [
   },
   {
     that: 'cuts version names in list()',
+    fails: ['versions with similar names are different versions'],
     folder: class extends FolderAdapter {
       override async list() {
         return (await super.list()).map((each) => ({ ...each, version: each.version.slice(0, 40) }));
@@ -243,6 +277,7 @@ export const nameBugs: readonly FolderBug[] = [
   },
   {
     that: 'activates the first version whose name starts with the given one',
+    fails: ['versions with similar names are different versions'],
     folder: class extends FolderAdapter {
       override async activate(version: string) {
         const found = this.catalog.versions.find((each) => each.version.startsWith(version));
@@ -252,10 +287,12 @@ export const nameBugs: readonly FolderBug[] = [
   },
   {
     that: 'replaces dots in version names',
+    fails: ['versions with similar names are different versions'],
     folder: named((name) => name.replaceAll('.', '_')),
   },
   {
     that: 'returns the ids of deleted versions from prune()',
+    fails: ['versions are in the order of publication, whatever their names and times of creation'],
     folder: class extends FolderAdapter {
       override async prune(keep: number) {
         const pruned = this.toPrune(keep).map(({ id }) => id);
@@ -266,6 +303,7 @@ export const nameBugs: readonly FolderBug[] = [
   },
   {
     that: 'returns only the last version that prune() deleted',
+    fails: ['versions are in the order of publication, whatever their names and times of creation'],
     folder: class extends FolderAdapter {
       override async prune(keep: number) {
         return (await super.prune(keep)).slice(-1);
@@ -274,6 +312,7 @@ export const nameBugs: readonly FolderBug[] = [
   },
   {
     that: 'counts held versions among the newest that prune() keeps',
+    fails: ['versions prune() keeps held versions in addition to the newest'],
     folder: class extends FolderAdapter {
       override toPrune(keep: number): readonly Stored[] {
         const held = this.catalog.versions.filter(({ id }) => this.isHeld(id)).length;
@@ -283,6 +322,7 @@ export const nameBugs: readonly FolderBug[] = [
   },
   {
     that: 'deletes the current version if it is older than the newest',
+    fails: ['versions prune() keeps the current version, however old'],
     folder: class extends FolderAdapter {
       override toPrune(keep: number) {
         const { versions } = this.catalog;
@@ -294,6 +334,7 @@ export const nameBugs: readonly FolderBug[] = [
   },
   {
     that: 'treats prune(0) as prune(1)',
+    fails: ['versions prune(0) deletes also the newest version if it is not current'],
     folder: class extends FolderAdapter {
       override toPrune(keep: number) {
         return super.toPrune(keep || 1);
@@ -302,6 +343,7 @@ export const nameBugs: readonly FolderBug[] = [
   },
   {
     that: 'shows every version as held',
+    fails: ['versions that are not current are held exactly while a snapshot of them is in use'],
     folder: class extends FolderAdapter {
       override async list() {
         return (await super.list()).map((each) => ({ ...each, held: true }));
@@ -310,6 +352,7 @@ export const nameBugs: readonly FolderBug[] = [
   },
   {
     that: 'shows no version as held while it is current no more',
+    fails: ['versions list() shows which versions are held'],
     folder: class extends FolderAdapter {
       override async list() {
         return (await super.list()).map((each) => ({ ...each, held: each.held && each.current }));
@@ -318,6 +361,7 @@ export const nameBugs: readonly FolderBug[] = [
   },
   {
     that: 'marks the newest version as current in list()',
+    fails: ['versions activate() makes an earlier version current'],
     folder: class extends FolderAdapter {
       override async list() {
         return (await super.list()).map((each, i) => ({ ...each, current: i === 0 }));
@@ -326,6 +370,7 @@ export const nameBugs: readonly FolderBug[] = [
   },
   {
     that: 'releases the lock of asOf() when snapshot() is released',
+    fails: ['versions release() releases one lock: further calls do nothing, and other locks stay'],
     folder: class extends FolderAdapter {
       override hold(move: Parameters<FolderAdapter['hold']>[0]) {
         const snapshot = super.hold(move);
@@ -336,6 +381,7 @@ export const nameBugs: readonly FolderBug[] = [
   },
   {
     that: 'keeps the locks of a find() that was left early',
+    fails: ['versions a find() that was left early holds nothing after its snapshot is released'],
     folder: class extends FolderAdapter {
       override async *findRows(...given: Parameters<FolderAdapter['findRows']>) {
         const current = this.catalog.moves.at(-1)!.id;
@@ -347,6 +393,7 @@ export const nameBugs: readonly FolderBug[] = [
   },
   {
     that: 'deletes a version while another version with its name is held',
+    fails: ['versions list() shows which versions are held'],
     folder: class extends FolderAdapter {
       override isHeld(id: string) {
         return super.isHeld(id) && this.catalog.moves.at(-1)?.id === id;

@@ -1,0 +1,132 @@
+/** Correct adapters of different kinds, which the suite must pass. */
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Document } from '../../../core/contracts/dataset.js';
+import type { Dataset, PublishOptions, Query } from '../../../core/contracts/storage.js';
+import { invalidCollection } from '../../../core/data/publishing.js';
+import { StorageError } from '../../../core/errors.js';
+import type { Breakage } from './breakable.js';
+import { FolderAdapter } from './folder-adapter.js';
+
+interface RightAdapter extends Breakage {
+  /** Completes the phrase "an adapter that ...". */
+  readonly that: string;
+}
+
+const CAPABILITIES = { publish: true, versions: true, durable: true } as const;
+const KEY_BYTES = 400;
+const ROW_BYTES = 100_000;
+
+/** The stores that an adapter of this process has open. */
+const opened = new Set<string>();
+
+const sizeOf = (value: unknown): number => (typeof value === 'string' ? Buffer.byteLength(value) : 8);
+
+export const rightAdapters: readonly RightAdapter[] = [
+  { that: 'keeps its data in memory' },
+  { that: 'stores its data in SQLite', sqlite: {} },
+  { that: 'stores its data in a folder', folder: FolderAdapter },
+  {
+    that: 'notices changes after a second',
+    capabilities: { ...CAPABILITIES, follows: { withinMs: 2500, pollMs: 1000 } },
+    folder: class extends FolderAdapter {
+      override pollMs = 1000;
+    },
+  },
+  {
+    that: 'does not notice changes of other adapters',
+    capabilities: { ...CAPABILITIES, follows: false },
+    folder: class extends FolderAdapter {
+      override startTimer() {
+        return undefined;
+      }
+    },
+  },
+  {
+    that: 'has an exclusive store',
+    capabilities: { ...CAPABILITIES, exclusive: true },
+    folder: class extends FolderAdapter {
+      #owns = false;
+      override async open() {
+        const owner = this.path('owner');
+        const pid = existsSync(owner) ? Number(readFileSync(owner, 'utf8')) : undefined;
+        const isOther = pid !== undefined && (pid === process.pid ? opened.has(owner) : this.isAlive(pid));
+        if (!this.closed && !this.#owns && isOther) throw new StorageError('unavailable', 'The store is in use.');
+        await super.open();
+        writeFileSync(owner, String(process.pid));
+        opened.add(owner);
+        this.#owns = true;
+      }
+      override async close() {
+        await super.close();
+        if (!this.#owns) return;
+        this.#owns = false;
+        opened.delete(this.path('owner'));
+        rmSync(this.path('owner'), { force: true });
+      }
+    },
+  },
+  {
+    that: 'limits the bytes of keys and rows',
+    capabilities: { ...CAPABILITIES, limits: { keyBytes: KEY_BYTES, rowBytes: ROW_BYTES } },
+    folder: class extends FolderAdapter {
+      override encode(document: Document, name: string) {
+        const collection = this.context.collections.get(name)!;
+        const text = super.encode(document, name);
+        const orders = [collection.key, ...(collection.orders ?? [])];
+        const sizes = orders.map((order) => order.reduce((sum, field) => sum + sizeOf(document[field]), 0));
+        if (Math.max(...sizes) <= KEY_BYTES && Buffer.byteLength(text) <= ROW_BYTES) return text;
+        throw invalidCollection(collection, 'a row is too long');
+      }
+    },
+  },
+  {
+    that: 'waits for other publications',
+    capabilities: CAPABILITIES,
+    folder: class extends FolderAdapter {
+      #last: Promise<unknown> = Promise.resolve();
+      override publish(dataset: Dataset, options: PublishOptions = {}) {
+        this.assertUsable();
+        const publication = this.#last.then(() => super.publish(dataset, options));
+        this.#last = publication.catch(() => undefined);
+        return publication;
+      }
+      override async lock(options: PublishOptions) {
+        for (let i = 0; ; i++) {
+          try {
+            return await super.lock(options);
+          } catch (error) {
+            if (i === 0) options.onWait?.('Another adapter is publishing.');
+            if (i > 1000) throw error;
+            this.assertUsable(options.signal);
+            await delay(20);
+          }
+        }
+      }
+    },
+  },
+  {
+    that: 'accepts the same content again',
+    folder: class extends FolderAdapter {
+      override async onTaken(dataset: Dataset) {
+        const stored = this.catalog.versions.find(({ version }) => version === dataset.manifest.version)!;
+        const content = await this.readAll(dataset, {});
+        const isSame = JSON.stringify(content) === JSON.stringify(this.contentOf(stored.id));
+        if (!isSame) await super.onTaken(dataset);
+      }
+    },
+  },
+  {
+    that: 'reads slowly and in small batches',
+    folder: class extends FolderAdapter {
+      override async *findRows(rowsOf: () => readonly Document[], query: Query) {
+        const found = this.matching(rowsOf(), query);
+        for (let start = 0; start < found.length; start += 333) {
+          await new Promise(setImmediate);
+          rowsOf();
+          yield found.slice(start, start + 333);
+        }
+      }
+    },
+  },
+];
