@@ -5,6 +5,7 @@ import type {
   InnerResponse,
   MountContext,
 } from '../../../core/contracts/plugin.js';
+import { LruMap } from '../../../core/util/lru-map.js';
 import { type Catalog, readCatalog } from '../descriptions/datasets.js';
 
 /** The response of `/status`, if the service has that endpoint. */
@@ -63,50 +64,61 @@ const contextOf = (context: MountContext): FrontPageContext => ({
   },
 });
 
-/** Returns a function that resolves with the current content. */
-export const contentReader = (): ((context: MountContext) => Promise<Content>) => {
-  let pages: { readonly of: string; readonly contents: Promise<readonly FrontPageContent[]> } | undefined;
-  let isComplete = true;
-  let latest: { readonly until: number; readonly of: string; readonly content: Promise<Content> } | undefined;
+/** The number of public paths for which the content is cached. Proxies report only a few. */
+const MOST_PATHS = 10;
 
-  const contributed = (context: MountContext, of: string): Promise<readonly FrontPageContent[]> => {
-    if (pages?.of === of && isComplete) return pages.contents;
-    isComplete = true;
-    const contents = Promise.all(
-      context.mounts.flatMap((mount) =>
-        mount.frontPage
-          ? [
-              mount.frontPage(contextOf(context)).catch((): FrontPageContent => {
-                isComplete = false;
-                return {};
-              }),
-            ]
-          : [],
-      ),
-    );
-    pages = { of, contents };
-    return contents;
+interface Contributions {
+  readonly contents: readonly FrontPageContent[];
+  /** Whether no contribution has failed. */
+  readonly isComplete: boolean;
+}
+
+const contributionsOf = async (context: MountContext): Promise<Contributions> => {
+  let isComplete = true;
+  const fail = (): FrontPageContent => {
+    isComplete = false;
+    return {};
+  };
+  const contents = await Promise.all(
+    context.mounts.flatMap((mount) => (mount.frontPage ? [mount.frontPage(contextOf(context)).catch(fail)] : [])),
+  );
+  return { contents, isComplete };
+};
+
+/**
+ * Returns a function that resolves with the current content. Contributions are collected once per snapshot. After an
+ * error, they are collected again when the state of the service is read again.
+ */
+export const contentReader = (): ((context: MountContext) => Promise<Content>) => {
+  let collected: { readonly version: string; readonly contributions: Promise<Contributions> } | undefined;
+  const contents = new LruMap<string, { readonly until: number; readonly content: Promise<Content> }>(MOST_PATHS);
+
+  const collect = (context: MountContext, version: string): Promise<Contributions> => {
+    if (collected?.version !== version) collected = { version, contributions: contributionsOf(context) };
+    return collected.contributions;
   };
 
-  const read = async (context: MountContext, of: string): Promise<Content> => {
-    const [catalog, status, contents] = await Promise.all([
+  const read = async (context: MountContext, version: string): Promise<Content> => {
+    const [catalog, status, { contents: pages, isComplete }] = await Promise.all([
       readCatalog(context),
       (contextOf(context).get('/status') as Promise<Status | undefined>).catch(() => undefined),
-      contributed(context, of),
+      collect(context, version),
     ]);
-    const { status: overall, sources = [] } = status ?? {};
-    return {
-      version: JSON.stringify([of, isComplete, overall, sources.map(({ state }) => state), context.anonymous?.limit]),
-      catalog,
-      status,
-      pages: contents,
-    };
+    if (!isComplete) collected = undefined;
+    const states = status && [status.status, ...status.sources.map(({ state }) => state)];
+    const key = [context.publicUrl, version, isComplete, states, context.anonymous?.limit];
+    return { version: JSON.stringify(key), catalog, status, pages };
   };
 
   return (context) => {
-    const now = context.state.now.getTime();
-    const of = `${context.publicUrl} ${context.state.snapshot?.version}`;
-    if (latest?.of !== of || latest.until < now) latest = { of, until: now + KEPT_MS, content: read(context, of) };
-    return latest.content;
+    const { publicUrl, state } = context;
+    const version = state.snapshot?.version ?? '';
+    const name = `${publicUrl} ${version}`;
+    const known = contents.get(name);
+    if (known && known.until > state.now.getTime()) return known.content;
+    const content = read(context, version);
+    contents.set(name, { until: state.now.getTime() + KEPT_MS, content });
+    content.catch(() => contents.set(name, { until: 0, content }));
+    return content;
   };
 };

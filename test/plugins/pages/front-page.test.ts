@@ -212,6 +212,27 @@ describe('the front page and contributions of plugins', () => {
     expect(text).to.contain('<g fill="var(--accent)"><path d="M0,0h10v5z">');
   });
 
+  it('asks each plugin once per snapshot, even if a proxy serves the page under several paths', async () => {
+    let calls = 0;
+    const counted: Mount['frontPage'] = async () => {
+      calls += 1;
+      return {};
+    };
+    const service = await startTestApp({
+      config: { plugins: ['status'], server: { trustProxy: 1 } },
+      overrides: { plugins: [{ plugin: page(counted) }] },
+    });
+    try {
+      for (const prefix of ['/lib', '/other', '/lib']) {
+        const { text } = await htmlOf(service.origin, { 'X-Forwarded-Prefix': prefix });
+        expect(text).to.contain(`href="${prefix}/sign-in"`);
+      }
+      expect(calls).to.equal(1);
+    } finally {
+      await service.close();
+    }
+  });
+
   it('is complete without the contribution of a plugin that fails', async () => {
     const { status, text } = await show(() => Promise.reject(new Error('no tides')));
     expect(status).to.equal(200);
