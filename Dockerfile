@@ -2,7 +2,6 @@
 FROM node:24-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
-# Without --ignore-scripts, npm would start the build before the source files are copied.
 RUN npm ci --ignore-scripts
 COPY . .
 RUN npm run build && rm -rf dist/test dist/bench

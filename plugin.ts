@@ -47,7 +47,7 @@ export type { Condition, Group, Scalar } from './core/contracts/storage.js';
 export { conditionsOf, filterColumns } from './core/data/conditions.js';
 export { readDeclarations } from './core/data/declarations.js';
 export { textOf } from './core/data/lazy-rows.js';
-export { ageOf, nextPeriod } from './core/data/period.js';
+export { ageIn, ageOf, nextPeriod } from './core/data/period.js';
 export {
   ApiError,
   defineError,

@@ -1,7 +1,7 @@
 /** Parses the expiry of a key: a date, a time, or a duration from now. */
 import { UsageError } from './options.js';
 
-const HOURS: Readonly<Record<string, number>> = { h: 1, d: 24, w: 7 * 24 };
+const MINUTES: Readonly<Record<string, number>> = { m: 1, h: 60, d: 24 * 60, w: 7 * 24 * 60 };
 const DATE = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?Z)?$/;
 
 /** Returns milliseconds since 1970, or NaN. Unlike `Date.parse`, it rejects dates such as 30 February. */
@@ -11,7 +11,7 @@ const moment = (text: string): number => {
 };
 
 /**
- * @param text a duration such as `30d`, `12h` or `2w`; a date such as `2027-01-31`, which means midnight UTC; or a time
+ * @param text a duration such as `15m`, `12h`, `30d` or `2w`; a date such as `2027-01-31`, which means midnight UTC; or a time
  * such as `2027-01-31T12:00:00Z`
  * @param now the current time, in milliseconds since 1970
  * @param option the name of the option in error messages
@@ -19,11 +19,11 @@ const moment = (text: string): number => {
  * @throws UsageError if the text has another form or the time is in the past
  */
 export const parseExpiry = (text: string, now: number, option = '--expires'): string => {
-  const [, amount, unit = ''] = /^(\d{1,5})([hdw])$/.exec(text) ?? [];
-  const time = amount === undefined ? moment(text) : now + Number(amount) * (HOURS[unit] ?? 0) * 3_600_000;
+  const [, amount, unit = ''] = /^(\d{1,5})([mhdw])$/.exec(text) ?? [];
+  const time = amount === undefined ? moment(text) : now + Number(amount) * (MINUTES[unit] ?? 0) * 60_000;
   if (Number.isNaN(time)) {
     throw new UsageError(
-      `${option}: "${text}" is neither a date nor a duration; write 30d, 12h, 2w, 2027-01-31 or 2027-01-31T12:00:00Z.`,
+      `${option}: "${text}" is neither a date nor a duration; write 15m, 12h, 30d, 2w, 2027-01-31 or 2027-01-31T12:00:00Z.`,
     );
   }
   if (time <= now) throw new UsageError(`${option}: "${text}" is not in the future.`);

@@ -1,4 +1,5 @@
 /** Implements the actions of the `keys` commands. */
+import { setTimeout as delay } from 'node:timers/promises';
 import type { AuditVerification } from '../core/contracts/audit.js';
 import type { KeyAuditEntry, KeyChange, KeyRecord, KeyStore } from '../core/contracts/keys.js';
 import type { DayUsage } from '../core/contracts/limiter.js';
@@ -66,8 +67,11 @@ export interface KeyRules {
   /** The configured tiers; the first one is the default. */
   readonly tiers: readonly string[];
   readonly peppers: Peppers;
+  /** How long services may take to notice a new key, in milliseconds. */
+  readonly visibleAfterMs: number;
 }
 
+/** Creates a key. Resolves when running services accept it. */
 export const createKeyRecord = async (
   store: KeyStore,
   { name, tier, limit, expires }: NewKey,
@@ -82,7 +86,9 @@ export const createKeyRecord = async (
   };
   const { key, record } = newKey(terms, now, rules);
   await store.insert(record);
-  return { ...(await readBack(store, record.id, record)), key };
+  const stored = await readBack(store, record.id, record);
+  await delay(rules.visibleAfterMs);
+  return { ...stored, key };
 };
 
 /**
@@ -167,7 +173,9 @@ export const rotateKey = async (
   await store.insert(created);
   const stored = await readBack(store, created.id, created);
   const ends = record.expires_at !== null && record.expires_at < until ? record.expires_at : until;
-  return { old: await change(store, id, { expires_at: ends }), created: { ...stored, key } };
+  const old = await change(store, id, { expires_at: ends });
+  await delay(rules.visibleAfterMs);
+  return { old, created: { ...stored, key } };
 };
 
 /**

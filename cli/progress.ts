@@ -20,7 +20,7 @@ const LINE_EVERY_MS = 5_000;
 const megabytes = new Intl.NumberFormat('en-US', { minimumFractionDigits: 1, maximumFractionDigits: 1 });
 
 const amount = (done: number, unit: Unit): string =>
-  unit === 'bytes' ? `${megabytes.format(done / 1e6)} MB` : counted(done, 'row');
+  unit === 'rows' ? counted(done, 'row') : done < 1e5 ? counted(done, 'byte') : `${megabytes.format(done / 1e6)} MB`;
 
 const plainLines = (stream: NodeJS.WritableStream, now: () => number): Progress => {
   let current: { task: string; line: string; said: number } | undefined;

@@ -1,10 +1,11 @@
 /** Reports the health of the service and the freshness of its data, and whether the service is ready for requests. */
 import {
   ApiError,
-  ageOf,
+  ageIn,
   type ComponentState,
   definePlugin,
   errors,
+  type Manifest,
   type PluginContext,
   type Route,
   type ServiceState,
@@ -36,9 +37,8 @@ const freshnessOf = ({ late_after_seconds, stale_after_seconds }: Source, age: n
   return age >= late_after_seconds ? 'late' : 'fresh';
 };
 
-const sourceRow = (source: Source, now: Date) => {
+const sourceRow = (source: Source, age: number | null) => {
   const { id, cadence, latest_period, last_loaded_at, late_after_seconds, stale_after_seconds } = source;
-  const age = ageOf(source, now);
   return {
     id,
     cadence,
@@ -50,6 +50,9 @@ const sourceRow = (source: Source, now: Date) => {
     stale_after_seconds,
   };
 };
+
+const sourceRows = (manifest: Manifest, now: Date) =>
+  manifest.sources.map((source) => sourceRow(source, ageIn(manifest, source, now)));
 
 const api: CheckedComponent = {
   id: 'api',
@@ -78,7 +81,7 @@ const storage: CheckedComponent = {
   check({ snapshot, health, now }) {
     if (!snapshot) return { status: 'unknown', message: 'No dataset has been loaded.', updated_at: null };
     const { sources } = snapshot.manifest;
-    const states = sources.map((source) => freshnessOf(source, ageOf(source, now)));
+    const states = sources.map((source) => freshnessOf(source, ageIn(snapshot.manifest, source, now)));
     const behind = states.filter((state) => state === 'late' || state === 'stale').length;
     const problems: string[] = [];
     if (!health.storage.ok && health.storage.message) problems.push(health.storage.message);
@@ -124,7 +127,7 @@ const statusOf = async (state: ServiceState, checked: readonly CheckedComponent[
         }
       : null,
     components,
-    sources: (state.snapshot?.manifest.sources ?? []).map((source) => sourceRow(source, state.now)),
+    sources: state.snapshot ? sourceRows(state.snapshot.manifest, state.now) : [],
   };
 };
 

@@ -26,7 +26,7 @@ import { type ReadConnection, type Row, WriteConnection } from './connection.js'
 
 const { keyAuditEntry, withComparison } = audit;
 
-const POLL_MS = 1000;
+const POLL_MS = 250;
 const AUDIT = 'api_key_audit';
 /** The mode of a new file. It contains hashes of keys, so only its owner may read it. */
 const FILE_MODE = 0o600;

@@ -5,6 +5,7 @@ import { setFlagsFromString } from 'node:v8';
 import type { Command } from 'commander';
 import { type OpenedKeyStore, openKeyStore } from '../../core/app/open-stores.js';
 import type { LoadedConfig } from '../../core/config/load.js';
+import type { Config } from '../../core/config/schema.js';
 import { tierNames } from '../../core/config/tiers.js';
 import type { KeyStore } from '../../core/contracts/keys.js';
 import { KeyStoreError, LimiterUnavailable, OperatorError } from '../../core/errors.js';
@@ -29,6 +30,16 @@ import { formatAudit, formatDays, formatKeys, formatUsage } from '../key-report.
 import { type CommonOptions, commandLine, jsonOption, UsageError } from '../options.js';
 import { commandLogger, note, print, printJson } from '../output.js';
 import { EXIT_CODES } from '../report.js';
+
+/** The default of `pollMs`, by key store. */
+const POLL_MS: Readonly<Record<string, number>> = { file: 250, sqlite: 250 };
+const POLL_OTHERS_MS = 1000;
+/** How long a service may take to read the keys. */
+const READ_MS = 100;
+
+/** Returns how long running services may take to accept a new key, in milliseconds. */
+const visibleAfter = ({ use, options }: Config['auth']['keys']): number =>
+  Number(options['pollMs'] ?? POLL_MS[use] ?? POLL_OTHERS_MS) + READ_MS;
 
 /** Rejects an in-memory store, because its keys would be lost at the end of the command. */
 const rejectMemory = ({ config, embedded, path }: LoadedConfig): void => {
@@ -60,7 +71,12 @@ const withStore = async <T>(
   let opened: OpenedKeyStore | undefined;
   try {
     opened = await openKeyStore({ config: loaded, modules: await loadModules(loaded) }, commandLogger());
-    const rules = { prefix: opened.service.keyPrefix, tiers: tierNames(auth), peppers: new Peppers(auth.peppers) };
+    const rules = {
+      prefix: opened.service.keyPrefix,
+      tiers: tierNames(auth),
+      peppers: new Peppers(auth.peppers),
+      visibleAfterMs: visibleAfter(auth.keys),
+    };
     return await task(opened.store, rules, options, opened.usage);
   } catch (error) {
     throw error instanceof KeyStoreError || error instanceof LimiterUnavailable
@@ -91,7 +107,7 @@ const addCreate = (keys: Command): void => {
     .requiredOption('--name <name>', 'the owner of the key')
     .option('--tier <tier>', 'tier of the key (default: the first of auth.tiers)')
     .option('--limit <n>', 'requests per minute (default: that of the tier)')
-    .option('--expires <when>', 'a date (2027-01-31) or a duration (30d, 12h, 2w); default: never')
+    .option('--expires <when>', 'a date (2027-01-31) or a duration (15m, 12h, 30d, 2w); default: never')
     .option(...jsonOption)
     .addHelpText('after', help('API_KEY=$(metro-forecast -c my.json keys create --name "Team A" --expires 90d)'))
     .action((options: NewKey, command: Command) =>

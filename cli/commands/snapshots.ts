@@ -21,21 +21,29 @@ const withVersions = <T>(
   return withPublishedStorage(options.config, 'versions', (versions, storage) => task(versions, options, storage));
 };
 
-const formatVersions = (list: readonly Listed[]): string =>
+/** When each version was written to the store. The time in `Listed` is the creation of its manifest, if that is later. */
+const writtenTimes = async ({ adapter }: OpenedStorage): Promise<ReadonlyMap<string, string>> => {
+  const entries = (await adapter.audit?.list()) ?? [];
+  return new Map(entries.filter(({ action }) => action === 'publish').map(({ version, time }) => [version, time]));
+};
+
+const formatVersions = (list: readonly Listed[], written: ReadonlyMap<string, string>): string =>
   table([
-    ['VERSION', 'PUBLISHED', 'STATE'],
+    ['VERSION', 'CREATED', 'PUBLISHED', 'STATE'],
     ...list.map(({ version, publishedAt, current, held }) => [
       version,
       publishedAt.toISOString(),
+      written.get(version) ?? '-',
       current ? 'current' : held ? 'in use' : '',
     ]),
   ]);
 
 const list = (command: Command) =>
-  withVersions(command, async (versions, { json }) => {
+  withVersions(command, async (versions, { json }, storage) => {
     const found = await versions.list();
-    if (json) return printJson(found);
-    if (found.length > 0) return print(formatVersions(found));
+    const written = await writtenTimes(storage);
+    if (json) return printJson(found.map((each) => ({ ...each, writtenAt: written.get(each.version) ?? null })));
+    if (found.length > 0) return print(formatVersions(found, written));
     return note('No version is published. To publish one: metro-forecast publish DIR');
   });
 
@@ -54,8 +62,19 @@ const activate = (version: string, command: Command) =>
     return print(`Version ${version} is the current version. ${whatServicesDo(storage)}`);
   });
 
-const prune = (keep: number, command: Command) =>
+interface PruneOptions {
+  readonly keep: number;
+  readonly dryRun?: boolean;
+}
+
+const prune = ({ keep, dryRun }: PruneOptions, command: Command) =>
   withVersions(command, async (versions, { json }) => {
+    if (dryRun) {
+      const old = (await versions.list()).slice(keep).filter(({ current, held }) => !current && !held);
+      const names = old.map(({ version }) => version);
+      if (json) return printJson({ wouldDelete: names });
+      return print(names.length === 0 ? 'No version would be deleted.' : `Would delete: ${names.join(', ')}.`);
+    }
     const deleted = await versions.prune(keep);
     if (json) return printJson({ deleted });
     return print(deleted.length === 0 ? 'No version was deleted.' : `Deleted: ${deleted.join(', ')}.`);
@@ -105,7 +124,7 @@ Exit codes: ${EXIT_CODES}.`,
 
   snapshots
     .command('list', { isDefault: true })
-    .description('list published versions, newest first')
+    .description('list published versions, newest first, with the times at which they were created and published')
     .option(...jsonOption)
     .addHelpText('after', help('list --json'))
     .action((_: unknown, command: Command) => list(command));
@@ -122,9 +141,10 @@ Exit codes: ${EXIT_CODES}.`,
     .command('prune')
     .description('delete old versions, except the current one and versions that a running service reads')
     .requiredOption('--keep <n>', 'number of newest versions to keep', parseCount)
+    .option('--dry-run', 'list the versions that would be deleted, and delete none')
     .option(...jsonOption)
-    .addHelpText('after', help('prune --keep 5'))
-    .action(({ keep }: { keep: number }, command: Command) => prune(keep, command));
+    .addHelpText('after', help('prune --keep 5 --dry-run'))
+    .action((options: PruneOptions, command: Command) => prune(options, command));
 
   addAuditOptions(snapshots.command('audit'), 'data')
     .description('list publications, activations and deletions with time and user, oldest first')

@@ -14,6 +14,8 @@ import { cadence, date, dateTime, nullable } from '../validation/schemas.js';
 import { type DataError, formatDataError, schemaErrors } from './data-errors.js';
 
 export const MANIFEST_FILE = 'manifest.json';
+/** The version of the format that this program writes and reads. */
+const FORMAT = 1;
 
 /** The file of a collection: one JSON document per line (NDJSON, UTF-8), in key order. */
 export interface CollectionFile {
@@ -36,7 +38,7 @@ export const manifestSchema = {
   additionalProperties: false,
   properties: {
     $schema: { type: 'string' },
-    format: { const: 1, description: 'Version of this format.' },
+    format: { const: FORMAT, description: 'Version of this format.' },
     version: {
       type: 'string',
       pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$',
@@ -106,6 +108,9 @@ const errorOf = (rule: string, field: string | null = null, row: number | null =
 
 /** Returns the errors in a parsed manifest. */
 export const manifestErrors = (manifest: unknown): DataError[] => {
+  const { format } = Object(manifest) as { format?: unknown };
+  if (typeof format === 'number' && format !== FORMAT)
+    return [errorOf(`is ${format}, but this version of the program reads only format ${FORMAT}`, 'format')];
   if (!isManifest(manifest)) {
     return schemaErrors(isManifest.errors, manifest).map(({ field, rule }) => errorOf(rule, field));
   }

@@ -1,5 +1,5 @@
 /** Calculates with the periods in which sources publish. Days are `YYYY-MM-DD`. */
-import type { Cadence, Source } from '../contracts/dataset.js';
+import type { Cadence, Manifest, Source } from '../contracts/dataset.js';
 
 const MONTHS: Readonly<Partial<Record<Cadence, number>>> = {
   monthly: 1,
@@ -30,3 +30,11 @@ export const ageOf = (
   latest_period === null
     ? null
     : Math.max(0, Math.floor((now.getTime() - Date.parse(nextPeriod(latest_period, cadence))) / 1000));
+
+/**
+ * Returns the age of a source of a dataset. A synthetic dataset gets no new periods, so its sources do not age.
+ */
+export const ageIn = ({ synthetic }: Pick<Manifest, 'synthetic'>, source: Source, now: Date): number | null => {
+  const age = ageOf(source, now);
+  return synthetic && age !== null ? 0 : age;
+};

@@ -300,7 +300,7 @@ export const fileKeyStore: KeyStoreModule<FileKeyStoreOptions> = {
         type: 'integer',
         minimum: 50,
         maximum: 4000,
-        default: 1000,
+        default: 250,
         description: 'Interval between checks of the file for changes, in milliseconds.',
       },
     },

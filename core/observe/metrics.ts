@@ -1,8 +1,8 @@
 /** All metrics of a service, and the server for them. Most are read at each scrape. */
 import type { Config } from '../config/schema.js';
-import type { Source } from '../contracts/dataset.js';
+import type { Manifest, Source } from '../contracts/dataset.js';
 import type { ServiceState } from '../contracts/plugin.js';
-import { ageOf } from '../data/period.js';
+import { ageIn } from '../data/period.js';
 import type { Admission } from '../edge/admission.js';
 import type { EdgeEvent } from '../edge/server.js';
 import type { ServiceContext } from '../pipeline/service-koa.js';
@@ -81,11 +81,15 @@ const gauge = (name: string, help: string, read: Reader['read']) => new Reader('
 
 const serviceMetrics = ({ state, responses, admission, work }: ServiceMetricsOptions): readonly Metric[] => {
   /** One series for each source of the served snapshot. */
-  const ofSources = (name: string, help: string, read: (source: Source, now: Date) => number | null) =>
+  const ofSources = (
+    name: string,
+    help: string,
+    read: (source: Source, now: Date, manifest: Manifest) => number | null,
+  ) =>
     gauge(name, help, () => {
       const { snapshot, now } = state();
       return (snapshot?.manifest.sources ?? []).map(
-        (source) => [{ source: source.id }, read(source, now) ?? undefined] as const,
+        (source) => [{ source: source.id }, read(source, now, snapshot!.manifest) ?? undefined] as const,
       );
     });
   return [
@@ -102,8 +106,8 @@ const serviceMetrics = ({ state, responses, admission, work }: ServiceMetricsOpt
       const { snapshot, now } = state();
       return snapshot && (now.getTime() - snapshot.publishedAt.getTime()) / 1000;
     }),
-    ofSources('source_age_seconds', "Seconds since the end of the source's newest period.", (source, now) =>
-      ageOf(source, now),
+    ofSources('source_age_seconds', "Seconds since the end of the source's newest period.", (source, now, manifest) =>
+      ageIn(manifest, source, now),
     ),
     ofSources(
       'source_late_after_seconds',

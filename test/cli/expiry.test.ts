@@ -9,6 +9,7 @@ describe('parseExpiry(text, now)', () => {
   const good: [text: string, expected: string][] = [
     ['30d', '2026-02-14T12:00:00.000Z'],
     ['12h', '2026-01-16T00:00:00.000Z'],
+    ['15m', '2026-01-15T12:15:00.000Z'],
     ['2w', '2026-01-29T12:00:00.000Z'],
     ['2028-02-29', '2028-02-29T00:00:00.000Z'],
     ['2026-01-15T12:00:01Z', '2026-01-15T12:00:01.000Z'],
@@ -30,7 +31,7 @@ describe('parseExpiry(text, now)', () => {
     '2027-01-01T00:00:00',
   ]) {
     it(`rejects "${text}" and lists the accepted forms`, () => {
-      expect(() => parseExpiry(text, NOW)).to.throw(OperatorError, 'write 30d, 12h, 2w, 2027-01-31');
+      expect(() => parseExpiry(text, NOW)).to.throw(OperatorError, 'write 15m, 12h, 30d, 2w, 2027-01-31');
     });
   }
 

@@ -42,7 +42,7 @@ describe('cli/progress', () => {
     progress.update('writing hpi', 70_243);
     progress.finish();
     const drawn = text();
-    expect(drawn).to.match(/reading hpi\.csv .* 50% 0\.0 MB/);
+    expect(drawn).to.match(/reading hpi\.csv .* 50% 1 byte/);
     expect(drawn).to.match(/writing hpi: 70,243 rows/);
   });
 

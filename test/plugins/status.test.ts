@@ -5,6 +5,7 @@ import { expect } from 'chai';
 import { resolve } from '../../core/app/container.js';
 import { definePlugin } from '../../core/contracts/plugin.js';
 import { StorageError } from '../../core/errors.js';
+import { packageRoot } from '../../core/util/package.js';
 import * as fixture from '../support/fixture.js';
 import { request } from '../support/http-client.js';
 import { startTestApp, type TestApp, type TestAppOptions } from '../support/test-app.js';
@@ -13,7 +14,11 @@ describe('plugin status', () => {
   /** 60 days after the end of the newest quarter in the fixture. */
   const now = Date.parse('2026-03-01T00:00:00Z');
   let service: TestApp;
-  const at = (time: number) => startTestApp({ overrides: { clock: { now: () => time, monotonic: () => time } } });
+  const at = (time: number, synthetic = true) =>
+    startTestApp({
+      manifest: { ...fixture.manifest, synthetic },
+      overrides: { clock: { now: () => time, monotonic: () => time } },
+    });
 
   before(async () => {
     service = await at(now);
@@ -40,7 +45,7 @@ describe('plugin status', () => {
           state: 'fresh',
           latest_period: '2025-10-01',
           last_loaded_at: '2026-03-01T00:00:00Z',
-          age_seconds: 59 * 86_400,
+          age_seconds: 0,
           late_after_seconds: 100 * 86_400,
           stale_after_seconds: 200 * 86_400,
         },
@@ -72,7 +77,7 @@ describe('plugin status', () => {
     [200, 'stale'],
   ] as const) {
     it(`GET /status reports a source as ${state} ${days} days after its period's end`, async () => {
-      const later = await at(Date.parse('2026-01-01T00:00:00Z') + days * 86_400_000);
+      const later = await at(Date.parse('2026-01-01T00:00:00Z') + days * 86_400_000, false);
       try {
         const { json } = await later.get('/status');
         expect(json.sources[0].state).to.equal(state);
@@ -87,13 +92,28 @@ describe('plugin status', () => {
     const failed = fixture.documents['forecast_runs']!.map((run) =>
       run['id'] === 6 ? { ...run, status: 'failed' } : run,
     );
-    const impaired = await startTestApp({ collections: { ...fixture.documents, forecast_runs: failed } });
+    const collections = { ...fixture.documents, forecast_runs: failed };
+    const impaired = await startTestApp({ collections, manifest: { ...fixture.manifest, synthetic: false } });
     try {
       const { json } = await impaired.get('/status');
       expect(json.components[2]).to.include({ status: 'degraded', updated_at: '2026-03-01T00:00:00Z' });
       expect(json.status).to.equal('degraded');
     } finally {
       await impaired.close();
+    }
+  });
+
+  it('GET /status of the sample is operational, even years after its newest period', async () => {
+    const sample = await startTestApp({
+      config: { adapter: { use: 'json', options: { path: join(packageRoot, 'plugins/metro/dataset') } } },
+      overrides: { clock: { now: () => Date.parse('2036-01-01T00:00:00Z'), monotonic: () => 0 } },
+    });
+    try {
+      const { json } = await sample.get('/status');
+      expect([json.status, json.snapshot.synthetic]).to.deep.equal(['operational', true]);
+      expect(json.sources.map(({ state }: { state: string }) => state)).to.not.include.oneOf(['late', 'stale']);
+    } finally {
+      await sample.close();
     }
   });
 
@@ -115,7 +135,7 @@ describe('plugin status', () => {
   describe('without the components of another plugin', () => {
     const plain = (plugins: TestAppOptions['overrides'] = {}, sources = fixture.manifest.sources) =>
       startTestApp({
-        manifest: { ...fixture.manifest, sources },
+        manifest: { ...fixture.manifest, sources, synthetic: false },
         collections: {},
         config: { plugins: ['status'] },
         overrides: { clock: { now: () => now, monotonic: () => now }, ...plugins },

@@ -42,7 +42,7 @@ describe('metro-forecast import', () => {
     expect(stdout).to.match(/Left out, 1 bad row:\n {2}- .*next\.csv:3: the code must be 5 digits, and is "3"/);
     expect(stdout).to.include('- markets that the new index lacks (1): 20000');
     expect(stdout).to.include(`Next: metro-forecast forecast ${to}`);
-    expect(stderr).to.include('reading next.csv: 0.0 MB\n').and.to.include('writing hpi: 1 row\n');
+    expect(stderr).to.include('reading next.csv: 96 bytes\n').and.to.include('writing hpi: 1 row\n');
   });
 
   it('prints one JSON document with --json, and is reproducible with --created', async () => {

@@ -10,6 +10,9 @@ import { OperatorError } from '../../../core/errors.js';
 import { createKey, hashKey, isMistyped } from '../../../core/keys/key.js';
 import { RedisLimiter } from '../../../core/limiter/redis-limiter.js';
 import { connectRedis, type RedisConnection } from '../../../core/redis/connection.js';
+import { packageRoot } from '../../../core/util/package.js';
+import { createApp, loadConfig } from '../../../product.js';
+import { request } from '../../support/http-client.js';
 import { keptLogger } from '../../support/kept-logger.js';
 import { expecting, runCommand } from '../../support/run-command.js';
 import { redisForTests, uniqueName } from '../../support/services.js';
@@ -494,4 +497,32 @@ describe('metro-forecast keys usage', () => {
     expect(String((await keys('uncounted.json', 'usage')).error)).to.include('auth.tiers');
     expect(String((await keys('own.json', 'usage', 'key_none')).error)).to.include('There is no key');
   });
+
+  it('a running service accepts a new key and a rotated key when the command ends', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'new-key-'));
+    const path = join(folder, 'config.json');
+    const settings = {
+      server: { port: 0 },
+      plugins: ['markets'],
+      adapter: { use: 'json', options: { path: join(packageRoot, 'plugins/metro/dataset') } },
+      auth: { keys: { use: 'file', options: { path: 'keys.json' } } },
+      log: { level: 'silent' },
+    };
+    await writeFile(path, JSON.stringify(settings));
+    const app = await createApp(await loadConfig({ path, env: {} }));
+    try {
+      const { url } = await app.listen();
+      const accepts = async (key: string) =>
+        (await request(`${url}/markets`, { headers: { Authorization: `Bearer ${key}` } })).status;
+      const keys = async (...args: string[]) =>
+        JSON.parse((await runCommand(register, ['--config', path, 'keys', ...args, '--json'])).stdout);
+      const { id, key } = await keys('create', '--name', 'a');
+      expect(await accepts(key)).to.equal(200);
+      const { created } = await keys('rotate', id, '--overlap', '15m');
+      expect(await accepts(created.key)).to.equal(200);
+    } finally {
+      await app.close();
+      await rm(folder, { recursive: true, force: true });
+    }
+  }).timeout(20_000);
 });

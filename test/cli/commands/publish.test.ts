@@ -191,11 +191,18 @@ describe('metro-forecast publish and snapshots', () => {
     await done('publish', await another('third', '2124-02-01T00:00:00Z'));
     const { stdout } = await done('snapshots', 'list');
     expect(stdout).to.match(
-      new RegExp(`^VERSION +PUBLISHED +STATE\nthird +2124-02-01T00:00:00.000Z +current\nsecond .*\n${version} .*\n$`),
+      new RegExp(
+        `^VERSION +CREATED +PUBLISHED +STATE\nthird +2124-02-01T00:00:00.000Z +20\\S+Z +current\nsecond .*\n${version} .*\n$`,
+      ),
     );
+    const [{ publishedAt, writtenAt }] = await json('snapshots');
+    expect(publishedAt).to.equal('2124-02-01T00:00:00.000Z');
+    expect(Date.parse(writtenAt)).to.be.within(Date.now() - 60_000, Date.now());
     expect((await done('snapshots', 'activate', version)).stdout).to.equal(
       `Version ${version} is the current version. Running services switch to it now.\n`,
     );
+    expect(await json('snapshots', 'prune', '--keep', '1', '--dry-run')).to.deep.equal({ wouldDelete: ['second'] });
+    expect((await done('snapshots', 'prune', '--keep', '1', '--dry-run')).stdout).to.equal('Would delete: second.\n');
     expect(await json('snapshots', 'prune', '--keep', '1')).to.deep.equal({ deleted: ['second'] });
     expect((await done('snapshots', 'prune', '--keep', '1')).stdout).to.equal('No version was deleted.\n');
     const states = (await json('snapshots')).map((entry: { version: string; current: boolean }) => [

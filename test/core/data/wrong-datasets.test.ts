@@ -182,6 +182,10 @@ const wrongManifests: Record<string, { manifest: object; errors: string[] }> = {
 
 /** Contents that cannot be read as a manifest. */
 const noManifests: Record<string, { text: string | Buffer; errors: string[] }> = {
+  'another format': {
+    text: '{"format":99,"other":1}',
+    errors: ['manifest.json: format: is 99, but this version of the program reads only format 1'],
+  },
   'a manifest that is not JSON': {
     text: '{\n  "format": 1,\n  "version": one\n}',
     errors: ['manifest.json:3: is not JSON, column 14: expected a value'],
