@@ -12,7 +12,8 @@ import { LongReads } from './long-reads.js';
 export interface Reader {
   readonly stored: StoredVersion;
   readonly connection: ReadConnection;
-  readonly longReads: LongReads;
+  readonly totals: LongReads;
+  readonly searches: LongReads;
   readonly declared: ReadonlyMap<string, Collection>;
   /** The number of snapshots in use. */
   holds: number;
@@ -22,13 +23,16 @@ export class Readers {
   readonly #path: string;
   readonly #collections: ReadonlyMap<string, Collection>;
   readonly #readers = new Map<number, Reader>();
-  /** Shared by all versions. It has no transaction, so reads of a version that another process deletes fail. */
-  readonly #longReads: LongReads;
+  /**
+   * The connections for totals and for searches, which are shorter and therefore do not wait for totals. They have no
+   * transaction, so reads of a version that another process deletes fail.
+   */
+  readonly #longReads: { readonly totals: LongReads; readonly searches: LongReads };
 
   constructor(path: string, collections: ReadonlyMap<string, Collection>) {
     this.#path = path;
     this.#collections = collections;
-    this.#longReads = new LongReads(path);
+    this.#longReads = { totals: new LongReads(path), searches: new LongReads(path) };
   }
 
   /**
@@ -47,7 +51,7 @@ export class Readers {
         return undefined;
       }
       publishing.assertComplete(stored.version, stored.collections, this.#collections);
-      const reader = { stored, connection, longReads: this.#longReads, declared: this.#collections, holds: 0 };
+      const reader = { stored, connection, ...this.#longReads, declared: this.#collections, holds: 0 };
       this.#readers.set(id, reader);
       return reader;
     } catch (error) {
@@ -77,6 +81,6 @@ export class Readers {
   async close(): Promise<void> {
     for (const { connection } of this.#readers.values()) connection.close();
     this.#readers.clear();
-    await this.#longReads.close();
+    await Promise.all([this.#longReads.totals.close(), this.#longReads.searches.close()]);
   }
 }

@@ -26,7 +26,8 @@ const COMMA = 0x2c;
 
 interface Source {
   readonly connection: ReadConnection;
-  readonly longReads: LongReads;
+  readonly totals: LongReads;
+  readonly searches: LongReads;
   readonly table: StoredCollection;
   readonly signal: AbortSignal | undefined;
 }
@@ -83,9 +84,9 @@ async function* batchesOf<Batch>(
 const rowsIn = (connection: ReadConnection, { sql, values }: Select): JsonRows =>
   rowsOf(connection.row(sql, values)![0]!);
 
-const foundRows = async ({ longReads, table, signal }: Source, query: Query, limit: number): Promise<JsonRows> => {
+const foundRows = async ({ searches, table, signal }: Source, query: Query, limit: number): Promise<JsonRows> => {
   const { sql, values } = selectFound(table, query, limit);
-  const [[text] = [null]] = await longReads.rows(sql, values, signal);
+  const [[text] = [null]] = await searches.rows(sql, values, signal);
   return rowsOf(text!);
 };
 
@@ -132,9 +133,9 @@ export class SqliteSnapshot implements Snapshot {
   }
 
   async totals(name: string, query: TotalsQuery, signal?: AbortSignal): Promise<readonly Group[]> {
-    const { longReads, table } = this.#source(name, signal);
+    const { totals, table } = this.#source(name, signal);
     const { sql, values } = selectTotals(table, query);
-    const rows = await longReads.rows(sql, values, signal);
+    const rows = await totals.rows(sql, values, signal);
     this.#assertOpen();
     return groupsOf(rows, query, this.#reader.declared.get(name)!);
   }
@@ -148,9 +149,9 @@ export class SqliteSnapshot implements Snapshot {
   #source(name: string, signal: AbortSignal | undefined): Source {
     this.#assertOpen();
     if (signal?.aborted) throw new StorageError('aborted', `The read of "${name}" was aborted.`);
-    const { connection, longReads, stored, declared } = this.#reader;
+    const { connection, totals, searches, stored, declared } = this.#reader;
     const table = declared.has(name) ? stored.collections[name] : undefined;
     if (!table) throw new StorageError('unknown_collection', `No plugin declares the collection "${name}".`);
-    return { connection, longReads, table, signal };
+    return { connection, totals, searches, table, signal };
   }
 }

@@ -1,7 +1,7 @@
 /** Selects documents by conditions, one page at a time, without reading the whole collection for a page. */
 import type { Collection, Document } from '../contracts/dataset.js';
 import type { DataContext, QueryOf, StreamedList } from '../contracts/plugin.js';
-import type { Condition, Group, Scalar } from '../contracts/storage.js';
+import type { Condition, Group, Operator, Scalar } from '../contracts/storage.js';
 import { matcherOf, planRead, type ReadPlan, textFields } from '../data/conditions.js';
 import { collectRows, firstRows, joinRows, lastRow } from '../data/lazy-rows.js';
 import { compareScalars } from '../data/scalars.js';
@@ -200,9 +200,22 @@ interface Grouping extends Matching {
   readonly of?: string | undefined;
 }
 
+const INCLUSIVE: Partial<Readonly<Record<Operator, Operator>>> = { gt: 'gte', lt: 'lte' };
+
+/** The conditions that the queries of a plan cover. Their ranges are inclusive. */
+const coveredBy = ({ rest, range }: ReadPlan, where: readonly Condition[]): readonly Condition[] =>
+  where.flatMap((condition) => {
+    if (!rest.includes(condition)) return [condition];
+    const operator = condition.field === range?.field ? INCLUSIVE[condition.operator] : undefined;
+    return operator ? [{ ...condition, operator }] : [];
+  });
+
 /** Reads the documents one by one. @throws ApiError `too_many_rows` */
 const readTotals = async (context: DataContext, collection: Collection, { by = [], of, ...given }: Grouping) => {
   const plan = planRead(collection, given.where);
+  // Some stores can count the documents, so that the request is refused before any is read.
+  const counted = await context.snapshot.totals(collection, { where: coveredBy(plan, given.where), by: [], limit: 1 });
+  if (counted && counted[0]!.count > MOST_READ) throw new ApiError(tooManyRows);
   const { words, matches } = filtersOf(context, collection, plan, given);
   const collector = new TotalsCollector({ by, ...(of !== undefined && { of }) });
   let read = 0;

@@ -176,6 +176,13 @@ describe('questions to tables', function () {
       expect([status, json.code]).to.deep.equal([400, 'too_many_rows']);
       const { json: filtered } = await get('/totals/readings?by=note&level=3', other);
       expect(filtered.data).to.deep.equal([{ note: null, count: 6000 }]);
+      const { json: between } = await get('/totals/readings?by=note&level[gt]=2&level[lt]=8', other);
+      expect(between.data).to.deep.equal([{ note: null, count: 30_000 }]);
+      expect((await other.get('/totals/readings?q=brno')).json.code).to.equal('too_many_rows');
+      expect((await get('/totals/readings?by=level&limit=2', other)).json.data).to.deep.equal([
+        { level: 0, count: 6000 },
+        { level: 1, count: 6000 },
+      ]);
     } finally {
       await other.close();
     }
