@@ -33,11 +33,21 @@ const sourceFolder = (folder: URL): string => {
   return existsSync(path) ? path : path.replace(/(.*[\\/])dist[\\/]/, '$1');
 };
 
-const readFile = (path: string): PageFile => ({
-  bytes: readFileSync(path),
-  modified: statSync(path).mtime,
-  type: TYPES[extname(path)]!,
-});
+/** Comments that start a line, in scripts and styles. They are a third of the bytes. */
+const COMMENTS = /^[ \t]*\/\*(?:(?!\*\/)[\s\S])*\*\/[ \t]*$/gm;
+
+const readFile = (path: string): PageFile => {
+  const bytes = readFileSync(path);
+  const hasComments = /^\.(js|css)$/.test(extname(path));
+  return {
+    // The lines keep their numbers, which errors name.
+    bytes: hasComments
+      ? Buffer.from(bytes.toString().replace(COMMENTS, (comment) => comment.replace(/[^\n]+/g, '')))
+      : bytes,
+    modified: statSync(path).mtime,
+    type: TYPES[extname(path)]!,
+  };
+};
 
 const filesIn = (folder: string, name: string): [string, PageFile][] =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' })

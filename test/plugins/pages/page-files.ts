@@ -13,6 +13,24 @@ export const LABEL_PROBLEMS = `[...document.querySelectorAll('.plot > svg')].fla
         return [...outside, ...over].map(({ is }) => is);
       })`;
 
+/** An expression for the browser that lists texts and controls that leave the window or cover each other. */
+export const LAYOUT_PROBLEMS = `(() => {
+        const parts = [...document.querySelectorAll(':is(header, main, footer) :is(h1, h2, p, a, button, label, summary, select, input, output, legend, dt, dd, li)')]
+          .filter((each) => each.checkVisibility({ opacityProperty: true }) && !each.closest('.scroll, svg, .values, #found, .hidden-text, nav ul, .each-year'))
+          .filter((each) => getComputedStyle(each).clipPath === 'none' && each.textContent + (each.value ?? '') !== '')
+          .map((each) => ({ each, at: each.getBoundingClientRect() }));
+        const name = ({ each }) => each.tagName + ' ' + (each.textContent.trim() || each.id).slice(0, 40);
+        const cut = parts.filter(({ at }) => at.left < -0.5 || at.right > innerWidth + 0.5).map(name);
+        const over = parts.flatMap((a, i) => parts.slice(i + 1)
+          .filter((b) => !a.each.contains(b.each) && !b.each.contains(a.each))
+          .filter((b) => a.at.left + 2 < b.at.right && b.at.left + 2 < a.at.right && a.at.top + 2 < b.at.bottom && b.at.top + 2 < a.at.bottom)
+          .map((b) => name(a) + ' covers ' + name(b)));
+        const unhinted = [...document.querySelectorAll('.scroll')]
+          .filter((each) => each.scrollWidth > each.clientWidth && !getComputedStyle(each).backgroundImage.includes('gradient'))
+          .map((each) => 'no hint: ' + each.getAttribute('aria-label'));
+        return [...cut, ...over, ...unhinted];
+      })()`;
+
 const CSS = '/pages/shared/page.css';
 
 /**

@@ -56,10 +56,11 @@ export const realOf = async (target, signal) => {
 /**
  * Loads the indexes of all markets as CSV, since JSON is three times as large.
  * @param {AbortSignal} signal @param {string} [since] @param {string} [until]
+ * @param {readonly string[]} [codes] of markets. Default: all markets
  * @returns {Promise<Map<string, Map<string, number>>>} by CBSA code
  */
-export const allIndexes = async (signal, since, until) => {
-  const span = `${since ? `&since=${since}` : ''}${until ? `&until=${until}` : ''}`;
+export const allIndexes = async (signal, since, until, codes = []) => {
+  const span = `${since ? `&since=${since}` : ''}${until ? `&until=${until}` : ''}${codes.length > 0 ? `&cbsa=${codes}` : ''}`;
   const text = await (await request(`/observations?series_id=${HPI}${span}`, { accept: 'text/csv', signal })).text();
   const [heads = '', ...lines] = text.trim().split(/\r?\n/);
   const names = heads.split(',');

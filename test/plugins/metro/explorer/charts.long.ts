@@ -11,7 +11,7 @@ import { runProcess } from '../../../support/command-process.js';
 import { request } from '../../../support/http-client.js';
 import { needSharedData } from '../../../support/shared-data.js';
 import { addKey } from '../../../support/test-app.js';
-import { LABEL_PROBLEMS } from '../../pages/page-files.js';
+import { LABEL_PROBLEMS, LAYOUT_PROBLEMS } from '../../pages/page-files.js';
 
 describe('the explorer’s charts with all series and twenty markets', () => {
   let folder: string;
@@ -80,8 +80,9 @@ describe('the explorer’s charts with all series and twenty markets', () => {
       for (const view of views) {
         await page.goto(`${origin}/explore?${view.length}-${views.indexOf(view)}#/${view}`);
         await page.locator('.plot > svg').first().waitFor();
-        const found = (await page.evaluate(LABEL_PROBLEMS)) as unknown[];
-        if (found.length > 0) problems[view] = found;
+        const found = [LABEL_PROBLEMS, LAYOUT_PROBLEMS].map((expression) => page.evaluate(expression));
+        const problemsHere = ((await Promise.all(found)) as unknown[][]).flat();
+        if (problemsHere.length > 0) problems[view] = problemsHere;
         expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), view).to.be.at.most(0);
       }
       expect(problems).to.deep.equal({});
@@ -129,7 +130,7 @@ describe('the explorer’s charts with all series and twenty markets', () => {
         '/docs/vintages',
       ]) {
         await open(path);
-        const found = await accessibilityProblems(page);
+        const found = [...(await accessibilityProblems(page)), ...((await page.evaluate(LAYOUT_PROBLEMS)) as string[])];
         if (found.length > 0) problems[path] = found;
         expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), path).to.be.at.most(0);
       }
@@ -137,6 +138,39 @@ describe('the explorer’s charts with all series and twenty markets', () => {
       expect(complaints).to.deep.equal([]);
     });
   }
+
+  it('load within 150 kB, the map within 250 kB, and do not move while they load on a slow network', async function () {
+    this.timeout(240_000);
+    const { page } = browser;
+    await page.setViewportSize({ width: 1440, height: 900 });
+    const session = await page.context().newCDPSession(page);
+    await session.send('Network.enable');
+    await session.send('Network.setCacheDisabled', { cacheDisabled: true });
+    await session.send('Network.emulateNetworkConditions', {
+      ...{ offline: false, latency: 150, downloadThroughput: 1.6e6 / 8, uploadThroughput: 1.6e6 / 8 },
+    });
+    let bytes = 0;
+    session.on('Network.loadingFinished', ({ encodedDataLength }) => {
+      bytes += encodedDataLength;
+    });
+    const moved = `new Promise((resolve) => {
+      let sum = 0;
+      new PerformanceObserver((list) => list.getEntries().forEach((each) => { sum += each.value; })).observe({ type: 'layout-shift', buffered: true });
+      setTimeout(() => resolve(sum), 500);
+    })`;
+    try {
+      for (const view of VIEWS) {
+        bytes = 0;
+        await page.goto(`${origin}/explore?slow=${visits++}#/${view}`);
+        await page.waitForSelector('main:not([aria-busy]) h1');
+        await page.waitForLoadState('networkidle');
+        expect(bytes, view).to.be.below(view === 'markets' ? 250_000 : 155_000);
+        expect(await page.evaluate(moved), view).to.be.at.most(0.05);
+      }
+    } finally {
+      await session.detach();
+    }
+  });
 
   it('give screen readers a sentence for each chart and a table with its numbers', async function () {
     this.timeout(60_000);

@@ -150,6 +150,7 @@ describe('the explorer in Chromium', () => {
     await page.getByText('does not accept this key').waitFor();
     // The browser logs the 401 as an error.
     expect(complaints.splice(0)).to.have.length(1);
+    await page.getByLabel('Remember the key').uncheck();
     await giveKey(app.key);
     await heading('metros').waitFor();
     await page.reload();

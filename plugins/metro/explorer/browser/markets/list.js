@@ -33,14 +33,21 @@ const COLUMNS = [
   column('Signal', (row) => row.signal, badge),
 ];
 
+/** The number of codes from which all indexes are loaded. */
+const MOST_CODES = 100;
+
 /** @param {{ sort: string, whole: boolean, onsort: (sort: string) => void, onwhole: () => void }} options */
 export const marketList = (options) => {
   /** @type {string[]} */
   let quarters = [];
   /** @type {Map<string, Map<string, number>>} */
   let indexes = new Map();
+  /** Codes of rows whose index is not loaded. @type {Set<string>} */
+  const missing = new Set();
   const fillSpark = (/** @type {HTMLElement} */ place) => {
-    const values = indexes.get(place.dataset['cbsa'] ?? '');
+    const code = place.dataset['cbsa'] ?? '';
+    const values = indexes.get(code);
+    if (!values && missing.add(code).size === 1) queueMicrotask(() => void loadMissing());
     place.replaceChildren(sparkLine(quarters.map((date) => values?.get(date) ?? null)));
     return place;
   };
@@ -54,22 +61,36 @@ export const marketList = (options) => {
     scrolls: true,
     ...options,
   });
+  /** @type {{ signal: AbortSignal, shown: AbortSignal } | undefined} */
+  let loading;
+  /** Loads the indexes of the rows in the table, and draws them. The view does not wait for this request. */
+  const loadMissing = async () => {
+    // The API rejects a list with anything but codes.
+    const codes = [...missing].filter((code) => /^\d{5}$/.test(code));
+    missing.clear();
+    if (!loading || codes.length === 0) return;
+    const { signal, shown } = loading;
+    const some = codes.length > MOST_CODES ? [] : codes.toSorted();
+    const loaded = await allIndexes(signal, quarters[0], quarters.at(-1), some).catch(() => undefined);
+    if (!loaded || shown.aborted) return;
+    // A market without values is not requested again.
+    for (const code of codes) indexes.set(code, loaded.get(code) ?? new Map());
+    for (const place of table.element.querySelectorAll('.spark span')) {
+      fillSpark(/** @type {HTMLElement} */ (place));
+    }
+  };
   return {
     ...table,
     /**
-     * Draws the sparklines when their data arrives. The view does not wait for this request, which is its largest.
+     * Sets the quarters of the sparklines. They are drawn with the rows.
      * @param {string} until the last quarter @param {AbortSignal} signal of the view
      * @param {AbortSignal} shown aborted when other lines are loaded
      */
-    loadSparks: async (until, signal, shown) => {
+    loadSparks: (until, signal, shown) => {
       quarters = quartersBetween(addMonths(until, -SPARK_MONTHS), until);
       indexes = new Map();
-      const loaded = await allIndexes(signal, quarters[0], until).catch(() => undefined);
-      if (!loaded || shown.aborted) return;
-      indexes = loaded;
-      for (const place of table.element.querySelectorAll('.spark span')) {
-        fillSpark(/** @type {HTMLElement} */ (place));
-      }
+      missing.clear();
+      loading = { signal, shown };
     },
   };
 };

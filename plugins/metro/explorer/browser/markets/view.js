@@ -109,7 +109,7 @@ const partsOf = ({ markets, map, runs, series, records, find }, chosen, signal) 
     /** @param {readonly Row[]} some @param {AbortSignal} shown aborted when another run is chosen */
     setRows: (some, shown) => {
       rows = some;
-      void list.loadSparks(until(), signal, shown);
+      list.loadSparks(until(), signal, shown);
     },
   };
 };
