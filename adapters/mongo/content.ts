@@ -4,7 +4,7 @@ import { type Collection, type Document, publishing, StorageError, wordsOf } fro
 import { BSON, type Collection as MongoCollection, MongoInvalidArgumentError, MongoServerError } from 'mongodb';
 import type { Publication } from './catalog.js';
 import type { Connection } from './connection.js';
-import { dataCollection, indexOf, isDuplicate, type Row } from './layout.js';
+import { dataCollection, indexOf, isDuplicate, LAYOUT, type Row } from './layout.js';
 import type { VersionDocument } from './version-locks.js';
 
 const { inKeyOrder, invalidCollection, keyText, ordersOf } = publishing;
@@ -176,7 +176,8 @@ const readContent = async ({ connection, id, collection, batchSize, assertGoingO
     assertGoingOn();
     rows += batch.length;
     for (const { d, j } of batch) {
-      hash.update(j).update('\n');
+      // The text may have been removed by hand.
+      hash.update(j ?? '').update('\n');
       const fields = JSON.stringify(d);
       if (fields !== j) hash.update(fields);
     }
@@ -228,6 +229,7 @@ export const readStored = async (
     db.collection<VersionDocument>('versions').findOne({ _id: id }),
   );
   if (!described) return { described: undefined, errors: [`the document ${id} of "versions" is missing`] };
+  if (described.layout !== LAYOUT) return { described, errors: ['another version of this program published it'] };
   const errors: string[] = [];
   for (const [name, { rows, sha256, orders }] of Object.entries(described.collections)) {
     const collection = { name, key: orders[0] ?? [] };

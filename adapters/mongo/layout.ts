@@ -19,6 +19,9 @@
 import type { Collection, Document, JsonRows, Query, Scalar } from 'metro-forecast-api/adapter';
 import { type Filter, type FindOptions, MongoServerError } from 'mongodb';
 
+/** The number of this layout, which each version's document contains. A change that this code cannot read raises it. */
+export const LAYOUT = 2;
+
 const DUPLICATE_KEY = 11000;
 
 /** Whether an insert failed because its id or another unique value already exists. */

@@ -22,6 +22,7 @@ import {
   writeContent,
 } from './content.js';
 import { audited, publishedContent } from './data-audit.js';
+import { LAYOUT } from './layout.js';
 import { sweep } from './sweep.js';
 import { expireReplicas, type VersionDocument } from './version-locks.js';
 
@@ -165,7 +166,7 @@ const writeVersion = async (
     collection.name,
     { ...content, orders: ordersOf(collection), ...(collection.search && { search: collection.search }) },
   ]);
-  const version = { _id: id, manifest: dataset.manifest, collections: Object.fromEntries(described) };
+  const version = { _id: id, layout: LAYOUT, manifest: dataset.manifest, collections: Object.fromEntries(described) };
   await connection.run('describe the version', (db) => db.collection<VersionDocument>('versions').insertOne(version));
   return new Map([...written].map(([{ collection }, { sha256 }]) => [collection.name, sha256]));
 };

@@ -28,6 +28,7 @@ import {
 } from 'metro-forecast-api/adapter';
 import { type Catalog, fromNow } from './catalog.js';
 import type { Connection } from './connection.js';
+import { LAYOUT } from './layout.js';
 
 interface ReplicaDocument {
   readonly _id: string;
@@ -105,6 +106,8 @@ export class VersionLocks {
 /** The manifest of a version, and the number and digest of its rows when they were published. */
 export interface VersionDocument {
   readonly _id: number;
+  /** Absent in versions from before layouts had numbers. */
+  readonly layout?: number;
   readonly manifest: Manifest;
   readonly collections: Readonly<
     Record<
@@ -118,6 +121,14 @@ export interface VersionDocument {
     >
   >;
 }
+
+const assertLayout = ({ layout, manifest: { version } }: VersionDocument): void => {
+  if (layout === LAYOUT) return;
+  throw new StorageError(
+    'invalid_dataset',
+    `The version ${version} was published by another version of this program, which stores rows differently: publish the dataset again with this one.`,
+  );
+};
 
 export interface LockedVersion {
   readonly id: number;
@@ -213,6 +224,7 @@ export class LockedVersions {
         db.collection<VersionDocument>('versions').findOne({ _id: id }),
       );
       if (!found) return undefined;
+      assertLayout(found);
       // A missing collection would look empty, and MongoDB would have to sort rows in memory for a missing order.
       publishing.assertComplete(found.manifest.version, found.collections, this.#collections);
       const entry = { id, manifest: found.manifest, readers: 0, lost: false };

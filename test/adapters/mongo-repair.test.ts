@@ -49,6 +49,16 @@ describe('publishing to a damaged MongoDB', () => {
       /the collection "data\.\d+\.items" has other rows where 24 were published/,
     ],
     [
+      'a row has lost its text',
+      (db, id) => db.collection<Numbered>(`data.${id}.items`).updateOne({ _id: 3 }, { $unset: { j: 1 } }),
+      /the collection "data\.\d+\.items" has other rows where 24 were published/,
+    ],
+    [
+      'another version of this program published it',
+      (db, id) => db.collection<Numbered>('versions').updateOne({ _id: id }, { $unset: { layout: 1 } }),
+      /another version of this program published it/,
+    ],
+    [
       'a collection is missing',
       (db, id) => db.dropCollection(`data.${id}.items`),
       /the collection "data\.\d+\.items" has 0 rows where 24 were published/,
