@@ -1,5 +1,6 @@
 /** Reloads the configuration at each SIGHUP. Reports to the log, to systemd, and to `metro-forecast reload`. */
 import { execFile } from 'node:child_process';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { LoadedConfig } from '../core/config/load.js';
 import type { Logger } from '../core/contracts/runtime.js';
@@ -62,6 +63,9 @@ export const reloadAtHangup = ({ path, logger, url, apply }: Reloading): void =>
       await report(startedAt, reason);
     }
   };
+  const stateFile = serviceFile();
+  // Otherwise a later process could have the id in this file.
+  if (stateFile) process.once('exit', () => rmSync(stateFile, { force: true }));
   let latest = report(0, null);
   let isDue = false;
   onReload(() => {
