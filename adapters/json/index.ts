@@ -139,7 +139,10 @@ class JsonAdapter implements StorageAdapter {
 
   async #open(): Promise<void> {
     if (await isEmpty(this.#path)) {
-      this.#context.logger.warn({ path: this.#path }, 'the dataset directory is empty: waiting for a dataset');
+      this.#context.logger.warn(
+        { path: this.#path },
+        'the dataset directory is missing or empty: waiting for a dataset',
+      );
       this.#context.problem('There is no dataset yet.');
     } else {
       const refused = await this.#load();
@@ -218,7 +221,7 @@ class JsonAdapter implements StorageAdapter {
 const isEmpty = async (path: string): Promise<boolean> =>
   readdir(path).then(
     (names) => names.every((name) => name.startsWith('.')),
-    () => false,
+    ({ code }: NodeJS.ErrnoException) => code === 'ENOENT',
   );
 
 const versionReused = (path: string, { manifest }: Loaded): StorageError =>

@@ -47,10 +47,9 @@ describe('json.open()', () => {
     expect(found.at(-1)).to.equal('  - and 900 more');
   });
 
-  it('rejects with invalid_dataset for a missing directory', async () => {
-    expect(await rejection()).to.match(
-      /data\/manifest\.json cannot be read: it does not exist, or its folder does not/,
-    );
+  it('waits for a missing directory, as for an empty one', async () => {
+    await instance.adapter.open();
+    expect(() => instance.adapter.snapshot()).to.throw(StorageError, 'No dataset has been loaded');
   });
 
   it('rejects with invalid_dataset for a directory that contains other files', async () => {

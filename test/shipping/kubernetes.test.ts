@@ -202,6 +202,14 @@ describe('config/deploy/kubernetes', () => {
         const names = all.pod.containers[0].ports.map(({ name }: Parsed) => name);
         const allowed = all.one('NetworkPolicy').spec.ingress.flatMap((rule: Parsed) => rule.ports);
         expect(allowed.map((each: Parsed) => each.port)).to.have.members(names);
+        const [outgoing] = all.one('NetworkPolicy').spec.egress;
+        expect(outgoing.ports.map(({ port }: Parsed) => port)).to.deep.equal([53, 53]);
+        const [{ host, http }] = all.one('Ingress').spec.rules;
+        expect(all.one('Ingress').spec.tls[0].hosts).to.deep.equal([host]);
+        expect(http.paths[0].backend.service).to.deep.equal({
+          name: all.one('Service').metadata.name,
+          port: { name: all.one('Service').spec.ports[0].name },
+        });
         expect(all.one('Service').spec.ports.map((each: Parsed) => each.targetPort)).to.deep.equal(['http']);
       });
     });

@@ -99,6 +99,16 @@ describe('config/deploy/tls and config/deploy/systemd', function () {
     expect((await run(caddy, ['fmt', path], { env })).stdout).to.equal(read('config/deploy/tls/Caddyfile'));
   });
 
+  it('nginx keeps connections to the service open, and sends its own errors as JSON without its version', () => {
+    for (const name of ['nginx.conf', 'nginx-replicas.conf']) {
+      const text = read(`config/deploy/tls/${name}`);
+      expect(text)
+        .to.match(/^ {2}keepalive \d+;/m)
+        .and.match(/error_page 502 504 =503 \/\.nginx\/503;/);
+      expect(text.match(/^ {2}server_tokens off;/gm), name).to.have.length(2);
+    }
+  });
+
   it('all set HSTS, and pass on the client address', () => {
     for (const file of ['nginx.conf', 'nginx-replicas.conf', 'Caddyfile']) {
       expect(read(`config/deploy/tls/${file}`)).to.match(/Strict-Transport-Security "max-age=31536000"/);
