@@ -168,8 +168,8 @@ export const services: { readonly [Name in ServiceName]: Definition<Services[Nam
     ({ config: { config }, state, snapshots, admission, work, redis, storageEvents }) => {
       const responses = () => snapshots.served?.responses;
       const metrics = createMetrics(config.metrics, { state: state.read, responses, admission, work });
-      if (metrics && redis) redis.timed = (ms) => metrics.observeStore('redis', ms);
-      if (metrics) storageEvents.on('timed', (ms) => metrics.observeStore(config.adapter.use, ms));
+      if (metrics && redis) redis.durations = metrics.storeCalls('redis');
+      if (metrics) storageEvents.on('timed', (ms) => metrics.storeCalls(config.adapter.use).observe(ms / 1000));
       return metrics;
     },
     { close: (metrics) => metrics.close() },

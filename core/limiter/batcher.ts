@@ -1,6 +1,7 @@
 /** Collects the callers of one turn of the event loop, asks Redis for their permits in one call, and settles them. */
 import type { Decision, Quotas } from '../contracts/limiter.js';
 import type { Clock } from '../contracts/runtime.js';
+import type { RedisConnection } from '../redis/connection.js';
 import { CallerState, type Settle } from './callers.js';
 import { Decisions, type Entry, prefetchCount, returnPrefetched } from './decisions.js';
 import { DAY_MS } from './quotas.js';
@@ -13,9 +14,7 @@ type Batch = readonly Entry[];
 interface BatcherOptions {
   readonly target: Target;
   readonly countsUsage: boolean;
-  readonly timeoutMs: number;
-  /** Called with the duration of each call, in milliseconds. */
-  readonly timed: (ms: number) => void;
+  readonly redis: Pick<RedisConnection, 'timeoutMs' | 'durations'>;
   readonly clock: Clock;
   /** While this returns true, no calls are sent. */
   readonly isUnreachable: () => boolean;
@@ -50,7 +49,7 @@ export class Batcher {
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: BatcherOptions) {
-    const { target, clock, timeoutMs, countsUsage, timed } = options;
+    const { target, clock, redis, countsUsage } = options;
     this.#options = options;
     this.#clock = clock;
     this.#bucketMs = target.windowMs / BUCKETS;
@@ -58,9 +57,8 @@ export class Batcher {
     this.decisions = new Decisions(target.windowMs, this.#bucketMs, this.sync, clock);
     this.#calls = new CallsInFlight<Batch>({
       target,
-      timeoutMs,
+      redis,
       clock,
-      timed,
       onReply: (sent, reply) => this.#receive(sent, reply),
       onFailure: (sent, error) => this.#fail(sent, error),
     });

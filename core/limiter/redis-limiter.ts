@@ -110,7 +110,7 @@ export class RedisLimiter implements Limiter {
   }
 
   #createBatchers(windowMs: number, countsUsage: boolean): Batcher[] {
-    const { client, keyPrefix, timeoutMs } = this.#redis;
+    const { client, keyPrefix } = this.#redis;
     const clock = this.#clock;
     const replica = randomId();
     const keys = partitionKeys(keyPrefix, client.isCluster);
@@ -120,8 +120,7 @@ export class RedisLimiter implements Limiter {
         new Batcher({
           target: { redis: client, key, replica, windowMs, script },
           countsUsage,
-          timeoutMs,
-          timed: (ms) => this.#redis.timed(ms),
+          redis: this.#redis,
           clock,
           isUnreachable: () => this.#breaker.isOpen,
           onFailure: (batcher, error) => {

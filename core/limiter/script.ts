@@ -2,7 +2,7 @@
 import type { Quotas } from '../contracts/limiter.js';
 import type { Clock } from '../contracts/runtime.js';
 import { RedisScript, readScript } from '../redis/calls.js';
-import type { RedisClient } from '../redis/connection.js';
+import type { RedisClient, RedisConnection } from '../redis/connection.js';
 import { hashesFor, hashesOf } from './callers.js';
 import { DAY_MS, KEPT_DAYS, type Used } from './quotas.js';
 import type { Admitted } from './window.js';
@@ -215,10 +215,8 @@ export interface Sent<Batch> {
 
 interface CallsOptions<Batch> {
   readonly target: Target;
-  readonly timeoutMs: number;
+  readonly redis: Pick<RedisConnection, 'timeoutMs' | 'durations'>;
   readonly clock: Clock;
-  /** Called with the duration of each call that got a reply. */
-  readonly timed: (ms: number) => void;
   readonly onReply: (sent: Sent<Batch>, reply: Reply) => void;
   /** Called if the call failed or timed out. A later reply to it is ignored. */
   readonly onFailure: (sent: Sent<Batch>, error: unknown) => void;
@@ -236,12 +234,12 @@ export class CallsInFlight<Batch> {
   }
 
   send(sent: Sent<Batch>): void {
-    const { target, timeoutMs, onReply } = this.#options;
+    const { target, redis, onReply } = this.#options;
     this.#calls.add(sent);
-    this.#timer ??= setTimeout(this.#checkTimeouts, timeoutMs);
+    this.#timer ??= setTimeout(this.#checkTimeouts, redis.timeoutMs);
     decide(target, sent.call).then(
       (reply) => {
-        this.#options.timed(this.#options.clock.monotonic() - sent.sentAt);
+        redis.durations.observe((this.#options.clock.monotonic() - sent.sentAt) / 1000);
         if (this.#calls.delete(sent)) onReply(sent, reply);
       },
       (error: unknown) => this.#fail(sent, error),
@@ -253,7 +251,10 @@ export class CallsInFlight<Batch> {
   }
 
   readonly #checkTimeouts = (): void => {
-    const { clock, timeoutMs } = this.#options;
+    const {
+      clock,
+      redis: { timeoutMs },
+    } = this.#options;
     const now = clock.monotonic();
     const late = [...this.#calls].filter(({ sentAt }) => now - sentAt >= timeoutMs);
     // After a long turn of the event loop, timers run before data that has arrived is read, so read the replies first.

@@ -59,51 +59,6 @@ export class Counter extends Family<{ value: number }> implements Metric {
   }
 }
 
-/** One series of a histogram. */
-export class Distribution {
-  sum = 0;
-  count = 0;
-  /** Per bucket, not cumulative; the last has no bound. */
-  readonly counts: Float64Array;
-  readonly #bounds: readonly number[];
-
-  constructor(bounds: readonly number[]) {
-    this.#bounds = bounds;
-    this.counts = new Float64Array(bounds.length + 1);
-  }
-
-  observe(value: number): void {
-    let bucket = 0;
-    while (bucket < this.#bounds.length && value > this.#bounds[bucket]!) bucket++;
-    this.counts[bucket]!++;
-    this.sum += value;
-    this.count++;
-  }
-}
-
-export class Histogram extends Family<Distribution> implements Metric {
-  readonly type = 'histogram';
-  readonly #bounds: readonly number[];
-
-  /** @param bounds upper bounds of the buckets, ascending; the last bucket has none */
-  constructor(name: string, help: string, bounds: readonly number[]) {
-    super(name, help, () => new Distribution(bounds));
-    this.#bounds = bounds;
-  }
-
-  *lines(): Generator<string> {
-    for (const { labels, series } of this.entries()) {
-      let below = 0;
-      for (const [i, bound] of [...this.#bounds, Number.POSITIVE_INFINITY].entries()) {
-        below += series.counts[i]!;
-        yield `${this.name}_bucket${inBraces(labels, `le="${numeral(bound)}"`)} ${below}`;
-      }
-      yield `${this.name}_sum${inBraces(labels)} ${numeral(series.sum)}`;
-      yield `${this.name}_count${inBraces(labels)} ${series.count}`;
-    }
-  }
-}
-
 type Reading = readonly [labels: Labels, value: number | undefined];
 
 /** A metric that is read at each scrape. Readings without a value are omitted. */

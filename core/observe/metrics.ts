@@ -9,17 +9,17 @@ import type { ServiceContext } from '../pipeline/service-koa.js';
 import type { ResponseCache } from '../routes/response-cache.js';
 import type { WorkQueues } from '../routes/work-queue.js';
 import { isWorker } from '../util/is-worker.js';
-import { Counter, exposition, Histogram, type Metric, Reader } from './metric.js';
+import { Counter, exposition, type Metric, Reader } from './metric.js';
 import { type MetricsServer, serveMetrics } from './metrics-server.js';
 import { processMetrics } from './process-metrics.js';
 import { reloadMetrics } from './reload-metrics.js';
-import { LATENCY_BOUNDS, RequestMetrics } from './request-metrics.js';
+import { type Distribution, Histogram, LATENCY_BOUNDS, RequestMetrics } from './request-metrics.js';
 
 export interface Metrics {
   observeRequest(ctx: ServiceContext): void;
   observeEdge(event: EdgeEvent): void;
-  /** @param ms the duration of a call to this store */
-  observeStore(store: string, ms: number): void;
+  /** Returns the histogram of the calls to a store. */
+  storeCalls(store: string): Distribution;
   /** Returns all metrics in the text format of Prometheus, for `/metrics`. */
   read(): string;
   /** @returns the URL; rejects if the port is in use */
@@ -52,7 +52,7 @@ export const createMetrics = (config: Config['metrics'], service: ServiceMetrics
   return {
     observeRequest: requests.observe,
     observeEdge: edge.observe,
-    observeStore: (store, ms) => stores.of({ store }).observe(ms / 1000),
+    storeCalls: (store) => stores.of({ store }),
     read,
     async listen() {
       server = serveMetrics(config, read);

@@ -9,7 +9,8 @@ import {
 import { maxOpenFiles, openFiles } from '../util/open-files.js';
 import { packageVersion } from '../util/package.js';
 import { droppedLogLines } from './logger.js';
-import { Histogram, type Metric, Reader } from './metric.js';
+import { type Metric, Reader } from './metric.js';
+import { Histogram } from './request-metrics.js';
 
 const NANOSECONDS = 1e9;
 const MICROSECONDS = 1e6;

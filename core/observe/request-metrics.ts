@@ -1,10 +1,55 @@
-/** Metrics of requests. Series are kept by reference, since this code runs for every request. */
+/** Histograms, and the metrics of requests. Series are kept by reference, since this code runs for every request. */
 import type { Tier } from '../config/tiers.js';
 import type { ServiceContext } from '../pipeline/service-koa.js';
-import { Counter, type Distribution, Histogram, type Metric } from './metric.js';
+import { Counter, Family, inBraces, type Metric, numeral } from './metric.js';
 
 /** In seconds: from cached responses, far below a millisecond, to timeouts of stores. */
 export const LATENCY_BOUNDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10] as const;
+
+/** One series of a histogram. */
+export class Distribution {
+  sum = 0;
+  count = 0;
+  /** Per bucket, not cumulative; the last has no bound. */
+  readonly counts: Float64Array;
+  readonly #bounds: readonly number[];
+
+  constructor(bounds: readonly number[]) {
+    this.#bounds = bounds;
+    this.counts = new Float64Array(bounds.length + 1);
+  }
+
+  observe(value: number): void {
+    let bucket = 0;
+    while (bucket < this.#bounds.length && value > this.#bounds[bucket]!) bucket++;
+    this.counts[bucket]!++;
+    this.sum += value;
+    this.count++;
+  }
+}
+
+export class Histogram extends Family<Distribution> implements Metric {
+  readonly type = 'histogram';
+  readonly #bounds: readonly number[];
+
+  /** @param bounds upper bounds of the buckets, ascending; the last bucket has none */
+  constructor(name: string, help: string, bounds: readonly number[]) {
+    super(name, help, () => new Distribution(bounds));
+    this.#bounds = bounds;
+  }
+
+  *lines(): Generator<string> {
+    for (const { labels, series } of this.entries()) {
+      let below = 0;
+      for (const [i, bound] of [...this.#bounds, Number.POSITIVE_INFINITY].entries()) {
+        below += series.counts[i]!;
+        yield `${this.name}_bucket${inBraces(labels, `le="${numeral(bound)}"`)} ${below}`;
+      }
+      yield `${this.name}_sum${inBraces(labels)} ${numeral(series.sum)}`;
+      yield `${this.name}_count${inBraces(labels)} ${series.count}`;
+    }
+  }
+}
 
 /** The label of requests without an endpoint. A label per URL would let a client create any number of series. */
 const NO_ROUTE = 'none';

@@ -21,8 +21,8 @@ export interface RedisConnection {
   readonly opened: Promise<void>;
   /** Returns the cause of a failed call: the last error of the connection, unless Redis replied with the error. */
   causeOf(error: unknown): unknown;
-  /** Called with the duration of each call of the limiter and the cache, in milliseconds. */
-  timed(ms: number): void;
+  /** Records the duration of each call of the limiter and the cache, in seconds. Metrics replace it. */
+  durations: { observe(seconds: number): void };
   close(): void;
 }
 
@@ -150,7 +150,7 @@ export const connectRedis = (config: RedisConfig, logger: Logger): RedisConnecti
     client,
     keyPrefix: config.keyPrefix,
     timeoutMs: config.timeoutMs,
-    timed: () => undefined,
+    durations: { observe: () => undefined },
     causeOf: (error) => (isReply(error) ? error : (lastError ?? error)),
     opened: withTimeout(client.connect(), config.connectTimeoutMs).catch(() => undefined),
     close: () => {

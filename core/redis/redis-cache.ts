@@ -39,7 +39,7 @@ export class BuildLock {
     const reply = claimScript.run<[number, Buffer | null, number]>(this.redis.client, [this.key], args);
     const since = performance.now();
     const [mine, value, ageMs] = await withTimeout(reply, this.redis.timeoutMs);
-    this.redis.timed(performance.now() - since);
+    this.redis.durations.observe((performance.now() - since) / 1000);
     return { mine: mine === 1, found: value === null ? undefined : { value: value.toString(), ageMs } };
   }
 

@@ -1,6 +1,7 @@
 /** Tests the Prometheus text format. */
 import { expect } from 'chai';
-import { Counter, exposition, Histogram, Reader } from '../../../core/observe/metric.js';
+import { Counter, exposition, Reader } from '../../../core/observe/metric.js';
+import { Histogram } from '../../../core/observe/request-metrics.js';
 
 describe('exposition(metrics)', () => {
   it('writes HELP and TYPE, then one line for each series', () => {
