@@ -24,7 +24,10 @@ const MEASURES = [
   ['max', 'Greatest'],
 ];
 
-/** What the panel shows: a measure of a column, or the number of rows. @param {string | null} show such as `mean:price` */
+/**
+ * What the panel shows: a measure of a column, or the number of rows.
+ * @param {Table} table @param {string | null} show such as `mean:price`
+ */
 const shownOf = ({ columns, measures }, show) => {
   const [measure = '', of = ''] = (show ?? '').split(':');
   const column = columns.find(({ name, kind }) => name === of && kind === 'number');
