@@ -33,8 +33,13 @@ const shownOf = ({ columns, measures }, show) => {
   const column = columns.find(({ name, kind }) => name === of && kind === 'number');
   const label = MEASURES.find(([each]) => each === measure)?.[1];
   return column && label
-    ? { value: `${measure}:${of}`, field: measures[measure], of, label: `${label} ${column.label.toLowerCase()}` }
-    : { value: '', field: measures['count'], of: undefined, label: 'Rows' };
+    ? {
+        value: `${measure}:${of}`,
+        field: measures[measure] ?? measure,
+        of,
+        label: `${label} ${column.label.toLowerCase()}`,
+      }
+    : { value: '', field: measures['count'] ?? 'count', of: undefined, label: 'Rows' };
 };
 
 /** @param {Table} table */
