@@ -170,6 +170,10 @@ const mapOf = ({ markets, forecasts, target, series }: Facts): FrontPageFigure =
   };
 };
 
+/** The run of the forecasts. Newer runs can have another horizon. */
+const runOf = ([forecast]: readonly Forecast[], runs: readonly ForecastRun[] = []): ForecastRun | undefined =>
+  runs.find(({ id }) => id === forecast?.run_id);
+
 const aboutRun = (run: ForecastRun | undefined, isMedian: boolean): string[] => {
   if (!run) return [];
   const { model_version, run_at, basis = 'reconstructed', vintage } = run;
@@ -204,7 +208,7 @@ export const metroFrontPage = async ({ get }: FrontPageContext): Promise<FrontPa
   return {
     findings: [...nationFinding(facts), ...extremes(forecasts), ...accuracy(backtest?.data)],
     figure: mapOf(facts),
-    about: aboutRun(runs?.data[0], nation === undefined),
+    about: aboutRun(runOf(forecasts, runs?.data), nation === undefined),
     search,
   };
 };
