@@ -5,12 +5,14 @@ import { failsWith, sameItems, sameList, sameValue } from './expect.js';
 import {
   aboutDataset,
   anotherDataset,
+  datasetOf,
   FIRST,
   FIRST_CREATED,
   items,
   itemsIn,
   itemsOf,
   listWith,
+  rows,
   SECOND,
   SECOND_CREATED,
   THIRD,
@@ -100,7 +102,8 @@ export const describeReopening = (target: AdapterUnderTest): void => {
 
     testReopened('the names of all versions are in use', async ({ adapter }) => {
       for (const version of [FIRST, SECOND, THIRD]) {
-        await failsWith('conflict', () => adapter.publish!(anotherDataset(version, '2024-05-01T00:00:00Z')));
+        const other = { ...rows, items: itemsOf('other') };
+        await failsWith('conflict', () => adapter.publish!(datasetOf(version, '2024-05-01T00:00:00Z', other)));
       }
     });
 

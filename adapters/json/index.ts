@@ -7,6 +7,7 @@ import {
   audit,
   type DataAudit,
   type Dataset,
+  type DirectoryManifest,
   type History,
   type IndexedDataset,
   indexedSnapshot,
@@ -118,9 +119,12 @@ class JsonAdapter implements StorageAdapter {
     try {
       const signal = options.signal ? AbortSignal.any([options.signal, this.#closing.signal]) : this.#closing.signal;
       const damage = (await hasDataset(this.#path)) ? this.#refusalMessage : undefined;
-      const { collections } = await publishInto(this.#path, dataset, this.#context, { ...options, signal });
-      const sums = new Map(Object.entries(collections).map(([name, { sha256 }]) => [name, sha256]));
-      this.#checkedContent = contentOf(this.#context.collections, sums);
+      const assertUnused = (next: DirectoryManifest) => {
+        const known = this.#digests.get(next.version);
+        if (known !== undefined && known !== this.#contentOf(next)) throw versionReused(this.#path, next.version);
+      };
+      const written = await publishInto(this.#path, dataset, this.#context, { ...options, signal, assertUnused });
+      this.#checkedContent = this.#contentOf(written);
       await this.#poll();
       if (damage !== undefined && this.#refusalMessage === undefined) options.onRepair?.(damage);
     } catch (error) {
@@ -135,6 +139,11 @@ class JsonAdapter implements StorageAdapter {
         `The dataset was written, but could not be loaded. ${this.#refusalMessage}`,
       );
     }
+  }
+
+  #contentOf({ collections }: DirectoryManifest): string {
+    const sums = new Map(Object.entries(collections).map(([name, { sha256 }]) => [name, sha256]));
+    return contentOf(this.#context.collections, sums);
   }
 
   async #open(): Promise<void> {
@@ -186,7 +195,8 @@ class JsonAdapter implements StorageAdapter {
     this.#stamp = result.stamp;
     if (!result.loaded || this.#closing.signal.aborted) return result.refused;
     const known = this.#digests.get(result.loaded.manifest.version);
-    if (known !== undefined && known !== result.loaded.content) return versionReused(this.#path, result.loaded);
+    if (known !== undefined && known !== result.loaded.content)
+      return versionReused(this.#path, result.loaded.manifest.version);
     this.#accept(result.loaded);
     return undefined;
   }
@@ -224,10 +234,10 @@ const isEmpty = async (path: string): Promise<boolean> =>
     ({ code }: NodeJS.ErrnoException) => code === 'ENOENT',
   );
 
-const versionReused = (path: string, { manifest }: Loaded): StorageError =>
+const versionReused = (path: string, version: string): StorageError =>
   new StorageError(
     'conflict',
-    `${path} has version "${manifest.version}" with other rows than the version "${manifest.version}" that is served. ` +
+    `${path} has version "${version}" with other rows than the version "${version}" that is served. ` +
       'Change "version" in the manifest.',
   );
 

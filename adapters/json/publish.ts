@@ -77,7 +77,7 @@ export const publishInto = async (
   path: string,
   dataset: Dataset,
   { collections, clock }: Pick<AdapterContext, 'collections' | 'clock'>,
-  { onProgress, signal }: PublishOptions,
+  { onProgress, signal, assertUnused }: PublishOptions & { assertUnused(next: DirectoryManifest): void },
 ): Promise<DirectoryManifest> => {
   const isChecked = dataset instanceof DirectoryDataset && dataset.isValidFor(collections);
   const { batches, assertValid } = (isChecked ? checkedBefore : checkedNow)(dataset, collections);
@@ -87,6 +87,7 @@ export const publishInto = async (
       repair: true,
       async beforeCommit(change) {
         assertValid();
+        assertUnused(change.next);
         await recordPublication(path, change, clock);
       },
       onProgress: (progress) => onProgress?.({ ...progress, total: undefined }),

@@ -52,6 +52,17 @@ describe('json.publish()', () => {
     await expectServed(instance, 1);
   });
 
+  it('rejects with conflict for other rows under the name of a version that it served earlier, and writes nothing', async () => {
+    await instance.adapter.publish!(datasetOf('v2', rows));
+    const { version } = instance.adapter.snapshot();
+    const { readings } = rows;
+    const { code, message } = await rejection(datasetOf('v1', { ...rows, readings: readings.slice(1) }));
+    expect(code).to.equal('conflict');
+    expect(message).to.include('Change "version" in the manifest.');
+    expect(instance.adapter.snapshot().version).to.equal(version);
+    expect((await openDirectory(instance.path)).manifest.version).to.equal(version);
+  });
+
   it('rejects with unavailable and the path if the directory is not writable, and continues to serve', async () => {
     await rm(instance.path, { recursive: true });
     await writeFile(instance.path, 'a file in its place');

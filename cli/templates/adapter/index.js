@@ -85,6 +85,16 @@ const readAll = async (dataset, names, onBatch) => {
 };
 
 /**
+ * Rejects a version that exists. It is called before and after reading, because another process may publish meanwhile.
+ * @type {(current: Stored | undefined, manifest: Manifest) => void}
+ */
+const assertOther = (current, { version }) => {
+  if (current?.manifest.version === version) {
+    throw new StorageError('conflict', `The version "${version}" already exists.`);
+  }
+};
+
+/**
  * @type {(
  *   held: Stored,
  *   collections: ReadonlyMap<string, Collection>,
@@ -130,9 +140,8 @@ export default {
     const file = context.resolvePath(path);
     let current = /** @type {Stored | undefined} */ (undefined);
     let stamp = /** @type {string | undefined} */ (undefined);
-    let polling = Promise.resolve();
     let timer = /** @type {NodeJS.Timeout | undefined} */ (undefined);
-    let [closed, publishing] = [false, false];
+    let [polling, closed, publishing] = [Promise.resolve(), false, false];
     const assertUsable = (/** @type {AbortSignal | undefined} */ signal = undefined) => {
       if (closed) throw new StorageError('closed', 'The adapter has been closed.');
       if (signal?.aborted) throw new StorageError('aborted', 'The caller has aborted the read.');
@@ -181,13 +190,14 @@ export default {
         publishing = true;
         try {
           await poll();
-          if (current?.manifest.version === manifest.version)
-            throw new StorageError('conflict', `The version "${manifest.version}" already exists.`);
+          assertOther(current, manifest);
           const collections = await readAll(dataset, [...context.collections.keys()], (collection, written) => {
             assertUsable(signal);
             onProgress?.({ collection, written, total: undefined });
           });
           assertUsable(signal);
+          await poll();
+          assertOther(current, manifest);
           // Publication times increase, even if the dataset was created before the current one.
           const isLater = !current || Date.parse(manifest.created) > Date.parse(current.publishedAt);
           const publishedAt = isLater ? manifest.created : new Date(context.clock.now()).toISOString();

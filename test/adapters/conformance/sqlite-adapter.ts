@@ -26,7 +26,7 @@ export interface Catalog {
   /** Ordered by publication, oldest first. */
   readonly versions: readonly Version[];
   /** When each version became the current one. */
-  readonly moves: readonly { readonly version: string; readonly since: string }[];
+  readonly moves: readonly { readonly version: string; readonly file: string; readonly since: string }[];
   /** Oldest entry first. */
   readonly audit: readonly DataAuditEntry[];
 }
@@ -170,7 +170,7 @@ class SqliteAdapter implements StorageAdapter {
       this.#save(
         {
           versions: [...this.#catalog.versions, { version, file, publishedAt: time, manifest }],
-          moves: [...this.#catalog.moves, { version, since: time }],
+          moves: [...this.#catalog.moves, { version, file, since: time }],
         },
         [{ action: 'publish', version, replaces: last?.version ?? null }],
       );
@@ -185,24 +185,24 @@ class SqliteAdapter implements StorageAdapter {
     list: async () => {
       this.#assertUsable();
       this.#look();
-      const current = this.#catalog.moves.at(-1)?.version;
-      return this.#catalog.versions.toReversed().map(({ version, publishedAt }) => ({
+      const current = this.#catalog.moves.at(-1)?.file;
+      return this.#catalog.versions.toReversed().map(({ version, file, publishedAt }) => ({
         version,
         publishedAt: new Date(publishedAt),
-        current: version === current,
-        held: (this.#open.get(version)?.holds ?? 0) > 0,
+        current: file === current,
+        held: (this.#open.get(file)?.holds ?? 0) > 0,
       }));
     },
     activate: async (version: string) => {
       this.#assertUsable();
       this.#look();
       const { versions, moves } = this.#catalog;
-      if (!versions.some((each) => each.version === version)) {
-        throw new StorageError('unknown_version', `The version "${version}" does not exist.`);
-      }
+      const target = versions.find((each) => each.version === version);
+      if (!target) throw new StorageError('unknown_version', `The version "${version}" does not exist.`);
       const last = moves.at(-1)!;
+      if (last.file === target.file) return;
       const since = momentAfter(new Date(last.since), this.#context.clock).toISOString();
-      this.#save({ versions, moves: [...moves, { version, since }] }, [
+      this.#save({ versions, moves: [...moves, { version, file: target.file, since }] }, [
         { action: 'activate', version, replaces: last.version },
       ]);
     },
@@ -210,15 +210,15 @@ class SqliteAdapter implements StorageAdapter {
       this.#assertUsable();
       this.#look();
       const { versions, moves } = this.#catalog;
-      const isUsed = ({ version }: Version) => version === moves.at(-1)?.version || this.#open.get(version)?.holds;
+      const isUsed = ({ file }: Version) => file === moves.at(-1)?.file || this.#open.get(file)?.holds;
       const pruned = this.#dialect.prune(versions, keep).filter((version) => !isUsed(version));
       this.#save(
         { versions: versions.filter((version) => !pruned.includes(version)), moves },
         pruned.map(({ version }) => ({ action: 'prune', version })),
       );
-      for (const { version, file } of pruned) {
-        this.#open.get(version)?.db.close();
-        this.#open.delete(version);
+      for (const { file } of pruned) {
+        this.#open.get(file)?.db.close();
+        this.#open.delete(file);
         rmSync(this.#path(file), { force: true });
       }
       return pruned.map(({ version }) => version);
@@ -290,13 +290,13 @@ class SqliteAdapter implements StorageAdapter {
   }
 
   /** Returns undefined if the version has been pruned. */
-  #hold({ version, since }: Catalog['moves'][number]): Snapshot | undefined {
-    const found = this.#catalog.versions.find((each) => each.version === version);
+  #hold({ version, file, since }: Catalog['moves'][number]): Snapshot | undefined {
+    const found = this.#catalog.versions.find((each) => each.file === file);
     if (!found) return undefined;
-    let open = this.#open.get(version);
+    let open = this.#open.get(file);
     if (!open) {
-      open = { db: new sqlite.Database(this.#path(found.file), { readOnly: true }), holds: 0 };
-      this.#open.set(version, open);
+      open = { db: new sqlite.Database(this.#path(file), { readOnly: true }), holds: 0 };
+      this.#open.set(file, open);
     }
     const held = open;
     held.holds++;

@@ -111,6 +111,9 @@ export default {
             }
           }
           assertUsable(signal);
+          look();
+          if (current?.manifest.version === manifest.version)
+            throw new StorageError('conflict', 'Published meanwhile.');
           const time = previous && new Date(manifest.created) <= previous.publishedAt && context.clock.now();
           db.run('INSERT INTO "the dataset" VALUES (?, ?)', [JSON.stringify(manifest), time || manifest.created]);
           db.exec('COMMIT');

@@ -15,7 +15,7 @@ const times = (change: (time: string) => string) => ({
   catalog: ({ versions, moves, audit }: Catalog): Catalog => ({
     audit,
     versions: versions.map((version) => ({ ...version, publishedAt: change(version.publishedAt) })),
-    moves: moves.map(({ version, since }) => ({ version, since: change(since) })),
+    moves: moves.map(({ since, ...move }) => ({ ...move, since: change(since) })),
   }),
 });
 

@@ -194,10 +194,10 @@ export const processFaults: readonly BrokenAdapter[] = [
     sqlite: {
       catalog: (catalog) => ({
         ...catalog,
-        moves: catalog.moves.map(({ version, since }) => {
+        moves: catalog.moves.map(({ since, ...move }) => {
           const time = new Date(since);
           const local = new Date(time.getTime() - time.getTimezoneOffset() * 60_000);
-          return { version, since: local.toISOString().slice(0, -1) };
+          return { ...move, since: local.toISOString().slice(0, -1) };
         }),
       }),
     },
