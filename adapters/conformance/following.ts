@@ -159,12 +159,17 @@ export const describeFollowing = (target: AdapterUnderTest): void => {
       const other = await instance.another();
       await publish(instance, SECOND, SECOND_CREATED);
       await isCurrent(target, other, SECOND);
-      for (const { adapter } of [instance, other]) {
-        const listed = (await adapter.versions!.list()).map(({ version }) => version);
-        sameList(listed, [SECOND, FIRST], 'list() of both adapters');
-      }
+      const areListed = async (names: readonly string[]) => {
+        for (const { adapter } of [instance, other]) {
+          const listed = (await adapter.versions!.list()).map(({ version }) => version);
+          sameList(listed, names, 'list() of both adapters');
+        }
+      };
+      await areListed([SECOND, FIRST]);
       const found = [await versionAsOf(other, SECOND_CREATED), await versionAsOf(other, FIRST_CREATED)];
       sameList(found, [SECOND, FIRST], 'asOf() of the second adapter');
+      await publish(other, THIRD, THIRD_CREATED);
+      await areListed([THIRD, SECOND, FIRST]);
     });
 
     testsOfEmpty(target, publishes)('notices the first publication in an empty store', async (instance) => {

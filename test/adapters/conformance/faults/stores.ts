@@ -92,7 +92,7 @@ export const instanceFaults: readonly BrokenAdapter[] = [
         },
       };
     },
-    fails: [`${OTHER} publishes after the first one, and each of them notices the other`],
+    fails: [`${OTHER} lists and reads the versions that the first one publishes`],
   },
   {
     that: 'caches documents by version for all stores',
