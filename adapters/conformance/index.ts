@@ -69,6 +69,7 @@ import { describeValues } from './values.js';
 import { describeVersions } from './versions.js';
 
 export type { AdapterUnderTest } from './adapter-under-test.js';
+export { describeKeyStore, type KeyStoreUnderTest } from './key-store.js';
 
 /** The time limit of one test on an idle machine. */
 const TIMEOUT_MS = 60_000;

@@ -1,4 +1,4 @@
-/** `metro-forecast new` writes a small package for a new plugin or adapter. */
+/** `metro-forecast new` writes a small package for a new plugin, adapter, key store or format. */
 
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -7,12 +7,12 @@ import { OperatorError } from '../../core/errors.js';
 import { fileErrorReason } from '../../core/util/error-reason.js';
 import { packageRoot, packageVersion } from '../../core/util/package.js';
 import { makeFolder } from '../../core/util/write-atomic.js';
-import { adapters, plugins } from '../../product.js';
+import { adapters, keyStores, plugins } from '../../product.js';
 import { UsageError } from '../options.js';
 import { print, toJson } from '../output.js';
 import { EXIT_CODES } from '../report.js';
 
-export type TemplateKind = 'plugin' | 'adapter';
+export type TemplateKind = 'plugin' | 'adapter' | 'key-store' | 'format';
 
 interface WrittenPackage {
   readonly folder: string;
@@ -38,10 +38,10 @@ const checkName = (name: string): void => {
 
 /** Rejects the names of built-in modules, because a configuration with such a name loads the built-in module. */
 const checkShadow = (kind: TemplateKind, name: string): void => {
-  const builtins = Object.keys(kind === 'plugin' ? plugins : adapters);
+  const builtins = Object.keys({ plugin: plugins, format: plugins, adapter: adapters, 'key-store': keyStores }[kind]);
   if (!builtins.includes(name)) return;
   throw new OperatorError(
-    `"${name}" cannot be the name of a package, since it is a built-in ${kind}; did you mean "my-${name}"?`,
+    `"${name}" cannot be the name of a package, since it is a built-in ${kind.replace('-', ' ')}; did you mean "my-${name}"?`,
   );
 };
 
@@ -90,12 +90,14 @@ export const writeTemplate = async (kind: TemplateKind, name: string, to: string
 const WHAT: Readonly<Record<TemplateKind, string>> = {
   plugin: 'a plugin with a collection, endpoints, a small dataset and a test',
   adapter: 'a storage adapter that is tested by the conformance suite',
+  'key-store': 'a store for API keys that is tested by the rules of key stores',
+  format: 'a response format with a small dataset and a test',
 };
 
 export const register = (program: Command): void => {
   const parent = program
     .command('new')
-    .description('write a small, working package for a new plugin or adapter')
+    .description('write a small, working package for a new plugin, adapter, key store or format')
     .addHelpText(
       'after',
       `

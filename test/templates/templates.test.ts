@@ -14,6 +14,14 @@ import { runCommand } from '../support/run-command.js';
 
 const run = promisify(execFile);
 
+/** A request that each package can answer, and what the response contains. */
+const SERVED = {
+  plugin: ['/my-own-plugin/oslo', /^\{"data":\[\{[^}]*\},\{[^}]*\}\]\}$/],
+  adapter: ['/readings', /^\{"data":\[(\{[^}]*\},?){3}\]\}$/],
+  'key-store': ['/usage', /"tier":"enterprise"/],
+  format: ['/readings?format=my-own-format', /^<table>/],
+} as const;
+
 describe('metro-forecast new', () => {
   let folder: string;
   before(async () => {
@@ -23,7 +31,7 @@ describe('metro-forecast new', () => {
 
   const write = (...args: string[]) => runCommand(register, ['new', ...args, '--to', folder]);
 
-  for (const kind of ['plugin', 'adapter'] as const) {
+  for (const kind of ['plugin', 'adapter', 'key-store', 'format'] as const) {
     describe(kind, () => {
       const name = `my-own-${kind}`;
       let own: string;
@@ -44,7 +52,7 @@ describe('metro-forecast new', () => {
         const files = (await readdir(own, { recursive: true, withFileTypes: true })).filter(
           (entry) => entry.isFile() && !entry.parentPath.includes('node_modules'),
         );
-        expect(files.length).to.be.greaterThan(4);
+        expect(files.length).to.be.greaterThan(kind === 'key-store' ? 3 : 4);
         for (const entry of files) {
           const text = await readFile(join(entry.parentPath, entry.name), 'utf8');
           expect(`${entry.name} ${text}`).to.not.match(/\{\{\w+\}\}/);
@@ -60,6 +68,19 @@ describe('metro-forecast new', () => {
         const args = [tsc, ...options, ...typeRoots, '--module', 'nodenext', 'index.js', test];
         const { stdout } = await run(process.execPath, args, { cwd: own }).catch((error: { stdout: string }) => error);
         expect(stdout).to.equal('');
+      });
+
+      it('passes its own tests', async function () {
+        this.timeout(120_000);
+        const { scripts } = JSON.parse(await readFile(join(own, 'package.json'), 'utf8'));
+        const [command, ...args] = (scripts.test as string).split(' ');
+        const main = command === 'mocha' ? [join('node_modules', 'mocha', 'bin', 'mocha.js'), ...args] : args;
+        // Within a test of Node, `node --test` would run nothing.
+        const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+        const { stdout } = await run(process.execPath, main, { cwd: own, env }).catch((error: Error) => {
+          throw new Error(`${error.message}\n${(error as Error & { stdout?: string }).stdout}`);
+        });
+        expect(stdout).to.match(/[1-9]\d* passing|# pass [1-9]|pass [1-9]/);
       });
 
       it('can be served with its own configuration, as its README describes', async function () {
@@ -87,10 +108,10 @@ describe('metro-forecast new', () => {
           }
           const url = /Listening on (\S+)/.exec(output)![1]!;
           const headers = { Authorization: `Bearer ${created.stdout.trim()}` };
-          const target = kind === 'plugin' ? `/${name}/oslo` : '/readings';
-          const { status, json } = await request(`${url}${target}`, { headers });
+          const [target, wanted] = SERVED[kind];
+          const { status, text } = await request(`${url}${target}`, { headers });
           expect(status).to.equal(200);
-          expect(json.data).to.have.length(kind === 'plugin' ? 2 : 3);
+          expect(text).to.match(wanted);
         } finally {
           service.kill('SIGKILL');
           if (service.exitCode === null && service.signalCode === null) await once(service, 'exit');
