@@ -111,6 +111,13 @@ const comparisonFigures = ({ base_rate_up }, years) => {
 /** Datasets without these counts have no published run. @param {Backtest} backtest */
 const reconstructedIn = ({ n, n_reconstructed = n }) => n_reconstructed;
 
+/** @type {Readonly<Record<string, string>>} */
+const BENCHMARKS = {
+  persistence: 'the change of the year before',
+  ar1_nation: 'AR(1) with the nation',
+  shrunk_mean: 'the shrunk mean',
+};
+
 /**
  * The benchmark with the smallest error.
  * @param {Backtest} backtest
@@ -127,7 +134,7 @@ const findingOf = (backtest) => {
 /** @param {Backtest} backtest @param {readonly Group[]} years */
 const summary = (backtest, years) => {
   const best = bestOf(backtest);
-  const name = best.name.replaceAll('_', ' ');
+  const name = BENCHMARKS[best.name] ?? best.name;
   return [
     h('p', {}, ...basisNote(reconstructedIn(backtest), backtest.n)),
     keyFigures([
