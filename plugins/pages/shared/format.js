@@ -12,14 +12,14 @@ export const number = (value, digits = 2) =>
 export const exact = (value) =>
   value === null || value === undefined ? DASH : value.toLocaleString('en-US', { maximumFractionDigits: 12 });
 
-/** @param {number | null | undefined} value in percent; a rise has a plus sign */
-export const percent = (value) => (typeof value === 'number' ? `${signed(value)}%` : DASH);
+/** @param {number | null | undefined} value in percent; a rise has a plus sign @param {number} [decimals] */
+export const percent = (value, decimals) => (typeof value === 'number' ? `${signed(value, decimals)}%` : DASH);
 
-/** @param {number | null | undefined} value in percentage points */
-export const points = (value) => (typeof value === 'number' ? `${signed(value)} pp` : DASH);
+/** @param {number | null | undefined} value in percentage points @param {number} [decimals] */
+export const points = (value, decimals) => (typeof value === 'number' ? `${signed(value, decimals)} pp` : DASH);
 
-/** @param {number} value */
-const signed = (value) => `${value > 0 ? '+' : ''}${number(value)}`;
+/** @param {number} value @param {number} [decimals] */
+const signed = (value, decimals) => `${value > 0 ? '+' : ''}${number(value, decimals)}`;
 
 /** @param {number} value from 0 to 1 */
 export const share = (value) => `${number(value * 100, 1)}%`;

@@ -6,9 +6,9 @@ import { points } from '../../../pages/shared/format.js';
 /** @type {Readonly<Record<string, string>>} */
 const LABELS = {
   intercept: 'the intercept',
-  growth_4q: 'own growth over a year',
-  neighbour_growth_1q: 'growth of the neighbours',
-  growth_20q: 'own growth over five years',
+  growth_4q: 'price growth over the last year',
+  neighbour_growth_1q: 'price growth of the neighbours',
+  growth_20q: 'price growth over five years',
   new_home_sales: 'new home sales',
 };
 

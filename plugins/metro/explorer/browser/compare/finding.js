@@ -17,7 +17,7 @@ const endsOf = ({ lines, dates, from = '' }) =>
 
 /** @param {ChartOptions} options @param {import('./members.js').Show} show */
 export const findingOf = (options, show) => {
-  const text = { rebased: percent, change: percent, nation: points }[show];
+  const text = (/** @type {number} */ value) => (show === 'nation' ? points : percent)(value, 1);
   const ends = endsOf(options)
     .map(({ short, first, last }) => ({
       ...{ short, first, last },
