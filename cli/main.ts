@@ -68,7 +68,10 @@ const COMMANDS = {
     'check Node, the configuration, file permissions, storage and its files, every row of the dataset, keys, Redis and the port',
     () => import('./commands/doctor.js'),
   ],
-  new: ['write a small, working package for a new plugin or adapter', () => import('./commands/new.js')],
+  new: [
+    'write a small, working package for a new plugin, adapter, key store or format',
+    () => import('./commands/new.js'),
+  ],
   types: ['print the TypeScript types of the API, including your plugins', () => import('./commands/types.js')],
   mcp: [
     'serve the endpoints as tools to an AI assistant over standard input and output',

@@ -50,7 +50,7 @@ describe('metro-forecast config', () => {
   it('checks the options of modules and fills in their defaults', async () => {
     const env = { METRO__AUTH__KEYS: '{"use":"file","options":{"path":"k.json"}}' };
     const { stdout } = await runCommand(registerConfig, ['config'], env);
-    expect(JSON.parse(stdout).auth.keys.options).to.deep.equal({ path: 'k.json', pollMs: 1000 });
+    expect(JSON.parse(stdout).auth.keys.options).to.deep.equal({ path: 'k.json', pollMs: 250 });
     const { error } = await runCommand(registerConfig, ['config'], {
       METRO__AUTH__KEYS: '{"use":"file","options":{"pth":1}}',
     });
