@@ -832,7 +832,7 @@ describe('Koa behaviour', () => {
         {},
         { 'Accept-Encoding': 'br', 'If-None-Match': '*', Accept: 'text/html', Range: 'bytes=0-1' },
       ]) {
-        expect(await ask('/things', headers)).to.deep.equal({ status: 200, body: text });
+        expect(await ask('/things', headers)).to.include({ status: 200, body: text });
       }
       expect((await ask('/things/1000')).status).to.equal(404);
       expect((await ask('/things/x')).status).to.equal(400);

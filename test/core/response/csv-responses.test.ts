@@ -67,9 +67,9 @@ describe('lists as CSV', () => {
     const { text } = await service.get('/markets?format=csv');
     expect(text.split('\r\n').slice(0, 3)).to.deep.equal([
       'id,cbsa,name,signal,risk_score,yoy_price,forecast_12m,' +
-        'lower_80,upper_80,decline_probability,target_period,run_id,basis',
-      '1,12060,"Atlanta, GA",expand,A,4.5,5.25,1.25,9.25,,2026-10-01,5,reconstructed',
-      '2,19820,"Detroit, MI",,,-1.25,,,,,,,',
+        'lower_80,upper_80,decline_probability,target_period,run_id,basis,kind',
+      '1,12060,"Atlanta, GA",expand,A,4.5,5.25,1.25,9.25,,2026-10-01,5,reconstructed,metropolitan',
+      '2,19820,"Detroit, MI",,,-1.25,,,,,,,,metropolitan',
     ]);
   });
 
