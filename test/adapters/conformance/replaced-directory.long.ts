@@ -14,7 +14,7 @@ const write = (dataset: Dataset, { collections, resolvePath }: AdapterContext) =
 
 describeAdapter({
   name: `${json.name}, with a directory that another program writes`,
-  capabilities: { publish: false, versions: false, json: true },
+  capabilities: { publish: false, versions: false, json: true, totals: true },
   async create(dataset, context) {
     await write(dataset, context);
     const inner = json.create({ path: '.', pollMs: 10 }, context);
