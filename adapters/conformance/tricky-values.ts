@@ -54,7 +54,7 @@ export const absentNumbers: readonly number[] = [
   0.2 + 0.4, 2 ** 32 + 1, 1 - Number.EPSILON, -16_777_218, 16_777_218, -(2 ** 53), 2 ** 53 + 4, 1.5,
 ];
 
-/** Texts with which some stores join the fields of a key. */
+/** Separators with which some stores join the fields of a key. */
 // biome-ignore format: in rows
 const SEPARATORS = [
   ':', '::', '/', '\\', '-', '_', '.', ';', '#', '~', '!', '%', '=', '&', '+', '@', '$', '*', '>', "'", '\x01', '\x02', '\x1e',
@@ -226,7 +226,7 @@ export const shapes: readonly Shape[] = [
     rule: 'keeps long texts, long arrays and many fields',
     document: {
       id: 'long',
-      // Common maximum lengths of columns, pages and packets. The texts consist of one-byte and four-byte characters.
+      // Common maximum lengths of columns, pages and packets. The strings consist of one-byte and four-byte characters.
       texts: [254, 255, 256, 1023, 1025, 4001, 8001, 32_768, 65_534, 65_535, 65_536, 70_001].map(
         (length) => `${'x'.repeat(length - 1)}|`,
       ),

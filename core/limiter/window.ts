@@ -97,7 +97,7 @@ export class SlidingWindow {
   }
 
   #expire(now: number, windowMs: number): void {
-    // This is the same sum as in `resetMs` above, so that rounding cannot make the two disagree.
+    // This is the same sum as in `resetMs` above, so that rounding cannot make the two results differ.
     while (this.#size > 0 && (this.#ring[this.#first] as number) + windowMs <= now) {
       this.#total -= this.#countOf(0);
       this.#first = this.#index(1);

@@ -25,7 +25,7 @@ const credentials = {
 export const redisSchema = {
   type: ['object', 'null'],
   description:
-    'The Redis that replicas share for limits and caches: one of url, sentinel and cluster. null: each process has its own limits and caches.',
+    'The Redis that replicas share for limits and caches. Set one of url, sentinel and cluster. If null, each process has its own limits and caches.',
   default: null,
   additionalProperties: false,
   if: { type: 'object' },

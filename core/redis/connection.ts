@@ -21,7 +21,9 @@ export interface RedisConnection {
   readonly opened: Promise<void>;
   /** Returns the cause of a failed call: the last error of the connection, unless Redis replied with the error. */
   causeOf(error: unknown): unknown;
-  /** Records the duration of each call of the limiter and the cache, in seconds. Metrics replace it. */
+  /**
+   * Records the duration of each call from the limiter and the cache, in seconds. The metrics replace this function.
+   */
   durations: { observe(seconds: number): void };
   close(): void;
 }
