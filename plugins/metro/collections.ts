@@ -56,7 +56,7 @@ export const markets = collection({
       yoy_price: { ...nullable(percent), description: 'Trailing 12-month change of the index, in percent.' },
       forecast_12m: nullable(forecast12m),
     },
-    // The rest of the newest forecast. Null without one.
+    // The remaining values of the newest forecast. Null if there is no forecast.
     {
       lower_80: nullable(lower80),
       upper_80: nullable(upper80),
@@ -198,7 +198,10 @@ export const backtests = collection({
         description:
           'Mean interval score: width of the interval + 10 times the distance of the outcome from it. Lower is better.',
       },
-      direction_hit_rate: { ...rate, description: 'Share of forecasts with the sign of the realized change.' },
+      direction_hit_rate: {
+        ...rate,
+        description: 'Share of forecasts that have the same sign as the realized change.',
+      },
       benchmark: {
         ...record({ name: text, mae_pp: size }),
         description: 'Persistence: the last 12-month change known at run time, on the same pairs.',

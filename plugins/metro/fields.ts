@@ -60,7 +60,8 @@ export const runAt = {
 export const benchmarkPoints = {
   benchmark: {
     ...nullable(percent),
-    description: 'Point of persistence: the last 12-month change, scaled to the horizon, in percent.',
+    description:
+      'Point forecast of the persistence benchmark: the last 12-month change, scaled to the horizon, in percent.',
   },
   ar1_nation: {
     ...nullable(percent),
@@ -87,7 +88,7 @@ export const runOrigin = {
   published_at: { ...dateTime, description: 'Time of the first publication.' },
 } as const;
 
-/** The rules for signals and grades of a run: see `plugins/metro/forecast/rules.ts`. */
+/** A run's rules for signals and grades: see `plugins/metro/forecast/rules.ts`. */
 export const runRules = record({
   expand_point: { ...percent, description: 'Lowest `point` of the signal `expand`, in percent.' },
   expand_lower: { ...percent, description: '`lower_80` must be above this for `expand`, in percent.' },

@@ -1,4 +1,4 @@
-/** Endpoints of the backtest, which show the accuracy of all past forecasts and of groups of forecasts. */
+/** Endpoints for the backtest, which show the accuracy of all past forecasts, also by group. */
 import { dataRoute, type Route } from 'metro-forecast-api/plugin';
 import { backtests, forecasts, markets, nullable, percent, rate, record, text } from '../collections.js';
 import { BREAKDOWN_KEYS, breakdownOf } from '../forecast/breakdown.js';
@@ -24,7 +24,7 @@ const groupProperties = {
     description:
       'Mean interval score: width of the interval + 10 times the distance of the outcome from it. Lower is better.',
   },
-  direction_hit_rate: { ...rate, description: 'Share of forecasts with the sign of the realized change.' },
+  direction_hit_rate: { ...rate, description: 'Share of forecasts that have the same sign as the realized change.' },
   benchmark_hit_rate: { ...rate, description: 'The same for persistence.' },
   always_up_hit_rate: {
     ...rate,

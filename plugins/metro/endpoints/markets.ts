@@ -107,7 +107,7 @@ const areaSchema = {
     divisions: { type: 'array', items: cbsa, description: 'Codes of the divisions of a metropolitan area.' },
     latitude: coordinate(
       90,
-      'Latitude of the centre in degrees, from the Census Gazetteer of 2025 or as the centroid of a state. Divisions have the centre of their parent.',
+      'Latitude of the centre, in degrees. From the 2025 Census Gazetteer, or the centroid for states. Divisions have the centre of their metro.',
     ),
     longitude: coordinate(180, 'Longitude of the centre in degrees east of Greenwich.'),
     has_index: { type: 'boolean', description: 'Whether the area is a market of this snapshot.' },

@@ -1,4 +1,4 @@
-/** The endpoint for quantiles of a market's newest forecast. */
+/** The endpoint for the quantiles of a market's newest forecast. */
 import { dataRoute, type Route } from 'metro-forecast-api/plugin';
 import { type Forecast, forecasts, percent, rate, record } from '../collections.js';
 import { rounded } from '../rounding.js';
