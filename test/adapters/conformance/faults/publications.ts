@@ -1,4 +1,4 @@
-/** Bugs in publications: interrupted ones, several at once, and operations during a publication. */
+/** Bugs in interrupted and concurrent publications, and in operations during a publication. */
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import type { Document, Manifest } from '../../../../core/contracts/dataset.js';
 import type { Dataset, PublishOptions } from '../../../../core/contracts/storage.js';
