@@ -23,7 +23,7 @@ export const words: readonly string[] = [
   '{"a":1}', '["a"]', 'constructor', '__proto__',
   // Some collations treat these as equal because they ignore case, accents, width, ligatures or normal forms.
   'B', 'Z', 'a', 'b', 'e\u0301', '\u00e9', 'ä', 'ß', 'ss!', 'I', 'i', 'İ', 'ı', 'ﬁ', 'Ａ', '\u212b', '\u00c5',
-  // These lie on either side of the surrogates, where the order of UTF-16 units differs from that of code points.
+  // These lie on either side of the surrogates, where UTF-16 units and code points have different orders.
   '\ud7ff', '\ue000', '\uffee', '\uffff', '𐀀', '👩', '👩‍💻', '😀', '\u{10ffff}', PREFIX, `${PREFIX}a`, `${PREFIX}b`,
   `${LONG}a`, `${LONG}b`, `${LONGEST}a`, `${LONGEST}b`,
   // Control characters, which some stores remove or use as separators.

@@ -36,7 +36,7 @@ export class CurrentVersion {
   #refused: number | undefined;
   /** Shown to clients, so it contains no server messages. */
   #problem: string | undefined;
-  /** The error of the last poll. */
+  /** The error from the last poll. */
   #error: StorageError | undefined;
 
   constructor(

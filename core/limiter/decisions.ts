@@ -82,7 +82,7 @@ export class Decisions {
     }
   }
 
-  /** Settles the waiting requests of one caller. The remaining permits of the grant become prefetched permits. */
+  /** Settles one caller's waiting requests. The remaining permits of the grant become prefetched permits. */
   #settleEntry(entry: Entry, grant: Grant, { bucketEnd, bucketMs }: AppliedReply, times: CallTimes): void {
     const { caller, limit, waiting } = entry;
     const { usage } = caller;

@@ -1,4 +1,4 @@
-/** The usage of a caller: the counter of one replica, and what Redis has counted for all replicas. */
+/** A caller's usage: the counter on this replica, and what Redis has counted for all replicas. */
 import type { DayUsage, Quotas } from '../contracts/limiter.js';
 import type { RedisClient } from '../redis/connection.js';
 import { hashesOf, isAddress } from './callers.js';

@@ -49,5 +49,5 @@ export const createKoa = (deps: KoaDependencies): ServiceKoa => {
   app.use(checkRequest(headers)); // responds with 400, 404, 405, 406 or 414 to invalid requests
   app.use(handle); // runs the middleware of the endpoint's plugin, then the route or mount
 
-  return app.complete(); // from now on, `app.use` adds middleware after `serviceMiddleware`
+  return app.complete(); // from here on, `app.use` adds middleware after `serviceMiddleware`
 };

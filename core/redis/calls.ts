@@ -68,7 +68,7 @@ export class CircuitBreaker {
     return this.#isOpen;
   }
 
-  /** @param error of the failed call, for the log */
+  /** @param error the error from the failed call, for the log */
   open(error: unknown): void {
     if (this.#isOpen || this.#stop.signal.aborted) return;
     this.#isOpen = true;

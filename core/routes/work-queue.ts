@@ -1,6 +1,6 @@
 /**
- * The queue for requests whose responses are not cached. Callers take turns, so that a caller's expensive requests
- * delay only its own requests and not the requests of other callers.
+ * The queue for requests whose responses are not cached. Callers take turns, so that a caller's expensive requests do
+ * not delay requests from other callers.
  */
 import type { Socket } from 'node:net';
 import { ApiError, type ErrorKind, errors, StorageError } from '../errors.js';

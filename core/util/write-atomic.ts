@@ -45,8 +45,8 @@ export const linkTarget = async (path: string): Promise<string> => {
 };
 
 /**
- * Returns the ownership of a new file. If root creates it, the owner of the related file or of the folder gets the
- * file, because a service that runs as another user could not read or replace a file owned by root.
+ * Returns the ownership of a new file. If root creates the file, it gets the owner of the related file or of the
+ * folder, because a service that runs as another user could not read or replace a file owned by root.
  */
 const ownershipOfNew = async (path: string, { mode, like }: NewFile): Promise<Ownership> => {
   const related = like === undefined ? undefined : await stat(like).catch(unlessMissing);

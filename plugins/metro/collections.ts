@@ -62,7 +62,7 @@ export const markets = collection({
       upper_80: nullable(upper80),
       decline_probability: declineProbability,
       target_period: { ...nullable(targetPeriod), description: targetPeriod.description },
-      run_id: { type: ['integer', 'null'], description: 'The run of the forecast.' },
+      run_id: { type: ['integer', 'null'], description: 'The run that made the forecast.' },
       basis: { ...runOrigin.basis, type: ['string', 'null'], enum: [...BASES, null] },
     },
   ),
@@ -216,11 +216,12 @@ export const backtests = collection({
       },
       declines: { ...tally, description: 'Scored forecasts whose realized value is below 0.' },
       declines_called: { ...tally, description: 'Number of declines whose point forecast was below 0.' },
-      n_published: { ...tally, description: 'Scored forecasts of published runs.' },
-      n_reconstructed: { ...tally, description: 'Scored forecasts of reconstructed runs.' },
+      n_published: { ...tally, description: 'Number of scored forecasts from published runs.' },
+      n_reconstructed: { ...tally, description: 'Number of scored forecasts from reconstructed runs.' },
       brier_score: {
         ...rate,
-        description: 'Mean squared difference of `decline_probability` and the outcome (1 for a decline, 0 otherwise).',
+        description:
+          'Mean squared difference between `decline_probability` and the outcome (1 for a decline, 0 otherwise).',
       },
       benchmarks: {
         type: 'array',

@@ -40,7 +40,7 @@ const groupProperties = {
   },
   brier_score: {
     ...rate,
-    description: 'Mean squared difference of `decline_probability` and the outcome: 1 for a decline, 0 otherwise.',
+    description: 'Mean squared difference between `decline_probability` and the outcome: 1 for a decline, 0 otherwise.',
   },
   log_loss: {
     type: 'number',
@@ -139,7 +139,7 @@ export const backtestRoutes: readonly Route[] = [
     check: checkSpan,
     normalize: normalizeKind,
     response: {
-      description: 'One row per group, in order. Empty without a backtest.',
+      description: 'One row per group, in order. Empty if there is no backtest.',
       schema: listOf({ title: 'BacktestGroup', ...record(groupProperties) }),
       example: {
         data: [

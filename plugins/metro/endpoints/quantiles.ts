@@ -31,7 +31,7 @@ const quantileRow = {
   title: 'Quantile',
   ...record({
     run_id: { type: 'integer' },
-    probability: { ...rate, description: 'Probability of an outcome of at most `value`.' },
+    probability: { ...rate, description: 'Probability that the outcome is at most `value`.' },
     value: { ...percent, description: '12-month change of the index, in percent.' },
   }),
 };

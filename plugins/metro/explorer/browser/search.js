@@ -178,7 +178,7 @@ export const tellingName = (name, all) => {
 
 /**
  * @typedef {{ words: string[], states: string[] }} Term one word, or the words of a state; `states`: the states that
- * it may mean
+ * the words may mean
  */
 
 /** @param {string} query @returns {Term[]} */

@@ -15,7 +15,7 @@ const prunedIds = new Map<string, string>();
 const isFailure = (error: unknown, ...codes: string[]): boolean =>
   error instanceof StorageError && codes.includes(error.code);
 
-/** Changes the error of a failed publication. */
+/** Changes the error from a failed publication. */
 const failing = (change: (error: StorageError, adapter: FolderAdapter) => unknown) =>
   class extends FolderAdapter {
     override async publish(...given: Publishing) {
