@@ -9,7 +9,7 @@ import { HUGE_LIMIT } from './service.js';
 
 export interface Settings {
   readonly mode: 'full' | 'quick';
-  /** The number of turns of each contender. The tables show the median of the turns. */
+  /** The number of turns for each contender. The tables show the median of the turns. */
   readonly rounds: number;
   /** The length of a turn. */
   readonly seconds: number;

@@ -28,7 +28,7 @@ const PROGRAMS: Readonly<Record<string, string>> = {
  */
 export const answersFile = ({ folder }: Bench): string => join(folder, 'answers.json');
 
-/** @param redis the URL of the Redis that only this contender uses */
+/** @param redis the URL of a Redis server that only this contender uses */
 export const commandOf = async (name: string, bench: Bench, redis: string): Promise<ServerCommand> => {
   const probe = `${BASE}/markets/${catalogue.cbsas[0]}`;
   const program = PROGRAMS[name];

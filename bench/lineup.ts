@@ -14,7 +14,7 @@ import { BASE, bearer } from './service.js';
 export interface Entrant {
   readonly name: string;
   readonly server: RunningServer;
-  /** The Redis that only this contender uses. */
+  /** A Redis server that only this contender uses. */
   readonly redis: Server;
 }
 
@@ -85,7 +85,7 @@ export const representationsOf = (requests: readonly DayRequest[]): readonly Rep
 const CHECKS = 8;
 
 /**
- * Fetches each representation once, compares it with the representation of the service, and revalidates it.
+ * Fetches each representation once, compares it with the one from the service, and revalidates the ETag.
  * @returns the ETags
  * @throws if a status or a body differs, or if an ETag does not get a 304
  */
@@ -123,7 +123,7 @@ const check = async (
 };
 
 /**
- * Checks the responses of a contender, and then writes the requests for it, which contain its own ETags.
+ * Checks a contender's responses, and then writes the requests for this contender, which contain its ETags.
  * @returns a list for each scenario
  */
 export const prepare = async (

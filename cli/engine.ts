@@ -64,7 +64,8 @@ export const yieldToEventLoop = (workedMs = WARM_UP_MS): void => {
 };
 
 /**
- * Returns the threads of this process. The list is empty on systems other than Linux, which have no thread priorities.
+ * Returns the threads of this process. The list is empty on systems other than Linux, which do not have thread
+ * priorities.
  */
 const threads = (): readonly number[] => {
   try {

@@ -52,7 +52,7 @@ const checkName = (name: string): string => {
   return name;
 };
 
-/** @param what how messages name the argument */
+/** @param what the name of the argument in messages */
 const checkTier = (tier: string, tiers: readonly string[], what = '--tier'): string => {
   if (tiers.includes(tier)) return tier;
   const near = nearest(tier, tiers);

@@ -91,8 +91,8 @@ const ALIASES: Readonly<Record<string, CommandName>> = { 'import-csv': 'import-t
 const NAMES = Object.keys(COMMANDS) as CommandName[];
 
 /**
- * Returns the commands to load: the commands that the arguments name, all commands for completion, and none for the
- * help and the version of the program.
+ * Returns the commands to load: the commands that the arguments name, all commands for completion, and none if only the
+ * help or the version is printed.
  */
 export const commandsIn = (argv: readonly string[]): readonly CommandName[] => {
   const named = NAMES.filter((name) => argv.some((word) => word === name || ALIASES[word] === name));

@@ -35,7 +35,7 @@ export const commandLogger = (): Logger =>
     },
   );
 
-/** Formats counts for people: `12,345`. */
+/** Formats a count: `12,345`. */
 export const count = new Intl.NumberFormat('en-US');
 
 /** Formats rows as a table with aligned columns. */

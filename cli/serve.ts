@@ -32,7 +32,7 @@ const FIRST_READ_EVERY_MS = 20;
 /**
  * Waits until the stores can be read, so that other replicas respond to requests that this one could not answer yet.
  * @param needs the services that must then be available
- * @throws OperatorError if one of them is not
+ * @throws OperatorError if one of these services is not available
  */
 const firstRead = async (app: App, needs: NonNullable<Assignment['needs']>): Promise<void> => {
   const state = resolve(app.container, 'state');
@@ -74,7 +74,8 @@ const drain = (app: App, idleMs: number | undefined): void => app.drain(idleMs =
 const CLOSE_STORES_MS = 2000;
 
 /**
- * Drains the service and closes it. If `delayMs` is above 0, load balancers notice meanwhile that it is no longer ready.
+ * Drains the service and closes it. If `delayMs` is above 0, load balancers have that time to notice that the service
+ * is no longer ready.
  */
 export const shutDown = async (app: App, { drainMs }: Config['server'], { delayMs, idleMs }: Stop): Promise<void> => {
   drain(app, idleMs);
@@ -135,7 +136,7 @@ export const work = async (): Promise<void> => {
   } catch (error) {
     primary.failed(error instanceof OperatorError ? inOneLine(error) : String(error));
     primary.release();
-    // The primary process reports the error of a reload.
+    // The primary process reports errors during a reload.
     if (!assignment.needs) logFailure(error, logger);
     else process.exitCode = 1;
   }

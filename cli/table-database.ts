@@ -1,4 +1,4 @@
-/** Publishes an imported table into a database of the adapter `sqlite`. The database keeps its other tables. */
+/** Publishes an imported table into a database for the adapter `sqlite`. Other tables in the database are kept. */
 import { createHash } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
@@ -33,7 +33,9 @@ const openWith = async (database: string, collections: readonly Collection[]): P
   );
 };
 
-/** Reads the other tables of the database. @throws OperatorError if the folder declares tables that it lacks */
+/**
+ * Reads the other tables in the database. @throws OperatorError if the folder declares tables that the database lacks
+ */
 const readOthers = async (database: string, others: readonly Collection[]) => {
   const adapter = await openWith(database, others);
   try {

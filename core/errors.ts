@@ -102,7 +102,7 @@ export const errors = withCodes({
   },
 });
 
-/** Declares an error that a plugin returns to clients. Its status must be 4xx. */
+/** Declares an error that a plugin returns to clients. The status must be 4xx. */
 export const defineError = (definition: ErrorKind): ErrorKind => definition;
 
 /** One of the errors in a request, for the `details` of a response with status 400. */
@@ -194,7 +194,7 @@ export class LimiterUnavailable extends BoundaryError {}
 
 /**
  * The error that key stores throw. The store is unreachable (`unavailable`) or its file is damaged (`invalid_file`), or
- * the id is unknown (`unknown_key`) or exists already (`conflict`).
+ * the key id is unknown (`unknown_key`) or exists already (`conflict`).
  */
 export class KeyStoreError extends BoundaryError {
   constructor(

@@ -184,7 +184,7 @@ const statusRoute = ({ components: declared }: PluginContext): Route => {
     key: false,
     sharedSeconds: 60,
     response: {
-      description: 'The snapshot of the platform.',
+      description: 'The status of the platform.',
       schema: statusSchema(components.map(({ id }) => id)),
       example: {
         status: 'operational',

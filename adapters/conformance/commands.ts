@@ -1,4 +1,4 @@
-/** The commands that the second process of the tests runs, and the messages that carry them. */
+/** The commands that the tests send to their second process, and the messages that carry these commands. */
 import type { StorageErrorCode } from 'metro-forecast-api/adapter';
 
 export interface Commands {

@@ -131,7 +131,7 @@ export const rows: Rows = inKeyOrder({
   crowd: [],
 });
 
-/** Wraps `make` so that it runs at the first call only; later calls return the same result. */
+/** Wraps `make` so that it runs only on the first call; later calls return the same result. */
 const once = (make: () => Rows): (() => Rows) => {
   let made: Rows | undefined;
   return () => {
@@ -152,7 +152,7 @@ export const useLimits = (of: StoreLimits = {}): void => {
   limits = of;
 };
 
-/** Whether the key, the fields of each order, and the document have at most as many bytes as the limits allow. */
+/** Whether the key, the fields of each order, and the document are within the size limits. */
 const isWithin = ({ key, orders = [] }: Collection, document: Document): boolean => {
   const { keyBytes = Infinity, rowBytes = Infinity } = limits;
   const bytes = (value: unknown) => (typeof value === 'string' ? Buffer.byteLength(value) : 8);

@@ -22,9 +22,9 @@ type Collections = ReadonlyMap<string, Collection>;
 /** An adapter, and a record of what it has reported to its context. */
 export interface Opened {
   readonly adapter: StorageAdapter;
-  /** The arguments of all calls of `problem()`. */
+  /** The arguments of all calls to `problem()`. */
   readonly problems: readonly (string | undefined)[];
-  /** For each call of `changed()`, the version that `snapshot()` returned then; undefined if it threw. */
+  /** For each call to `changed()`, the version that `snapshot()` returned then; undefined if it threw. */
   readonly changes: readonly (string | undefined)[];
 }
 

@@ -54,7 +54,7 @@ const OTHERWISE: Rows = {
   crowd: [],
 };
 
-/** Texts and numbers that some stores shorten, trim, convert or normalize. */
+/** Strings and numbers that some stores shorten, trim, convert or normalize. */
 const texts = [
   '😀 𐀀',
   ' a ',
@@ -207,7 +207,7 @@ export const describeIsolation = (target: AdapterUnderTest): void => {
         await makeCurrent(target, instance, anotherDataset(`v-${month}`, `2024-${month}-01T00:00:00Z`));
         held.push(instance.adapter.snapshot());
       }
-      // A second call of release() must not release the lock of the other holder.
+      // A second call to release() must not release another holder's lock.
       first.release();
       first.release();
       for (const snapshot of held.slice(1)) {

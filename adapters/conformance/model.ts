@@ -96,7 +96,7 @@ export class Run {
     }
   }
 
-  /** Returns a time of creation after all earlier times, or long before them. */
+  /** Returns a creation time after all earlier times, or long before them. */
   #created(isOlder: boolean): string {
     if (isOlder) return '2001-01-01T00:00:00.000Z';
     return new Date((this.#current?.since ?? Date.parse('2024-01-01T00:00:00Z')) + 1000).toISOString();
@@ -115,7 +115,7 @@ export class Run {
     this.#versions.push(this.#current!.version);
   }
 
-  /** Adds a move to the model. Its time is the one that the adapter reports, if it may be that time. */
+  /** Adds a move to the model. The move gets the time that the adapter reports, if that time is possible. */
   #moved(actor: Actor, { name, label }: Pick<Version, 'name' | 'label'>, expected?: number, stored?: Version): void {
     const snapshot = actor.opened.adapter.snapshot();
     snapshot.release();
@@ -245,7 +245,7 @@ export class Run {
     }
   }
 
-  /** Asserts that an adapter shows what the model has. */
+  /** Asserts that an adapter returns what the model contains. */
   async #agrees(actor: Actor): Promise<void> {
     const { name, opened } = actor;
     const { adapter } = opened;
@@ -272,7 +272,7 @@ export class Run {
     await this.#announces(actor);
   }
 
-  /** Asserts that `changed()` was called for the current version, and not more often than it changed. */
+  /** Asserts that `changed()` was called for the current version, and at most once for each change. */
   async #announces(actor: Actor): Promise<void> {
     const { changes } = actor.opened;
     const version = this.#current!.version.name;

@@ -41,8 +41,8 @@ const LEFT: Rows = { ...rows, items: itemsOf('left'), readings: rows['readings']
 const RIGHT: Rows = { ...rows, items: itemsOf('right'), nothing: [{ id: 'right' }], items_twins: [] };
 
 /**
- * Returns a dataset that waits in its first two collections until the other publication is there, or late, and calls
- * `end` in its last one.
+ * Returns a dataset that waits in its first two collections until the other publication has started or is late, and
+ * calls `end` in its last collection.
  */
 const meeting = (
   version: string,
@@ -73,7 +73,7 @@ const race = async (left: StorageAdapter, right: StorageAdapter, versions: reado
     if (++arrived === 2) allArrived();
     return Promise.race([all, delay(MEET_MS)]);
   };
-  // The first publication ends after the second one, if that does not wait for it.
+  // The first publication ends after the second one, unless the second one waits for the first.
   let second: Promise<unknown> = Promise.resolve();
   const end = () => Promise.race([second.catch(() => {}), delay(MEET_MS)]);
   const publications = [
@@ -182,7 +182,7 @@ const describeMeanwhile = (target: AdapterUnderTest): void => {
   const test = testsOver(target, publishes);
   const testVersions = testsOver(target, publishes || without(target, 'versions'));
 
-  /** Asserts that a call succeeds during a publication without waiting for its end, and that both succeed. */
+  /** Asserts that a call made during a publication returns before the publication ends, and that both succeed. */
   const during = async (instance: Instance, what: string, call: () => Promise<unknown>): Promise<void> => {
     const settled = await whilePublishing(instance, () => within(`${what} during a publication`, call(), CALL_MS));
     if (settled.status === 'rejected') throw settled.reason;

@@ -1,4 +1,4 @@
-/** Tests that an adapter leaves no listeners and timers behind, and reports no problem without one. */
+/** Tests that an adapter leaves no listeners or timers behind, and reports problems only when there are any. */
 import { getEventListeners } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -40,9 +40,9 @@ export interface Held {
 export interface Actor {
   readonly name: string;
   opened: Opened;
-  /** The number of calls of `changed()` that were checked. */
+  /** The number of calls to `changed()` that were checked. */
   calls: number;
-  /** The last move for which `changed()` was called, or which was current when the adapter was opened. */
+  /** The last move that `changed()` announced, or the one that was current when the adapter was opened. */
   announced: Move | undefined;
 }
 

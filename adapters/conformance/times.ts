@@ -1,4 +1,4 @@
-/** Tests the times of versions, according to the clock of the context, and the names of versions. */
+/** Tests the times of versions, according to the context's clock, and the names of versions. */
 import assert from 'node:assert/strict';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { eventually, sameItems, sameList, sameValue } from './expect.js';
@@ -33,7 +33,9 @@ export const describeTimes = (target: AdapterUnderTest): void => {
     withSnapshot(instance, async (snapshot) => snapshot.publishedAt.getTime());
   const now = ({ clock }: Instance) => clock.now();
 
-  /** Calls `act`, and asserts that the current version became current meanwhile, by the clock of the context. */
+  /**
+   * Calls `act`, and asserts that the current version became current during the call, according to the context's clock.
+   */
   const isNow = async (instance: Instance, act: () => Promise<void>): Promise<number> => {
     const start = now(instance);
     await act();

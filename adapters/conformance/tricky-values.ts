@@ -23,7 +23,7 @@ export const words: readonly string[] = [
   '{"a":1}', '["a"]', 'constructor', '__proto__',
   // Some collations treat these as equal because they ignore case, accents, width, ligatures or normal forms.
   'B', 'Z', 'a', 'b', 'e\u0301', '\u00e9', 'ä', 'ß', 'ss!', 'I', 'i', 'İ', 'ı', 'ﬁ', 'Ａ', '\u212b', '\u00c5',
-  // These lie on either side of the surrogates, where the order of UTF-16 units differs from that of code points.
+  // These lie on either side of the surrogates, where UTF-16 units and code points have different orders.
   '\ud7ff', '\ue000', '\uffee', '\uffff', '𐀀', '👩', '👩‍💻', '😀', '\u{10ffff}', PREFIX, `${PREFIX}a`, `${PREFIX}b`,
   `${LONG}a`, `${LONG}b`, `${LONGEST}a`, `${LONGEST}b`,
   // Control characters, which some stores remove or use as separators.
@@ -54,7 +54,7 @@ export const absentNumbers: readonly number[] = [
   0.2 + 0.4, 2 ** 32 + 1, 1 - Number.EPSILON, -16_777_218, 16_777_218, -(2 ** 53), 2 ** 53 + 4, 1.5,
 ];
 
-/** Texts with which some stores join the fields of a key. */
+/** Separators with which some stores join the fields of a key. */
 // biome-ignore format: in rows
 const SEPARATORS = [
   ':', '::', '/', '\\', '-', '_', '.', ';', '#', '~', '!', '%', '=', '&', '+', '@', '$', '*', '>', "'", '\x01', '\x02', '\x1e',
@@ -226,7 +226,7 @@ export const shapes: readonly Shape[] = [
     rule: 'keeps long texts, long arrays and many fields',
     document: {
       id: 'long',
-      // Common maximum lengths of columns, pages and packets. The texts consist of one-byte and four-byte characters.
+      // Common maximum lengths of columns, pages and packets. The strings consist of one-byte and four-byte characters.
       texts: [254, 255, 256, 1023, 1025, 4001, 8001, 32_768, 65_534, 65_535, 65_536, 70_001].map(
         (length) => `${'x'.repeat(length - 1)}|`,
       ),

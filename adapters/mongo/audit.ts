@@ -61,7 +61,7 @@ export class MongoAudit<E extends AuditEntry> {
     }
   }
 
-  /** Replaces the log by entries that are already chained. No other process may write to it meanwhile. */
+  /** Replaces the log with entries that are already chained. No other process may write to the log at the same time. */
   async replace(entries: readonly E[]): Promise<void> {
     const documents: readonly AuditDocument[] = entries.map((entry, i) => ({ ...(entry as object), _id: i + 1 }));
     await this.#connection.run('delete the audit', (db) => this.#documents(db).deleteMany({}));

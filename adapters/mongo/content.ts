@@ -34,7 +34,7 @@ const IN_FLIGHT = 2;
 /** MongoDB's error codes for documents that are too large or nested too deeply. */
 const UNFIT = new Set([10334, 15]);
 
-/** Converts the error of a rejected batch into `invalid_dataset` if a row caused it. */
+/** Converts the error for a rejected batch into `invalid_dataset` if a row caused the error. */
 const insertError = (error: unknown, collection: Collection): unknown => {
   if (isDuplicate(error)) {
     return invalidCollection(

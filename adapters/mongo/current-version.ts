@@ -34,9 +34,9 @@ export class CurrentVersion {
   #served: Served | undefined;
   /** The id of a version that does not match this configuration and is not tried again. */
   #refused: number | undefined;
-  /** For clients. It contains no message of the server. */
+  /** Shown to clients, so it contains no server messages. */
   #problem: string | undefined;
-  /** The error of the last poll. */
+  /** The error from the last poll. */
   #error: StorageError | undefined;
 
   constructor(

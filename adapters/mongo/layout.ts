@@ -19,7 +19,10 @@
 import type { Collection, Document, JsonRows, Query, Scalar } from 'metro-forecast-api/adapter';
 import { type Filter, type FindOptions, MongoServerError } from 'mongodb';
 
-/** The number of this layout, which each version's document contains. A change that this code cannot read raises it. */
+/**
+ * The number of this layout, which each version's document contains. Increment it for a change that this code cannot
+ * read.
+ */
 export const LAYOUT = 2;
 
 const DUPLICATE_KEY = 11000;
@@ -58,8 +61,8 @@ interface Plan {
 const PROJECTION = { _id: 0, j: 1 };
 
 /**
- * Offsets in the BSON of a document that has only the field `j`: the length of the text, including its final NUL, and
- * the text.
+ * Byte offsets in the BSON of a document whose only field is `j`: where the length of the text, including the final
+ * NUL, is stored, and where the text starts.
  */
 const LENGTH_AT = 7;
 const TEXT_AT = 11;
@@ -139,7 +142,7 @@ export const planFind = (query: Query, batchSize: number): Plan => {
     filter: words ? { $and: [filter, ...wordFilters(words)] } : filter,
     options: {
       projection: PROJECTION,
-      // With words, MongoDB chooses between their index and the order.
+      // If the query has words, MongoDB chooses between the index of the words and the index of the order.
       ...(words ? {} : { hint: indexOf(order) }),
       sort: indexOf(order, descending ? -1 : 1),
       batchSize,

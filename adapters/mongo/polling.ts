@@ -76,7 +76,7 @@ export const watchChanges = (
       const change = await stream.tryNext();
       if (!opened) on.open?.();
       if (change) on.change(change);
-      // The watched collection was dropped. Return, since `tryNext` of an ended stream never waits again.
+      // The watched collection was dropped. Return, since `tryNext` no longer waits once the stream has ended.
       if (change?.operationType === 'invalidate' || stream.closed) return;
     }
   };

@@ -1,4 +1,4 @@
-/** Explains the errors of MongoDB and of connecting to it, and says how to fix them. */
+/** Explains errors from MongoDB and connection errors, and says how to fix them. */
 import { MongoServerError, MongoServerSelectionError, type TopologyDescription } from 'mongodb';
 
 const AUTHENTICATION_FAILED = 18;
@@ -27,7 +27,10 @@ export const isUnreachable = (error: unknown): boolean => {
 export const isRejected = (error: unknown): boolean =>
   error instanceof MongoServerError && [AUTHENTICATION_FAILED, UNAUTHORIZED, ATLAS_ERROR].includes(Number(error.code));
 
-/** Returns the reason of an error of the driver, with advice if there is any. It starts in lower case, without a full stop. */
+/**
+ * Returns the reason for a driver error, with advice if there is any. The text starts in lower case and has no final
+ * full stop.
+ */
 export const mongoReason = (error: unknown): string => {
   const { message: full } = error as Error;
   const message = full.replace(/\.$/, '');

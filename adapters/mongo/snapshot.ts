@@ -104,7 +104,7 @@ export class MongoSnapshot implements Snapshot {
     this.#context.locks.release(this.#locked);
   }
 
-  /** Returns the error of a read. Throws `closed` instead if the error was caused by closing the adapter. */
+  /** Returns the error for a failed read, or throws `closed` if closing the adapter caused the failure. */
   #failure(error: unknown): unknown {
     this.#context.assertOpen();
     return error;

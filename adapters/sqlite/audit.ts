@@ -34,7 +34,7 @@ export const readEntries = async <E extends AuditEntry>(
 ): Promise<readonly E[]> =>
   (await connection.rows(`SELECT entry FROM ${table} ORDER BY n`)).map(([entry]) => JSON.parse(String(entry)));
 
-/** Replaces all entries by entries that are already chained. Must be called within a transaction. */
+/** Replaces all entries with entries that are already chained. Must be called within a transaction. */
 export const replaceEntries = async (
   connection: WriteConnection,
   table: string,

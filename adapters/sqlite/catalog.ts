@@ -74,7 +74,7 @@ export interface Move {
 
 export const tableOf = (id: number, index: number): string => `rows_${id}_${index}`;
 
-/** The name of the full-text index of a table. It has the row ids of the table. */
+/** The name of a table's full-text index, which has the same row ids as the table. */
 export const wordsTable = (table: string): string => `${table}_words`;
 
 const COLUMNS = 'id, name, published_at, manifest, collections';

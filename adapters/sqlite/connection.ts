@@ -211,8 +211,9 @@ export class WriteConnection {
   }
 
   /**
-   * Runs statements without parameters on one of the driver's threads. If another writer holds the lock, the wait
-   * happens here and not in SQLite: the driver has one thread per core, and the other writer may need it to finish.
+   * Runs statements without parameters on one of the driver's threads. If another writer holds the lock, this function
+   * waits and tries again, rather than let SQLite wait on the thread. The driver has one thread per core, and the other
+   * writer may need this thread to finish.
    */
   async exec(sql: string): Promise<void> {
     for (const until = performance.now() + BUSY_MS; ; await delay(RETRY_MS * Math.random())) {

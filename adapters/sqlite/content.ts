@@ -100,7 +100,8 @@ const wordsInserter = async (
   search: readonly string[],
 ): Promise<(rows: readonly Document[], first: number) => void> => {
   const name = wordsTable(table);
-  // The words contain no ASCII character but letters and digits, so this tokenizer splits the text only at its spaces.
+  // Letters and digits are the only ASCII characters in the words, so this tokenizer splits the text only at its
+  // spaces.
   const options = `content = '', columnsize = 0, detail = none, tokenize = 'ascii'`;
   await connection.exec(`CREATE VIRTUAL TABLE ${name} USING fts5(words, ${options})`);
   const insert = await inserter(connection, `${name}(rowid, words)`, 2);

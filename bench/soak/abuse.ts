@@ -49,7 +49,7 @@ const measure = async (port: number, key: string, seconds: number) => {
   return { p99, others, cells: [times.length, others, p50, p99, max] };
 };
 
-/** Runs an attack. @returns text with the number of responses of each status */
+/** Runs an attack. @returns text with the number of responses with each status */
 const attack = (name: AttackName, port: number, keys: readonly string[], seconds: number): Promise<string> =>
   runLoad([...ATTACKER, name, String(port), keys.join(), String(seconds)]);
 

@@ -100,7 +100,8 @@ const expensive = (): readonly Attack[] => {
 const BURST = 40;
 
 /**
- * Returns attacks by callers that pipeline 40 lists on one connection as often as their limit of 600 a minute permits.
+ * Returns attacks by callers that pipeline 40 lists on one connection, as often as the limit of 600 requests per minute
+ * allows.
  */
 const bursts = (): readonly Attack[] => {
   const formats = ['json', 'csv', 'parquet', 'ndjson'];

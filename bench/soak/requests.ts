@@ -75,7 +75,7 @@ export const requestMix = (options: MixOptions): (() => SoakRequest) => {
     return data({ 'X-Request-Id': `soak-${id}`, traceparent: `00-${id.padStart(32, '1')}-00f067aa0ba902b7-01` });
   };
 
-  /** The kinds of requests, each with its weight. */
+  /** The kinds of requests, each with a weight. */
   const kinds: Readonly<Record<string, readonly [number, () => Draft]>> = {
     plain: [30, () => data()],
     unique: [15, unique],

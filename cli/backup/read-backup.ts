@@ -219,7 +219,7 @@ export interface Restored {
   readonly keys: readonly KeyRecord[];
 }
 
-/** Restores a verified backup. Services that use the stores must not run meanwhile. */
+/** Restores a verified backup. Services that use the stores must be stopped during the restore. */
 export const restoreBackup = async (
   directory: string,
   backup: Backup,

@@ -1,4 +1,4 @@
-/** Writes a backup of the storage and the key store of a configuration. Services may run meanwhile. */
+/** Writes a backup of the storage and the key store of a configuration. Services may keep running. */
 import { join } from 'node:path';
 import type { OpenedStorage } from '../../core/app/open-stores.js';
 import type { Collection, Document } from '../../core/contracts/dataset.js';
@@ -33,7 +33,7 @@ export interface ExportOptions {
 
 type Listed = Move & { readonly version: string; readonly current: boolean };
 
-/** The attempts to read data and its audit while no other process changes them. */
+/** How often to try to read the data and its audit without a change in between. */
 const ATTEMPTS = 5;
 
 /** Reads repeatedly until two reads in a row have the same state. */

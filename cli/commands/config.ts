@@ -15,7 +15,7 @@ const showConfig = async (_: unknown, command: Command): Promise<void> => {
   }
   const loaded = await loadConfig({ path: options.config });
   const { config, path, embedded, overrides } = loaded;
-  // The modules define which of their options are secret, and loading them adds the defaults of options to `config`.
+  // The modules define which of their options are secret, and loading the modules adds default options to `config`.
   const { adapter, keyStore, registry } = await loadModules(loaded);
   const masked = maskSecrets(config, {
     adapter: adapter.options,

@@ -94,7 +94,7 @@ const keyLine = ({ key: { columns, isNumbered } }: WrittenTable, { key }: Option
     : `Key: ${names}, which ${columns.length === 1 ? 'identifies' : 'identify'} a row. --key names other columns.`;
 };
 
-/** The declarations of a folder; none if one of them cannot be read. */
+/** The declarations in a folder, or an empty list if one of them cannot be read. */
 const declaredIn = (folder: string): readonly Collection[] => {
   try {
     return readDeclarations(folder);

@@ -89,7 +89,7 @@ interface Serving {
 
 const hasDemoKey = ({ config: { auth }, embedded }: LoadedConfig): boolean => embedded && auth.keys.use === 'memory';
 
-/** Whether a link signs in. The process that prints the link must also be the one that serves it. */
+/** Whether to print a sign-in link. The process that prints the link must also serve it. */
 const isSigningIn = (loaded: LoadedConfig): boolean => hasDemoKey(loaded) && workerCountOf(loaded.config) === 1;
 
 /** Creates the demo key, which only the embedded configuration has. It is valid until this process ends. */
@@ -173,7 +173,7 @@ const assertSameVersion = (): void => {
   );
 };
 
-/** Returns the configuration with the running format of the log, since the primary process writes to the same log. */
+/** Returns the configuration with the current log format, since the primary process writes to the same log. */
 const withLogFormat = (loaded: LoadedConfig, { log: { format } }: Config): LoadedConfig => {
   const { config } = loaded;
   return config.log.format === format ? loaded : { ...loaded, config: { ...config, log: { ...config.log, format } } };

@@ -52,7 +52,7 @@ const withoutRedis = ({ auth, limits }: Config): Finding => {
   return warning('redis', `not configured, but ${replicas}`, ...advice);
 };
 
-/** Returns advice about settings of Redis that would lose counts. Settings that the user may not read are skipped. */
+/** Returns advice about Redis settings that would lose counts. Settings that the user may not read are skipped. */
 const settingsAdvice = async (client: RedisClient, { auth, limits }: Config): Promise<string[]> => {
   const info = await (client.info() as Promise<string>).catch(() => '');
   const read = (name: string) => new RegExp(`^${name}:(.*?)\r?$`, 'm').exec(info)?.[1];

@@ -27,7 +27,7 @@ const directoryOf = ({ loaded: { config, folder } }: CheckContext): string | und
   return typeof path === 'string' ? pathResolver(folder)(path) : undefined;
 };
 
-/** Returns the code of the error with which reading a file fails. Undefined if the file can be read. */
+/** Returns the error code if a file cannot be read. Otherwise undefined. */
 const accessError = (path: string): string | undefined => {
   try {
     accessSync(path, constants.R_OK);

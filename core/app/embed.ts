@@ -26,7 +26,7 @@ interface EmbedOptions {
 
 const isBelow = (path: string, parent: string): boolean => path === parent || path.startsWith(`${parent}/`);
 
-/** Returns the path without the prefix, or undefined if it is not below the prefix. */
+/** Returns the path without the prefix, or undefined if it is not under the prefix. */
 const without = (prefix: string, url: string): string | undefined => {
   if (!url.startsWith(prefix)) return undefined;
   const rest = url.slice(prefix.length);
@@ -34,7 +34,7 @@ const without = (prefix: string, url: string): string | undefined => {
   return rest.startsWith('/') ? rest : undefined;
 };
 
-/** @param prefix the path below which the service is available, such as `/data` */
+/** @param prefix the path under which the service is available, such as `/data` */
 export const embedded = ({ handle, basePath, mounts }: EmbedOptions, prefix = ''): EmbeddedMiddleware => {
   if (!/^(\/[A-Za-z0-9._~-]+)*$/.test(prefix)) throw new TypeError(`The prefix "${prefix}" must look like /data.`);
   const owned = [basePath, ...mounts.map(({ path }) => path).filter((path) => path !== '/')];

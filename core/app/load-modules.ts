@@ -44,7 +44,7 @@ interface ModuleNames {
 
 /**
  * Loads the modules of a configuration, and fills in the defaults of their options.
- * @param extra plugins of the embedding program, which are registered after all others
+ * @param extra plugins from the embedding program, which are registered after all others
  * @throws OperatorError with the errors of all modules
  */
 export const loadModules = async (

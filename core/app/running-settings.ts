@@ -19,7 +19,7 @@ const RELOADABLE = new RegExp(
   `^(${RELOADED.map((path) => path.replaceAll('.', '\\.').replace('TIER', '[^.]+')).join('|')})$`,
 );
 
-/** Returns the tiers with which the service started, but with the limits of the new configuration. */
+/** Returns the tiers with which the service started, but with the limits from the new configuration. */
 const withLimitsOf = (started: AuthConfig['tiers'], now: AuthConfig['tiers']): AuthConfig['tiers'] => {
   if (Array.isArray(started) || Array.isArray(now)) return started;
   const terms = now as Readonly<Record<string, TierConfig>>;
@@ -43,7 +43,7 @@ export class RunningSettings {
   readonly #started: Config;
   readonly #logger: Logger;
   #config: Config;
-  /** The limits of callers. Every reload replaces this object. */
+  /** The limits for callers. Every reload replaces this object. */
   tiers: Tiers;
 
   constructor({ config }: LoadedConfig, logger: Logger) {

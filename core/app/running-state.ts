@@ -77,7 +77,8 @@ export class RunningState {
   }
 
   /**
-   * @param open returns a locked snapshot, which may be newer than the listed version if one was published meanwhile
+   * @param open returns a locked snapshot, which may be newer than the listed version if another one has just been
+   * published
    */
   #published(
     known: Pick<PublishedVersion, 'version' | 'publishedAt' | 'current'>,

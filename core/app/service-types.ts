@@ -48,7 +48,7 @@ export interface Services {
   readonly keyStore: KeyStore;
   readonly redis: RedisConnection | null;
   readonly limiter: Limiter;
-  /** The cache for responses that all replicas share, such as the one of `/status`. */
+  /** The cache for responses that all replicas share, such as `/status`. */
   readonly cache: SharedCache;
   /** The current snapshot and its cached representations. */
   readonly snapshots: CurrentSnapshot;
@@ -66,7 +66,7 @@ export interface Services {
   /** The plugins that observe requests. */
   readonly observers: RequestObservers | null;
   readonly headers: CommonHeaders;
-  /** Runs uncached requests, in turns between callers. */
+  /** Runs uncached requests, taking turns between callers. */
   readonly work: WorkQueues;
   /** Finds or computes the representation of a route's response. */
   readonly buildResponse: ReturnType<typeof responseBuilder>;

@@ -10,8 +10,8 @@ import { type Ask, type Grant, WorkerLimiter } from '../limiter/worker-limiter.j
 export interface Assignment {
   readonly loaded: LoadedConfig;
   /**
-   * After a reload: the services that must be available before the worker listens. Otherwise a worker listens in any
-   * case, and responds with 503.
+   * After a reload: the services that must be available before the worker listens. Otherwise the worker always listens,
+   * and responds with 503 until they are.
    */
   readonly needs?: readonly (keyof ServiceState['health'])[] | undefined;
   /** The record of the demo key. It contains only the hash of the key. */

@@ -17,7 +17,8 @@ import { withTimeout } from '../util/with-timeout.js';
 import { type Assignment, asShare, type Listening, onPort, type ToPrimary, type ToWorker } from './worker-link.js';
 
 /**
- * If a worker ends sooner than this, the delay before its replacement doubles, since that may fail for the same reason.
+ * If a worker ends sooner than this, the delay before the next start doubles, since the new worker may fail for the
+ * same reason.
  */
 const STEADY_MS = 10_000;
 const FIRST_PAUSE_MS = 100;
@@ -26,15 +27,15 @@ const LONGEST_PAUSE_MS = 10_000;
 const CLOSE_MS = 2000;
 /** A scrape does not include workers that have not replied after this time. */
 const SCRAPE_MS = 2000;
-/** How long the workers of a reload may take until they listen. */
+/** How long new workers may take to start listening during a reload. */
 const READY_MS = 120_000;
 /**
- * After a reload, the maximum time during which old workers keep idle connections open. Closing a connection at the
- * moment at which its client sends a request would fail that request.
+ * After a reload, the maximum time during which old workers keep idle connections open. If a connection is closed just
+ * as its client sends a request, that request fails.
  */
 const IDLE_MS = 10_000;
 
-/** The services without which the workers of a reload do not listen. */
+/** During a reload, new workers do not listen until these services are available. */
 const STORES = ['storage', 'keys'] as const;
 
 /** How a worker ended. */
@@ -60,7 +61,7 @@ export class Workers {
   readonly #limiter = new MemoryLimiter();
   /** The workers that accept connections. */
   #running: Generation;
-  /** All workers, also while a reload starts new ones or ends old ones. */
+  /** All workers, including the ones that a reload is starting or ending. */
   readonly #alive = new Set<Worker>();
   readonly #pages = new EventEmitter<{ page: [scrape: number, worker: number, page: string] }>();
   #scrape = 0;
@@ -145,7 +146,7 @@ export class Workers {
     }
     this.#retired = this.#retire(this.#running);
     this.#configuredPort = server.port;
-    // A worker that ends later is replaced in any case, as after the start.
+    // A worker that ends later is always replaced, as it is after startup.
     this.#running = { ...next, assignment: { ...next.assignment, needs: undefined } };
     while (next.workers.size < count) void this.#fork();
   }
@@ -177,7 +178,7 @@ export class Workers {
   }
 
   /**
-   * Stops all workers. A worker is killed if it takes longer than the delay, `server.drainMs` and 2 seconds together.
+   * Stops all workers. A worker is killed if it takes longer than the sum of the delay, `server.drainMs` and 2 seconds.
    * @throws Error if a worker did not end cleanly
    */
   async stop(delayMs: number): Promise<void> {
@@ -198,7 +199,7 @@ export class Workers {
     if (this.#failed) throw new Error('A worker did not end cleanly.');
   }
 
-  /** Starts a worker of a reload. @throws OperatorError if it cannot listen */
+  /** Starts a worker during a reload. @throws OperatorError if it cannot listen */
   async #listening(generation: Generation): Promise<Listening> {
     const result = await withTimeout(this.#fork(generation), READY_MS).catch((cause: Error) => {
       throw new OperatorError(`A new worker did not listen within ${READY_MS / 1000} s.`, [], { cause });
@@ -275,7 +276,7 @@ export class Workers {
       this.#shortLived = livedMs < STEADY_MS ? this.#shortLived + 1 : 0;
       this.#logger.error({ ...details, pauseMs }, 'a worker ended; another one replaces it');
       setTimeout(() => {
-        // A reload may have replaced the workers meanwhile.
+        // A reload may have replaced the workers in the meantime.
         if (!this.#stopping && this.#running.workers.size < this.#running.count) void this.#fork();
       }, pauseMs);
     }

@@ -74,7 +74,7 @@ export class AuditFile<E extends AuditEntry> {
     return linked;
   }
 
-  /** Replaces the log by entries that are already chained. The caller must hold a lock. */
+  /** Replaces the log with entries that are already chained. The caller must hold a lock. */
   async replace(entries: readonly E[], options: NewFile): Promise<void> {
     const hash = endOf(entries);
     if (hash === null) {

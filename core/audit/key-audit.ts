@@ -1,4 +1,4 @@
-/** Audit entries for changes of keys, and the search for changes without an entry, which were made by hand. */
+/** Audit entries for changes to keys, and detection of changes made by hand, which have no entry. */
 import { createHash } from 'node:crypto';
 import type { AuditVerification } from '../contracts/audit.js';
 import type { KeyAuditEntry, KeyRecord } from '../contracts/keys.js';
@@ -62,7 +62,7 @@ export const auditEntry = (before: KeyRecord | undefined, after: KeyRecord, now:
   return { time: new Date(now).toISOString(), action, key: after.id, ...actor(), changes, ...fingerprint };
 };
 
-/** A change of a key that has no entry. */
+/** A key change without an audit entry. */
 type Unrecorded = Pick<KeyAuditEntry, 'action' | 'key' | 'changes' | 'fingerprint'>;
 
 /** A key as the entries describe it. */

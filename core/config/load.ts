@@ -35,7 +35,7 @@ export interface ConfigNames {
 
 export interface LoadedConfig {
   readonly config: Config;
-  /** The absolute path of the file, or a text for messages if the configuration comes from code. */
+  /** The absolute path of the file, or a description for messages if the configuration comes from code. */
   readonly path: string;
   /** Relative paths in the configuration are resolved against this folder. */
   readonly folder: string;

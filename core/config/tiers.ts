@@ -85,7 +85,7 @@ export const volatileQuotas = (auth: AuthConfig, redis: object | null): string |
     : undefined;
 
 /**
- * Finds endpoints in tiers that do not exist.
+ * Finds endpoints that tiers list but that do not exist.
  * @param auth may be invalid
  * @param names the names of all endpoints that need a key
  * @param isComplete false if a plugin could not be loaded; in that case, only misspelt names are reported

@@ -14,7 +14,7 @@ export interface SharedCache {
    * `build` fails, the previous value is returned, whatever its age; without one, the call rejects.
    */
   getOrBuild(name: string, ttlSeconds: number, build: () => Promise<string>): Promise<Cached>;
-  /** Writes and deletes an entry, as requests do. Rejects with the error of the store. */
+  /** Writes and deletes an entry in the same way as requests do. Rejects with the store's error. */
   check?(): Promise<void>;
   health(): Health;
   close(): Promise<void>;

@@ -7,11 +7,11 @@ export interface Shape {
   readonly path: string;
   readonly fill?: string;
   readonly stroke?: string;
-  /** The width of the stroke, in units of the drawing. */
+  /** The width of the stroke, in drawing units. */
   readonly width?: number;
   /** Browsers show the title when the pointer is on the shape. */
   readonly title?: string;
-  /** The address to open, below the path of the service: `/explore#/markets/26420`. */
+  /** The address to open, relative to the path of the service: `/explore#/markets/26420`. */
   readonly href?: string;
 }
 
@@ -26,11 +26,11 @@ export interface Label {
 export interface Drawing {
   readonly width: number;
   readonly height: number;
-  /** From the bottom to the top. */
+  /** In drawing order: later shapes cover earlier ones. */
   readonly shapes: readonly Shape[];
-  /** Texts, in the font of the page. The PNG has none. */
+  /** Text labels in the page's font. The PNG has no text. */
   readonly labels?: readonly Label[];
-  /** The height of the letters, in units of the drawing. */
+  /** The height of the letters, in drawing units. */
   readonly textSize?: number;
 }
 
@@ -42,7 +42,7 @@ export interface FrontPageFigure {
   readonly legend?: readonly { readonly color: string; readonly label: string }[];
   /** Units, dates and sources. */
   readonly note: string;
-  /** The page with more, below the path of the service: `/explore`. */
+  /** The page with more details, relative to the path of the service: `/explore`. */
   readonly href: string;
 }
 
@@ -68,7 +68,7 @@ export interface FrontPageContent {
   readonly items?: readonly FrontPageItem[];
   /** Sentences about the origin of the findings: run, model, vintage. */
   readonly about?: readonly string[];
-  /** The search of the page. Its address gets the text in the parameter `q`. */
+  /** The page's search. Its address gets the search text in the parameter `q`. */
   readonly search?: { readonly path: string; readonly label: string; readonly placeholder: string };
 }
 

@@ -27,7 +27,7 @@ export interface IdentifiedCaller {
 
 /**
  * Identifies callers. The plugins are asked in the order of the configuration if a request has no valid API key of the
- * service. Results are cached, also if there is no caller.
+ * service. Results are cached, even if no caller was found.
  */
 export interface Identity {
   /** The headers on which the result depends, in lower case. Default: `authorization` */

@@ -7,7 +7,7 @@ export type Empty = Record<never, never>;
 export type JsonSchema = { readonly [keyword: string]: unknown };
 
 /**
- * The type of the values that a schema describes, deeply read-only. If the type of a part of the schema is not literal,
+ * The type of the values that a schema describes, deeply read-only. If part of the schema does not have a literal type,
  * for example because it is declared as `JsonSchema`, its values are `unknown`.
  */
 export type FromSchema<S> = Immutable<XStatic<Simplified<S>>>;
@@ -48,7 +48,8 @@ type KeywordName<K, V> = K extends 'enum'
       ? K
       : never;
 /**
- * Whether a type is wide rather than literal: `string`, `boolean`, `string[]`, or a list of schemas that is no tuple.
+ * Whether a type is wide rather than literal: `string`, `boolean`, `string[]`, or a list of schemas that is not a
+ * tuple.
  */
 type IsWide<V> = string extends V
   ? true

@@ -57,7 +57,7 @@ export interface Limiter {
    * method is absent if the limiter does not count usage.
    */
   usage?(caller: string): Promise<readonly DayUsage[]>;
-  /** Decides for a caller that does not exist, as requests do. Rejects with the error of the store. */
+  /** Makes a decision for a caller that does not exist, to test the store. Rejects with the store's error. */
   check?(): Promise<void>;
   health(): Health;
   close(): Promise<void>;

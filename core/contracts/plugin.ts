@@ -78,8 +78,8 @@ export interface Plugin<Options = unknown> {
   /** Called once, after the last request, if `open` succeeded. */
   close?(options: Options): Promise<void> | void;
   /**
-   * Called with every error that a request causes, including the errors of clients. `ctx.status` is the status of the
-   * response: 500 or more for errors of the service.
+   * Called with every error that a request causes, including client errors. `ctx.status` is the status of the response:
+   * 500 or more for errors in the service.
    */
   onError?(error: unknown, ctx: Context, options: Options): Promise<void> | void;
   /** Identifies callers by credentials other than the API keys of the service. Called once, at startup. */

@@ -128,9 +128,9 @@ export interface CallerAccount {
 
 /** The request that handlers of service routes receive. */
 export interface ServiceRequest {
-  /** Null without a valid key, and also if all callers share the response. */
+  /** Null without a valid key, or if all callers share the response. */
   readonly caller: CallerKey | null;
-  /** Null if the caller's usage is not counted, and also if all callers share the response. */
+  /** Null if the caller's usage is not counted, or if all callers share the response. */
   readonly account: CallerAccount | null;
   /**
    * The prefix for every path of the service as this client sees it: the setting `server.publicUrl`, a path that a

@@ -8,7 +8,7 @@ export interface Logger extends Pick<PinoLogger, 'debug' | 'info' | 'warn' | 'er
    * @param message text that contains no characters that JSON must escape
    */
   infoJson?(members: string, message: string): void;
-  /** Writes a line in a format of its own at the level `info`, even to a log for people. Optional. */
+  /** Writes a line at the level `info` in its own format, even if the log is human-readable. Optional. */
   infoLine?(line: string): void;
   /** Sets the lowest level that is logged, also for child loggers. Optional. */
   setLevel?(level: string): void;

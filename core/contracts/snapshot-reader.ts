@@ -41,7 +41,9 @@ export interface SnapshotReader {
     collection: Collection<T>,
     query?: QueryOf<NoInfer<T>>,
   ): AsyncIterable<readonly Readonly<T>[]>;
-  /** Resolves with totals from the store. Undefined if the store cannot compute them; `selectTotals` then does. */
+  /**
+   * Resolves with totals from the store. Undefined if the store cannot compute them; in that case, `selectTotals` does.
+   */
   totals<T extends object>(collection: Collection<T>, query: TotalsQuery): Promise<readonly Group[] | undefined>;
   /** Whether the store finds words in this collection. */
   searches(collection: Collection): boolean;

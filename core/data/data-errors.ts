@@ -20,7 +20,7 @@ export interface DataError {
 export const formatDataError = ({ file, row, field, rule }: DataError): string =>
   [row === null ? file : `${file}:${row}`, ...(field === null ? [] : [field]), rule].join(': ');
 
-/** A check stops after this many errors. A file with more of them is probably of the wrong kind. */
+/** A check stops after this many errors. A file with more errors is probably the wrong kind of file. */
 const MAX_COUNTED = 1000;
 
 /** Keeps the first errors and counts up to MAX_COUNTED. */

@@ -7,9 +7,7 @@ const TEXT = Symbol('text');
 
 const isIndex = (property: string | symbol): boolean => typeof property === 'string' && /^\d/.test(property);
 
-/**
- * Parses the text at the first access to a row, and then drops it, because the caller may change the parsed rows.
- */
+/** Parses the text when a row is first read, and then drops the text, because the caller may change the parsed rows. */
 class ParsedWhenRead implements ProxyHandler<Document[]> {
   #text: readonly JsonRows[] | undefined;
 
@@ -58,7 +56,7 @@ for (const trap of TRAPS) {
 
 const countOf = (text: readonly JsonRows[]): number => text.reduce((count, { ends }) => count + ends.length, 0);
 
-/** Returns a list of the documents in the text, which is parsed at the first access to a row. */
+/** Returns a list of the documents in the text, which is parsed when a row is first read. */
 export const lazyRows = (...text: readonly JsonRows[]): readonly Document[] =>
   new Proxy<Document[]>([], new ParsedWhenRead(text));
 

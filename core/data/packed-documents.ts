@@ -23,8 +23,8 @@ interface Page {
 }
 
 /**
- * The size of a page, whose offsets fit into 16 bits. A batch that is larger gets a page of its own size. The unused
- * end of the last page is never written, so the system does not allocate memory for it.
+ * The size of a page, whose offsets fit into 16 bits. A larger batch gets a page of the batch's size. The unused end of
+ * the last page is never written, so the system does not allocate memory for it.
  */
 const PAGE_BYTES = 64 * 1024;
 const COMMA = 0x2c;

@@ -1,4 +1,4 @@
-/** Computes totals of documents that are read one by one. */
+/** Computes totals for documents that are read one by one. */
 import type { Document } from '../contracts/dataset.js';
 import type { Group, NumberTotals, Scalar, TotalsQuery } from '../contracts/storage.js';
 

@@ -4,8 +4,9 @@
  * There are two signs of overload. The first is too many requests in flight, which wait for a store. The second is that
  * turns of the event loop get longer. A single long turn is just a burst. If an even longer turn follows, more requests
  * arrive during a turn than a turn can handle. From then on, each turn admits the requests that it reaches within a few
- * milliseconds and rejects the others, until the event loop is idle part of the time again. This follows CoDel (RFC
- * 8289). Turns are measured in processor time of this process, because other processes make turns longer too.
+ * milliseconds and rejects the others, until the event loop is idle part of the time again. This algorithm is based on
+ * CoDel (RFC 8289). Turns are measured in processor time of this process, because other processes make turns longer
+ * too.
  *
  * Requests in a work queue do not count as in flight. They wait for other requests of their caller or for their client
  * to read a list, and the queues have their own bounds.

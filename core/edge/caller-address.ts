@@ -11,7 +11,7 @@ export type TrustProxy = number | readonly string[];
 /** The longest supported chain of proxies. Further entries of `X-Forwarded-For` are ignored. */
 const MOST_PROXIES = 16;
 
-/** @returns an IPv4 address unchanged, and an IPv6 address as its /64 network */
+/** @returns the IPv4 address, or the /64 network of the IPv6 address */
 const countedAs = (address: string): string => {
   if (isIPv4(address)) return address;
   const network = groupsOf(address).slice(0, 4);

@@ -1,4 +1,4 @@
-/** The address of the service as clients see it, possibly below a path of a proxy. */
+/** The address of the service as clients see it, possibly under a path that a proxy adds. */
 import type { IncomingMessage } from 'node:http';
 import { type TrustProxy, trustedSocket } from './caller-address.js';
 
@@ -13,7 +13,7 @@ const PREFIX = /^(\/(?!\.{1,2}(\/|$))[A-Za-z0-9._~-]+)*\/?$/;
 
 const prefixes = new WeakMap<IncomingMessage, string>();
 
-/** Sets the path below which a program serves this request. */
+/** Sets the path under which a program serves this request. */
 export const setPrefix = (request: IncomingMessage, prefix: string): void => {
   if (prefix !== '') prefixes.set(request, prefix);
 };

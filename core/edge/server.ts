@@ -20,7 +20,7 @@ export type EdgeEvent = 'malformed' | 'timeout' | 'unread' | 'too_many_connectio
 
 /**
  * Makes reading the body fail. Node would destroy the socket together with the request, so the socket is detached
- * meanwhile: the response still has to be sent.
+ * first: the response still has to be sent.
  */
 const failBody = (request: IncomingMessage, error: ApiError): void => {
   const { socket } = request;
@@ -195,7 +195,10 @@ const isOver = (socket: Socket, isLate: boolean): boolean => {
 const isEventStream = (response: ServerResponse): boolean =>
   response.headersSent && /^text\/event-stream/i.test(String(response.getHeader('Content-Type')));
 
-/** Sends a refusal and closes the socket. If the response to an earlier request is pending, that is sent instead. */
+/**
+ * Sends a refusal and closes the socket. If the response to an earlier request is pending, that response is sent
+ * instead.
+ */
 const refuseSocket = (socket: Socket, refusal: Refusal): void => {
   const before = lastResponse(socket);
   if (!before || isReusable(before)) {

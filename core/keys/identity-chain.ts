@@ -1,4 +1,4 @@
-/** Asks plugins who the caller is. Results are cached, and the number of concurrent questions is limited. */
+/** Asks plugins who the caller is. Results are cached, and the number of concurrent calls is limited. */
 import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { IdentifiedCaller, Identity, IdentityRequest, RunningContext } from '../contracts/identity.js';
@@ -62,7 +62,7 @@ export class IdentityChain {
   }
 
   /**
-   * Returns a cached result immediately. Rejects with the error of a plugin, unless its status is 401.
+   * Returns a cached result immediately. Rejects with the error from a plugin, unless the status is 401.
    * @param address the address of the client; called only if it is needed
    */
   identify({ headers }: IncomingMessage, address: () => string): SomeIdentity | Promise<SomeIdentity> {

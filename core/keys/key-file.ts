@@ -111,7 +111,10 @@ export function* keyFilePieces(keys: readonly KeyRecord[]): Generator<string> {
 
 export const formatKeyFile = (keys: readonly KeyRecord[]): string => [...keyFilePieces(keys)].join('');
 
-/** Returns the path of a file next to the key file. If that is a symbolic link, the path is next to its target. */
+/**
+ * Returns the path of a file next to the key file. If the key file is a symbolic link, the path is next to the link's
+ * target.
+ */
 export const siblingPath = async (path: string, extension: string): Promise<string> =>
   `${await linkTarget(path)}.${extension}`;
 

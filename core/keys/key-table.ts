@@ -1,4 +1,4 @@
-/** Changes to a list of key records. All key stores apply these rules. */
+/** Applies changes to a list of key records. All key stores use these functions. */
 import type { KeyChange, KeyRecord } from '../contracts/keys.js';
 import { KeyStoreError } from '../errors.js';
 import type { LineChange } from './key-lines.js';

@@ -10,7 +10,7 @@ import { defaultService } from '../contracts/service.js';
  */
 const SECRETS = /[0-9A-Za-z]{33,}/g;
 
-/** Replaces each key by `prefix_***`, and each secret part without its prefix by `***`. */
+/** Replaces each key with `prefix_***`, and each secret part without its prefix with `***`. */
 export const maskKeys = (text: string): string => text.replace(SECRETS, '***');
 
 export const holdsKey = (text: string): boolean => maskKeys(text) !== text;

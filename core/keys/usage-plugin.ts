@@ -75,7 +75,7 @@ const limitsOf = ({ limit, quotas }: CallerAccount, days: readonly DayUsage[], n
 export const usagePlugin: Plugin = definePlugin({
   name: 'usage',
   version: packageVersion,
-  description: 'The usage of a caller.',
+  description: 'The usage of the caller.',
   routes: () => [
     serviceRoute({
       path: USAGE_PATH,

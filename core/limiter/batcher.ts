@@ -69,7 +69,7 @@ export class Batcher {
     return this.#options.target.key;
   }
 
-  /** Decides one call with hashes of its own, and deletes them. Rejects with the error of Redis. */
+  /** Runs one call with its own Redis hashes, and deletes them. Rejects with the error from Redis. */
   check(): Promise<unknown> {
     return checkScript(this.#options.target);
   }

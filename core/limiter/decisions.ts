@@ -37,7 +37,7 @@ export class Decisions {
     return this.#clockOffset === undefined ? this.clock.now() : now + this.#clockOffset;
   }
 
-  /** The state of a caller's quotas. @param time the time by Redis's clock */
+  /** The state of a caller's quotas. @param time the time on Redis's clock */
   quotas({ usage, prefetched, quotas }: CallerState, time: number): Decision['quotas'] {
     if (!usage || !quotas) return undefined;
     const { day, month } = usage.used(dayOf(time));
@@ -82,7 +82,7 @@ export class Decisions {
     }
   }
 
-  /** Settles the waiting requests of one caller. The remaining permits of the grant become prefetched permits. */
+  /** Settles one caller's waiting requests. The remaining permits of the grant become prefetched permits. */
   #settleEntry(entry: Entry, grant: Grant, { bucketEnd, bucketMs }: AppliedReply, times: CallTimes): void {
     const { caller, limit, waiting } = entry;
     const { usage } = caller;

@@ -35,7 +35,10 @@ export class LocalLimits {
     this.#options = options;
   }
 
-  /** Decides a request. What it allows must be reported to Redis later, so the caller then needs a resync. */
+  /**
+   * Decides whether to allow a request. Allowed requests must be reported to Redis later, so the caller then needs a
+   * resync.
+   */
   decide(caller: CallerState, now: number): Decision | Promise<never> {
     const { policy } = this.#options;
     if (policy === 'closed') return Promise.reject(new LimiterUnavailable(OUTAGE_MESSAGES.closed));

@@ -1,6 +1,5 @@
--- The usage of a caller: the allowed and rejected requests of each UTC day, and the counters of which they are the sum.
--- A counter belongs to one caller on one replica. When a resync replaces a counter's values, the days change by the
--- difference.
+-- A caller's usage: the allowed and rejected requests on each UTC day, which are sums of counters. A counter belongs to
+-- one caller on one replica. When a resync replaces a counter's values, the days change by the difference.
 --
 -- Redis stores usage as a string:
 --   time of the last change (7 bytes), number of counters (4)

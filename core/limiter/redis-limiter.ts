@@ -33,7 +33,7 @@ interface RedisLimiterOptions {
  * resync too. Otherwise the first replica to ask could get permits that other replicas have already used.
  */
 const REJOIN_MS = 500;
-/** How often a replica checks that Redis can count, for the requests that need no call and for the time without any. */
+/** How often a replica checks that Redis can count, for requests that need no call and for periods without requests. */
 const CHECK_MS = 5000;
 /** How often a replica checks whether Redis has lost data, as long as Redis has counts that the replica needs. */
 const POLL_MS = REJOIN_MS / 2;
@@ -88,7 +88,7 @@ export class RedisLimiter implements Limiter {
     this.#polling = setInterval(() => this.#poll(clock.monotonic()), POLL_MS).unref();
   }
 
-  /** Opens the circuit breaker if Redis cannot count. @throws the error of Redis or of the connection */
+  /** Opens the circuit breaker if Redis cannot count. @throws the error from Redis or from the connection */
   async check(): Promise<void> {
     try {
       await withTimeout(this.#failed.check(), READ_MS);

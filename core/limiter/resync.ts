@@ -78,15 +78,15 @@ export class PartitionSync {
     this.#needsResync = true;
   }
 
-  /** Whether no call was sent for `idleMs`, so that Redis may meanwhile have lost data that it still needs. */
+  /** Whether no call was sent for `idleMs`, so that Redis may have lost data that the replica still needs. */
   mayHaveLostData(now: number, idleMs: number): boolean {
     return now - this.#sentAt >= idleMs && now - this.#askedAt < this.countedMs;
   }
 
   nextCall(demands: readonly Demand[], now: number): Call {
     // Prefetched permits from the last call may be used until one bucket later. After that, there is no data left to
-    // lose, and Redis may have deleted its record of the call. Without that record it could apply a late call. Resyncs
-    // undo it.
+    // lose, and Redis may have deleted its record of the call. Without that record, Redis could apply a late call.
+    // Resyncs undo the effect of such a call.
     const isIdle = now - this.#sentAt >= this.countedMs;
     if (isIdle && this.#sent > 0) this.#epoch++;
     const previous = isIdle ? 0 : this.#needsResync ? this.#applied : this.#sent;

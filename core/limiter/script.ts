@@ -159,7 +159,7 @@ const encode = (replica: number, { number, previous, asks }: Call): string => {
 
 const DOUBLE_BYTES = 8;
 
-/** Decodes the reply of `decide.lua`, which documents the order. Times are in microseconds. */
+/** Decodes the reply from `decide.lua`, which describes the order of the values. Times are in microseconds. */
 const decode = (reply: Buffer, { asks }: Call, windowMs: number): Reply => {
   let at = 1 - DOUBLE_BYTES;
   const next = (): number => {
@@ -190,7 +190,7 @@ export const decide = async ({ redis, key, replica, windowMs, script }: Target, 
 
 let checks = 0;
 
-/** Runs the script and every command that it contains, with hashes that no other call uses. */
+/** Runs the script and all of its commands, with hashes that no other call uses. */
 export const checkScript = async (target: Target): Promise<void> => {
   const key = `${target.key}:check-${target.replica}-${++checks}`;
   await decide({ ...target, key }, { number: 1, previous: 0, asks: [{ caller: 'ip:check', limit: 1, permits: 1 }] });

@@ -1,4 +1,4 @@
-/** The usage of a caller: the counter of one replica, and what Redis has counted for all replicas. */
+/** A caller's usage: the counter on this replica, and what Redis has counted for all replicas. */
 import type { DayUsage, Quotas } from '../contracts/limiter.js';
 import type { RedisClient } from '../redis/connection.js';
 import { hashesOf, isAddress } from './callers.js';
@@ -17,8 +17,8 @@ interface LocalUsage {
 
 /**
  * Redis adds the permits that it grants to this counter, whose id no other replica and no other caller uses. A resync
- * replaces the counter's values in Redis by the values here. Rejected requests are counted only here, and reported with
- * the next call.
+ * replaces the counter's values in Redis with the values here. Rejected requests are counted only here, and reported
+ * with the next call.
  */
 export class UsageCounter {
   readonly #days = new UsageByDay(REPORTED_DAYS);
@@ -65,7 +65,7 @@ export class UsageCounter {
     }));
   }
 
-  /** Stores the usage from a reply of Redis, which must include everything that this replica has counted. */
+  /** Stores the usage from a reply from Redis, which must include everything that this replica has counted. */
   receive(day: number, used: Used): void {
     this.#used = used;
     this.#readOn = day;
@@ -79,7 +79,8 @@ export class UsageCounter {
   }
 
   /**
-   * Whether the local share of the quotas allows another request. The share is what Redis last had left, per replica.
+   * Whether the local share of the quotas allows another request. The share is the remaining quota that Redis last
+   * reported, divided by the number of replicas.
    */
   hasLocalShare({ perDay, perMonth }: Quotas, day: number, replicas: number): boolean {
     const known = carryOver(this.#used, this.#readOn, day);

@@ -1,4 +1,4 @@
-/** A sliding window in memory. It records how many requests of a caller were admitted, and when. */
+/** A sliding window in memory. It records how many of a caller's requests were admitted, and when. */
 import type { Decision } from '../contracts/limiter.js';
 
 /** Requests that were admitted together. */
@@ -13,8 +13,8 @@ const FIRST_CAPACITY = 4;
 const EMPTY: number[] = [];
 
 /**
- * A ring buffer of entries, each of which has a time and a count. Requests within one span share an entry, whose time
- * is that of the last request. So a request never leaves the window early, and no more than one span late.
+ * A ring buffer of entries, each of which has a time and a count. Requests within one span share an entry, which has
+ * the time of the last request. So a request never leaves the window early, and no more than one span late.
  *
  * An entry takes 16 bytes. A window takes 1 KB with spans of one second, and 16 KB for 600 requests with separate
  * entries. All times are in milliseconds of a monotonic clock.
@@ -97,7 +97,7 @@ export class SlidingWindow {
   }
 
   #expire(now: number, windowMs: number): void {
-    // This is the same sum as in `resetMs` above, so that rounding cannot make the two disagree.
+    // This is the same sum as in `resetMs` above, so that rounding cannot make the two results differ.
     while (this.#size > 0 && (this.#ring[this.#first] as number) + windowMs <= now) {
       this.#total -= this.#countOf(0);
       this.#first = this.#index(1);

@@ -5,7 +5,7 @@ import { LimiterUnavailable } from '../errors.js';
 import { withTimeout } from '../util/with-timeout.js';
 import type { MemoryLimiter } from './memory-limiter.js';
 
-/** The requests of one caller for which a worker asks permits. */
+/** One caller's requests for which a worker asks for permits. */
 export interface Ask {
   readonly caller: string;
   readonly limit: number;

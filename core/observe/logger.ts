@@ -1,6 +1,6 @@
 /**
- * The log on standard error: one JSON object per line, or text for people. Writing never blocks the event loop, even
- * if the reader of the log is slow or has exited.
+ * The log on standard error: one JSON object per line, or human-readable text. Writing never blocks the event loop,
+ * even if the reader of the log is slow or has exited.
  */
 import cluster from 'node:cluster';
 import { constants, fstatSync, openSync, write, writeSync } from 'node:fs';
@@ -255,7 +255,7 @@ export const droppedLogLines = (): number => shared?.dropped ?? 0;
  * shared by all processes with the same descriptor, and each Node process resets it when it exits.
  */
 const nonBlockingStderr = (): number => {
-  // For a socket, and where there is no /proc, `process.stderr` is non-blocking as soon as it is used.
+  // If standard error is a socket, or there is no /proc, `process.stderr` is non-blocking as soon as it is used.
   const { fd } = process.stderr;
   if (!isatty(fd) && !fstatSync(fd).isFIFO()) return fd;
   try {

@@ -1,4 +1,4 @@
-/** Metrics in the Prometheus text format (version 0.0.4), and the merging of pages of workers. */
+/** Metrics in the Prometheus text format (version 0.0.4), and functions that merge the pages of several workers. */
 
 type Labels = Readonly<Record<string, string>>;
 
@@ -103,8 +103,8 @@ const numbered = (line: string, worker: number): string => {
 };
 
 /**
- * Merges the pages of several workers, with the number of the worker as a label. A worker that replaces another has its
- * number, so that Prometheus sees a restart of the counters.
+ * Merges the pages of several workers, with the number of the worker as a label. A worker that replaces another one has
+ * the same number, so that Prometheus sees a restart of the counters.
  * @param pages the page of each worker, by its number
  */
 export const mergePages = (pages: ReadonlyMap<number, string>): string => {

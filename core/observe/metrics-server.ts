@@ -5,7 +5,7 @@ import { destroyAll, listen, openSockets, originOf } from '../edge/connections.j
 const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 export interface MetricsServer {
-  /** With the port that the system chose for port 0. */
+  /** The URL, with the port that the system chose if port 0 was configured. */
   readonly url: string;
   close(): Promise<void>;
 }

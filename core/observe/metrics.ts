@@ -27,7 +27,7 @@ export interface Metrics {
   close(): Promise<void>;
 }
 
-/** Null if the configuration disables metrics. Then nothing is counted. */
+/** Null if the configuration disables metrics, so that nothing is counted. */
 export const createMetrics = (config: Config['metrics'], service: ServiceMetricsOptions): Metrics | null => {
   if (!config) return null;
   const requests = new RequestMetrics();

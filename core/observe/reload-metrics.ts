@@ -1,4 +1,4 @@
-/** Counts how often the configuration was read again. With workers, only the primary process does that. */
+/** Counts how often the configuration was read again. With workers, only the primary process reads and counts. */
 import { Counter, exposition, Reader } from './metric.js';
 
 const reloads = new Counter('config_reloads_total', 'How often the configuration was read again, by result.');

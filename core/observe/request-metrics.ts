@@ -1,4 +1,4 @@
-/** Histograms, and the metrics of requests. Series are kept by reference, since this code runs for every request. */
+/** Histograms, and the metrics for requests. Series are kept by reference, since this code runs for every request. */
 import type { Tier } from '../config/tiers.js';
 import type { ServiceContext } from '../pipeline/service-koa.js';
 import { Counter, Family, inBraces, type Metric, numeral } from './metric.js';
@@ -51,9 +51,9 @@ export class Histogram extends Family<Distribution> implements Metric {
   }
 }
 
-/** The label of requests without an endpoint. A label per URL would let a client create any number of series. */
+/** The label for requests without an endpoint. A label per URL would let a client create any number of series. */
 const NO_ROUTE = 'none';
-/** The label of callers without a tier. */
+/** The label for callers without a tier. */
 const NO_TIER = 'none';
 
 export class RequestMetrics {

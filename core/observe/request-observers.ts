@@ -1,4 +1,4 @@
-/** Calls the observers of plugins after each request. An error of an observer does not affect the request. */
+/** Calls the observers of plugins after each request. An error in an observer does not affect the request. */
 import type { FinishedRequest } from '../contracts/observer.js';
 import type { Clock, Logger } from '../contracts/runtime.js';
 import type { ServiceInfo } from '../contracts/service.js';

@@ -200,13 +200,13 @@ const DATA: ReadonlySet<string> = new Set(['const', 'default', 'enum', 'example'
 const NAMED: ReadonlySet<string> = new Set(['properties', 'patternProperties', 'dependentSchemas', '$defs']);
 
 /**
- * Turns schemas of objects with a title into named components, so that generated clients have named types. The title of
+ * Turns object schemas with a title into named components, so that generated clients have named types. The title of
  * another schema is a label, such as the heading of a column.
  */
 class ComponentSchemas {
   readonly #components = new Map<string, { schema: JsonSchema; resolved: unknown }>();
 
-  /** Replaces every schema of an object that has a title by a reference. */
+  /** Replaces every object schema that has a title with a reference. */
   reference(schema: JsonSchema): unknown {
     const resolved = Object.fromEntries(
       Object.entries(schema).map(([keyword, value]) => [keyword, this.#resolve(keyword, value)]),

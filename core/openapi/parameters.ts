@@ -5,7 +5,7 @@ import type { Operator } from '../contracts/storage.js';
 import { operatorSchemas } from '../data/conditions.js';
 import { pascalCase } from './typescript.js';
 
-/** Replaces a schema with a title by a reference to its component. */
+/** Replaces a schema that has a title with a reference to its component. */
 type Reference = (schema: JsonSchema) => unknown;
 
 export const parametersOf = (

@@ -12,7 +12,7 @@ interface OpenApi {
 /** Number of documents to cache, one per public path. Proxies report only a few paths. */
 const MOST_DOCUMENTS = 10;
 
-/** @param build called at the first request, when all plugins are registered */
+/** @param build called on the first request, when all plugins are registered */
 export const openApiPlugin = (build: (publicUrl: string) => Promise<object>): Plugin => {
   const documentFor = memoize((publicUrl) => build(publicUrl) as Promise<OpenApi>, MOST_DOCUMENTS);
   return definePlugin({

@@ -13,7 +13,7 @@ interface IdentifyOptions {
   readonly identities: IdentityChain | null;
   /** Returns the client's IPv4 address or its IPv6 /64 network. */
   readonly addressOf: (request: IncomingMessage) => string;
-  /** The limits and quotas of callers. Reloading the configuration replaces `tiers`. */
+  /** The limits and quotas for callers. Reloading the configuration replaces `tiers`. */
   readonly settings: { readonly tiers: Tiers };
 }
 
@@ -54,7 +54,7 @@ export const identify = ({ keys, identities, addressOf, settings }: IdentifyOpti
     const identity = keys.identify(credentialsOf(ctx.req));
     if (identity.kind === 'key' || !identities) return settle(ctx, identity, next);
     const found = identities.identify(ctx.req, () => plainAddress(ctx.ip) ?? ctx.ip);
-    // Without a caller of a plugin, the result of the key check remains.
+    // If no plugin identifies the caller, the result of the key check remains.
     const combined = (other: SomeIdentity) => settle(ctx, other.kind === 'none' ? identity : other, next);
     if (!(found instanceof Promise)) return combined(found);
     return found.then(combined, (error: unknown) => {
@@ -100,13 +100,13 @@ const credentialsOf = ({ headers, rawHeaders }: IncomingMessage): string | undef
   return count > 1 ? 'more than one' : headers.authorization;
 };
 
-/** The context of a request, also as Koa's types describe it. */
+/** The context of a request, which also matches Koa's types. */
 interface AnyContext {
   readonly req: object;
   readonly requestState?: Partial<RequestState>;
 }
 
-/** The caller as plugins see it. Null without a valid key, and if `identify` has not run yet. */
+/** The caller as plugins see it. Null without a valid key, or if `identify` has not run yet. */
 export const callerOf = ({ requestState }: AnyContext): CallerKey | null => {
   const key = requestState?.caller?.key;
   return key ? { id: key.id, tier: key.tier } : null;

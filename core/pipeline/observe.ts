@@ -38,7 +38,9 @@ const networkOf = (address: string): string => {
   return `${address.split(':').slice(0, 3).join(':')}::/48`;
 };
 
-/** Whether a probe of a load balancer or a monitoring system succeeded. Only such endpoints have no limit. */
+/**
+ * Whether this is a successful probe from a load balancer or a monitoring system. Only such endpoints have no limit.
+ */
 const isProbe = ({ res, requestState: state }: ServiceContext): boolean =>
   state.match?.endpoint?.limited === false && res.statusCode < 400;
 

@@ -20,15 +20,15 @@ export class RequestState {
   readonly startedAt = performance.now();
   /** The time from `startedAt` until the response was written, in milliseconds. Set for observers. */
   durationMs = 0;
-  /** Undefined if middleware around the service respond before `findEndpoint` runs. */
+  /** Undefined if middleware around the service responds before `findEndpoint` runs. */
   match: Match | undefined;
   caller: Caller | undefined;
   /** Whether the request has credentials that are not valid. */
   invalidKey = false;
-  /** The error of a plugin that could not identify the caller. `authorize` throws it. */
+  /** The error from a plugin that could not identify the caller. `authorize` throws it. */
   identityError: unknown;
   decision: Decision | undefined;
-  /** The format of the representation. Undefined for a mount, and if the client accepts no available format. */
+  /** The format of the representation. Undefined for a mount, or if the client accepts no available format. */
   format: Format | undefined;
   /** The error in the request, which does not depend on the caller. `checkRequest` throws it. */
   error: ApiError | undefined;
@@ -60,7 +60,7 @@ export interface HasRequestState {
   requestState: RequestState;
 }
 
-/** What the middleware know about a route or a mount. */
+/** What the middleware knows about a route or a mount. */
 export interface Endpoint {
   /** The full path template, used in logs and metrics. */
   readonly pattern: string;
@@ -130,7 +130,7 @@ export class ServiceKoa extends Koa<NoState, HasRequestState> {
   }
 
   /**
-   * Runs the middleware around the service: first the given ones, then any that `use` adds after `complete`.
+   * Runs the middleware around the service: first the given functions, then any that `use` adds after `complete`.
    * @param errors handles the errors that they throw
    */
   around(errors: ServiceMiddleware, given: readonly Middleware[]): ServiceMiddleware {
@@ -157,7 +157,7 @@ export class ServiceKoa extends Koa<NoState, HasRequestState> {
   /** Runs the service within another Koa application. */
   embedded: (ctx: Context, next: Next) => Promise<unknown> = (_ctx, next) => next();
 
-  /** @throws Error after the first request, because the middleware are already composed then */
+  /** @throws Error after the first request, because the middleware has been composed by then */
   override use<State, Context>(
     middleware: Middleware<NoState & State, HasRequestState & Context>,
   ): Koa<NoState & State, HasRequestState & Context> {

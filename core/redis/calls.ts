@@ -35,7 +35,10 @@ export class RedisScript {
 }
 
 const PROBE_EVERY_MS = 200;
-/** How long to wait for a late reply to a probe before the next one. On a dead connection, it never arrives. */
+/**
+ * How long to wait for a late reply to a probe before sending the next probe. On a dead connection, the reply never
+ * arrives.
+ */
 const PROBE_TIMEOUT_MS = 1000;
 
 interface BreakerOptions {
@@ -49,8 +52,8 @@ interface BreakerOptions {
 }
 
 /**
- * Opens after one failed call, and closes when a probe succeeds in time. While it is open, its owner sends no calls to
- * Redis, so no request waits for a timeout.
+ * Opens after one failed call, and closes when a probe succeeds in time. While the circuit breaker is open, its owner
+ * sends no calls to Redis, so no request waits for a timeout.
  */
 export class CircuitBreaker {
   readonly #options: BreakerOptions;
@@ -65,7 +68,7 @@ export class CircuitBreaker {
     return this.#isOpen;
   }
 
-  /** @param error of the failed call, for the log */
+  /** @param error the error from the failed call, for the log */
   open(error: unknown): void {
     if (this.#isOpen || this.#stop.signal.aborted) return;
     this.#isOpen = true;

@@ -25,7 +25,7 @@ const credentials = {
 export const redisSchema = {
   type: ['object', 'null'],
   description:
-    'The Redis that replicas share for limits and caches: one of url, sentinel and cluster. null: each process has its own limits and caches.',
+    'The Redis that replicas share for limits and caches. Set one of url, sentinel and cluster. If null, each process has its own limits and caches.',
   default: null,
   additionalProperties: false,
   if: { type: 'object' },
@@ -50,7 +50,7 @@ export const redisSchema = {
       properties: {
         name: {
           type: 'string',
-          description: 'Name of the primary in the configuration of the Sentinels.',
+          description: 'Name of the primary, as configured in Sentinel.',
           minLength: 1,
         },
         nodes: nodes('The Sentinels'),
@@ -69,20 +69,20 @@ export const redisSchema = {
     },
     keyPrefix: {
       type: 'string',
-      description: 'Prefix of every key in Redis, so that services can share a server.',
+      description: 'Prefix for every key in Redis, so that services can share a server.',
       pattern: '^[^{}\\s]*$',
       default: 'api:',
     },
     timeoutMs: {
       type: 'integer',
-      description: 'Timeout of a call to Redis in milliseconds. A request waits for at most two calls.',
+      description: 'Timeout for a call to Redis, in milliseconds. A request waits for at most two calls.',
       minimum: 1,
       maximum: 10_000,
       default: 150,
     },
     connectTimeoutMs: {
       type: 'integer',
-      description: 'Timeout of connecting in milliseconds.',
+      description: 'Timeout for connecting, in milliseconds.',
       minimum: 1,
       maximum: 60_000,
       default: 1000,

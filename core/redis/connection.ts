@@ -19,9 +19,11 @@ export interface RedisConnection {
    * starts without Redis.
    */
   readonly opened: Promise<void>;
-  /** Returns the cause of a failed call: the last error of the connection, unless Redis replied with the error. */
+  /** Returns the cause of a failed call: the connection's last error, unless Redis replied with the error. */
   causeOf(error: unknown): unknown;
-  /** Records the duration of each call of the limiter and the cache, in seconds. Metrics replace it. */
+  /**
+   * Records the duration of each call from the limiter and the cache, in seconds. The metrics replace this function.
+   */
   durations: { observe(seconds: number): void };
   close(): void;
 }

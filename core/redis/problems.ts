@@ -1,4 +1,4 @@
-/** Explains the errors of Redis and of connecting to it, and says how to fix them. */
+/** Explains errors from Redis and connection errors, and says how to fix them. */
 
 export interface RedisProblem {
   /** A clause that starts with a capital letter and has no full stop. */

@@ -91,7 +91,7 @@ export class RedisCache implements SharedCache {
     return this.#copies.getOrLoad(name, ttlSeconds, () => this.#load(name, ttlSeconds, build));
   }
 
-  /** Builds an entry under a random name, as requests do, and deletes it. */
+  /** Builds an entry under a random name in the same way as requests do, and deletes the entry. */
   async check(): Promise<void> {
     const lock = new BuildLock(this.#redis, this.#keyOf(`check-${randomBytes(8).toString('hex')}`), 1);
     await lock.claim();

@@ -12,7 +12,7 @@ import { withFrameworkParameters } from './route-defaults.js';
 
 interface Registered {
   readonly plugin: Plugin;
-  /** The plugin's middleware, which run around its routes and mounts. */
+  /** The plugin's middleware, which runs around its routes and mounts. */
   readonly middleware: readonly Middleware[];
 }
 

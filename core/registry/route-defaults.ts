@@ -12,7 +12,7 @@ export const isLimited = (route: Route): boolean => route.kind === 'data' || (ro
 export const isShared = (route: Route): boolean => route.kind === 'service' && route.sharedSeconds !== undefined;
 
 /**
- * Returns the columns of a data route if its response is `{data: [...]}` with a list of objects and no other property.
+ * Returns the columns of a data route whose response is `{data: [...]}` with a list of objects and no other property.
  * Undefined for all other routes.
  */
 export const listColumns = (route: Route): readonly string[] | undefined => {

@@ -159,7 +159,7 @@ const removeBodyHeaders = (response: ServerResponse): void => {
 };
 
 export interface Refusal {
-  /** Responds to a request that Node was able to parse. */
+  /** Responds to a request that Node could parse. */
   toRequest(request: IncomingMessage, response: ServerResponse): void;
   /** Responds to bytes that are not a valid request, and ends the socket. */
   toSocket(socket: Socket): void;

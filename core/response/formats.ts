@@ -14,7 +14,7 @@ export class ResponseError extends Error {
 /**
  * Serializes a response, or a part of it, as JSON.
  * @param at the JSON Pointer of the part, for error messages
- * @throws ResponseError for undefined, and for NaN and infinite numbers, which JSON would replace by null
+ * @throws ResponseError for undefined, and for NaN and infinite numbers, which JSON would replace with null
  */
 export const jsonOf = (response: unknown, at = ''): string => {
   const text = JSON.stringify(response);
@@ -85,7 +85,7 @@ const FORMULA = /^'*[=+\-@\t\r\n＝＋－＠]/u;
  * Writes lists as CSV (RFC 4180): a header and one record per row, each ended by CRLF. Null and absent values become
  * empty fields, and the empty string becomes `""`. Numbers and booleans are written as in JSON. Objects and arrays are
  * written as JSON in a single cell.
- * @param formulaGuard puts an apostrophe before texts that a spreadsheet would run; numbers stay unchanged
+ * @param formulaGuard puts an apostrophe before text that a spreadsheet would run; numbers stay unchanged
  */
 export const csvFormat = (formulaGuard: boolean): Format => {
   const text = (value: string): string => quote(formulaGuard && FORMULA.test(value) ? `'${value}` : value);

@@ -1,8 +1,8 @@
 /**
  * Defines how responses are written. `ctx.body` accepts prepared bodies, and `respond` writes the final body.
  *
- * The fast writer sends a prepared body, either compressed or as a 304 if the request allows it. Middleware that read
- * `ctx.body` see an ordinary body: an object (for JSON), text or bytes. Koa writes all other bodies.
+ * The fast writer sends a prepared body, either compressed or as a 304 if the request allows it. Middleware that reads
+ * `ctx.body` sees an ordinary body: an object (for JSON), text or bytes. Koa writes all other bodies.
  */
 import Koa, { type Context, type Middleware } from 'koa';
 import type { CommonHeaders } from './headers.js';
@@ -13,7 +13,7 @@ import { addLines, FastResponse, send, setHead } from './writer.js';
 interface PreparedBody {
   /** The prepared body, or undefined if the body is ordinary. */
   prepared?: Prepared | Representation | undefined;
-  /** The ordinary body that middleware have read. */
+  /** The ordinary body that middleware has read. */
   shown?: unknown;
   /** If middleware compressed the body: the representation whose encoding it is. */
   encoded?: Representation | undefined;
@@ -78,11 +78,11 @@ export const respond = ({
   };
 };
 
-/** Whether no middleware has read or changed any headers. */
+/** True if no middleware has read or changed any headers. */
 const isUntouched = (res: Context['res']): boolean => res instanceof FastResponse && !res.isOrdinary;
 
 /**
- * Whether middleware have left the status, ETag and encoding of the representation unchanged, so that it can still be
+ * Whether middleware has left the status, ETag and encoding of the representation unchanged, so that it can still be
  * compressed or replaced by a 304.
  */
 const isNegotiable = ({ res }: Context, { identity }: Representation): boolean =>
@@ -190,7 +190,7 @@ const replace = (response: Response, prepared: Prepared | Representation, body: 
   }
 };
 
-/** Whether middleware have changed the object that they read. */
+/** Whether middleware has changed the object that it read. */
 const wasChanged = ({ prepared, shown }: PreparedBody): boolean => {
   if (prepared === undefined || typeof shown !== 'object' || shown === null || Buffer.isBuffer(shown)) return false;
   return JSON.stringify(shown) !== String(identityOf(prepared).payload);

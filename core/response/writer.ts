@@ -60,7 +60,7 @@ export class FastResponse<Request extends IncomingMessage = IncomingMessage> ext
     return this.#sent;
   }
 
-  /** The value of `Content-Length`, also after the response was written the fast way. Undefined without this header. */
+  /** The value of `Content-Length`, even after the response was written the fast way. Undefined without this header. */
   get contentLength(): string | undefined {
     if (this.#sent === 'no') return this.getHeader('content-length')?.toString();
     return /^Content-Length: (\d+)/m.exec(this.#head)?.[1];
@@ -166,7 +166,7 @@ export class FastResponse<Request extends IncomingMessage = IncomingMessage> ext
   }
 
   /**
-   * Called when middleware send the head. The length and ETag of the prepared body may not be true of the bytes that
+   * Called when middleware sends the head. The length and ETag of the prepared body may not match the bytes that
    * follow.
    */
   #removeLinesOfBody(): void {

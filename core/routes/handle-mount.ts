@@ -29,8 +29,8 @@ interface MountDependencies extends ResponseSettings {
 }
 
 /**
- * Returns two middleware, between which the middleware of the mount's plugin runs. The first one prepares the response,
- * and the second one calls the handler.
+ * Returns two middleware functions. The first one prepares the response, and the second one calls the handler. The
+ * middleware of the mount's plugin runs between them.
  */
 export const handleMount = (mount: Mount, dependencies: MountDependencies): readonly ServiceMiddleware[] => [
   (ctx, next) => {
@@ -94,7 +94,7 @@ export interface LocalContext extends MountContext {
   request(target: string, options?: LocalRequest): Promise<InnerResponse>;
 }
 
-/** The context for requests of this process. */
+/** The context for requests from this process. */
 export const localContext = (koa: ServiceKoa, dependencies: MountDependencies): LocalContext =>
   Object.assign(mountContext(koa, dependencies), {
     request: async (target: string, { caller, headers }: LocalRequest = {}) =>

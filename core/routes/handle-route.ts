@@ -71,7 +71,7 @@ interface FoundResponse extends Omit<BuiltResponse, 'body'> {
  */
 export type BuildResponse = (ctx: ServiceContext) => BuiltResponse | Promise<BuiltResponse>;
 
-/** The caller id for requests that this process makes itself. */
+/** The caller id for requests made by this process. */
 const LOCAL = 'local';
 
 export const responseBuilder = (dependencies: ResponseDependencies): BuildResponse => {

@@ -26,7 +26,7 @@ export class ListReading {
   readonly #stallMs: number;
 
   /**
-   * @param reader reads the rows of the pieces, starting with the first call of `next`
+   * @param reader reads the rows of the pieces, starting with the first call to `next`
    * @param stallMs if no chunk arrives for this many milliseconds, reading fails with `unavailable`
    */
   constructor(pieces: AsyncIterable<Buffer>, reader: CheckedReader, stallMs: number) {

@@ -38,7 +38,8 @@ export const normalizedIn = async (request: DataRequest, snapshot: SnapshotReade
 const headOf = memoize((version) => linesOf({ 'Cache-Control': 'private, no-cache', 'Snapshot-Version': version }));
 
 /**
- * Returns the query with changed parameters. It includes the format, since the client may have chosen it by `Accept`.
+ * Returns the query with changed parameters. It includes the format, since the client may have chosen the format with
+ * `Accept`.
  */
 const referenceOf = ({ route, input, format, asOf }: DataRequest, changes: Input): string => {
   const inPath = Object.keys(route.parameters?.path ?? {});

@@ -10,12 +10,12 @@ import { searchWords, wordMatcher } from '../data/words.js';
 import { ApiError, defineError, invalidParameter } from '../errors.js';
 import { documentPlaces, linkNextPage, type PageInput } from './pagination.js';
 
-/** The maximum number of documents that may be read one by one for a page, or for totals. */
+/** The maximum number of documents to read one by one for a page or for totals. */
 const MOST_READ = 50_000;
 /** The maximum number of groups of totals. */
 const MOST_GROUPS = 10_000;
 
-/** The error of routes that use `selectTotals` or `countMatching`. */
+/** The error from routes that use `selectTotals` or `countMatching`. */
 export const tooManyRows = defineError({
   code: 'too_many_rows',
   status: 400,
@@ -130,7 +130,7 @@ const sieve = async <T extends object>(
 export const searchedFields = (collection: Collection): readonly string[] =>
   collection.search ?? textFields(collection);
 
-/** What the store finds by words, and what remains to be tested for each document. */
+/** The words that the store searches for, and the words to test for each document. */
 const filtersOf = <T extends object>(
   { snapshot }: DataContext,
   collection: Collection<T>,
@@ -235,8 +235,8 @@ const readTotals = async (context: DataContext, collection: Collection, { by = [
 };
 
 /**
- * Groups the documents that match, and computes totals of each group: in the store if it can, otherwise by reading the
- * documents.
+ * Groups the matching documents and computes totals for each group. The store does this if it can. Otherwise the
+ * documents are read and grouped here.
  * @throws ApiError with status 400 if there are too many groups, or too many documents to read
  */
 export const selectTotals = async (
@@ -255,6 +255,6 @@ export const selectTotals = async (
   return groups;
 };
 
-/** Counts the documents that match. @throws ApiError `too_many_rows` */
+/** Counts the matching documents. @throws ApiError `too_many_rows` */
 export const countMatching = async (context: DataContext, collection: Collection, matching: Matching) =>
   (await selectTotals(context, collection, matching))[0]!.count;

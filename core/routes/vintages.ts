@@ -13,7 +13,7 @@ import { buildRepresentation, normalizedIn } from './route-response.js';
 interface VintagesOptions {
   readonly adapter: StorageAdapter;
   readonly collections: ReadonlyMap<string, Collection>;
-  /** The cache budget of the current snapshot. All earlier snapshots together get an eighth of it on top. */
+  /** The cache budget for the current snapshot. All earlier snapshots together get an additional eighth of that. */
   readonly cacheBytes: number;
   /** The time limit for all reads of one representation, in milliseconds. */
   readonly answerMs: number;
@@ -26,7 +26,7 @@ export interface Vintages {
    * Asks the store for the snapshot each time, so that publishing and pruning take effect immediately. Bodies are
    * cached.
    * @param date a UTC day. The response comes from the snapshot that was current at the end of that day
-   * @throws ApiError `snapshot_not_found`, also if the store does not keep earlier snapshots
+   * @throws ApiError `snapshot_not_found`, including when the store does not keep earlier snapshots
    */
   answer(date: string, request: DataRequest, pauses: Pauses): Promise<VintageResponse>;
 }

@@ -1,13 +1,13 @@
 /**
- * The queue for requests whose responses are not cached. Callers take turns, so that a caller's expensive requests
- * delay only its own requests and not the requests of other callers.
+ * The queue for requests whose responses are not cached. Callers take turns, so that a caller's expensive requests do
+ * not delay requests from other callers.
  */
 import type { Socket } from 'node:net';
 import { ApiError, type ErrorKind, errors, StorageError } from '../errors.js';
 import { longWork, type Pauses } from '../util/event-loop.js';
 
 /**
- * How many requests of one caller are computed at the same time. With two, one of them can compute while the other
+ * How many requests from one caller are computed at the same time. With two, one of them can compute while the other
  * waits for a store.
  */
 const RUNNING_PER_CALLER = 2;
@@ -50,8 +50,8 @@ export class WorkQueue {
   #running = 0;
 
   /**
-   * @param maxWaiting the maximum number of waiting requests of all callers together; default: no maximum
-   * @param maxRunning the maximum number of running requests of all callers together
+   * @param maxWaiting the maximum number of waiting requests from all callers together; default: no maximum
+   * @param maxRunning the maximum number of running requests from all callers together
    */
   constructor(maxWaiting = Number.POSITIVE_INFINITY, maxRunning = RUNNING) {
     this.#maxWaiting = maxWaiting;

@@ -1,4 +1,4 @@
-/** Formats counts for people. */
+/** Formats counts for messages. */
 const format = new Intl.NumberFormat('en-US');
 /** A number with its noun: `1 row`, `2,000 rows`. */
 export const counted = (count: number, noun: string): string =>

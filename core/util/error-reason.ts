@@ -18,9 +18,9 @@ const reasons: Readonly<Record<string, string>> = {
 };
 
 interface FileError extends NodeJS.ErrnoException {
-  /** Size limit, of an error with the code `EFBIG` by `readRegular`. */
+  /** The size limit. Set by `readRegular` for the code `EFBIG`. */
   readonly maxBytes?: number;
-  /** Set by our own functions where the code alone does not say enough. */
+  /** Set by functions of this package if the code alone does not explain the error. */
   readonly reason?: string;
 }
 
@@ -29,7 +29,7 @@ const sizeOf = (bytes: number): string => {
   return bytes < 2 ** 20 ? `${Math.round(bytes / 2 ** 10)} KiB` : `${Math.round(bytes / 2 ** 20)} MiB`;
 };
 
-/** The reason of an error of `node:fs`, without the path and without a full stop. */
+/** Returns the reason for an error from `node:fs`, without the path and without a full stop. */
 export const fileErrorReason = (error: unknown): string => {
   const { code, message, maxBytes, reason } = error as FileError;
   if (reason !== undefined) return reason;
@@ -37,7 +37,7 @@ export const fileErrorReason = (error: unknown): string => {
   return (code && reasons[code]) ?? code ?? message;
 };
 
-/** Errors that may be gone at the next attempt although the file has not changed. */
+/** Errors that may not occur on the next attempt, even if the file has not changed. */
 const transient: ReadonlySet<string | undefined> = new Set([
   'EMFILE',
   'ENFILE',

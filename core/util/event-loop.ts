@@ -1,13 +1,13 @@
 /**
- * Measures the event loop, and splits long work into pieces so that short requests run between them. Work of requests
- * takes turns; background work pauses while the loop is busy.
+ * Measures the event loop, and splits long work into pieces so that short requests run between the pieces. Work for
+ * requests takes turns. Background work pauses while the loop is busy.
  */
 import { setTimeout as delay, setImmediate as laterTurn } from 'node:timers/promises';
 
 export interface EventLoop {
-  /** Calls back at the end of this turn of the loop. */
+  /** Calls the function at the end of this turn of the loop. */
   atEndOfTurn(callback: () => void): void;
-  /** CPU time in milliseconds: of this thread if Node measures it, otherwise of the process. */
+  /** CPU time in milliseconds: of this thread if Node can measure that, otherwise of the process. */
   worked(): number;
   /** Total idle time of the loop in milliseconds. */
   idle(): number;
@@ -41,14 +41,15 @@ export class TurnQueue {
   }
 
   /**
-   * Adds a task. Its `pause` waits for the next turn, first before any work and then whenever `turnMs` are over.
+   * Adds a task. Its `pause` waits for the caller's next turn: before the task starts, and then each time `turnMs` has
+   * passed.
    * @param caller default: this process itself
    */
   join(caller = 'local'): Pauses {
     return { pause: pauseAfter(this.#turnMs, () => this.#nextOf(caller)) };
   }
 
-  /** A caller with many tasks has one of them in the queue at a time. */
+  /** If a caller has many tasks, only one of them is in the queue at a time. */
   #nextOf(caller: string): Promise<void> {
     const turn = (this.#lastOf.get(caller) ?? Promise.resolve()).then(() => this.#next());
     this.#lastOf.set(caller, turn);
@@ -65,10 +66,10 @@ export class TurnQueue {
   }
 }
 
-/** The turns of requests whose responses are computed. */
+/** The turns for requests whose responses are being computed. */
 export const longWork = new TurnQueue(2);
 
-/** Without V8's other threads where Node can: they compile and collect garbage for long after a publication. */
+/** If Node can, this excludes V8's other threads, which compile and collect garbage long after a publication. */
 const { threadCpuUsage } = process as { threadCpuUsage?: () => NodeJS.CpuUsage };
 const cpuUsage = threadCpuUsage?.bind(process) ?? (() => process.cpuUsage());
 
@@ -109,22 +110,22 @@ export class SpareTime {
   }
 }
 
-/** Pieces run for this time without a pause. */
+/** How long pieces run without a pause. */
 const PIECES_MS = 0.1;
 /**
- * The pause between pieces while the loop is busy: work and garbage collection are a small part of any second. It is
- * halved after HALVED_AFTER_MS, then a third, and so on, so that long work ends too.
+ * The pause between pieces while the loop is busy, so that work and garbage collection use only a small part of any
+ * second. After HALVED_AFTER_MS the pause is halved, then reduced to a third, and so on, so that long work also ends.
  */
 const PAUSE_MS = 10;
 const HALVED_AFTER_MS = 10_000;
-/** The loop is undisturbed if it is idle for this share of a pause. */
+/** The loop counts as idle if it was idle for this share of a pause. */
 const IDLE_SHARE = 0.9;
-/** Work then continues for this time before the next measurement. */
+/** If so, work continues for this time before the next measurement. */
 const UNDISTURBED_MS = 30;
 
 /**
- * Paces background work, such as loading a new version of the data. Its pieces are too short to delay requests, but the
- * collection of its garbage does: spread over seconds, it affects few requests.
+ * Paces background work, such as loading a new version of the data. The pieces are too short to delay requests, but
+ * garbage collection does delay them. Spread over seconds, it affects few requests.
  */
 export class BackgroundPacing implements Pauses {
   readonly #loop: Pick<EventLoop, 'idle'>;

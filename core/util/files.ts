@@ -1,4 +1,4 @@
-/** For plugins and adapters that read files which a user names. */
+/** Helpers for plugins and adapters that read files named by the user. */
 export { fileErrorReason } from './error-reason.js';
 export { FileLockError, withFileLock } from './lock.js';
 export { streamRegular } from './read-file.js';

@@ -1,4 +1,6 @@
-/** Lets one process at a time change a file. The lock is a file next to it, which goes stale after a crash. */
+/**
+ * Lets one process at a time change a file. The lock is another file next to it. After a crash, the lock becomes stale.
+ */
 import { randomUUID } from 'node:crypto';
 import { open, stat, unlink, utimes } from 'node:fs/promises';
 import { hostname } from 'node:os';
@@ -89,7 +91,7 @@ const removeStale = async (lock: string, content: string, staleMs: number): Prom
   }
 };
 
-/** Waits for the lock. A lock that stays unchanged for `staleMs`, by the clock of this process, is stale. */
+/** Waits for the lock. A lock that stays unchanged for `staleMs`, according to this process's clock, is stale. */
 const waitFor = async (lock: string, content: string, staleMs: number): Promise<void> => {
   let seen: string | undefined;
   let since = performance.now();
@@ -128,9 +130,11 @@ const takeOrRefuse = async (lock: string, content: string, staleMs: number): Pro
 /**
  * Runs a task while no other process runs one for the same path.
  * @param path the file to be changed; the lock is `<path>.lock`, next to the target of a symbolic link
- * @param task awaits `confirm` right before it makes its change, which rejects if another process took the lock over
+ * @param task awaits `confirm` right before it makes its change; `confirm` rejects if another process has taken over
+ * the lock
  * @param options.staleMs time after which a lock that was not touched is stale
- * @param options.wait whether to wait for another holder, as short tasks do; otherwise a lock that is held rejects
+ * @param options.wait whether to wait if another process holds the lock, which suits short tasks; otherwise the call
+ * rejects
  * @throws FileLockError
  */
 export const withFileLock = async <T>(

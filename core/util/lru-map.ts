@@ -1,10 +1,10 @@
-/** A map that forgets entries that were not used recently, and memoized functions. */
+/** A map that drops entries that were not used recently, and memoized functions. */
 
-/** Longer texts are not memoized, so that clients cannot fill the memory. */
+/** Longer strings are not memoized, so that clients cannot fill the memory. */
 const MEMOIZED_LENGTH = 200;
 
 /**
- * Memoizes a function of a text.
+ * Memoizes a function whose argument is a string.
  * @param most the capacity of each of the two generations (see `LruMap`)
  */
 export const memoize = <T>(compute: (text: string) => T, most = 500): ((text: string) => T) => {
@@ -20,8 +20,8 @@ export const memoize = <T>(compute: (text: string) => T, most = 500): ((text: st
 };
 
 /**
- * Two generations of at most `capacity` entries each. A hit in the young one changes nothing, so it is fast. A full
- * young generation becomes the old one.
+ * Two generations of at most `capacity` entries each. A hit in the young generation changes nothing, so it is fast.
+ * When the young generation is full, it becomes the old one.
  */
 export class LruMap<K, V> {
   #young = new Map<K, V>();

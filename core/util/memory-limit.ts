@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
 import { dirname, join } from 'node:path';
 
-/** The folder and the file of the limit, for cgroup versions 1 and 2. Some systems mount version 2 in a subfolder. */
+/** The folder and the file with the limit, for cgroup versions 1 and 2. Some systems mount version 2 in a subfolder. */
 const V1 = ['sys/fs/cgroup/memory', 'memory.limit_in_bytes'] as const;
 const V2 = [
   ['sys/fs/cgroup', 'memory.max'],
@@ -18,7 +18,7 @@ const read = (path: string): string => {
   }
 };
 
-/** A group and all groups that contain it. In a container, the path of the host may not exist, but its root does. */
+/** A group and all groups that contain it. In a container, the host's path may not exist, but the root group does. */
 const withParents = (path: string): string[] =>
   path === '/' || path === '.' ? ['/'] : [path, ...withParents(dirname(path))];
 

@@ -9,7 +9,7 @@ export const openFiles = (): number | undefined => {
   }
 };
 
-/** Returns the limit of open files. Node has raised the soft limit to the hard limit. */
+/** Returns the limit on open files. Node has raised the soft limit to the hard limit. */
 export const maxOpenFiles = (): number | undefined => {
   try {
     const limit = /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1];
@@ -19,14 +19,20 @@ export const maxOpenFiles = (): number | undefined => {
   }
 };
 
-/** Files that are not connections of clients: the dataset, the log, and the connections to stores. */
+/** Files that are not client connections: the dataset, the log, and the connections to stores. */
 const RESERVED = 100;
 
-/** The number of connections of clients that the limit of open files allows. Without a free file, clients would wait. */
+/**
+ * The number of client connections that the limit on open files allows. Without a free file descriptor, clients would
+ * have to wait.
+ */
 export const connectionsAllowed = (limit = maxOpenFiles()): number =>
   limit === undefined ? Number.POSITIVE_INFINITY : Math.max(1, limit - Math.min(RESERVED, Math.ceil(limit / 2)));
 
-/** Returns a warning if there are fewer files than connections. @param maxConnections the configured limit */
+/**
+ * Returns a warning if the limit on open files is too low for the connections. @param maxConnections the configured
+ * limit
+ */
 export const fileLimitWarning = (maxConnections: number): string | undefined => {
   const allowed = connectionsAllowed();
   return allowed < maxConnections

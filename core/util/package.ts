@@ -1,12 +1,12 @@
-/** The package itself: its folder, its version and its dependencies. */
+/** This package: its folder, its version and its dependencies. */
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /**
- * Loads a dependency when it is first needed, to save time and memory. Only for CommonJS packages. The caller gives the
- * type, `typeof import(name)`.
+ * Loads a dependency when it is first needed, to save time and memory. Only for CommonJS packages. The type argument is
+ * `typeof import(name)`.
  */
 export const loadPackage: NodeJS.Require = createRequire(import.meta.url);
 
@@ -34,7 +34,7 @@ const manifest = readManifest();
 export const packageName = manifest.name;
 export const packageVersion = manifest.version;
 
-/** Reads the version again, which an upgrade may have changed while this process was running. */
+/** Reads the version again, because an upgrade may have changed it while this process was running. */
 export const installedVersion = (): string => readManifest().version;
 
 /** The required versions of Node and of optional packages. */

@@ -1,6 +1,6 @@
 /**
- * Reads files that a user can name. Only regular files are accepted: opening a pipe waits for a writer and blocks a
- * thread, and devices have no end.
+ * Reads files named by the user. Only regular files are accepted: opening a pipe blocks a thread until there is a
+ * writer, and devices have no end.
  */
 import { createHash } from 'node:crypto';
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats, statSync } from 'node:fs';
@@ -33,7 +33,7 @@ export const unlessMissing = (error: NodeJS.ErrnoException): undefined => {
 
 /**
  * @param flags as for `open(2)`; reading by default
- * @throws an error of `node:fs`, or one like it with the code `EISDIR` or `ENOTREG`
+ * @throws an error from `node:fs`, or a similar one with the code `EISDIR` or `ENOTREG`
  */
 export const openRegular = async (path: string, flags = O_RDONLY, mode?: number): Promise<FileHandle> => {
   // Opening some devices has side effects, so the type is checked first.

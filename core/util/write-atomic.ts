@@ -19,9 +19,9 @@ import {
 import { dirname, resolve } from 'node:path';
 import { assertRegular, unlessMissing } from './read-file.js';
 
-/** Owner and permissions of a file that does not exist yet. */
+/** The owner and the permissions for a file that does not exist yet. */
 export interface NewFile {
-  /** Default: the usual permissions of new files of this process. */
+  /** Default: the usual permissions for new files of this process. */
   readonly mode?: number;
   /** A file from which the permissions are copied if it exists. For root, also its owner and group. */
   readonly like?: string;
@@ -45,8 +45,8 @@ export const linkTarget = async (path: string): Promise<string> => {
 };
 
 /**
- * Returns the ownership of a new file. If root creates it, the owner of the related file or of the folder gets the
- * file, because a service that runs as another user could not read or replace a file of root.
+ * Returns the ownership of a new file. If root creates the file, it gets the owner of the related file or of the
+ * folder, because a service that runs as another user could not read or replace a file owned by root.
  */
 const ownershipOfNew = async (path: string, { mode, like }: NewFile): Promise<Ownership> => {
   const related = like === undefined ? undefined : await stat(like).catch(unlessMissing);
@@ -71,7 +71,7 @@ const applyOwnership = async (file: FileHandle, { uid, gid, mode }: Ownership): 
 export const ownNewFile = async (path: string, file: FileHandle, options: NewFile = {}): Promise<void> =>
   applyOwnership(file, await ownershipOfNew(path, options));
 
-/** Replaces a recursive `mkdir`, which never returns for a path below /proc on Linux. */
+/** Used instead of a recursive `mkdir`, which never returns for a path under /proc on Linux. */
 const makeMissing = async (path: string): Promise<string | undefined> => {
   const missing: string[] = [];
   for (let at = path; !(await exists(at)); at = dirname(at)) missing.unshift(at);
@@ -95,8 +95,9 @@ const exists = (path: string): Promise<boolean> =>
   );
 
 /**
- * Makes a folder and its missing parents. For root, new folders get the owner and group of the existing parent folder.
- * @returns the first folder that was made; undefined if all exist
+ * Creates a folder and its missing parents. For root, new folders get the owner and group of the existing parent
+ * folder.
+ * @returns the outermost folder that was created; undefined if all existed
  */
 export const makeFolder = async (path: string): Promise<string | undefined> => {
   const top = await makeMissing(resolve(path));
@@ -106,7 +107,7 @@ export const makeFolder = async (path: string): Promise<string | undefined> => {
   return top;
 };
 
-/** Makes the directory entry durable, where the system allows it. */
+/** Makes the directory entry durable if the system supports that. */
 const syncFolder = async (folder: string): Promise<void> => {
   const handle = await open(folder, 'r').catch(() => undefined);
   await handle?.sync().catch(() => undefined);

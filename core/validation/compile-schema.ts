@@ -14,13 +14,14 @@ const defaults: Options = {
   strictTypes: false,
   strictRequired: false,
   verbose: true,
-  // `compile` validates all schemas with one compiler, since each would first compile the schema of the draft (30 ms).
+  // `compile` validates all schemas with one compiler, since each compiler has to compile the draft's own schema first
+  // (30 ms).
   validateSchema: false,
   // Optimized code takes twice as long to compile, and runs no faster.
   code: { optimize: false },
 };
 
-/** Most dates of a dataset occur many times. Looking one up takes a fraction of the time of checking it. */
+/** Most dates of a dataset occur many times. A look-up takes a fraction of the time of a check. */
 const REPEATED_FORMATS = ['date', 'date-time'];
 const REMEMBERED = 10_000;
 
@@ -33,11 +34,11 @@ const createCompiler = (options: Options): Ajv2020 => {
   }
   // An annotation of OpenAPI 3.1.
   ajv.addVocabulary(['example']);
-  // Names the unit of a column, for descriptions of the data.
+  // The unit of a column, for descriptions of the data.
   ajv.addVocabulary(['x-unit']);
   // Marks a configuration value that must never be shown.
   ajv.addVocabulary(['x-secret']);
-  // Names the environment variable of a configuration value.
+  // The environment variable that sets a configuration value.
   ajv.addVocabulary(['x-variable']);
   return ajv;
 };
@@ -59,12 +60,12 @@ const compile = (schema: AnySchemaObject, options: Options): ValidateFunction =>
   const hasInherited = INHERITED.test(JSON.stringify(schema));
   const compiler = compilerWith(hasInherited ? { ...options, ownProperties: true } : options);
   const validate = compiler.compile(schema);
-  // Another service of this process may have a schema with the same id.
+  // Another service in this process may have a schema with the same id.
   compiler.removeSchema(schema);
   return validate;
 };
 
-/** By schema and options. Routes share most schemas of parameters. */
+/** Validators by schema and options. Routes share most parameter schemas. */
 const compiled = new Map<string, ValidateFunction>();
 
 /** @throws Error for an invalid schema */

@@ -91,14 +91,14 @@ const sentence = (error: ErrorObject): { path: Path; text: string } => {
   return { path: [], text: `${shown} is not allowed; it must be ${allowed}${exampleOf(schema)}` };
 };
 
-/** The place of an error: the path, and the variable if the value is from one. */
+/** The position of an error: the path, and the variable if the value comes from one. */
 export const placeOf = (path: string, overrides: readonly Override[]): string => {
   const from = overrides.find((override) => isWithin(path, override.path));
   return `${path || 'the whole'}${from ? ` (from ${from.variable})` : ''}`;
 };
 
 /**
- * One line for each error, in the order of the schema's keywords, without duplicates.
+ * Returns one line per error, in the order of the schema's keywords, without duplicates.
  * @param root path of the checked value; empty for a whole file
  * @param overrides values from the environment, whose errors name the variable
  */

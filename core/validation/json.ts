@@ -1,6 +1,6 @@
 /**
- * JSON: kinds of values, the size of a text, and the place of a syntax error. `JSON.parse` reports the place in some
- * versions of Node only, and it quotes the text, which may contain secrets.
+ * Checks JSON: the kinds of values, the size of a text, and the position of a syntax error. `JSON.parse` reports the
+ * position only in some versions of Node, and its message quotes the text, which may contain secrets.
  */
 
 /** Whether a value is an object or an array. */
@@ -11,11 +11,11 @@ export const isObject = (value: unknown): value is Record<string | number, unkno
 export const isJsonObject = (value: unknown): value is Record<string, unknown> =>
   isObject(value) && !Array.isArray(value);
 
-/** Levels of objects and arrays inside each other; MongoDB allows as many. Functions that recurse rely on it. */
+/** The maximum nesting depth of objects and arrays, which is also MongoDB's limit. Recursive functions rely on it. */
 export const MAX_DEPTH = 100;
 
 /**
- * The path of the first NaN or infinite number in a value. JSON has neither: `JSON.stringify` writes null, and
+ * Returns the path of the first NaN or infinite number in a value. JSON has neither: `JSON.stringify` writes null, and
  * `JSON.parse` reads 1e999 as infinite.
  */
 export const nonFinitePath = (value: unknown): readonly string[] | undefined => {
@@ -53,12 +53,12 @@ export const countNames = (value: object): number => {
 };
 
 export interface JsonSize {
-  /** Whether the text is one object: it starts with a brace, and its last brace closes the first. */
+  /** Whether the text is one object: the text starts with a brace, and its last brace closes the first one. */
   isObject: boolean;
   depth: number;
-  /** Names of all objects, repeated ones included. */
+  /** The number of names in all objects, including repeated ones. */
   names: number;
-  /** Commas between members and items. */
+  /** The number of commas between members and items. */
   commas: number;
 }
 
@@ -175,7 +175,10 @@ class SyntaxCheck {
     return new SyntaxProblem(this.#at, isInside ? `expected ${what}` : `the text ends where ${what} is expected`);
   }
 
-  /** A string in two loops, since one regular expression for it overflows the stack at some megabytes. */
+  /**
+   * Reads a string in two loops, since a single regular expression overflows the stack for strings of several
+   * megabytes.
+   */
   #string(): void {
     const start = this.#at++;
     do this.#read(PLAIN);
@@ -224,7 +227,7 @@ class SyntaxCheck {
   }
 }
 
-/** The first syntax error of a JSON text. */
+/** Returns the first syntax error in a JSON text. */
 export const findJsonError = (text: string): JsonError | undefined => {
   try {
     new SyntaxCheck(text).run();
@@ -240,5 +243,5 @@ export const findJsonError = (text: string): JsonError | undefined => {
 export const formatJsonError = ({ line, column, problem }: JsonError): string =>
   `line ${line}, column ${column}: ${problem}`;
 
-/** Removes the byte order mark that Windows editors write. */
+/** Removes a byte order mark, which some Windows editors write. */
 export const withoutMark = (text: string): string => text.replace(/^\uFEFF/, '');

@@ -1,11 +1,11 @@
-/** Suggests a name for a mistyped one. */
+/** Suggests the name that was probably meant. */
 import { closest, distance } from 'fastest-levenshtein';
 
-/** The nearest candidate, if its distance is at most a third of its length or two edits. Case is ignored. */
+/** Returns the nearest candidate if it differs by at most two edits or a third of its length. Case is ignored. */
 export const nearest = (name: string, candidates: readonly string[]): string | undefined => {
   if (candidates.length === 0) return undefined;
   const byLower = new Map(candidates.map((candidate) => [candidate.toLowerCase(), candidate]));
-  // Comparing long names is slow, and a much longer name is no typing error.
+  // Comparing long names is slow, and a much longer name is not a typing error.
   const longest = candidates.reduce((most, { length }) => Math.max(most, length), 0);
   if (name.length > longest + Math.max(2, longest / 3)) return undefined;
   const found = closest(name.toLowerCase(), [...byLower.keys()]);

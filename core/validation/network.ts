@@ -15,7 +15,7 @@ export const groupsOf = (address: string): number[] => {
   return [...left, ...new Array<number>(8 - left.length - right.length).fill(0), ...right];
 };
 
-/** The address without its zone; IPv4 for an IPv4-mapped address; undefined for other text. */
+/** Returns the address without its zone, and an IPv4-mapped address as IPv4. Undefined for any other text. */
 export const plainAddress = (text: string): string | undefined => {
   const address = text.trim().replace(/%.*$/, '');
   if (isIPv4(address)) return address;
@@ -25,7 +25,7 @@ export const plainAddress = (text: string): string | undefined => {
   return isMapped ? dottedOf(groups.slice(6)) : address;
 };
 
-/** @param groups two groups, which are an IPv4 address */
+/** @param groups the two groups that contain the IPv4 address */
 const dottedOf = (groups: readonly number[]): string => groups.flatMap((group) => [group >> 8, group & 255]).join('.');
 
 interface Network {
@@ -65,7 +65,7 @@ const parseNetwork = (text: string): Network | undefined => {
   return { address, family: isV4 ? 'ipv4' : 'ipv6', prefix };
 };
 
-/** The error of a network, to follow its name in a message; undefined if it is correct. */
+/** Returns the error in a network, to follow its name in a message. Undefined if the network is valid. */
 export const networkError = (text: string): string | undefined => {
   const network = parseNetwork(text);
   if (!network) return 'it must be an address or a network, such as "10.0.0.0/8" or "fd00::/8"';

@@ -1,4 +1,4 @@
-/** Paths of values in a document. `plugins[0].options.path` is the text form. */
+/** Paths of values in a document, such as `plugins[0].options.path` in text form. */
 
 export type Path = readonly (string | number)[];
 
@@ -10,7 +10,7 @@ export const formatPath = (path: Path, root = ''): string =>
     return text === '' ? segment : `${text}.${segment}`;
   }, root);
 
-/** Whether a path in text form is `outer`, or inside it. */
+/** Whether a path in text form is equal to `outer` or inside it. */
 export const isWithin = (path: string, outer: string): boolean =>
   path === outer || path.startsWith(`${outer}.`) || path.startsWith(`${outer}[`);
 
@@ -28,7 +28,7 @@ export const pointerPath = (pointer: string, root: unknown): Path => {
     });
 };
 
-/** The value at the path; undefined if there is none. */
+/** Returns the value at the path. Undefined if there is none. */
 export const valueAt = (root: unknown, path: Path): unknown =>
   path.reduce<unknown>(
     (value, segment) =>

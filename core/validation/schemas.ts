@@ -11,7 +11,7 @@ export const text = { type: 'string', minLength: 1 } as const;
 /** How often a source publishes. */
 export const cadence = { type: 'string', enum: CADENCES } as const;
 
-/** The same schema, also allowing null. */
+/** Returns a schema that also allows null. */
 export const nullable = <const T extends { readonly type: string }>(schema: T) =>
   ({ ...schema, type: [schema.type, 'null'] }) as Omit<T, 'type'> & { readonly type: readonly [T['type'], 'null'] };
 

@@ -15,7 +15,7 @@ const SECRET_NAME = /pass(word|phrase)?$|secret|token|credential|pepper|(api|pri
 export const maskUrlPasswords = (text: string): string =>
   text.replace(/([a-z][a-z0-9+.-]*:\/\/[^\s:@/]*):\S*@/gi, `$1:${MASK}@`);
 
-/** Keeps the scheme and the hosts of a secret URL, which operators need to see. */
+/** Masks a secret URL except its scheme and hosts, which operators need to see. */
 const maskSecret = (value: unknown): unknown => {
   if (value === null || value === undefined || value === '') return value;
   const url = typeof value === 'string' ? /^([a-z][a-z0-9+.-]*:\/\/)(.*@)?([^/?#@]*)(.*)$/is.exec(value) : null;
@@ -30,7 +30,10 @@ const childSchema = (schema: JsonSchema | undefined, name: string): JsonSchema |
   return isObject(additionalProperties) ? additionalProperties : undefined;
 };
 
-/** A copy with masked secrets: values that the schema marks, secret names without a schema, and passwords in URLs. */
+/**
+ * Returns a copy with masked secrets: values that the schema marks, secret names without a schema, and passwords in
+ * URLs.
+ */
 export const maskBySchema = (value: unknown, schema: JsonSchema | undefined, name = ''): unknown => {
   if (schema?.['x-secret'] === true) return maskSecret(value);
   if (schema === undefined && SECRET_NAME.test(name)) return maskSecret(value);
@@ -43,6 +46,6 @@ export const maskBySchema = (value: unknown, schema: JsonSchema | undefined, nam
   );
 };
 
-/** Whether any value of the schema is secret. A wrong value may then be the secret itself. */
+/** Whether the schema marks any value as secret. If so, an invalid value may itself be the secret. */
 export const holdsSecret = (schema: unknown): boolean =>
   isObject(schema) && (schema['x-secret'] === true || Object.values(schema).some(holdsSecret));

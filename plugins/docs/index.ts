@@ -1,5 +1,5 @@
 /**
- * Serves the API reference at `/docs`, which the browser builds from the OpenAPI document, and the guide to formats.
+ * Serves the guide to formats, and the API reference at `/docs`, which the browser builds from the OpenAPI document.
  */
 import { definePlugin, guidePage, pageMount, version } from 'metro-forecast-api/plugin';
 

@@ -5,18 +5,20 @@ import { excerpt, type MountContext } from 'metro-forecast-api/plugin';
 import { mcpServer } from './server.js';
 import type { Tools } from './tools.js';
 
-/** Request headers that are passed on to the SDK. Authorization is not, since the key has already been checked. */
+/**
+ * Request headers that are passed on to the SDK. `Authorization` is omitted, since the key has already been checked.
+ */
 const PASSED_ON = /^(accept|content-type|content-length|mcp-.+)$/;
 
 /**
- * Response headers from the SDK that are not copied. Node sets them, since the caller may have asked to close the
- * connection.
+ * Response headers from the SDK that are not copied. Node sets them, because they depend on whether the connection
+ * stays open.
  */
 const OF_THE_CONNECTION: ReadonlySet<string> = new Set(['content-length', 'connection']);
 
 /**
  * Responds to one request through Koa's context.
- * @param mount makes the requests of the tools
+ * @param mount makes the requests for the tools
  */
 export const respond = async (ctx: Context, tools: Tools, mount: MountContext): Promise<void> => {
   const { message, error } = await readMessage(ctx);
@@ -47,8 +49,8 @@ const MAX_BODY_BYTES = 64 * 1024;
 /** The maximum nesting depth. The arguments of tools are plain values, so a valid call has only three levels. */
 const MAX_DEPTH = 32;
 /**
- * The maximum number of values in a message, which is more than any tool has arguments. The SDK validates every value,
- * and validating an invalid one takes a thousand times as long as parsing it.
+ * The maximum number of values in a message, which is more than the number of arguments of any tool. The SDK validates
+ * every value, and validating an invalid one takes a thousand times as long as parsing it.
  */
 const MAX_VALUES = 250;
 /** The maximum length of a message id, which every response repeats. */
@@ -60,7 +62,7 @@ const TOO_DEEP = `The message nests more than ${MAX_DEPTH} levels of arrays and 
 const TOO_MANY = `The message has more than ${MAX_VALUES} values in its arrays and objects.`;
 const LONG_ID = `The id of the message has more than ${MAX_ID_LENGTH} characters.`;
 
-/** Reads the message of a request. A program that embeds the service may have parsed the body. */
+/** Reads the message in a request. A program that embeds the service may have parsed the body. */
 const readMessage = async (ctx: Context): Promise<ReturnType<typeof parsed>> => {
   const { body } = ctx.req as { readonly body?: unknown };
   if (body === undefined || !ctx.req.readableEnded) return parsed(await readBody(ctx));
@@ -140,14 +142,14 @@ const messageError = (message: unknown): string | undefined => {
  */
 const LONGEST_ERROR = 500;
 
-/** @param body of the SDK's response: JSON, or events with one line of JSON each */
+/** @param body the body of the SDK's response: JSON, or events with one line of JSON each */
 const withShortErrors = (body: string): string =>
   body.replace(
     /^((?:data: )?)(\{(?!"result":).*\})$/gm,
     (_, before: string, json: string) => before + shortError(json),
   );
 
-/** Shortens the message of an error and removes long data. Responses without an error are returned unchanged. */
+/** Shortens an error message and removes long data. Responses without an error are returned unchanged. */
 const shortError = (json: string): string => {
   const { id, error } = JSON.parse(json) as { readonly id: unknown; readonly error?: RpcError };
   if (error === undefined) return json;

@@ -5,7 +5,7 @@ import { MAX_ANSWER_BYTES, type Tools, toolsOf } from './tools.js';
 
 const INSTRUCTIONS = "Read-only tools, one for each endpoint of the API; the result is the endpoint's JSON.";
 
-/** @param mount makes the requests of the tools */
+/** @param mount makes the requests for the tools */
 export const mcpServer = (tools: Tools, { info, request }: Pick<MountContext, 'info' | 'request'>): Server => {
   const server = new Server(
     { name: info.name, version },
@@ -18,7 +18,7 @@ export const mcpServer = (tools: Tools, { info, request }: Pick<MountContext, 'i
 
 /**
  * Serves the tools over standard input and output until `close` is called. Used by assistants that start the process.
- * From then on, only the protocol may write to standard output.
+ * From then on, standard output may contain only protocol messages.
  */
 export const serveOverStdio = async (context: MountContext): Promise<{ close(): Promise<void> }> => {
   const { serveStdio } = await import('@modelcontextprotocol/server/stdio');

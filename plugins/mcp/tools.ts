@@ -27,7 +27,7 @@ export interface Tools {
 /** The default maximum size of a result, so that it fits into a model's context. */
 export const MAX_ANSWER_BYTES = 256 * 1024;
 
-/** The endpoint of the OpenAPI document is not a tool, since the document is long and repeats the tools' schemas. */
+/** The endpoint for the OpenAPI document is not a tool, since the document is long and repeats the tools' schemas. */
 const OPENAPI_OPERATION = 'getOpenApi';
 
 /** @param maxAnswerBytes longer results become errors that ask for a narrower call */
@@ -63,7 +63,7 @@ const refusal = (sentence: string): CallToolResult => ({ content: text(sentence)
 class RouteTool {
   readonly #inPath: ReadonlyMap<string, Parameter>;
   readonly #inQuery: ReadonlyMap<string, Parameter>;
-  /** The names of parameters by the names of their arguments. */
+  /** Parameter names by argument name. */
   readonly #parameters: ReadonlyMap<string, string>;
 
   constructor(

@@ -56,7 +56,7 @@ const byCode = (areas: readonly Area[]): ReadonlyMap<string, Area> =>
 /** The metropolitan areas and divisions by code, in the order of their codes. */
 export const metroAreas = byCode([...metropolitan, ...divisions]);
 
-/** The geographic centre of the 50 states, by the National Geodetic Survey. */
+/** The geographic centre of the 50 states, according to the National Geodetic Survey. */
 const NATION: Area = {
   cbsa: '00000',
   name: 'United States',
@@ -87,20 +87,20 @@ export const nationAndStates = byCode([
 
 export const areaOf = (cbsa: string): Area | undefined => metroAreas.get(cbsa) ?? nationAndStates.get(cbsa);
 
-/** Returns the kind of an area. Codes of areas that were redrawn since are metropolitan. */
+/** Returns the kind of an area. Codes that are no longer in use count as metropolitan areas. */
 export const kindOf = (cbsa: string): AreaKind => areaOf(cbsa)?.kind ?? 'metropolitan';
 
 /** Returns the postal codes of an area's states. The name of a metropolitan area contains them. */
 export const statesOf = ({ cbsa, name }: { readonly cbsa: string; readonly name: string }): readonly string[] =>
   nationAndStates.get(cbsa)?.states ?? postalCodesIn(name);
 
-/** The codes of the nation and the states by the FRED series that contains their index. */
+/** The codes of the nation and the states, by FRED series id. */
 const codesBySeries = new Map(
   [...nationAndStates.values()].map(({ cbsa, states: [postal] }) => [`${postal ?? 'US'}STHPI`, cbsa]),
 );
 const seriesByCode = new Map([...codesBySeries].map(([id, cbsa]) => [cbsa, id]));
 
-/** Returns the series that contains the index of the nation or a state, such as `TXSTHPI`. */
+/** Returns the series that contains the index for the nation or a state, such as `TXSTHPI`. */
 export const seriesOfArea = (cbsa: string): string | undefined => seriesByCode.get(cbsa);
 
 /** Returns the nation or the state whose index a series contains. */

@@ -56,13 +56,13 @@ export const markets = collection({
       yoy_price: { ...nullable(percent), description: 'Trailing 12-month change of the index, in percent.' },
       forecast_12m: nullable(forecast12m),
     },
-    // The rest of the newest forecast. Null without one.
+    // The remaining values of the newest forecast. Null if there is no forecast.
     {
       lower_80: nullable(lower80),
       upper_80: nullable(upper80),
       decline_probability: declineProbability,
       target_period: { ...nullable(targetPeriod), description: targetPeriod.description },
-      run_id: { type: ['integer', 'null'], description: 'The run of the forecast.' },
+      run_id: { type: ['integer', 'null'], description: 'The run that made the forecast.' },
       basis: { ...runOrigin.basis, type: ['string', 'null'], enum: [...BASES, null] },
     },
   ),
@@ -198,7 +198,10 @@ export const backtests = collection({
         description:
           'Mean interval score: width of the interval + 10 times the distance of the outcome from it. Lower is better.',
       },
-      direction_hit_rate: { ...rate, description: 'Share of forecasts with the sign of the realized change.' },
+      direction_hit_rate: {
+        ...rate,
+        description: 'Share of forecasts that have the same sign as the realized change.',
+      },
       benchmark: {
         ...record({ name: text, mae_pp: size }),
         description: 'Persistence: the last 12-month change known at run time, on the same pairs.',
@@ -213,11 +216,12 @@ export const backtests = collection({
       },
       declines: { ...tally, description: 'Scored forecasts whose realized value is below 0.' },
       declines_called: { ...tally, description: 'Number of declines whose point forecast was below 0.' },
-      n_published: { ...tally, description: 'Scored forecasts of published runs.' },
-      n_reconstructed: { ...tally, description: 'Scored forecasts of reconstructed runs.' },
+      n_published: { ...tally, description: 'Number of scored forecasts from published runs.' },
+      n_reconstructed: { ...tally, description: 'Number of scored forecasts from reconstructed runs.' },
       brier_score: {
         ...rate,
-        description: 'Mean squared difference of `decline_probability` and the outcome (1 for a decline, 0 otherwise).',
+        description:
+          'Mean squared difference between `decline_probability` and the outcome (1 for a decline, 0 otherwise).',
       },
       benchmarks: {
         type: 'array',

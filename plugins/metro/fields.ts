@@ -53,18 +53,20 @@ export const targetPeriod = {
 
 export const runAt = {
   ...dateTime,
-  description: 'Time that the run represents: when the index of its quarter became known. Runs are ordered by it.',
+  description:
+    'Time that the run represents: when the index for its quarter became known. Runs are ordered by this time.',
 } as const;
 
 /** The point forecasts that the benchmarks make from the same data. */
 export const benchmarkPoints = {
   benchmark: {
     ...nullable(percent),
-    description: 'Point of persistence: the last 12-month change, scaled to the horizon, in percent.',
+    description:
+      'Point forecast of the persistence benchmark: the last 12-month change, scaled to the horizon, in percent.',
   },
   ar1_nation: {
     ...nullable(percent),
-    description: 'Point of a first-order autoregression on market and national growth, in percent.',
+    description: 'Point forecast of a first-order autoregression on market and national growth, in percent.',
   },
   shrunk_mean: {
     ...nullable(percent),
@@ -87,16 +89,16 @@ export const runOrigin = {
   published_at: { ...dateTime, description: 'Time of the first publication.' },
 } as const;
 
-/** The rules for signals and grades of a run: see `plugins/metro/forecast/rules.ts`. */
+/** A run's rules for signals and grades: see `plugins/metro/forecast/rules.ts`. */
 export const runRules = record({
-  expand_point: { ...percent, description: 'Lowest `point` of the signal `expand`, in percent.' },
+  expand_point: { ...percent, description: 'Lowest `point` for the signal `expand`, in percent.' },
   expand_lower: { ...percent, description: '`lower_80` must be above this for `expand`, in percent.' },
-  contract_point: { ...percent, description: 'A `point` below this is the signal `contract`, in percent.' },
+  contract_point: { ...percent, description: 'The signal is `contract` if `point` is below this, in percent.' },
   margin: {
     type: 'number',
     minimum: 0,
     description:
-      'A market keeps the signal of its previous run while a forecast within this many percentage points has that signal.',
+      'A market keeps its signal from the previous run while a forecast within this many percentage points has that signal.',
   },
   grades: {
     type: 'array',
@@ -122,7 +124,7 @@ export const inputs = {
 
 export const signalChangeShare = {
   ...rate,
-  description: 'Share of the markets whose signal differs from that of the previous quarter.',
+  description: 'Share of markets whose signal differs from their signal in the previous quarter.',
 } as const;
 
 export type RunRules = FromSchema<typeof runRules>;

@@ -5,7 +5,7 @@ import { traceObserver } from './trace-observer.js';
 export default definePlugin({
   name: 'opentelemetry',
   version,
-  description: 'A span of every request, exported over OTLP/HTTP (OpenTelemetry).',
+  description: 'A span for every request, exported over OTLP/HTTP (OpenTelemetry).',
   options: {
     type: 'object',
     additionalProperties: false,

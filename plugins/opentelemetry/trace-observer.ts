@@ -116,7 +116,8 @@ const contextOf = (parent: TraceParent | null): Context => {
 };
 
 /**
- * The methods of RFC 9110, PATCH and QUERY. All others become `_OTHER`, since callers can invent any number of them.
+ * The methods in RFC 9110, and PATCH and QUERY. All others become `_OTHER`, since callers can invent any number of
+ * them.
  */
 const KNOWN_METHODS: ReadonlySet<string> = new Set(
   'CONNECT DELETE GET HEAD OPTIONS PATCH POST PUT QUERY TRACE'.split(' '),

@@ -20,7 +20,8 @@ export interface PageFile {
 }
 
 /**
- * Files by their name below the page's address, such as `pages/shared/dom.js`. Names mirror the paths in `plugins/`.
+ * Files by their name relative to the page's address, such as `pages/shared/dom.js`. Names mirror the paths in
+ * `plugins/`.
  */
 export type PageFiles = ReadonlyMap<string, PageFile>;
 
@@ -33,14 +34,14 @@ const sourceFolder = (folder: URL): string => {
   return existsSync(path) ? path : path.replace(/(.*[\\/])dist[\\/]/, '$1');
 };
 
-/** Comments that start a line, in scripts and styles. They are a third of the bytes. */
+/** Comments that start a line in scripts and styles. Such comments are a third of the bytes. */
 const COMMENTS = /^[ \t]*\/\*(?:(?!\*\/)[\s\S])*\*\/[ \t]*$/gm;
 
 const readFile = (path: string): PageFile => {
   const bytes = readFileSync(path);
   const hasComments = /^\.(js|css)$/.test(extname(path));
   return {
-    // The lines keep their numbers, which errors name.
+    // Lines keep their numbers, because error messages contain them.
     bytes: hasComments
       ? Buffer.from(bytes.toString().replace(COMMENTS, (comment) => comment.replace(/[^\n]+/g, '')))
       : bytes,
@@ -56,7 +57,7 @@ const filesIn = (folder: string, name: string): [string, PageFile][] =>
 
 /**
  * Reads the shared files and the files of one folder.
- * @param name of the folder, which gives the names of its files
+ * @param name the name of the folder, from which the file names are built
  * @param more further files by name, with their paths on disk
  * @throws Error from `node:fs` if a file cannot be read
  */
@@ -70,7 +71,9 @@ export const readPageFiles = (folder: URL, name: string, more: Readonly<Record<s
 /** Resolves a relative path in the file `from` to the name of a file. */
 export const resolveName = (from: string, path: string): string => posix.join(posix.dirname(from), path);
 
-/** Matches `import ... from './x.js'` (even across lines), `export ... from` and `import './x.js'`, but no comments. */
+/**
+ * Matches `import ... from './x.js'` (even across lines), `export ... from` and `import './x.js'`, but not comments.
+ */
 const IMPORT = /^(?:import|export|\}) ?[^'\n]*'(\.[^']+)';$/gm;
 
 /**

@@ -41,7 +41,7 @@ export interface Page {
    */
   readonly folder: URL;
   /**
-   * The location of the folder below the page's address. The shared files are in `pages`, so a script in
+   * The location of the folder, relative to the page's address. The shared files are in `pages`, so a script in
    * `tables/browser` imports `../../pages/shared/dom.js`.
    */
   readonly at: string;
@@ -50,7 +50,7 @@ export interface Page {
    * `path/embed`. Default: `at`.
    */
   readonly templates?: string;
-  /** Additional files: their names below the page's address, and their paths on disk. */
+  /** Additional files: their names relative to the page's address, and their paths on disk. */
   readonly files?: Readonly<Record<string, string>>;
   /** Additional values for the templates, by the name that is used in braces. */
   readonly values?: Readonly<Record<string, string>>;
@@ -105,7 +105,7 @@ export const pageMount = (page: Page): Mount => {
     contentSecurityPolicy: pagePolicy(),
     ...(frontPage && { frontPage }),
     handler(ctx, context) {
-      // During a rolling release a page may request the files of another release. They must not be cached.
+      // During a rolling release, a page may request files from another release. These responses must not be cached.
       const [, requested, name = ''] = /^(?:(v-[\w-]{12})\/)?(.*)$/s.exec(ctx.path.slice(path.length + 1)) ?? [];
       const template = requested === undefined ? pages.get(name) : undefined;
       const source = template ?? (name.endsWith('.html') ? undefined : files.get(name));
@@ -124,7 +124,7 @@ export const pageMount = (page: Page): Mount => {
 
 const GUIDES = 'pages/guides';
 
-/** A script that replaces the script of guides. `folder` and `at` have the same meaning as in `Page`. */
+/** A script that replaces the default script for guides. `folder` and `at` have the same meaning as in `Page`. */
 interface GuideScript {
   readonly folder: URL;
   readonly at: string;
@@ -133,7 +133,7 @@ interface GuideScript {
 
 /**
  * A mount that serves a document of `docs/` as a page. The browser formats the Markdown.
- * @param path below the path of the API reference, which lists the guides: `/docs/csv`
+ * @param path under the path of the API reference, which lists the guides: `/docs/csv`
  * @param document the file, relative to `docs/`: `reference/formats.md`
  */
 export const guidePage = (path: string, summary: string, document: string, script?: GuideScript): Mount => {

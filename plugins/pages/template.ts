@@ -16,7 +16,7 @@ export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (ch
 export const SIGN_IN = '/sign-in';
 
 /**
- * Returns the pages and the guides of a service. A guide is a page whose path is below the path of another page. Mounts
+ * Returns the pages and the guides of a service. A guide is a page whose path is under the path of another page. Mounts
  * without a content security policy are not pages, since they serve other protocols.
  */
 export const pagesOf = ({
@@ -29,7 +29,10 @@ export const pagesOf = ({
   return { pages: all.filter((page) => !isGuide(page)), guides: all.filter(isGuide) };
 };
 
-/** The documents of guides, relative to `docs/`. A guide uses them to link to the pages of other documents. */
+/**
+ * The source documents of the guides, relative to `docs/`. A guide uses them to turn links between documents into links
+ * between pages.
+ */
 export const documents = new WeakMap<Mount, string>();
 
 const listItem = (page: Mount, publicPath: string): string => {
@@ -41,11 +44,13 @@ const listItem = (page: Mount, publicPath: string): string => {
 const listOf = (pages: readonly Mount[], publicPath: string): string =>
   pages.map((page) => listItem(page, publicPath)).join('');
 
-/** The links that let the browser load all modules at once, instead of each after the module that imports it. */
+/**
+ * Links that let the browser load all modules at once, instead of loading each module after the one that imports it.
+ */
 const preloadsOf = (modules: readonly string[], root: string): string =>
   modules.map((name) => `<link rel="modulepreload" href="${escapeHtml(`${root}/${name}`)}">`).join('');
 
-/** Returns the limits of callers without a key in words. */
+/** Returns the limits for callers without a key, in words. */
 export const limitsText = ({ limit, quotas }: NonNullable<MountContext['anonymous']>): string =>
   [
     [limit, 'minute'],
@@ -94,7 +99,7 @@ export class Template {
 
   /**
    * @param values more values, by the name in braces
-   * @throws Error if the file of a path or an import does not exist
+   * @throws Error if a referenced or imported file does not exist
    */
   constructor(files: PageFiles, name: string, values: Readonly<Record<string, string>> = {}) {
     this.#file = files.get(name)!;

@@ -121,7 +121,7 @@ const summaryOf = (tables: readonly Table[]): Finding[] => {
   ];
 };
 
-/** Periods by the number of characters of a date that they share. */
+/** Periods, by the number of leading characters that all dates in a period share. */
 const PERIODS = [
   [10, 'day'],
   [7, 'month'],

@@ -58,7 +58,7 @@ const schemaOf = (schema: JsonSchema, field: string): JsonSchema => {
   return rest;
 };
 
-/** The properties of a table that its endpoints need. */
+/** The data about a table that its endpoints need. */
 export interface Table {
   readonly collection: Collection<Row>;
   readonly path: string;
@@ -74,7 +74,7 @@ export interface Table {
 /** The longest list of columns in a message. */
 const MOST_LISTED = 20;
 
-/** Endpoints of services with tables. */
+/** Endpoints that a service with tables has. */
 const RESERVED: readonly string[] = ['health', 'ready', 'status', 'totals', 'usage'];
 
 /** Returns the reason why a table cannot have a name, or undefined if it can. Columns can have any name. */

@@ -1,4 +1,4 @@
-/** Defines the endpoint for the totals of a table: how many rows there are, by the values of columns. */
+/** Defines the endpoint for a table's totals, such as the number of rows for each value of a column. */
 import {
   type Collection,
   conditionsOf,
@@ -29,7 +29,7 @@ type Measure = (typeof MEASURES)[number];
 /** The maximum number of columns in `by`. */
 const MOST_COLUMNS = 2;
 
-/** Names the measures. A name that a column has already gets an underscore at its end. */
+/** Names the measures. If a column already has the name, an underscore is appended. */
 const measureNames = (columns: readonly string[]): Readonly<Record<Measure, string>> => {
   const free = (name: string): string => (columns.includes(name) ? free(`${name}_`) : name);
   return Object.fromEntries(MEASURES.map((measure) => [measure, free(measure)])) as Record<Measure, string>;
@@ -43,7 +43,7 @@ const MEANINGS: Readonly<Record<Measure, string>> = {
   max: 'The greatest number.',
 };
 
-/** The column of a group: a row may lack the value, and a group then has null. */
+/** A column as part of a group. If rows lack the value, the group has null. */
 const groupColumn = (schema: JsonSchema, isRequired: boolean): JsonSchema => {
   const types = [schema['type']].flat();
   if (isRequired || types.includes('null')) return schema;

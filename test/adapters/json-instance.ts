@@ -23,7 +23,7 @@ export interface JsonInstance {
   readonly log: { readonly level: number; readonly msg: string; readonly err?: { readonly message: string } }[];
 }
 
-/** Creates the context of an adapter, without a log or listeners. */
+/** Creates the context for an adapter, without a log or listeners. */
 export const contextOf = (folder: string, declared: ReadonlyMap<string, Collection>): AdapterContext => ({
   collections: declared,
   logger: pino({ level: 'silent' }),

@@ -56,7 +56,7 @@ describe('the key store in MongoDB', () => {
       await client.close();
     }
   };
-  /** Edits the document of a key directly. */
+  /** Edits a key's document directly. */
   const edit = (id: string, update: object) =>
     raw((db) => db.collection<{ _id: string }>('api_keys').updateOne({ _id: id }, update));
 

@@ -1,4 +1,4 @@
-/** Defines tests that kill publishers to MongoDB while they publish. */
+/** Tests that kill processes while they publish to MongoDB. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -25,8 +25,8 @@ export interface Replica {
 const OPTIONS: Partial<MongoOptions> = { pollMs: 100, writeMs: 5000 };
 
 /**
- * For publishers that will hang or die. Do not use it for others: on a slow machine, even a live publisher could lose
- * such a short lock.
+ * Options for publishers that will hang or die. Do not use them for other publishers: on a slow machine, even a live
+ * publisher could lose such a short lock.
  */
 export const SHORT_LOCK: Partial<MongoOptions> = { lockMs: 1000 };
 

@@ -1,6 +1,4 @@
-/**
- * Tests that replicas on MongoDB follow the current version, hold versions in use, and survive an outage of the server.
- */
+/** Tests that replicas on MongoDB follow the current version, hold versions in use, and survive a server outage. */
 import assert from 'node:assert/strict';
 import { eventually, failsWith } from '../../adapters/conformance/expect.js';
 import {

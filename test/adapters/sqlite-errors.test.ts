@@ -1,4 +1,4 @@
-/** Tests the SQLite adapter with files that it cannot use, full disks and locks. */
+/** Tests the SQLite adapter with unusable files, full disks and locks. */
 import { execFileSync } from 'node:child_process';
 import { chmod, copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

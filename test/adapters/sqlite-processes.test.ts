@@ -98,7 +98,7 @@ describe('several processes that use the same SQLite file', function () {
       for (const { child } of readers) child.kill('SIGKILL');
     }
     expect(tablesIn()).to.have.length(5);
-    // The space of deleted versions is reused.
+    // The space that deleted versions used is reused.
     expect((await stat(store.path)).size).to.be.below(5 * 8_000_000);
   });
 

@@ -1,4 +1,4 @@
-/** Tests that the memory of a backup and of a restore does not grow with the number of rows. */
+/** Tests that the memory use of a backup and a restore does not grow with the number of rows. */
 import { cp, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,10 +8,10 @@ import { commandArgs, runNode } from '../support/command-process.js';
 
 const ROWS = 1_000_000;
 const HEAP_MB = 128;
-/** The rows alone have about 190 MB, and a copy of all of them as objects several times as much. */
+/** The rows alone are about 190 MB. As objects, they would need several times as much. */
 const MAX_MB = 400;
 
-/** Prints the largest amount of memory of the process that is not mapped from a file. */
+/** Prints the process's peak memory, without memory that is mapped from files. */
 const MEASURE = `data:text/javascript,${encodeURIComponent(`
 import { readFileSync } from 'node:fs';
 let largest = 0;

@@ -80,7 +80,7 @@ class Deployment {
         for (const path of paths) {
           const url = `/api/v1${path}`;
           const { statusCode, headers, body } = await app.inject({ url, headers: { Authorization: `Bearer ${key}` } });
-          // The time of /vintages is the start of the service if that is later than the publication.
+          // The time in /vintages is the start time of the service if that is later than the publication.
           const time = withTime && path !== '/vintages' ? headers['last-modified'] : undefined;
           found.push([path, statusCode, time, headers.etag, headers['snapshot-version'], body]);
         }
@@ -91,7 +91,7 @@ class Deployment {
     }
   }
 
-  /** Verifies both audits, and returns the hash of the newest entry of each. */
+  /** Verifies both audits, and returns the hash of the newest entry in each. */
   async verified(): Promise<readonly string[]> {
     const heads: string[] = [];
     for (const [register, name] of [
@@ -163,9 +163,9 @@ describe('export and import-backup', function () {
         const [data, keyHead] = await deployment.verified();
         const [restoredData, restoredKeys] = await target.verified();
         expect(restoredKeys).to.equal(keyHead);
-        // A store with versions records that it lacks the earlier versions of the directory.
+        // The audit of a store with versions records that it lacks the directory's earlier versions.
         if (from !== 'json' || to === 'json') expect(restoredData).to.equal(data);
-        // The audits continue.
+        // Later changes are added to the same audits.
         await target.run(registerKeys, 'keys', 'create', '--name', 'later');
         await target.run(registerPublish, 'publish', versions.directories[0]!);
         await target.verified();

@@ -1,6 +1,6 @@
 /**
- * Tests that keys never appear in the log, the metrics, responses or files. Their digests may appear in the key file
- * only.
+ * Tests that keys never appear in the log, the metrics, responses or files. Their digests may appear only in the key
+ * file.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

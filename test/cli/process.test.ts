@@ -1,4 +1,4 @@
-/** Tests signals at any time, and a log that cannot be written, both with and without workers. */
+/** Tests signals at different times, and a log that cannot be written, with and without workers. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, constants, openSync, readFileSync, readSync } from 'node:fs';

@@ -8,7 +8,7 @@ const stream = (isTTY: boolean) => {
   const through = Object.assign(new PassThrough(), { isTTY, columns: 80, cursorTo() {}, clearLine() {} });
   const text = () => {
     let all = '';
-    // From Node 26 on, each call of `read()` returns only one chunk.
+    // From Node 26 on, each call to `read()` returns only one chunk.
     for (let chunk = through.read(); chunk !== null; chunk = through.read()) all += chunk;
     return all;
   };

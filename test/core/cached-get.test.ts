@@ -25,8 +25,8 @@ const calledFiles = async (session: Session): Promise<string[]> => {
 };
 
 /**
- * Calls `work` several times, and returns the files that every call executes. Timers of the service run only during
- * some of the calls, so their files drop out.
+ * Calls `work` several times, and returns the files that every call executes. The service's timers run only during some
+ * of the calls, so the result does not include their files.
  */
 const filesOf = async (work: () => Promise<unknown>, pauseMs: number): Promise<string[]> => {
   const session = new Session();

@@ -54,10 +54,7 @@ describe('ApiError', () => {
 });
 
 describe('errors of another copy of the package', () => {
-  /**
-   * Creates an error as another copy of the package would throw it: its class has the same name but is a different
-   * class.
-   */
+  /** Creates an error from another copy of the package, whose class has the same name but is a different class. */
   const foreign = (name: string): Error => Object.assign(new Error('from elsewhere'), { name });
 
   for (const type of [ApiError, StorageError, LimiterUnavailable, KeyStoreError]) {

@@ -4,7 +4,7 @@ import { dirname, join, normalize } from 'node:path';
 import { expect } from 'chai';
 import { packageRoot } from '../../core/util/package.js';
 
-/** The folders of core and the file of errors, from top to bottom. Each imports only from later entries. */
+/** The folders of core and the file `errors.ts`, from top to bottom. Each entry imports only from later entries. */
 const LAYERS = [
   // Assembles an application.
   'app',

@@ -1,6 +1,6 @@
 /**
- * Tests that the service of docs/tutorials/first-service.md mentions only its own subject. The test searches every byte
- * that the service sends, logs or prints for words about metro forecasts.
+ * Tests that the service from docs/tutorials/first-service.md mentions only its own subject. The test searches every
+ * byte that the service sends, logs or prints for words about metro forecasts.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';

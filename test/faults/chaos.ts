@@ -37,7 +37,7 @@ const kindsOf = (server: Server, proxy: TcpProxy): readonly Kind[] => [
 ];
 
 /**
- * Injects every kind of fault once before it repeats any.
+ * Injects every kind of fault once before repeating one.
  * @param recovered resolves with the milliseconds until the service recovered
  */
 export const injectFaults = async (

@@ -138,7 +138,7 @@ describe('a flood of invalid keys from one address', function () {
     assert.isAtMost(allowed, LIMIT * Math.ceil((SECONDS + 1) / 60));
     assert.deepEqual([count(quiet, 200), count(during, 200)], [quiet.length, during.length]);
     assert.isAtMost(keys, READS_PER_SECOND * (SECONDS + 5));
-    // Each allowed request needs one call. Each request that is rejected just before its permit is free needs another.
+    // Each allowed request needs one call, and so does each request that is rejected just before a permit is free.
     assert.isAtMost(limits, during.length + 2 * allowed);
   });
 });

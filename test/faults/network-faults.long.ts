@@ -1,5 +1,5 @@
 /**
- * Tests network faults between three replicas and each of their stores: what callers notice, and how the service
+ * Tests what callers notice during network faults between three replicas and their stores, and how the service
  * recovers.
  */
 import { setTimeout as delay } from 'node:timers/promises';
@@ -16,13 +16,13 @@ type Store = 'redis' | 'mongo';
 
 const STORES: Readonly<Record<Store, string>> = { redis: 'Redis', mongo: 'MongoDB' };
 /**
- * How long each fault lasts. This exceeds every timeout of the service, and the time in which it detects a dead
+ * How long each fault lasts. This is longer than every timeout of the service, and than it takes to detect a dead
  * connection.
  */
 const FAULT_MS: Readonly<Record<Store, number>> = { redis: 800, mongo: 1800 };
 /**
  * The longest allowed response time. It is 100 ms while Redis is unreachable and `http.answerMs` (4 s) for MongoDB,
- * plus the delays of a busy machine. Late responses to requests without a valid key reveal these delays.
+ * plus delays on a busy machine. Late responses to requests without a valid key reveal these delays.
  */
 const BOUND_MS: Readonly<Record<Store, number>> = { redis: 2000, mongo: 6000 };
 /** If the machine stalls for this long, reads may fail even without a fault. */
@@ -97,7 +97,7 @@ describe('network faults between three replicas and', () => {
     for (const row of rows) console.log(`      | ${row.join(' | ')} |`);
   });
 
-  /** Sends requests to each replica directly, because a proxy would hide that one of them fails. */
+  /** Sends requests to each replica directly, because a proxy would hide the failure of one replica. */
   const startLoad = () => {
     const clients: LoadClient[] = [];
     const running = loads.flatMap((load) =>

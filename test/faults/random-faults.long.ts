@@ -1,4 +1,4 @@
-/** Tests random faults of both stores, under load and during publications. No response may ever be wrong. */
+/** Tests random faults in both stores, under load and during publications. No response may ever be wrong. */
 import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -25,9 +25,9 @@ const VERSIONS = [1, 2, 3];
 const LIMIT = 120;
 /** How many requests per second are sent to each replica with the key that has the low limit. */
 const LIMITED_PER_SECOND = [2, 6, 12];
-/** The longest allowed response time: `http.answerMs` (4 s), plus the delays of a busy machine. */
+/** The longest allowed response time: `http.answerMs` (4 s), plus delays on a busy machine. */
 const BOUND_MS = 6000;
-/** How long reads may keep failing after a fault of MongoDB. On an idle machine it is 3 seconds. */
+/** How long reads may keep failing after a MongoDB fault. On an idle machine, this takes 3 seconds. */
 const RECOVERY_MS = 10_000;
 /** If the machine stalls for this long, reads may fail even without a fault. */
 const STALLED_MS = 1000;
@@ -188,7 +188,7 @@ describe(`random faults of Redis and MongoDB for ${SECONDS} seconds, FAULTS_SEED
 
   /**
    * Redis may have counted a call whose reply was lost, after which the local share rejected the request. In the first
-   * minute of a replica its local share is small, so any fault of Redis explains a rejection.
+   * minute of a replica its local share is small, so any Redis fault explains a rejection.
    */
   it('a 429 means that the limit is used up or, during an outage, the local share', () => {
     const limited = counted();

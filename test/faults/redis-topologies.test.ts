@@ -91,7 +91,7 @@ describe('a Redis Cluster of three nodes', () => {
   const connectCluster = (timeoutMs?: number) =>
     connect({ cluster: { nodes: nodes.map(({ server }) => `127.0.0.1:${server.port}`), tls: false } }, timeoutMs);
 
-  /** Returns the key of a caller's partition, and its hash slot. */
+  /** Returns the Redis key of a caller's partition, and the key's hash slot. */
   const partitionOf = async (caller: string) => {
     const key = keyOf('p:', caller, true);
     return { key, slot: (await (nodes[0] as ClusterNode).admin.cluster('KEYSLOT', key)) as number };
@@ -192,7 +192,7 @@ describe('Redis Sentinel', () => {
 
   it('the primary dies under load: no request is rejected or waits long, and the new primary counts every request', async () => {
     const sentinel = { name: sentinels.name, nodes: sentinels.nodes, tls: false, db: 0 };
-    // Longer than the pauses of a busy machine, because a late reply would count as an outage.
+    // Longer than pauses on a busy machine, because a late reply would count as an outage.
     const connections = [await connect({ sentinel }, 250), await connect({ sentinel }, 250)];
     const limiters = connections.map(createLimiter);
     const caller = 'key:failover';

@@ -1,4 +1,4 @@
-/** Tests that `npm run fuzz` finds no problem in the service, and does find documents that promise too much. */
+/** Tests that `npm run fuzz` finds no errors in the service, and finds errors if the OpenAPI document is wrong. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';

@@ -73,7 +73,7 @@ interface Report {
   readonly test_cases: { readonly generated: number; readonly with_failures: number; readonly errored: number };
 }
 
-/** Runs all checks in all phases. The report of Schemathesis is written to standard output. */
+/** Runs all checks in all phases. Schemathesis writes its report to standard output. */
 export const runSchemathesis = async (
   { command, env }: Schemathesis,
   { url, key }: Target,

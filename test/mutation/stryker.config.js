@@ -1,4 +1,4 @@
-/** The StrykerJS options that all scopes share. main.ts adds the files to mutate and the tests to run. */
+/** The StrykerJS options that all scopes share. `main.ts` adds the files to mutate and the tests to run. */
 import { fileURLToPath } from 'node:url';
 
 export default {

@@ -1,5 +1,5 @@
 /**
- * Produces the fault table: for each fault, how many requests of two loads through nginx failed, and how long requests
+ * Produces the fault table: for each fault, how many requests failed in two loads through nginx, and how long requests
  * took.
  */
 import { setTimeout as delay } from 'node:timers/promises';
@@ -15,16 +15,16 @@ const CACHED = ['/markets', '/markets/12060/history', '/movers', '/forecasts', '
 const CACHED_PER_SECOND = 150;
 const READ_PER_SECOND = 30;
 /**
- * The longest allowed response time. A read fails with a 503 within 2 seconds; the rest is for the delays of a busy
+ * The longest allowed response time. A read fails with a 503 within 2 seconds; the rest allows for delays on a busy
  * machine.
  */
 const BOUND_MS = 2500;
 /**
- * How long faults last. Reads from a frozen MongoDB fail only after up to two seconds, other faults within
+ * How long faults last. Reads from a frozen MongoDB fail after up to two seconds. During other faults, they fail within
  * milliseconds.
  */
 const OUTAGE_MS = { redis: 1000, mongo: 2000, replica: 1000 };
-/** Replicas recover within two seconds. The rest is for the stores. */
+/** Replicas recover within two seconds. The rest of the time is for the stores. */
 const RECOVERY_MS = 5000;
 
 /**
@@ -39,7 +39,7 @@ const unread = (): string => {
 
 export interface Fault {
   readonly name: string;
-  /** What the fault affects. During a fault of MongoDB, responses that need a read may be 503. */
+  /** What the fault affects. While MongoDB is down, requests that need a read may get a 503. */
   readonly affects: 'redis' | 'mongo' | 'replica';
   start(service: Replicas, keyId: string): unknown;
   /** Ends the fault. Absent if the fault has no duration. */

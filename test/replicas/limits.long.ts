@@ -1,4 +1,4 @@
-/** Tests the limits of keys with three replicas behind nginx, over several windows. */
+/** Tests the limits for keys with three replicas behind nginx, over several windows. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { assert } from 'chai';
 import { Redis } from 'ioredis';
@@ -82,7 +82,7 @@ describe(`bursts at the edges of windows for ${SECONDS} seconds, with the clock 
       if (requests.length % 50 === 0) await window.read();
     }
     const answers = [...first, ...(await Promise.all(requests))];
-    // By then, unused permits have been returned.
+    // After this time, unused permits have been returned.
     await delay(4000);
     await window.read();
     return { answers, window };

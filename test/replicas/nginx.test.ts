@@ -1,7 +1,4 @@
-/**
- * Tests the shipped nginx configuration: the error responses of nginx itself, and the client address that nginx
- * forwards.
- */
+/** Tests the shipped nginx configuration: nginx's own error responses, and the client address that nginx forwards. */
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { assert } from 'chai';
@@ -87,7 +84,7 @@ describe('nginx in front of a replica', () => {
         const headers = { 'X-Forwarded-For': `192.0.2.${i}` };
         statuses.push((await request(`${nginx.url}/api/v1/markets`, { headers })).status);
       }
-      // The readiness check of the test used the first of the two permitted requests.
+      // The test's readiness check used the first of the two permitted requests.
       assert.deepEqual(statuses, [401, 429, 429]);
     } finally {
       await nginx.stop();

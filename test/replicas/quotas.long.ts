@@ -1,4 +1,4 @@
-/** Tests quotas and usage over HTTP: three replicas behind nginx under load, during restarts and outages of Redis. */
+/** Tests quotas and usage over HTTP: three replicas behind nginx under load, during Redis restarts and outages. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { assert } from 'chai';
 import { writeVersions } from '../support/dataset-version.js';
@@ -16,7 +16,7 @@ const DAY_MS = 86_400_000;
 /** Longer than the load of any test lasts. */
 const TEST_MS = 90_000;
 const OUTAGE_MS = 4000;
-/** Unused permits are returned within three seconds. The fourth second is for a slow machine. */
+/** Unused permits are returned within three seconds. The fourth second allows for a slow machine. */
 const RETURNED_MS = 4000;
 const TIERS = { enterprise: {}, counted: { requestsPerDay: QUOTA }, uncounted: {} };
 

@@ -1,4 +1,4 @@
-/** Tests that three replicas build `/status` only once between them. */
+/** Tests that only one of three replicas builds `/status`. */
 import { assert } from 'chai';
 import { MongoClient } from 'mongodb';
 import { writeVersions } from '../support/dataset-version.js';

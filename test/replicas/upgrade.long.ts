@@ -1,4 +1,4 @@
-/** Tests an upgrade from the previous version and a rollback to it, one replica after another, under load. */
+/** Tests an upgrade from the previous version and a rollback, one replica after another, under load. */
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -40,7 +40,9 @@ describe('an upgrade from the previous version', function () {
   this.timeout(600_000);
   const current: Version = packageRoot;
   let previous: Version;
-  /** Builds from before the first release have another format of usage in Redis. Each version counts its own. */
+  /**
+   * Builds from before the first release have another format of usage in Redis. Each version counts its own requests.
+   */
   let keepsUsage: boolean;
   let folder: string;
   let env: Record<string, string>;
@@ -62,7 +64,7 @@ describe('an upgrade from the previous version', function () {
       .filter(({ state }) => state === 'failed')
       .map(({ message, advice = [] }) => [message, ...advice].join('\n'));
   };
-  /** Returns the hash of the newest entry of each audit, after both have been verified. */
+  /** Returns the hash of the newest entry in each audit, after both audits have been verified. */
   const verified = async (version: Version) => {
     const audits = [
       await json(version, 'snapshots', 'audit', '--verify'),
@@ -139,7 +141,7 @@ describe('an upgrade from the previous version', function () {
       }
     };
     const requests = new Map<Version, number>();
-    /** Sends requests with the counted key, and expects that all replicas together have counted every one. */
+    /** Sends requests with the counted key, and expects that all replicas together have counted every request. */
     const expectUsage = async (version: Version) => {
       const counter = keepsUsage ? current : version;
       for (const replica of [...replicas, ...replicas]) {

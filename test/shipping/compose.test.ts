@@ -1,4 +1,4 @@
-/** Tests that the Compose file is valid, and that it agrees with the configuration and the proxy that it uses. */
+/** Tests that the Compose file is valid and agrees with the configuration and the proxy that it uses. */
 import { existsSync } from 'node:fs';
 import { expect } from 'chai';
 import { load } from 'js-yaml';

@@ -12,7 +12,7 @@ const run = promisify(execFile);
 
 const FOLDERS = { tables: 'plugins/tables', metro: 'plugins/metro', json: 'adapters/json' } as const;
 
-/** The packages of the compiler, of the conformance suite, and of the program that draws the map. */
+/** The packages that the compiler, the conformance suite and the program that draws the map need. */
 const TOOLS = [
   '@types/d3-geo',
   '@types/geojson',

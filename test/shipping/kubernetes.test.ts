@@ -1,6 +1,4 @@
-/**
- * Tests that the Kubernetes manifests are valid, and that they agree with the image, the configuration and the service.
- */
+/** Tests that the Kubernetes manifests are valid and agree with the image, the configuration and the service. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';

@@ -24,7 +24,7 @@ const axe = () => readFile(createRequire(import.meta.url).resolve('axe-core/axe.
 
 /**
  * Server settings for tests with a browser. The browser driver runs in the same process as the server, so overload
- * protection is off: the driver's work would trigger it.
+ * protection is off, because the driver's work would trigger it.
  */
 export const BROWSED = { port: 0, overload: null };
 

@@ -1,4 +1,4 @@
-/** Creates versions of the fixture that differ in every response body, for tests that publish several versions. */
+/** Creates versions of the fixture for which every response body differs, for tests that publish several versions. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

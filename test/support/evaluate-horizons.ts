@@ -1,4 +1,7 @@
-/** Compares the forecasts of every horizon, for metros and for wider areas, with benchmarks that include the season. */
+/**
+ * Compares the forecasts for every horizon, for metros and for wider areas, with benchmarks that include a seasonal
+ * one.
+ */
 import { intervalScore } from '../../plugins/metro/forecast/backtest.js';
 import { defaultRules } from '../../plugins/metro/forecast/default-rules.js';
 import { defaultForecastOptions, HORIZONS, type Horizon, quartersOf } from '../../plugins/metro/forecast/model.js';
@@ -16,7 +19,7 @@ const PERIODS = [
   [quarterIndex(2005, 4), quarterIndex(2024, 4)],
 ] as const;
 
-/** The change in the same quarters of the previous years, and `NaN` if it is not published. */
+/** The change over the same quarters of earlier years, or `NaN` if the values are not published. */
 const seasonal = ({ quarters, firstQuarter }: Panel, quarter: number, market: number, horizon: Horizon): number => {
   const ahead = quartersOf(horizon);
   const from = quarter - firstQuarter - YEAR * Math.ceil(ahead / YEAR);

@@ -26,8 +26,8 @@ const INDEX = /^hpi_at_metro.*\.csv$/;
 const WIDE = /STHPI.*\.csv$/;
 
 /**
- * Imports files and forecasts them. The dataset has the time of the release of the newest quarter. The clock is the real
- * one, since the basis of the newest run depends on it.
+ * Imports files and forecasts them. The dataset's time is the release of the newest quarter. The clock is the real one,
+ * since the basis of the newest run depends on it.
  */
 const forecastFiles = async (sources: readonly string[], to: string): Promise<void> => {
   await importInto({ sources, to });

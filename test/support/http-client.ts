@@ -1,4 +1,4 @@
-/** An HTTP client that sends requests exactly as given and does not interpret the responses. */
+/** An HTTP client that sends requests unchanged and does not interpret responses. */
 import { type Agent, request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 
 export interface TestResponse {

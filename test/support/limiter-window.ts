@@ -54,7 +54,7 @@ export const keyOf = (keyPrefix: string, caller: string, isCluster: boolean): st
   return keys[partitionOf(caller, keys.length)] as string;
 };
 
-/** Reads the buckets of a caller. */
+/** Reads a caller's buckets. */
 export const readWindow = async (redis: Redis | Cluster, prefix: string, caller: string): Promise<Bucket[]> => {
   const field = await redis.hgetBuffer(keyOf(prefix, caller, redis.isCluster), caller);
   return field ? bucketsOf(field) : [];

@@ -31,7 +31,10 @@ export class OpenLoop {
   /** Scheduled times of the requests that are waiting for a connection. */
   readonly #waiting: number[] = [];
 
-  /** @param path the path of every request, or a function that is called for each one; the same goes for `key` */
+  /**
+   * @param path the path of every request, or a function that returns the path of each request; `key` works in the same
+   * way
+   */
   constructor(port: number, path: string | (() => string), key: string | (() => string), localAddress = '127.0.0.1') {
     this.#port = port;
     this.#localAddress = localAddress;

@@ -1,4 +1,4 @@
-/** Configuration sections for every adapter except `json`: the other built-in ones and a third-party one. */
+/** Configuration sections for every built-in adapter except `json`, and for a third-party adapter. */
 import { fileURLToPath } from 'node:url';
 import { resolve } from '../../core/app/container.js';
 import type { Dataset } from '../../core/contracts/storage.js';

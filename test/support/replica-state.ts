@@ -65,7 +65,7 @@ export const follow = async (service: Replicas, key: string, version: string): P
 export const metricsPorts = (count: number): Promise<readonly number[]> =>
   Promise.all(Array.from({ length: count }, freePort));
 
-/** The components of a replica that need each store. */
+/** For each store, the replica's components that need it. */
 const PARTS = { redis: ['limiter', 'cache'], mongo: ['storage', 'keys'] } as const;
 
 /**

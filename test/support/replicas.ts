@@ -16,7 +16,7 @@ import { startTcpProxy, type TcpProxy } from './tcp-proxy.js';
 export interface ReplicasOptions {
   /** Dataset to publish before the replicas start. Default: none. */
   readonly dataset?: string;
-  /** Whether MongoDB runs standalone. It then has no change streams, and replicas only poll. */
+  /** Whether MongoDB runs standalone. If so, there are no change streams, and replicas only poll. */
   readonly standalone?: boolean;
   /** Whether replicas reach each store through a proxy. Commands always connect directly. */
   readonly proxied?: boolean;

@@ -22,7 +22,7 @@ const pingRedis = async (port: number): Promise<void> => {
 
 /**
  * Starts a separate Redis that the test can kill and freeze. It has no persistence unless `args`, which are passed to
- * redis-server, enable it. Of repeated arguments, redis-server uses the last.
+ * redis-server, enable it. If an argument is repeated, redis-server uses the last value.
  */
 export const startRedis = async (options: { readonly args?: readonly string[] } = {}): Promise<Server> =>
   startServer({
@@ -91,12 +91,15 @@ const shared = (variable: string, start: () => Promise<Server>): (() => Promise<
   };
 };
 
-/** The Redis that all tests of this process share: the one at `REDIS_URL`, or a server that the first call starts. */
+/**
+ * The Redis server that all tests in this process share: the one at `REDIS_URL`, or a server that the first call
+ * starts.
+ */
 export const redisForTests = shared('REDIS_URL', startRedis);
 
 /**
- * The MongoDB that all tests of this process share: the one at `MONGODB_URI`, or a replica set that the first call
- * starts.
+ * The MongoDB server that all tests in this process share: the one at `MONGODB_URI`, or a replica set that the first
+ * call starts.
  */
 export const mongoForTests = shared('MONGODB_URI', startMongo);
 

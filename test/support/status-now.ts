@@ -1,6 +1,6 @@
 /**
  * A plugin with the route `/status-now`. It responds like `/status`, but computes each response, whereas `/status` is
- * computed once a minute.
+ * cached for a minute.
  */
 import { definePlugin, serviceRoute } from '../../core/contracts/plugin.js';
 import status from '../../plugins/status.js';

@@ -15,7 +15,7 @@ export interface TcpFault {
   readonly resetAfterBytes?: number;
   /** The number of bytes from the server that a connection delivers before it drops the rest. Requests still arrive. */
   readonly replyBytes?: number;
-  /** Whether current and new connections go dead without either end being notified. */
+  /** Whether current and new connections go dead without notifying either end. */
   readonly halfOpen?: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** Computes, from what the client observed, lower bounds on the requests that a limiter allowed in a window. */
+/** Computes lower bounds on the number of requests that a limiter allowed in a window, from a client's observations. */
 import { WINDOW_MS } from '../../core/contracts/limiter.js';
 import type { Answer } from './load-client.js';
 
@@ -6,9 +6,9 @@ export const isAllowed = ({ status }: Answer): boolean => status === 200 || stat
 export const isRejected = ({ status }: Answer): boolean => status === 429;
 
 /**
- * Returns the most requests that were certainly allowed within one window, which are those sent and answered inside it.
- * A request is counted some time between these two moments, so a result above the limit proves that too many were
- * allowed.
+ * Returns the highest number of requests that were sent and answered within one window, so that they were certainly
+ * allowed in it. A request is counted some time between these two moments, so a result above the limit proves that too
+ * many were allowed.
  */
 export const mostInWindow = (answers: readonly Answer[]): number => {
   const passed = answers.filter(isAllowed).sort((a, b) => a.sent - b.sent);

@@ -1,4 +1,6 @@
-/** Tests that the packages that `metro-forecast new` writes work with only this package, installed from its tarball. */
+/**
+ * Tests that packages written by `metro-forecast new` need no package other than this one, installed from its tarball.
+ */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -75,7 +77,7 @@ describe('metro-forecast new', () => {
         const { scripts } = JSON.parse(await readFile(join(own, 'package.json'), 'utf8'));
         const [command, ...args] = (scripts.test as string).split(' ');
         const main = command === 'mocha' ? [join('node_modules', 'mocha', 'bin', 'mocha.js'), ...args] : args;
-        // Within a test of Node, `node --test` would run nothing.
+        // Inside a test run by Node, `node --test` would run nothing.
         const { NODE_TEST_CONTEXT: _, ...env } = process.env;
         const { stdout } = await run(process.execPath, main, { cwd: own, env }).catch((error: Error) => {
           throw new Error(`${error.message}\n${(error as Error & { stdout?: string }).stdout}`);

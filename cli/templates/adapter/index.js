@@ -85,7 +85,8 @@ const readAll = async (dataset, names, onBatch) => {
 };
 
 /**
- * Rejects a version that exists. It is called before and after reading, because another process may publish meanwhile.
+ * Rejects a version that exists. It is called before and after reading, because another process may publish in the
+ * meantime.
  * @type {(current: Stored | undefined, manifest: Manifest) => void}
  */
 const assertOther = (current, { version }) => {

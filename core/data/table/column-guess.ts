@@ -22,7 +22,7 @@ export interface GuessOptions {
   /** The decimal separator, if it is known. */
   readonly decimal: 'point' | 'comma' | 'either';
   readonly dateOrder?: 'dmy' | 'mdy' | undefined;
-  /** Texts that mean a missing value, even in text columns. */
+  /** Cell values that mark a missing value, even in text columns. */
   readonly missing: ReadonlySet<string>;
   /** Whether every row needs a value in this column. */
   readonly isRequired?: boolean;
@@ -79,7 +79,7 @@ export class ColumnGuess {
   #filled = 0;
   /** The cell that ruled out every type except text, with the number and the type of the values above it. */
   #end: { readonly line: number; readonly cell: Cell; readonly above: number; readonly type: ColumnType } | undefined;
-  /** Why some cell cannot become a number without loss. */
+  /** Why a cell cannot be converted to a number without loss. */
   #loss: string | undefined;
   readonly #zeros = new TrailingZeros();
   /** Names the first cell that looks like a number but may be a code, such as 1E5. */

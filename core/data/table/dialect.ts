@@ -69,8 +69,8 @@ const usualWidth = (records: readonly CsvRecord[]): { readonly width: number; re
 export const widthOf = (records: readonly CsvRecord[]): number => usualWidth(records).width;
 
 /**
- * The quote of a file: double quotes, or single ones around most texts. Undefined if quotes at the start of cells have
- * no counterpart at the end of cells.
+ * The quote of a file: double quotes, or single quotes if they surround most text cells. Undefined if quotes at the
+ * start of cells have no counterpart at the end of cells.
  */
 const quoteOf = (sample: Sample, dialect: Omit<Dialect, 'quote'>): string | undefined => {
   const [first, ...rest] = recordsOf(sample, { ...dialect, quote: undefined }).map((record) =>

@@ -22,7 +22,7 @@ export interface TableOptions extends FormatOptions {
   readonly types: ReadonlyMap<string, ColumnType>;
   /** The column names that the user gave, by heading. */
   readonly names: ReadonlyMap<string, string>;
-  /** Texts that mean a missing value. */
+  /** Cell values that mark a missing value. */
   readonly missing: readonly string[];
   readonly decimal?: 'point' | 'comma' | undefined;
   readonly dateOrder?: 'dmy' | 'mdy' | undefined;
@@ -48,7 +48,7 @@ export interface ReadColumn extends Column {
 
 const isBlankCell = (cell: Cell): boolean => String(cell ?? '').trim() === '';
 
-/** Whether a key that the user gave means the number of the row. It does not if a column has this name. */
+/** Whether the key that the user gave means the row number. It does not if a column has the same name. */
 export const isRowNumber = (key: readonly string[]): boolean => key.length === 1 && key[0] === 'row';
 
 export class FirstPass {
@@ -146,7 +146,7 @@ export class FirstPass {
       const isText = notation === 'text';
       const { markers } = guess;
       const empty = guess.empty + (isText ? 0 : [...markers.values()].reduce((sum, count) => sum + count, 0));
-      // Trailing commas produce a column without a heading and values.
+      // Trailing commas produce a column without a heading or values.
       if (column.heading === '' && empty === this.rowCount) return [];
       const given = types.get(column.name) ?? types.get(column.heading);
       return [

@@ -106,7 +106,7 @@ export async function* jsonRows(
   encoding: string,
 ): AsyncGenerator<readonly JsonRow[]> {
   const splitter = new ObjectSplitter();
-  /** The first object, which is the whole table if no other follows. */
+  /** The first object, which is the whole table if no other object follows. */
   let first: JsonRow | undefined;
   let count = 0;
   for await (const text of textOf(bytes, encoding)) {

@@ -9,9 +9,9 @@ export interface KeyColumn {
   readonly hasGaps: boolean;
 }
 
-/** The number of first rows in which a single column must be unique. */
+/** The number of rows, from the first one, in which a single column must be unique. */
 const MAX_ROWS = 20_000;
-/** The number of first rows in which a combination of columns must be unique. */
+/** The number of rows, from the first one, in which a combination of columns must be unique. */
 const MAX_SAMPLE = 4096;
 /** The number of columns from which combinations are built. */
 const MAX_COMBINED = 6;

@@ -1,4 +1,4 @@
-/** The notations in which the cells of a table write numbers, dates and values of other types. */
+/** The notations for numbers, dates and other values in the cells of a table. */
 import type { JsonSchema } from '../../contracts/json-schema.js';
 
 export const COLUMN_TYPES = ['text', 'integer', 'number', 'date', 'datetime', 'boolean'] as const;
@@ -130,7 +130,7 @@ export const NOTATIONS = {
 
 export type NotationName = keyof typeof NOTATIONS;
 
-/** Texts that mark a missing value, in lower case. In text columns, they are ordinary text. */
+/** Cell values that mark a missing value, in lower case. In text columns, they are ordinary text. */
 const MARKERS = new Set('|na|n/a|n.a.|#n/a|<na>|nan|null|(null)|none|\\n|-|--|.|..|?'.split('|'));
 const LONGEST_MARKER = 6;
 
@@ -146,7 +146,7 @@ const significant = (text: string): string =>
 /** A double represents any number of this many significant digits without loss. */
 const SAFE_DIGITS = 15;
 
-/** Returns why a number, as the cell writes it, cannot become a JSON number without loss. Undefined if it can. */
+/** Returns why the number in a cell cannot become a JSON number without loss. Undefined if it can. */
 export const lossOf = (cell: string): string | undefined => {
   if (/^[+-]?0\d/.test(cell)) return 'zeros at its start would be lost';
   if (/^\+\d{7}/.test(cell)) return 'its plus sign would be lost';

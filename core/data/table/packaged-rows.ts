@@ -10,7 +10,7 @@ export interface ParquetTable {
   rows(): AsyncGenerator<readonly (readonly Cell[])[]>;
 }
 
-/** Returns a time with all its digits: as a `Date` if milliseconds are enough, otherwise as text. */
+/** Returns a time without loss of precision: as a `Date` if milliseconds are enough, otherwise as text. */
 const exactTime = (value: bigint, digits: number): Date | string => {
   const unit = 10n ** BigInt(digits - 3);
   const rest = ((value % unit) + unit) % unit;

@@ -26,9 +26,7 @@ const compareRows = (a: KeyedRow, b: KeyedRow): number => compareKeys(a.key, b.k
 /** Limits for the rows that are sorted in memory at a time. */
 const MAX_CHARACTERS = 16 * 1024 * 1024;
 const MAX_ROWS = 32_768;
-/**
- * Limits for the bytes read at a time: from one run, and from all runs together. A file of 5 GB may have 2,000 runs.
- */
+/** Limits for the bytes read at a time, from one run and from all runs together. A file of 5 GB may have 2,000 runs. */
 const MAX_BLOCK = 32 * 1024;
 const MAX_BLOCKS = 8 * 1024 * 1024;
 /** The number of rows in a batch. */

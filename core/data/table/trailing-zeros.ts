@@ -11,7 +11,7 @@ export class TrailingZeros {
   #decimals = -1;
   #isUniform = true;
   #hasWhole = false;
-  /** Describe the first cell like 2.0, and the first cell like 2.50. */
+  /** Descriptions of the first cell like 2.0 and the first cell like 2.50. */
   #wholeWithZero: string | undefined;
   #fractionWithZero: string | undefined;
   #pair: string | undefined;

@@ -23,7 +23,10 @@ interface Target {
   readonly onWrite?: (rows: number) => void;
 }
 
-/** Returns the nearest existing folder. Temporary files go there, because it is on the same disk as the dataset. */
+/**
+ * Returns the nearest existing folder. Temporary files go there, because this folder is on the same disk as the
+ * dataset.
+ */
 const existingFolder = (path: string): string => (existsSync(path) ? path : existingFolder(dirname(path)));
 
 const writeOnce = async (
@@ -51,8 +54,8 @@ const writeOnce = async (
 };
 
 /**
- * Writes the table with the first of its keys for which no two rows have the same values. Rows are sorted only if the
- * file is not in the order of the key.
+ * Writes the table with the first candidate key that is unique. Rows are sorted only if the file is not in the order of
+ * the key.
  * @throws OperatorError
  */
 export const writeTable = async (table: ReadTable, target: Target): Promise<WrittenTable> => {

@@ -1,10 +1,10 @@
-/** The table of contents: it links to all parts, marks the current one, and is a drawer on narrow screens. */
+/** The table of contents, which links to all parts, marks the current part, and is a drawer on narrow screens. */
 import { find, h } from '../../pages/shared/dom.js';
 import { linkTo, placeOf } from './parts.js';
 
 /** @typedef {import('./model.js').Model} Model */
 
-/** A part counts as reached when it starts above this line, in pixels from the top of the window. */
+/** A part is current once its top is above this line, in pixels from the top of the window. */
 const READING_LINE = 140;
 
 /** @param {string} title @param {readonly (readonly [place: string, text: string, code?: boolean])[]} links */
@@ -59,7 +59,7 @@ export const followReading = () => {
   let naming;
   const name = () => {
     const here = decodeURIComponent(location.hash.slice(1));
-    // The address may already name a place inside the current part.
+    // The address may already name an element inside the current part.
     if (here === current || here.startsWith(`${current}/`)) return;
     history.replaceState(history.state, '', linkTo(current));
   };

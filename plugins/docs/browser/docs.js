@@ -1,4 +1,4 @@
-/** Builds the API reference from the OpenAPI document, with a table of contents, a search and links to every place. */
+/** Builds the API reference from the OpenAPI document, with a table of contents, a search and a link to every entry. */
 import { getJson } from '../../pages/shared/api.js';
 import { find, focusOnSlash, h } from '../../pages/shared/dom.js';
 import { inline } from '../../pages/shared/markdown.js';
@@ -33,7 +33,7 @@ const partsOf = (model) => {
   ];
 };
 
-/** Scrolls to the place in the address, opens the details around it, and marks it. */
+/** Scrolls to the element that the address names, opens the details around the element, and marks it. */
 const aim = () => {
   const place = decodeURIComponent(location.hash.slice(1));
   const target = place === '' ? null : document.getElementById(place);
@@ -78,7 +78,7 @@ const show = async () => {
     document.title = `${model.title} – reference`;
     find('#parts').replaceChildren(...contentsOf(model));
     main.replaceChildren(...partsOf(model));
-    // The browser looked for the place in the address before the place existed, so scroll to it now.
+    // The browser looked for the element in the address before the page had created it, so scroll there now.
     aim();
     addEventListener('hashchange', aim);
     followReading();

@@ -1,4 +1,4 @@
-/** Manages the language of all samples, which is stored in the browser and in the URL. */
+/** Manages the language for all samples. The choice is stored in the browser and in the URL. */
 import { h } from '../../pages/shared/dom.js';
 import { radios } from './parts.js';
 import { LANGUAGES } from './samples.js';
@@ -26,7 +26,7 @@ const choose = (name) => {
   try {
     localStorage.setItem(KEY, name);
   } catch {
-    // If the browser stores no data, the choice lasts as long as the page.
+    // If the browser does not store data, the choice is lost when the page closes.
   }
   const address = new URL(location.href);
   address.searchParams.set('lang', name);
@@ -42,7 +42,7 @@ export const languageChoice = (name) => {
   const inputs = Object.entries(LANGUAGES).map(([value, { name: text }]) => {
     const input = h('input', { type: 'radio', name, value, checked: value === chosen });
     input.addEventListener('change', () => {
-      // The heights of the samples above change, so the window scrolls to keep this control in its place.
+      // The heights of the samples above change, so the window scrolls to keep this control in the same position.
       const before = input.getBoundingClientRect().top;
       choose(value);
       scrollBy({ top: input.getBoundingClientRect().top - before, behavior: 'instant' });

@@ -1,6 +1,6 @@
 /**
- * Converts the OpenAPI document to the model of the page: endpoints by group with their fields, and a list of errors
- * and headers in which each is listed once.
+ * Converts the OpenAPI document to the model of the page: endpoints by group with their fields, and lists of errors and
+ * headers without duplicates.
  */
 
 /** @typedef {Record<string, any>} Any */
@@ -42,7 +42,7 @@ const resolve = (document, value) => {
 /** @param {unknown} value */
 const shown = (value) => `\`${typeof value === 'string' ? value : JSON.stringify(value)}\``;
 
-/** Texts for keywords that limit values. @type {readonly (readonly [string, (value: any) => string])[]} */
+/** Descriptions of keywords that limit values. @type {readonly (readonly [string, (value: any) => string])[]} */
 const LIMITS = [
   ['format', (value) => `format ${shown(value)}`],
   ['pattern', (value) => `pattern ${shown(value)}`],

@@ -9,7 +9,7 @@ export const placeOf = (...path) => `/${path.join('/')}`;
 /** @param {string} place */
 export const linkTo = (place) => `#${place.split('/').map(encodeURIComponent).join('/')}`;
 
-/** A name with a link to its own place. @param {string} place @param {...Children} children */
+/** A name that links to its own position on the page. @param {string} place @param {...Children} children */
 export const nameLink = (place, ...children) => h('a', { class: 'name', href: linkTo(place) }, ...children.flat());
 
 /**
@@ -56,7 +56,7 @@ const KEYWORDS = new Set(
 const TOKEN =
   /(https?:\/\/[^\s'"]+|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')|(\b[A-Za-z_]\w*\b)|(-?\b\d[\d.]*(?:[eE][+-]?\d+)?\b)/g;
 
-/** Code with colours for texts, numbers and keywords. @param {string} code @returns {Children} */
+/** Code with colours for strings, numbers and keywords. @param {string} code @returns {Children} */
 export const coloured = (code) => {
   /** @type {import('../../pages/shared/dom.js').Child[]} */
   const parts = [];

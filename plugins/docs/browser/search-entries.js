@@ -69,7 +69,7 @@ export const entriesOf = ({ groups, operations, errors, headers, changes }) => [
   })),
 ];
 
-/** The guides and their headings. The text of a guide is a file below its page. @returns {Promise<Entry[]>} */
+/** The guides and their headings. The text of a guide is a file under the guide's URL. @returns {Promise<Entry[]>} */
 const guideEntries = async () => {
   const links = /** @type {HTMLAnchorElement[]} */ ([...document.querySelectorAll('#guides a')]);
   const guides = links.map(async (link) => {

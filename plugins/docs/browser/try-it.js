@@ -1,4 +1,4 @@
-/** A form for the request of an endpoint. It shows the request in the chosen language, sends it, and shows the response. */
+/** A form for a request to an endpoint. It shows and sends the request, and shows the response. */
 import { basePath } from '../../pages/shared/api.js';
 import { copyButton, h } from '../../pages/shared/dom.js';
 import { language, languageChoice, onLanguage } from './language.js';
@@ -64,7 +64,7 @@ const callOf = ({ path, needsKey }, filled) => {
   return { url: `${location.origin}${basePath}${target}`, target, query, needsKey, text };
 };
 
-/** The examples of the OpenAPI document, by format. @param {Operation} operation */
+/** The examples from the OpenAPI document, by format. @param {Operation} operation */
 const exampleResponse = ({ id, contents }) => {
   const label = 'Example of a response';
   const shown = h('div');

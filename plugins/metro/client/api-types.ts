@@ -3,16 +3,16 @@
 export type Area = {
   /** Core-based statistical area code. */
   readonly cbsa: string;
-  /** Title by the Office of Management and Budget, July 2023, or name of the state. */
+  /** Title from the Office of Management and Budget, July 2023, or name of the state. */
   readonly name: string;
   readonly kind: 'metropolitan' | 'division' | 'state' | 'nation';
   /** Postal codes of the states, in the order of the title. */
   readonly states: readonly string[];
-  /** Code of the metropolitan area of a division. */
+  /** For a division, the code of its metropolitan area. */
   readonly parent: string | null;
-  /** Codes of the divisions of a metropolitan area. */
+  /** For a metropolitan area, the codes of its divisions. */
   readonly divisions: readonly string[];
-  /** Latitude of the centre in degrees, from the Census Gazetteer of 2025 or as the centroid of a state. Divisions have the centre of their parent. */
+  /** Latitude of the centre, in degrees. From the 2025 Census Gazetteer, or the centroid for states. Divisions have the centre of their metro. */
   readonly latitude: number;
   /** Longitude of the centre in degrees east of Greenwich. */
   readonly longitude: number;
@@ -23,7 +23,7 @@ export type Area = {
 export type AreaForecastHistory = {
   /** Core-based statistical area code. */
   readonly cbsa: string;
-  /** Time that the run represents: when the index of its quarter became known. Runs are ordered by it. */
+  /** Time that the run represents: when the index for its quarter became known. Runs are ordered by this time. */
   readonly run_at: string;
   /** Identifier of the model version. */
   readonly model_version: string;
@@ -46,7 +46,7 @@ export type AreaForecastHistory = {
 export type AreaForecastTrack = {
   /** Core-based statistical area code. */
   readonly cbsa: string;
-  /** Time that the run represents: when the index of its quarter became known. Runs are ordered by it. */
+  /** Time that the run represents: when the index for its quarter became known. Runs are ordered by this time. */
   readonly run_at: string;
   /** Identifier of the model version. */
   readonly model_version: string;
@@ -79,9 +79,9 @@ export type AreaForecastTrack = {
   readonly realized_as_of: string | null;
   /** Probability of a decline that `risk_score` grades. */
   readonly decline_probability: number | null;
-  /** Point of persistence: the last 12-month change, scaled to the horizon, in percent. */
+  /** Point forecast of the persistence benchmark: the last 12-month change, scaled to the horizon, in percent. */
   readonly benchmark: number | null;
-  /** Point of a first-order autoregression on market and national growth, in percent. */
+  /** Point forecast of a first-order autoregression on market and national growth, in percent. */
   readonly ar1_nation: number | null;
   /** 0.5 times the market's last 12-month growth, scaled to the horizon, plus 0.3 times national growth and 0.2 times the mean of all quarters, in percent. */
   readonly shrunk_mean: number | null;
@@ -110,7 +110,7 @@ export type Backtest = {
   readonly coverage_80: number;
   /** Mean interval score: width of the interval + 10 times the distance of the outcome from it. Lower is better. */
   readonly interval_score_80: number;
-  /** Share of forecasts with the sign of the realized change. */
+  /** Share of forecasts that have the same sign as the realized change. */
   readonly direction_hit_rate: number;
   /** Persistence: the last 12-month change known at run time, on the same pairs. */
   readonly benchmark: {
@@ -128,11 +128,11 @@ export type Backtest = {
   readonly declines?: number;
   /** Number of declines whose point forecast was below 0. */
   readonly declines_called?: number;
-  /** Scored forecasts of published runs. */
+  /** Number of scored forecasts from published runs. */
   readonly n_published?: number;
-  /** Scored forecasts of reconstructed runs. */
+  /** Number of scored forecasts from reconstructed runs. */
   readonly n_reconstructed?: number;
-  /** Mean squared difference of `decline_probability` and the outcome (1 for a decline, 0 otherwise). */
+  /** Mean squared difference between `decline_probability` and the outcome (1 for a decline, 0 otherwise). */
   readonly brier_score?: number;
   /** All benchmarks on the same pairs, the most accurate first. `skill_mae` is the skill relative to that benchmark. */
   readonly benchmarks?: readonly {
@@ -170,7 +170,7 @@ export type BacktestGroup = {
   readonly coverage_80: number;
   /** Mean interval score: width of the interval + 10 times the distance of the outcome from it. Lower is better. */
   readonly interval_score_80: number;
-  /** Share of forecasts with the sign of the realized change. */
+  /** Share of forecasts that have the same sign as the realized change. */
   readonly direction_hit_rate: number;
   /** The same for persistence. */
   readonly benchmark_hit_rate: number;
@@ -186,7 +186,7 @@ export type BacktestGroup = {
   readonly decline_share: number;
   /** Mean `decline_probability`. Equals `decline_share` if probabilities are well calibrated. */
   readonly predicted_decline_share: number | null;
-  /** Mean squared difference of `decline_probability` and the outcome: 1 for a decline, 0 otherwise. */
+  /** Mean squared difference between `decline_probability` and the outcome: 1 for a decline, 0 otherwise. */
   readonly brier_score: number;
   /** Mean negative log likelihood of the outcomes. Probabilities below 0.001 count as 0.001. */
   readonly log_loss: number;
@@ -220,7 +220,7 @@ export type Error = {
 };
 
 export type ForecastHistory = {
-  /** Time that the run represents: when the index of its quarter became known. Runs are ordered by it. */
+  /** Time that the run represents: when the index for its quarter became known. Runs are ordered by this time. */
   readonly run_at: string;
   /** Identifier of the model version. */
   readonly model_version: string;
@@ -243,7 +243,7 @@ export type ForecastHistory = {
 export type ForecastRun = {
   readonly id: number;
   readonly model_version: string;
-  /** Time that the run represents: when the index of its quarter became known. Runs are ordered by it. */
+  /** Time that the run represents: when the index for its quarter became known. Runs are ordered by this time. */
   readonly run_at: string;
   /** Features that the run used. */
   readonly features: readonly string[] | null;
@@ -259,15 +259,15 @@ export type ForecastRun = {
   readonly computed_at: string | null;
   /** Time of the first publication. */
   readonly published_at: string | null;
-  /** The rules of signals and grades at the run. */
+  /** Rules for signals and grades in this run. */
   readonly rules: {
-    /** Lowest `point` of the signal `expand`, in percent. */
+    /** Lowest `point` for the signal `expand`, in percent. */
     readonly expand_point: number;
     /** `lower_80` must be above this for `expand`, in percent. */
     readonly expand_lower: number;
-    /** A `point` below this is the signal `contract`, in percent. */
+    /** The signal is `contract` if `point` is below this, in percent. */
     readonly contract_point: number;
-    /** A market keeps the signal of its previous run while a forecast within this many percentage points has that signal. */
+    /** A market keeps its signal from the previous run while a forecast within this many percentage points has that signal. */
     readonly margin: number;
     /** Probabilities of a decline below which the grade is A, B, C and D; F from the last value on. */
     readonly grades: readonly number[];
@@ -277,7 +277,7 @@ export type ForecastRun = {
     readonly name: string;
     readonly value: number;
   }[];
-  /** Share of the markets whose signal differs from that of the previous quarter. */
+  /** Share of markets whose signal differs from their signal in the previous quarter. */
   readonly signal_change_share: number | null;
   /** Inputs of the model, in the order of `contributions`, with their mean contribution to the points in percentage points. Empty if the run published none. */
   readonly inputs: readonly {
@@ -287,7 +287,7 @@ export type ForecastRun = {
 };
 
 export type ForecastTrack = {
-  /** Time that the run represents: when the index of its quarter became known. Runs are ordered by it. */
+  /** Time that the run represents: when the index for its quarter became known. Runs are ordered by this time. */
   readonly run_at: string;
   /** Identifier of the model version. */
   readonly model_version: string;
@@ -320,9 +320,9 @@ export type ForecastTrack = {
   readonly realized_as_of: string | null;
   /** Probability of a decline that `risk_score` grades. */
   readonly decline_probability: number | null;
-  /** Point of persistence: the last 12-month change, scaled to the horizon, in percent. */
+  /** Point forecast of the persistence benchmark: the last 12-month change, scaled to the horizon, in percent. */
   readonly benchmark: number | null;
-  /** Point of a first-order autoregression on market and national growth, in percent. */
+  /** Point forecast of a first-order autoregression on market and national growth, in percent. */
   readonly ar1_nation: number | null;
   /** 0.5 times the market's last 12-month growth, scaled to the horizon, plus 0.3 times national growth and 0.2 times the mean of all quarters, in percent. */
   readonly shrunk_mean: number | null;
@@ -376,7 +376,7 @@ export type Market = {
   readonly decline_probability?: number | null;
   /** First day of the quarter at the end of the change that is forecast. */
   readonly target_period?: string | null;
-  /** The run of the forecast. */
+  /** The run that made the forecast. */
   readonly run_id?: number | null;
   /** `published`: computed and served before the index of the next quarter was released. `reconstructed`: computed later, from data of `vintage` up to the quarter of the run. */
   readonly basis?: 'published' | 'reconstructed' | null;
@@ -406,7 +406,7 @@ export type MarketForecast = {
   readonly decline_probability?: number | null;
   /** First day of the quarter at the end of the change that is forecast. */
   readonly target_period?: string | null;
-  /** The run of the forecast. */
+  /** The run that made the forecast. */
   readonly run_id?: number | null;
   /** `published`: computed and served before the index of the next quarter was released. `reconstructed`: computed later, from data of `vintage` up to the quarter of the run. */
   readonly basis?: 'published' | 'reconstructed' | null;
@@ -461,13 +461,13 @@ export type Mover = {
   readonly prior_basis?: 'published' | 'reconstructed';
   /** Input of the model whose contribution changed most. */
   readonly driver?: string | null;
-  /** Change of its contribution, in percentage points, signed. */
+  /** Change in the contribution of `driver`, in percentage points, signed. */
   readonly driver_pp?: number | null;
 };
 
 export type Quantile = {
   readonly run_id: number;
-  /** Probability of an outcome of at most `value`. */
+  /** Probability that the outcome is at most `value`. */
   readonly probability: number;
   /** 12-month change of the index, in percent. */
   readonly value: number;

@@ -1,4 +1,4 @@
-/** Endpoints of the backtest, which show the accuracy of all past forecasts and of groups of forecasts. */
+/** Endpoints for the backtest, which show the accuracy of all past forecasts, also by group. */
 import { dataRoute, type Route } from 'metro-forecast-api/plugin';
 import { backtests, forecasts, markets, nullable, percent, rate, record, text } from '../collections.js';
 import { BREAKDOWN_KEYS, breakdownOf } from '../forecast/breakdown.js';
@@ -24,7 +24,7 @@ const groupProperties = {
     description:
       'Mean interval score: width of the interval + 10 times the distance of the outcome from it. Lower is better.',
   },
-  direction_hit_rate: { ...rate, description: 'Share of forecasts with the sign of the realized change.' },
+  direction_hit_rate: { ...rate, description: 'Share of forecasts that have the same sign as the realized change.' },
   benchmark_hit_rate: { ...rate, description: 'The same for persistence.' },
   always_up_hit_rate: {
     ...rate,
@@ -40,7 +40,7 @@ const groupProperties = {
   },
   brier_score: {
     ...rate,
-    description: 'Mean squared difference of `decline_probability` and the outcome: 1 for a decline, 0 otherwise.',
+    description: 'Mean squared difference between `decline_probability` and the outcome: 1 for a decline, 0 otherwise.',
   },
   log_loss: {
     type: 'number',
@@ -139,7 +139,7 @@ export const backtestRoutes: readonly Route[] = [
     check: checkSpan,
     normalize: normalizeKind,
     response: {
-      description: 'One row per group, in order. Empty without a backtest.',
+      description: 'One row per group, in order. Empty if there is no backtest.',
       schema: listOf({ title: 'BacktestGroup', ...record(groupProperties) }),
       example: {
         data: [

@@ -32,7 +32,10 @@ export const mainDriverOf = (current: Made, prior: Made) => {
 
 export const mainDriverProperties = {
   driver: { ...nullable(text), description: 'Input of the model whose contribution changed most.' },
-  driver_pp: { type: ['number', 'null'], description: 'Change of its contribution, in percentage points, signed.' },
+  driver_pp: {
+    type: ['number', 'null'],
+    description: 'Change in the contribution of `driver`, in percentage points, signed.',
+  },
 } as const;
 
 const driverRow = {

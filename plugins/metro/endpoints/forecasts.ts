@@ -41,7 +41,7 @@ const runProperties = {
   data_through: { ...nullable(date), description: runOrigin.data_through.description },
   computed_at: { ...nullable(dateTime), description: runOrigin.computed_at.description },
   published_at: { ...nullable(dateTime), description: runOrigin.published_at.description },
-  rules: { anyOf: [runRules, { type: 'null' }], description: 'The rules of signals and grades at the run.' },
+  rules: { anyOf: [runRules, { type: 'null' }], description: 'Rules for signals and grades in this run.' },
   coefficients: { ...coefficients, description: 'Coefficients that the run estimated. Empty if it published none.' },
   signal_change_share: { ...nullable(signalChangeShare), description: signalChangeShare.description },
   inputs: { ...inputs, description: `${inputs.description} Empty if the run published none.` },

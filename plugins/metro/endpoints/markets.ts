@@ -100,14 +100,14 @@ const areaSchema = {
   title: 'Area',
   ...record({
     cbsa,
-    name: { ...text, description: 'Title by the Office of Management and Budget, July 2023, or name of the state.' },
+    name: { ...text, description: 'Title from the Office of Management and Budget, July 2023, or name of the state.' },
     kind: { type: 'string', enum: AREA_KINDS },
     states: { type: 'array', items: text, description: 'Postal codes of the states, in the order of the title.' },
-    parent: { ...nullable(cbsa), description: 'Code of the metropolitan area of a division.' },
-    divisions: { type: 'array', items: cbsa, description: 'Codes of the divisions of a metropolitan area.' },
+    parent: { ...nullable(cbsa), description: 'For a division, the code of its metropolitan area.' },
+    divisions: { type: 'array', items: cbsa, description: 'For a metropolitan area, the codes of its divisions.' },
     latitude: coordinate(
       90,
-      'Latitude of the centre in degrees, from the Census Gazetteer of 2025 or as the centroid of a state. Divisions have the centre of their parent.',
+      'Latitude of the centre, in degrees. From the 2025 Census Gazetteer, or the centroid for states. Divisions have the centre of their metro.',
     ),
     longitude: coordinate(180, 'Longitude of the centre in degrees east of Greenwich.'),
     has_index: { type: 'boolean', description: 'Whether the area is a market of this snapshot.' },

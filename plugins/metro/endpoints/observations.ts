@@ -110,8 +110,8 @@ interface RowsOptions extends Span {
 type MakeRow = (cbsa: string | undefined, period_start: string, value: number) => MacroObservation;
 
 /**
- * Returns a function that makes the rows of one series. Each kind of row has its own object literal, since V8 makes and
- * serializes such rows several times as fast as rows with conditional properties.
+ * Returns a function that creates the rows of one series. Each kind of row has its own object literal, since V8 creates
+ * and serializes such rows several times as fast as rows with conditional properties.
  */
 const rowMaker = (series_id: string, isNamed: boolean, base_period: string | undefined): MakeRow => {
   const deflator = DEFLATOR;

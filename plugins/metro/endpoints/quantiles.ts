@@ -1,4 +1,4 @@
-/** The endpoint for quantiles of a market's newest forecast. */
+/** The endpoint for the quantiles of a market's newest forecast. */
 import { dataRoute, type Route } from 'metro-forecast-api/plugin';
 import { type Forecast, forecasts, percent, rate, record } from '../collections.js';
 import { rounded } from '../rounding.js';
@@ -31,7 +31,7 @@ const quantileRow = {
   title: 'Quantile',
   ...record({
     run_id: { type: 'integer' },
-    probability: { ...rate, description: 'Probability of an outcome of at most `value`.' },
+    probability: { ...rate, description: 'Probability that the outcome is at most `value`.' },
     value: { ...percent, description: '12-month change of the index, in percent.' },
   }),
 };

@@ -63,7 +63,7 @@ export const requireMarket = async (snapshot: SnapshotReader, cbsa: string): Pro
 export const newestRuns = (snapshot: SnapshotReader): Promise<readonly ForecastRun[]> =>
   snapshot.find(forecastRuns, { order: ['run_at', 'id'], descending: true });
 
-/** Returns the completed runs of a horizon, newest first. */
+/** Returns the completed runs for a horizon, newest first. */
 export const completedRuns = async (
   snapshot: SnapshotReader,
   horizon: number = HORIZON_MONTHS,

@@ -1,4 +1,4 @@
-/** Endpoints for the signals of the newest run, and for the markets whose forecasts changed most. */
+/** Endpoints for the signals in the newest run, and for the markets whose forecasts changed most. */
 
 import { dataRoute, definePlugin, type SnapshotReader, version } from 'metro-forecast-api/plugin';
 import {
@@ -29,7 +29,7 @@ interface Scored {
   readonly forecast: Forecast;
 }
 
-/** Returns the forecasts of a run for current markets, with the names of the markets. */
+/** Returns a run's forecasts for current markets, with the market names. */
 const scoredBy = async (snapshot: SnapshotReader, run: ForecastRun): Promise<Scored[]> => {
   const names = new Map((await snapshot.find(markets)).map((market) => [market.cbsa, market.name]));
   const rows = await snapshot.find(forecasts, { equal: { run_id: run.id } });

@@ -11,7 +11,10 @@ export interface Span {
   readonly until?: string;
 }
 
-/** The parameters of lists whose rows have a period. They refer to its first day, or to the target of a forecast. */
+/**
+ * The parameters of lists whose rows have a period. They refer to the first day of the period, or to the target of a
+ * forecast.
+ */
 export const spanParameters = {
   since: { description: 'Earliest period, inclusive.', schema: date, example: '2024-01-01' },
   until: { description: 'Latest period, inclusive.', schema: date, example: '2025-12-31' },
@@ -37,7 +40,7 @@ export const periodsOfSeries =
     return (await snapshot.find(observations, query))[0]?.period_start;
   };
 
-/** Returns the index of a market, oldest first. That of the nation or a state is in a series. */
+/** Returns the index of a market, oldest first. The index of the nation or a state is a macro series. */
 export const indexOfMarket = async (snapshot: SnapshotReader, cbsa: string, span: Span) => {
   const series_id = seriesOfArea(cbsa);
   const rows: readonly { period_start: string; value: number; standard_error?: number }[] = series_id
@@ -88,7 +91,7 @@ const AFTER_ALL = '9999-12-31';
 /**
  * Moves `since` and `until` to the nearest periods within the span, and removes either of them if it excludes no
  * period.
- * @param finders of the series in the response
+ * @param finders the finders for the series in the response
  */
 export const normalizeSpan = async <Input extends Span>(
   input: Input,

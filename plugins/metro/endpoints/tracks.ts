@@ -192,7 +192,7 @@ const rowsOfMany = async <T extends object>(
 
 const trackParameters = { ...spanParameters, horizon_months: horizonParameter };
 
-/** The parameters of the two lists of several areas. */
+/** The parameters of the two lists with several areas. */
 const many = {
   parameters: {
     query: {
@@ -203,7 +203,7 @@ const many = {
   },
   errors: [marketNotFound],
   check: checkSpan,
-  // Without codes, the kinds have a default.
+  // If no codes are given, the kinds have a default.
   normalize: (input: Selection) => (input.cbsa === undefined ? normalizeKind(input) : sortedCodes(input)),
 } as const;
 

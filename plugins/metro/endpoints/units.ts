@@ -55,8 +55,8 @@ const rounded = (value: number): number => {
 };
 
 /**
- * Returns the mean price index of the months of a period, or of the month in which a shorter period begins. Returns
- * undefined if a month is missing. For periods of five years, only the first year counts.
+ * Returns the mean price index over the months of a period, or for a shorter period, the index of the month in which
+ * the period begins. Returns undefined if a month is missing. For periods of five years, only the first year counts.
  */
 const priceIn = ({ months }: Prices, start: string, cadence: Cadence): number | undefined => {
   const count = Math.min(monthsIn(cadence) ?? 1, 12);

@@ -96,12 +96,12 @@ const changesBetween = async (before: SnapshotReader, after: SnapshotReader): Pr
   };
 };
 
-/** The counted changes of a version, or undefined if the store has deleted the version. */
+/** The number of changes in a version, or undefined if the store has deleted the version. */
 type Counted = Promise<
   { readonly vintage: string; readonly data_through: string | null; readonly changes: Changes | null } | undefined
 >;
 
-/** Counts the changes of each publication. Each is counted only once, since a version never changes. */
+/** Counts the changes in each publication. A publication is counted only once, since a version never changes. */
 class Vintages {
   #counted = new Map<string, Counted>();
 

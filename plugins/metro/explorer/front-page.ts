@@ -13,7 +13,10 @@ interface Outlines {
   readonly areas: Readonly<Record<string, Outline>>;
 }
 
-/** The widths of classes in percent, and the numbers of colours for falls and rises, as in the map of the explorer. */
+/**
+ * The widths of classes in percent, and the numbers of colours for falls and rises. The explorer's map uses the same
+ * values.
+ */
 const WIDTHS = [0.5, 1, 2, 5, 10, 20, 50, 100];
 const [FALLS, RISES] = [5, 7];
 
@@ -26,7 +29,7 @@ interface Facts {
   readonly forecasts: readonly Forecast[];
   /** The first day of the quarter that the forecasts are for. */
   readonly target: string;
-  /** The nation, if the data has its index. */
+  /** The nation, if the dataset has an index for it. */
   readonly nation: Market | undefined;
   readonly series: Series | undefined;
 }
@@ -47,7 +50,10 @@ const median = (values: readonly number[]): number => {
 const shortName = (name: string): string =>
   name.replace(/[-/,].*(?=, [A-Z]{2})/, '').replace(/, ([A-Z]{2}).*$/, ', $1');
 
-/** The change of the last year and of the next one: in the nation if the data has it, otherwise in the median metro. */
+/**
+ * The change over the last year and the forecast for the next year: for the nation if the dataset has its index,
+ * otherwise for the median metro.
+ */
 const nationFinding = ({ nation, markets, forecasts, target }: Facts): Finding[] => {
   const past = markets.flatMap(({ yoy_price }) => yoy_price ?? []);
   const last = nation?.yoy_price ?? (past.length === 0 ? null : median(past));
@@ -170,7 +176,7 @@ const mapOf = ({ markets, forecasts, target, series }: Facts): FrontPageFigure =
   };
 };
 
-/** The run of the forecasts. Newer runs can have another horizon. */
+/** The run that made the forecasts. Newer runs can have another horizon. */
 const runOf = ([forecast]: readonly Forecast[], runs: readonly ForecastRun[] = []): ForecastRun | undefined =>
   runs.find(({ id }) => id === forecast?.run_id);
 

@@ -6,7 +6,7 @@ import { rounded } from '../rounding.js';
 const BENCHMARKS = { benchmark: 'persistence', ar1_nation: 'ar1_nation', shrunk_mean: 'shrunk_mean' } as const;
 export type Benchmark = keyof typeof BENCHMARKS;
 
-/** A forecast whose target has been published, and the benchmarks' forecasts of the same target, all in percent. */
+/** A forecast whose target has been published, and the benchmarks' forecasts for the same target, all in percent. */
 export interface ScoredForecast extends Readonly<Record<Benchmark, number>> {
   readonly point: number;
   readonly lower_80: number;

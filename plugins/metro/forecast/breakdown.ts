@@ -1,7 +1,4 @@
-/**
- * Groups past forecasts by year, quarter, grade, signal, state, size, probability of a decline or basis, and scores
- * them.
- */
+/** Groups past forecasts, for example by year, grade or state, and scores each group. */
 import { statesOf } from '../areas.js';
 import { BASES, type Forecast, type ForecastRun, RISK_GRADES, SIGNALS } from '../collections.js';
 import { quarterOf } from '../periods.js';
@@ -22,7 +19,7 @@ const SIZES = [
   ['8 and more', 8],
 ] as const;
 
-/** The groups of probabilities of a decline, each ten percentage points wide. */
+/** The bins for the probability of a decline, each ten percentage points wide. */
 const PROBABILITIES = Array.from({ length: 10 }, (_, tenth) => `${10 * tenth} to ${10 * tenth + 10}%`);
 
 const QUARTERS = ['Q1', 'Q2', 'Q3', 'Q4'] as const;
@@ -36,7 +33,7 @@ const ORDERS: Readonly<Partial<Record<BreakdownKey, readonly string[]>>> = {
   basis: BASES,
 };
 
-/** A forecast with the name of its market and the run that made it. */
+/** A forecast, the name of its market, and the run that made the forecast. */
 interface Named {
   readonly row: Scorable;
   /** Undefined for an area that is no longer a market. */
@@ -104,8 +101,8 @@ export type BacktestGroup = ReturnType<typeof figuresOf>;
 
 /**
  * Groups the scored forecasts of the newest run's model, and sorts the groups. A market in several states counts in
- * each.
- * @param names of the markets by code. A forecast of another area has no state
+ * each of them.
+ * @param names market names by code. A forecast for any other area has no state
  */
 export const breakdownOf = (
   runs: readonly ForecastRun[],

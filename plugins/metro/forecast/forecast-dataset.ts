@@ -51,7 +51,7 @@ const keptOf = async (dataset: Dataset, recompute: boolean) => {
 };
 
 /**
- * Reads the markets, and the panels of the metros and of the nation and the states, both with the macro series.
+ * Reads the markets, and two panels with macro series: one for the metros, and one for the nation and the states.
  * @param onRead called with the number of index rows read so far
  * @throws OperatorError if the index has invalid rows
  */

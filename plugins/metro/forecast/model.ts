@@ -1,10 +1,10 @@
 /**
- * The contract for models. A model receives one quarter after another and makes its forecasts at each of them, so it
- * cannot use data from later quarters.
+ * The contract for models. A model receives the quarters one by one and makes forecasts at each quarter, so it cannot
+ * use data from later quarters.
  */
 import type { MacroSeriesValues, PanelMarket } from './panel.js';
 
-/** The horizons of forecasts in months. Signals, grades and the record refer to the main one. */
+/** The horizons of forecasts in months. Signals, grades and the record refer to the main horizon. */
 export const HORIZONS = [3, 6, 12, 24] as const;
 export type Horizon = (typeof HORIZONS)[number];
 export const HORIZON_MONTHS = 12;
@@ -32,7 +32,7 @@ export interface QuarterForecasts {
   readonly contributions?: Readonly<Record<string, Float64Array>> | undefined;
 }
 
-/** Data other than the index that is known at a quarter. */
+/** Data that is known at a quarter, in addition to the index. */
 export interface Known {
   /** The number of the quarter, as computed by `quarterIndex`. */
   readonly quarter: number;

@@ -92,7 +92,7 @@ export const createPanel = (
   };
 };
 
-/** Returns the panel of the metros, and that of the nation and the states, whose indexes are macro series. */
+/** Returns the panel for the metros, and the panel for the nation and the states, whose indexes are macro series. */
 export const panelsOf = (
   markets: readonly Pick<Market, 'cbsa' | 'name'>[],
   index: readonly Hpi[],

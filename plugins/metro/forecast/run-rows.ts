@@ -19,15 +19,15 @@ import { declineProbability, type Outlook, type Rules, riskGradeOf, signalOf } f
 import { type Origin, realizedChange, walk } from './walk.js';
 
 /**
- * Derives the id of a run from its quarter, such as 20054 for 2005Q4. Ids of horizons other than 12 months end with the
- * horizon, such as 2005403 for 3 months.
+ * Derives the id of a run from its quarter, such as 20054 for 2005Q4. Ids for horizons other than 12 months end with
+ * the horizon, such as 2005403 for 3 months.
  */
 export const runId = (quarter: number, horizon: Horizon = HORIZON_MONTHS): number => {
   const id = Math.floor(quarter / 4) * 10 + (quarter % 4) + 1;
   return horizon === HORIZON_MONTHS ? id : 100 * id + horizon;
 };
 
-/** Whether a run forecasts 12 months, by its id. */
+/** Returns, from a run's id, whether the run forecasts 12 months. */
 export const isMainRun = (id: number): boolean => id < 100_000;
 
 /** Returns the quarter of a run, as computed by `quarterIndex`, from its id. */
@@ -38,7 +38,9 @@ export const quarterOfRun = (id: number): number => {
 
 export const toTimestamp = (time: Date): string => time.toISOString().replace('.000Z', 'Z');
 
-/** Returns the time at which the index of a quarter is known, or the publication of the run if that is earlier. */
+/**
+ * Returns the time at which the index for a quarter is known, or the publication time of the run if that is earlier.
+ */
 export const runAt = (quarter: number, created: Date): string =>
   toTimestamp(new Date(Math.min(Date.parse(indexKnownOn(quarter)), created.getTime())));
 
@@ -57,7 +59,7 @@ export interface RowsInput {
   readonly kept: readonly Forecast[];
 }
 
-/** Replaces `NaN` by null. */
+/** Replaces `NaN` with null. */
 const orNull = (value: number | undefined): number | null =>
   value === undefined || Number.isNaN(value) ? null : rounded(value);
 
@@ -96,7 +98,7 @@ const withSignals = (origins: readonly Origin[], { panel, rules, kept, newest }:
 export interface PanelRows {
   /** The quarters with at least one forecast, oldest first. */
   readonly origins: readonly ServedOrigin[];
-  /** Returns the forecasts of the run of a quarter, sorted by code. */
+  /** Returns the forecasts of a quarter's run, sorted by code. */
   rowsAt(quarter: number): Forecast[];
   /** Adds the realized values that have been published in the meantime to earlier forecasts. */
   withRealized(forecasts: readonly Forecast[]): Forecast[];

@@ -34,9 +34,9 @@ export interface Span {
 export const defaultSpan = { from: quarterIndex(2005, 4) } satisfies Span;
 
 export interface RunsInput {
-  /** The index of all metros. */
+  /** The panel for the metros. */
   readonly panel: Panel;
-  /** The indexes of the nation and the states. The model is fitted to them separately. */
+  /** The panel for the nation and the states. The model is fitted to it separately. */
   readonly nationAndStates?: Panel | undefined;
   /** The model to run. Default: the default model, if the panel has its inputs. */
   readonly model?: ForecastModel | undefined;
@@ -148,7 +148,7 @@ const runOf = (
   };
 };
 
-/** Returns the runs of one horizon, and their backtest. */
+/** Returns the runs for one horizon, and their backtest. */
 const runsAt = (horizon: Horizon, { kept: { runs: old, forecasts: oldRows }, ...input }: Making): Runs | undefined => {
   const { panel, chosen, options, span, vintage } = input;
   const nationAndStates = WIDE_HORIZONS.includes(horizon) ? input.nationAndStates : undefined;
@@ -184,7 +184,7 @@ const runsAt = (horizon: Horizon, { kept: { runs: old, forecasts: oldRows }, ...
 
 /**
  * Runs the model over the panels. Adds a run for each quarter of the span that has forecasts of metros and no run yet.
- * Of the horizons other than 12 months, only the newest run is added. Their backtests score all quarters of the span.
+ * For horizons other than 12 months, only the newest run is added. Their backtests score all quarters of the span.
  *
  * The run at the newest quarter of the index is `published` if it is in time. All other runs are `reconstructed`, which
  * makes them pseudo-out-of-sample: they use only quarters up to their own, but in this vintage, with later revisions.
@@ -208,7 +208,7 @@ export const makeRuns = (input: RunsInput): Runs => {
   };
 };
 
-/** Returns a function that selects the runs or forecasts of a horizon. */
+/** Returns a function that selects the runs or forecasts for a horizon. */
 export const isOf =
   (horizon: number = HORIZON_MONTHS) =>
   ({ horizon_months }: { readonly horizon_months: number }): boolean =>

@@ -7,12 +7,15 @@ export type Row = CsvRecord;
 /** Cells contain no line breaks, so that a missing quote affects one line and not the rest of the file. */
 const DIALECT = { separator: ',', quote: '"', lineEnd: '\n', isOneLine: true } as const;
 
-/** The maximum line length in characters, far above any real line, so that a file without line ends fills no memory. */
+/**
+ * The maximum line length in characters, far above any real line, so that a file without line ends cannot fill the
+ * memory.
+ */
 const MAX_LINE = 64 * 1024;
 
 const isBlank = ({ cells }: Row): boolean => cells.length === 1 && cells[0]!.trim() === '';
 
-/** Returns the rows with trimmed cells, but without blank rows and rows with incorrect quotes. */
+/** Returns the rows with trimmed cells, without blank rows or rows with incorrect quotes. */
 const validRows = (rows: readonly Row[]): readonly Row[] =>
   rows
     .filter((row) => !row.isMisquoted && !isBlank(row))

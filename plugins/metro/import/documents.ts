@@ -29,7 +29,7 @@ export const toMarket = (index: MetroIndex): Market => ({
   forecast_12m: null,
 });
 
-/** Returns the market of the nation or a state whose index a series contains. Empty for other series. */
+/** Returns the market for the nation or a state if the series contains its index. Empty for other series. */
 export const toWideMarkets = ({ id, cadence, days, values }: MacroSeries): Market[] => {
   const area = cadence === 'quarterly' ? areaOfSeries(id) : undefined;
   return area ? [toMarket({ cbsa: area.cbsa, name: area.name, quarters: days.map(quarterOf), values })] : [];

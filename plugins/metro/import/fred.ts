@@ -16,7 +16,7 @@ export interface MacroSeries {
 
 const ID = /^[A-Z0-9][A-Z0-9_.-]*$/;
 const NUMBER = /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i;
-/** From this number of dates on, their cadence overrides the catalog. */
+/** With at least this many dates, their cadence overrides the catalog. */
 const ENOUGH = 4;
 const isNumber = (text: string): boolean => NUMBER.test(text) && Number.isFinite(Number(text));
 const isMissing = (value: string) => value === '' || value === '.';

@@ -39,7 +39,7 @@ export interface ImportReport {
   /** The number of rows that were left out. `faults` lists the first errors. */
   readonly badRows: number;
   readonly faults: readonly string[];
-  /** Files of a directory that were skipped, each with the reason. */
+  /** Files in a directory that were skipped, each with the reason. */
   readonly ignored: readonly string[];
   readonly dropped: {
     /** The codes of markets that the new index lacks. */

@@ -19,12 +19,12 @@ export interface Input {
   open(): Promise<Opened>;
 }
 
-/** The maximum size of a file. The largest file from these publishers has less than a tenth of this size. */
+/** The maximum size of a file. The largest file from these publishers is less than a tenth of this size. */
 const MAX_BYTES = 2 ** 30;
 /** How long a server may send nothing before its response or between two chunks, in milliseconds. */
 const SILENCE_MS = 30_000;
 
-/** Returns the reason for an error from `fetch`, which is in the error's cause. */
+/** Returns the reason for an error from `fetch`, which is the message of the error's cause. */
 const reason = (error: unknown): string => {
   const { cause, message } = error as Error;
   return cause instanceof Error ? `${message}: ${cause.message || (cause as NodeJS.ErrnoException).code}` : message;

@@ -72,7 +72,7 @@ async function* hpiOf(index: readonly MetroIndex[]): AsyncGenerator<readonly obj
   for (const area of index) yield toHpi(area);
 }
 
-/** Adds new markets, and updates the last change of the old ones. Their forecasts stay. */
+/** Adds new markets, and updates the last change of the existing markets. Existing forecasts are kept. */
 const withLevels = (old: readonly Market[], imported: readonly Market[]): Market[] => {
   const all = new Map(old.map((market) => [market.cbsa, market]));
   for (const market of imported)

@@ -13,7 +13,7 @@ export interface Imported {
   readonly index: readonly MetroIndex[] | undefined;
   /** The macro series, sorted by id. */
   readonly macro: readonly MacroSeries[];
-  /** Files of a directory that were skipped, each with the reason. */
+  /** Files in a directory that were skipped, each with the reason. */
   readonly ignored: readonly string[];
 }
 
@@ -38,7 +38,7 @@ async function* counted(bytes: AsyncIterable<Uint8Array>, onRead: (done: number)
 /**
  * Reads every input. A file of an unknown format is skipped if it was found in a directory. If the file was named
  * explicitly, it is an error.
- * @param errors receives every bad row, every unknown file, and every file that repeats data of another file
+ * @param errors receives every bad row, every unknown file, and every file that repeats data from another file
  * @throws OperatorError if an input cannot be read
  */
 export const readInputs = async (
@@ -52,7 +52,7 @@ export const readInputs = async (
   /** The names of the files that contain each series and the index. */
   const holders = new Map<string, string>();
 
-  /** Whether this is the first file with this data. */
+  /** Returns true if this is the first file with this data. */
   const claim = (what: string, name: string): boolean => {
     const holder = holders.get(what);
     if (holder === undefined) holders.set(what, name);

@@ -22,7 +22,7 @@ export const recognize = (head: string): FileKind | undefined => {
   const names = rows[0]?.cells ?? [];
   const header = names.map((cell) => cell.toLowerCase());
   const isDated = header[0] === 'date' || header[0] === 'observation_date';
-  // Several lower-case columns indicate a table of another publisher.
+  // Several lower-case columns indicate a table from another publisher.
   if (isDated && (names.length === 2 || (names.length > 2 && names.slice(1).every(isFredId)))) return 'fred';
   if (header[0] === 'cbsa' && header[1] === 'metro_name') return 'fhfa-purchase-only';
   // One valid row is enough to recognize the format. Bad rows are reported later.

@@ -80,9 +80,9 @@ const middleOf = ({ coordinates }: MultiPolygon): readonly [number, number] => {
 };
 
 /**
- * The five-digit codes of counties, by the code of their area, or of its divisions if it has any. `counties.json` is
- * the July 2023 delineation by the Office of Management and Budget, with two digits for the state and three for each
- * county.
+ * The five-digit county codes, by the code of their area, or of their division if the area has divisions.
+ * `counties.json` is the July 2023 delineation by the Office of Management and Budget, with two digits for the state
+ * and three for each county.
  */
 export const countiesByArea: ReadonlyMap<string, readonly string[]> = new Map(
   Object.entries(counties).map(([cbsa, states]) => [cbsa, states.split(' ').flatMap(countyCodes)]),

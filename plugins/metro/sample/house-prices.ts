@@ -63,8 +63,8 @@ const momentumOf = (state: string) => momentum(`state ${state}`, 0.9, 0.4);
 const TREND = 0.75;
 
 /**
- * Generates index levels with 1996Q3 = 100. Growth is the sum of a long-run rate and the momentum of the nation, the
- * state and the market. Noise is added to each level.
+ * Generates index levels with 1996Q3 = 100. Growth is the sum of a long-run rate and the momentum terms for the nation,
+ * the state and the market. Noise is added to each level.
  */
 export const sampleHousePrices = (): MetroIndex[] => {
   const nation = nationalMomentum();
@@ -95,7 +95,7 @@ export const sampleHousePrices = (): MetroIndex[] => {
 
 const stateOf = (area: Area): string => statesOf(area)[0] ?? '';
 
-/** Generates the indexes of the nation and of the states with several metros in the sample. */
+/** Generates the index for the nation, and for each state that has several metros in the sample. */
 export const sampleWideIndexes = (): SampleSeries[] => {
   const nation = nationalMomentum();
   const isSampled = ({ kind, states: [state] }: Area) =>

@@ -13,7 +13,7 @@ interface Definition {
   /** The first and the last day on which a period may start. */
   readonly from: string;
   readonly to: string;
-  /** The first value. It is followed by the level to which the series reverts, or by its growth per period. */
+  /** The first value. The level to which the series reverts, or its growth per period, follows. */
   readonly start: number;
   readonly around?: number;
   readonly growth?: number;

@@ -1,5 +1,6 @@
 /**
- * Handles the part of the address after `#`. It contains the view and the reader's choices, so that links keep them.
+ * Handles the part of the address after `#`. That part contains the view and the reader's choices, so that links keep
+ * them.
  */
 
 /**

@@ -49,7 +49,8 @@ const listen = (host, { drawn, last, show, clear }) => {
   };
   host.addEventListener('pointermove', showNearest);
   host.addEventListener('pointerdown', (event) => {
-    // A finger that leaves the chart sideways keeps reading values. One that moves up or down scrolls the page.
+    // A finger that moves sideways beyond the chart still shows values. A finger that moves up or down scrolls the
+    // page.
     if (event.pointerType === 'touch') host.setPointerCapture(event.pointerId);
     showNearest(event);
   });

@@ -1,7 +1,7 @@
 /** Creates controls: switches, lists and check boxes. */
 import { h } from '../shared/dom.js';
 
-/** Choices of years in a chart. 0 is all years. */
+/** The numbers of years that a chart offers. 0 means all years. */
 const SPANS = [5, 10, 20, 0];
 
 /**
@@ -59,7 +59,7 @@ export const labelledSelect = (id, label, options, value, onchange) => {
   return [h('label', { for: id }, label), field];
 };
 
-/** A list and its label in one line. @param {Parameters<typeof labelledSelect>} list */
+/** A list and its label on one line. @param {Parameters<typeof labelledSelect>} list */
 export const select = (...list) => h('div', { class: 'check' }, ...labelledSelect(...list));
 
 /** @param {string} id @param {string} label @param {boolean} checked @param {(checked: boolean) => void} onchange */

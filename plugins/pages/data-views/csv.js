@@ -3,7 +3,7 @@
 /** The maximum number of decimals. No source has more, and further digits are rounding errors. */
 const DECIMALS = 6;
 
-/** Matches texts that a spreadsheet would run as a formula. The service uses the same rule for CSV. */
+/** Matches text that a spreadsheet would run as a formula. The service uses the same rule for CSV. */
 const FORMULA = /^'*[=+\-@\t\r\n＝＋－＠]/u;
 
 /** @param {string | number | null | undefined} cell */

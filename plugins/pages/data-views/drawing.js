@@ -43,7 +43,7 @@ import { FONT_FAMILY, FONT_SIZE, LINE_HEIGHT, paint, svg, textWidth } from './sv
  */
 
 /**
- * The parts of a line between its gaps as path data, and dots for values between two gaps.
+ * Returns the path data of a line with gaps. A single value between two gaps becomes a dot.
  * @param {readonly (number | null)[]} values @param {(index: number) => number} x @param {(value: number) => number} y
  */
 export const lineOf = (values, x, y) => {
@@ -101,7 +101,7 @@ const shadeRects = (shades, { start, end, x, plot }) =>
     return [svg('rect', { x: left, y: plot.top, width: right - left, height, fill: paint('shade') })];
   });
 
-/** The unit above the axis, grid lines and their values. @param {Frame} frame */
+/** The unit above the axis, and the grid lines with their values. @param {Frame} frame */
 const valueAxis = ({ unitLines, ticks, tickTexts, low, y, plot }) => [
   ...unitLines.map((line, index) =>
     svg('text', { x: 2, y: FONT_SIZE + index * LINE_HEIGHT, fill: paint('muted'), class: 'unit' }, line),
@@ -164,7 +164,7 @@ const linePath = ({ color, dashed }, values, { dates, x, y }) => {
 };
 
 /**
- * Moves texts apart until they no longer overlap.
+ * Moves labels apart until they no longer overlap.
  * @param {{ text: string, color: string, y: number }[]} names @param {number} top @param {number} bottom
  */
 const apart = (names, top, bottom) => {
@@ -222,7 +222,7 @@ export const draw = (options, size) => {
 };
 
 /**
- * Creates the legend, which explains the colours and strokes of what the chart shows.
+ * Creates the legend, which explains the colours and strokes in the chart.
  * @param {Pick<ChartOptions, 'lines' | 'band' | 'shades' | 'dates' | 'from'>} options
  * @returns {{ label: string, swatch: SVGSVGElement }[]}
  */

@@ -43,7 +43,7 @@ const workButton = (label, work) => {
   return [button, failure];
 };
 
-/** Columns with texts that look like numbers, such as codes. Samples read them as texts. @type {Set<string>} */
+/** Columns with text that looks like numbers, such as codes. Samples read these columns as text. @type {Set<string>} */
 export const textColumns = new Set();
 
 const textTypes = () =>
@@ -80,7 +80,7 @@ const LANGUAGES = {
     ].join('\n'),
 };
 
-/** The reader's language for all API calls of the page. */
+/** The reader's language for all API calls on the page. */
 let language = 'curl';
 let calls = 0;
 
@@ -190,7 +190,7 @@ export const dataTools = ({ sources, remark, more, picture, shown, figure }) =>
   );
 
 /**
- * Replaces the content of a place. Open API calls and tables stay open.
+ * Replaces the content of an element. API calls and tables that the reader has opened stay open.
  * @param {HTMLElement} place
  * @param {readonly HTMLElement[]} content
  */
@@ -200,7 +200,7 @@ const replaceContent = (place, content) => {
   for (const [at, details] of place.querySelectorAll('details').entries()) details.open = open[at] === true;
 };
 
-/** Replaces the tools in a place. @param {HTMLElement} place @param {Tools} tools */
+/** Replaces the tools in an element. @param {HTMLElement} place @param {Tools} tools */
 export const replaceTools = (place, tools) => replaceContent(place, [dataTools(tools)]);
 
 /** The maximum number of decimals. Further digits are rounding errors. */
@@ -268,7 +268,7 @@ const figureOf = ({ title, note, figure }, ...content) =>
 export const chartFigure = ({ note, chart, ...below }) => figureOf({ note, ...below }, chart, ...belowChart(below));
 
 /**
- * A figure whose tools and table follow the choices of the reader.
+ * A figure whose tools and table follow the reader's choices.
  * @param {{ title: string, note: import('../shared/dom.js').Child, chart: HTMLElement }} options
  */
 export const changingFigure = ({ title, note, chart }) => {

@@ -39,8 +39,8 @@ const rangeOf = ({ columns, bounds, hasZero }) => {
 };
 
 /**
- * The width of a bar's slot, by the smallest distance of two dates. The first and the last bar need half a slot outside
- * of their dates.
+ * The width of a bar's slot, which follows from the smallest distance between two dates. The first and the last bar
+ * need half a slot beyond their dates.
  * @param {readonly number[]} times ascending @param {number} width
  */
 const slotOf = (times, width) => {

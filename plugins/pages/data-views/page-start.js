@@ -27,7 +27,7 @@ const showLimits = () => {
 
 export const startPage = () => {
   showLimits();
-  // The view of the status shows why it cannot be loaded.
+  // The status view itself shows why the status cannot be loaded.
   void getStatus().catch(() => undefined);
   // A printed page names the service and its address.
   const paper = document.querySelector('.on-paper');
@@ -36,7 +36,7 @@ export const startPage = () => {
     if (paper) paper.textContent = `${owner} · ${location.href}`;
   });
   document.querySelector('#forget')?.addEventListener('click', () => setKey(''));
-  // The part after # names the view, so the browser's own jump would leave the view.
+  // The part after # names the view, so if the browser followed the link, the reader would leave the view.
   document.querySelector('.skip')?.addEventListener('click', (event) => {
     event.preventDefault();
     find('#main').focus();

@@ -7,7 +7,7 @@ const [WIDTH, HEIGHT, MARGIN] = [1200, 675, 36];
 /** The number of pixels in the PNG for each pixel of the drawing. */
 const SCALE = 2;
 
-/** Replaces the custom properties by their light colours. @param {SVGElement} picture */
+/** Replaces the custom properties with their light colours. @param {SVGElement} picture */
 const resolveColors = (picture) => {
   const probe = h('span');
   probe.style.colorScheme = 'light';

@@ -47,7 +47,7 @@ const markCurrent = (name) => {
   for (const link of document.querySelectorAll('nav a')) {
     if (link.getAttribute('href') === `#/${name}`) {
       link.setAttribute('aria-current', 'page');
-      // On a phone the links scroll in one line.
+      // On a phone, the links are on one line that scrolls.
       link.scrollIntoView({ block: 'nearest', inline: 'nearest' });
     } else link.removeAttribute('aria-current');
   }
@@ -132,7 +132,7 @@ const render = ({ title, name = title, question, layout, content, about }, site,
 };
 
 /**
- * Shows the outline of a view while it loads, after 300 ms.
+ * Shows a placeholder if a view takes longer than 300 ms to load.
  * @param {AbortSignal} signal of the view
  * @returns {() => void} stops it
  */
@@ -164,7 +164,7 @@ const followScroll = (isSettled) => {
 /**
  * @param {Record<string, Route>} routes by the first part of the address
  * @param {string} home the route of an empty address
- * @param {About} [about] gives the notes and the age of a view's series
+ * @param {About} [about] returns the notes and the age of a view's series
  */
 export const startRouter = (routes, home, about) => {
   const site = document.title;
@@ -178,7 +178,7 @@ export const startRouter = (routes, home, about) => {
       if (!route) throw new Problem('There is no such view.', { status: 404, code: 'no_view' });
       return await route(...call);
     } catch (error) {
-      // Errors of requests that ended with the view are not shown.
+      // Errors from requests that were aborted with the view are not shown.
       if (call[1].aborted) return { title: '', content: [] };
       return { title: titleOf(error), content: [problemView(error, () => void show(true))] };
     }
@@ -194,7 +194,7 @@ export const startRouter = (routes, home, about) => {
     markCurrent(name || home);
     const loaded = showLoading(signal);
     const view = await viewOf(name || home, [parameters, signal, query]);
-    // Texts that were added later would move the view.
+    // Text that was added later would move the view.
     const series = (await about?.(view.series ?? [], signal)) ?? { notes: [], late: '' };
     loaded();
     // The reader has opened another view in the meantime.
@@ -208,7 +208,7 @@ export const startRouter = (routes, home, about) => {
     settled = true;
   };
 
-  // The search of the front page is a form, which sends the text in the query of the address.
+  // The search on the front page is a form, which sends the text in the query of the URL.
   const q = new URLSearchParams(location.search).get('q');
   if (q !== null) {
     const hash = q === '' ? location.hash : addressOf([home], new URLSearchParams({ q }));

@@ -1,4 +1,4 @@
-/** The search box above every view, which `/` focuses. If the view has a list, the text filters it. */
+/** The search box above every view, which `/` focuses. If the view has a list, the text filters the list. */
 import { focusOnSlash } from '../shared/dom.js';
 
 /** Returns the search box, or null on a page in a frame. */

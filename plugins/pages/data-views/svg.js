@@ -22,7 +22,9 @@ export const svg = (tag, attributes = {}, ...children) => {
   return element;
 };
 
-/** A colour of the style sheet, so that drawings follow the page's colour scheme. @param {string} name without `--` */
+/**
+ * A colour from the style sheet, so that drawings follow the page's colour scheme. @param {string} name without `--`
+ */
 export const paint = (name) => `var(--${name})`;
 
 /** @type {CanvasRenderingContext2D | null | undefined} */

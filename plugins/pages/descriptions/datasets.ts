@@ -26,7 +26,7 @@ export interface Dataset {
   readonly description: string;
   readonly columns: readonly Column[];
   readonly key: readonly string[];
-  /** Whether callers without a key can read it. */
+  /** Whether callers without a key can read the list. */
   readonly isOpen: boolean;
   /** CSV is first. */
   readonly distributions: readonly Distribution[];
@@ -75,7 +75,7 @@ const columnOf = (name: string, schema: Json, isRequired: boolean): Column => ({
 
 const datasetOf = (document: Json, path: string, get: Json): Dataset | undefined => {
   const content = get.responses[200].content;
-  // Totals of a table are derived from its rows.
+  // The totals for a table are derived from its rows.
   const isList = content['text/csv'] !== undefined && !path.includes('{') && !path.startsWith('/totals/');
   if (!isList || get.parameters?.some(({ required }: Json) => required)) return undefined;
   const { items } = content['application/json'].schema.properties.data;

@@ -48,7 +48,7 @@ export const robotsText = ({ publicUrl, publicPath, basePath }: MountContext): s
     ...(publicUrl.startsWith('http') ? ['', `Sitemap: ${publicUrl}/sitemap.xml`] : []),
   ].join('\n');
 
-/** The addresses in a sitemap must be absolute, so it needs `server.publicUrl`. */
+/** The addresses in a sitemap must be absolute, so the sitemap needs `server.publicUrl`. */
 export const sitemap = (context: MountContext): string | undefined => {
   const { publicUrl, state } = context;
   if (!publicUrl.startsWith('http')) return undefined;

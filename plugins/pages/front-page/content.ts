@@ -20,7 +20,7 @@ export interface Status {
 }
 
 export interface Content {
-  /** Changes when the content does. */
+  /** Changes whenever the content changes. */
   readonly version: string;
   readonly catalog: Catalog;
   readonly status: Status | undefined;
@@ -32,7 +32,7 @@ const KEPT_MS = 60_000;
 
 const isAllowed = (status: number): boolean => ![401, 403, 404].includes(status);
 
-/** Requests an endpoint as a caller without a key. Undefined if such callers may not use it. */
+/** Requests an endpoint as a caller without a key. Undefined if such callers may not use the endpoint. */
 const readOpen = async ({ requestWithoutKey }: MountContext, target: string): Promise<InnerResponse | undefined> => {
   const response = await requestWithoutKey(target);
   if (isAllowed(response.status) && response.status !== 200) {

@@ -1,4 +1,4 @@
-/** HTML from templates that escape every value. */
+/** Builds HTML from templates that escape every value. */
 import { escapeHtml } from '../template.js';
 
 /** Text that is already markup. */

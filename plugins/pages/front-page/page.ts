@@ -9,7 +9,7 @@ import { dataSection, figureSection, findingsSection, offerSection, statusSectio
 import { figureOf, keySource, link, mountAt, partsOf, type Site } from './site.js';
 import { styles } from './styles.js';
 
-/** The digest in the policy allows the style of the page. The page loads nothing. */
+/** The digest in the policy allows the page's inline style. The page loads nothing. */
 export const frontPagePolicy = [
   "default-src 'none'",
   `style-src 'sha256-${createHash('sha256').update(styles).digest('base64')}'`,
@@ -19,7 +19,7 @@ export const frontPagePolicy = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** A longer description is only at its own address, without the columns on the page. */
+/** If the description is longer, the page omits the columns. The full description has its own address. */
 const MOST_JSON = 48 * 1024;
 
 const jsonLd = (site: Site): Markup => {

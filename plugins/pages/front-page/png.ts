@@ -38,7 +38,7 @@ const linesOf = (path: string): Point[][] => {
   return lines;
 };
 
-/** The outline of a segment of a stroke. All have the same orientation, so that overlaps add up. */
+/** The outline of a segment of a stroke. All outlines have the same orientation, so that overlapping areas add up. */
 const quadOf = ([x0, y0]: Point, [x1, y1]: Point, width: number): Point[] => {
   const length = Math.hypot(x1 - x0, y1 - y0) || 1;
   const [dx, dy] = [((y1 - y0) / length) * (width / 2), ((x0 - x1) / length) * (width / 2)];
@@ -100,7 +100,7 @@ class Canvas {
     }
   }
 
-  /** Distributes the area of an edge between two x within a row. */
+  /** Distributes the area of an edge between two x coordinates within a row. */
   #span(row: number, left: number, right: number, area: number): void {
     const [first, last] = [Math.floor(left), Math.floor(right)];
     for (let x = first; x <= last; x++) {

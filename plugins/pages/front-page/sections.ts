@@ -38,10 +38,10 @@ export const figureSection = (site: Site): Markup | undefined => {
 const cardOf = (site: Site, { title, text, href }: FrontPageItem): Markup =>
   html`<li>${link(site, href, title)}<span>${text}</span></li>`;
 
-/** The number of lists that the page shows. The reference has all of them. */
+/** The number of lists that the page shows. The API reference shows all lists. */
 const MOST_LISTS = 6;
 
-/** What the service offers: the tables of contributions, otherwise the lists of the API. */
+/** What the service offers: the tables from the pages' contributions, or the lists of the API if there are none. */
 export const offerSection = (site: Site): Markup | undefined => {
   const { datasets } = site.content.catalog;
   const { items } = partsOf(site);

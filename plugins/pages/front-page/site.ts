@@ -1,4 +1,4 @@
-/** What the sections of the front page know. */
+/** The data from which the front page is built. */
 import type { FrontPageFigure, Mount, MountContext } from '../../../core/contracts/plugin.js';
 import type { Content } from './content.js';
 import { html, type Markup } from './markup.js';
@@ -11,7 +11,7 @@ const MOST_FINDINGS = 3;
 
 export const figureOf = ({ pages }: Content): FrontPageFigure | undefined => pages.find(({ figure }) => figure)?.figure;
 
-/** The parts of all contributions. */
+/** The combined parts of all contributions. */
 export const partsOf = ({ content }: Site) => ({
   findings: content.pages.flatMap(({ findings = [] }) => findings).slice(0, MOST_FINDINGS),
   figure: figureOf(content),
@@ -23,11 +23,11 @@ export const partsOf = ({ content }: Site) => ({
 export const mountAt = ({ mounts }: Site, path: string): Mount | undefined =>
   mounts.find((mount) => mount.path === path);
 
-/** A link with an address below the path of the service. */
+/** A link to an address under the path of the service. */
 export const link = ({ publicPath }: Site, href: string, text: Markup | string): Markup =>
   html`<a href="${publicPath}${href}">${text}</a>`;
 
-/** The place where callers get a key: a page, otherwise the contact. */
+/** Where callers get a key: a page, or the contact if there is no page. */
 export const keySource = ({ info: { getKeyUrl, contact } }: Site): string | undefined =>
   getKeyUrl ?? contact.url ?? (contact.email === undefined ? undefined : `mailto:${contact.email}`);
 

@@ -1,4 +1,4 @@
-/** Writes the drawing of a plugin as SVG, in the colours of the page. */
+/** Writes a plugin's drawing as SVG, in the colours of the page. */
 import type { Drawing, Label, Shape } from '../../../core/contracts/plugin.js';
 import { html, type Markup } from './markup.js';
 
@@ -6,13 +6,13 @@ const colour = (name: string | undefined) => (name === undefined ? 'none' : `var
 
 const pathOf = ({ path, title, href }: Shape, publicPath: string): Markup => {
   const drawn = html`<path d="${path}">${title !== undefined && html`<title>${title}</title>`}</path>`;
-  // The links are for the pointer. The page has the same links in its search and its explorer.
+  // These links are only for the mouse: keyboard users find them in the page's search and explorer.
   return href === undefined ? drawn : html`<a href="${publicPath}${href}" tabindex="-1">${drawn}</a>`;
 };
 
 const styleOf = ({ fill, stroke, width }: Shape): string => `${fill} ${stroke} ${width}`;
 
-/** Groups neighbours of the same style, because a map repeats a few styles hundreds of times. */
+/** Groups consecutive shapes with the same style, because a map repeats a few styles hundreds of times. */
 const groupsOf = (shapes: readonly Shape[]): Shape[][] => {
   const groups: Shape[][] = [];
   for (const shape of shapes) {

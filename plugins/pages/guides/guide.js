@@ -32,7 +32,7 @@ const listParts = (elements) => {
 };
 
 /**
- * @param {(name: string) => HTMLElement} [figures] makes the place for figures of the published data
+ * @param {(name: string) => HTMLElement} [figures] creates the placeholder for figures about the published data
  * @returns {Promise<HTMLElement[]>} the elements of the text
  */
 export const showGuide = async (figures = () => h('div')) => {
@@ -40,7 +40,7 @@ export const showGuide = async (figures = () => h('div')) => {
     if (link.getAttribute('href') === here) link.setAttribute('aria-current', 'page');
   }
   const markdown = await (await fetch(new URL('../../guide.md', import.meta.url))).text();
-  // Examples in documents use the default address. The page replaces it by the address of this service.
+  // Examples in documents use the default address. The page replaces it with the address of this service.
   const text = markdown.replaceAll('http://127.0.0.1:8080', location.origin + publicPath);
   const elements = blocksOf(text, addressOf).map((block) =>
     block.kind === 'element' ? block.element : figures(block.name),

@@ -8,7 +8,7 @@ const service = meta('service');
 
 const KEY = `${service}-key`;
 
-/** The key, if the browser does not let sites store data. It is kept as long as the page is open. */
+/** The key, if the browser does not let sites store data. It is lost when the page closes. */
 let unstored = '';
 
 /** @returns {string} empty without a key */
@@ -37,12 +37,12 @@ export const setKey = (key, { remember = false } = {}) => {
   dispatchEvent(new Event('keychange'));
 };
 
-// Other tabs and the frames of a page share the stored keys, so a key that is entered in one applies to all of them.
+// Other tabs and the frames of a page share the stored keys, so a key that is entered in one of them applies to all.
 addEventListener('storage', (event) => {
   if (event.key === KEY) dispatchEvent(new Event('keychange'));
 });
 
-/** The limits of readers without a key, in words. Empty if every reader needs a key. */
+/** The limits for readers without a key, in words. Empty if every reader needs a key. */
 export const anonymousLimits = meta('anonymous');
 
 /** The page where readers get a key. Empty if there is none. */

@@ -1,4 +1,4 @@
-/** Formats numbers and dates for people. Two decimals by default; tables below charts show all decimals. */
+/** Formats numbers and dates. Numbers have two decimals by default; tables below charts show all decimals. */
 
 const DASH = '–';
 

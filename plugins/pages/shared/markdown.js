@@ -109,7 +109,8 @@ const elementOf = (text, addressOf) => {
 const BLOCK = /```.*?\n```|(?:(?!```)[^\n]*\S[^\n]*(?:\n|$))+/gs;
 
 /**
- * @param {string} markdown text between `<!-- figures NAME -->` and `<!-- /figures -->` becomes a place for figures
+ * @param {string} markdown text between `<!-- figures NAME -->` and `<!-- /figures -->` becomes a placeholder for
+ * figures
  * @param {Addresses} [addressOf]
  * @returns {Block[]}
  */

@@ -23,7 +23,7 @@ export const timesOf = (columns, rows) =>
 const dayOf = (value) =>
   typeof value === 'number' ? `${value}-01-01` : typeof value === 'string' ? value.slice(0, 10) : undefined;
 
-/** Periods, and the first day of the period that contains a day. */
+/** Periods, each with a function that returns the first day of the period that contains a day. */
 const PERIODS = /** @type {const} */ ([
   ['day', (/** @type {string} */ day) => day],
   ['month', (/** @type {string} */ day) => `${day.slice(0, 7)}-01`],
@@ -81,7 +81,7 @@ export const withGaps = (dates) => {
     const time = new Date(`${first}T00:00:00Z`);
     time.setUTCMonth(time.getUTCMonth() + step.months * count, time.getUTCDate() + step.days * count);
     date = time.toISOString().slice(0, 10);
-    // The last day of a month varies, so a month counts as a gap only if it has no rows.
+    // The last day of a month varies, so a gap is a month without rows.
     if (date < last && !(step.months > 0 && dates.some((each) => each.slice(0, 7) === date.slice(0, 7)))) all.add(date);
   }
   return [...all].sort();
@@ -140,7 +140,7 @@ export const figuresOf = (rows, { time, value, by, form }) => {
 
 /**
  * The choices for a chart, and its first state: the first number outside the key, over the first time. Lines are the
- * default if the time is part of the key.
+ * default if the time column is part of the key.
  * @param {import('./tables.js').Table} table @param {readonly Row[]} rows
  */
 export const chartChoices = ({ columns, key }, rows) => {

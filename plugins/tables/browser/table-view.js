@@ -43,7 +43,7 @@ const firstRows = async (target, signal) => {
 };
 
 /**
- * Loads the first rows, and counts all.
+ * Loads the first rows, and counts all rows.
  * @param {Table} table @param {string} target @param {string} matching the parameters without `sort` @param {AbortSignal} signal
  * @returns {Promise<Loaded>}
  */

@@ -45,7 +45,7 @@ const columnOf = (name, schema) => {
 const sortValues = ({ enum: values, anyOf }) => values ?? anyOf.find((/** @type {Json} */ one) => one['enum'])?.enum;
 
 /**
- * The names of the totals, which differ from `count` and so on if a column has that name. Empty without totals.
+ * The names of the totals. If a column is named `count`, for example, the total has another name. Empty without totals.
  * @param {Json | undefined} totals the operation
  * @returns {Record<string, string>}
  */
@@ -84,7 +84,7 @@ export const tablesOf = (document) => {
     });
 };
 
-/** The search for what a reader types. Its last word may be unfinished. @param {string} typed */
+/** The search for the text that a reader types. Its last word may be unfinished. @param {string} typed */
 export const searchFor = (typed) => (/[\p{L}\p{N}]$/u.test(typed.trim()) ? `${typed.trim()}*` : typed.trim());
 
 /**

@@ -133,7 +133,7 @@ const timeFigure = (table, chosen, figures, { title, target, controls, signal })
 
 /**
  * @param {Table} table @param {URLSearchParams} address @param {AbortSignal} signal
- * @param {{ title: string, target: () => string }} of `target`: the API call of the rows
+ * @param {{ title: string, target: () => string }} of `target`: the API call for the rows
  */
 export const timeChart = (table, address, signal, { title, target }) => {
   const place = h('div');

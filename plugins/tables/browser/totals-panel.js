@@ -1,4 +1,4 @@
-/** Shows the totals of a column's values next to the list. Each value is a filter. */
+/** Shows totals for the values of a column next to the list. A click on a value filters the list. */
 import { keepInAddress } from '../../pages/data-views/address.js';
 import { bar } from '../../pages/data-views/bars.js';
 import { select } from '../../pages/data-views/controls.js';
@@ -59,7 +59,7 @@ const choicesOf = ({ columns, key }) => {
   };
 };
 
-/** The first column whose values repeat, as far as its type shows. @param {Table} table */
+/** The first column whose type suggests that its values repeat. @param {Table} table */
 const firstGroup = ({ columns, key }) =>
   columns.find(({ name, kind }) => (kind === 'text' || kind === 'boolean') && !(key.length === 1 && key[0] === name))
     ?.name ?? '';

@@ -41,7 +41,7 @@ export interface Breakage {
 
 const FOLDER: Capabilities = { publish: true, versions: true, durable: true, follows: { withinMs: 500, pollMs: 20 } };
 
-/** Returns the correct adapter of the kind that a bug changes. */
+/** Returns the correct adapter that a bug changes. */
 const innerOf = ({ sqlite, folder }: Breakage, context: AdapterContext): StorageAdapter => {
   if (folder) return new folder(context);
   return sqlite ? createSqlite(context, sqlite) : memory.create({}, context);

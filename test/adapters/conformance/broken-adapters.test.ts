@@ -1,6 +1,6 @@
 /**
- * Tests the conformance suite: it must fail each broken adapter by the rule that the adapter breaks, and must pass
- * correct adapters.
+ * Tests the conformance suite: for each broken adapter, the rule that the adapter breaks must fail. Correct adapters
+ * must pass.
  */
 import { expect } from 'chai';
 import { targetOf } from './breakable.js';

@@ -1,4 +1,7 @@
-/** Defines every adapter of these tests. The suite's second process imports this file and selects one by name. */
+/**
+ * Defines the correct and the broken adapters that these tests run the suite on. The suite's second process imports
+ * this file and selects an adapter by name.
+ */
 import { describeAdapter } from '../../../adapters/conformance/index.js';
 import { targetOf } from './breakable.js';
 import { brokenAdapters } from './faults/index.js';

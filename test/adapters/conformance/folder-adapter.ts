@@ -1,6 +1,6 @@
 /**
  * A small adapter with every capability of a durable store. Each version is one JSON file, and `catalog.json` lists the
- * versions. Subclasses replace single methods, which gives an adapter one bug, or another correct behavior.
+ * versions. Subclasses replace single methods, to give the adapter one bug or another correct behaviour.
  */
 import { randomUUID } from 'node:crypto';
 import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';

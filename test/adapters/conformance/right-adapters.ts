@@ -17,7 +17,7 @@ const CAPABILITIES = { publish: true, versions: true, durable: true } as const;
 const KEY_BYTES = 400;
 const ROW_BYTES = 100_000;
 
-/** The stores that an adapter of this process has open. */
+/** The stores that adapters in this process have open. */
 const opened = new Set<string>();
 
 const sizeOf = (value: unknown): number => (typeof value === 'string' ? Buffer.byteLength(value) : 8);

@@ -1,4 +1,4 @@
-/** Tests what `doctor` reports about real Redis and MongoDB servers with missing rights and wrong settings. */
+/** Tests what `doctor` reports about real Redis and MongoDB servers with missing permissions and wrong settings. */
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer as createHttpServer } from 'node:http';

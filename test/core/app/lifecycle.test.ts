@@ -1,4 +1,4 @@
-/** Tests how plugins are opened and closed, how they learn of errors, and how they take over connections. */
+/** Tests how plugins are opened and closed, how errors are reported to them, and how they take over connections. */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { expect } from 'chai';

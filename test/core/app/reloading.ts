@@ -32,7 +32,7 @@ export class ReloadedService {
     this.#taken = taken;
   }
 
-  /** @param prepare returns additional variables of the service */
+  /** @param prepare returns additional environment variables for the service */
   static async start(
     workers: number,
     prepare: (folder: string) => Promise<Readonly<Record<string, string>>> = async () => ({}),

@@ -1,6 +1,6 @@
 /**
- * Tests `as_of` with real FHFA vintages that are published in order: each date returns the numbers from the file of its
- * vintage.
+ * Tests `as_of` with real FHFA vintages that are published in order: each date returns the numbers from that vintage's
+ * file.
  */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-/** Tests the guarantees that handlers have when they read a snapshot. */
+/** Tests the guarantees for handlers that read a snapshot. */
 import { expect } from 'chai';
 import { collection } from '../../../core/contracts/plugin.js';
 import type { Snapshot } from '../../../core/contracts/storage.js';

@@ -143,7 +143,7 @@ const namesIn = (value: unknown): number => {
 /** Matches where an error is: `markets.ndjson:12: ...` or, if the whole file is affected, `markets.ndjson: ...`. */
 const PLACE = /\b(?:manifest\.json|[A-Za-z0-9][A-Za-z0-9._-]*)(?::\d+)?: |manifest\.json cannot be read/;
 
-/** Returns the errors of the directory, or an empty list if it is valid. */
+/** Returns the errors in the directory, or an empty list if the directory is valid. */
 const errorsOf = async (path: string): Promise<readonly string[]> => {
   try {
     const { dataset } = await openDirectory(path);

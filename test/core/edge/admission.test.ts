@@ -1,4 +1,4 @@
-/** Tests which requests are rejected during an overload, and what happens to the rest. */
+/** Tests which requests are rejected and which are admitted during an overload. */
 import { expect } from 'chai';
 import type { Decision, Limiter } from '../../../core/contracts/limiter.js';
 import { Admission } from '../../../core/edge/admission.js';

@@ -24,7 +24,7 @@ describe('server.maxConnectionsPerAddress', () => {
     await once(refused.resume(), 'close');
     expect(sockets.map(({ destroyed }) => destroyed)).to.deep.equal([false, false, false]);
     sockets[0]!.destroy();
-    // The service notices only a moment later that the socket is closed.
+    // The service notices the closed socket with a short delay.
     let status: number | undefined;
     while (status === undefined)
       status = await request(`${service.url}/health`).then(

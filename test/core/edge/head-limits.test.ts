@@ -21,7 +21,9 @@ for (const [what, limits] of [
     });
     after(() => service.close());
 
-    /** Sends a request whose target and header fields have these sizes. The fields are Host and `count` others. */
+    /**
+     * Sends a request whose target and header fields have these sizes. The fields are Host and `count` other fields.
+     */
     const send = async (targetBytes: number, fieldBytes: number, count = 1) => {
       const target = `${HEALTH}?`.padEnd(targetBytes, 'a').slice(0, Math.max(targetBytes, HEALTH.length));
       const host = 'Host: test\r\n';

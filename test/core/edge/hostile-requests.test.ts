@@ -29,7 +29,7 @@ const expectErrorBody = ({ headers, body }: RawResponse): string => {
 };
 
 describe('hostile requests', () => {
-  // The list of requests needs a key before the service starts.
+  // The list of requests contains a key, so the key must exist before the service starts.
   const { key, hash, id } = createKey();
   const requests = hostileRequests(key);
   const statuses = new Map<number, number>();

@@ -38,7 +38,7 @@ export const startFuzzedService = async (workers: number, timeoutMs: number): Pr
     server: {
       port,
       workers,
-      // All connections come from one address, so their number per address is not limited.
+      // All connections come from one address, so the number of connections per address is not limited.
       trustProxy: 1,
       drainDelayMs: DRAIN_DELAY_MS,
       headersTimeoutMs: timeoutMs,
@@ -164,7 +164,7 @@ const requestBytes = (random: Random): string => {
   return `${line}${fields.join('\r\n')}\r\n\r\n${pick(random, BODIES)}`;
 };
 
-/** What a client sends, the pieces that it sends it in, and how it ends the connection. */
+/** The bytes that a client sends, how they are split into pieces, and how the client ends the connection. */
 interface Script {
   readonly pieces: readonly string[];
   readonly pauseMs: number;

@@ -10,7 +10,7 @@ import { skip } from '../../support/skip.js';
 import { DRAIN_DELAY_MS, type FuzzedService, fuzz, socketsOf, startFuzzedService } from './socket-fuzz.js';
 
 const CONNECTIONS = 20_000;
-/** How soon after the last connection all sockets must be closed. */
+/** The time within which all sockets must be closed after the last connection. */
 const CLOSED_WITHIN_MS = 20_000;
 /** The timeout for heads, requests, unread responses and idle connections. */
 const TIMEOUT_MS = 10_000;

@@ -12,7 +12,7 @@ import { DRAIN_DELAY_MS, type FuzzedService, fuzz, socketsOf, startFuzzedService
 
 const CONNECT = 'CONNECT a:80 HTTP/1.1\r\nHost: a\r\n\r\n';
 
-/** @param allowHalfOpen whether the client keeps its side open when the service closes the other one */
+/** @param allowHalfOpen whether the client keeps its side open when the service closes its own side */
 const open = async (port: number, allowHalfOpen = true): Promise<Socket> => {
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen }).on('error', () => undefined);
   await once(socket, 'connect');
@@ -69,8 +69,8 @@ describe('sockets', () => {
     const [response] = (await once(socket, 'data')) as [Buffer];
     expect(String(response)).to.match(/^HTTP\/1\.1 405 /);
     await delay(1500);
-    // If the service has destroyed its socket, the first byte makes the kernel reset the connection, and the next write
-    // fails.
+    // If the service has destroyed the socket, the kernel resets the connection after the first byte, and the next
+    // write fails.
     socket.write('x');
     await delay(20);
     socket.write('x');

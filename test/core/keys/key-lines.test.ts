@@ -1,4 +1,4 @@
-/** Tests that comparing the lines of a key file finds the same changes as reading the whole file. */
+/** Tests that a comparison of changed lines in a key file finds the same changes as reading the whole file. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { KeyRecord } from '../../../core/contracts/keys.js';

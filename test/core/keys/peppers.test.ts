@@ -1,4 +1,4 @@
-/** Tests peppers: how new keys are hashed, how keys are looked up, and missing peppers. */
+/** Tests that peppers are used to hash and find keys, and that missing peppers are reported. */
 import { createHash, createHmac } from 'node:crypto';
 import { inspect } from 'node:util';
 import { expect } from 'chai';

@@ -17,7 +17,7 @@ const REPLICAS = 3;
 /** Long enough for an outage and the recovery from it. */
 const WINDOW_MS = 6000;
 const CALLER = 'key:k1';
-/** A data loss counts in every window that it may have affected, so windows are extended by this margin. */
+/** A data loss counts in every window that the loss may have affected, so windows are extended by this margin. */
 const MARGIN_MS = 200;
 
 interface Allowed {

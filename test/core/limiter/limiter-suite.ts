@@ -10,10 +10,10 @@ export interface LimiterHarness {
   readonly windowMs: number;
   /** Replicas that share the limits. */
   readonly replicas: readonly Limiter[];
-  /** The time of the limiter's clock, in milliseconds. */
+  /** The time on the limiter's clock, in milliseconds. */
   now(): Promise<number>;
   wait(ms: number): Promise<void>;
-  /** How many milliseconds late a permit may become available again under this limit. */
+  /** With this limit, how late a permit may become available again, in milliseconds. */
   lateMs(limit: number): number;
   /** How many random schedules to run. */
   readonly runs: number;

@@ -12,7 +12,7 @@ const LIMIT = 3;
 const REPLICAS = [0, 1] as const;
 const SHARE = Math.floor(LIMIT / REPLICAS.length);
 const CALLS_IN_FLIGHT = 2;
-/** The time of Redis's clock at the start of a run, and the day that it belongs to. */
+/** The time on Redis's clock at the start of a run, and the day that contains this time. */
 const EPOCH_US = 5e12;
 const DAY = dayOfBucket(EPOCH_US);
 const WINDOW_MS = 60;
@@ -43,11 +43,17 @@ type Fate = 'answered' | 'in flight' | 'lost' | 'reply lost';
 
 export type Action =
   | readonly ['ask', number, Fate]
-  /** The replica's calls reach Redis; Redis's replies reach the replica; the replica's oldest call times out. */
+  /**
+   * `arrive`: the replica's calls reach Redis. `deliver`: the replies reach the replica. `time out`: its oldest call
+   * times out.
+   */
   | readonly ['arrive' | 'deliver' | 'time out', number]
-  /** The replica restarts; the replica decides locally, because a call for another caller failed. */
+  /**
+   * `restart`: the replica restarts. `decide locally`: it decides without Redis, because a call for another caller
+   * failed.
+   */
   | readonly ['restart' | 'decide locally', number]
-  /** Calls that timed out arrive, possibly for the second time; the replicas can reach Redis again. */
+  /** `late`: calls that timed out arrive, possibly for the second time. `heal`: the replicas can reach Redis again. */
   | readonly ['late' | 'heal']
   /** Redis loses all data, or only the data of the last call. */
   | readonly ['redis is emptied' | 'redis loses the last call']
@@ -106,7 +112,7 @@ interface Sent {
   reply?: { readonly reply: Reply; readonly at: number };
 }
 
-/** Replaces Chai, which is too slow for a check that runs millions of times. */
+/** Used instead of Chai, which is too slow for a check that runs millions of times. */
 const check = (holds: boolean, message: string): void => {
   if (!holds) throw new Error(message);
 };
@@ -284,7 +290,7 @@ class History {
     return new Replica(this.bug === 'keeps its id when it restarts' ? replica : this.#starts++, this);
   }
 
-  /** Returns the time of Redis's clock. Its buckets and the replicas' buckets start at different times. */
+  /** Returns the time on Redis's clock. Its buckets and the replicas' buckets start at different times. */
   #micros(ms = this.now): number {
     return EPOCH_US + (ms + 4 * TICK_MS) * 1000;
   }
@@ -438,8 +444,8 @@ class History {
         this.#deliver(replica);
       }
     }
-    // A resynced request leaves the window at its own time, but a granted one with its bucket. The remaining room can
-    // therefore have grown.
+    // A resynced request leaves the window at its own time, but a granted request leaves with its bucket. The remaining
+    // room can therefore have grown.
     check(this.allowed.length - before >= room, 'fewer allowed than were left');
     check(this.#allowedOfRunning() <= most, 'more allowed than were left');
     this.#checkCounted();
@@ -453,8 +459,8 @@ class History {
   }
 
   /**
-   * Checks usage. It is exact for a running replica, and includes at least the requests that Redis granted for a
-   * stopped one.
+   * Checks usage. Usage is exact for a running replica. For a stopped replica, it includes at least the requests that
+   * Redis granted.
    */
   #checkUsage(): void {
     for (const { id, caller } of this.#replicas) {

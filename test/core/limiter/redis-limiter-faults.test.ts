@@ -17,12 +17,12 @@ import { startTcpProxy } from '../../support/tcp-proxy.js';
 
 const CALLER = 'key:k1';
 const REPLICAS = 3;
-/** Longer than the pauses of a busy machine, because a late reply would count as an outage. */
+/** Longer than pauses on a busy machine, because a late reply would count as an outage. */
 const TIMEOUT_MS = 250;
 const CONNECT_MS = 1000;
 /** More than one call timeout on a busy machine, but less than a connection timeout. */
 const AT_ONCE_MS = 800;
-/** Half a second, plus the delays of a busy machine. */
+/** Half a second, plus delays on a busy machine. */
 const RECOVERY_MS = 5000;
 
 describe('RedisLimiter and an outage', () => {

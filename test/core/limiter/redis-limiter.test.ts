@@ -175,7 +175,7 @@ describe('RedisLimiter', () => {
   it('deletes callers and replicas that were idle for a window, while other callers are active', async () => {
     const idle = create(await connect(server.url, 'idle:'), 300);
     await Promise.all(Array.from({ length: 1000 }, (_, i) => idle.take(`key:${i}`, 600)));
-    // The number includes the fields of the replica and of the sweep.
+    // The number includes the replica's field and the sweep's field.
     assert.equal(await admin.hlen('idle:limits:{0-partition}'), 1002);
     const limiter = create(await connect(server.url, 'idle:'), 300);
     const until = Date.now() + 3000;
@@ -332,7 +332,7 @@ describe('RedisLimiter', () => {
         create(redis),
       ) as [RedisLimiter, RedisLimiter];
       const [, micros] = await admin.time();
-      // Waits for the next bucket if needed, because everything must happen within one bucket of Redis.
+      // Waits for the next bucket if needed, because everything must happen within one of Redis's buckets.
       if (Number(micros) > 500_000) await wait(600);
       await takeInTurn(idle, 'key:missed', 40, 6400);
       const decisions = await Promise.all(Array.from({ length: 6400 }, () => busy.take('key:missed', 6400)));

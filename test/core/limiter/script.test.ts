@@ -110,8 +110,8 @@ describe('decide.lua', () => {
   after(() => redis.disconnect());
 
   /**
-   * Checks that Redis has the same data as the model, except for fields that have fallen out of use. Deletes those
-   * fields from the model as well.
+   * Checks that Redis has the same data as the model, except for fields that are no longer in use. Deletes those fields
+   * from the model as well.
    */
   const compare = async (key: string, model: ModelRedis, now: number, idle: ReadonlyMap<string, number>) => {
     const isOld = (at: number) => at + model.window + model.bucket <= now;
@@ -159,7 +159,7 @@ describe('decide.lua', () => {
         const key = uniqueName('partition');
         const model = new ModelRedis({ windowMs: WINDOW_MS });
         let now = START;
-        /** Time since the last request of each caller, by a clock that is never set back. */
+        /** Time since the last request of each caller, according to a clock that is never set back. */
         const idle = new Map<string, number>();
         for (const { replica, number, previous, asks, micros } of steps) {
           now += micros;

@@ -8,7 +8,7 @@ import { freePort } from '../../support/server-process.js';
 
 const run = promisify(execFile);
 
-/** Runs `code`, which can use `logger`, in a process. Resolves with the log of the process. */
+/** Runs `code`, which can use `logger`, in a separate process. Resolves with that process's log. */
 const logOf = async (code: string, format = 'json'): Promise<string> => {
   const at = (file: string) => JSON.stringify(join(packageRoot, 'dist', file));
   const program = `import { createLogger } from ${at('core/observe/logger.js')};

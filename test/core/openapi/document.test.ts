@@ -213,7 +213,7 @@ describe('GET /openapi.json', () => {
       const more = content[PARQUET] ? ['parquet'] : [];
       expect(parameter.schema.enum).to.deep.equal(['json', 'csv', 'ndjson', ...more]);
       const rows = dereferenced(content['application/json'].schema.properties.data.items);
-      // If the columns depend on parameters, takes the columns of the example.
+      // If the columns depend on parameters, uses the columns of the example.
       const [row] = content['application/json'].example.data;
       const all = Object.keys(rows.properties);
       const some = ['/observations', '/markets/{cbsa}/history'].includes(path)

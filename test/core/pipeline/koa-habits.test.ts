@@ -27,7 +27,7 @@ describe('Koa behaviour', () => {
     await service.get(path, { headers }),
     await service.get(path, { headers }),
   ];
-  /** Numbers the paths, so that each is different and its response is not cached yet. */
+  /** Numbers the paths, so that each path is different and its response is not cached yet. */
   let id = 0;
   const newThing = () => `/things/${++id}`;
 

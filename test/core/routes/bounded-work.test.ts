@@ -1,4 +1,4 @@
-/** Tests that the work for a single request is bounded, whatever the client sends. */
+/** Tests that no request, whatever it contains, causes an unbounded amount of work. */
 import { expect } from 'chai';
 import { resolve } from '../../../core/app/container.js';
 import { request, type TestRequest } from '../../support/http-client.js';

@@ -164,7 +164,7 @@ describe('fairness between callers, on a dataset of 410 metros and 204 quarters'
     ],
   ] as const) {
     it(`${what} of disconnected clients are not computed`, async () => {
-      // The cache must be large enough for all responses, because the test counts them in it.
+      // The cache must be large enough for all responses, because the test counts its entries.
       const crowded = await start({ cacheBytes: 2 ** 30 });
       try {
         const work = resolve(crowded.app.container, 'work').responses;

@@ -1,6 +1,4 @@
-/**
- * Tests random publications and activations: `as_of` with a date must return what was served at the end of that day.
- */
+/** Tests random publications and activations: `as_of` must return what was served at the end of the given day. */
 
 import { expect } from 'chai';
 import fc from 'fast-check';

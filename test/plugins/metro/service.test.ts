@@ -1,5 +1,5 @@
 /**
- * Tests that a service with the plugins of Metro Forecast describes itself as the Metro Forecast API, unless the
+ * Tests that a service with the Metro Forecast plugins describes itself as the Metro Forecast API, unless the
  * configuration says otherwise.
  */
 import { expect } from 'chai';

@@ -7,7 +7,7 @@ import { writtenList } from '../../support/written-list.js';
 
 const { csvOf } = await pageModules('pages/data-views/csv');
 
-/** Texts with every character at the start of a cell, after apostrophes, and inside the text. */
+/** Cells with every character at the start, after apostrophes, and inside the text. */
 const TEXTS = Array.from({ length: 0x10000 }, (_, code) => String.fromCharCode(code)).flatMap((first) => [
   `${first}1+1`,
   `'${first}`,

@@ -7,7 +7,7 @@ const anonymous = {
   auth: { keys: { use: 'memory' }, tiers: { public: {}, enterprise: {} }, anonymous: 'public' },
 };
 
-/** Starts a service to get a free port, and starts it again with that port in its public URL. */
+/** Starts a service on a free port, and then restarts it with that port in its public URL. */
 export const startPublic = async (config: object): Promise<TestApp> => {
   const first = await startTestApp({ config: { plugins: PLUGINS, ...anonymous, ...config } });
   const port = Number(new URL(first.origin).port);

@@ -1,4 +1,4 @@
-/** Two tables with columns of every kind, and generated filters of them. */
+/** Two tables with columns of every kind, and generated filters for them. */
 import fc from 'fast-check';
 import { definePlugin } from '../../../core/contracts/plugin.js';
 import * as fixture from '../../support/fixture.js';

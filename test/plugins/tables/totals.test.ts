@@ -1,7 +1,4 @@
-/**
- * Tests questions to tables: counts, totals by columns, and searches. Generated questions get the same response, byte for
- * byte, from every adapter.
- */
+/** Tests counts, totals and searches in tables. Generated requests get identical responses from every adapter. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { openDirectory } from '../../../core/data/directory.js';
@@ -42,7 +39,7 @@ const matching = ({ filters, q }: Pick<Question, 'filters' | 'q'>): readonly Row
       (q === undefined || SEARCHES[q]!(`${row['town']} ${row['note']}`)),
   );
 
-/** Groups rows in the plainest way. The numbers of the fixture are multiples of 1/4, so their sums are exact. */
+/** Groups rows in the simplest way. The numbers of the fixture are multiples of 1/4, so their sums are exact. */
 const expected = (question: Pick<Question, 'filters' | 'q' | 'by' | 'of'>) => {
   const { by, of } = question;
   const groups = new Map<string, Row[]>(by.length === 0 ? [['[]', []]] : []);

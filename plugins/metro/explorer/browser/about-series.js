@@ -1,4 +1,4 @@
-/** Returns the notes (attributions) for a view's series, and a warning if their data is overdue. */
+/** Returns the notes (attributions) for a view's series, and a warning if the series are overdue. */
 import { getJson } from '../../../pages/shared/api.js';
 import { notesOf } from './catalog.js';
 import { overdue } from './freshness.js';

@@ -9,7 +9,7 @@ export const methodologyLink = (text, part = '') => h('a', { href: `${publicPath
 export const reconstructed = () => methodologyLink('reconstructed', '#record-and-reconstruction');
 
 /**
- * Returns the mark "(reconstructed)" to show after the name of a run, or nothing for a published run.
+ * Returns the mark "(reconstructed)" to show after a run's name, or nothing for a published run.
  * @param {string | null | undefined} basis
  */
 export const markOf = (basis) => (basis === 'reconstructed' ? [' (', reconstructed(), ')'] : []);

@@ -25,7 +25,7 @@ export const allMarkets = () => listOf('/markets');
 /** @returns {Promise<import('../../client/api-types.js').Area[]>} */
 export const allAreas = () => listOf('/areas');
 
-/** All markets, and the code and name of the metro of each division. */
+/** All markets, and for each division the code and name of its metro. */
 export const places = async () => {
   // The requests are sent one after the other, so that a wrong key causes only one error.
   const markets = await allMarkets();

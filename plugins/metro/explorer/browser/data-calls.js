@@ -1,4 +1,4 @@
-/** The API calls behind a view, and what the page computes from them. */
+/** The API calls behind a view, and a description of what the page computes from the responses. */
 
 /**
  * @typedef {{ q: string, state: string, signal: string, grade: string, sort: string }} ListChoices the choices in the list of markets
@@ -62,7 +62,7 @@ export const compareCalls = ({ m, s, show, real, from, money, nation }) => {
   const inReal = real && show !== 'nation';
   // The API converts values either to real terms or to yearly changes, but not to both.
   const units = inReal ? 'real' : show === 'change' ? 'yoy' : undefined;
-  // Yearly changes that the page computes need one more year.
+  // Yearly changes that the page computes need one more year of data.
   const since = `${Number(from) - (show === 'nation' || (inReal && show === 'change') ? 1 : 0)}-01-01`;
   const call = (/** @type {readonly string[]} */ ids, /** @type {string | undefined} */ unit, cbsa = '') =>
     ids.length > 0 ? [callOf('/observations', { series_id: ids.join(','), cbsa, units: unit, since })] : [];

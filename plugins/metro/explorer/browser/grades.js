@@ -4,7 +4,7 @@ import { number, share } from '../../../pages/shared/format.js';
 /**
  * @typedef {{ n: number, decline_share: number }} Outcomes
  * @typedef {Outcomes & { group: string, forecasts: string, recent?: Outcomes | undefined }} Record `forecasts`: the
- * name of the forecasts by their basis; `recent`: targets from 2014 on, after the crash
+ * name for the forecasts, which depends on their basis; `recent`: targets from 2014 on, after the crash
  * @typedef {{ grades: readonly number[] }} Limits upper limits of the probabilities of A to D, as fractions
  */
 

@@ -23,13 +23,16 @@ export const indexSeriesOf = async ({ name, kind }) =>
     : seriesOf(HPI);
 
 /**
- * Returns the API call for the index of an area in other units.
+ * Returns the API call for an area's index in other units.
  * @param {import('./catalog.js').Series} series @param {string} cbsa @param {'yoy' | 'real'} units
  */
 export const indexTarget = ({ series_id, kind }, cbsa, units) =>
   `/observations?series_id=${encodeURIComponent(series_id)}${kind === 'metro' ? `&cbsa=${cbsa}` : ''}&units=${units}`;
 
-/** @param {string} id @param {AbortSignal} signal @returns {Promise<Observation[]>} empty if the dataset lacks it */
+/**
+ * @param {string} id @param {AbortSignal} signal @returns {Promise<Observation[]>} empty if the dataset lacks the
+ * series
+ */
 export const observationsOf = async (id, signal) => {
   const known = (await catalog()).some(({ series_id }) => series_id === id);
   if (!known) return [];
@@ -90,7 +93,7 @@ export const nationOf = async (signal) => {
 };
 
 /**
- * Yearly changes of a state's index. Undefined if the dataset lacks it.
+ * Yearly changes of a state's index. Undefined if the dataset lacks the index.
  * @param {string} state @param {AbortSignal} signal
  */
 export const stateOf = async (state, signal) => {

@@ -1,4 +1,4 @@
-/** Labels of the model's inputs. */
+/** Labels for the model's inputs. */
 import { points } from '../../../pages/shared/format.js';
 
 /** @typedef {{ inputs?: readonly { name: string, mean_contribution_pp: number }[] | null }} Run */
@@ -16,7 +16,7 @@ const LABELS = {
 export const inputLabel = (input) => LABELS[input] ?? input.replaceAll('_', ' ');
 
 /**
- * The change of the average forecast between two runs, and the input that contributes most to it.
+ * The change in the average forecast between two runs, and the input that contributes most to it.
  * @param {Run | undefined} newest @param {Run | undefined} prior
  * @returns {{ change: number, input: string, part: number } | undefined} undefined if the runs have no inputs
  */

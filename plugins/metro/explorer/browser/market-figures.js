@@ -1,4 +1,4 @@
-/** Derives the values of charts from the API's rows: by quarter, as changes, in real terms. */
+/** Derives chart values from the API's rows: by quarter, as changes, or in real terms. */
 
 /**
  * @typedef {{ period_start: string, value: number }} Observation
@@ -94,8 +94,8 @@ export const medianOf = (areas) => {
 };
 
 /**
- * Returns the newest forecast as index levels. The model forecasts only the last quarter, so the lines to it are
- * straight.
+ * Returns the newest forecast as index levels. The model forecasts only the last quarter, so the lines to that quarter
+ * are straight.
  * @param {Values} index
  * @param {Track | undefined} forecast
  */

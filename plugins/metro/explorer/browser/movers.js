@@ -1,4 +1,4 @@
-/** The view of movers, which shows the largest changes in forecasts between the last two runs. */
+/** The movers view, which shows the largest changes in forecasts between the last two runs. */
 import { badge } from '../../../pages/data-views/badge.js';
 import { bar } from '../../../pages/data-views/bars.js';
 import { dataTools } from '../../../pages/data-views/figure.js';

@@ -1,4 +1,4 @@
-/** Names that people use for metros and that their titles lack. */
+/** Common names for metros that are not in their titles. */
 
 /** A CBSA code per line, followed by its names. */
 const TABLE = `

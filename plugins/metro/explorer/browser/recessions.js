@@ -1,7 +1,7 @@
 /**
  * The recessions of the United States since 1948, as dated by the National Bureau of Economic Research (NBER): see
- * https://www.nber.org/research/data/us-business-cycle-expansions-and-contractions. Each runs from the month of the
- * peak to the month of the trough.
+ * https://www.nber.org/research/data/us-business-cycle-expansions-and-contractions. Each recession lasts from the month
+ * of the peak to the month of the trough.
  */
 
 /** @type {NonNullable<import('../../../pages/data-views/drawing.js').ChartOptions['shades']>} */

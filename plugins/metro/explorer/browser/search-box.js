@@ -1,6 +1,7 @@
 /**
- * Offers markets, states, divided metros and series below the search box. Enter opens the first option or the marked one.
- * In the view of all markets, the box also filters the list, and options appear only for what the list lacks.
+ * Offers markets, states, divided metros and series below the search box. Enter opens the first option or the marked
+ * one. In the view of all markets, the box also filters the list, and options appear only for results that are not in
+ * the list.
  */
 
 import { isNarrowing, searchField } from '../../../pages/data-views/search-field.js';

@@ -10,7 +10,7 @@ import { onlyOne, plainName, STATES, searcher, stateNamed, statesOf, wordsOf } f
 
 const MOST_MARKETS = 5;
 const MOST_OTHERS = 3;
-/** The number of letters that a search for titles needs. */
+/** The minimum number of letters for a search in titles. */
 const LEAST_LETTERS = 3;
 
 /** Whether a title has words that start with all words of the query. @param {string} query @param {string} title */
@@ -55,7 +55,7 @@ const stateOptions = (query, { markets }) => {
 };
 
 /**
- * The options for a query, the best first. A state follows the market that has its name, such as New York.
+ * The options for a query, the best first. A state comes after the market with the same name, such as New York.
  * @param {string} query @param {Lists} lists
  * @returns {{ options: Option[], others: number }} `others`: the number of options that are not markets
  */

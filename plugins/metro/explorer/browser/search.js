@@ -1,6 +1,6 @@
 /**
- * Finds markets by their cities and nicknames, by the name or code of their states, by CBSA code, and by the metro of a
- * division.
+ * Finds markets by city, nickname, state name or code, and CBSA code. Divisions are also found by the name of their
+ * metro.
  */
 import { h } from '../../../pages/shared/dom.js';
 import { plain } from '../../../pages/shared/format.js';
@@ -87,7 +87,7 @@ export const wordsOf = (text) =>
     .filter(Boolean)
     .map((word) => SAME_WORDS[word] ?? word);
 
-/** The number of letters from which the start of a nickname finds its metro. */
+/** The minimum number of letters for a search by the start of a nickname. */
 const LEAST_LETTERS = 4;
 
 /** The codes of the areas with a nickname that equals a query, or starts with it. @param {string} query */
@@ -134,7 +134,7 @@ export const stateNamed = (query) => {
   return [...STATES].find(([code, name]) => code.toLowerCase() === typed || wordsOf(name).join(' ') === typed)?.[0];
 };
 
-/** The words of a query without states at its end. @param {string} query */
+/** The words of a query without the states at the end. @param {string} query */
 const cityOf = (query) => {
   let words = wordsOf(query);
   for (let again = true; again; ) {
@@ -178,7 +178,7 @@ export const tellingName = (name, all) => {
 
 /**
  * @typedef {{ words: string[], states: string[] }} Term one word, or the words of a state; `states`: the states that
- * it may mean
+ * the words may mean
  */
 
 /** @param {string} query @returns {Term[]} */
@@ -201,7 +201,7 @@ const termsOf = (query) => {
 /**
  * @template {{ cbsa: string, name: string }} Row
  * @param {readonly Row[]} rows
- * @param {ReadonlyMap<string, string>} [parents] codes and names of the metros of divisions, by the division's code
+ * @param {ReadonlyMap<string, string>} [parents] code and name of each division's metro, by the division's code
  * @returns {(query: string) => Row[]} the rows that match the whole query, best first
  */
 export const searcher = (rows, parents = new Map()) => {

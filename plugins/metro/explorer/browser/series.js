@@ -19,7 +19,7 @@ import { recessions } from './recessions.js';
 const COLUMNS = [
   {
     label: 'Series',
-    // The metro index has no view of its own, since each market has one.
+    // The metro index has no view, since each market has one.
     cell: ({ series_id, title, kind }) =>
       h('a', { href: kind === 'metro' ? '#/markets' : `#/series/${encodeURIComponent(series_id)}` }, title),
     value: ({ title }) => title,
@@ -154,7 +154,7 @@ const seriesFigure = (series, rows, { query, signal, source }) => {
 };
 
 /**
- * The newest value and the value of a year before, as a sentence.
+ * The newest value and the value a year earlier, as a sentence.
  * @param {Series} series @param {readonly Observation[]} rows oldest first
  */
 const findingOf = ({ title, cadence }, rows) => {

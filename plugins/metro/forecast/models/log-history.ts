@@ -12,7 +12,8 @@ export interface LogHistory {
   /** The number of values that each market has had so far, not counting interpolated values. */
   readonly counts: Int32Array;
   /**
-   * Adds the levels of the next quarter, with `NaN` for missing ones. A value after a gap fills it linearly in logs.
+   * Adds the levels of the next quarter, with `NaN` for missing ones. When a value follows a gap, the gap is filled
+   * linearly in logs.
    */
   push(levels: Float64Array): void;
   /** Returns 100 times the log of each market's index in a quarter; `NaN` outside a market's series. */

@@ -1,5 +1,6 @@
 /**
- * The default model: one regression on each metro's momentum, its neighbours', and the nation's sales of new houses.
+ * The default model: one regression on the momentum of each metro and its neighbours, and on the nation's sales of new
+ * houses.
  */
 import { monthOf } from '../../periods.js';
 import { type ForecastModel, HORIZON_MONTHS, type Known, quartersOf } from '../model.js';

@@ -7,9 +7,7 @@ import type { PanelMarket } from '../panel.js';
 /** The number of quarters whose mean is the reference level for seasons, and the number of quarters in a year. */
 const SEASONAL_QUARTERS = 20;
 const SEASONS = 4;
-/**
- * The number of quarters from which the noise of an index is measured, and the weight of the pooled mean in quarters.
- */
+/** The number of quarters over which an index's noise is measured, and the weight of the pooled mean in quarters. */
 const NOISE_QUARTERS = 8;
 const NOISE_PRIOR = 4;
 /** The distance at which a neighbour's weight has fallen to 1/e. */

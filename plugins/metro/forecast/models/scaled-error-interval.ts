@@ -9,7 +9,7 @@ const PRIOR_ERRORS = 20;
 /** The number of realised origins whose errors measure the current uncertainty. */
 const RECENT_ORIGINS = 8;
 /**
- * The number of quarters of a panel before forecasts count. The errors of a model that has seen little data say little
+ * The number of quarters of a panel before forecasts count. If a model has seen little data, its errors say little
  * about its later errors. Fifteen years contain at least one cycle of house prices.
  */
 const WARM_UP_QUARTERS = 60;

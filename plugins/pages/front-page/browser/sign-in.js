@@ -1,6 +1,6 @@
 /**
- * Signs the reader in with a key, or with a one-time code in the part of the address after `#`. Browsers send that part
- * to no server, and it is removed from the history before anything else happens.
+ * Signs the reader in with a key, or with a one-time code in the part of the address after `#`. Browsers do not send
+ * that part to servers, and this script first removes it from the history.
  */
 import { getKey, publicPath, setKey } from '../../shared/api.js';
 import { find, h } from '../../shared/dom.js';

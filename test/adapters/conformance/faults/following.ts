@@ -310,7 +310,7 @@ export const followingBugs: readonly BrokenAdapter[] = [
 const memoryOf = new Map<string, Catalog>();
 const opened = new Map<string, number>();
 
-/** Forgets part of the catalog when an adapter opens a store that no other adapter of this process has open. */
+/** Loses part of the catalog when an adapter opens a store that no other adapter in this process has open. */
 const forgetting = (forget: (catalog: Catalog) => Catalog) =>
   class extends FolderAdapter {
     #isCounted = false;

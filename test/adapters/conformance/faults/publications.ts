@@ -1,4 +1,4 @@
-/** Bugs in publications: interrupted ones, several at once, and operations during a publication. */
+/** Bugs in interrupted and concurrent publications, and in operations during a publication. */
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import type { Document, Manifest } from '../../../../core/contracts/dataset.js';
 import type { Dataset, PublishOptions } from '../../../../core/contracts/storage.js';
@@ -15,7 +15,7 @@ const prunedIds = new Map<string, string>();
 const isFailure = (error: unknown, ...codes: string[]): boolean =>
   error instanceof StorageError && codes.includes(error.code);
 
-/** Changes the error of a failed publication. */
+/** Changes the error from a failed publication. */
 const failing = (change: (error: StorageError, adapter: FolderAdapter) => unknown) =>
   class extends FolderAdapter {
     override async publish(...given: Publishing) {

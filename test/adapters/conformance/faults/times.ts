@@ -6,7 +6,7 @@ import type { BrokenAdapter } from './breaking.js';
 
 type Asked = Parameters<FolderAdapter['moveAt']>[0];
 
-/** Ignores the clock of the context. */
+/** Ignores the context's clock. */
 const withSystemClock = (context: AdapterContext): AdapterContext => ({
   ...context,
   clock: { now: Date.now, monotonic: () => performance.now() },

@@ -40,7 +40,7 @@ const totalsOf = async (snapshot: Snapshot, name: string, query: TotalsQuery, si
   return collector.groups().slice(0, query.limit);
 };
 
-/** A memory adapter that totals and searches, with changed queries and groups. */
+/** A memory adapter with totals and searches, whose queries and groups can be changed. */
 const totalling = (
   changed: (query: TotalsQuery) => TotalsQuery,
   change: (groups: readonly Group[]) => readonly Group[] = (groups) => groups,

@@ -1,4 +1,6 @@
-/** Tests lists and single areas of every kind over HTTP, on the sample, which has an index of the nation and of states. */
+/**
+ * Tests lists and single areas of every kind over HTTP, on the sample, which has indexes for the nation and for states.
+ */
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { packageRoot } from '../../../../core/util/package.js';

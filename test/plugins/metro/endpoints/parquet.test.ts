@@ -1,4 +1,4 @@
-/** Tests lists as Parquet over HTTP, with every adapter: the types in their schema, and the same values as in JSON. */
+/** Tests lists as Parquet over HTTP, with every adapter: they have typed columns and the same values as in JSON. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,6 +1,5 @@
 /**
- * Tests `as_of` over HTTP: the response from each vintage with adapters that keep versions, and a 404 with all other
- * adapters.
+ * Tests `as_of` over HTTP: each vintage's response with adapters that keep versions, and a 404 with all other adapters.
  */
 import { expect } from 'chai';
 import { resolve } from '../../../../core/app/container.js';

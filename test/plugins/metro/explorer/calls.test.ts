@@ -1,4 +1,4 @@
-/** Tests texts of the explorer: API calls, the age of the data, and the reasons given for forecasts. */
+/** Tests text in the explorer: API calls, the age of the data, and the reasons for forecasts. */
 import { expect } from 'chai';
 import { pageModules } from '../../../support/page-modules.js';
 

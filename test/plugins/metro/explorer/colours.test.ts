@@ -1,4 +1,7 @@
-/** Tests the colours of maps, badges and charts: for colour-blind readers, and the classes of values. */
+/**
+ * Tests that colour-blind readers can distinguish the colours of maps, badges and charts, and which values have which
+ * colour.
+ */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -7,7 +10,7 @@ import { pageModules } from '../../../support/page-modules.js';
 
 type Color = readonly [number, number, number];
 
-/** How readers see linear RGB, by the model of Machado, Oliveira and Fernandes (2009) at full severity. */
+/** How readers see linear RGB, according to the model by Machado, Oliveira and Fernandes (2009) at full severity. */
 const SIGHTS: Readonly<Record<string, readonly Color[]>> = {
   'all cones': [
     [1, 0, 0],

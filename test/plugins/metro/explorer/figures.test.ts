@@ -1,4 +1,4 @@
-/** Tests the values that the explorer's charts derive from rows of the API. */
+/** Tests the values that the explorer's charts derive from API rows. */
 import { expect } from 'chai';
 import { pageModules } from '../../../support/page-modules.js';
 

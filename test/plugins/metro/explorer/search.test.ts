@@ -10,7 +10,7 @@ const { searcher, nearly, onlyOne, stateNamed, tellingName, optionsFor, NICKNAME
 );
 
 const areas = [...metroAreas.values()];
-/** The markets of FHFA's index. For a metro that is divided, the index has the divisions instead. */
+/** The markets in FHFA's index. If a metro has divisions, the index contains the divisions instead. */
 const markets = areas
   .filter(({ divisions }) => divisions.length === 0)
   .map(({ cbsa, name, kind }) => ({ cbsa, name: kind === 'division' ? `${name} (MSAD)` : name }));

@@ -42,7 +42,8 @@ export const cut = (panel: Panel, quarters: number): Panel => {
 };
 
 /**
- * Adds invented sales of new houses from 1992 on to the invented panel, and coordinates of all markets except the last.
+ * Adds invented sales of new houses from 1992 on to the invented panel, and coordinates for all markets except the
+ * last.
  */
 export const madeUpMetroPanel = (): Panel => {
   const panel = madeUpPanel();

@@ -1,4 +1,4 @@
-/** Tests files, directories and URLs as inputs of imports. */
+/** Tests importing from files, directories and URLs. */
 
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';

@@ -13,7 +13,7 @@ export const breakdownTarget = (by) => `/forecast-backtest/breakdown?by=${by}`;
 export const size = (value) => `${number(value)} pp`;
 
 /**
- * The error of each group, as a number and as a bar with a mark at the error of the group's best benchmark.
+ * The error of each group, as a number and a bar. A mark on the bar shows the error of the best benchmark.
  * @param {readonly Group[]} groups
  */
 export const errorColumns = (groups) => {

@@ -3,11 +3,14 @@ import { number } from '../../../../pages/shared/format.js';
 
 /** @typedef {import('../../../client/api-types.js').BacktestGroup} Group */
 
-/** The error of the best benchmark of a group. @param {Group} group */
+/** The error of the best benchmark in a group. @param {Group} group */
 export const bestError = ({ benchmark_mae_pp, ar1_nation_mae_pp, shrunk_mean_mae_pp }) =>
   Math.min(benchmark_mae_pp, ar1_nation_mae_pp, shrunk_mean_mae_pp);
 
-/** Declines that were forecast, and the forecasts of declines that did not happen. @param {readonly Group[]} groups */
+/**
+ * The number of declines that were forecast, and of forecast declines that did not happen. @param {readonly Group[]}
+ * groups
+ */
 export const declinesCalled = (groups) => {
   const sum = (/** @type {'declines' | 'declines_called' | 'decline_calls'} */ key) =>
     groups.reduce((total, row) => total + row[key], 0);

@@ -24,7 +24,7 @@ const TOOLS = [{ label: 'backtest', target: '/forecast-backtest' }];
 /** @type {import('../../../../pages/data-views/table.js').Column<Group>} */
 const FORECASTS = numbers('Forecasts', ({ n }) => n, exact);
 
-/** Parameters for targets up to and after the end of the crash of 2007. */
+/** Parameters for targets up to the end of the 2007 crash, and for later targets. */
 const [BEFORE, SINCE] = ['&until=2013-12-31', '&since=2014-01-01'];
 
 /** @param {number | null | undefined} one */

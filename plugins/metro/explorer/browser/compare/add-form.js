@@ -1,6 +1,4 @@
-/**
- * A form that adds a market or a series to a comparison. If a name matches several, the form asks which one is meant.
- */
+/** A form that adds a market or a series to a comparison. If several match a name, the form asks which one is meant. */
 import { h } from '../../../../pages/shared/dom.js';
 import { isAreaIndex } from '../index-data.js';
 import { onlyOne, plainName } from '../search.js';
@@ -52,7 +50,7 @@ const suggestions = ({ markets, macros }) =>
 /**
  * @param {Offer} offer
  * @param {{ missing: readonly string[], members: () => Members, onadd: (added: Partial<Members>) => void }} options
- *   `missing`: members of the address that do not exist
+ *   `missing`: members in the address that do not exist
  */
 export const addForm = (offer, { missing, members, onadd }) => {
   const leftOut = missing.map((what) => `There is no ${what}; it was left out.`).join(' ');

@@ -14,7 +14,7 @@ import { optionsOf } from './options.js';
 
 /** @typedef {import('./members.js').Choices} Choices */
 
-/** The years of the index, as texts. @param {import('../catalog.js').Series | undefined} index */
+/** The years of the index, as strings. @param {import('../catalog.js').Series | undefined} index */
 const yearsOf = (index) => {
   const first = Number(index?.observation_start?.slice(0, 4) ?? 1975);
   const last = Number(index?.observation_end?.slice(0, 4) ?? 2025);
@@ -50,7 +50,7 @@ const controlsOf = (chosen, years, choose) => {
       select('from', 'Since', since, chosen.from, (from) => choose({ from })),
     ),
     update: () => {
-      // Consumer prices cancel out in the difference to the nation.
+      // Consumer prices cancel out in the difference from the nation.
       real.box.disabled = chosen.show === 'nation';
     },
   };

@@ -1,4 +1,4 @@
-/** The data that all parts of a market's view share. */
+/** The data that all parts of the market view share. */
 import { day } from '../../../../pages/shared/format.js';
 import { creditOf } from '../catalog.js';
 

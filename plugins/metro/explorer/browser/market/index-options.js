@@ -1,4 +1,4 @@
-/** Computes what the chart of a market's index shows for each choice of the reader. */
+/** Computes what the chart of a market's index shows for the reader's choices. */
 import { lastYears } from '../../../../pages/data-views/controls.js';
 import { number, percent, quarter } from '../../../../pages/shared/format.js';
 import { hasRealTerms, indexTarget, nationOf, realOf, stateOf } from '../index-data.js';
@@ -74,7 +74,8 @@ const changeOptions = async (context, data, withOthers) => {
 };
 
 /**
- * Returns the unit in real terms. An index in prices of another month is no longer 100 in its base period.
+ * Returns the unit in real terms. If an index is stated in the prices of another month, its base period is no longer
+ * 100.
  * @param {string} units @param {string} base
  */
 const realUnit = (units, base) =>

@@ -5,7 +5,7 @@ import { h } from '../../../../pages/shared/dom.js';
 
 const NEIGHBOURS = 5;
 
-/** The nearest markets, by their centres. @param {readonly Area[]} areas @param {string} cbsa */
+/** The nearest markets, by the distance between centres. @param {readonly Area[]} areas @param {string} cbsa */
 const nearestOf = (areas, cbsa) => {
   const here = areas.find((area) => area.cbsa === cbsa);
   if (!here) return [];

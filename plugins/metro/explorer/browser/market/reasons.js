@@ -1,4 +1,4 @@
-/** Explains a market's signal and grade with the thresholds of the run. */
+/** Explains a market's signal and grade with the run's thresholds. */
 import { number, percent, share } from '../../../../pages/shared/format.js';
 import { limitsOf, recordOf } from '../grades.js';
 

@@ -1,4 +1,4 @@
-/** Shows past forecasts of a market together with their outcomes. */
+/** Shows past forecasts for a market together with their outcomes. */
 import { chart } from '../../../../pages/data-views/chart.js';
 import { chartFigure, dataTools } from '../../../../pages/data-views/figure.js';
 import { column, numbers } from '../../../../pages/data-views/table.js';

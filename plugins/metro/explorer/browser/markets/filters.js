@@ -1,4 +1,4 @@
-/** The controls of the view of all markets: filters, the figure on the map, and the run of the model. */
+/** The controls for the view of all markets: filters, the figure on the map, and the run of the model. */
 import { addressOf } from '../../../../pages/data-views/address.js';
 import { choice, labelledSelect } from '../../../../pages/data-views/controls.js';
 import { h } from '../../../../pages/shared/dom.js';

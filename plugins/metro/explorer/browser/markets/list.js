@@ -33,7 +33,7 @@ const COLUMNS = [
   column('Signal', (row) => row.signal, badge),
 ];
 
-/** The number of codes from which all indexes are loaded. */
+/** If this many codes are needed, the indexes of all markets are loaded. */
 const MOST_CODES = 100;
 
 /** @param {{ sort: string, whole: boolean, onsort: (sort: string) => void, onwhole: () => void }} options */
@@ -65,7 +65,7 @@ export const marketList = (options) => {
   let loading;
   /** Loads the indexes of the rows in the table, and draws them. The view does not wait for this request. */
   const loadMissing = async () => {
-    // The API rejects a list with anything but codes.
+    // The API rejects a list that contains anything other than codes.
     const codes = [...missing].filter((code) => /^\d{5}$/.test(code));
     missing.clear();
     if (!loading || codes.length === 0) return;

@@ -20,7 +20,7 @@ export const outlines = () => {
   return requested;
 };
 
-/** The radius of the point that is drawn for a metro without an outline, in units of the map. */
+/** The radius of the point that is drawn for a metro without an outline, in map units. */
 const POINT = 34;
 /** The distance between the box and the metro, in pixels. */
 const MARGIN = 16;
@@ -47,7 +47,7 @@ const shapesOf = (areas, codes) => {
  * Returns the nearest metro in a direction. One step sideways counts as much as two steps ahead.
  * @param {Areas} areas @param {Iterable<string>} codes
  * @param {{ from: string, centre: readonly [number, number], direction: readonly [number, number] }} step `centre`: the
- *   place of `from`
+ *   position of `from`
  */
 const nextInDirection = (areas, codes, { from, centre: [x, y], direction: [dx, dy] }) => {
   let best;

@@ -1,4 +1,4 @@
-/** The part of the view with one map for a run, or small maps for each year. */
+/** The part of the view that shows one map for a run, or a small map for each year. */
 import { checkBox } from '../../../../pages/data-views/controls.js';
 import { pictureButtons } from '../../../../pages/data-views/figure.js';
 import { latestOf, showLatest } from '../../../../pages/data-views/latest.js';
@@ -18,7 +18,10 @@ const TITLES = {
   last: 'Change of house prices in each year',
 };
 
-/** The period of a year's map. @param {import('./scales.js').Measure} measure @param {import('./runs.js').Run} run */
+/**
+ * The period that a year's map shows. @param {import('./scales.js').Measure} measure @param {import('./runs.js').Run}
+ * run
+ */
 const periodOf = (measure, run) => {
   const until = lastQuarterOf(run);
   return measure === 'last'

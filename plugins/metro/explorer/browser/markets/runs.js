@@ -1,4 +1,4 @@
-/** Loads the runs of the model, and the rows of the list for each run. */
+/** Loads the model's runs, and the list rows for each run. */
 import { getJson } from '../../../../pages/shared/api.js';
 import { onceEach } from '../../../../pages/shared/once.js';
 import { allIndexes } from '../index-data.js';
@@ -34,7 +34,7 @@ export const runsOf = async (signal, markets) => {
 export const lastQuarterOf = ({ target }) => addMonths(target, -12);
 
 /**
- * Returns a function that loads the forecasts of a run by market, once per run.
+ * Returns a function that loads a run's forecasts by market, once per run.
  * @param {AbortSignal} signal
  * @returns {(run: Run | undefined) => Promise<Map<string, Forecast>>}
  */
@@ -68,7 +68,7 @@ const lastYearOf = async (run, signal) => {
 /**
  * @param {readonly Market[]} markets @param {readonly Run[]} runs
  * @param {ReturnType<typeof forecastsBy>} forecasts @param {AbortSignal} signal
- * @returns {(index: number) => Promise<Row[]>} the rows at a run
+ * @returns {(index: number) => Promise<Row[]>} the rows for a run
  */
 export const rowsByRun = (markets, runs, forecasts, signal) => async (index) => {
   const run = runs[index];

@@ -1,10 +1,10 @@
-/** Defines the map's colours. They suit colour-blind readers, and badges and charts use the same ones. */
+/** Defines the map's colours. The colours suit colour-blind readers, and badges and charts use the same colours. */
 import { paint, svg } from '../../../../pages/data-views/svg.js';
 
 /** @typedef {'forecast' | 'grade' | 'signal' | 'last'} Measure */
 /** @typedef {{ color: string, label: string }} Step */
 
-/** The widths of classes in percent. The smallest one is chosen for which there are enough colours. */
+/** The widths of classes in percent. The smallest width for which there are enough colours is chosen. */
 const WIDTHS = [0.5, 1, 2, 5, 10, 20, 50, 100];
 /** The numbers of colours for falls and rises. */
 const [FALLS, RISES] = [5, 7];

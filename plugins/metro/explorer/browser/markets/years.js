@@ -17,7 +17,7 @@ import { scaleOf } from './scales.js';
 /** The largest number of maps. */
 const MOST = 12;
 
-/** The newest run, and the runs a year, two years and more years before. @param {readonly Run[]} runs @returns {Year[]} */
+/** The newest run, and the runs one, two and more years earlier. @param {readonly Run[]} runs @returns {Year[]} */
 export const yearsOf = (runs) => {
   const quarter = runs.at(-1)?.target.slice(5, 7);
   return runs
@@ -52,7 +52,7 @@ export const valuesByYear = async (years, measure, forecastsOf, signal) => {
 };
 
 /**
- * The metros of each colour as one path, so that many maps stay small.
+ * One path per colour, with all metros of that colour, so that many maps stay small.
  * @param {import('./map.js').Outlines} outlines @param {Values} values @param {(value: any) => string} colorOf
  */
 const panelOf = ({ size, land, areas }, values, colorOf) => {

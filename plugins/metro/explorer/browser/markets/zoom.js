@@ -38,11 +38,11 @@ const viewOf = (picture, [width, height], onchange) => {
     picture.setAttribute('viewBox', `${x} ${y} ${width / scale} ${height / scale}`);
     onchange();
   };
-  /** A point of the window in the drawing. @param {Point} point @returns {Point} */
+  /** Converts a point in the window to a point in the drawing. @param {Point} point @returns {Point} */
   const inside = (point) => new DOMPoint(point.x, point.y).matrixTransform(picture.getScreenCTM()?.inverse());
   return {
     scale: () => scale,
-    /** Magnifies the drawing around a point, which stays in its place. @param {number} factor @param {Point} [point] */
+    /** Magnifies the drawing around a point, which keeps its position. @param {number} factor @param {Point} [point] */
     zoom: (factor, point = { x: x + width / scale / 2, y: y + height / scale / 2 }) => {
       const next = between(scale * factor, 1, MOST);
       const kept = scale / next;
@@ -94,7 +94,7 @@ const listenToPointers = (host, view) => {
   return () => moved > DRAG && view.scale() > 1;
 };
 
-/** The wheel zooms where it cannot scroll the page, and everywhere with Ctrl, as a trackpad does for a pinch. */
+/** The wheel zooms if the page cannot scroll or Ctrl is pressed. A trackpad reports a pinch as Ctrl+wheel. */
 const listenToWheel = (/** @type {HTMLElement} */ host, /** @type {View} */ view) =>
   host.addEventListener(
     'wheel',

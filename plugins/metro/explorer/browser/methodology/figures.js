@@ -1,4 +1,4 @@
-/** Creates the figures of the methodology as Markdown from the current snapshot. */
+/** Creates the figures for the methodology page as Markdown from the current snapshot. */
 import { number, share } from '../../../../pages/shared/format.js';
 import { BENCHMARKS, breakdown, mean, NOTHING, sum, table } from './tables.js';
 import { widerFigures } from './wider-figures.js';

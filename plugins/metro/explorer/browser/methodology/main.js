@@ -8,7 +8,7 @@ import { blocksOf } from '../../../../pages/shared/markdown.js';
 import { onceEach } from '../../../../pages/shared/once.js';
 import { figures } from './figures.js';
 
-/** Fills a place with figures. If the figures need a key, asks for one. */
+/** Fills a placeholder with figures. If the figures need a key, asks for one. */
 const fill = async (
   /** @type {string} */ name,
   /** @type {HTMLElement} */ place,

@@ -1,6 +1,6 @@
 /** Groups of past forecasts, and tables of their scores as Markdown. */
 
-/** @typedef {(target: string) => Promise<any>} Get returns the body of a target of the API */
+/** @typedef {(target: string) => Promise<any>} Get returns the body of the API's response to a target */
 
 export const NOTHING = 'No outcome of a past forecast has been published yet.';
 

@@ -1,4 +1,4 @@
-/** Figures of the methodology on other horizons, and on the nation and the states. */
+/** Figures for the methodology page about other horizons, and about the nation and the states. */
 import { number, share } from '../../../../pages/shared/format.js';
 import { BENCHMARKS, breakdown, mean, sum, table } from './tables.js';
 
