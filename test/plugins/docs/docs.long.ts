@@ -117,7 +117,7 @@ describe('the reference page', () => {
     expect(text).to.contain('<a href="/explore">Explorer</a>');
     const [, guides = ''] = /<div id="guides".*?<ul>(.*?)<\/ul>/s.exec(text) ?? [];
     expect([...guides.matchAll(/href="([^"]+)"/g)].map(([, path]) => path)).to.have.members(
-      ['calling', 'vintages', 'csv', 'methodology'].map((name) => `/docs/${name}`),
+      ['calling', 'vintages', 'csv', 'methodology', 'spreadsheets'].map((name) => `/docs/${name}`),
     );
     const explorer = (await request(`${app.origin}/explore`)).text;
     expect(explorer).to.contain('href="/docs"').and.not.contain('href="/docs/csv"');

@@ -157,7 +157,7 @@ describe('the explorer in Chromium', () => {
     await heading('metros').waitFor();
     expect(await addressOf(page)).not.to.contain(app.key);
     expect(await page.evaluate('document.cookie')).to.equal('');
-    expect(await page.evaluate('Object.keys(localStorage)')).to.deep.equal(['metro-forecast-key']);
+    expect(await page.evaluate('Object.keys(localStorage)')).to.deep.equal([]);
     expect(complaints).to.deep.equal([]);
   });
 
@@ -468,10 +468,12 @@ describe('the explorer in Chromium', () => {
       'document.querySelector(".list .scroll").scrollWidth - document.querySelector(".list .scroll").clientWidth';
     expect(await page.evaluate(hidden)).to.equal(0);
     await page.setViewportSize({ width: 1100, height: 700 });
+    expect(await page.locator('.mapped').evaluate((map) => map.clientWidth)).to.be.at.least(400);
+    await page.setViewportSize({ width: 1100, height: 900 });
     const covered =
       'document.querySelector(".mapped").getBoundingClientRect().bottom - document.querySelector(".place .legend").getBoundingClientRect().top';
     expect(await page.evaluate(covered)).to.be.at.most(0);
-    expect(await page.evaluate('document.documentElement.scrollHeight')).to.equal(700);
+    expect(await page.evaluate('document.documentElement.scrollHeight')).to.equal(900);
     await page.locator('.list .scroll').evaluate((list) => {
       list.style.maxHeight = '120px';
       list.scrollTop = 60;

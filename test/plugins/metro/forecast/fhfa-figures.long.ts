@@ -40,7 +40,8 @@ const input = {
   rules: defaultRules,
   vintage: '2025-12-31',
   created: new Date('2026-02-24T14:00:00Z'),
-};
+  horizons: [12],
+} as const;
 
 /** Returns the scored forecasts of 77 origins, for markets with at least 40 values. */
 const pairsOf = (panel: Panel, model: ForecastModel): Scorable[] => {
