@@ -1,5 +1,5 @@
 /** Tests commands with a database file: `import-table --to data.db`, `doctor` and `keys`. */
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -13,6 +13,7 @@ import { sqliteAdvice } from '../../../cli/large-dataset.js';
 import { readDeclarations } from '../../../core/data/declarations.js';
 import { contextIn } from '../../adapters/sqlite-store.js';
 import { expecting, runCommand } from '../../support/run-command.js';
+import { skip } from '../../support/skip.js';
 
 interface Finding {
   readonly check: string;
@@ -69,6 +70,13 @@ describe('commands with a database file', () => {
     expect(await tables()).to.deep.equal({ permits: PERMITS });
     expect(await readdir(at('service'))).to.include.members(['data.db', 'permits.collection.json']);
     expect((await readdir(at('service'))).filter((name) => name.startsWith('.'))).to.deep.equal([]);
+  });
+
+  it('import-table creates a file that only its owner can read, since it may get keys', async function () {
+    if (process.platform === 'win32') skip(this, 'Windows has no file modes');
+    await done('permits.csv', '--key', 'no');
+    for (const { name } of await readdir(at('service'), { withFileTypes: true }))
+      if (name.startsWith('data.db')) expect((await stat(at(`service/${name}`))).mode & 0o777, name).to.equal(0o600);
   });
 
   it('import-table keeps the other tables, and replaces a table of the same name', async () => {
