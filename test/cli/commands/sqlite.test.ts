@@ -1,5 +1,5 @@
 /** Tests commands with a database file: `import-table --to data.db`, `doctor` and `keys`. */
-import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -8,6 +8,7 @@ import { find, withSnapshot } from '../../../adapters/conformance/instance.js';
 import sqlite from '../../../adapters/sqlite/index.js';
 import { register as registerDoctor } from '../../../cli/commands/doctor.js';
 import { register as registerImport } from '../../../cli/commands/import-table.js';
+import { register as registerInit } from '../../../cli/commands/init.js';
 import { register as registerKeys } from '../../../cli/commands/keys.js';
 import { sqliteAdvice } from '../../../cli/large-dataset.js';
 import { readDeclarations } from '../../../core/data/declarations.js';
@@ -112,6 +113,22 @@ describe('commands with a database file', () => {
       `${at('service')} declares tables that ${at('service/data.db')} does not have: areas.`,
     );
   });
+
+  for (const [dataset, file] of [
+    ['service', 'api.json'],
+    ['data.db', 'service/api.json'],
+  ] as const) {
+    it(`init --dataset ${dataset} configures SQLite and the tables`, async () => {
+      await done('permits.csv', '--key', 'no');
+      const { error } = await runCommand(registerInit, ['init', at(file), '--dataset', dataset]);
+      expect(error).to.equal(undefined);
+      const { adapter, plugins, auth } = JSON.parse(await readFile(at(file), 'utf8'));
+      const path = dataset === 'service' ? 'service' : '.';
+      const storage = { use: 'sqlite', options: { path: join(path, 'data.db') } };
+      expect([adapter, auth.keys]).to.deep.equal([storage, storage]);
+      expect(plugins).to.deep.equal([{ use: 'tables', options: { path } }, 'table-pages', 'status', 'docs']);
+    });
+  }
 
   describe('doctor', () => {
     const config = () => at('service/api.json');
