@@ -2,7 +2,8 @@
  * Connections to a database file. Short reads, which take a few microseconds, are synchronous. Writes and long reads
  * run on one of the driver's threads, so that they do not block the event loop while they work or wait for a lock.
  */
-import { stat } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { open, stat } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import Database from 'libsql';
@@ -174,6 +175,9 @@ const RETRY_MS = 20;
 /** The cache size of a writer for changed pages and for sorting, in KiB. */
 const CACHE_KIB = 64 * 1024;
 
+/** The mode of a new file. It may contain hashes of keys, so only its owner may read it. */
+const FILE_MODE = 0o600;
+
 /** A connection for writes and for long reads. */
 export class WriteConnection {
   readonly #path: string;
@@ -193,7 +197,8 @@ export class WriteConnection {
     work: (connection: WriteConnection) => Promise<T>,
     { create = false } = {},
   ): Promise<T> {
-    const connection = WriteConnection.#open(path, uriOf(path, create ? 'mode=rwc' : 'mode=rw'));
+    if (create && !existsSync(path)) await (await open(path, 'a', FILE_MODE)).close();
+    const connection = WriteConnection.#open(path, uriOf(path, 'mode=rw'));
     try {
       await connection.exec(`PRAGMA temp_store = 1; PRAGMA cache_size = -${CACHE_KIB}; PRAGMA synchronous = FULL`);
       return await work(connection);

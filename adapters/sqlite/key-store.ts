@@ -4,8 +4,6 @@
  * Triggers number every change to a key, including changes that an operator makes with SQL. Each poll reads the keys
  * whose number is higher than the highest one read so far.
  */
-import { existsSync } from 'node:fs';
-import { open } from 'node:fs/promises';
 import {
   type AuditVerification,
   audit,
@@ -28,8 +26,6 @@ const { keyAuditEntry, withComparison } = audit;
 
 const POLL_MS = 250;
 const AUDIT = 'api_key_audit';
-/** The mode of a new file. It contains hashes of keys, so only its owner may read it. */
-const FILE_MODE = 0o600;
 
 interface SqliteKeyStoreOptions {
   readonly path: string;
@@ -177,12 +173,12 @@ class SqliteKeyStore implements KeyStore {
   /** Runs `work` in a transaction. When this resolves, the change is active in this process. */
   async #write<T>(work: (connection: WriteConnection) => Promise<T>): Promise<T> {
     return this.#connected(async () => {
-      if (!existsSync(this.#path)) await (await open(this.#path, 'a', FILE_MODE)).close();
+      const prepared = async (connection: WriteConnection): Promise<T> => {
+        await prepareStore(this.#path, connection);
+        return connection.transaction(() => work(connection));
+      };
       try {
-        return await WriteConnection.use(this.#path, async (connection) => {
-          await prepareStore(this.#path, connection);
-          return connection.transaction(() => work(connection));
-        });
+        return await WriteConnection.use(this.#path, prepared, { create: true });
       } finally {
         this.#poll();
       }

@@ -11,6 +11,8 @@ export class LongReads {
   #opening: Promise<Threaded> | undefined;
   /** Settles when all earlier queries have ended. */
   #last: Promise<unknown> = Promise.resolve();
+  /** The number of queries that have not ended. */
+  #size = 0;
 
   constructor(path: string) {
     this.#path = path;
@@ -19,10 +21,20 @@ export class LongReads {
   /**
    * Runs a query, which should have its first row last, because the others are read without a thread.
    * @param signal removes the query from the queue, or interrupts it
+   * @param onWait called if another query has not ended; the function that it returns is called when this query starts
    */
-  rows(sql: string, values: readonly Value[], signal: AbortSignal | undefined): Promise<readonly Row[]> {
-    const reading = this.#last.then(() => this.#run(sql, values, signal));
-    this.#last = reading.catch(() => undefined);
+  rows(
+    sql: string,
+    values: readonly Value[],
+    signal: AbortSignal | undefined,
+    onWait?: () => () => void,
+  ): Promise<readonly Row[]> {
+    const onStart = this.#size++ > 0 ? onWait?.() : undefined;
+    const reading = this.#last.then(() => {
+      onStart?.();
+      return this.#run(sql, values, signal);
+    });
+    this.#last = reading.catch(() => undefined).finally(() => this.#size--);
     return reading;
   }
 

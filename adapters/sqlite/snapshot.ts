@@ -132,10 +132,15 @@ export class SqliteSnapshot implements Snapshot {
     return batchesOf(() => this.#source(name, signal), query, asText);
   }
 
-  async totals(name: string, query: TotalsQuery, signal?: AbortSignal): Promise<readonly Group[]> {
+  async totals(
+    name: string,
+    query: TotalsQuery,
+    signal?: AbortSignal,
+    onWait?: () => () => void,
+  ): Promise<readonly Group[]> {
     const { totals, table } = this.#source(name, signal);
     const { sql, values } = selectTotals(table, query);
-    const rows = await totals.rows(sql, values, signal);
+    const rows = await totals.rows(sql, values, signal, onWait);
     this.#assertOpen();
     return groupsOf(rows, query, this.#reader.declared.get(name)!);
   }

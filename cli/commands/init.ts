@@ -1,5 +1,5 @@
 /** `metro-forecast init` writes a first configuration. */
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { readFile, realpath, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import type { Command } from 'commander';
@@ -16,6 +16,7 @@ import { sqliteAdvice } from '../large-dataset.js';
 import { commandLine } from '../options.js';
 import { print, toJson } from '../output.js';
 import { EXIT_CODES } from '../report.js';
+import { isDatabase } from '../table-database.js';
 
 /**
  * The plugins to suggest, each listed after the plugins that it needs. Plugins that require options or additional
@@ -98,25 +99,44 @@ interface InitOptions {
   readonly public?: boolean;
 }
 
+const inDatabase = (path: string) => ({ use: 'sqlite', options: { path } });
+
+/** Returns the path of the database that `import-table` wrote, if the dataset is such a file or the folder with it. */
+const databaseIn = (data: string, dataset: string): string | undefined => {
+  if (isDatabase(dataset)) return dataset;
+  if (!hasDeclarations(data) || existsSync(join(data, MANIFEST_FILE))) return undefined;
+  const [name, ...others] = readdirSync(data).filter(isDatabase);
+  if (others.length > 0) throw new OperatorError(`${data} has several databases: name one with --dataset.`);
+  return name && join(dataset, name);
+};
+
 const writeStarter = async (file: string, { dataset, public: isPublic = false }: InitOptions): Promise<void> => {
   const path = resolve(file);
   const data = resolve(dirname(path), dataset);
   const opened = existsSync(join(data, MANIFEST_FILE)) ? await openDirectory(data) : undefined;
   const fitting = opened && (await fittingPlugins(opened));
   const advice = sqliteAdvice(opened ? rowsOf(opened) : 0);
-  const tables = fitting && hasDeclarations(data) ? readDeclarations(data).map(({ name }) => name) : [];
+  const database = databaseIn(data, dataset);
+  const declarations = database === undefined ? data : dirname(resolve(dirname(path), database));
+  const isDeclared = (fitting || database !== undefined) && hasDeclarations(declarations);
+  const tables = isDeclared ? readDeclarations(declarations).map(({ name }) => name) : [];
   const embedded = JSON.parse(await readFile(join(packageRoot, 'config/default.json'), 'utf8'));
   const $schema = await schemaReference(dirname(path));
   const starter = {
     ...embedded,
     $schema,
     server: { host: '127.0.0.1', port: 8080 },
-    adapter: { use: 'json', options: { path: dataset } },
+    adapter: database === undefined ? { use: 'json', options: { path: dataset } } : inDatabase(database),
     plugins: [
-      ...(tables.length > 0 ? [{ use: 'tables', options: { path: dataset } }, 'table-pages'] : []),
-      ...(fitting?.plugins ?? embedded.plugins),
+      ...(tables.length > 0
+        ? [{ use: 'tables', options: { path: database === undefined ? dataset : dirname(database) } }, 'table-pages']
+        : []),
+      ...(database === undefined ? (fitting?.plugins ?? embedded.plugins) : ['status', 'docs']),
     ],
-    auth: { ...(isPublic && PUBLIC), keys: { use: 'file', options: { path: 'keys.json' } } },
+    auth: {
+      ...(isPublic && PUBLIC),
+      keys: database === undefined ? { use: 'file', options: { path: 'keys.json' } } : inDatabase(database),
+    },
   };
   try {
     await writeFile(path, `${toJson(starter)}\n`, { flag: 'wx' });
@@ -127,7 +147,7 @@ const writeStarter = async (file: string, { dataset, public: isPublic = false }:
   print(
     [
       `${path} is written. It serves the dataset in ${data}. Next:`,
-      ...(fitting ? [] : [`  ${commandLine(undefined, 'import', 'SOURCE...', '--to', data)}`]),
+      ...(fitting || tables.length > 0 ? [] : [`  ${commandLine(undefined, 'import', 'SOURCE...', '--to', data)}`]),
       ...(unserved.length > 0
         ? [
             `  for ${unserved.join(', ')} name "tables" and "table-pages" in "plugins" (docs/tutorials/first-service.md), or write a plugin: "metro-forecast new plugin NAME" writes a template`,
@@ -149,7 +169,7 @@ export const register = (program: Command): void => {
     .command('init')
     .description('write a first configuration with the plugins that fit the dataset; never overwrites a file')
     .argument('[file]', 'the file to write', 'metro-forecast.json')
-    .option('--dataset <dir>', `the dataset directory, relative to the file's folder`, 'data')
+    .option('--dataset <dir>', `the dataset directory or database, relative to the file's folder`, 'data')
     .option('--public', 'let callers without a key read everything, 120 requests per minute for each address')
     .addHelpText(
       'after',

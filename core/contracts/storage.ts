@@ -128,8 +128,15 @@ export interface Snapshot {
    * With the capability `totals`: resolves with the groups in any order. Without `by`, there is one group, even if no
    * document matches. Resolves with undefined if the adapter would have to read the documents one by one: the framework
    * then does so, up to a limit.
+   * @param onWait to be called if the query has to wait for other queries. It stops the time limit, and returns a
+   * function that starts the time limit when the query starts.
    */
-  totals?(collection: string, query: TotalsQuery, signal?: AbortSignal): Promise<readonly Group[] | undefined>;
+  totals?(
+    collection: string,
+    query: TotalsQuery,
+    signal?: AbortSignal,
+    onWait?: () => () => void,
+  ): Promise<readonly Group[] | undefined>;
   /** With the capability `search`: true, so that queries may have `words`. */
   readonly searches?: boolean;
   /** Releases one lock on the version. Calling it again on the same snapshot does nothing. */

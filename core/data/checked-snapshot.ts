@@ -4,12 +4,11 @@ import { setMaxListeners } from 'node:events';
 import type { Collection } from '../contracts/dataset.js';
 import type { QueryOf, SnapshotReader } from '../contracts/plugin.js';
 import type { Group, JsonRows, Query, Scalar, Snapshot, TotalsQuery } from '../contracts/storage.js';
-import { StorageError } from '../errors.js';
-import { counted } from '../util/counted.js';
+import { ApiError, errors, StorageError } from '../errors.js';
 import type { Pauses } from '../util/event-loop.js';
+import { checkKey, checkQuery, invalid } from './check-query.js';
 import { filterColumns } from './conditions.js';
 import { collectRows, lazyRows } from './lazy-rows.js';
-import { isScalarOf, scalarType } from './scalars.js';
 
 /** The state that all reads of one reader share. */
 interface Reads {
@@ -17,6 +16,13 @@ interface Reads {
   readonly collections: ReadonlyMap<string, Collection>;
   signal: AbortSignal | undefined;
   readonly pauses: Pauses | undefined;
+  /** The time limit of all reads together. */
+  readonly limit?: TimeLimit;
+}
+
+interface TimeLimit {
+  readonly ms: number;
+  signal: AbortSignal;
 }
 
 export interface CheckedReader extends SnapshotReader {
@@ -75,13 +81,47 @@ async function* stream<T extends object>(reads: Reads, target: Collection<T>, qu
   }
 }
 
+/**
+ * Runs a read that may have to wait for other reads of the store. Such a wait does not count: the time limit starts
+ * again when it ends, because the other reads say nothing about this one.
+ * @throws ApiError `service_unavailable` if the read takes longer than the time limit
+ */
+const withWaits = async <Result>(
+  reads: Reads,
+  read: (signal: AbortSignal | undefined, onWait?: () => () => void) => Promise<Result>,
+): Promise<Result> => {
+  const { limit } = reads;
+  if (!limit || reads.signal !== limit.signal) return read(reads.signal);
+  const controller = new AbortController();
+  const abort = () => controller.abort();
+  limit.signal.addEventListener('abort', abort, { once: true });
+  const onWait = () => {
+    limit.signal.removeEventListener('abort', abort);
+    return () => {
+      limit.signal = timeoutAfter(limit.ms);
+      limit.signal.addEventListener('abort', abort, { once: true });
+      reads.signal = limit.signal;
+    };
+  };
+  try {
+    return await read(controller.signal, onWait);
+  } catch (error) {
+    if (!controller.signal.aborted) throw error;
+    const sentence = `The totals take longer than ${limit.ms / 1000} seconds. Narrow the question with filters.`;
+    const cause = new StorageError('unavailable', `The totals did not end within ${limit.ms} ms.`, { cause: error });
+    throw new ApiError(errors.service_unavailable, sentence, { cause });
+  } finally {
+    limit.signal.removeEventListener('abort', abort);
+  }
+};
+
 const totals = async <T extends object>(
   reads: Reads,
   target: Collection<T>,
   query: TotalsQuery,
 ): Promise<readonly Group[] | undefined> => {
   const collection = declared(reads, target);
-  const { snapshot, signal } = reads;
+  const { snapshot } = reads;
   const columns = filterColumns(collection);
   const fields = [...query.by, ...query.where.map(({ field }) => field), ...(query.of === undefined ? [] : [query.of])];
   for (const field of fields)
@@ -89,9 +129,9 @@ const totals = async <T extends object>(
   assertWanted(reads, collection);
   if (query.words && !searchesFor(reads, collection)) return undefined;
   try {
-    return await snapshot.totals?.(collection.name, query, signal);
+    return await withWaits(reads, async (signal, onWait) => snapshot.totals?.(collection.name, query, signal, onWait));
   } catch (error) {
-    throw named(error, reads, collection);
+    throw error instanceof ApiError ? error : named(error, reads, collection);
   }
 };
 
@@ -111,8 +151,10 @@ export const checkedSnapshot = (
   collections: ReadonlyMap<string, Collection>,
   signal?: AbortSignal,
   pauses?: Pauses,
-): CheckedReader => {
-  const reads: Reads = { snapshot, collections, signal, pauses };
+): CheckedReader => readerOf({ snapshot, collections, signal, pauses });
+
+const readerOf = (reads: Reads): CheckedReader => {
+  const { snapshot } = reads;
   return {
     version: snapshot.version,
     publishedAt: snapshot.publishedAt,
@@ -159,12 +201,13 @@ interface TimedReads {
 }
 
 const readUntil = (signal: AbortSignal, { snapshot, collections, ms, pauses }: TimedReads): TimedRead => {
-  const reader = checkedSnapshot(snapshot, collections, signal, pauses);
+  const limit = { ms, signal };
+  const reader = readerOf({ snapshot, collections, signal, pauses, limit });
   return async <Result>(work: (reader: CheckedReader) => Promise<Result>): Promise<Result> => {
     try {
       return await work(reader);
     } catch (cause) {
-      if (!(signal.aborted && cause instanceof StorageError && cause.code === 'aborted')) throw cause;
+      if (!(limit.signal.aborted && cause instanceof StorageError && cause.code === 'aborted')) throw cause;
       throw new StorageError('unavailable', `The reads for one response did not end within ${ms} ms.`, { cause });
     }
   };
@@ -191,107 +234,5 @@ export const sharedReader = (
       since = now;
     }
     return readUntil(signal, { snapshot, collections, ms, pauses });
-  };
-};
-
-const PARTS: ReadonlySet<string> = new Set<keyof Query>([
-  'order',
-  'equal',
-  'range',
-  'descending',
-  'after',
-  'limit',
-  'words',
-]);
-
-const invalid = (collection: Collection, problem: string): StorageError =>
-  new StorageError('invalid_query', `Query of "${collection.name}": ${problem}.`);
-
-const list = (fields: readonly string[]): string => `[${fields.join(', ')}]`;
-
-const checkValue = (collection: Collection, field: string, value: unknown): Scalar => {
-  const type = scalarType(collection, field);
-  if (type !== undefined && isScalarOf(type, value)) return value;
-  const got = typeof value === 'string' ? `the string ${JSON.stringify(value)}` : String(value);
-  throw invalid(collection, `the value of "${field}" must be of type ${type}, not ${got}`);
-};
-
-/** @throws StorageError `invalid_query` unless there is one value of the right type for each field of the key */
-export const checkKey = (collection: Collection, key: readonly Scalar[]): void => {
-  if (key.length !== collection.key.length) {
-    throw invalid(collection, `a key has ${counted(collection.key.length, 'value')}, for ${list(collection.key)}`);
-  }
-  for (const [i, field] of collection.key.entries()) checkValue(collection, field, key[i]);
-};
-
-const checkOrder = (collection: Collection, order: readonly string[] = collection.key): readonly string[] => {
-  const allowed = [collection.key, ...(collection.orders ?? [])];
-  const same = allowed.find((one) => one.length === order.length && one.every((field, i) => field === order[i]));
-  if (same) return same;
-  throw invalid(collection, `the order ${list(order)} is not one of ${allowed.map(list).join(', ')}`);
-};
-
-const checkEqual = (collection: Collection, order: readonly string[], equal: Record<string, unknown>) => {
-  const fields = order.slice(0, Object.keys(equal).length);
-  if (fields.length === 0) return undefined;
-  if (!fields.every((field) => Object.hasOwn(equal, field)) || fields.length < Object.keys(equal).length) {
-    const named = list(Object.keys(equal));
-    throw invalid(collection, `"equal" names ${named}, which are not the leading fields of the order ${list(order)}`);
-  }
-  return Object.fromEntries(fields.map((field) => [field, checkValue(collection, field, equal[field])]));
-};
-
-const checkRange = (collection: Collection, free: readonly string[], range: NonNullable<Query['range']>) => {
-  const { field, from, to } = range;
-  if (!free.includes(field)) {
-    throw invalid(
-      collection,
-      `"range" is over "${field}", which is not one of the order's further fields ${list(free)}`,
-    );
-  }
-  if (from === undefined && to === undefined) return undefined;
-  return {
-    field,
-    ...(from !== undefined && { from: checkValue(collection, field, from) }),
-    ...(to !== undefined && { to: checkValue(collection, field, to) }),
-  };
-};
-
-const checkAfter = (collection: Collection, free: readonly string[], after: unknown): readonly Scalar[] => {
-  if (!Array.isArray(after) || free.length === 0 || after.length !== free.length) {
-    const problem =
-      free.length === 0
-        ? '"after" needs a field that "equal" does not name'
-        : `"after" must be a list of ${counted(free.length, 'value')}, for ${list(free)}`;
-    throw invalid(collection, problem);
-  }
-  return free.map((field, i) => checkValue(collection, field, after[i]));
-};
-
-/**
- * Completes a query for an adapter: `order` defaults to the key, the fields of `equal` are put in the sequence of the
- * order, and empty parts are omitted.
- * @throws StorageError `invalid_query` for a query that the collection does not declare
- */
-export const checkQuery = (collection: Collection, query: Partial<Query>): Query => {
-  const unknown = Object.keys(query).filter((part) => !PARTS.has(part));
-  if (unknown.length > 0) throw invalid(collection, `there is no ${list(unknown)}; a query has ${list([...PARTS])}`);
-  const { descending = false, limit } = query;
-  if (typeof descending !== 'boolean') throw invalid(collection, '"descending" must be true or false');
-  if (limit !== undefined && !(Number.isSafeInteger(limit) && limit >= 0)) {
-    throw invalid(collection, `"limit" must be a whole number from 0, not ${limit}`);
-  }
-  const order = checkOrder(collection, query.order);
-  const equal = query.equal && checkEqual(collection, order, query.equal);
-  const free = order.slice(equal ? Object.keys(equal).length : 0);
-  const range = query.range && checkRange(collection, free, query.range);
-  return {
-    order,
-    ...(equal && { equal }),
-    ...(range && { range }),
-    ...(descending && { descending }),
-    ...(query.after !== undefined && { after: checkAfter(collection, free, query.after) }),
-    ...(limit !== undefined && { limit }),
-    ...(query.words && { words: query.words }),
   };
 };

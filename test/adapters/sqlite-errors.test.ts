@@ -126,6 +126,7 @@ describe('the SQLite adapter with an unusable file', () => {
     await owner.publish(datasetOf());
     await owner.close();
     await chmod(store.folder, 0o755);
+    await chmod(store.path, 0o644);
     await unprivileged(this, async () => {
       const adapter = await store.opened();
       const found = await withSnapshot({ adapter }, (snapshot) => find(snapshot, items));

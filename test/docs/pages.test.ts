@@ -6,6 +6,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { expect } from 'chai';
 import { createProgram } from '../../cli/main.js';
+import { tooManyRows } from '../../core/routes/selection.js';
 import { packageRoot } from '../../core/util/package.js';
 import { referencePages } from '../support/reference-pages.js';
 import { snippetsOf } from '../support/snippets.js';
@@ -99,5 +100,9 @@ describe('the documentation', () => {
 
   it('has up-to-date generated pages (`npm run reference` writes them)', async () => {
     for (const [path, text] of await referencePages()) expect(read(path) === text, path).to.equal(true);
+  });
+
+  it('lists the errors of totals', () => {
+    expect(read('docs/reference/errors.md')).to.include(`| \`${tooManyRows.code}\` |`);
   });
 });

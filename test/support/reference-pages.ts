@@ -8,6 +8,7 @@ import { configSchema } from '../../core/config/schema.js';
 import type { JsonSchema } from '../../core/contracts/json-schema.js';
 import { type ErrorKind, errors } from '../../core/errors.js';
 import type { Builtins } from '../../core/registry/load-module.js';
+import { tooManyRows } from '../../core/routes/selection.js';
 import { packageRoot } from '../../core/util/package.js';
 import { rowNotFound } from '../../plugins/tables/routes.js';
 import { adapters, createApp, keyStores, plugins } from '../../product.js';
@@ -182,7 +183,7 @@ const withService = async <Result>(use: (app: App) => Promise<Result>): Promise<
 export const errorsPage = async (): Promise<string> => {
   const declared = await withService(async ({ local }) => local.routes.flatMap(({ errors: kinds = [] }) => kinds));
   const kinds = new Map(
-    [...Object.values(errors), ...declared, rowNotFound].map((kind) => [kind.code, kind as ErrorKind]),
+    [...Object.values(errors), ...declared, rowNotFound, tooManyRows].map((kind) => [kind.code, kind as ErrorKind]),
   );
   const rows = [...kinds.values()]
     .sort(byStatus)

@@ -1,5 +1,5 @@
 /** Tests commands with a database file: `import-table --to data.db`, `doctor` and `keys`. */
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -8,11 +8,13 @@ import { find, withSnapshot } from '../../../adapters/conformance/instance.js';
 import sqlite from '../../../adapters/sqlite/index.js';
 import { register as registerDoctor } from '../../../cli/commands/doctor.js';
 import { register as registerImport } from '../../../cli/commands/import-table.js';
+import { register as registerInit } from '../../../cli/commands/init.js';
 import { register as registerKeys } from '../../../cli/commands/keys.js';
 import { sqliteAdvice } from '../../../cli/large-dataset.js';
 import { readDeclarations } from '../../../core/data/declarations.js';
 import { contextIn } from '../../adapters/sqlite-store.js';
 import { expecting, runCommand } from '../../support/run-command.js';
+import { skip } from '../../support/skip.js';
 
 interface Finding {
   readonly check: string;
@@ -71,6 +73,13 @@ describe('commands with a database file', () => {
     expect((await readdir(at('service'))).filter((name) => name.startsWith('.'))).to.deep.equal([]);
   });
 
+  it('import-table creates a file that only its owner can read, since it may get keys', async function () {
+    if (process.platform === 'win32') skip(this, 'Windows has no file modes');
+    await done('permits.csv', '--key', 'no');
+    for (const { name } of await readdir(at('service'), { withFileTypes: true }))
+      if (name.startsWith('data.db')) expect((await stat(at(`service/${name}`))).mode & 0o777, name).to.equal(0o600);
+  });
+
   it('import-table keeps the other tables, and replaces a table of the same name', async () => {
     await done('permits.csv', '--key', 'no');
     await done('areas.csv');
@@ -104,6 +113,22 @@ describe('commands with a database file', () => {
       `${at('service')} declares tables that ${at('service/data.db')} does not have: areas.`,
     );
   });
+
+  for (const [dataset, file] of [
+    ['service', 'api.json'],
+    ['data.db', 'service/api.json'],
+  ] as const) {
+    it(`init --dataset ${dataset} configures SQLite and the tables`, async () => {
+      await done('permits.csv', '--key', 'no');
+      const { error } = await runCommand(registerInit, ['init', at(file), '--dataset', dataset]);
+      expect(error).to.equal(undefined);
+      const { adapter, plugins, auth } = JSON.parse(await readFile(at(file), 'utf8'));
+      const path = dataset === 'service' ? 'service' : '.';
+      const storage = { use: 'sqlite', options: { path: join(path, 'data.db') } };
+      expect([adapter, auth.keys]).to.deep.equal([storage, storage]);
+      expect(plugins).to.deep.equal([{ use: 'tables', options: { path } }, 'table-pages', 'status', 'docs']);
+    });
+  }
 
   describe('doctor', () => {
     const config = () => at('service/api.json');

@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import type { Collection } from '../../../core/contracts/dataset.js';
 import type { Query } from '../../../core/contracts/storage.js';
-import { checkKey, checkQuery } from '../../../core/data/checked-snapshot.js';
+import { checkKey, checkQuery } from '../../../core/data/check-query.js';
 import { StorageError } from '../../../core/errors.js';
 
 const rows: Collection = {

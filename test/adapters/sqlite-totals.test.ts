@@ -1,0 +1,73 @@
+/** Tests the time limit of totals. SQLite computes them one after another. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { WriteConnection } from '../../adapters/sqlite/connection.js';
+import { LongReads } from '../../adapters/sqlite/long-reads.js';
+import type { SnapshotReader } from '../../core/contracts/plugin.js';
+import type { Snapshot } from '../../core/contracts/storage.js';
+import { sharedReader } from '../../core/data/checked-snapshot.js';
+import { indexedSnapshot } from '../../core/data/indexed-snapshot.js';
+import { ApiError } from '../../core/errors.js';
+import { markets } from '../../plugins/metro/collections.js';
+import { manifest } from '../support/fixture.js';
+
+const COUNTED = 1_500_000;
+const slow = (numbers: number) =>
+  `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${numbers}) SELECT count(*) FROM n`;
+
+describe('SQLite: the time limit of totals', () => {
+  let folder: string;
+  let reads: LongReads;
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'sqlite-totals-'));
+    const path = join(folder, 'data.db');
+    await WriteConnection.use(path, (connection) => connection.exec('PRAGMA user_version = 1'), { create: true });
+    reads = new LongReads(path);
+    await reads.rows(slow(1), [], undefined);
+  });
+  after(async () => {
+    await reads.close();
+    await rm(folder, { recursive: true });
+  });
+
+  const empty = indexedSnapshot({ manifest, publishedAt: new Date(), collections: new Map() }, () => undefined);
+  const snapshot = (numbers: number): Snapshot => ({
+    ...empty,
+    get: async (_name, _key, signal) => void signal?.throwIfAborted(),
+    totals: async (_name, _query, signal, onWait) => {
+      const [[count]] = (await reads.rows(slow(numbers), [], signal, onWait)) as [[number]];
+      return [{ values: [], count }];
+    },
+  });
+  const ask = async (reader: SnapshotReader) => {
+    const [group] = (await reader.totals(markets, { where: [], by: [], limit: 1 }))!;
+    // The limit that started with the request must not abort later reads of the response.
+    await reader.get(markets, ['12060']);
+    return group!.count;
+  };
+  const readers = (numbers: number, ms: number) =>
+    sharedReader(snapshot(numbers), new Map([[markets.name, markets]]), ms);
+
+  it('does not include the time in which they wait for other totals', async () => {
+    const since = performance.now();
+    await reads.rows(slow(COUNTED), [], undefined);
+    const limit = Math.ceil(3 * (performance.now() - since));
+    const next = readers(COUNTED, limit);
+    const counts = await Promise.all(Array.from({ length: 8 }, () => next()(ask)));
+    expect(counts).to.deep.equal(Array(8).fill(COUNTED));
+    expect(performance.now() - since).to.be.above(limit);
+  });
+
+  it('ends each computation, and the message says to narrow the question', async () => {
+    const next = readers(1e12, 300);
+    const results = (await Promise.allSettled([next()(ask), next()(ask)])) as PromiseRejectedResult[];
+    for (const { reason } of results) {
+      expect(reason).to.be.instanceOf(ApiError);
+      const sentence = 'The totals take longer than 0.3 seconds. Narrow the question with filters.';
+      expect([reason.status, reason.message]).to.deep.equal([503, sentence]);
+    }
+  });
+});
