@@ -131,8 +131,8 @@ const statusOf = async (state: ServiceState, checked: readonly CheckedComponent[
   };
 };
 
-const level = { type: 'string', enum: LEVELS };
-const seconds = { type: 'integer', minimum: 0 };
+const level = { type: 'string', enum: LEVELS } as const;
+const seconds = { type: 'integer', minimum: 0 } as const;
 
 const statusSchema = (ids: readonly string[]) => ({
   title: 'Status',

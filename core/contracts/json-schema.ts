@@ -1,5 +1,4 @@
 /** JSON Schema 2020-12 as plain data, and the types of the values that a schema describes. */
-import type { XStatic } from 'typebox/schema';
 
 /** An object without properties. */
 export type Empty = Record<never, never>;
@@ -7,74 +6,85 @@ export type Empty = Record<never, never>;
 export type JsonSchema = { readonly [keyword: string]: unknown };
 
 /**
- * The type of the values that a schema describes, deeply read-only. If part of the schema does not have a literal type,
+ * The type of the values that a schema describes, deeply read-only. If the type of a part of the schema is not literal,
  * for example because it is declared as `JsonSchema`, its values are `unknown`.
  */
-export type FromSchema<S> = Immutable<XStatic<Simplified<S>>>;
+export type FromSchema<S> = ValueOf<S, 'read'>;
 
 /** Like `FromSchema`, but after defaults are filled in: every property that has a default is present. */
-export type WithDefaults<S> = FromSchema<Defaulted<S>>;
+export type WithDefaults<S> = ValueOf<S, 'filled'>;
 
-type Immutable<T> = T extends object ? { readonly [K in keyof T]: Immutable<T[K]> } : T;
-
-type Defaulted<S> = S extends { readonly properties: infer P }
-  ? Omit<S, 'properties' | 'required'> & {
-      readonly properties: { readonly [K in keyof P]: Defaulted<P[K]> };
-      readonly required: readonly (RequiredOf<S> | DefaultedKey<P>)[];
-    }
-  : S;
-type RequiredOf<S> = S extends { readonly required: readonly (infer K)[] } ? K & string : never;
-type DefaultedKey<P> = { [K in keyof P]: P[K] extends { readonly default: unknown } ? K : never }[keyof P] & string;
+/** Like `FromSchema`, for values that a handler returns: where the schema is not literal, it may return any value. */
+export type ResponseFromSchema<S> = ValueOf<S, 'returned'>;
 
 /**
- * Prepares a schema for type inference. If `null` is one of several types, it becomes an alternative, because the
- * inference would drop it when `properties` or `items` follow. Keywords that do not affect the type are removed.
+ * The type of the values of `{ type: string }`. TypeScript keeps the text of `type` only if the schema is written
+ * inside the call or ends with `as const`.
  */
-type Simplified<S> = string extends keyof S
-  ? Empty
-  : S extends { readonly type: readonly (infer T)[] }
-    ? 'null' extends T
-      ? { anyOf: [Keywords<Omit<S, 'type'> & { type: Exclude<T, 'null'> }>, { type: 'null' }] }
-      : Keywords<Omit<S, 'type'> & { type: T }>
-    : Keywords<S>;
-type Keywords<S> = { -readonly [K in keyof S as KeywordName<K, S[K]>]: Keyword<K, S[K]> };
-type KeywordName<K, V> = K extends 'enum'
-  ? 'const'
-  : K extends 'type' | 'required' | 'additionalProperties' | 'anyOf' | 'oneOf' | 'allOf'
-    ? IsWide<V> extends true
-      ? never
-      : K
-    : K extends 'const' | 'properties' | 'items'
-      ? K
-      : never;
-/**
- * Whether a type is wide rather than literal: `string`, `boolean`, `string[]`, or a list of schemas that is not a
- * tuple.
- */
-type IsWide<V> = string extends V
-  ? true
-  : boolean extends V
-    ? true
-    : V extends readonly (infer One)[]
-      ? string extends One
-        ? true
-        : One extends string
-          ? false
-          : number extends V['length']
-            ? true
-            : false
-      : false;
-/** Simplifies the schemas inside a keyword that contains schemas, and keeps the values of other keywords. */
-type Keyword<K, V> = K extends 'properties' | 'anyOf' | 'oneOf' | 'allOf'
-  ? { -readonly [I in keyof V]: Simplified<V[I]> }
-  : K extends 'items' | 'additionalProperties'
-    ? V extends boolean
-      ? V
-      : Simplified<V>
-    : V extends readonly (infer One)[]
-      ? K extends 'required'
-        ? [One]
-        : K extends 'enum'
-          ? One
-          : V
-      : V;
+export interface DeclareSchemaAsConst {
+  readonly 'declare the schema with `as const`': never;
+}
+
+interface Primitives {
+  readonly string: string;
+  readonly integer: number;
+  readonly number: number;
+  readonly boolean: boolean;
+  readonly null: null;
+}
+
+/** Ajv does not fill in defaults inside `anyOf`, `oneOf` and `allOf`. */
+type Unfilled<U> = U extends 'filled' ? 'read' : U;
+
+type ValueOf<S, U> = string extends keyof S
+  ? unknown
+  : S extends { readonly const: infer V } | { readonly enum: readonly (infer V)[] }
+    ? V & TypedValue<S, U>
+    : S extends { readonly anyOf: readonly (infer A)[] } | { readonly oneOf: readonly (infer A)[] }
+      ? ValueOf<A, Unfilled<U>> & TypedValue<S, U>
+      : S extends { readonly allOf: infer A }
+        ? AllOf<A, Unfilled<U>> & TypedValue<S, U>
+        : TypedValue<S, U>;
+
+type AllOf<A, U> = A extends readonly [infer First, ...infer Others] ? ValueOf<First, U> & AllOf<Others, U> : unknown;
+
+type TypedValue<S, U> = S extends { readonly type: infer T }
+  ? ValueOfType<T extends readonly (infer One)[] ? One : T, S, U>
+  : S extends { readonly properties: object }
+    ? ObjectOf<S, U>
+    : unknown;
+
+type ValueOfType<T, S, U> = unknown extends T
+  ? unknown
+  : string extends T
+    ? U extends 'returned'
+      ? unknown
+      : DeclareSchemaAsConst
+    : T extends keyof Primitives
+      ? Primitives[T]
+      : T extends 'array'
+        ? readonly (S extends { readonly items: infer I } ? ValueOf<I, U> : unknown)[]
+        : ObjectOf<S, U>;
+
+type ObjectOf<S, U> = S extends { readonly properties: infer P }
+  ? Properties<P, Present<S, P, U>, U> & AdditionalProperties<S, U, unknown>
+  : AdditionalProperties<S, U, object>;
+
+type Properties<P, K extends keyof P, U> = { readonly [Name in K]: ValueOf<P[Name], U> } & {
+  readonly [Name in Exclude<keyof P, K>]?: ValueOf<P[Name], U>;
+} extends infer O
+  ? { [Name in keyof O]: O[Name] }
+  : never;
+
+type AdditionalProperties<S, U, None> = S extends { readonly additionalProperties: infer A }
+  ? A extends false
+    ? None
+    : { readonly [name: string]: ValueOf<A, U> }
+  : None;
+
+/** The properties that are always present. */
+type Present<S, P, U> = keyof P &
+  (
+    | (S extends { readonly required: readonly (infer K)[] } ? (string extends K ? never : K) : never)
+    | (U extends 'filled' ? { [K in keyof P]: P[K] extends { readonly default: unknown } ? K : never }[keyof P] : never)
+  );

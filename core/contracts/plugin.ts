@@ -95,5 +95,7 @@ export const definePlugin = <const S extends JsonSchema = Empty>(
 
 /** Declares a collection. Its schema types the documents, so `snapshot.find(markets)` resolves with typed markets. */
 export const collection = <const S extends JsonSchema>(
-  definition: Omit<Collection<NoInfer<FromSchema<S> & object>>, 'schema'> & { readonly schema: S },
-): Collection<FromSchema<S> & object> => definition;
+  definition: Omit<Collection<NoInfer<ObjectFromSchema<S>>>, 'schema'> & { readonly schema: S },
+): Collection<ObjectFromSchema<S>> => definition;
+
+type ObjectFromSchema<S> = FromSchema<S> extends infer T extends object ? T : object;

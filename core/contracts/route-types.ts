@@ -1,5 +1,5 @@
 /** Functions that declare routes. The schemas of the parameters and the response determine the handler's types. */
-import type { Empty, FromSchema, JsonSchema } from './json-schema.js';
+import type { Empty, FromSchema, JsonSchema, ResponseFromSchema } from './json-schema.js';
 import type { DataRoute, Parameters, Route, ServiceRoute, StreamedList } from './route.js';
 import type { Scalar } from './storage.js';
 
@@ -24,8 +24,8 @@ export type InputOf<P> =
 
 /** The return type of a data route's handler, derived from the response schema. A list may be streamed. */
 export type DataResponseOf<S> =
-  | FromSchema<S>
-  | (FromSchema<S> extends { readonly data: readonly (infer Row)[] } ? StreamedList<Row> : StreamedList);
+  | ResponseFromSchema<S>
+  | (ResponseFromSchema<S> extends { readonly data: readonly (infer Row)[] } ? StreamedList<Row> : StreamedList);
 
 /** A route whose handler types are derived from the schemas of its parameters and response. */
 type Declared<R extends Route, P, S, A> = Omit<
@@ -52,7 +52,7 @@ export const dataRoute = <
 export const serviceRoute = <
   const P extends Parameters = Empty,
   const S extends JsonSchema = JsonSchema,
-  const A extends FromSchema<S> = FromSchema<S>,
+  const A extends ResponseFromSchema<S> = ResponseFromSchema<S>,
 >(
   route: Declared<ServiceRoute, P, S, A>,
 ): Route => ({ kind: 'service', ...route }) as Route;

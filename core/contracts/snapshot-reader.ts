@@ -1,9 +1,12 @@
 /** The interface through which route handlers read the dataset. */
 import type { Collection, Manifest } from './dataset.js';
+import type { DeclareSchemaAsConst } from './json-schema.js';
 import type { Group, Scalar, TotalsQuery } from './storage.js';
 
 /** The fields that a query can name: the required strings and numbers. */
-type ScalarField<T> = { [K in keyof T & string]-?: T[K] extends Scalar ? K : never }[keyof T & string];
+export type ScalarField<T> = {
+  [K in keyof T & string]-?: T[K] extends Scalar | DeclareSchemaAsConst ? K : never;
+}[keyof T & string];
 
 /** A `Query` for one collection, typed by the fields of its documents. */
 export interface QueryOf<T> {

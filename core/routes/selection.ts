@@ -1,6 +1,6 @@
 /** Selects documents by conditions, one page at a time, without reading the whole collection for a page. */
 import type { Collection, Document } from '../contracts/dataset.js';
-import type { DataContext, QueryOf, StreamedList } from '../contracts/plugin.js';
+import type { DataContext, QueryOf, ScalarField, StreamedList } from '../contracts/plugin.js';
 import type { Condition, Group, Operator, Scalar } from '../contracts/storage.js';
 import { matcherOf, planRead, type ReadPlan, textFields } from '../data/conditions.js';
 import { collectRows, firstRows, joinRows, lastRow } from '../data/lazy-rows.js';
@@ -31,9 +31,9 @@ interface Matching {
   readonly words?: readonly string[] | undefined;
 }
 
-export interface Selection extends Matching {
+export interface Selection<Field extends string = string> extends Matching {
   /** One of the collection's orders. Default: the order for which the conditions leave the fewest documents to read. */
-  readonly order?: readonly string[] | undefined;
+  readonly order?: readonly Field[] | undefined;
   readonly descending?: boolean;
 }
 
@@ -171,7 +171,7 @@ const select = async <T extends object>(
 export const selectPage = <T extends object>(
   context: DataContext,
   collection: Collection<T>,
-  { order, descending, ...given }: Selection,
+  { order, descending, ...given }: Selection<NoInfer<ScalarField<T>>>,
   page: PageInput,
 ) => select(context, collection, planRead(collection, given.where, order), { ...page, ...given, descending });
 

@@ -50,7 +50,7 @@ const rows = {
       },
     },
   },
-};
+} as const;
 
 export const startMiddlewareApp = async (config: Readonly<Record<string, unknown>> = {}): Promise<MiddlewareApp> => {
   const chosen: Chosen = { ...NOTHING };

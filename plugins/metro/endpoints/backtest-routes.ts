@@ -47,7 +47,7 @@ const groupProperties = {
     minimum: 0,
     description: 'Mean negative log likelihood of the outcomes. Probabilities below 0.001 count as 0.001.',
   },
-};
+} as const;
 
 const MONTH_MS = (365.25 / 12) * 24 * 3600 * 1000;
 

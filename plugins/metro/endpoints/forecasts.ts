@@ -45,7 +45,7 @@ const runProperties = {
   coefficients: { ...coefficients, description: 'Coefficients that the run estimated. Empty if it published none.' },
   signal_change_share: { ...nullable(signalChangeShare), description: signalChangeShare.description },
   inputs: { ...inputs, description: `${inputs.description} Empty if the run published none.` },
-};
+} as const;
 
 const forecastSchema = {
   ...marketSchema,

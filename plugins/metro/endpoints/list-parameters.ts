@@ -30,11 +30,12 @@ export type ListRow = Pick<Market, 'cbsa' | 'name'> & {
   readonly risk_score?: RiskGrade | null;
 };
 
-const filter = (what: string, values: readonly string[], example: readonly string[]) => ({
-  description: `${what} A row matches any of the values, which are separated by commas.`,
-  schema: { type: 'array', items: { type: 'string', enum: values } },
-  example,
-});
+const filter = (what: string, values: readonly string[], example: readonly string[]) =>
+  ({
+    description: `${what} A row matches any of the values, which are separated by commas.`,
+    schema: { type: 'array', items: { type: 'string', enum: values } },
+    example,
+  }) as const satisfies Parameter;
 
 /** The parameter that chooses which kinds of areas a list contains. */
 export const kindParameter = {
@@ -111,7 +112,7 @@ export const listParameters = <T extends ListRow = ListRow>(
     },
     fields,
     ...pageParameters,
-  } satisfies Readonly<Record<string, Parameter>>;
+  } as const satisfies Readonly<Record<string, Parameter>>;
   const ownOrder = rowOrder(order, read);
   const isOwnOrder = (sort: readonly string[] | undefined) => sort === undefined || sort.join() === order.join();
   const orderOf = (sort: readonly string[]) => {

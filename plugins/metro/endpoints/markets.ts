@@ -89,12 +89,8 @@ const areaNotFound = defineError({
   when: 'No metropolitan area, division or state has this code.',
 });
 
-const coordinate = (limit: number, description: string) => ({
-  type: 'number',
-  minimum: -limit,
-  maximum: limit,
-  description,
-});
+const coordinate = (limit: number, description: string) =>
+  ({ type: 'number', minimum: -limit, maximum: limit, description }) as const;
 
 const areaSchema = {
   title: 'Area',
@@ -112,7 +108,7 @@ const areaSchema = {
     longitude: coordinate(180, 'Longitude of the centre in degrees east of Greenwich.'),
     has_index: { type: 'boolean', description: 'Whether the area is a market of this snapshot.' },
   }),
-};
+} as const;
 
 const areaExample = {
   cbsa: '35004',

@@ -82,7 +82,7 @@ export const horizonParameter = {
 export const originProperties = {
   basis: runOrigin.basis,
   vintage: { ...nullable(runOrigin.vintage), description: runOrigin.vintage.description },
-};
+} as const;
 
 export const originOf = ({ basis, vintage }: ForecastRun) => ({
   basis: basis ?? 'reconstructed',

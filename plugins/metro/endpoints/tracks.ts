@@ -45,7 +45,7 @@ const historyProperties = {
   point: { ...percent, description: 'Point forecast, in percent.' },
   lower_80: nullable(lower80),
   upper_80: nullable(upper80),
-};
+} as const;
 
 const historyExample = {
   run_at: '2024-12-01T00:00:00Z',
@@ -71,7 +71,7 @@ const trackProperties = {
   realized_as_of: { ...nullable(date), description: 'The vintage that `realized` was read from.' },
   decline_probability: declineProbability,
   ...benchmarkPoints,
-};
+} as const;
 
 const trackExample = {
   ...historyExample,

@@ -17,7 +17,7 @@ const schema = {
   type: 'object',
   required: ['data'],
   properties: { data: { type: 'array', items: { title: 'Said', ...forecasts.schema } } },
-};
+} as const;
 const response = { description: 'Forecasts.', schema, example: { data: [] }, headers: pageHeaders };
 
 const paged = definePlugin({

@@ -1,0 +1,194 @@
+/** Tests which mistakes in a plugin the compiler finds, and what its errors say. */
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect } from 'chai';
+import { packageRoot } from '../../../core/util/package.js';
+
+const run = promisify(execFile);
+
+const DECLARATIONS = `
+import { collection, type DataContext, dataRoute, definePlugin, findPage, selectPage } from 'metro-forecast-api/plugin';
+
+const wide = { type: 'string' };
+const permits = collection({
+  name: 'permits',
+  key: ['city', 'month'],
+  orders: [['month', 'city']],
+  schema: {
+    type: 'object',
+    required: ['city', 'month', 'units', 'note'],
+    properties: {
+      city: { type: 'string' },
+      month: { type: 'string' },
+      units: { type: 'integer' },
+      grade: { type: ['string', 'null'], enum: ['A', 'B', null] },
+      site: { anyOf: [{ type: 'object', properties: { lat: { type: 'number' } } }, { type: 'null' }] },
+      note: wide,
+    },
+  },
+});
+const response = {
+  description: 'A number.',
+  schema: { type: 'object', required: ['units'], properties: { units: { type: 'integer' } } },
+  example: { units: 1 },
+} as const;
+const route = { path: '/x', operationId: 'x', summary: 'x', response } as const;
+const plugin = { name: 'x', version: '1.0.0', description: 'x' };
+declare const context: DataContext;
+const { snapshot } = context;
+const [row] = await snapshot.find(permits);
+if (!row) throw new Error();
+`;
+
+/** A mistake, and a part of the error. */
+type Mistake = readonly [code: string, error: string];
+
+const QUERIES: readonly Mistake[] = [
+  [`await snapshot.find(permits, { order: ['mont', 'city'] });`, `'"mont"' is not assignable`],
+  [`await snapshot.find(permits, { order: ['mont', 'city'] });`, `Did you mean '"month"'?`],
+  [`await snapshot.find(permits, { order: ['grade'] });`, `'"grade"' is not assignable`],
+  [
+    `await snapshot.find(permits, { equal: { town: 'x' } });`,
+    `'town' does not exist in type '{ readonly city?: string;`,
+  ],
+  [`await snapshot.find(permits, { equal: { city: 1 } });`, `'number' is not assignable to type 'string'`],
+  [`await snapshot.find(permits, { range: { field: 'day' } });`, `'"day"' is not assignable to type '"city" |`],
+  [
+    `await snapshot.find(permits, { range: { field: 'units', to: '2' } });`,
+    `'string' is not assignable to type 'number'`,
+  ],
+  [`await findPage(context, permits, { order: ['mont'] }, {});`, `Did you mean '"month"'?`],
+  [`await findPage(context, permits, { equal: { town: 'x' } }, {});`, `'town' does not exist in type`],
+  [`await findPage(context, permits, { range: { field: 'day' } }, {});`, `'"day"' is not assignable to type '"city" |`],
+  [`await selectPage(context, permits, { where: [], order: ['mont'] }, {});`, `Did you mean '"month"'?`],
+];
+
+const ROWS: readonly Mistake[] = [
+  ['row.unit;', `Property 'unit' does not exist on type 'Readonly<{ readonly city: string;`],
+  ['row.unit;', `Did you mean 'units'?`],
+  ['row.units = 2;', `Cannot assign to 'units' because it is a read-only property`],
+  [`const grade: 'A' | 'B' | undefined = row.grade;`, `Type 'null' is not assignable to type '"A" | "B" | undefined'`],
+  ['const lat: number = row.site?.lat;', `Type 'undefined' is not assignable to type 'number'`],
+];
+
+const KEYS: readonly Mistake[] = [
+  [
+    `collection({ name: 'x', key: ['twn'], schema: { type: 'object', properties: { town: { type: 'string' } } } });`,
+    `Type '"twn"' is not assignable to type '"town"'`,
+  ],
+  [
+    `collection({ ...permits, key: ['city'], orders: [['mont']], schema: { type: 'object', properties: { city: {} } } });`,
+    `Type '"mont"' is not assignable to type '"city"'`,
+  ],
+];
+
+const NEEDS_CONST: readonly Mistake[] = [
+  [
+    `const schema = { type: 'object', properties: { a: { type: 'string' } } }; collection({ name: 'x', key: ['a'], schema });`,
+    `Type '"a"' is not assignable to type '"declare the schema with \`as const\`"'`,
+  ],
+  ['const note: string = row.note;', `Type 'DeclareSchemaAsConst' is not assignable to type 'string'`],
+  [
+    `await snapshot.find(permits, { equal: { note: 'x' } });`,
+    `'string' is not assignable to type 'DeclareSchemaAsConst'`,
+  ],
+  [
+    `dataRoute({ ...route, parameters: { query: { id: { description: 'x', schema: wide } } }, handler: async ({ id = 'x' }) => ({ units: id.length }) });`,
+    `Property 'length' does not exist on type 'DeclareSchemaAsConst'`,
+  ],
+  [
+    `definePlugin({ ...plugin, options: { type: 'object', properties: { a: wide } }, middleware: ({ a = 'x' }) => [a.length] });`,
+    `Property 'length' does not exist on type 'DeclareSchemaAsConst'`,
+  ],
+];
+
+const HANDLERS: readonly Mistake[] = [
+  [
+    `dataRoute({ ...route, handler: async () => ({ units: 'many' }) });`,
+    `'{ readonly units: "many"; }' is not assignable to type '{ readonly units: number; }'`,
+  ],
+  [`dataRoute({ ...route, handler: async () => ({}) });`, `Type '{}' is not assignable to type`],
+  [`dataRoute({ ...route, handler: () => ({ units: 1 }) });`, `missing the following properties from type 'Promise<`],
+  [
+    `definePlugin({ ...plugin, options: { type: 'object', properties: { header: {} } }, middleware: ({ heder }) => [] });`,
+    `Property 'heder' does not exist on type`,
+  ],
+];
+
+const ALLOWED = [
+  `await snapshot.find(permits, { order: ['month', 'city'], equal: { month: 'x' }, range: { field: 'city', from: 'y' } });`,
+  `dataRoute({ ...route, response: { ...response, schema: { type: 'object', properties: { a: wide } } }, handler: async () => ({ a: 1 }) });`,
+  `definePlugin({ ...plugin, options: { type: 'object', properties: { a: { type: 'integer', default: 1 } } }, open: ({ a }) => { a.toFixed(); } });`,
+];
+
+const mistakes = { QUERIES, ROWS, KEYS, NEEDS_CONST, HANDLERS };
+const OPTIONS = {
+  noEmit: true,
+  target: 'es2022',
+  module: 'nodenext',
+  strict: true,
+  exactOptionalPropertyTypes: true,
+  types: ['node'],
+};
+
+describe('a plugin in TypeScript', () => {
+  let folder: string;
+  let output: string;
+
+  const cases = Object.entries(mistakes).flatMap(([group, list]) =>
+    list.map(([code, error], i) => ({ file: `${group}-${i}.ts`, code, error })),
+  );
+
+  before(async function () {
+    this.timeout(120_000);
+    folder = await mkdtemp(join(tmpdir(), 'type-errors-'));
+    const modules = join(folder, 'node_modules');
+    await mkdir(modules);
+    await symlink(packageRoot, join(modules, 'metro-forecast-api'));
+    await symlink(join(packageRoot, 'node_modules/@types'), join(modules, '@types'));
+    const allowed = ALLOWED.map((code, i) => ({ file: `allowed-${i}.ts`, code }));
+    for (const { file, code } of [...cases, ...allowed]) {
+      await writeFile(join(folder, file), `${DECLARATIONS}\n${code}\n`);
+    }
+    await writeFile(join(folder, 'package.json'), '{ "type": "module" }');
+    await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: OPTIONS, include: ['*.ts'] }));
+    const tsc = join(packageRoot, 'node_modules/typescript/bin/tsc');
+    const args = [tsc, '--project', folder, '--pretty', 'false', '--extendedDiagnostics', '--listFiles'];
+    ({ stdout: output } = await run(process.execPath, args, { cwd: folder, maxBuffer: 2 ** 26 }).catch(
+      (error: { stdout: string }) => error,
+    ));
+  });
+  after(() => rm(folder, { recursive: true, force: true }));
+
+  /** The errors in a file, with their details. */
+  const errorsIn = (file: string): string =>
+    output
+      .split(/^(?=\S)/m)
+      .flatMap((error) => (error.startsWith(`${file}(`) ? [error] : []))
+      .join('');
+
+  for (const { file, code, error } of cases) {
+    it(`${code} → ${error}`, () => {
+      expect(errorsIn(file)).to.contain(error);
+    });
+  }
+
+  for (const [i, code] of ALLOWED.entries()) {
+    it(`${code} → no error`, () => {
+      expect(errorsIn(`allowed-${i}.ts`)).to.equal('');
+    });
+  }
+
+  it('compiles our declarations without skipLibCheck', () => {
+    expect(output).to.contain(join(packageRoot, 'dist/plugin.d.ts'));
+    expect(output).not.to.match(/\.d\.ts\(\d+,\d+\): error/);
+  });
+
+  it('needs at most 250,000 instantiations of types', () => {
+    const count = /^Instantiations:\s+(\d+)/m.exec(output);
+    expect(Number(count?.[1])).to.be.within(1, 250_000);
+  });
+});
