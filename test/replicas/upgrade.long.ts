@@ -41,9 +41,10 @@ describe('an upgrade from the previous version', function () {
   const current: Version = packageRoot;
   let previous: Version;
   /**
-   * Builds from before the first release have another format of usage in Redis. Each version counts its own requests.
+   * Builds from before the first release have another format of usage in Redis and other keys of backtests. Each version
+   * counts its own requests and serves only its own data.
    */
-  let keepsUsage: boolean;
+  let isRelease: boolean;
   let folder: string;
   let env: Record<string, string>;
   const running: Server[] = [];
@@ -78,7 +79,7 @@ describe('an upgrade from the previous version', function () {
     const built = await previousVersion();
     if ('missing' in built) return skip(this, built.missing);
     previous = built.folder;
-    keepsUsage = built.isRelease;
+    isRelease = built.isRelease;
     folder = await mkdtemp(join(tmpdir(), 'upgrade-'));
   });
 
@@ -131,19 +132,19 @@ describe('an upgrade from the previous version', function () {
 
     const get = (server: Server, path: string, token: string) =>
       request(`${server.url}${path}`, { headers: { Authorization: `Bearer ${token}` } });
-    /** Waits until every replica accepts the key and serves the version. */
-    const untilServed = async (token: string, version: string) => {
-      for (const replica of replicas) {
+    /** Waits until every replica accepts the key and serves the data that belongs to its program. */
+    const untilServed = async (token: string, dataOf: (program: Version) => string) => {
+      for (const [i, replica] of replicas.entries()) {
         await until(async () => {
           const { status, headers } = await get(replica, '/markets', token);
-          return status === 200 && headers['snapshot-version'] === version ? true : undefined;
+          return status === 200 && headers['snapshot-version'] === dataOf(programs[i]!) ? true : undefined;
         });
       }
     };
     const requests = new Map<Version, number>();
     /** Sends requests with the counted key, and expects that all replicas together have counted every request. */
     const expectUsage = async (version: Version) => {
-      const counter = keepsUsage ? current : version;
+      const counter = isRelease ? current : version;
       for (const replica of [...replicas, ...replicas]) {
         expect((await get(replica, '/markets', counted)).status).to.equal(200);
         requests.set(counter, (requests.get(counter) ?? 0) + 1);
@@ -176,40 +177,52 @@ describe('an upgrade from the previous version', function () {
     };
 
     const [oldName, newName] = [nameOf(sampleOf(previous)), nameOf(sampleOf(current))];
-    await untilServed(key, oldName);
+    const oldData = () => oldName;
+    /** The data that a program serves after the newer version has published. A release serves the new data. */
+    const newData = (program: Version) => (isRelease || program === current ? newName : oldName);
+    await untilServed(key, oldData);
     await expectUsage(previous);
     const before = await verified(previous);
     expect(await verified(current)).to.deep.equal(before);
     let added = '';
     await underLoad(async () => {
-      // If the newer version cannot serve the data, it says what to do. Running replicas follow the new publication.
+      // If the newer version cannot serve the data, it says what to do.
       for (const error of await errorsOf(current)) expect(error).to.match(/publish/);
       await command(current, 'publish', sampleOf(current));
-      await untilServed(key, newName);
+      // Running replicas follow the new publication. An earlier build refuses it, and continues with the data it serves.
+      const errors = await errorsOf(previous);
+      expect(errors.length === 0).to.equal(isRelease);
+      for (const error of errors) expect(error).to.match(/publish/);
+      await untilServed(key, newData);
       await replace(0, current);
       // Old and new replicas run together, and the newer program changes keys.
       added = await createKey(current, 'added');
-      await untilServed(added, newName);
+      await untilServed(added, newData);
       for (let i = 1; i < REPLICAS; i++) await replace(i, current);
     });
+    await untilServed(key, () => newName);
     await expectUsage(current);
-    const after = await verified(current);
+    let after: readonly unknown[] = [];
     const { id } = (await json(current, 'keys', 'list')).find(({ name }: { name: string }) => name === 'added');
     await underLoad(async () => {
+      // An earlier build would not become ready with the new data. Newer replicas continue with the data they serve.
+      if (!isRelease) await command(previous, 'snapshots', 'activate', oldName);
+      after = await verified(current);
       await replace(0, previous);
+      await untilServed(added, newData);
       await command(current, 'keys', 'revoke', id);
       for (const replica of replicas) {
         await until(async () => ((await get(replica, '/markets', added)).status === 401 ? true : undefined));
       }
       for (let i = 1; i < REPLICAS; i++) await replace(i, previous);
     });
-    await untilServed(key, newName);
+    await untilServed(key, newData);
     await expectUsage(previous);
     const [data, keys] = await verified(previous);
     expect([data, keys !== after[1]]).to.deep.equal([after[0], true]);
     // The previous version continues on its own, and returns to its own data.
-    await command(previous, 'snapshots', 'activate', oldName);
-    await untilServed(await createKey(previous, 'last'), oldName);
+    if (isRelease) await command(previous, 'snapshots', 'activate', oldName);
+    await untilServed(await createKey(previous, 'last'), oldData);
     await verified(previous);
   });
 
