@@ -9,6 +9,7 @@ import { expect } from 'chai';
 import { findTool } from '../support/binaries.js';
 import { request } from '../support/http-client.js';
 import { type Server, startServer } from '../support/server-process.js';
+import { redisForTests, uniqueName } from '../support/services.js';
 import { at, type Parsed, read } from '../support/shipped-files.js';
 import { skip } from '../support/skip.js';
 import { startTestApp, type TestApp } from '../support/test-app.js';
@@ -32,7 +33,8 @@ describe('the dashboard with a real Prometheus and a live service', function () 
   before(async function () {
     this.timeout(300_000);
     const program = await findTool('prometheus').catch((error: Error) => skip(this, error.message));
-    service = await startTestApp({ config: { metrics: { port: 0 } } });
+    const redis = { url: (await redisForTests()).url, keyPrefix: `${uniqueName('dashboard')}:` };
+    service = await startTestApp({ config: { metrics: { port: 0 }, redis } });
     const config = {
       global: { scrape_interval: '1s', evaluation_interval: '1s' },
       rule_files: [at('config/deploy/observability/alerts.yaml')],
