@@ -1,5 +1,5 @@
 /** Reads the declarations of collections in a dataset directory, such as `permits.collection.json`. */
-import { readdirSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Collection } from '../contracts/dataset.js';
 import { OperatorError } from '../errors.js';
@@ -28,9 +28,9 @@ const validate = compileSchema({
   },
 });
 
-/** Whether a directory contains declarations of collections. */
+/** Whether a directory exists and contains declarations of collections. */
 export const hasDeclarations = (directory: string): boolean =>
-  readdirSync(directory).some((name) => name.endsWith(DECLARATION));
+  existsSync(directory) && readdirSync(directory).some((name) => name.endsWith(DECLARATION));
 
 /**
  * Returns all declarations in a directory, sorted by file name.
