@@ -144,10 +144,11 @@ const writeStarter = async (file: string, { dataset, public: isPublic = false }:
     throw new OperatorError(`${path} cannot be written: ${fileErrorReason(cause)}.`, [], { cause });
   }
   const unserved = (fitting?.unserved ?? []).filter((name) => !tables.includes(name));
+  const importArguments = database === undefined ? ['import', 'SOURCE...'] : ['import-table', 'FILE'];
   print(
     [
       `${path} is written. It serves the dataset in ${data}. Next:`,
-      ...(fitting || tables.length > 0 ? [] : [`  ${commandLine(undefined, 'import', 'SOURCE...', '--to', data)}`]),
+      ...(fitting || tables.length > 0 ? [] : [`  ${commandLine(undefined, ...importArguments, '--to', data)}`]),
       ...(unserved.length > 0
         ? [
             `  for ${unserved.join(', ')} name "tables" and "table-pages" in "plugins" (docs/tutorials/first-service.md), or write a plugin: "metro-forecast new plugin NAME" writes a template`,
