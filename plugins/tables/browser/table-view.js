@@ -163,7 +163,7 @@ export const tableView = (table) => async (_parameters, signal, query) => {
     list.show(loaded);
     count.textContent = countText(loaded, search());
     showTools();
-    figure.show(loaded.rows);
+    figure.show(loaded.rows, loaded.more ? `The chart shows the first ${exact(loaded.rows.length)} rows.` : '');
   };
   const reload = reloader(signal, problem, read, (some) => {
     loaded = some;

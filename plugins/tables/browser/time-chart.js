@@ -98,9 +98,10 @@ const optionsOf = (chosen, figures) => {
   };
 };
 
-/** @param {Figures} figures */
-const noteOf = ({ means, left, period }) =>
+/** @param {Figures} figures @param {string} source which rows the chart shows */
+const noteOf = ({ means, left, period }, source) =>
   [
+    source,
     means && `Each value is the mean of the rows of a ${period}.`,
     left > 0 && `The first ${LINES} of ${LINES + left} lines. Filter the rows to see others.`,
   ]
@@ -109,15 +110,15 @@ const noteOf = ({ means, left, period }) =>
 
 /**
  * @param {Table} table @param {Choices} chosen @param {Figures} figures
- * @param {{ title: string, target: string, controls: HTMLElement, signal: AbortSignal }} parts
+ * @param {{ title: string, target: string, source: string, controls: HTMLElement, signal: AbortSignal }} parts
  */
-const timeFigure = (table, chosen, figures, { title, target, controls, signal }) => {
+const timeFigure = (table, chosen, figures, { title, target, source, controls, signal }) => {
   const options = optionsOf(chosen, figures);
   const { what, per } = textsOf(chosen, figures);
   const heading = `${title}: ${what.toLowerCase()}${per}`;
   return chartFigure({
     title: heading,
-    note: noteOf(figures),
+    note: noteOf(figures, source),
     chart: h('div', {}, controls, chart(options, signal)),
     picture: {
       title: heading,
@@ -140,6 +141,7 @@ export const timeChart = (table, address, signal, { title, target }) => {
   const next = latestOf(signal);
   /** @type {readonly Row[]} */
   let rows = [];
+  let source = '';
   const { form = '', time = '', value = '', by = '' } = Object.fromEntries(address);
   const query = { form, time, value, by };
   const choose = (/** @type {Partial<Query>} */ change) => {
@@ -156,13 +158,15 @@ export const timeChart = (table, address, signal, { title, target }) => {
     if (offer.times.length === 0) return place.replaceChildren();
     const chosen = choicesOf(offer, query);
     const controls = controlsOf(offer, chosen, choose);
-    const parts = { title, target: target(), controls, signal: shown };
+    const parts = { title, target: target(), source, controls, signal: shown };
     place.replaceChildren(timeFigure(table, chosen, figuresOf(rows, chosen), parts));
   };
   return {
     element: place,
-    show: (/** @type {readonly Row[]} */ some) => {
+    /** @param {readonly Row[]} some @param {string} of which rows they are, as a sentence, if they are not all rows */
+    show: (some, of) => {
       rows = some;
+      source = of;
       show();
     },
   };
