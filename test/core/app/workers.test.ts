@@ -47,12 +47,12 @@ describe('workers', () => {
 
   it('respond on one port, share one exact limit and one demo key, and exit with 0', async () => {
     const service = await started({ METRO__LIMITS__REQUESTS_PER_MINUTE: '600' });
+    expect(await until(() => pidsThatSaid(service, 'listening')[1])).to.be.a('number');
     const client = new LoadClient(service.url, service.key, 64);
     const answers = await sendAll(client, Array<string>(2000).fill('/markets/26420'), 64);
     client.close();
     const count = (status: number) => answers.filter((answer) => answer.status === status).length;
     expect([count(200), count(429)]).to.deep.equal([600, 1400]);
-    expect(await until(() => pidsThatSaid(service, 'listening')[1])).to.be.a('number');
     expect(service.output.stdout.match(/Listening on/g)).to.have.length(1);
     expect(service.output.stderr).to.not.contain('mfk_');
 
