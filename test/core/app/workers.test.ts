@@ -53,13 +53,16 @@ describe('workers', () => {
     client.close();
     const count = (status: number) => answers.filter((answer) => answer.status === status).length;
     expect([count(200), count(429)]).to.deep.equal([600, 1400]);
+    // The kernel may have given all connections to one worker, so new ones are opened until both have responded.
+    await until(async () => {
+      await request(`${service.url}/markets`, { headers: { Connection: 'close' } });
+      return pidsThatSaid(service, 'request')[1];
+    });
     expect(service.output.stdout.match(/Listening on/g)).to.have.length(1);
     expect(service.output.stderr).to.not.contain('mfk_');
 
     service.process.kill('SIGTERM');
     expect(await service.exited).to.deep.equal([0, null]);
-    const requests = service.output.stderr.split('\n').filter((line) => line.includes('"status":200'));
-    expect(new Set(requests.map((line) => JSON.parse(line).pid as number))).to.have.property('size', 2);
   });
 
   it('are replaced after SIGKILL, even if all are killed at once, on the same port and with the same limits', async () => {
