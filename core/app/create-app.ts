@@ -38,8 +38,8 @@ export interface App {
   /**
    * Returns middleware for Koa, Express and other frameworks. It calls `next` for paths that belong to neither the API
    * nor its pages.
-   * @param options.prefix the path under which the service is available, such as `/data`. Frameworks that remove the
-   *   prefix themselves need none
+   * @param options.prefix the path under which the service is available, such as `/data`. Omit it if the framework
+   *   removes the path itself
    */
   middleware(options?: { readonly prefix?: string }): EmbeddedMiddleware;
   /** Lists the routes, and lets code in this process call them without a key and without limits. */

@@ -39,12 +39,15 @@ export const embedded = ({ handle, basePath, mounts }: EmbedOptions, prefix = ''
   if (!/^(\/[A-Za-z0-9._~-]+)*$/.test(prefix)) throw new TypeError(`The prefix "${prefix}" must look like /data.`);
   const owned = [basePath, ...mounts.map(({ path }) => path).filter((path) => path !== '/')];
 
-  /** Returns whether the service handles the request. @param removed the prefix that a framework has removed */
+  /**
+   * Handles the request if its path belongs to the service. Otherwise returns undefined.
+   * @param removed the prefix that a framework has removed
+   */
   const take = (request: ForeignRequest, response: ServerResponse, removed: string): Promise<void> | undefined => {
     const url = without(prefix, request.url ?? '/');
-    const path = url?.split('?', 1)[0];
+    if (url === undefined) return undefined;
+    const path = url.split('?', 1)[0]!;
     const above = removed + prefix;
-    if (url === undefined || path === undefined) return undefined;
     const isOwned = owned.some((parent) => isBelow(path, parent)) || (above !== '' && path === '/');
     if (!isOwned) return undefined;
     request.url = url;

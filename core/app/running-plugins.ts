@@ -2,7 +2,6 @@
 import type Koa from 'koa';
 import type { Context } from 'koa';
 import type { OpenContext } from '../contracts/plugin.js';
-import type { Logger } from '../contracts/runtime.js';
 import { OperatorError } from '../errors.js';
 import type { RegisteredLifecycle } from '../registry/register-plugins.js';
 
@@ -44,11 +43,10 @@ export class RunningPlugins {
   }
 
   async #run(plugin: string, problem: string, work: () => unknown): Promise<void> {
-    const { logger }: { readonly logger: Logger } = this.#contextOf(plugin);
     try {
       await work();
     } catch (err) {
-      logger.warn({ err }, problem);
+      this.#contextOf(plugin).logger.warn({ err }, problem);
     }
   }
 }

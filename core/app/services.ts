@@ -198,6 +198,7 @@ export const services: { readonly [Name in ServiceName]: Definition<Services[Nam
   routes: service(['config', 'modules', 'settings', 'state', 'buildResponse', 'logger'], (dependencies) => {
     const { config, modules, buildResponse, logger } = dependencies;
     const { server, http } = config.config;
+    const ofMounts = mountDependencies(dependencies);
     const checks = logger.child({ part: 'responses' });
     const routes = modules.registry.routes.map((registered) => ({
       ...registered,
@@ -209,7 +210,7 @@ export const services: { readonly [Name in ServiceName]: Definition<Services[Nam
       maxUrlBytes: server.maxUrlBytes,
       formats: modules.registry.formats,
       handleRoute: handleRoute(buildResponse),
-      handleMount: (mount) => handleMount(mount, mountDependencies(dependencies)),
+      handleMount: (mount) => handleMount(mount, ofMounts),
     });
   }),
   koa: service(

@@ -10,8 +10,8 @@ import { type Ask, type Grant, WorkerLimiter } from '../limiter/worker-limiter.j
 export interface Assignment {
   readonly loaded: LoadedConfig;
   /**
-   * After a reload: the services that must be available before the worker listens. Otherwise the worker always listens,
-   * and responds with 503 until they are.
+   * The services that must be available before the worker listens. Set only during a reload: a worker without `needs`
+   * listens at once, and responds with 503 until the services are available.
    */
   readonly needs?: readonly (keyof ServiceState['health'])[] | undefined;
   /** The record of the demo key. It contains only the hash of the key. */
@@ -65,7 +65,10 @@ export type ToPrimary =
 
 interface PrimaryLink {
   readonly assignment: Promise<Assignment>;
-  /** Registers a listener for every request of the primary process to stop. The last one counts. */
+  /**
+   * Registers a listener for `stop` messages. A worker gets a second one if the service shuts down during a reload, and
+   * then applies the new `idleMs`.
+   */
   onStop(listener: (stop: Stop) => void): void;
   /** Sets the function that reads the metrics for each scrape. */
   onMeasure(read: () => string): void;

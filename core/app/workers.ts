@@ -89,7 +89,7 @@ export class Workers {
     // because of `server.maxConnections` would be passed from worker to worker for as long as it is open.
     cluster.schedulingPolicy = cluster.SCHED_NONE;
     cluster.setupPrimary({
-      // A symbolic link may point to another version by now.
+      // All workers run the version of this process, even if a symbolic link points to another version later.
       exec: realpathSync(process.argv[1]!),
       // A worker that exits resets O_NONBLOCK on a shared standard output, and then a full pipe would block this process.
       stdio: ['ignore', 2, 2, 'ipc'],
@@ -146,7 +146,7 @@ export class Workers {
     }
     this.#retired = this.#retire(this.#running);
     this.#configuredPort = server.port;
-    // A worker that ends later is always replaced, as it is after startup.
+    // Replacements for these workers listen even while a store is unavailable, like workers after startup.
     this.#running = { ...next, assignment: { ...next.assignment, needs: undefined } };
     while (next.workers.size < count) void this.#fork();
   }

@@ -36,8 +36,8 @@ export interface Identity {
   readonly usesAddress?: boolean;
   /**
    * Returns the caller, or undefined to ask the next plugin. An error with the status 401 ends the search: the
-   * credentials are invalid. Any other error is the response of endpoints that need a key, and so is a 503 if there is no
-   * result after 5 seconds.
+   * credentials are invalid. With any other error, endpoints that need a key respond with that error. If there is no
+   * result after 5 seconds, they respond with a 503.
    */
   identify(request: IdentityRequest): IdentifiedCaller | undefined | Promise<IdentifiedCaller | undefined>;
 }

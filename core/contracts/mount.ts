@@ -77,7 +77,7 @@ export interface Mount {
   /** Returns what the page contributes to the front page. Called once per snapshot. */
   frontPage?(context: FrontPageContext): Promise<FrontPageContent>;
   /**
-   * Takes over the connection of a request that asks for an upgrade, such as WebSocket. Keys and limits are checked before.
+   * Takes over the connection of an upgrade request, such as one for WebSocket, after keys and limits have been checked.
    * `head` contains the bytes that followed the request. Without this function, `handler` responds.
    */
   upgrade?(ctx: Context, socket: Socket, head: Buffer): unknown;

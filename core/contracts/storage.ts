@@ -81,7 +81,7 @@ export interface Group {
 
 export interface NumberTotals {
   readonly count: number;
-  /** Accurate to 15 significant digits, unless large numbers cancel out. Adding many doubles needs compensation. */
+  /** Accurate to 15 significant digits, unless large numbers cancel out. This needs compensated summation. */
   readonly sum: number;
   readonly min: number;
   readonly max: number;
@@ -128,8 +128,8 @@ export interface Snapshot {
    * With the capability `totals`: resolves with the groups in any order. Without `by`, there is one group, even if no
    * document matches. Resolves with undefined if the adapter would have to read the documents one by one: the framework
    * then does so, up to a limit.
-   * @param onWait to be called if the query has to wait for other queries. It stops the time limit, and returns a
-   * function that starts the time limit when the query starts.
+   * @param onWait call this if the query has to wait for other queries. It stops the time limit. Call the function that
+   *   it returns when the query starts, which starts the time limit again.
    */
   totals?(
     collection: string,

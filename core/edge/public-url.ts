@@ -1,4 +1,4 @@
-/** The address of the service as clients see it, possibly under a path that a proxy adds. */
+/** The address of the service as clients see it, including a path that a proxy or an embedding program removes. */
 import type { IncomingMessage } from 'node:http';
 import { type TrustProxy, trustedSocket } from './caller-address.js';
 

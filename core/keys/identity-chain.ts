@@ -136,7 +136,6 @@ export class IdentityChain {
 const headersOf = ({ headers = ['authorization'] }: Identity): readonly string[] => headers;
 
 const statusOf = (error: unknown): unknown => {
-  if (error instanceof ApiError) return error.kind.status;
   const { status, statusCode } = (error ?? {}) as { readonly status?: unknown; readonly statusCode?: unknown };
   return status ?? statusCode;
 };

@@ -144,7 +144,7 @@ const contentOfList = async (route: Route, formats: readonly Format[]) => {
     await Promise.all(
       others.map(async (format) => {
         const { description, mediaTypes } = format;
-        const example = await textIn(format, data, columns);
+        const example = format.isCompressed ? undefined : await textIn(format, data, columns);
         // JSON Schema cannot describe binary data.
         const content =
           example === undefined ? { schema: { description } } : { schema: { type: 'string', description }, example };

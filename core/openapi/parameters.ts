@@ -27,7 +27,7 @@ const parameter = (place: 'path' | 'query', name: string, { description, schema,
   description,
   required: place === 'path' || (required ?? false),
   ...(schema['type'] === 'array' && { style: 'form', explode: false }),
-  schema: { ...withoutDescription(schema), ...(schema['type'] === 'array' && { minItems: 1 }) },
+  schema: { ...withSafeRange(withoutDescription(schema)), ...(schema['type'] === 'array' && { minItems: 1 }) },
   ...(example === undefined ? {} : { example }),
 });
 
@@ -49,7 +49,7 @@ const filterParameter = (
   required: same?.required ?? false,
   style: 'deepObject',
   explode: true,
-  schema: { anyOf: [reference(filterSchema(value)), same?.schema ?? value] },
+  schema: { anyOf: [reference(filterSchema(value)), same?.schema ?? withSafeRange(value)] },
   ...(same?.example !== undefined && { example: same.example }),
 });
 
@@ -84,7 +84,7 @@ const filterSchema = (value: JsonSchema): JsonSchema => {
   const { type, format, ...limits } = value as { readonly type: string; readonly format?: string };
   const properties = Object.entries(operatorSchemas(value)).map(([operator, schema]) => [
     operator,
-    { ...(operator === 'in' ? listText(type) : schema), description: OPERATORS[operator as Operator] },
+    { ...(operator === 'in' ? listText(type) : withSafeRange(schema)), description: OPERATORS[operator as Operator] },
   ]);
   return {
     ...(Object.keys(limits).length === 0 && { title: `${pascalCase(format ?? type)}Filter` }),
@@ -92,6 +92,14 @@ const filterSchema = (value: JsonSchema): JsonSchema => {
     properties: Object.fromEntries(properties),
     additionalProperties: false,
   };
+};
+
+/** Adds the range of the integers that the service accepts: larger ones cannot be represented exactly. */
+const withSafeRange = (schema: JsonSchema): JsonSchema => {
+  const { type, items, enum: values } = schema;
+  if (type === 'array') return { ...schema, items: withSafeRange(items as JsonSchema) };
+  if (type !== 'integer' || values) return schema;
+  return { minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER, ...schema };
 };
 
 const withoutDescription = ({ description: _, ...schema }: JsonSchema): JsonSchema => schema;

@@ -144,8 +144,8 @@ export class ServiceKoa extends Koa<NoState, HasRequestState> {
   }
 
   /**
-   * After this call, `use` adds middleware around the service, and `middleware` contains only `embedded`, so that another
-   * Koa application can mount this one.
+   * After this call, `use` adds middleware around the service. `middleware` then contains only `embedded`, so that
+   * another Koa application can mount this one.
    */
   complete(): this {
     this.#isComplete = true;

@@ -57,7 +57,7 @@ const upgrade = async (ctx: Context, mount: Mount): Promise<void> => {
 };
 
 /** @param outer the request that the mount is handling; undefined if this process makes the request itself */
-export const mountContext = (
+const mountContext = (
   koa: ServiceKoa,
   { routes, mounts, info, basePath, publicUrlOf: urlOf, compression, settings, state }: MountDependencies,
   outer?: ServiceContext,

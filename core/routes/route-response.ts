@@ -82,8 +82,9 @@ interface Response {
 const selected = (route: Route, names: readonly string[] | undefined) => {
   const all = typedColumns(route);
   if (!names) return { columns: all, of: (rows: readonly Row[]) => rows };
+  const byName = new Map(all.map((column) => [column.name, column]));
   return {
-    columns: names.flatMap((name) => all.find((column) => column.name === name) ?? []),
+    columns: names.flatMap((name) => byName.get(name) ?? []),
     of: (rows: readonly Row[]) =>
       rows.map((row) =>
         Object.fromEntries(names.filter((name) => Object.hasOwn(row, name)).map((name) => [name, row[name]])),

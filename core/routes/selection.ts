@@ -202,7 +202,10 @@ interface Grouping extends Matching {
 
 const INCLUSIVE: Partial<Readonly<Record<Operator, Operator>>> = { gt: 'gte', lt: 'lte' };
 
-/** The conditions that the queries of a plan cover. Their ranges are inclusive. */
+/**
+ * The conditions that every document from the queries of a plan meets. The ranges of queries include their bounds,
+ * so `gt` becomes `gte`.
+ */
 const coveredBy = ({ rest, range }: ReadPlan, where: readonly Condition[]): readonly Condition[] =>
   where.flatMap((condition) => {
     if (!rest.includes(condition)) return [condition];

@@ -119,8 +119,8 @@ export const searchParameter = (collection: Collection): { readonly q?: Paramete
   return {
     q: {
       description:
-        `Words that a row must contain, in any of these columns: ${fields.slice(0, MOST_LISTED).join(', ')}${most}. Case ` +
-        'and accents do not matter. A `*` at the end of a word matches every word that starts with it.',
+        `Words that a row must contain, in any of these columns: ${fields.slice(0, MOST_LISTED).join(', ')}${most}. A ` +
+        'word consists of letters and digits, and at least one is required. Case and accents do not matter. A `*` at the end of a word matches every word that starts with it.',
       schema: { type: 'string', minLength: 1, maxLength: 200 },
     },
   };

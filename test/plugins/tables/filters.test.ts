@@ -147,6 +147,26 @@ describe('filters of tables', function () {
     });
   }
 
+  for (const query of ['level[gte]', 'level[in]', 'level']) {
+    it(`?${query} takes the integers in the range that the OpenAPI document states`, async () => {
+      const { components, paths } = (await service.get('/openapi.json')).json;
+      const { gte } = components.schemas.IntegerFilter.properties;
+      const [, plain] = paths['/readings'].get.parameters.find(
+        (parameter: { readonly name: string }) => parameter.name === 'level',
+      ).schema.anyOf;
+      for (const { minimum, maximum } of [gte, plain]) {
+        for (const [value, status] of [
+          [minimum, 200],
+          [maximum, 200],
+          [BigInt(minimum) - 1n, 400],
+          [BigInt(maximum) + 1n, 400],
+        ] as const) {
+          expect((await service.get(`/readings?${query}=${value}`)).status, `${value}`).to.equal(status);
+        }
+      }
+    });
+  }
+
   it('reads at most 50,000 rows for a page, which may be empty and still has a link to the next page', async () => {
     const many = Array.from({ length: 120_000 }, (_, id) => ({
       ...tricky[0]!,
