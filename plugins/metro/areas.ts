@@ -2,7 +2,8 @@
  * The areas for which an index can be published: metropolitan areas of the United States and their divisions, the
  * states and the nation. The codes and titles of metropolitan areas in `areas.json` follow the July 2023 delineation by
  * the Office of Management and Budget, and their centres are the internal points from the 2025 Gazetteer. The centre of a
- * state is the centroid of its outline in `us-atlas`. The Census Bureau publishes all sources.
+ * state is the centroid of its outline in `us-atlas`. The Census Bureau publishes the delineation, the Gazetteer and the
+ * data of `us-atlas`.
  */
 import { compareScalars } from 'metro-forecast-api/adapter';
 import table from './areas.json' with { type: 'json' };
@@ -94,14 +95,14 @@ export const kindOf = (cbsa: string): AreaKind => areaOf(cbsa)?.kind ?? 'metropo
 export const statesOf = ({ cbsa, name }: { readonly cbsa: string; readonly name: string }): readonly string[] =>
   nationAndStates.get(cbsa)?.states ?? postalCodesIn(name);
 
-/** The codes of the nation and the states, by FRED series id. */
-const codesBySeries = new Map(
-  [...nationAndStates.values()].map(({ cbsa, states: [postal] }) => [`${postal ?? 'US'}STHPI`, cbsa]),
+/** The nation and the states, by FRED series id. */
+const areasBySeries = new Map<string, Area>(
+  [...nationAndStates.values()].map((area) => [`${area.states[0] ?? 'US'}STHPI`, area]),
 );
-const seriesByCode = new Map([...codesBySeries].map(([id, cbsa]) => [cbsa, id]));
+const seriesByCode = new Map([...areasBySeries].map(([id, { cbsa }]) => [cbsa, id]));
 
 /** Returns the series that contains the index for the nation or a state, such as `TXSTHPI`. */
 export const seriesOfArea = (cbsa: string): string | undefined => seriesByCode.get(cbsa);
 
 /** Returns the nation or the state whose index a series contains. */
-export const areaOfSeries = (id: string): Area | undefined => nationAndStates.get(codesBySeries.get(id) ?? '');
+export const areaOfSeries = (id: string): Area | undefined => areasBySeries.get(id);

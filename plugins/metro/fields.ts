@@ -48,7 +48,7 @@ export const declineProbability = {
 } as const;
 export const targetPeriod = {
   ...date,
-  description: 'First day of the quarter at the end of the change that is forecast.',
+  description: 'First day of the quarter in which the forecast change ends.',
 } as const;
 
 export const runAt = {

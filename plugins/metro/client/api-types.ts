@@ -29,7 +29,7 @@ export type AreaForecastHistory = {
   readonly model_version: string;
   /** Forecast horizon in months. */
   readonly horizon_months: number;
-  /** First day of the quarter at the end of the change that is forecast. */
+  /** First day of the quarter in which the forecast change ends. */
   readonly target_period: string;
   /** Point forecast, in percent. */
   readonly point: number;
@@ -52,7 +52,7 @@ export type AreaForecastTrack = {
   readonly model_version: string;
   /** Forecast horizon in months. */
   readonly horizon_months: number;
-  /** First day of the quarter at the end of the change that is forecast. */
+  /** First day of the quarter in which the forecast change ends. */
   readonly target_period: string;
   /** Point forecast, in percent. */
   readonly point: number;
@@ -226,7 +226,7 @@ export type ForecastHistory = {
   readonly model_version: string;
   /** Forecast horizon in months. */
   readonly horizon_months: number;
-  /** First day of the quarter at the end of the change that is forecast. */
+  /** First day of the quarter in which the forecast change ends. */
   readonly target_period: string;
   /** Point forecast, in percent. */
   readonly point: number;
@@ -293,7 +293,7 @@ export type ForecastTrack = {
   readonly model_version: string;
   /** Forecast horizon in months. */
   readonly horizon_months: number;
-  /** First day of the quarter at the end of the change that is forecast. */
+  /** First day of the quarter in which the forecast change ends. */
   readonly target_period: string;
   /** Point forecast, in percent. */
   readonly point: number;
@@ -374,7 +374,7 @@ export type Market = {
   readonly upper_80?: number | null;
   /** Probability of a decline that `risk_score` grades. */
   readonly decline_probability?: number | null;
-  /** First day of the quarter at the end of the change that is forecast. */
+  /** First day of the quarter in which the forecast change ends. */
   readonly target_period?: string | null;
   /** The run that made the forecast. */
   readonly run_id?: number | null;
@@ -404,7 +404,7 @@ export type MarketForecast = {
   readonly upper_80?: number | null;
   /** Probability of a decline that `risk_score` grades. */
   readonly decline_probability?: number | null;
-  /** First day of the quarter at the end of the change that is forecast. */
+  /** First day of the quarter in which the forecast change ends. */
   readonly target_period?: string | null;
   /** The run that made the forecast. */
   readonly run_id?: number | null;

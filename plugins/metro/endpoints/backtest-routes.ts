@@ -58,8 +58,8 @@ export const backtestRoutes: readonly Route[] = [
     vintages: true,
     summary: 'The newest rolling-realized backtest of the baseline forecast',
     description:
-      'Scores past forecasts whose target has been published. Null while the completed runs span under 12 months. The ' +
-      'backtest of another horizon scores the same quarters as that of 12 months, of which only the newest run is served.',
+      'Scores past forecasts whose target has been published. Null while the completed runs span under 12 months. ' +
+      'For horizons other than 12 months, it also scores reconstructed runs that `/forecast-runs` does not list.',
     parameters: { query: { horizon_months: horizonParameter } },
     response: {
       description: 'The backtest, or null.',

@@ -39,9 +39,10 @@ const filter = (what: string, values: readonly string[], example: readonly strin
 
 /** The parameter that chooses which kinds of areas a list contains. */
 export const kindParameter = {
-  ...filter('Kinds of areas.', AREA_KINDS, ['state', 'nation']),
   description: `Kinds of areas, separated by commas. Default: \`${METRO_KINDS.join()}\`.`,
-};
+  schema: { type: 'array', items: { type: 'string', enum: AREA_KINDS as readonly string[] } },
+  example: ['state', 'nation'],
+} as const satisfies Parameter;
 
 /** Returns a function that tests the code of an area. @param kinds default: metropolitan areas and divisions */
 export const isOfKind = (kinds: readonly string[] = METRO_KINDS): ((row: { readonly cbsa: string }) => boolean) => {

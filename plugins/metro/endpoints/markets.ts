@@ -10,7 +10,7 @@ import {
   type JsonSchema,
   version,
 } from 'metro-forecast-api/plugin';
-import { AREA_KINDS, type Area, areaOf, kindOf, METRO_KINDS, metroAreas, nationAndStates } from '../areas.js';
+import { AREA_KINDS, type AreaKind, areaOf, kindOf, METRO_KINDS, metroAreas, nationAndStates } from '../areas.js';
 import {
   cbsa,
   date,
@@ -41,7 +41,7 @@ export const marketSchema = {
 } as const;
 
 /** A market in responses. */
-export type MarketRow = Market & { readonly kind: Area['kind'] };
+export type MarketRow = Market & { readonly kind: AreaKind };
 
 export const marketList = listParameters<MarketRow>(marketSchema);
 

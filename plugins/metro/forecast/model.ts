@@ -10,8 +10,8 @@ export type Horizon = (typeof HORIZONS)[number];
 export const HORIZON_MONTHS = 12;
 
 /**
- * The horizons for the nation and the states. At 3 months, benchmarks were as good for the states, and at 6 months for
- * the nation.
+ * The horizons for the nation and the states. Shorter horizons are left out: a benchmark was as good as the model for the
+ * states at 3 months, and for the nation at 6 months.
  */
 export const WIDE_HORIZONS: readonly Horizon[] = [12, 24];
 

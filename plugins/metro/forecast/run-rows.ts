@@ -106,29 +106,32 @@ export interface PanelRows {
 
 const hasForecast = ({ point }: Origin): boolean => point.some((value) => !Number.isNaN(value));
 
+/** Returns the forecasts of each benchmark by quarter of the panel. */
+const benchmarksOf = ({ panel, options }: RowsInput): Readonly<Record<Benchmark, readonly Origin[]>> => ({
+  benchmark: [...walk(persistence, panel, options)],
+  ar1_nation: [...walk(ar1Nation, panel, options)],
+  shrunk_mean: [...walk(shrunkMean, panel, options)],
+});
+
+/** Returns the realized value of a market's forecast, as published in this vintage. */
+const realizedIn = ({ panel, vintage, options: { horizon } }: RowsInput, quarter: number, market: number) => {
+  const realized = orNull(realizedChange(panel, quarter, market, horizon));
+  return { realized, realized_as_of: realized === null ? null : vintage };
+};
+
 /**
  * Runs the model and the benchmarks over a panel. Numbers are rounded before the rules use them, so that the served
  * numbers lead to the served signal and grade.
  */
 export const createPanelRows = (input: RowsInput): PanelRows => {
-  const { panel, model, options, rules, vintage, created } = input;
+  const { panel, model, options, rules, created } = input;
   const { horizon } = options;
   // The rules apply to changes over 12 months.
   const hasRules = horizon === HORIZON_MONTHS;
-  const benchmarks: Readonly<Record<Benchmark, readonly Origin[]>> = {
-    benchmark: [...walk(persistence, panel, options)],
-    ar1_nation: [...walk(ar1Nation, panel, options)],
-    shrunk_mean: [...walk(shrunkMean, panel, options)],
-  };
+  const benchmarks = benchmarksOf(input);
   const origins = withSignals([...walk(model, panel, options)].filter(hasForecast), input);
   const byQuarter = new Map(origins.map((origin) => [origin.quarter, origin]));
   const place = new Map(panel.markets.map(({ cbsa }, market) => [cbsa, market]));
-
-  /** Returns the realized value of a market's forecast, as published in this vintage. */
-  const realizedIn = (quarter: number, market: number) => {
-    const realized = orNull(realizedChange(panel, quarter, market, horizon));
-    return { realized, realized_as_of: realized === null ? null : vintage };
-  };
 
   const rowOf = ({ quarter, served, contributions }: ServedOrigin, market: number, cbsa: string): Forecast[] => {
     const row = served[market];
@@ -148,7 +151,7 @@ export const createPanelRows = (input: RowsInput): PanelRows => {
         ...outlook,
         signal: hasRules ? signal : null,
         risk_score: hasRules ? riskGradeOf(decline_probability, rules) : null,
-        ...realizedIn(quarter, market),
+        ...realizedIn(input, quarter, market),
         decline_probability,
         benchmark: benchmarkPoint('benchmark'),
         ar1_nation: benchmarkPoint('ar1_nation'),
@@ -170,7 +173,7 @@ export const createPanelRows = (input: RowsInput): PanelRows => {
     withRealized: (forecasts) =>
       forecasts.map((row) => {
         const market = row.horizon_months === horizon ? place.get(row.cbsa) : undefined;
-        const now = market === undefined ? undefined : realizedIn(quarterOfRun(row.run_id), market);
+        const now = market === undefined ? undefined : realizedIn(input, quarterOfRun(row.run_id), market);
         return now === undefined || now.realized === null ? row : { ...row, ...now };
       }),
   };

@@ -58,7 +58,6 @@ export interface RunsInput {
 /** The input of a run and the chosen model. */
 interface Making extends RunsInput {
   readonly chosen: ChosenModel;
-  readonly kept: NonNullable<RunsInput['kept']>;
 }
 
 /** Earlier and new runs, and their forecasts, in key order. */
@@ -148,25 +147,31 @@ const runOf = (
   };
 };
 
-/** Returns the runs for one horizon, and their backtest. */
-const runsAt = (horizon: Horizon, { kept: { runs: old, forecasts: oldRows }, ...input }: Making): Runs | undefined => {
+/**
+ * Returns the runs for one horizon, and their backtest.
+ * @throws OperatorError if no quarter of the span has a forecast for 12 months
+ */
+const runsAt = (horizon: Horizon, input: Making): Runs => {
   const { panel, chosen, options, span, vintage } = input;
   const nationAndStates = WIDE_HORIZONS.includes(horizon) ? input.nationAndStates : undefined;
-  const kept = { runs: old.filter(isOf(horizon)), forecasts: oldRows.filter(isOf(horizon)) };
+  const kept = {
+    runs: input.kept?.runs.filter(isOf(horizon)) ?? [],
+    forecasts: input.kept?.forecasts.filter(isOf(horizon)) ?? [],
+  };
   const shared = { ...input, model: chosen.model, newest: newestQuarter(panel), kept: kept.forecasts };
   const metros = createPanelRows({ ...shared, options: { ...options, horizon } });
   const wide =
     nationAndStates && createPanelRows({ ...shared, panel: nationAndStates, options: { ...options, horizon } });
   const origins = inSpan(span, metros.origins);
   const newest = origins.at(-1)?.quarter;
-  if (newest === undefined) return undefined;
+  if (newest === undefined && horizon === HORIZON_MONTHS) throw new OperatorError(emptyMessage(input));
 
   const there = new Set(kept.runs.map(({ id }) => id));
   const made = origins
     .filter(({ quarter }) => !there.has(runId(quarter, horizon)))
     .map((origin) => {
       const rows = [...(wide?.rowsAt(origin.quarter) ?? []), ...metros.rowsAt(origin.quarter)];
-      return { run: runOf(origin, rows.length, horizon, { ...input, nationAndStates, kept }), rows };
+      return { run: runOf(origin, rows.length, horizon, { ...input, nationAndStates }), rows };
     });
   const earlier = metros.withRealized(kept.forecasts);
   const runs = [...kept.runs, ...made.map(({ run }) => run)].sort((a, b) => a.id - b.id);
@@ -191,13 +196,10 @@ const runsAt = (horizon: Horizon, { kept: { runs: old, forecasts: oldRows }, ...
  * @throws OperatorError if no quarter of the span has a forecast, or the panel lacks an input of the model
  */
 export const makeRuns = (input: RunsInput): Runs => {
-  const { panel, horizons = HORIZONS, kept = { runs: [], forecasts: [] } } = input;
+  const { panel, horizons = HORIZONS } = input;
   if (panel.quarters.length === 0) throw new OperatorError(emptyMessage(input));
-  const making = { ...input, kept, chosen: chooseModel(panel, input.model) };
-  const made = horizons.map((horizon) => [horizon, runsAt(horizon, making)] as const);
-  for (const [horizon, runs] of made)
-    if (horizon === HORIZON_MONTHS && !runs) throw new OperatorError(emptyMessage(input));
-  const all = made.flatMap(([, runs]) => runs ?? []);
+  const making = { ...input, chosen: chooseModel(panel, input.model) };
+  const all = horizons.map((horizon) => runsAt(horizon, making));
   return {
     added: all.flatMap(({ added }) => added).sort((a, b) => a - b),
     runs: all.flatMap(({ runs }) => runs).sort((a, b) => a.id - b.id),

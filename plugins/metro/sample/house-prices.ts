@@ -1,6 +1,6 @@
 /** Generates the sample's made-up house price indexes, which include gaps and short series. */
 
-import { type Area, metroAreas, nationAndStates, seriesOfArea, statesOf } from '../areas.js';
+import { type Area, metroAreas, nationAndStates, seriesOfArea } from '../areas.js';
 import type { MetroIndex } from '../import/fhfa.js';
 import { quarterIndex, quarterStart } from '../periods.js';
 import type { SampleSeries } from './macro.js';
@@ -69,8 +69,7 @@ const TREND = 0.75;
 export const sampleHousePrices = (): MetroIndex[] => {
   const nation = nationalMomentum();
   const states = new Map<string, number[]>();
-  return SAMPLE_METROS.map(({ cbsa, name }) => {
-    const [state = ''] = statesOf({ cbsa, name });
+  return SAMPLE_METROS.map(({ cbsa, name, states: [state = ''] }) => {
     if (!states.has(state)) states.set(state, momentumOf(state));
     const regional = states.get(state) as number[];
     const own = momentum(`market ${cbsa}`, 0.85, 0.35);
@@ -93,13 +92,11 @@ export const sampleHousePrices = (): MetroIndex[] => {
   });
 };
 
-const stateOf = (area: Area): string => statesOf(area)[0] ?? '';
-
 /** Generates the index for the nation, and for each state that has several metros in the sample. */
 export const sampleWideIndexes = (): SampleSeries[] => {
   const nation = nationalMomentum();
   const isSampled = ({ kind, states: [state] }: Area) =>
-    kind === 'nation' || SAMPLE_METROS.filter((metro) => stateOf(metro) === state).length > 1;
+    kind === 'nation' || SAMPLE_METROS.filter((metro) => metro.states[0] === state).length > 1;
   return [...nationAndStates.values()].filter(isSampled).map(({ cbsa, name, states: [state] }) => {
     const regional = state === undefined ? undefined : momentumOf(state);
     let log = 0;

@@ -30,8 +30,8 @@ export const indexTarget = ({ series_id, kind }, cbsa, units) =>
   `/observations?series_id=${encodeURIComponent(series_id)}${kind === 'metro' ? `&cbsa=${cbsa}` : ''}&units=${units}`;
 
 /**
- * @param {string} id @param {AbortSignal} signal @returns {Promise<Observation[]>} empty if the dataset lacks the
- * series
+ * @param {string} id @param {AbortSignal} signal
+ * @returns {Promise<Observation[]>} empty if the dataset lacks the series
  */
 export const observationsOf = async (id, signal) => {
   const known = (await catalog()).some(({ series_id }) => series_id === id);

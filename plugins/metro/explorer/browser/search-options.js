@@ -48,10 +48,14 @@ const dividedOptions = (query, { areas }) =>
 /** @param {string} query @param {Lists} lists */
 const stateOptions = (query, { markets }) => {
   const code = stateNamed(query);
-  const count = code ? markets.filter(({ name }) => statesOf(name).includes(code)).length : 0;
-  return count === 0
-    ? []
-    : [{ label: `${STATES.get(`${code}`)}`, detail: `state, ${count} markets`, address: `#/markets?state=${code}` }];
+  if (!code) return [];
+  const count = markets.filter(({ name }) => statesOf(name).includes(code)).length;
+  const option = {
+    label: `${STATES.get(code)}`,
+    detail: `state, ${count} markets`,
+    address: `#/markets?state=${code}`,
+  };
+  return count === 0 ? [] : [option];
 };
 
 /**
@@ -66,14 +70,14 @@ export const optionsFor = (query, lists) => {
   const ordered = meant ? [meant, ...found.filter((one) => one !== meant)] : found;
   const markets = ordered.slice(0, MOST_MARKETS).map(({ cbsa, name }) => ({
     ...{ label: plainName(name), detail: cbsa, address: `#/markets/${cbsa}` },
-    names: wordsOf(name.replace(/[-–/,].*/, '')).join(' '),
+    city: wordsOf(name.replace(/[-–/,].*/, '')).join(' '),
   }));
   const states = stateOptions(query, lists);
   const others = [...seriesOptions(query, lists), ...dividedOptions(query, lists)].slice(0, MOST_OTHERS);
   const exact = others.filter(({ isExact }) => isExact);
   const typed = wordsOf(query).join(' ');
   // "ohio" means the state, "new york" the city, and "la" Los Angeles.
-  const isCity = markets[0]?.names === typed || NICKNAMES.some(([name]) => name === typed);
+  const isCity = markets[0]?.city === typed || NICKNAMES.some(([name]) => name === typed);
   const [first, last] = isCity ? [markets, states] : [states, markets];
   return {
     options: [...exact, ...first, ...last, ...others.filter(({ isExact }) => !isExact)],

@@ -62,8 +62,8 @@ const benchmark = (
 });
 
 /**
- * Persistence, the "naive" or random-walk forecast of growth: the last 12-month change, scaled to the horizon. Source: Hyndman and
- * Athanasopoulos, "Forecasting: Principles and Practice", 3rd edition, section 5.2.
+ * Persistence, the "naive" or random-walk forecast of growth: the last 12-month change, scaled to the horizon. Source:
+ * Hyndman and Athanasopoulos, "Forecasting: Principles and Practice", 3rd edition, section 5.2.
  */
 export const persistence = benchmark(
   {

@@ -10,6 +10,7 @@ import {
 import { defaultRules } from '../../../../plugins/metro/forecast/default-rules.js';
 import { defaultForecastOptions } from '../../../../plugins/metro/forecast/model.js';
 import { models } from '../../../../plugins/metro/forecast/models/index.js';
+import { metroMomentum } from '../../../../plugins/metro/forecast/models/metro-momentum.js';
 import { pooledMomentum } from '../../../../plugins/metro/forecast/models/pooled-momentum.js';
 import { declineProbability, riskGradeOf, signalOf } from '../../../../plugins/metro/forecast/rules.js';
 import { makeRuns, type Runs, type RunsInput, withNewestRun } from '../../../../plugins/metro/forecast/runs.js';
@@ -87,19 +88,24 @@ describe('makeRuns(input)', () => {
     });
 
     it('score each forecast against the change over its horizon', () => {
-      const [quarter] = makeRuns({
-        ...open,
-        panel: cut(panel, 99),
-        horizons: [12, 3],
-        span: { last: 1 },
-      }).forecasts.filter(({ horizon_months }) => horizon_months === 3);
       const kept = makeRuns({ ...open, panel: cut(panel, 99), horizons: [12, 3], span: { last: 1 } });
+      const quarter = kept.forecasts.find(({ horizon_months }) => horizon_months === 3);
       const later = makeRuns({ ...open, horizons: [12, 3], kept, span: { last: 1 } }).forecasts.find(
         ({ run_id, cbsa }) => run_id === quarter?.run_id && cbsa === quarter.cbsa,
       );
       const market = panel.markets.findIndex(({ cbsa }) => cbsa === quarter?.cbsa);
       expect(quarter?.realized).to.equal(null);
       expect(later?.realized).to.equal(rounded(realizedChange(panel, panel.firstQuarter + 98, market, 3)));
+    });
+
+    it('keep the record of a horizon that has no forecasts in the span', () => {
+      // This model needs outcomes of the horizon, so that its first forecasts for 24 months are a year later.
+      const metros = { ...open, panel: madeUpMetroPanel(), model: metroMomentum, horizons: [12, 24] as const };
+      const kept = makeRuns({ ...metros, span: { last: 1 } });
+      const [first = 0] = makeRuns({ ...metros, span: {} }).runs.map(({ id }) => id);
+      const after = makeRuns({ ...metros, kept, span: { to: quarterIndex(Math.floor(first / 10), first % 10) } });
+      expect(after.added).to.deep.equal([first]);
+      expect(after.runs.map(({ id }) => id)).to.deep.equal([first, 20144, 2014424]);
     });
 
     it('give each horizon a record of published runs', () => {

@@ -8,8 +8,8 @@ export const bestError = ({ benchmark_mae_pp, ar1_nation_mae_pp, shrunk_mean_mae
   Math.min(benchmark_mae_pp, ar1_nation_mae_pp, shrunk_mean_mae_pp);
 
 /**
- * The number of declines that were forecast, and of forecast declines that did not happen. @param {readonly Group[]}
- * groups
+ * The number of declines that were forecast, and of forecast declines that did not happen.
+ * @param {readonly Group[]} groups
  */
 export const declinesCalled = (groups) => {
   const sum = (/** @type {'declines' | 'declines_called' | 'decline_calls'} */ key) =>

@@ -148,15 +148,15 @@ const summary = (backtest, years) => {
 };
 
 /** Scores for specialists. @param {Backtest} backtest */
-const furtherScores = ({ benchmark, realized_vintage, ...backtest }) => {
-  const skill = bestOf({ benchmark, realized_vintage, ...backtest }).skill_mae;
+const furtherScores = (backtest) => {
+  const { benchmark } = backtest;
   return h(
     'details',
     {},
     h('summary', {}, 'Further scores'),
     keyFigures([
       [`Error of ${benchmark.name}`, size(benchmark.mae_pp), 'repeats the last 12-month change'],
-      ['Skill', share(skill), 'share of the best benchmark’s error avoided'],
+      ['Skill', share(bestOf(backtest).skill_mae), 'share of the best benchmark’s error avoided'],
       ['Bias', points(backtest.bias_pp), 'outcome minus forecast'],
       ['Root mean squared error', size(backtest.rmse_pp), 'weights large errors more'],
       ['Interval score', size(backtest.interval_score_80), 'width of the band, plus a penalty for each miss'],

@@ -19,9 +19,9 @@ const endsOf = ({ lines, dates, from = '' }) =>
 export const findingOf = (options, show) => {
   const text = (/** @type {number} */ value) => (show === 'nation' ? points : percent)(value, 1);
   const ends = endsOf(options)
-    .map(({ short, first, last }) => ({
-      ...{ short, first, last },
-      value: show === 'rebased' ? (last.value / first.value - 1) * 100 : last.value,
+    .map((end) => ({
+      ...end,
+      value: show === 'rebased' ? (end.last.value / end.first.value - 1) * 100 : end.last.value,
     }))
     .toSorted((a, b) => b.value - a.value);
   const [best, worst] = [ends[0], ends.at(-1)];

@@ -39,11 +39,12 @@ const SORTS = [
 
 /** @param {Choices} chosen @param {(sort: string) => void} onsort */
 export const sortField = ({ sort }, onsort) => {
-  const [label, field] = labelledSelect('sort', 'Sort by', [...SORTS, ['', 'Other']], sort, onsort);
+  const [label, select] = labelledSelect('sort', 'Sort by', [...SORTS, ['', 'Other']], sort, onsort);
+  const field = /** @type {HTMLSelectElement} */ (select);
   const show = (/** @type {string} */ chosen) => {
     const known = SORTS.some(([each]) => each === chosen);
-    /** @type {HTMLSelectElement} */ (field).value = known ? chosen : '';
-    const [other] = [.../** @type {HTMLSelectElement} */ (field).options].slice(-1);
+    field.value = known ? chosen : '';
+    const other = [...field.options].at(-1);
     if (other) other.hidden = known;
   };
   show(sort);

@@ -86,7 +86,7 @@ export const marketList = (options) => {
      * @param {string} until the last quarter @param {AbortSignal} signal of the view
      * @param {AbortSignal} shown aborted when other lines are loaded
      */
-    loadSparks: (until, signal, shown) => {
+    setSparkQuarters: (until, signal, shown) => {
       quarters = quartersBetween(addMonths(until, -SPARK_MONTHS), until);
       indexes = new Map();
       missing.clear();

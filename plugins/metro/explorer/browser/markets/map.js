@@ -111,6 +111,33 @@ const listenToPointer = (host, { show, clear, isClear, current, isDragged, onpic
   host.addEventListener('blur', clear);
 };
 
+/**
+ * @param {HTMLElement} host
+ * @param {{ move: (direction: readonly [number, number]) => void, clear: () => void, current: () => string | undefined,
+ *   onpick: (cbsa: string) => void }} map
+ */
+const listenToKeys = (host, { move, clear, current, onpick }) =>
+  host.addEventListener('keydown', (event) => {
+    const direction = event.shiftKey ? undefined : DIRECTIONS[event.key];
+    const cbsa = current();
+    if (direction) {
+      event.preventDefault();
+      move(direction);
+    } else if (event.key === 'Enter' && cbsa !== undefined) onpick(cbsa);
+    else if (event.key === 'Escape') clear();
+  });
+
+/** @typedef {(cbsa: string) => { color: string, isFaint: boolean }} ColorOf `color`: a custom property */
+
+/** @param {ReadonlyMap<string, SVGElement>} shapes by CBSA code @param {ColorOf} colorOf */
+const colourShapes = (shapes, colorOf) => {
+  for (const [cbsa, shape] of shapes) {
+    const { color, isFaint } = colorOf(cbsa);
+    shape.setAttribute('fill', paint(color));
+    shape.setAttribute('fill-opacity', isFaint ? '0.15' : '1');
+  }
+};
+
 /** Borders keep their width, in pixels, when the map is zoomed. @param {string} stroke @param {number} width */
 const borderOf = (stroke, width) => ({
   ...{ stroke: paint(stroke), 'stroke-width': width, 'vector-effect': 'non-scaling-stroke' },
@@ -179,21 +206,20 @@ export const metroMap = ({ outlines, label, codes, describe, onpick }) => {
   const { buttons, isDragged, reveal } = zoomable(host, picture, size, clear);
   const isClear = () => box.hidden !== false;
   listenToPointer(host, { show, clear, isClear, current: () => current, isDragged, onpick });
-  host.addEventListener('keydown', (event) => {
-    const direction = event.shiftKey ? undefined : DIRECTIONS[event.key];
-    if (direction) {
-      event.preventDefault();
-      const [, x = size[0] / 2, y = size[1] / 2] = areas[current ?? ''] ?? [];
-      const [first] = shapes.keys();
-      const step = { from: current ?? '', centre: /** @type {const} */ ([x, y]), direction };
-      const next = current === undefined ? first : nextInDirection(areas, shapes.keys(), step);
-      if (!next) return;
-      const [, left = 0, top = 0] = areas[next] ?? [];
-      reveal({ x: left, y: top });
-      show(next);
-    } else if (event.key === 'Enter' && current !== undefined) onpick(current);
-    else if (event.key === 'Escape') clear();
-  });
+  /** The first metro, or the nearest one to the current metro. @param {readonly [number, number]} direction */
+  const move = (direction) => {
+    const [, x = 0, y = 0] = areas[current ?? ''] ?? [];
+    const [first] = shapes.keys();
+    const next =
+      current === undefined
+        ? first
+        : nextInDirection(areas, shapes.keys(), { from: current, centre: [x, y], direction });
+    if (!next) return;
+    const [, left = 0, top = 0] = areas[next] ?? [];
+    reveal({ x: left, y: top });
+    show(next);
+  };
+  listenToKeys(host, { move, clear, current: () => current, onpick });
   return {
     element: h('div', { class: 'zooming' }, host, buttons, readout),
     /** A copy of the whole map, for saved pictures. */
@@ -201,13 +227,6 @@ export const metroMap = ({ outlines, label, codes, describe, onpick }) => {
       const copies = [...shapes.values()].map((shape) => /** @type {SVGElement} */ (shape.cloneNode()));
       return drawingOf(outlines, new Set(codes), copies);
     },
-    /** @param {(cbsa: string) => { color: string, isFaint: boolean }} colorOf `color`: a custom property */
-    colour: (/** @type {(cbsa: string) => { color: string, isFaint: boolean }} */ colorOf) => {
-      for (const [cbsa, shape] of shapes) {
-        const { color, isFaint } = colorOf(cbsa);
-        shape.setAttribute('fill', paint(color));
-        shape.setAttribute('fill-opacity', isFaint ? '0.15' : '1');
-      }
-    },
+    colour: (/** @type {ColorOf} */ colorOf) => colourShapes(shapes, colorOf),
   };
 };

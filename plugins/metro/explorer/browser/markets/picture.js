@@ -23,6 +23,9 @@ const describe = ({ name, forecast, lower, upper, grade, signal, last }) => {
 /** @param {readonly Step[]} steps */
 export const legendOf = (steps) => steps.map(({ color, label }) => ({ label, swatch: swatchOf(color) }));
 
+/** @param {readonly Step[]} steps */
+export const legendItems = (steps) => legendOf(steps).map(({ label, swatch }) => h('li', {}, swatch, label));
+
 /**
  * @param {import('./map.js').Outlines} outlines @param {readonly { cbsa: string }[]} markets
  * @param {{ source: string, credits: () => readonly string[] }} origin `credits`: the lines below a saved picture
@@ -82,7 +85,7 @@ export const marketMap = (outlines, markets, { source, credits }) => {
         color: scale.colorOf(byCode.get(cbsa)?.[measure] ?? null),
         isFaint: !codes.has(cbsa),
       }));
-      legend.replaceChildren(...legendOf(steps).map(({ label, swatch }) => h('li', {}, swatch, label)));
+      legend.replaceChildren(...legendItems(steps));
     },
   };
 };

@@ -19,8 +19,8 @@ const TITLES = {
 };
 
 /**
- * The period that a year's map shows. @param {import('./scales.js').Measure} measure @param {import('./runs.js').Run}
- * run
+ * The period that a year's map shows.
+ * @param {import('./scales.js').Measure} measure @param {import('./runs.js').Run} run
  */
 const periodOf = (measure, run) => {
   const until = lastQuarterOf(run);
@@ -45,17 +45,19 @@ export const mapSection = ({ chosen, choose, onrun, loaded, picture, origin, sli
   const place = h('div', { class: 'each-year' });
   const next = latestOf(signal);
   const toggle = checkBox('each', 'A map for each year', chosen.years, (years) => choose({ years }));
-  const content = [picture.title, picture.element, picture.legend, slider, picture.source];
   const section = h(
     'section',
     { class: 'place', 'aria-label': 'Map' },
     h('div', { class: 'switches' }, measureChoice(chosen, choose), toggle.element),
-    ...content,
+    ...[picture.title, picture.element, picture.legend, slider, picture.source],
     place,
   );
+  /** The measure of the maps in `place`. Filters do not change these maps. @type {Choices['colour'] | undefined} */
+  let drawn;
   const showYears = async () => {
     const years = yearsOf(loaded.runs);
     const { colour } = chosen;
+    drawn = undefined;
     const load = () => valuesByYear(years, colour, forecastsOf, signal);
     await showLatest(next, place, load, (all) => {
       const maps = yearMaps(
@@ -74,6 +76,7 @@ export const mapSection = ({ chosen, choose, onrun, loaded, picture, origin, sli
         maps.element,
         h('div', { class: 'tools source' }, h('span', { class: 'muted' }, origin.source), ...pictureButtons(saved)),
       );
+      drawn = colour;
     });
   };
   return {
@@ -81,7 +84,7 @@ export const mapSection = ({ chosen, choose, onrun, loaded, picture, origin, sli
     update: () => {
       section.classList.toggle('by-year', chosen.years);
       toggle.box.checked = chosen.years;
-      if (chosen.years) void showYears();
+      if (chosen.years && drawn !== chosen.colour) void showYears();
     },
   };
 };

@@ -51,18 +51,26 @@ export const forecastsBy = (signal) => {
 };
 
 /**
+ * Returns a function that computes a market's change over the four quarters to a date, in percent.
+ * @param {Awaited<ReturnType<typeof allIndexes>>} indexes @param {string} until
+ * @returns {(cbsa: string) => number | null}
+ */
+export const lastYearTo = (indexes, until) => {
+  const since = addMonths(until, -12);
+  return (cbsa) => {
+    const [before, after] = [indexes.get(cbsa)?.get(since), indexes.get(cbsa)?.get(until)];
+    return before && after ? (after / before - 1) * 100 : null;
+  };
+};
+
+/**
  * Loads the changes over the four quarters before a run, by market.
  * @param {Run} run @param {AbortSignal} signal
  * @returns {Promise<(cbsa: string) => number | null>} percent
  */
 const lastYearOf = async (run, signal) => {
   const until = lastQuarterOf(run);
-  const since = addMonths(until, -12);
-  const indexes = await allIndexes(signal, since, until);
-  return (cbsa) => {
-    const [before, after] = [indexes.get(cbsa)?.get(since), indexes.get(cbsa)?.get(until)];
-    return before && after ? (after / before - 1) * 100 : null;
-  };
+  return lastYearTo(await allIndexes(signal, addMonths(until, -12), until), until);
 };
 
 /**

@@ -30,8 +30,7 @@ const named = (colors) => ({
 const changes = (values) => {
   const [least, most] = [Math.min(...values), Math.max(...values)];
   const width = WIDTHS.find((one) => -least <= one * FALLS && most <= one * RISES) ?? WIDTHS.at(-1) ?? 1;
-  const classOf = (/** @type {number} */ value) =>
-    Math.min(Math.max(Math.floor(value / width), -FALLS, Math.floor(least / width)), RISES - 1);
+  const classOf = (/** @type {number} */ value) => Math.min(Math.max(Math.floor(value / width), -FALLS), RISES - 1);
   const colorOf = (/** @type {number} */ index) => (index < 0 ? `fall-${-index}` : `rise-${index + 1}`);
   const [first, last] = values.length > 0 ? [classOf(least), classOf(most)] : [0, -1];
   const labelOf = (/** @type {number} */ index) => {

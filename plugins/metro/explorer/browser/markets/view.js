@@ -39,6 +39,20 @@ const load = async (markets, signal) => {
 };
 
 /**
+ * The source of the map, and the lines below a saved picture.
+ * @param {Loaded['series']} series @param {HTMLElement} facts
+ */
+const originOf = (series, facts) => ({
+  source: series ? `Source: ${series.source}` : '',
+  credits: () => [
+    ...(series ? [creditOf(series)] : []),
+    facts.textContent ?? '',
+    ...(series?.notes ? [series.notes] : []),
+    location.href,
+  ],
+});
+
+/**
  * The parts of the view and what they show.
  * @param {Loaded} loaded
  * @param {Choices} chosen
@@ -68,15 +82,7 @@ const partsOf = ({ markets, map, runs, series, records, find }, chosen, signal) 
     const now = run();
     return now ? lastQuarterOf(now) : (series?.observation_end ?? '2020-01-01');
   };
-  const origin = {
-    source: series ? `Source: ${series.source}` : '',
-    credits: () => [
-      ...(series ? [creditOf(series)] : []),
-      facts.textContent ?? '',
-      ...(series?.notes ? [series.notes] : []),
-      location.href,
-    ],
-  };
+  const origin = originOf(series, facts);
   const picture = marketMap(map, markets, origin);
   return {
     ...{ list, picture, origin, tools, facts, count, meaning, sorts: sorts.element },
@@ -109,7 +115,7 @@ const partsOf = ({ markets, map, runs, series, records, find }, chosen, signal) 
     /** @param {readonly Row[]} some @param {AbortSignal} shown aborted when another run is chosen */
     setRows: (some, shown) => {
       rows = some;
-      list.loadSparks(until(), signal, shown);
+      list.setSparkQuarters(until(), signal, shown);
     },
   };
 };
@@ -127,14 +133,36 @@ const emptyView = () => ({
   ],
 });
 
+/** @param {Choices} chosen */
+const keepChoices = ({ q, state, signal, grade, colour, years }) =>
+  keepInAddress({
+    ...{ q, state, signal, grade },
+    colour: colour === 'forecast' ? null : colour,
+    maps: years ? 'years' : null,
+  });
+
+/**
+ * Returns a function that loads the rows of the chosen run when the slider rests.
+ * @param {Loaded['runs']} runs @param {Choices} chosen @param {ReturnType<typeof rowsByRun>} rowsOf
+ */
+const runLoader = (runs, chosen, rowsOf) => async (/** @type {AbortSignal} */ shown) => {
+  await new Promise((resolve) => setTimeout(resolve, REST_MS));
+  shown.throwIfAborted();
+  keepInAddress({ run: chosen.run === runs.length - 1 ? null : String(runs[chosen.run]?.id) });
+  return rowsOf(chosen.run);
+};
+
 /** @type {import('../../../../pages/data-views/router.js').Route} */
 export const marketsView = async (_parameters, signal, query) => {
   // The map is requested together with the list.
   void outlines();
   const markets = /** @type {import('./runs.js').Market[]} */ (await allMarkets());
-  if (markets.length === 0) return emptyView();
-  const loaded = await load(markets, signal);
-  const { runs } = loaded;
+  return markets.length === 0 ? emptyView() : viewOf(await load(markets, signal), signal, query);
+};
+
+/** @param {Loaded} loaded @param {AbortSignal} signal @param {URLSearchParams} query */
+const viewOf = async (loaded, signal, query) => {
+  const { markets, runs } = loaded;
   const chosen = choicesOf(query, runs);
   const forecastsOf = forecastsBy(signal);
   const rowsOf = rowsByRun(markets, runs, forecastsOf, signal);
@@ -151,17 +179,10 @@ export const marketsView = async (_parameters, signal, query) => {
   /** @param {Partial<Choices>} change */
   const choose = (change) => {
     Object.assign(chosen, change);
-    const { q, state, signal: one, grade, colour, years } = chosen;
-    const maps = years ? 'years' : null;
-    keepInAddress({ q, state, signal: one, grade, colour: colour === 'forecast' ? null : colour, maps });
+    keepChoices(chosen);
     show();
   };
-  const loadRun = async (/** @type {AbortSignal} */ shown) => {
-    await new Promise((resolve) => setTimeout(resolve, REST_MS));
-    shown.throwIfAborted();
-    keepInAddress({ run: chosen.run === runs.length - 1 ? null : String(runs[chosen.run]?.id) });
-    return rowsOf(chosen.run);
-  };
+  const loadRun = runLoader(runs, chosen, rowsOf);
   const onrun = (/** @type {number} */ run) => {
     chosen.run = run;
     slider.show();

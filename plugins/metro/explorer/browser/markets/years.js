@@ -3,8 +3,8 @@ import { paint, svg } from '../../../../pages/data-views/svg.js';
 import { h } from '../../../../pages/shared/dom.js';
 import { allIndexes } from '../index-data.js';
 import { addMonths } from '../market-figures.js';
-import { legendOf } from './picture.js';
-import { lastQuarterOf } from './runs.js';
+import { legendItems, legendOf } from './picture.js';
+import { lastQuarterOf, lastYearTo } from './runs.js';
 import { scaleOf } from './scales.js';
 
 /**
@@ -38,12 +38,8 @@ export const valuesByYear = async (years, measure, forecastsOf, signal) => {
     if (!first || !last) return [];
     const indexes = await allIndexes(signal, addMonths(lastQuarterOf(first.run), -12), lastQuarterOf(last.run));
     return years.map(({ run }) => {
-      const until = lastQuarterOf(run);
-      const changes = [...indexes].map(([cbsa, values]) => {
-        const [before, after] = [values.get(addMonths(until, -12)), values.get(until)];
-        return /** @type {const} */ ([cbsa, before && after ? (after / before - 1) * 100 : null]);
-      });
-      return new Map(changes);
+      const changeOf = lastYearTo(indexes, lastQuarterOf(run));
+      return new Map([...indexes.keys()].map((cbsa) => [cbsa, changeOf(cbsa)]));
     });
   }
   const key = /** @type {const} */ ({ forecast: 'point', grade: 'risk_score', signal: 'signal' })[measure];
@@ -56,17 +52,17 @@ export const valuesByYear = async (years, measure, forecastsOf, signal) => {
  * @param {import('./map.js').Outlines} outlines @param {Values} values @param {(value: any) => string} colorOf
  */
 const panelOf = ({ size, land, areas }, values, colorOf) => {
-  /** @type {Map<string, string[]>} */
+  /** @type {Map<string, string>} */
   const paths = new Map();
   for (const [cbsa, value] of values) {
     const color = colorOf(value);
-    paths.set(color, [...(paths.get(color) ?? []), areas[cbsa]?.[0] ?? '']);
+    paths.set(color, `${paths.get(color) ?? ''}${areas[cbsa]?.[0] ?? ''}`);
   }
   return svg(
     'svg',
     { viewBox: `0 0 ${size[0]} ${size[1]}`, 'aria-hidden': 'true', class: 'map' },
     svg('path', { d: land, fill: paint('raised'), stroke: paint('line'), 'stroke-width': 8 }),
-    ...[...paths].map(([color, parts]) => svg('path', { d: parts.join(''), fill: paint(color) })),
+    ...[...paths].map(([color, d]) => svg('path', { d, fill: paint(color) })),
   );
 };
 
@@ -103,7 +99,6 @@ export const yearMaps = (outlines, measure, years) => {
     years.flatMap(({ values }) => [...values.values()]),
   );
   const panels = years.map(({ text, values, pick }) => ({ text, pick, map: panelOf(outlines, values, colorOf) }));
-  const legend = legendOf(steps);
   return {
     element: h(
       'div',
@@ -112,7 +107,7 @@ export const yearMaps = (outlines, measure, years) => {
         h('button', { type: 'button', class: 'quiet', onclick: pick }, h('span', {}, text), map),
       ),
     ),
-    legend: legend.map(({ label, swatch }) => h('li', {}, swatch, label)),
+    legend: legendItems(steps),
     content: () => ({
       legend: legendOf(steps),
       draw: (/** @type {{ width: number, height: number }} */ size) => gridOf(panels, size),

@@ -57,9 +57,9 @@ const viewOf = (picture, [width, height], onchange) => {
     pan: (right, down) => set({ x: x + (right * width) / scale, y: y + (down * height) / scale }, scale),
     /** Moves the drawing so that a point is visible. @param {Point} point */
     reveal: (point) => {
-      const [w, h2] = [width / scale, height / scale];
-      if (point.x < x || point.x > x + w || point.y < y || point.y > y + h2)
-        set({ x: point.x - w / 2, y: point.y - h2 / 2 }, scale);
+      const [wide, tall] = [width / scale, height / scale];
+      if (point.x < x || point.x > x + wide || point.y < y || point.y > y + tall)
+        set({ x: point.x - wide / 2, y: point.y - tall / 2 }, scale);
     },
     whole: () => set({ x: 0, y: 0 }, 1),
     inside,
