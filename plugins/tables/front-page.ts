@@ -78,10 +78,10 @@ type Rows = Pick<Table, 'rows' | 'total'>;
 
 const sizeOf = ({ rows, total }: Rows): number => total ?? rows.length;
 
-const rowsText = (of: Rows): string => {
-  const size = sizeOf(of);
-  return `${of.total === undefined ? 'More than ' : ''}${count(size)} ${size === 1 ? 'row' : 'rows'}`;
-};
+/** @param more precedes the number if there are more rows than were read */
+const sizeText = (of: Rows, more: string): string => `${of.total === undefined ? more : ''}${count(sizeOf(of))}`;
+
+const rowsText = (of: Rows): string => `${sizeText(of, 'More than ')} ${sizeOf(of) === 1 ? 'row' : 'rows'}`;
 
 const itemOf = (table: Table): FrontPageItem => ({
   title: table.title,
@@ -96,7 +96,6 @@ const summaryOf = (tables: readonly Table[]): Finding[] => {
   const total = tables.every((table) => table.total !== undefined)
     ? tables.reduce((sum, table) => sum + table.total!, 0)
     : undefined;
-  const text = rowsText({ rows, total });
   const [first] = tables;
   const newest = tables
     .flatMap((table) => table.newest ?? [])
@@ -105,8 +104,8 @@ const summaryOf = (tables: readonly Table[]): Finding[] => {
   const columns = first!.columns.map((column) => titleOf(column).toLowerCase());
   return [
     {
-      figure: text.replace(/^More than /, '> ').replace(/ rows?$/, ''),
-      sentence: `${text} in ${tables.length === 1 ? 'one table' : `${tables.length} tables`}.`,
+      figure: sizeText({ rows, total }, '> '),
+      sentence: `${rowsText({ rows, total })} in ${tables.length === 1 ? 'one table' : `${tables.length} tables`}.`,
       href: '/tables',
     },
     ...(newest === undefined
@@ -134,7 +133,7 @@ interface Bars {
   readonly values: readonly (readonly [period: string, value: number])[];
 }
 
-/** The period of a date, so that the chart does not get too many bars. */
+/** The shortest period that needs at most `MOST_BARS` bars, otherwise a year. */
 const periodOf = (days: readonly string[]) =>
   PERIODS.find(([length]) => new Set(days.map((day) => day.slice(0, length))).size <= MOST_BARS) ?? PERIODS[2];
 

@@ -86,7 +86,7 @@ const recordSetOf = ({ name, title, columns, key }: Dataset) => ({
   })),
 });
 
-/** The columns with a unit, which search engines show as the variables of a dataset. */
+/** The numeric columns, which search engines show as the variables of a dataset. */
 const variablesOf = (datasets: readonly Dataset[]) => {
   const columns = new Map(datasets.flatMap((dataset) => dataset.columns.map((column) => [column.name, column])));
   return [...columns.values()]

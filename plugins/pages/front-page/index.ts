@@ -51,7 +51,9 @@ const choose = mediaTypeChooser([{ mediaTypes: ['application/json'] }, HTML]);
 const frontPage = (readContent: ContentReader): Mount => {
   const pages = new LruMap<string, Representation>(MOST_VERSIONS);
   const represent = (key: string, build: () => Representation): Representation => {
-    const representation = pages.get(key) ?? build();
+    const known = pages.get(key);
+    if (known) return known;
+    const representation = build();
     pages.set(key, representation);
     return representation;
   };
