@@ -50,6 +50,9 @@ const readFile = (path: string): PageFile => {
   };
 };
 
+/** Reads a file of this folder. @param path relative to the folder: `shared/tokens.css` */
+export const readSharedFile = (path: string): PageFile => readFile(join(SHARED, path));
+
 const filesIn = (folder: string, name: string): [string, PageFile][] =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((path) => extname(path) in TYPES)

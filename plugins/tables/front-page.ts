@@ -25,6 +25,7 @@ interface Table {
   readonly rows: readonly Row[];
   /** The number of rows in the table. Undefined if the store cannot count them. */
   readonly total: number | undefined;
+  readonly newest: string | undefined;
 }
 
 /** The maximum number of rows to read per table. The front page reads them once per snapshot. */
@@ -61,35 +62,32 @@ const tablesOf = async ({ get, list }: FrontPageContext): Promise<Table[]> => {
     const key = Object.keys(document.paths).find((other) => other.startsWith(`${path}/{`)) ?? '';
     const read = await list<Row>(`${path}?count=true`, MOST_ROWS).catch(() => list<Row>(path, MOST_ROWS));
     const columns = Object.entries<Json>(row.properties);
-    return read && { path, title: words(path.slice(1)), columns, key, ...read };
+    return read && { path, title: words(path.slice(1)), columns, key, ...read, newest: newestDate(columns, read.rows) };
   });
   return (await Promise.all(tables)).filter((table) => table !== undefined);
 };
 
-/** The newest date in the rows, and the title of its column. */
-const newestOf = ({ columns, rows }: Table): { readonly day: string; readonly title: string } | undefined => {
+/** The newest date in the first column with dates. */
+const newestDate = (columns: readonly Column[], rows: readonly Row[]): string | undefined => {
   const column = columns.find(isDate);
   const days = column ? rows.flatMap((row) => (row[column[0]] as string | null) ?? []) : [];
-  if (!column || days.length === 0) return undefined;
-  const newest = days.reduce((latest, day) => (day > latest ? day : latest));
-  return { day: newest.slice(0, 10), title: titleOf(column) };
+  return days.length === 0 ? undefined : days.reduce((latest, day) => (day > latest ? day : latest)).slice(0, 10);
 };
 
-const sizeOf = ({ rows, total }: Table): number => total ?? rows.length;
+type Rows = Pick<Table, 'rows' | 'total'>;
 
-const rowsText = ({ rows, total }: Pick<Table, 'rows' | 'total'>): string => {
-  const known = total ?? rows.length;
-  return `${total === undefined ? 'More than ' : ''}${count(known)} ${known === 1 ? 'row' : 'rows'}`;
-};
+const sizeOf = ({ rows, total }: Rows): number => total ?? rows.length;
 
-const itemOf = (table: Table): FrontPageItem => {
-  const newest = newestOf(table);
-  return {
-    title: table.title,
-    text: `${rowsText(table)}, ${count(table.columns.length)} columns${newest ? `. Newest: ${dateText(newest.day)}` : ''}`,
-    href: `/tables#${table.path}`,
-  };
-};
+/** @param more precedes the number if there are more rows than were read */
+const sizeText = (of: Rows, more: string): string => `${of.total === undefined ? more : ''}${count(sizeOf(of))}`;
+
+const rowsText = (of: Rows): string => `${sizeText(of, 'More than ')} ${sizeOf(of) === 1 ? 'row' : 'rows'}`;
+
+const itemOf = (table: Table): FrontPageItem => ({
+  title: table.title,
+  text: `${rowsText(table)}, ${count(table.columns.length)} columns${table.newest ? `. Newest: ${dateText(table.newest)}` : ''}`,
+  href: `/tables#${table.path}`,
+});
 
 const list = (words: readonly string[]): string => new Intl.ListFormat('en').format(words);
 
@@ -98,15 +96,16 @@ const summaryOf = (tables: readonly Table[]): Finding[] => {
   const total = tables.every((table) => table.total !== undefined)
     ? tables.reduce((sum, table) => sum + table.total!, 0)
     : undefined;
-  const text = rowsText({ rows, total });
   const [first] = tables;
-  const days = tables.flatMap((table) => newestOf(table)?.day ?? []).toSorted();
-  const newest = days.at(-1);
+  const newest = tables
+    .flatMap((table) => table.newest ?? [])
+    .toSorted()
+    .at(-1);
   const columns = first!.columns.map((column) => titleOf(column).toLowerCase());
   return [
     {
-      figure: text.replace(/^More than /, '> ').replace(/ rows?$/, ''),
-      sentence: `${text} in ${tables.length === 1 ? 'one table' : `${tables.length} tables`}.`,
+      figure: sizeText({ rows, total }, '> '),
+      sentence: `${rowsText({ rows, total })} in ${tables.length === 1 ? 'one table' : `${tables.length} tables`}.`,
       href: '/tables',
     },
     ...(newest === undefined
@@ -134,7 +133,7 @@ interface Bars {
   readonly values: readonly (readonly [period: string, value: number])[];
 }
 
-/** The period of a date, so that the chart does not get too many bars. */
+/** The shortest period that needs at most `MOST_BARS` bars, otherwise a year. */
 const periodOf = (days: readonly string[]) =>
   PERIODS.find(([length]) => new Set(days.map((day) => day.slice(0, length))).size <= MOST_BARS) ?? PERIODS[2];
 
@@ -144,7 +143,7 @@ const mean = (values: readonly number[]): number => values.reduce((sum, value) =
  * The rows per period. If the date is part of the key, each period has the same number of rows, so the bars show the
  * mean of the first numeric column instead.
  */
-const barsOf = ({ columns, rows, path, total, key }: Table): Bars | undefined => {
+const barsOf = ({ columns, rows, title, total, key }: Table): Bars | undefined => {
   const time = columns.find(isDate);
   if (!time || total !== rows.length) return undefined;
   const isKey = ([name]: Column) => key.includes(`{${name}}`);
@@ -165,7 +164,6 @@ const barsOf = ({ columns, rows, path, total, key }: Table): Bars | undefined =>
     .slice(-MOST_BARS)
     .map(([name, all]): [string, number] => [name, measure ? mean(all) : all.length]);
   if (values.length < 3) return undefined;
-  const title = words(path.slice(1));
   return {
     title: measure ? `${title}: mean ${titleOf(measure).toLowerCase()} per ${period}` : `${title} per ${period}`,
     values,

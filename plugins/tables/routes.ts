@@ -127,7 +127,7 @@ export const searchParameter = (collection: Collection): { readonly q?: Paramete
 };
 
 const countParameter = {
-  description: 'Whether to count the rows of all pages. The header `Total-Count` has their number.',
+  description: 'Whether to count the rows on all pages. The header `Total-Count` then has the number.',
   schema: { type: 'boolean' },
 } as const satisfies Parameter;
 

@@ -26,6 +26,9 @@ type Properties = Readonly<Record<string, JsonSchema>>;
 const MEASURES = ['count', 'sum', 'mean', 'min', 'max'] as const;
 type Measure = (typeof MEASURES)[number];
 
+/** The measures in the response, given the column with numbers in `of`. */
+const measuresFor = (of: string | undefined): readonly Measure[] => (of === undefined ? ['count'] : MEASURES);
+
 /** The maximum number of columns in `by`. */
 const MOST_COLUMNS = 2;
 
@@ -37,13 +40,13 @@ const measureNames = (columns: readonly string[]): Readonly<Record<Measure, stri
 
 const MEANINGS: Readonly<Record<Measure, string>> = {
   count: 'The number of rows.',
-  sum: 'The sum of the numbers, to 15 digits. Null without numbers, like the next three.',
-  mean: 'Their mean.',
-  min: 'The least number.',
-  max: 'The greatest number.',
+  sum: 'The sum of the numbers, rounded to 15 digits. Null if there are no numbers.',
+  mean: 'The mean of the numbers. Null if there are no numbers.',
+  min: 'The least number. Null if there are no numbers.',
+  max: 'The greatest number. Null if there are no numbers.',
 };
 
-/** A column as part of a group. If rows lack the value, the group has null. */
+/** The schema of a column that groups rows. Rows without a value are in a group whose value is null. */
 const groupColumn = (schema: JsonSchema, isRequired: boolean): JsonSchema => {
   const types = [schema['type']].flat();
   if (isRequired || types.includes('null')) return schema;
@@ -86,10 +89,7 @@ const describeGroups = ({ collection: { schema }, operation, example }: Table, g
     names,
     row,
     example: { ...(first !== undefined && { [first]: example[first] ?? null }), [names.count]: 12 },
-    columns: (by: readonly string[] = [], of?: string) => [
-      ...by,
-      ...(of === undefined ? [names.count] : MEASURES.map((measure) => names[measure])),
-    ],
+    columns: (by: readonly string[] = [], of?: string) => [...by, ...measuresFor(of).map((measure) => names[measure])],
   };
 };
 
@@ -102,13 +102,13 @@ const queryOf = (collection: Collection, names: Readonly<Record<Measure, string>
   const sorts = MEASURES.flatMap((measure) => [names[measure], `-${names[measure]}`]);
   return {
     by: {
-      description: `Up to ${MOST_COLUMNS} columns: there is a row for each of their values. Default: one row for all.`,
+      description: `Up to ${MOST_COLUMNS} columns. The response has a row for each combination of their values. Default: one row for all.`,
       schema: { type: 'array', items: { type: 'string', enum: grouped }, maxItems: MOST_COLUMNS },
       example: grouped.slice(0, 1),
     },
     ...(numeric.length > 0 && {
       of: {
-        description: 'A column with numbers, for the sum, mean, least and greatest of each row.',
+        description: 'A column with numbers. Each row then also has their sum, mean, least and greatest value.',
         schema: { type: 'string', enum: numeric },
         example: numeric[0]!,
       },
@@ -171,10 +171,7 @@ export const totalsRoute = (table: Table): Route => {
         const measures = measuresOf(group);
         return Object.fromEntries([
           ...by.map((name, i) => [name, group.values[i]!]),
-          ...MEASURES.filter((measure) => of !== undefined || measure === 'count').map((measure) => [
-            names[measure],
-            measures[measure],
-          ]),
+          ...measuresFor(of).map((measure) => [names[measure], measures[measure]]),
         ]);
       });
       return { data: pageOf(context, rows, rowOrder([...(sort ? [sort] : []), ...by], sortValue), input) };

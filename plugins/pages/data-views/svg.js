@@ -23,7 +23,8 @@ export const svg = (tag, attributes = {}, ...children) => {
 };
 
 /**
- * A colour from the style sheet, so that drawings follow the page's colour scheme. @param {string} name without `--`
+ * A colour from the style sheet, so that drawings follow the page's colour scheme.
+ * @param {string} name without `--`
  */
 export const paint = (name) => `var(--${name})`;
 

@@ -2,7 +2,7 @@
 import type { MountContext } from '../../../core/contracts/plugin.js';
 import type { Content } from '../front-page/content.js';
 import type { Column, Dataset } from './datasets.js';
-import { licenceUrl } from './schema-org.js';
+import { descriptionOf, licenceUrl, publisherName } from './service-facts.js';
 
 const TYPES: Partial<Record<Column['type'], string>> = { json: 'any' };
 
@@ -35,7 +35,7 @@ export const dataPackage = ({ info, publicUrl, state }: MountContext, { catalog:
     profile: 'tabular-data-package',
     name: info.name,
     title: info.title,
-    description: info.description || info.summary || info.title,
+    description: descriptionOf(info),
     homepage: `${publicUrl}/`,
     version: snapshot?.version ?? info.version,
     ...(snapshot && { created: snapshot.publishedAt.toISOString() }),
@@ -46,7 +46,7 @@ export const dataPackage = ({ info, publicUrl, state }: MountContext, { catalog:
     }),
     contributors: [
       {
-        title: contact.name ?? info.title,
+        title: publisherName(info),
         role: 'publisher',
         ...(contact.url !== undefined && { path: contact.url }),
         ...(contact.email !== undefined && { email: contact.email }),

@@ -107,7 +107,7 @@ const datasetOf = (document: Json, path: string, get: Json): Dataset | undefined
 
 export interface Catalog {
   readonly datasets: readonly Dataset[];
-  /** Endpoints that return one object or need a parameter. */
+  /** The OpenAPI document, which also describes the endpoints that are not datasets. */
   readonly document: Json;
 }
 

@@ -2,7 +2,7 @@
 import type { MountContext } from '../../../core/contracts/plugin.js';
 import type { Content } from '../front-page/content.js';
 import type { Dataset } from './datasets.js';
-import { licenceUrl } from './schema-org.js';
+import { descriptionOf, licenceUrl, publisherName } from './service-facts.js';
 
 const CONTEXT = {
   dcat: 'http://www.w3.org/ns/dcat#',
@@ -23,8 +23,7 @@ export const dcatCatalog = (context: MountContext, { catalog: { datasets } }: Co
   const published = state.snapshot && {
     'dcterms:modified': { '@value': state.snapshot.publishedAt.toISOString(), '@type': 'xsd:dateTime' },
   };
-  const { contact } = info;
-  const publisher = { '@type': 'foaf:Agent', 'foaf:name': contact.name ?? info.title };
+  const publisher = { '@type': 'foaf:Agent', 'foaf:name': publisherName(info) };
   const datasetOf = ({ path, title, description, columns, distributions }: Dataset) => ({
     '@type': 'dcat:Dataset',
     '@id': `${publicUrl}${basePath}${path}`,
@@ -48,7 +47,7 @@ export const dcatCatalog = (context: MountContext, { catalog: { datasets } }: Co
     '@type': 'dcat:Catalog',
     '@id': `${publicUrl}/`,
     'dcterms:title': info.title,
-    'dcterms:description': info.description || info.summary || info.title,
+    'dcterms:description': descriptionOf(info),
     'dcterms:publisher': publisher,
     'foaf:homepage': iri(`${publicUrl}/`),
     ...published,

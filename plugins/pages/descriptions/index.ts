@@ -1,14 +1,14 @@
 /** Serves descriptions of the service for search engines and programs, all derived from the declarations. */
 import type { Mount, MountContext } from '../../../core/contracts/plugin.js';
-import { ApiError, errors } from '../../../core/errors.js';
 import { Representation } from '../../../core/response/representation.js';
-import type { Content } from '../front-page/content.js';
+import type { Content, ContentReader } from '../front-page/content.js';
+import { contentFile } from '../front-page/content-file.js';
 import { dataPackage } from './data-package.js';
 import { dcatCatalog } from './dcat.js';
 import { dataCatalog } from './schema-org.js';
 import { llmsText, robotsText, sitemap } from './texts.js';
 
-type Describe = (context: MountContext, content: Content) => string | undefined;
+type Describe = (context: MountContext, content: Content) => string;
 
 const json =
   (describe: (context: MountContext, content: Content) => object): Describe =>
@@ -24,27 +24,15 @@ const DESCRIPTIONS: readonly (readonly [path: string, summary: string, mediaType
   ['/sitemap.xml', 'Addresses of the pages', 'application/xml; charset=utf-8', sitemap],
 ];
 
-export const descriptionMounts = (readContent: (context: MountContext) => Promise<Content>): Mount[] =>
-  DESCRIPTIONS.map(([path, summary, mediaType, describe]) => {
-    let latest: { readonly of: string; readonly representation: Representation } | undefined;
-    return {
+export const descriptionMounts = (readContent: ContentReader): Mount[] =>
+  DESCRIPTIONS.map(([path, summary, mediaType, describe]) =>
+    contentFile(readContent, {
       path,
       summary,
-      async handler(ctx, context) {
-        const content = await readContent(context);
-        if (latest?.of !== content.version || ctx.path !== path) {
-          const text = ctx.path === path ? describe(context, content) : undefined;
-          if (text === undefined) {
-            throw new ApiError(errors.route_not_found, 'There is no such file. A sitemap needs server.publicUrl.');
-          }
-          const options = { lastModified: context.state.now, head: '' };
-          latest = {
-            of: content.version,
-            representation: new Representation(Buffer.from(`${text}\n`), mediaType, options),
-          };
-        }
-        ctx.set('Cache-Control', 'no-cache');
-        ctx.body = latest.representation;
+      cacheControl: 'no-cache',
+      build(context, content) {
+        const text = `${describe(context, content)}\n`;
+        return new Representation(Buffer.from(text), mediaType, { lastModified: context.state.now, head: '' });
       },
-    };
-  });
+    }),
+  );

@@ -5,6 +5,7 @@
 import type { MountContext } from '../../../core/contracts/plugin.js';
 import type { Content } from '../front-page/content.js';
 import type { Column, Dataset } from './datasets.js';
+import { descriptionOf, licenceUrl, publisherName } from './service-facts.js';
 
 /** The terms of Croissant 1.0 that the description uses. */
 const CONTEXT = {
@@ -85,7 +86,7 @@ const recordSetOf = ({ name, title, columns, key }: Dataset) => ({
   })),
 });
 
-/** The columns with a unit, which search engines show as the variables of a dataset. */
+/** The numeric columns, which search engines show as the variables of a dataset. */
 const variablesOf = (datasets: readonly Dataset[]) => {
   const columns = new Map(datasets.flatMap((dataset) => dataset.columns.map((column) => [column.name, column])));
   return [...columns.values()]
@@ -98,15 +99,15 @@ const variablesOf = (datasets: readonly Dataset[]) => {
     }));
 };
 
-export const licenceUrl = ({ license }: MountContext['info']): string | undefined =>
-  license?.url ?? (license?.identifier && `https://spdx.org/licenses/${license.identifier}.html`);
-
-const publisherOf = ({ contact, title }: MountContext['info']) => ({
-  '@type': 'Organization',
-  name: contact.name ?? title,
-  ...(contact.url !== undefined && { url: contact.url }),
-  ...(contact.email !== undefined && { email: contact.email }),
-});
+const publisherOf = (info: MountContext['info']) => {
+  const { url, email } = info.contact;
+  return {
+    '@type': 'Organization',
+    name: publisherName(info),
+    ...(url !== undefined && { url }),
+    ...(email !== undefined && { email }),
+  };
+};
 
 export const dataCatalog = ({ info, publicUrl, state }: MountContext, { catalog: { datasets } }: Content) => {
   const manifest = state.snapshot?.manifest;
@@ -119,7 +120,7 @@ export const dataCatalog = ({ info, publicUrl, state }: MountContext, { catalog:
     '@id': `${publicUrl}/`,
     conformsTo: 'http://mlcommons.org/croissant/1.0',
     name: info.title,
-    description: info.description || info.summary || info.title,
+    description: descriptionOf(info),
     url: `${publicUrl}/`,
     version: info.version,
     ...(licence !== undefined && { license: licence }),

@@ -1,5 +1,6 @@
 /** Writes `llms.txt`, `robots.txt` and `sitemap.xml`. */
 import type { MountContext } from '../../../core/contracts/plugin.js';
+import { ApiError, errors } from '../../../core/errors.js';
 import type { Content } from '../front-page/content.js';
 import { escapeHtml, pagesOf } from '../template.js';
 
@@ -48,10 +49,15 @@ export const robotsText = ({ publicUrl, publicPath, basePath }: MountContext): s
     ...(publicUrl.startsWith('http') ? ['', `Sitemap: ${publicUrl}/sitemap.xml`] : []),
   ].join('\n');
 
-/** The addresses in a sitemap must be absolute, so the sitemap needs `server.publicUrl`. */
-export const sitemap = (context: MountContext): string | undefined => {
+/**
+ * The addresses in a sitemap must be absolute.
+ * @throws ApiError if `server.publicUrl` is not set
+ */
+export const sitemap = (context: MountContext): string => {
   const { publicUrl, state } = context;
-  if (!publicUrl.startsWith('http')) return undefined;
+  if (!publicUrl.startsWith('http')) {
+    throw new ApiError(errors.route_not_found, 'There is no sitemap, because server.publicUrl is not set.');
+  }
   const { pages, guides } = pagesOf(context);
   const modified = state.snapshot ? `<lastmod>${state.snapshot.publishedAt.toISOString().slice(0, 10)}</lastmod>` : '';
   const urls = ['/', ...[...pages, ...guides].map(({ path }) => path)].map(

@@ -30,15 +30,12 @@ export interface Content {
 /** How long the state of the service and failed contributions are kept, in milliseconds. */
 const KEPT_MS = 60_000;
 
-const isAllowed = (status: number): boolean => ![401, 403, 404].includes(status);
-
 /** Requests an endpoint as a caller without a key. Undefined if such callers may not use the endpoint. */
 const readOpen = async ({ requestWithoutKey }: MountContext, target: string): Promise<InnerResponse | undefined> => {
   const response = await requestWithoutKey(target);
-  if (isAllowed(response.status) && response.status !== 200) {
-    throw new Error(`${target} responded with ${response.status}`);
-  }
-  return response.status === 200 ? response : undefined;
+  if (response.status === 200) return response;
+  if ([401, 403, 404].includes(response.status)) return undefined;
+  throw new Error(`${target} responded with ${response.status}`);
 };
 
 const PAGE = 1000;
@@ -85,11 +82,14 @@ const contributionsOf = async (context: MountContext): Promise<Contributions> =>
   return { contents, isComplete };
 };
 
+/** Resolves with the current content. */
+export type ContentReader = (context: MountContext) => Promise<Content>;
+
 /**
  * Returns a function that resolves with the current content. Contributions are collected once per snapshot. After an
  * error, they are collected again when the state of the service is read again.
  */
-export const contentReader = (): ((context: MountContext) => Promise<Content>) => {
+export const contentReader = (): ContentReader => {
   let collected: { readonly version: string; readonly contributions: Promise<Contributions> } | undefined;
   const contents = new LruMap<string, { readonly until: number; readonly content: Promise<Content> }>(MOST_PATHS);
 

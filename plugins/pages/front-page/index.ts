@@ -7,7 +7,8 @@ import { packageVersion } from '../../../core/util/package.js';
 import { descriptionMounts } from '../descriptions/index.js';
 import { pageMount } from '../page-mount.js';
 import { pagesOf, SIGN_IN } from '../template.js';
-import { contentReader } from './content.js';
+import { type ContentReader, contentReader } from './content.js';
+import { contentFile } from './content-file.js';
 import { frontPageHtml, frontPagePolicy } from './page.js';
 import { pngOf } from './png.js';
 import { figureOf } from './site.js';
@@ -47,10 +48,12 @@ const HTML = { mediaTypes: ['text/html'] } as const;
 /** JSON is the default. Browsers prefer HTML. */
 const choose = mediaTypeChooser([{ mediaTypes: ['application/json'] }, HTML]);
 
-const frontPage = (readContent: ReturnType<typeof contentReader>): Mount => {
+const frontPage = (readContent: ContentReader): Mount => {
   const pages = new LruMap<string, Representation>(MOST_VERSIONS);
   const represent = (key: string, build: () => Representation): Representation => {
-    const representation = pages.get(key) ?? build();
+    const known = pages.get(key);
+    if (known) return known;
+    const representation = build();
     pages.set(key, representation);
     return representation;
   };
@@ -80,25 +83,18 @@ const frontPage = (readContent: ReturnType<typeof contentReader>): Mount => {
   };
 };
 
-const picture = (readContent: ReturnType<typeof contentReader>): Mount => {
-  let drawn: { readonly of: string; readonly representation: Representation } | undefined;
-  return {
+const picture = (readContent: ContentReader): Mount =>
+  contentFile(readContent, {
     path: '/front-page.png',
     summary: 'Picture for links to the front page',
-    async handler(ctx, context) {
-      const content = await readContent(context);
+    cacheControl: 'public, max-age=3600',
+    build({ state }, content) {
       const figure = figureOf(content);
-      if (!figure || ctx.path !== '/front-page.png') throw new ApiError(errors.route_not_found);
-      if (drawn?.of !== content.version) {
-        const options = { lastModified: context.state.now, head: '', isCompressed: true };
-        const representation = new Representation(pngOf(figure.drawing, lightColors), 'image/png', options);
-        drawn = { of: content.version, representation };
-      }
-      ctx.set('Cache-Control', 'public, max-age=3600');
-      ctx.body = drawn.representation;
+      if (!figure) throw new ApiError(errors.route_not_found);
+      const options = { lastModified: state.now, head: '', isCompressed: true };
+      return new Representation(pngOf(figure.drawing, lightColors), 'image/png', options);
     },
-  };
-};
+  });
 
 export default definePlugin({
   name: 'front-page',

@@ -62,7 +62,7 @@ export const offerSection = (site: Site): Markup | undefined => {
   return html`<section aria-labelledby="offer">
         <h2 id="offer">What is published</h2>
         <ul class="cards">${cards}</ul>
-        ${docs && html`<p class="note">${link(site, docs.path, `All endpoints, with their parameters and columns`)}</p>`}
+        ${docs && html`<p class="note">${link(site, docs.path, 'All endpoints, with their parameters and columns')}</p>`}
       </section>`;
 };
 
@@ -93,7 +93,7 @@ const access = (site: Site): Markup => {
 
 export const dataSection = (site: Site): Markup => {
   const command = commandOf(site);
-  const tools = site.mounts.find(({ path }) => path === '/mcp');
+  const tools = mountAt(site, '/mcp');
   const summary = link(site, '/llms.txt', 'llms.txt');
   return html`<section aria-labelledby="data">
         <h2 id="data">Get the data</h2>

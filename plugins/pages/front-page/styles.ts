@@ -1,16 +1,17 @@
-/** The style of the front page: the design tokens of all pages and its own rules, without comments. */
-import { readPageFiles } from '../page-files.js';
+/** The style of the front page: the design tokens of all pages and its own rules, without comments and indents. */
+import { readSharedFile } from '../page-files.js';
 
-const files = readPageFiles(new URL('./browser/', import.meta.url), 'pages/front-page/browser');
+const textOf = (path: string): string =>
+  readSharedFile(path)
+    .bytes.toString()
+    .replaceAll(/\s*\n\s*/g, '\n');
 
-const textOf = (name: string): string =>
-  (files.get(name)?.bytes.toString() ?? '').replaceAll(/\/\*.*?\*\//gs, '').replaceAll(/\s*\n\s*/g, '\n');
+const tokens = textOf('shared/tokens.css');
 
-const tokens = textOf('pages/shared/tokens.css');
-
-export const styles = ['front-page', 'sections']
-  .map((name) => textOf(`pages/front-page/browser/${name}.css`))
-  .reduce((all, text) => all + text, tokens);
+export const styles = [
+  tokens,
+  ...['front-page', 'sections'].map((name) => textOf(`front-page/browser/${name}.css`)),
+].join('');
 
 /** The colours of the light theme, by token. */
 export const lightColors: ReadonlyMap<string, string> = new Map(

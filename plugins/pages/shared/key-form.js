@@ -3,7 +3,7 @@ import { getKeyUrl, setKey } from './api.js';
 import { h } from './dom.js';
 
 /**
- * @param {{ heading: string, problem?: string }} options `problem`: why the current key is not accepted
+ * @param {{ heading: string, problem?: string | undefined }} options `problem`: why the current key is not accepted
  */
 export const keyForm = ({ heading, problem }) => {
   const error = h('p', { id: 'key-error', class: 'problem', role: 'alert', hidden: problem === undefined }, problem);

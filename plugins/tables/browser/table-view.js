@@ -188,6 +188,7 @@ export const tableView = (table) => async (_parameters, signal, query) => {
   });
   const totals = totalsPanel(table, query, signal, {
     parameters: () => matchingOf(table, query),
+    keep,
     onpick: (column, value) => {
       keep({ [`${column}[eq]`]: value });
       fields.replaceChildren(...filterFields(table, query, loaded.rows, refresh));

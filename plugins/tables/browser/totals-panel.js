@@ -1,5 +1,4 @@
 /** Shows totals for the values of a column next to the list. A click on a value filters the list. */
-import { keepInAddress } from '../../pages/data-views/address.js';
 import { bar } from '../../pages/data-views/bars.js';
 import { select } from '../../pages/data-views/controls.js';
 import { latestOf, showLatest } from '../../pages/data-views/latest.js';
@@ -67,10 +66,12 @@ const firstGroup = ({ columns, key }) =>
 /**
  * @param {Table} table @param {URLSearchParams} query of the address
  * @param {AbortSignal} signal
- * @param {{ parameters: () => URLSearchParams, onpick: (column: string, value: string) => void }} options `parameters`:
- *   the filters and the search; `onpick`: called when the reader picks a value
+ * @param {object} options
+ * @param {() => URLSearchParams} options.parameters the filters and the search
+ * @param {(change: Record<string, string>) => void} options.keep stores choices in `query` and in the address
+ * @param {(column: string, value: string) => void} options.onpick called when the reader picks a value
  */
-export const totalsPanel = (table, query, signal, { parameters, onpick }) => {
+export const totalsPanel = (table, query, signal, { parameters, keep, onpick }) => {
   const next = latestOf(signal);
   const place = h('div', { class: 'totals-rows' });
   const controls = h('div', { class: 'switches' });
@@ -132,8 +133,7 @@ export const totalsPanel = (table, query, signal, { parameters, onpick }) => {
     );
 
   const choose = (/** @type {Record<string, string>} */ change) => {
-    for (const [name, value] of Object.entries(change)) query.set(name, value);
-    keepInAddress(change);
+    keep(change);
     void show();
   };
   controls.append(

@@ -4,17 +4,7 @@ import type { Mount, Plugin } from '../../../core/contracts/plugin.js';
 import { request } from '../../support/http-client.js';
 import { startTableService } from '../../support/table-service.js';
 import { startTestApp, type TestApp } from '../../support/test-app.js';
-
-const PLUGINS = ['markets', 'forecasts', 'observations', 'signals', 'status', 'docs', 'explore'];
-
-/** The configuration of a service that callers without a key may use. */
-const open = (endpoints?: readonly string[]) => ({
-  auth: {
-    keys: { use: 'memory' },
-    tiers: { public: { requestsPerMinute: 120, ...(endpoints && { endpoints }) }, enterprise: {} },
-    anonymous: 'public',
-  },
-});
+import { open, PLUGINS } from './public-service.js';
 
 const htmlOf = async (origin: string, headers: Record<string, string> = {}) =>
   request(`${origin}/`, { headers: { Accept: 'text/html', ...headers } });
@@ -87,7 +77,7 @@ describe('the front page of a service that needs no key', () => {
   let service: TestApp;
 
   before(async () => {
-    service = await startTestApp({ config: { plugins: PLUGINS, ...open() } });
+    service = await startTestApp({ config: { plugins: PLUGINS, ...open({ requestsPerMinute: 120 }) } });
   });
   after(() => service.close());
 
@@ -121,7 +111,7 @@ describe('the front page of a service that needs no key', () => {
 describe('the front page and the tier of callers without a key', () => {
   for (const [what, config, key] of [
     ['no tier', {}, false],
-    ['a tier without the endpoints', open(['vintages', '/series']), false],
+    ['a tier without the endpoints', open({ requestsPerMinute: 120, endpoints: ['vintages', '/series'] }), false],
     ['no tier, even for a caller with a key', {}, true],
   ] as const) {
     it(`shows no figures with ${what}`, async () => {

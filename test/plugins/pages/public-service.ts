@@ -1,18 +1,18 @@
-/** Starts a service whose callers need no key and whose public URL is its own address. */
+/** Services with pages whose callers need no key. */
 import { startTestApp, type TestApp } from '../../support/test-app.js';
 
-const PLUGINS = ['markets', 'forecasts', 'observations', 'signals', 'vintages', 'status', 'docs', 'explore'];
+export const PLUGINS = ['markets', 'forecasts', 'observations', 'signals', 'status', 'docs', 'explore'];
 
-const anonymous = {
-  auth: { keys: { use: 'memory' }, tiers: { public: {}, enterprise: {} }, anonymous: 'public' },
-};
+/** The configuration of a service that callers without a key may use. @param tier the tier of these callers */
+export const open = (tier: object = {}) => ({
+  auth: { keys: { use: 'memory' }, tiers: { public: tier, enterprise: {} }, anonymous: 'public' },
+});
 
 /** Starts a service on a free port, and then restarts it with that port in its public URL. */
-export const startPublic = async (config: object): Promise<TestApp> => {
-  const first = await startTestApp({ config: { plugins: PLUGINS, ...anonymous, ...config } });
+export const startPublic = async (more: object): Promise<TestApp> => {
+  const config = { plugins: [...PLUGINS, 'vintages'], ...open(), ...more };
+  const first = await startTestApp({ config });
   const port = Number(new URL(first.origin).port);
   await first.close();
-  return startTestApp({
-    config: { plugins: PLUGINS, ...anonymous, ...config, server: { port, publicUrl: first.origin } },
-  });
+  return startTestApp({ config: { ...config, server: { port, publicUrl: first.origin } } });
 };

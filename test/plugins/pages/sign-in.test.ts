@@ -5,8 +5,7 @@ import { accessibilityProblems, BROWSED, openBrowser, type TestBrowser } from '.
 import { HOUSTON } from '../../support/fixture.js';
 import { request } from '../../support/http-client.js';
 import { startTestApp, type TestApp } from '../../support/test-app.js';
-
-const PLUGINS = ['markets', 'forecasts', 'observations', 'signals', 'status', 'docs', 'explore'];
+import { open, PLUGINS } from './public-service.js';
 
 describe('a one-time code', () => {
   let service: TestApp;
@@ -144,15 +143,7 @@ describe('pages of a service that needs no key', function () {
 
   before(async function () {
     service = await startTestApp({
-      config: {
-        plugins: PLUGINS,
-        server: BROWSED,
-        auth: {
-          keys: { use: 'memory' },
-          tiers: { public: { requestsPerMinute: 1200 }, enterprise: {} },
-          anonymous: 'public',
-        },
-      },
+      config: { plugins: PLUGINS, server: BROWSED, ...open({ requestsPerMinute: 1200 }) },
     });
     browser = await openBrowser(this, { origin: service.origin });
   });

@@ -13,8 +13,9 @@ history.replaceState(null, '', location.pathname);
 /** The first page that shows data, otherwise the front page. */
 const next = () => document.querySelector('.top .end a')?.getAttribute('href') ?? `${publicPath}/`;
 
-/** @param {Parameters<typeof keyForm>[0]} options */
-const ask = (options) => main.replaceChildren(h('h1', {}, 'Sign in'), keyForm(options));
+/** @param {string} [problem] why the reader has to enter the key */
+const ask = (problem) =>
+  main.replaceChildren(h('h1', {}, 'Sign in'), keyForm({ heading: 'Enter your API key', problem }));
 
 const signedIn = () =>
   main.replaceChildren(
@@ -34,18 +35,16 @@ const redeem = async () => {
 };
 
 const start = async () => {
-  if (code !== '') {
-    try {
-      await redeem();
-    } catch {
-      ask({ heading: 'Enter your API key', problem: 'This link has been used or has expired.' });
-    }
-  } else if (getKey() === '') ask({ heading: 'Enter your API key' });
-  else signedIn();
+  if (code === '') return getKey() === '' ? ask() : signedIn();
+  try {
+    await redeem();
+  } catch {
+    ask('This link has been used or has expired.');
+  }
 };
 
 addEventListener('keychange', () => {
-  if (getKey() === '') ask({ heading: 'Enter your API key' });
+  if (getKey() === '') ask();
   else location.replace(next());
 });
 void start();

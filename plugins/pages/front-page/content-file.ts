@@ -1,0 +1,29 @@
+/** Serves files that are built from the content of the front page. */
+import type { Mount, MountContext } from '../../../core/contracts/plugin.js';
+import { ApiError, errors } from '../../../core/errors.js';
+import type { Representation } from '../../../core/response/representation.js';
+import type { Content, ContentReader } from './content.js';
+
+interface ContentFile extends Pick<Mount, 'path' | 'summary'> {
+  readonly cacheControl: string;
+  /** @throws ApiError if the service does not have the file */
+  build(context: MountContext, content: Content): Representation;
+}
+
+/** Returns a mount that builds its file once per version of the content. */
+export const contentFile = (readContent: ContentReader, { path, summary, cacheControl, build }: ContentFile): Mount => {
+  let latest: { readonly version: string; readonly file: Representation } | undefined;
+  return {
+    path,
+    summary,
+    async handler(ctx, context) {
+      // The mount also owns all paths below its own.
+      if (ctx.path !== path) throw new ApiError(errors.route_not_found);
+      const content = await readContent(context);
+      const { version } = content;
+      if (latest?.version !== version) latest = { version, file: build(context, content) };
+      ctx.set('Cache-Control', cacheControl);
+      ctx.body = latest.file;
+    },
+  };
+};
