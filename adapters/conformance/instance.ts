@@ -248,8 +248,12 @@ export const versionAsOf = async ({ adapter }: Opened, time: string | number): P
 };
 
 /** Returns the result of `list()` without the property `held`. */
-export const listOf = async ({ adapter }: Opened) =>
+export const listOf = async ({ adapter }: Pick<Opened, 'adapter'>) =>
   (await adapter.versions!.list()).map(({ version, publishedAt, current }) => ({ version, publishedAt, current }));
+
+/** Returns the names in the result of `list()`. */
+export const namesOf = async (opened: Pick<Opened, 'adapter'>): Promise<string[]> =>
+  (await listOf(opened)).map(({ version }) => version);
 
 /** Returns the properties of a snapshot that describe its dataset. */
 export const about = ({ version, publishedAt, manifest }: Snapshot) => ({ version, publishedAt, manifest });
