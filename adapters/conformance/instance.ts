@@ -14,7 +14,16 @@ import type {
 import { pino } from 'pino';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { eventually, sameItems, sameList, sameValue } from './expect.js';
-import { collections, datasetOf, items } from './fixture.js';
+import {
+  anotherDataset,
+  collections,
+  datasetOf,
+  items,
+  SECOND,
+  SECOND_CREATED,
+  THIRD,
+  THIRD_CREATED,
+} from './fixture.js';
 import { itUnless, type Obstacle, withoutEmpty } from './obstacles.js';
 
 type Collections = ReadonlyMap<string, Collection>;
@@ -273,6 +282,12 @@ export const isCurrent = (
   version: string,
 ): Promise<void> =>
   eventually(`snapshot() returns ${version}`, () => versionIfAny(adapter) === version, followMs(target));
+
+/** Publishes the versions `SECOND` and `THIRD`. */
+export const publishTwo = async ({ adapter }: Pick<Instance, 'adapter'>): Promise<void> => {
+  await adapter.publish!(anotherDataset(SECOND, SECOND_CREATED));
+  await adapter.publish!(anotherDataset(THIRD, THIRD_CREATED));
+};
 
 /** Makes `dataset` current with `publish` or `replace`. */
 export const makeCurrent = async (

@@ -14,7 +14,7 @@ import {
   THIRD,
   THIRD_CREATED,
 } from './fixture.js';
-import { find, followMs, hasItems, hasVersion, type Instance, namesOf, withSnapshot } from './instance.js';
+import { find, followMs, hasItems, hasVersion, type Instance, namesOf, publishTwo, withSnapshot } from './instance.js';
 import { versionTests } from './versions.js';
 
 const DAY_MS = 86_400_000;
@@ -162,8 +162,7 @@ export const describeTimes = (target: AdapterUnderTest): void => {
       const held = async (version: string) =>
         (await instance.adapter.versions!.list()).find((each) => each.version === version)?.held;
       const snapshot = instance.adapter.snapshot();
-      await instance.adapter.publish!(anotherDataset());
-      await instance.adapter.publish!(anotherDataset(THIRD, THIRD_CREATED));
+      await publishTwo(instance);
       const asOf = await instance.adapter.versions!.asOf(new Date(SECOND_CREATED));
       sameList([await held(FIRST), await held(SECOND)], [true, true], 'list() to show held versions');
       snapshot.release();

@@ -27,6 +27,7 @@ import {
   type Instance,
   listOf,
   namesOf,
+  publishTwo,
   testsOfEmpty,
   testsOver,
   versionAsOf,
@@ -41,8 +42,7 @@ export const versionTests = (target: AdapterUnderTest) => {
   /** Defines a test that starts with three publications. */
   const testOfThree = (title: string, body: (instance: Instance) => Promise<void>): void =>
     test(title, async (instance) => {
-      await instance.adapter.publish!(anotherDataset(SECOND, SECOND_CREATED));
-      await instance.adapter.publish!(anotherDataset(THIRD, THIRD_CREATED));
+      await publishTwo(instance);
       await body(instance);
     });
 
