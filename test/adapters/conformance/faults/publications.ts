@@ -15,16 +15,6 @@ const prunedIds = new Map<string, string>();
 const isFailure = (error: unknown, ...codes: string[]): boolean =>
   error instanceof StorageError && codes.includes(error.code);
 
-/** Changes the error from a failed publication. */
-const failing = (change: (error: StorageError, adapter: FolderAdapter) => unknown) =>
-  class extends FolderAdapter {
-    override async publish(...given: Publishing) {
-      await super.publish(...given).catch((error) => {
-        throw change(error, this);
-      });
-    }
-  };
-
 /** Calls `act` before each call of the method while a publication is in progress. `act` may throw. */
 const during = (method: 'ping' | 'list' | 'prune' | 'activate' | 'asOf', act: () => void) =>
   class extends FolderAdapter {
@@ -426,9 +416,11 @@ export const racingBugs: readonly BrokenAdapter[] = [
   {
     that: 'reports a used version name as unknown_version',
     fails: ['publish(dataset) rejects with conflict for other content under an existing version, and changes nothing'],
-    folder: failing((error) =>
-      /exists already/.test(error.message) ? new StorageError('unknown_version', error.message) : error,
-    ),
+    folder: class extends FolderAdapter {
+      override async onTaken({ manifest }: Dataset) {
+        throw new StorageError('unknown_version', `The version "${manifest.version}" exists already.`);
+      }
+    },
   },
   {
     that: 'fails all publications after two publishers have raced',
