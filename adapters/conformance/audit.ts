@@ -12,7 +12,7 @@ import {
   THIRD,
   THIRD_CREATED,
 } from './fixture.js';
-import { type Instance, testsOver } from './instance.js';
+import { type Instance, publishTwo, testsOver } from './instance.js';
 import { isExclusive, without } from './obstacles.js';
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
@@ -34,8 +34,7 @@ export const describeAudit = (target: AdapterUnderTest): void => {
   describe('audit', () => {
     test('list() has each publication, with the version that it replaced, its time and its user', async (instance) => {
       const before = (await entriesOf(instance)).length;
-      await instance.adapter.publish!(anotherDataset(SECOND, SECOND_CREATED));
-      await instance.adapter.publish!(anotherDataset(THIRD, THIRD_CREATED));
+      await publishTwo(instance);
       sameList(
         await since(instance, before),
         [
@@ -63,8 +62,7 @@ export const describeAudit = (target: AdapterUnderTest): void => {
       'list() has each activation, with the version that it replaced, and each deletion',
       async (instance) => {
         const { adapter } = instance;
-        await adapter.publish!(anotherDataset(SECOND, SECOND_CREATED));
-        await adapter.publish!(anotherDataset(THIRD, THIRD_CREATED));
+        await publishTwo(instance);
         const before = (await entriesOf(instance)).length;
         await adapter.versions!.activate(FIRST);
         await adapter.versions!.activate('is-not-there').catch(() => undefined);

@@ -22,6 +22,7 @@ import {
   type Instance,
   isCurrent,
   makeCurrent,
+  namesOf,
   testsOfEmpty,
   testsOver,
   testsOverStore,
@@ -160,10 +161,7 @@ export const describeFollowing = (target: AdapterUnderTest): void => {
       await publish(instance, SECOND, SECOND_CREATED);
       await isCurrent(target, other, SECOND);
       const areListed = async (names: readonly string[]) => {
-        for (const { adapter } of [instance, other]) {
-          const listed = (await adapter.versions!.list()).map(({ version }) => version);
-          sameList(listed, names, 'list() of both adapters');
-        }
+        for (const opened of [instance, other]) sameList(await namesOf(opened), names, 'list() of both adapters');
       };
       await areListed([SECOND, FIRST]);
       const found = [await versionAsOf(other, SECOND_CREATED), await versionAsOf(other, FIRST_CREATED)];

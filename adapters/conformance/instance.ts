@@ -14,7 +14,16 @@ import type {
 import { pino } from 'pino';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { eventually, sameItems, sameList, sameValue } from './expect.js';
-import { collections, datasetOf, items } from './fixture.js';
+import {
+  anotherDataset,
+  collections,
+  datasetOf,
+  items,
+  SECOND,
+  SECOND_CREATED,
+  THIRD,
+  THIRD_CREATED,
+} from './fixture.js';
 import { itUnless, type Obstacle, withoutEmpty } from './obstacles.js';
 
 type Collections = ReadonlyMap<string, Collection>;
@@ -248,8 +257,12 @@ export const versionAsOf = async ({ adapter }: Opened, time: string | number): P
 };
 
 /** Returns the result of `list()` without the property `held`. */
-export const listOf = async ({ adapter }: Opened) =>
+export const listOf = async ({ adapter }: Pick<Opened, 'adapter'>) =>
   (await adapter.versions!.list()).map(({ version, publishedAt, current }) => ({ version, publishedAt, current }));
+
+/** Returns the names in the result of `list()`. */
+export const namesOf = async (opened: Pick<Opened, 'adapter'>): Promise<string[]> =>
+  (await listOf(opened)).map(({ version }) => version);
 
 /** Returns the properties of a snapshot that describe its dataset. */
 export const about = ({ version, publishedAt, manifest }: Snapshot) => ({ version, publishedAt, manifest });
@@ -269,6 +282,12 @@ export const isCurrent = (
   version: string,
 ): Promise<void> =>
   eventually(`snapshot() returns ${version}`, () => versionIfAny(adapter) === version, followMs(target));
+
+/** Publishes the versions `SECOND` and `THIRD`. */
+export const publishTwo = async ({ adapter }: Pick<Instance, 'adapter'>): Promise<void> => {
+  await adapter.publish!(anotherDataset(SECOND, SECOND_CREATED));
+  await adapter.publish!(anotherDataset(THIRD, THIRD_CREATED));
+};
 
 /** Makes `dataset` current with `publish` or `replace`. */
 export const makeCurrent = async (

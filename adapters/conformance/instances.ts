@@ -17,7 +17,17 @@ import {
   THIRD,
   THIRD_CREATED,
 } from './fixture.js';
-import { about, find, hasVersion, listOf, type Opened, testsOverStore, versionAsOf, withSnapshot } from './instance.js';
+import {
+  about,
+  find,
+  hasVersion,
+  listOf,
+  type Opened,
+  publishTwo,
+  testsOverStore,
+  versionAsOf,
+  withSnapshot,
+} from './instance.js';
 import { isExclusive, standsAlone, without } from './obstacles.js';
 
 /** Asserts that an adapter serves the given version completely. */
@@ -104,8 +114,7 @@ export const describeInstances = (target: AdapterUnderTest): void => {
     );
 
     test(withVersions, 'lists all versions, reads them as of their times, and deletes them', async (instance) => {
-      await instance.adapter.publish!(anotherDataset());
-      await instance.adapter.publish!(anotherDataset(THIRD, THIRD_CREATED));
+      await publishTwo(instance);
       await instance.adapter.versions!.activate(SECOND);
       const other = await instance.another();
       await instance.adapter.close();

@@ -3,14 +3,8 @@ import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import {
-  type KeyRecord,
-  type KeyStore,
-  type KeyStoreContext,
-  KeyStoreError,
-  type Logger,
-  newKey,
-} from 'metro-forecast-api/adapter';
+import { type KeyRecord, type KeyStore, type KeyStoreContext, KeyStoreError, newKey } from 'metro-forecast-api/adapter';
+import { pino } from 'pino';
 import { eventually } from './expect.js';
 
 export interface KeyStoreUnderTest {
@@ -207,11 +201,6 @@ export const keyStoreRules: readonly Rule[] = [
   },
 ];
 
-const silent = (): Logger => {
-  const none = () => undefined;
-  return { debug: none, info: none, warn: none, error: none, fatal: none, child: silent } as unknown as Logger;
-};
-
 /** Runs a rule with stores that have their own folder. @returns why the rule was skipped, if it was */
 export const runRule = async (target: KeyStoreUnderTest, { needs, run }: Rule): Promise<string | undefined> => {
   if (needs === 'durable' && target.durable === false) return 'the store is not durable';
@@ -219,7 +208,7 @@ export const runRule = async (target: KeyStoreUnderTest, { needs, run }: Rule): 
   const stores: KeyStore[] = [];
   const open = async (): Promise<KeyStore> => {
     const store = target.create({
-      logger: silent(),
+      logger: pino({ level: 'silent' }),
       clock: { now: Date.now, monotonic: () => performance.now() },
       resolvePath: (path) => resolve(folder, path),
     });

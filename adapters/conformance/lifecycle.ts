@@ -5,7 +5,7 @@ import type { AdapterUnderTest } from './adapter-under-test.js';
 import { failsWith, sameItems, sameSequence, sameValue } from './expect.js';
 import { anotherDataset, crowd, crowdedDataset, FIRST, items, itemsIn, rows, rowsWithCrowd } from './fixture.js';
 import { find, hasVersion, restOf, testsOfEmpty, testsOver } from './instance.js';
-import { without } from './obstacles.js';
+import { without, withoutBreak } from './obstacles.js';
 
 /** All calls that an open adapter supports. */
 const callsOf = (adapter: StorageAdapter): readonly (() => unknown)[] => [
@@ -23,11 +23,9 @@ const callsOf = (adapter: StorageAdapter): readonly (() => unknown)[] => [
 ];
 
 export const describeLifecycle = (target: AdapterUnderTest): void => {
-  const withoutBreak =
-    !(target.breakBackend && target.repairBackend) && 'breakBackend() and repairBackend() are missing';
   const test = testsOver(target);
   const testCrowded = testsOver(target, false, crowdedDataset);
-  const testBreaking = testsOver(target, withoutBreak);
+  const testBreaking = testsOver(target, withoutBreak(target));
   const testOfEmpty = testsOfEmpty(target);
 
   test('the adapter has the members of its capabilities, and no others', async ({ adapter }) => {

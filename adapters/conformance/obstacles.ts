@@ -19,6 +19,10 @@ export const without = (
 /** Returns an obstacle if `createEmpty` is missing. */
 export const withoutEmpty = ({ createEmpty }: AdapterUnderTest): Obstacle => !createEmpty && 'createEmpty() is missing';
 
+/** Returns an obstacle if the tests cannot make the backend unreachable. */
+export const withoutBreak = ({ breakBackend, repairBackend }: AdapterUnderTest): Obstacle =>
+  !(breakBackend && repairBackend) && 'breakBackend() and repairBackend() are missing';
+
 /** Returns an obstacle if the dataset cannot be changed. */
 export const cannotChange = ({ capabilities, replace }: AdapterUnderTest): Obstacle =>
   !capabilities.publish && !replace && 'the adapter does not publish, and replace() is missing';

@@ -18,21 +18,24 @@ export const WITHOUT_FAST_CHECK = !fc && 'fast-check is not installed: npm insta
 
 export type Check = typeof FastCheck;
 
-/** Checks a property. If it does not hold, fails with the smallest counterexample. */
+/**
+ * Checks a property. If it does not hold, fails with the smallest counterexample.
+ * @param shown formats a counterexample; called right after `test` has rejected
+ */
 export const holds = async <T>(
   arbitrary: FastCheck.Arbitrary<T>,
   runs: number,
   test: (value: T) => Promise<void>,
   shown: (value: T) => string,
 ): Promise<void> => {
-  let failure: Error | undefined;
+  let failure: { readonly message: string; readonly example: string } | undefined;
   let running: Promise<void> | undefined;
   const property = fc!.asyncProperty(arbitrary, async (value) => {
     try {
       running = test(value);
       await running;
     } catch (error) {
-      failure = error as Error;
+      failure = { message: (error as Error).message, example: shown(value) };
       throw error;
     }
   });
@@ -42,11 +45,12 @@ export const holds = async <T>(
     interruptAfterTimeLimit: LIMIT_MS * Math.min(4, slowness()),
     markInterruptAsFailure: false,
   });
+  // Each failing example is smaller than the previous one. Examples that pass may follow the smallest.
+  const smallest = failure;
   // The time limit does not stop the last example. Wait for it; otherwise it would write into a deleted folder.
   await running?.catch(() => undefined);
   // Without a counterexample, the time limit ended the first example.
   if (!result.failed || !result.counterexample) return;
-  const [smallest] = result.counterexample as [T];
   const found = `found after ${result.numRuns} examples and ${result.numShrinks} steps of shrinking`;
-  assert.fail(`${failure?.message}\n  the smallest example, ${found}:\n${shown(smallest)}\n`);
+  assert.fail(`${smallest?.message}\n  the smallest example, ${found}:\n${smallest?.example}\n`);
 };

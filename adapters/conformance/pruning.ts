@@ -12,19 +12,18 @@ import {
   SECOND_CREATED,
   THIRD,
 } from './fixture.js';
-import { find, hasItems, hasVersion, withSnapshot } from './instance.js';
-
+import { find, hasItems, hasVersion, namesOf, withSnapshot } from './instance.js';
 import { versionTests } from './versions.js';
 
 export const describePruning = (target: AdapterUnderTest): void => {
-  const { test, testOfThree, names, isAsOf } = versionTests(target);
+  const { test, testOfThree, isAsOf } = versionTests(target);
 
   describe('versions', () => {
     testOfThree('prune() deletes all but the newest, and returns what it deleted', async (instance) => {
       isEmpty(await instance.adapter.versions!.prune(3), 'prune(3) to delete none of three versions');
       const deleted = [...(await instance.adapter.versions!.prune(1))].sort();
       sameList(deleted, [FIRST, SECOND], 'prune(1) to return the older versions');
-      sameList(await names(instance), [THIRD], 'list() to return what prune(1) kept');
+      sameList(await namesOf(instance), [THIRD], 'list() to return what prune(1) kept');
     });
 
     testOfThree('prune() keeps the current version, however old', async (instance) => {
@@ -55,7 +54,7 @@ export const describePruning = (target: AdapterUnderTest): void => {
         [SECOND],
         'prune(0) to delete what is neither current nor held',
       );
-      sameList(await names(instance), [THIRD, FIRST], 'list() to return what prune(0) kept');
+      sameList(await namesOf(instance), [THIRD, FIRST], 'list() to return what prune(0) kept');
       sameItems(await find(held!, items), rows['items']!);
       held!.release();
       sameList(
@@ -72,7 +71,7 @@ export const describePruning = (target: AdapterUnderTest): void => {
       await instance.adapter.versions!.activate(FIRST);
       const deleted = [...(await instance.adapter.versions!.prune(0))].sort();
       sameList(deleted, [SECOND, THIRD].sort(), 'prune(0) to delete all versions that are not current');
-      sameList(await names(instance), [FIRST], 'list() to return the current version');
+      sameList(await namesOf(instance), [FIRST], 'list() to return the current version');
     });
 
     testOfThree('prune() keeps held versions in addition to the newest', async (instance) => {
@@ -92,7 +91,7 @@ export const describePruning = (target: AdapterUnderTest): void => {
           [SECOND],
           'prune(1) to delete what is neither newest nor current',
         );
-        sameList(await names(instance), [THIRD, FIRST], 'list() to return what prune(1) kept');
+        sameList(await namesOf(instance), [THIRD, FIRST], 'list() to return what prune(1) kept');
         isEmpty(await instance.adapter.versions!.prune(1000), 'prune(1000) to delete nothing');
       },
     );

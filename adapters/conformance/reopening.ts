@@ -26,6 +26,7 @@ import {
   type Instance,
   listOf,
   type Opened,
+  publishTwo,
   testsOverStore,
   versionAsOf,
 } from './instance.js';
@@ -44,8 +45,7 @@ export const describeReopening = (target: AdapterUnderTest): void => {
   ) =>
     test(publishes || without(target, 'versions'), title, async (instance) => {
       const { adapter } = instance;
-      await adapter.publish!(anotherDataset(SECOND, SECOND_CREATED));
-      await adapter.publish!(anotherDataset(THIRD, THIRD_CREATED));
+      await publishTwo(instance);
       await adapter.versions!.activate(SECOND);
       const snapshot = adapter.snapshot();
       // The snapshot is not released: a closed adapter holds no version.

@@ -22,8 +22,8 @@ export const describeSequences = (target: AdapterUnderTest, noProcess: Obstacle,
       this.timeout(120_000);
       let log: readonly string[] = [];
       const isRight = async (steps: readonly Step[]): Promise<void> => {
-        const instance = await startEmpty(target);
         log = [];
+        const instance = await startEmpty(target);
         let run: Run | undefined;
         try {
           await instance.adapter.open();

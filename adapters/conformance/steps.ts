@@ -1,4 +1,4 @@
-/** The steps of generated sequences, and the parts of the model that they change. */
+/** The kinds of steps in generated sequences, the types of the model's state, and the datasets that steps publish. */
 import { type Dataset, type Snapshot, StorageError } from 'metro-forecast-api/adapter';
 import { datasetOf } from './fixture.js';
 import type { Opened } from './instance.js';

@@ -26,6 +26,8 @@ import {
   hasVersion,
   type Instance,
   listOf,
+  namesOf,
+  publishTwo,
   testsOfEmpty,
   testsOver,
   versionAsOf,
@@ -40,20 +42,18 @@ export const versionTests = (target: AdapterUnderTest) => {
   /** Defines a test that starts with three publications. */
   const testOfThree = (title: string, body: (instance: Instance) => Promise<void>): void =>
     test(title, async (instance) => {
-      await instance.adapter.publish!(anotherDataset(SECOND, SECOND_CREATED));
-      await instance.adapter.publish!(anotherDataset(THIRD, THIRD_CREATED));
+      await publishTwo(instance);
       await body(instance);
     });
-  const names = async (instance: Instance) => (await listOf(instance)).map(({ version }) => version);
 
   const isAsOf = async (instance: Instance, time: string | number, version: string | undefined): Promise<void> =>
     sameValue(await versionAsOf(instance, time), version, `asOf(${new Date(time).toISOString()}) to return ${version}`);
 
-  return { obstacle, test, testOfEmpty: testsOfEmpty(target, obstacle), testOfThree, names, isAsOf };
+  return { obstacle, test, testOfEmpty: testsOfEmpty(target, obstacle), testOfThree, isAsOf };
 };
 
 export const describeVersions = (target: AdapterUnderTest): void => {
-  const { obstacle, test, testOfThree, names, isAsOf } = versionTests(target);
+  const { obstacle, test, testOfThree, isAsOf } = versionTests(target);
 
   describe('versions', () => {
     testOfThree('list() returns the published versions, newest first', async (instance) => {
@@ -147,7 +147,7 @@ export const describeVersions = (target: AdapterUnderTest): void => {
       ] as const) {
         await instance.adapter.publish!(anotherDataset(version, created));
       }
-      sameList(await names(instance), ['9', 'a-1', '10', 'z-2', FIRST], 'list() to start with the last publication');
+      sameList(await namesOf(instance), ['9', 'a-1', '10', 'z-2', FIRST], 'list() to start with the last publication');
       const times = (await instance.adapter.versions!.list()).map(({ publishedAt }) => publishedAt.getTime());
       sameList(
         times,
@@ -182,7 +182,7 @@ export const describeVersions = (target: AdapterUnderTest): void => {
           await failsWith('conflict', () => instance.adapter.publish!(dataset));
         }
         hasVersion(instance, THIRD);
-        sameList(await names(instance), [THIRD, SECOND, FIRST], 'list() to be unchanged');
+        sameList(await namesOf(instance), [THIRD, SECOND, FIRST], 'list() to be unchanged');
       },
     );
 
@@ -193,7 +193,7 @@ export const describeVersions = (target: AdapterUnderTest): void => {
           await instance.adapter.versions!.activate(version);
           hasVersion(instance, version);
           await hasItems(instance, itemsIn(version));
-          sameList(await names(instance), [THIRD, SECOND, FIRST], 'list() in the order of publication');
+          sameList(await namesOf(instance), [THIRD, SECOND, FIRST], 'list() in the order of publication');
         }
       },
     );

@@ -52,7 +52,7 @@ describe('json.publish()', () => {
     await expectServed(instance, 1);
   });
 
-  it('rejects with conflict for other rows under the name of a version that it served earlier, and writes nothing', async () => {
+  it('rejects with conflict if an earlier version with the same name has other rows, and writes nothing', async () => {
     await instance.adapter.publish!(datasetOf('v2', rows));
     const { version } = instance.adapter.snapshot();
     const { readings } = rows;

@@ -41,4 +41,17 @@ describe('the generated rules of the conformance suite', () => {
       expect(JSON.parse(published), message).to.have.length.within(documents, documents + 2);
     }).timeout(60_000);
   }
+
+  it('print the steps of the smallest sequence that fails, even if a later sequence passes', async () => {
+    const that = 'lists the oldest version first';
+    const rule = 'any sequence of publications, activations, deletions and reads has the result of the model';
+    const { fails, ...breakage } = brokenAdapters.find((each) => each.that === that)!;
+    const { failed } = await runSuite(targetOf(that, breakage), [rule]);
+    const message = failed.get(rule)?.message ?? '';
+    const steps = [...message.matchAll(/^ {2}\d+\. (.*)$/gm)].map(([, step]) => step!);
+    expect(steps, message).to.have.length(2);
+    const published = steps.map((step) => /^adapter 1 publishes "(\w)"/.exec(step)?.[1]);
+    expect(new Set(published), message).to.have.property('size', 2);
+    expect(published, message).to.not.include(undefined);
+  }).timeout(60_000);
 });

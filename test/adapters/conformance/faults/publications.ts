@@ -15,40 +15,30 @@ const prunedIds = new Map<string, string>();
 const isFailure = (error: unknown, ...codes: string[]): boolean =>
   error instanceof StorageError && codes.includes(error.code);
 
-/** Changes the error from a failed publication. */
-const failing = (change: (error: StorageError, adapter: FolderAdapter) => unknown) =>
-  class extends FolderAdapter {
-    override async publish(...given: Publishing) {
-      await super.publish(...given).catch((error) => {
-        throw change(error, this);
-      });
-    }
-  };
-
-/** Rejects calls, or calls `before`, while a publication is in progress. */
-const during = (
-  method: 'ping' | 'list' | 'prune' | 'activate' | 'asOf' | 'snapshot',
-  act: (adapter: FolderAdapter) => void,
-) =>
+/** Calls `act` before each call of the method while a publication is in progress. `act` may throw. */
+const during = (method: 'ping' | 'list' | 'prune' | 'activate' | 'asOf', act: () => void) =>
   class extends FolderAdapter {
     constructor(...given: ConstructorParameters<typeof FolderAdapter>) {
       super(...given);
-      const call = this[method].bind(this) as (...args: unknown[]) => unknown;
+      const call = this[method].bind(this) as (...args: unknown[]) => Promise<unknown>;
       Object.assign(this, {
-        [method]: (...args: unknown[]) => {
-          if (!this.publishing || this.closed) return call(...args);
-          if (method === 'snapshot') {
-            act(this);
-            return call(...args);
-          }
-          return (async () => {
-            act(this);
-            return call(...args);
-          })();
+        [method]: async (...args: unknown[]) => {
+          if (this.publishing && !this.closed) act();
+          return call(...args);
         },
       });
     }
   };
+
+/** Remembers the end of the last publication, so that other calls can wait for it. */
+class Awaiting extends FolderAdapter {
+  protected ending: Promise<unknown> = Promise.resolve();
+  override publish(...given: Publishing) {
+    const publication = super.publish(...given);
+    if (this.publishing) this.ending = publication.catch(() => undefined);
+    return publication;
+  }
+}
 
 const busy = () => {
   throw new StorageError('unavailable', 'A publication is in progress.');
@@ -176,7 +166,7 @@ export const interruptedBugs: readonly BrokenAdapter[] = [
   },
   {
     that: 'keeps the name of a deleted version',
-    fails: ['versions have the name of a deleted version again, and its rows only from then on'],
+    fails: ['versions may reuse the name of a deleted version, with other rows'],
     folder: class extends FolderAdapter {
       override isTaken(version: string) {
         return this.catalog.moves.some((move) => move.version === version);
@@ -185,7 +175,7 @@ export const interruptedBugs: readonly BrokenAdapter[] = [
   },
   {
     that: 'reuses the rows of a deleted version when its name is published again',
-    fails: ['versions have the name of a deleted version again, and its rows only from then on'],
+    fails: ['versions may reuse the name of a deleted version, with other rows'],
     folder: class extends FolderAdapter {
       override remove(...given: Parameters<FolderAdapter['remove']>) {
         for (const { id, version } of given[0]) {
@@ -201,7 +191,7 @@ export const interruptedBugs: readonly BrokenAdapter[] = [
   },
   {
     that: 'returns a republished version for times of the deleted version with its name',
-    fails: ['versions have the name of a deleted version again, and its rows only from then on'],
+    fails: ['versions may reuse the name of a deleted version, with other rows'],
     folder: class extends FolderAdapter {
       override newId({ version }: Manifest) {
         return `version-${version}`;
@@ -426,9 +416,11 @@ export const racingBugs: readonly BrokenAdapter[] = [
   {
     that: 'reports a used version name as unknown_version',
     fails: ['publish(dataset) rejects with conflict for other content under an existing version, and changes nothing'],
-    folder: failing((error) =>
-      /exists already/.test(error.message) ? new StorageError('unknown_version', error.message) : error,
-    ),
+    folder: class extends FolderAdapter {
+      override async onTaken({ manifest }: Dataset) {
+        throw new StorageError('unknown_version', `The version "${manifest.version}" exists already.`);
+      }
+    },
   },
   {
     that: 'fails all publications after two publishers have raced',
@@ -582,31 +574,19 @@ export const meanwhileBugs: readonly BrokenAdapter[] = [
   {
     that: 'waits with pings until a publication has ended',
     fails: ['during a publication ping() resolves'],
-    folder: class extends FolderAdapter {
-      #ending: Promise<unknown> = Promise.resolve();
-      override publish(...given: Publishing) {
-        const publication = super.publish(...given);
-        if (this.publishing) this.#ending = publication.catch(() => undefined);
-        return publication;
-      }
+    folder: class extends Awaiting {
       override async ping(signal?: AbortSignal) {
         await super.ping(signal);
-        await this.#ending;
+        await this.ending;
       }
     },
   },
   {
     that: 'waits with reads until a publication has ended',
     fails: ['during a publication reads return the current version'],
-    folder: class extends FolderAdapter {
-      #ending: Promise<unknown> = Promise.resolve();
-      override publish(...given: Publishing) {
-        const publication = super.publish(...given);
-        if (this.publishing) this.#ending = publication.catch(() => undefined);
-        return publication;
-      }
+    folder: class extends Awaiting {
       override async *findRows(...given: Parameters<FolderAdapter['findRows']>) {
-        await this.#ending;
+        await this.ending;
         yield* super.findRows(...given);
       }
     },

@@ -163,10 +163,7 @@ export const momentBugs: readonly BrokenAdapter[] = [
     fails: ['snapshot() has the time at which its dataset was created as publication time'],
     folder: class extends FolderAdapter {
       override timeOf() {
-        return new Date(this.now()).toISOString();
-      }
-      now() {
-        return this.context.clock.now();
+        return new Date(this.context.clock.now()).toISOString();
       }
     },
   },
@@ -228,7 +225,7 @@ export const momentBugs: readonly BrokenAdapter[] = [
   },
 ];
 
-/** Shortens the names by which versions are found. */
+/** Rejects a version if `change` maps its name and the name of a stored version to the same text. */
 const named = (change: (version: string) => string) =>
   class extends FolderAdapter {
     override isTaken(version: string) {
@@ -238,17 +235,17 @@ const named = (change: (version: string) => string) =>
 
 export const nameBugs: readonly BrokenAdapter[] = [
   {
-    that: 'takes version names that start with the same 30 characters for equal',
+    that: 'treats version names that start with the same 30 characters as equal',
     fails: ['versions with similar names are different versions'],
     folder: named((name) => name.slice(0, 30)),
   },
   {
-    that: 'takes version names that differ in case for equal',
+    that: 'treats version names that differ in case as equal',
     fails: ['versions with similar names are different versions'],
     folder: named((name) => name.toLowerCase()),
   },
   {
-    that: 'takes version names that are equal as numbers for equal',
+    that: 'treats version names with the same numeric value as equal',
     fails: ['versions with similar names are different versions'],
     folder: named((name) => String(Number(name) || name)),
   },
@@ -260,9 +257,6 @@ export const nameBugs: readonly BrokenAdapter[] = [
     folder: class extends FolderAdapter {
       override commit(...[manifest, content]: Parameters<FolderAdapter['commit']>) {
         super.commit({ ...manifest, version: manifest.version.slice(0, 30) }, content);
-      }
-      override hold(move: Parameters<FolderAdapter['hold']>[0]) {
-        return super.hold(move);
       }
     },
   },
@@ -351,7 +345,7 @@ export const nameBugs: readonly BrokenAdapter[] = [
     },
   },
   {
-    that: 'shows no version as held while it is current no more',
+    that: 'shows only the current version as held',
     fails: ['versions list() shows which versions are held'],
     folder: class extends FolderAdapter {
       override async list() {

@@ -336,6 +336,9 @@ export const descriptionBugs: readonly BrokenAdapter[] = [
   },
 ];
 
+/** The folder of the first adapter that resolves every path against it. */
+let firstFolder: string | undefined;
+
 export const resourceBugs: readonly BrokenAdapter[] = [
   {
     that: 'leaves a listener on the signal of a publication',
@@ -481,7 +484,7 @@ export const resourceBugs: readonly BrokenAdapter[] = [
     },
   },
   {
-    that: 'resolves every path against the working directory of the first adapter',
+    that: 'resolves every path against the folder of the first adapter',
     fails: ['two stores with the same version keep their own documents'],
     folder: class extends FolderAdapter {
       constructor(context: AdapterContext) {
@@ -491,5 +494,3 @@ export const resourceBugs: readonly BrokenAdapter[] = [
     },
   },
 ];
-
-let firstFolder: string | undefined;
