@@ -110,16 +110,13 @@ const wordsInserter = async (
 };
 
 /** Builds the indexes, which is faster once all rows are written. */
-const buildIndexes = async (
-  { connection, table, assertGoingOn, ...target }: ContentTarget,
-  fields: readonly string[],
-  rows: number,
-): Promise<void> => {
-  for (const [i, order] of ordersOf(target.collection).entries()) {
+const buildIndexes = async (target: ContentTarget, fields: readonly string[], rows: number): Promise<void> => {
+  const { connection, table, collection, assertGoingOn } = target;
+  for (const [i, order] of ordersOf(collection).entries()) {
     assertGoingOn();
     const indexed = order.map((field) => `c${fields.indexOf(field)}`).join(', ');
     await connection.exec(`CREATE ${i === 0 ? 'UNIQUE ' : ''}INDEX ${table}_${i} ON ${table} (${indexed})`);
-    if (rows > STEP) await checkpoint({ connection, table, assertGoingOn, ...target });
+    if (rows > STEP) await checkpoint(target);
   }
 };
 

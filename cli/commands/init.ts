@@ -88,7 +88,10 @@ const schemaReference = async (folder: string): Promise<string | undefined> => {
 const rowsOf = ({ manifest }: OpenedDirectory): number =>
   Object.values(manifest.collections).reduce((sum, { rows = 0 }) => sum + rows, 0);
 
-/** Callers without a key may read everything. A page of the explorer makes about ten requests. New keys get the first tier. */
+/**
+ * Callers without a key may read everything. A page of the explorer makes about ten requests. New keys get the first
+ * tier by default, so `enterprise` comes first.
+ */
 const PUBLIC = {
   tiers: { enterprise: {}, public: { requestsPerMinute: 120 } },
   anonymous: 'public',
