@@ -1,11 +1,11 @@
 /** Writes the rows of a collection into its table, and compares stored rows with their digest. */
 import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
-import { type Collection, type Document, filterColumns, publishing, wordsOf } from 'metro-forecast-api/adapter';
+import { type Collection, type Document, filterColumns, publishing } from 'metro-forecast-api/adapter';
 import { type StoredCollection, type StoredVersion, wordsTable } from './catalog.js';
 import type { Value, WriteConnection } from './connection.js';
 
-const { inKeyOrder, invalidCollection, keyText, ordersOf } = publishing;
+const { inKeyOrder, invalidCollection, keyText, ordersOf, wordsToIndex } = publishing;
 
 /** The number of rows per transaction. Inserting them blocks the event loop for a few milliseconds. */
 const STEP = 500;
@@ -105,8 +105,7 @@ const wordsInserter = async (
   const options = `content = '', columnsize = 0, detail = none, tokenize = 'ascii'`;
   await connection.exec(`CREATE VIRTUAL TABLE ${name} USING fts5(words, ${options})`);
   const insert = await inserter(connection, `${name}(rowid, words)`, 2);
-  const textOf = (row: Document): string => search.map((field) => row[field] ?? '').join('\n');
-  return (rows, first) => insert(rows.map((row, i) => [first + i, wordsOf(textOf(row)).join(' ')]));
+  return (rows, first) => insert(rows.map((row, i) => [first + i, wordsToIndex(row, search).join(' ')]));
 };
 
 /** Builds the indexes, which is faster once all rows are written. */
