@@ -11,8 +11,8 @@ const moment = (text: string): number => {
 };
 
 /**
- * @param text a duration such as `15m`, `12h`, `30d` or `2w`; a date such as `2027-01-31`, which means midnight UTC; or a time
- * such as `2027-01-31T12:00:00Z`
+ * @param text a duration such as `15m`, `12h`, `30d` or `2w`; a date such as `2027-01-31`, which means midnight UTC; or a
+ * time such as `2027-01-31T12:00:00Z`
  * @param now the current time, in milliseconds since 1970
  * @param option the name of the option in error messages
  * @returns the time in UTC, in the format of RFC 3339

@@ -8,8 +8,8 @@ import { packageVersion } from '../core/util/package.js';
 const VALID_MS = 10 * 60_000;
 
 /**
- * Browsers of other origins may not send this header, because CORS does not allow it. The code is in a header, not in
- * the path, since proxy logs contain paths.
+ * Pages of other origins cannot send this header, because CORS does not allow it. The code is in a header, not in the
+ * path, since proxy logs contain paths.
  */
 const HEADER = 'one-time-code';
 

@@ -228,7 +228,7 @@ class JsonAdapter implements StorageAdapter {
 }
 
 /**
- * Whether the directory exists and is empty. If it contains files that are not a dataset, the path is probably wrong.
+ * Whether the directory is missing or empty. If it contains files that are not a dataset, the path is probably wrong.
  */
 const isEmpty = async (path: string): Promise<boolean> =>
   readdir(path).then(

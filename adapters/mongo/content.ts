@@ -1,13 +1,13 @@
 /** Writes the collections of a version, and verifies the stored rows. */
 import { createHash } from 'node:crypto';
-import { type Collection, type Document, publishing, StorageError, wordsOf } from 'metro-forecast-api/adapter';
+import { type Collection, type Document, publishing, StorageError } from 'metro-forecast-api/adapter';
 import { BSON, type Collection as MongoCollection, MongoInvalidArgumentError, MongoServerError } from 'mongodb';
 import type { Publication } from './catalog.js';
 import type { Connection } from './connection.js';
 import { dataCollection, indexOf, isDuplicate, LAYOUT, type Row } from './layout.js';
 import type { VersionDocument } from './version-locks.js';
 
-const { inKeyOrder, invalidCollection, keyText, ordersOf } = publishing;
+const { inKeyOrder, invalidCollection, keyText, ordersOf, wordsToIndex } = publishing;
 
 export interface Content {
   readonly rows: number;
@@ -64,11 +64,6 @@ const insert = async (rows: MongoCollection<Row>, step: readonly Row[], collecti
 /** The maximum number of JSON characters in a batch, which are about half of the batch's size. */
 const BATCH_CHARACTERS = 4 * 2 ** 20;
 
-/** The words of a row, without duplicates. */
-const wordsIn = (row: Document, search: readonly string[]): readonly string[] => [
-  ...new Set(wordsOf(search.map((field) => row[field] ?? '').join('\n'))),
-];
-
 /** Groups rows into batches of at most `batchSize`. Throws if rows are not in key order or cannot be stored. */
 async function* steps({ collection, batchSize }: ContentTarget, batches: AsyncIterable<readonly Document[]>) {
   const { search } = collection;
@@ -82,7 +77,7 @@ async function* steps({ collection, batchSize }: ContentTarget, batches: AsyncIt
       if (error) {
         throw invalidCollection(collection, `MongoDB cannot store the row ${keyText(collection, row)}: ${error}`);
       }
-      step.push({ _id: rows++, d: row, j: json, ...(search && { w: wordsIn(row, search) }) });
+      step.push({ _id: rows++, d: row, j: json, ...(search && { w: [...new Set(wordsToIndex(row, search))] }) });
       characters += json.length;
       if (step.length < batchSize && characters < BATCH_CHARACTERS) continue;
       yield step;

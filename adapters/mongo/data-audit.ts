@@ -14,7 +14,8 @@ import { readStored } from './content.js';
 
 const { contentOf, dataAuditEntry, publicationOf, sumsOf, withPublished, endOf, madeOnly } = audit;
 
-const auditOver = (connection: Connection): MongoAudit<DataAuditEntry> => new MongoAudit(connection, 'data_audit');
+export const auditOver = (connection: Connection): MongoAudit<DataAuditEntry> =>
+  new MongoAudit(connection, 'data_audit');
 
 /** Stores an audit entry and then changes the catalog. @param make resolves with true if it changed anything */
 export const audited = (

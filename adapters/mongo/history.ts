@@ -1,10 +1,8 @@
 /** Reads and restores the times of all versions and the audit, for backups. */
-import type { DataAuditEntry, History } from 'metro-forecast-api/adapter';
-import { MongoAudit } from './audit.js';
+import type { History } from 'metro-forecast-api/adapter';
 import { Catalog, type Publication } from './catalog.js';
 import type { Connection } from './connection.js';
-
-const auditOver = (connection: Connection) => new MongoAudit<DataAuditEntry>(connection, 'data_audit');
+import { auditOver } from './data-audit.js';
 
 /** @param connected runs `work` with a connection, and closes the connection afterwards */
 export const mongoHistory = (connected: <T>(work: (connection: Connection) => Promise<T>) => Promise<T>): History => ({

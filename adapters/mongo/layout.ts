@@ -7,8 +7,8 @@
  * - `replicas`: one document per running replica with the versions that it has locked (see `version-locks.ts`). A
  *   replica needs the role readWrite to write its document.
  * - `data.<id>.<collection>`: the rows of one collection of one version. `_id` is the row number, `d` the row, and `j`
- *   the row as JSON text. Indexes and filters use `d`. `j` is sent to clients unchanged. If
- *   the collection declares a search, `w` has the words of its fields.
+ *   the row as JSON text. Indexes and filters use `d`. `j` is sent to clients unchanged. If the collection declares a
+ *   search, `w` has the words of its fields.
  *
  * Each version has its own MongoDB collections, so a version is deleted by dropping them. This frees the space and
  * takes the same time whatever their size. Indexes need no version field, and match the orders that the publisher

@@ -60,7 +60,8 @@ export const verifyEntries = async (
   return verifyChain(placed, head === null && entries.length > 0 ? undefined : head, expected);
 };
 
-const TABLE = 'data_audit';
+/** The table with the audit of publications. */
+export const DATA_AUDIT = 'data_audit';
 
 /** Compares the stored rows of all versions with their publications. Returns one message per difference. */
 const damageOf = async (
@@ -85,14 +86,14 @@ const damageOf = async (
 export const sqliteDataAudit = (
   connected: <T>(work: (connection: WriteConnection) => Promise<T>) => Promise<T>,
 ): DataAudit => ({
-  list: () => connected((connection) => readEntries<DataAuditEntry>(connection, TABLE)),
+  list: () => connected((connection) => readEntries<DataAuditEntry>(connection, DATA_AUDIT)),
   verify: (expected) =>
     connected(async (connection) => {
       // One transaction reads both, so that the entries and the versions are consistent.
       await connection.exec('BEGIN');
-      const entries = await readEntries<DataAuditEntry>(connection, TABLE);
+      const entries = await readEntries<DataAuditEntry>(connection, DATA_AUDIT);
       const catalog = await readCatalog(connection);
-      const verified = await verifyEntries(connection, TABLE, entries, expected);
+      const verified = await verifyEntries(connection, DATA_AUDIT, entries, expected);
       const published = {
         current: currentName(catalog),
         versions: catalog.versions.map(({ version }) => version).reverse(),

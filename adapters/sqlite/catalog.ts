@@ -7,7 +7,9 @@
  * - `data_audit`: the audit entries. `audit_head` contains the hash of the newest one.
  * - `api_key`, `api_key_audit`, `api_key_use`: the tables of the key store.
  * - `rows_<version>_<number>`: the rows of one collection of one version, in key order. The column `json` contains the
- *   row, and the columns `c0`, `c1`, ... contain the fields of its key and orders. Each order has an index.
+ *   row, and the columns `c0`, `c1`, ... contain the fields of its key and orders, and its numbers. Each order has an
+ *   index.
+ * - `rows_<version>_<number>_words`: the full-text index of these rows, if the collection declares a search.
  *
  * Tables of rows are written once. Deleting a version drops its tables. A process that is reading them continues to see
  * them, because its transaction began before the deletion.

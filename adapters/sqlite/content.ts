@@ -1,11 +1,11 @@
 /** Writes the rows of a collection into its table, and compares stored rows with their digest. */
 import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
-import { type Collection, type Document, filterColumns, publishing, wordsOf } from 'metro-forecast-api/adapter';
+import { type Collection, type Document, filterColumns, publishing } from 'metro-forecast-api/adapter';
 import { type StoredCollection, type StoredVersion, wordsTable } from './catalog.js';
 import type { Value, WriteConnection } from './connection.js';
 
-const { inKeyOrder, invalidCollection, keyText, ordersOf } = publishing;
+const { inKeyOrder, invalidCollection, keyText, ordersOf, wordsToIndex } = publishing;
 
 /** The number of rows per transaction. Inserting them blocks the event loop for a few milliseconds. */
 const STEP = 500;
@@ -105,21 +105,17 @@ const wordsInserter = async (
   const options = `content = '', columnsize = 0, detail = none, tokenize = 'ascii'`;
   await connection.exec(`CREATE VIRTUAL TABLE ${name} USING fts5(words, ${options})`);
   const insert = await inserter(connection, `${name}(rowid, words)`, 2);
-  const textOf = (row: Document): string => search.map((field) => row[field] ?? '').join('\n');
-  return (rows, first) => insert(rows.map((row, i) => [first + i, wordsOf(textOf(row)).join(' ')]));
+  return (rows, first) => insert(rows.map((row, i) => [first + i, wordsToIndex(row, search).join(' ')]));
 };
 
 /** Builds the indexes, which is faster once all rows are written. */
-const buildIndexes = async (
-  { connection, table, assertGoingOn, ...target }: ContentTarget,
-  fields: readonly string[],
-  rows: number,
-): Promise<void> => {
-  for (const [i, order] of ordersOf(target.collection).entries()) {
+const buildIndexes = async (target: ContentTarget, fields: readonly string[], rows: number): Promise<void> => {
+  const { connection, table, collection, assertGoingOn } = target;
+  for (const [i, order] of ordersOf(collection).entries()) {
     assertGoingOn();
     const indexed = order.map((field) => `c${fields.indexOf(field)}`).join(', ');
     await connection.exec(`CREATE ${i === 0 ? 'UNIQUE ' : ''}INDEX ${table}_${i} ON ${table} (${indexed})`);
-    if (rows > STEP) await checkpoint({ connection, table, assertGoingOn, ...target });
+    if (rows > STEP) await checkpoint(target);
   }
 };
 

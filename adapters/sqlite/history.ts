@@ -1,10 +1,8 @@
 /** Reads and restores the times of all versions and the audit, for backups. */
 import type { DataAuditEntry, History } from 'metro-forecast-api/adapter';
-import { readEntries, replaceEntries } from './audit.js';
+import { DATA_AUDIT, readEntries, replaceEntries } from './audit.js';
 import { addMove, readCatalog } from './catalog.js';
 import type { WriteConnection } from './connection.js';
-
-const AUDIT = 'data_audit';
 
 /** @param connected runs `work` with a connection and closes it; returns undefined while there is no database */
 export const sqliteHistory = (
@@ -19,7 +17,7 @@ export const sqliteHistory = (
           version: names.get(Number(id)) ?? null,
           publishedAt: new Date(Number(at)),
         }));
-        return { moves, audit: await readEntries<DataAuditEntry>(connection, AUDIT) };
+        return { moves, audit: await readEntries<DataAuditEntry>(connection, DATA_AUDIT) };
       }),
     )) ?? { moves: [], audit: [] },
 
@@ -28,7 +26,7 @@ export const sqliteHistory = (
       connection.transaction(async () => {
         // The next publication drops the tables of versions that are not listed.
         await connection.exec('DELETE FROM version; DELETE FROM move');
-        await replaceEntries(connection, AUDIT, []);
+        await replaceEntries(connection, DATA_AUDIT, []);
       }),
     );
   },
@@ -46,7 +44,7 @@ export const sqliteHistory = (
         for (const { version, publishedAt } of moves) {
           await addMove(connection, { id: ids.get(version ?? '') ?? 0, publishedAt });
         }
-        await replaceEntries(connection, AUDIT, audit);
+        await replaceEntries(connection, DATA_AUDIT, audit);
       }),
     );
   },

@@ -1,4 +1,4 @@
-/** Queries that may read a whole table. One at a time, they run on a thread of the driver, and can be interrupted. */
+/** Runs queries that may read a whole table: one at a time, on a thread of the driver. They can be interrupted. */
 import ThreadedDatabase from 'libsql/promise';
 import { StorageError } from 'metro-forecast-api/adapter';
 import { PRAGMAS, type Row, storageError, type Threaded, URI_PARAMETERS, uriOf, type Value } from './connection.js';
@@ -19,7 +19,8 @@ export class LongReads {
   }
 
   /**
-   * Runs a query, which should have its first row last, because the others are read without a thread.
+   * Runs a query. The driver finds the first row on its thread, and the other rows on the thread of the event loop. The
+   * query should therefore need its whole result for the first row, for example because it sorts.
    * @param signal removes the query from the queue, or interrupts it
    * @param onWait called if another query has not ended; the function that it returns is called when this query starts
    */

@@ -10,7 +10,7 @@ import {
   publishing,
   StorageError,
 } from 'metro-forecast-api/adapter';
-import { appendEntry } from './audit.js';
+import { appendEntry, DATA_AUDIT } from './audit.js';
 import {
   addMove,
   currentName,
@@ -75,7 +75,7 @@ const commit = async (
     await addMove(connection, { id, publishedAt });
     const content = contentOf(sumsOf({ collections }));
     const entry = { action: 'publish', version, replaces: currentName(catalog), content } as const;
-    await appendEntry(connection, 'data_audit', dataAuditEntry(entry, clock.now()));
+    await appendEntry(connection, DATA_AUDIT, dataAuditEntry(entry, clock.now()));
   });
 
 interface Locked {

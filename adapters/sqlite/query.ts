@@ -101,8 +101,8 @@ export const matchOf = (words: readonly string[]): string =>
   words.map((word) => (word.endsWith('*') ? `"${word.slice(0, -1)}"*` : `"${word}"`)).join(' ');
 
 /**
- * Like `selectRows`, for a query with words. Rows are in key order, so that a list in this order ends at its limit, and
- * starts at the row id of its position.
+ * Like `selectRows`, for a query with words. Row ids follow the key order. A list in key order therefore needs no sort:
+ * it starts after the row id of its position, and ends when it reaches its limit.
  */
 export const selectFound = (table: Table, query: Query, limit: number): Select => {
   const { order, equal = {}, after, words = [], descending } = query;

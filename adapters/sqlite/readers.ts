@@ -24,8 +24,8 @@ export class Readers {
   readonly #collections: ReadonlyMap<string, Collection>;
   readonly #readers = new Map<number, Reader>();
   /**
-   * The connections for totals and for searches, which are shorter and therefore do not wait for totals. They have no
-   * transaction, so reads of a version that another process deletes fail.
+   * The connections for totals and for searches. Searches are shorter, so they have their own connection and do not wait
+   * for totals. Neither connection has a transaction, so reads fail after another process has deleted the version.
    */
   readonly #longReads: { readonly totals: LongReads; readonly searches: LongReads };
 

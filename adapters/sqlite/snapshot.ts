@@ -64,12 +64,13 @@ async function* batchesOf<Batch>(
 ): AsyncGenerator<Batch> {
   let { after, limit: left = Number.POSITIVE_INFINITY } = query;
   while (left > 0) {
-    const { connection, table } = source();
+    const from = source();
+    const { connection, table } = from;
     const rest = after ? { ...query, after } : query;
     const size = Math.min(BATCH, left);
     const end = skipsEntries(query) && !query.words ? aheadOf(connection, table, rest) : undefined;
     const rows = query.words
-      ? await foundRows(source(), rest, size)
+      ? await foundRows(from, rest, size)
       : rowsIn(connection, selectRows(table, rest, size, end));
     const count = rows.ends.length;
     left -= count;

@@ -1,6 +1,6 @@
 /** Lists, activates and prunes versions, and reads earlier versions. */
 import { audit, type Clock, publishing, type Snapshot, type Versions } from 'metro-forecast-api/adapter';
-import { appendEntry } from './audit.js';
+import { appendEntry, DATA_AUDIT } from './audit.js';
 import { addMove, currentName, dropUnlisted, type Move, readCatalog, type StoredVersion } from './catalog.js';
 import type { WriteConnection } from './connection.js';
 
@@ -47,7 +47,7 @@ export const sqliteVersions = ({ clock, write, list, current, isHeld, asOf }: Ve
         const publishedAt = momentAfter(catalog.current?.publishedAt ?? new Date(0), clock);
         await addMove(connection, { id: target.id, publishedAt });
         const entry = { action: 'activate', version, replaces: currentName(catalog) } as const;
-        await appendEntry(connection, 'data_audit', dataAuditEntry(entry, clock.now()));
+        await appendEntry(connection, DATA_AUDIT, dataAuditEntry(entry, clock.now()));
         return true;
       }),
     );
@@ -61,7 +61,7 @@ export const sqliteVersions = ({ clock, write, list, current, isHeld, asOf }: Ve
         const unused = versions.slice(keep).filter(({ id }) => id !== current?.id && !isHeld(id));
         for (const { id, version } of unused) {
           await connection.run('DELETE FROM version WHERE id = ?', id);
-          await appendEntry(connection, 'data_audit', dataAuditEntry({ action: 'prune', version }, clock.now()));
+          await appendEntry(connection, DATA_AUDIT, dataAuditEntry({ action: 'prune', version }, clock.now()));
         }
         return unused.map(({ version }) => version);
       });

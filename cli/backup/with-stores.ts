@@ -1,13 +1,15 @@
 /** Opens the storage and the key store of a configuration together. */
+import type { Modules } from '../../core/app/load-modules.js';
 import { openKeyStore, openStorage } from '../../core/app/open-stores.js';
+import type { LoadedConfig } from '../../core/config/load.js';
 import { KeyStoreError, OperatorError } from '../../core/errors.js';
 import { loadConfig, loadModules } from '../../product.js';
 import { commandLogger } from '../output.js';
 import type { Targets } from './read-backup.js';
 
 type Opened = Targets & {
-  readonly loaded: Awaited<ReturnType<typeof loadConfig>>;
-  readonly modules: Awaited<ReturnType<typeof loadModules>>;
+  readonly loaded: LoadedConfig;
+  readonly modules: Modules;
 };
 
 /** Runs a task with both stores, and closes them. The key store is null if it keeps keys in memory only. */

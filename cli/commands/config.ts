@@ -1,7 +1,7 @@
 /** `metro-forecast config` shows the configuration in effect. */
 import type { Command } from 'commander';
+import { maskedConfig } from '../../core/app/masked-config.js';
 import { configSchema } from '../../core/config/schema.js';
-import { maskSecrets } from '../../core/config/secrets.js';
 import { formatPath } from '../../core/validation/path.js';
 import { loadConfig, loadModules, namedVariables } from '../../product.js';
 import { note, printJson } from '../output.js';
@@ -14,16 +14,12 @@ const showConfig = async (_: unknown, command: Command): Promise<void> => {
     return;
   }
   const loaded = await loadConfig({ path: options.config });
-  const { config, path, embedded, overrides } = loaded;
-  // The modules define which of their options are secret, and loading the modules adds default options to `config`.
-  const { adapter, keyStore, registry } = await loadModules(loaded);
-  const masked = maskSecrets(config, {
-    adapter: adapter.options,
-    keys: keyStore.options,
-    plugins: registry.plugins.map((plugin) => plugin.options),
-  });
+  const { path, embedded, overrides } = loaded;
+  // Loading the modules also adds the defaults of their options to the configuration.
+  const modules = await loadModules(loaded);
+  const masked = maskedConfig(loaded, modules);
   // `service` includes the defaults that plugins set. The list of API changes is left out, since it is long.
-  const { changes: _changes, ...service } = registry.service;
+  const { changes: _changes, ...service } = modules.registry.service;
   const shown = { ...masked, service: { ...service, ...masked.service } };
   if (options.json) {
     printJson({ path, embedded, overrides, config: shown });

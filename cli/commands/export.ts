@@ -2,7 +2,7 @@
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { maskSecrets } from '../../core/config/secrets.js';
+import { maskedConfig } from '../../core/app/masked-config.js';
 import { readDeclarations } from '../../core/data/declarations.js';
 import { OperatorError } from '../../core/errors.js';
 import { counted } from '../../core/util/counted.js';
@@ -36,12 +36,6 @@ const save = async (path: string, { config, json }: CommonOptions): Promise<void
   const omissions: string[] = [];
   const { signal, end } = interruption();
   const { backup, keys } = await withStores(config, async ({ loaded, modules, storage, keyStore }) => {
-    const { adapter, keyStore: keyModule, registry } = modules;
-    const masked = maskSecrets(loaded.config, {
-      adapter: adapter.options,
-      keys: keyModule.options,
-      plugins: registry.plugins.map(({ options }) => options),
-    });
     const declarations = loaded.config.plugins
       .filter(({ use, options }) => use === 'tables' && options['path'] !== undefined)
       .flatMap(({ options }) => readDeclarations(resolve(loaded.folder, String(options['path']))));
@@ -49,7 +43,7 @@ const save = async (path: string, { config, json }: CommonOptions): Promise<void
       into(path, (directory) =>
         writeBackup(
           directory,
-          { storage, keyStore, config: masked, declarations },
+          { storage, keyStore, config: maskedConfig(loaded, modules), declarations },
           {
             signal,
             onRows: (version, rows) => progress.update(`exporting ${version}`, rows),

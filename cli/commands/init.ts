@@ -88,7 +88,10 @@ const schemaReference = async (folder: string): Promise<string | undefined> => {
 const rowsOf = ({ manifest }: OpenedDirectory): number =>
   Object.values(manifest.collections).reduce((sum, { rows = 0 }) => sum + rows, 0);
 
-/** Callers without a key may read everything. A page of the explorer makes about ten requests. New keys get the first tier. */
+/**
+ * Callers without a key may read everything. A page of the explorer makes about ten requests. New keys get the first
+ * tier by default, so `enterprise` comes first.
+ */
 const PUBLIC = {
   tiers: { enterprise: {}, public: { requestsPerMinute: 120 } },
   anonymous: 'public',
@@ -117,7 +120,8 @@ const writeStarter = async (file: string, { dataset, public: isPublic = false }:
   const fitting = opened && (await fittingPlugins(opened));
   const advice = sqliteAdvice(opened ? rowsOf(opened) : 0);
   const database = databaseIn(data, dataset);
-  const declarations = database === undefined ? data : dirname(resolve(dirname(path), database));
+  const folder = database === undefined ? dataset : dirname(database);
+  const declarations = resolve(dirname(path), folder);
   const isDeclared = (fitting || database !== undefined) && hasDeclarations(declarations);
   const tables = isDeclared ? readDeclarations(declarations).map(({ name }) => name) : [];
   const embedded = JSON.parse(await readFile(join(packageRoot, 'config/default.json'), 'utf8'));
@@ -128,9 +132,7 @@ const writeStarter = async (file: string, { dataset, public: isPublic = false }:
     server: { host: '127.0.0.1', port: 8080 },
     adapter: database === undefined ? { use: 'json', options: { path: dataset } } : inDatabase(database),
     plugins: [
-      ...(tables.length > 0
-        ? [{ use: 'tables', options: { path: database === undefined ? dataset : dirname(database) } }, 'table-pages']
-        : []),
+      ...(tables.length > 0 ? [{ use: 'tables', options: { path: folder } }, 'table-pages'] : []),
       ...(database === undefined ? (fitting?.plugins ?? embedded.plugins) : ['status', 'docs']),
     ],
     auth: {

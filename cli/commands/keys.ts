@@ -31,15 +31,13 @@ import { type CommonOptions, commandLine, jsonOption, UsageError } from '../opti
 import { commandLogger, note, print, printJson } from '../output.js';
 import { EXIT_CODES } from '../report.js';
 
-/** The default of `pollMs`, by key store. */
-const POLL_MS: Readonly<Record<string, number>> = { file: 250, sqlite: 250 };
-const POLL_OTHERS_MS = 1000;
+/** How often services are assumed to read the keys from a store without the option `pollMs`. */
+const POLL_MS = 1000;
 /** How long a service may take to read the keys. */
 const READ_MS = 100;
 
-/** Returns how long running services may take to accept a new key, in milliseconds. */
-const visibleAfter = ({ use, options }: Config['auth']['keys']): number =>
-  Number(options['pollMs'] ?? POLL_MS[use] ?? POLL_OTHERS_MS) + READ_MS;
+/** Returns how long running services may take to accept a new key, in milliseconds. @param keys includes the defaults */
+const visibleAfter = ({ options }: Config['auth']['keys']): number => Number(options['pollMs'] ?? POLL_MS) + READ_MS;
 
 /** Rejects an in-memory store, because its keys would be lost at the end of the command. */
 const rejectMemory = ({ config, embedded, path }: LoadedConfig): void => {

@@ -21,7 +21,7 @@ const withVersions = <T>(
   return withPublishedStorage(options.config, 'versions', (versions, storage) => task(versions, options, storage));
 };
 
-/** When each version was written to the store. The time in `Listed` is the creation of its manifest, if that is later. */
+/** Returns when each version was written to the store. `publishedAt` is usually the creation time of its manifest. */
 const writtenTimes = async ({ adapter }: OpenedStorage): Promise<ReadonlyMap<string, string>> => {
   const entries = (await adapter.audit?.list()) ?? [];
   return new Map(entries.filter(({ action }) => action === 'publish').map(({ version, time }) => [version, time]));

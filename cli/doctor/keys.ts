@@ -23,7 +23,8 @@ export const checkKeys = async ({ container, loaded, command }: CheckContext): P
     await store.open();
     const now = Date.now();
     const all = await store.list();
-    // The service writes when keys were used. Writing the known times again changes nothing.
+    // The service must be able to write when keys were used. Writing the stored times again tests that, and changes
+    // nothing.
     if (keys.use === 'mongo') await store.noteUse?.((await store.lastUsed?.()) ?? new Map());
     const active = all.filter((record) => isActive(record, now));
     const entitled = active.filter(({ tier }) => tiers.includes(tier));

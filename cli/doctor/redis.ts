@@ -48,8 +48,8 @@ const withoutRedis = ({ auth, limits }: Config): Finding => {
     ...(lost ? [lost] : []),
   ];
   if (advice.length === 0) return ok('redis', 'not configured; this process counts on its own');
-  const replicas = limits.replicas > 1 ? `limits.replicas is ${limits.replicas}` : 'the tiers have quotas';
-  return warning('redis', `not configured, but ${replicas}`, ...advice);
+  const need = limits.replicas > 1 ? `limits.replicas is ${limits.replicas}` : 'the tiers have quotas';
+  return warning('redis', `not configured, but ${need}`, ...advice);
 };
 
 /** Returns advice about Redis settings that would lose counts. Settings that the user may not read are skipped. */

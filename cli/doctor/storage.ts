@@ -48,7 +48,7 @@ const openingFailure = (error: unknown, service: CheckContext): Finding => {
   const access = directory === undefined ? undefined : accessError(isFile ? directory : join(directory, MANIFEST_FILE));
   if (access === 'EACCES' || (error as NodeJS.ErrnoException).code === 'EACCES') {
     const { username } = userInfo();
-    const advice = `Let the user "${username}" read ${directory} and the files in it: check their owners and modes, and those of the folders above.`;
+    const advice = `Let the user "${username}" read ${directory} and the files in it: check the owner and the mode of each file, and of the folders that contain it.`;
     return failure('storage', error, [advice]);
   }
   if (directory !== undefined && !isFile && access === 'ENOENT') {

@@ -3,11 +3,11 @@ import { stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { LoadedConfig } from '../config/load.js';
 import type { Environment } from '../config/overrides.js';
-import { maskSecrets } from '../config/secrets.js';
 import { linkTarget } from '../util/write-atomic.js';
 import { isObject } from '../validation/json.js';
 import { formatPath, type Path } from '../validation/path.js';
 import { type Modules, pathResolver } from './load-modules.js';
+import { maskedConfig } from './masked-config.js';
 
 /** Returns the paths at which two values with the same structure differ. */
 const differences = (value: unknown, other: unknown, path: Path = []): Path[] => {
@@ -18,16 +18,10 @@ const differences = (value: unknown, other: unknown, path: Path = []): Path[] =>
 };
 
 /** Whether the file contains a secret. Secrets that come from environment variables are not in the file. */
-const hasSecret = ({ config, overrides }: LoadedConfig, modules: Modules): boolean => {
-  const masked = maskSecrets(config, {
-    adapter: modules.adapter.options,
-    keys: modules.keyStore.options,
-    plugins: modules.registry.plugins.map(({ options }) => options),
-  });
-  return differences(config, masked)
+const hasSecret = (loaded: LoadedConfig, modules: Modules): boolean =>
+  differences(loaded.config, maskedConfig(loaded, modules))
     .map((place) => formatPath(place))
-    .some((path) => !overrides.some((override) => path.startsWith(override.path)));
-};
+    .some((path) => !loaded.overrides.some((override) => path.startsWith(override.path)));
 
 /** @returns a message for each file that other users can read or change, with the command that fixes it */
 export const looseFiles = async (

@@ -82,8 +82,8 @@ async function* stream<T extends object>(reads: Reads, target: Collection<T>, qu
 }
 
 /**
- * Runs a read that may have to wait for other reads of the store. Such a wait does not count: the time limit starts
- * again when it ends, because the other reads say nothing about this one.
+ * Runs a read that may have to wait for other reads of the store. The wait does not count, because its length says
+ * nothing about this read: when the wait ends, the time limit starts again.
  * @throws ApiError `service_unavailable` if the read takes longer than the time limit
  */
 const withWaits = async <Result>(

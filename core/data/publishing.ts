@@ -3,6 +3,7 @@ import type { Collection, Document, Manifest } from '../contracts/dataset.js';
 import type { Clock } from '../contracts/runtime.js';
 import { StorageError } from '../errors.js';
 import { compareBy } from './scalars.js';
+import { wordsOf } from './words.js';
 
 /** Yields the batches. If reading them fails, the error is rethrown as an `invalid_dataset` error with its cause. */
 export async function* readable(batches: AsyncIterable<readonly Document[]>): AsyncGenerator<readonly Document[]> {
@@ -63,6 +64,10 @@ export const publicationTime = (manifest: Manifest, previous: Date | undefined, 
 
 /** Returns the orders of a collection, each of which has an index. The first one is the key, whose index is unique. */
 export const ordersOf = ({ key, orders = [] }: Collection): readonly (readonly string[])[] => [key, ...orders];
+
+/** Returns the words of a row for a search index, including duplicates. @param search the searched fields */
+export const wordsToIndex = (row: Document, search: readonly string[]): readonly string[] =>
+  wordsOf(search.map((field) => row[field] ?? '').join('\n'));
 
 /** The collections of a stored version, with the orders that have an index, and the fields whose words have one. */
 type Indexed = Readonly<

@@ -24,7 +24,7 @@ export const searchWords = (search: string): readonly string[] => {
   return [...new Set(words)].sort();
 };
 
-/** Returns a function that tests whether the fields of a document contain every word together. */
+/** Returns a function that tests whether each word occurs in at least one of the fields of a document. */
 export const wordMatcher = (fields: readonly string[], words: readonly string[]): ((document: Document) => boolean) => {
   const whole = words.filter((word) => !word.endsWith('*'));
   const starts = words.filter((word) => word.endsWith('*')).map((word) => word.slice(0, -1));

@@ -21,9 +21,7 @@ export interface RedisConnection {
   readonly opened: Promise<void>;
   /** Returns the cause of a failed call: the connection's last error, unless Redis replied with the error. */
   causeOf(error: unknown): unknown;
-  /**
-   * Records the duration of each call from the limiter and the cache, in seconds. The metrics replace this function.
-   */
+  /** Records the duration of each call from the limiter and the cache, in seconds. If metrics are on, they replace it. */
   durations: { observe(seconds: number): void };
   close(): void;
 }

@@ -29,13 +29,11 @@ const RESERVED = 100;
 export const connectionsAllowed = (limit = maxOpenFiles()): number =>
   limit === undefined ? Number.POSITIVE_INFINITY : Math.max(1, limit - Math.min(RESERVED, Math.ceil(limit / 2)));
 
-/**
- * Returns a warning if the limit on open files is too low for the connections. @param maxConnections the configured
- * limit
- */
+/** Returns a warning if the limit on open files allows fewer connections than the configuration. */
 export const fileLimitWarning = (maxConnections: number): string | undefined => {
-  const allowed = connectionsAllowed();
+  const limit = maxOpenFiles();
+  const allowed = connectionsAllowed(limit);
   return allowed < maxConnections
-    ? `This process may open ${maxOpenFiles()} files, so it accepts ${allowed} connections instead of ${maxConnections} (server.maxConnections). Raise the limit with "ulimit -n", LimitNOFILE or --ulimit.`
+    ? `This process may open ${limit} files, so it accepts ${allowed} connections instead of ${maxConnections} (server.maxConnections). Raise the limit with "ulimit -n", LimitNOFILE or --ulimit.`
     : undefined;
 };

@@ -76,7 +76,10 @@ class ObjectSplitter {
   }
 }
 
-/** Matches strings, and numbers so long that parsing may lose digits. Such numbers become strings. */
+/**
+ * Matches strings, and numbers of at least 16 characters, which may have more digits than a double keeps. A number that
+ * parsing would change becomes a string.
+ */
 const LONG_NUMBER = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]{15,}/g;
 const HAS_LONG_NUMBER = /\d[\d.]{15}/;
 
