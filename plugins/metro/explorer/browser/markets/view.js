@@ -89,8 +89,12 @@ const partsOf = ({ markets, map, runs, series, records, find }, chosen, signal) 
     /** The title, which follows the choices. */
     title: () => {
       const isNewest = chosen.run === runs.length - 1;
-      const shown = list.rows().length > 0 ? list.rows() : rows;
-      return findingOf(shown, { measure: chosen.colour, run: run(), isNewest, until: until() });
+      return findingOf(list.rows().length > 0 ? list.rows() : rows, {
+        measure: chosen.colour,
+        run: run(),
+        isNewest,
+        until: until(),
+      });
     },
     /** Shows the rows that match the choices. */
     show: () => {
