@@ -1,4 +1,3 @@
-/** Defines how rows and their cells are named and shown. */
 import { addressOf } from '../../pages/data-views/address.js';
 import { h } from '../../pages/shared/dom.js';
 import { exact } from '../../pages/shared/format.js';
@@ -10,7 +9,7 @@ import { timesOf } from './row-figures.js';
  * @typedef {import('./row-figures.js').Row} Row
  */
 
-/** @param {string} name of a column or table @returns {string} `Building permits` for `building-permits` */
+/** Turns `building-permits` into `Building permits`. @param {string} name @returns {string} */
 export const words = (name) => name.replaceAll(/[_-]/g, ' ').replace(/^./, (first) => first.toUpperCase());
 
 /** @param {Table} table @param {readonly Row[]} rows */
@@ -25,8 +24,8 @@ export const cellsOf = ({ columns, key }, rows) => {
   };
 };
 
-/** The address of the view of a row. @param {Table} table @param {Row} row */
+/** Returns the address of the page that shows a row. @param {Table} table @param {Row} row */
 export const rowAddress = ({ name, key }, row) => addressOf([name, ...key.map((field) => String(row[field]))]);
 
-/** The path of a row in the API. @param {Table} table @param {readonly string[]} key */
+/** Returns the API path of a row. @param {Table} table @param {readonly string[]} key */
 export const targetOf = ({ name }, key) => `/${[name, ...key].map(encodeURIComponent).join('/')}`;

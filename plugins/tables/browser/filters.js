@@ -1,4 +1,3 @@
-/** Creates the fields that filter the rows of a table. */
 import { keepInAddress } from '../../pages/data-views/address.js';
 import { h } from '../../pages/shared/dom.js';
 
@@ -8,18 +7,18 @@ import { h } from '../../pages/shared/dom.js';
  * @typedef {import('./row-figures.js').Row} Row
  */
 
-/** The maximum number of values that a field suggests. */
+/** Maximum number of suggested values per filter field. */
 const MOST_SUGGESTED = 200;
 
-/** @param {Column | undefined} column @returns {Record<string, string>} attributes of the input */
+/** @param {Column | undefined} column @returns {Record<string, string>} attributes for an `<input>` */
 const inputType = (column) => {
   if (column?.kind === 'date') return { type: 'date' };
   return column?.kind === 'number' ? { type: 'number', step: 'any' } : { type: 'text' };
 };
 
 /**
- * @param {{ parameter: string, label: string, column: Column | undefined, list?: string }} field `list`: the element with
- *   suggestions
+ * @param {{ parameter: string, label: string, column: Column | undefined, list?: string }} field `list`: id of a
+ *   `<datalist>` with suggestions
  * @param {URLSearchParams} chosen @param {() => void} onchange
  */
 const fieldOf = ({ parameter, label, column, list }, chosen, onchange) => {
@@ -36,8 +35,9 @@ const fieldOf = ({ parameter, label, column, list }, chosen, onchange) => {
 };
 
 /**
- * @param {Table} table @param {URLSearchParams} chosen @param {readonly Row[]} rows whose values are suggested
- * @param {() => void} onchange
+ * Creates input fields that filter a table's rows, and keeps the chosen filters in the page address.
+ * @param {Table} table @param {URLSearchParams} chosen updated when the user changes a filter
+ * @param {readonly Row[]} rows source of the suggested values @param {() => void} onchange
  */
 export const filterFields = ({ columns, filters }, chosen, rows, onchange) =>
   filters.flatMap((name) => {

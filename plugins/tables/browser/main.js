@@ -1,4 +1,4 @@
-/** The script of the table pages, which maps addresses to views. */
+/** Entry point of the table pages. */
 import { readAddress } from '../../pages/data-views/address.js';
 import { textColumns } from '../../pages/data-views/figure.js';
 import { startPage } from '../../pages/data-views/page-start.js';
@@ -11,7 +11,10 @@ import { words } from './cells.js';
 import { tableView } from './table-view.js';
 import { tablesOf } from './tables.js';
 
-/** In views without a list, Enter searches the view's table, or the first table. @param {readonly string[]} tables */
+/**
+ * On pages without a list to narrow, Enter opens the current table with the search applied, or else the first table.
+ * @param {readonly string[]} tables
+ */
 const startFinder = (tables) =>
   find('#finder').addEventListener('submit', (event) => {
     event.preventDefault();
@@ -22,7 +25,7 @@ const startFinder = (tables) =>
   });
 
 /**
- * The views of a table and of its rows.
+ * Without a key in the address, the route shows the table. With a key, it shows a single row.
  * @param {import('./tables.js').Table} table
  * @returns {import('../../pages/data-views/router.js').Route}
  */

@@ -1,16 +1,14 @@
-/** Derives chart values from rows, with one value per date and line. */
-
 /**
  * @typedef {import('./tables.js').Column} Column
  * @typedef {Readonly<Record<string, string | number | boolean | null>>} Row
  */
 
-/** Only whole numbers from 1000 to 2999 count as years. */
+/** Treats only integers from 1000 to 2999 as years. */
 const isYear = (/** @type {unknown} */ value) =>
   Number.isInteger(value) && Number(value) >= 1000 && Number(value) < 3000;
 
 /**
- * Returns the columns that contain times: columns of dates, and columns of whole numbers if all values are years.
+ * Returns the columns that can be a time axis: date columns, and integer columns in which every value is a year.
  * @param {readonly Column[]} columns @param {readonly Row[]} rows
  */
 export const timesOf = (columns, rows) =>
@@ -19,11 +17,11 @@ export const timesOf = (columns, rows) =>
     return known.length > 0 && (kind === 'date' || (whole && known.every(isYear)));
   });
 
-/** @param {Row[string] | undefined} value of a column of times @returns {string | undefined} `YYYY-MM-DD` */
+/** @param {Row[string] | undefined} value a year or a date @returns {string | undefined} `YYYY-MM-DD` */
 const dayOf = (value) =>
   typeof value === 'number' ? `${value}-01-01` : typeof value === 'string' ? value.slice(0, 10) : undefined;
 
-/** Periods, each with a function that returns the first day of the period that contains a day. */
+/** Each period has a function that returns the first day of the period containing a given day. */
 const PERIODS = /** @type {const} */ ([
   ['day', (/** @type {string} */ day) => day],
   ['month', (/** @type {string} */ day) => `${day.slice(0, 7)}-01`],
@@ -34,16 +32,18 @@ const PERIODS = /** @type {const} */ ([
 
 /** @typedef {(typeof PERIODS)[number][0]} Period */
 
-/** The maximum number of bars in a chart. */
-const BARS = 60;
+const MAX_BARS = 60;
 
-/** The shortest period that does not give too many bars. @param {readonly string[]} days @param {boolean} years */
+/**
+ * Returns the shortest period that needs at most `MAX_BARS` bars, or centuries if none does.
+ * @param {readonly string[]} days @param {boolean} years whether the column contains years instead of dates
+ */
 const periodOf = (days, years) => {
   const allowed = years ? PERIODS.slice(2) : PERIODS;
-  return allowed.find(([, startOf]) => new Set(days.map(startOf)).size <= BARS) ?? PERIODS[4];
+  return allowed.find(([, startOf]) => new Set(days.map(startOf)).size <= MAX_BARS) ?? PERIODS[4];
 };
 
-/** @param {string} date first day of a period @param {Period} period */
+/** @param {string} date the first day of the period @param {Period} period */
 export const periodText = (date, period) => {
   if (period === 'day') return date;
   if (period === 'month') return date.slice(0, 7);
@@ -53,7 +53,7 @@ export const periodText = (date, period) => {
 
 const DAY_MS = 86_400_000;
 
-/** Steps of regular dates. `least` and `most` are the days that a step takes. */
+/** Regular dates are `least` to `most` days apart. Adding `days` and `months` to a date gives the next one. */
 const STEPS = [
   { least: 1, most: 1, days: 1, months: 0 },
   { least: 7, most: 7, days: 7, months: 0 },
@@ -62,11 +62,12 @@ const STEPS = [
   { least: 365, most: 366, days: 0, months: 12 },
 ];
 
-/** Dates are regular if this share of their steps is equal. Working days are not regular. */
+/** Dates count as regular if at least this share of their intervals is equal. Weekdays do not reach it. */
 const REGULAR = 0.9;
 
 /**
- * Adds the missing dates to regular dates, so that lines have gaps there.
+ * Fills in dates that are missing from a regular sequence, so that lines show a gap there. Irregular dates are returned
+ * unchanged.
  * @param {readonly string[]} dates ascending
  */
 export const withGaps = (dates) => {
@@ -81,7 +82,7 @@ export const withGaps = (dates) => {
     const time = new Date(`${first}T00:00:00Z`);
     time.setUTCMonth(time.getUTCMonth() + step.months * count, time.getUTCDate() + step.days * count);
     date = time.toISOString().slice(0, 10);
-    // The last day of a month varies, so a gap is a month without rows.
+    // Month ends fall on different days, so only a month without any date counts as missing.
     if (date < last && !(step.months > 0 && dates.some((each) => each.slice(0, 7) === date.slice(0, 7)))) all.add(date);
   }
   return [...all].sort();
@@ -89,16 +90,16 @@ export const withGaps = (dates) => {
 
 /** @typedef {'line' | 'bars'} Form */
 
-/** The maximum number of lines in a chart. */
-export const LINES = 8;
+export const MAX_LINES = 8;
 
 /**
- * Returns values over time. If a period has several rows, the value is their mean.
+ * Groups rows by period and computes one value per period and line. If a period has several rows, the value is their
+ * mean.
  * @param {readonly Row[]} rows
- * @param {{ time: string, value: string | null, by: string | null, form: Form }} chosen `value`: a column, or null for the
- *   number of rows; `by`: a column, with a line for each of its values
+ * @param {{ time: string, value: string | null, by: string | null, form: Form }} chosen `value`: a column, or null to
+ *   count rows; `by`: a column to draw one line per value for
  * @returns {{ dates: string[], period: Period, lines: { label: string, values: (number | null)[] }[], left: number,
- *   means: boolean }} `left`: number of lines that are not shown; `means`: whether some values are means
+ *   means: boolean }} `left`: number of lines that are left out; `means`: whether any value is a mean of several rows
  */
 export const figuresOf = (rows, { time, value, by, form }) => {
   const timed = rows.flatMap((row) => {
@@ -135,12 +136,13 @@ export const figuresOf = (rows, { time, value, by, form }) => {
     }));
   const means =
     value !== null && [...groups.values()].some((group) => [...group.values()].some(({ length }) => length > 1));
-  return { dates, period, lines: lines.slice(0, LINES), left: Math.max(0, lines.length - LINES), means };
+  return { dates, period, lines: lines.slice(0, MAX_LINES), left: Math.max(0, lines.length - MAX_LINES), means };
 };
 
 /**
- * The choices for a chart, and its first state: the first number outside the key, over the first time. Lines are the
- * default if the time column is part of the key.
+ * Returns the columns that the chart offers and the initial choice. Initially, the chart shows the first numeric column
+ * outside the key over the first time column, preferring time columns in the key. It starts with lines if the time
+ * column is in the key, otherwise with bars.
  * @param {import('./tables.js').Table} table @param {readonly Row[]} rows
  */
 export const chartChoices = ({ columns, key }, rows) => {
@@ -149,7 +151,8 @@ export const chartChoices = ({ columns, key }, rows) => {
     ({ name, kind }) => kind === 'number' && !key.includes(name) && !times.some((time) => time.name === name),
   );
   const groups = columns.filter(
-    ({ name, kind }) => (kind === 'text' || kind === 'boolean') && new Set(rows.map((row) => row[name])).size <= LINES,
+    ({ name, kind }) =>
+      (kind === 'text' || kind === 'boolean') && new Set(rows.map((row) => row[name])).size <= MAX_LINES,
   );
   const time = times.find(({ name }) => key.includes(name)) ?? times[0];
   const inKey = time !== undefined && key.includes(time.name);

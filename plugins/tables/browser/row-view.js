@@ -1,5 +1,3 @@
-/** The view of one row, with the descriptions of its columns. */
-
 import { dataTools } from '../../pages/data-views/figure.js';
 import { getJson, Problem } from '../../pages/shared/api.js';
 import { h } from '../../pages/shared/dom.js';

@@ -1,4 +1,3 @@
-/** The view of a table, which shows its rows with search, sorting and filters, and a chart over time. */
 import { keepInAddress } from '../../pages/data-views/address.js';
 import { replaceTools } from '../../pages/data-views/figure.js';
 import { latestOf } from '../../pages/data-views/latest.js';
@@ -16,23 +15,22 @@ import { totalsPanel } from './totals-panel.js';
 /**
  * @typedef {import('./tables.js').Table} Table
  * @typedef {import('./row-figures.js').Row} Row
- * @typedef {{ rows: readonly Row[], more: boolean, count: number | undefined }} Loaded `more`: whether the API has more
- *   rows; `count`: the number of rows that match, unless the API cannot count them
+ * @typedef {{ rows: readonly Row[], more: boolean, count: number | undefined }} Loaded `more`: whether the API has rows
+ *   beyond the loaded ones; `count`: the number of matching rows, or undefined if the API cannot count them
  */
 
-/** The number of rows per call. */
-const PAGE = 1000;
-/** The maximum number of calls per view, since the browser's memory is limited. */
-const PAGES = 5;
+const ROWS_PER_CALL = 1000;
+/** Limits how many rows the browser keeps in memory. */
+const MAX_CALLS = 5;
 
 /** @param {string} target @param {AbortSignal} signal @returns {Promise<Omit<Loaded, 'count'>>} */
 const firstRows = async (target, signal) => {
   /** @type {Row[]} */
   const rows = [];
   /** @type {string | undefined} */
-  let query = `${target.includes('?') ? '&' : '?'}limit=${PAGE}`;
+  let query = `${target.includes('?') ? '&' : '?'}limit=${ROWS_PER_CALL}`;
   let next = `${target}${query}`;
-  for (let page = 0; page < PAGES; page += 1) {
+  for (let call = 0; call < MAX_CALLS; call += 1) {
     const response = await request(next, { signal });
     rows.push(...(await response.json()).data);
     query = /^<(\?[^>]+)>; rel="next"/.exec(response.headers.get('Link') ?? '')?.[1];
@@ -43,8 +41,9 @@ const firstRows = async (target, signal) => {
 };
 
 /**
- * Loads the first rows, and counts all rows.
- * @param {Table} table @param {string} target @param {string} matching the parameters without `sort` @param {AbortSignal} signal
+ * Loads the first rows and counts all matching rows.
+ * @param {Table} table @param {string} target @param {string} matching query parameters without `sort`
+ * @param {AbortSignal} signal
  * @returns {Promise<Loaded>}
  */
 const load = async ({ name, measures }, target, matching, signal) => {
@@ -54,7 +53,7 @@ const load = async ({ name, measures }, target, matching, signal) => {
     const { data } = await getJson(`/totals/${name}?${matching}`, { signal });
     return { ...first, count: data[0][measures['count'] ?? ''] };
   } catch (error) {
-    // The table may have too many rows to count without an index.
+    // A 400 means that the table has too many rows to count without an index.
     if (error instanceof Problem && error.status === 400) return { ...first, count: undefined };
     throw error;
   }
@@ -63,7 +62,7 @@ const load = async ({ name, measures }, target, matching, signal) => {
 /** @param {Table} table @param {Loaded} loaded @returns {import('../../pages/data-views/table.js').Column<Row>[]} */
 const columnsOf = (table, { rows, more }) => {
   const cell = cellsOf(table, rows);
-  /** Only the API can sort rows that are not loaded. @param {string} name */
+  /** If some rows are not loaded, only the API can sort all of them. @param {string} name */
   const isSortable = (name) => !more || table.sorts.some((sort) => sort.split(',')[0] === name);
   return table.columns.map((column, index) => ({
     label: column.label,
@@ -90,7 +89,6 @@ const countText = ({ rows, more, count }, search) => {
 };
 
 /**
- * Creates the list of rows.
  * @param {Table} table @param {URLSearchParams} query
  * @param {{ onsort: (sort: string) => void }} options
  */
@@ -117,8 +115,8 @@ const rowList = (table, query, { onsort }) => {
 };
 
 /**
- * Returns a function that loads the rows again for other filters or another order. Only its last call has an effect.
- * @param {AbortSignal} signal of the view @param {HTMLElement} problem shows an error
+ * Returns a function that reloads the rows. A call cancels the one before it.
+ * @param {AbortSignal} signal aborted when the user leaves the view @param {HTMLElement} problem shows the error, if any
  * @param {(signal: AbortSignal) => Promise<Loaded>} read @param {(loaded: Loaded) => void} onload
  */
 const reloader = (signal, problem, read, onload) => {
@@ -137,8 +135,8 @@ const reloader = (signal, problem, read, onload) => {
   };
 };
 
-/** The time without a key press after which a search is sent, in milliseconds. */
-const TYPING_MS = 200;
+/** A search is sent when the user has not typed for this long. */
+const TYPING_PAUSE_MS = 200;
 
 /**
  * @param {Table} table
@@ -169,7 +167,6 @@ export const tableView = (table) => async (_parameters, signal, query) => {
     loaded = some;
     show();
   });
-  /** The rows and the totals for other filters. */
   const refresh = () => {
     void reload();
     void totals.show();
@@ -202,7 +199,7 @@ export const tableView = (table) => async (_parameters, signal, query) => {
     (q) => {
       keep({ q });
       clearTimeout(typing);
-      typing = setTimeout(refresh, TYPING_MS);
+      typing = setTimeout(refresh, TYPING_PAUSE_MS);
     },
     signal,
   );

@@ -1,26 +1,25 @@
-/** Reads the tables of a service from its OpenAPI document. */
 import { words } from './cells.js';
 
 /**
  * @typedef {'text' | 'date' | 'number' | 'boolean'} Kind
- * @typedef {{ name: string, label: string, kind: Kind, whole: boolean, description: string }} Column `whole`: only
- * integers
+ * @typedef {{ name: string, label: string, kind: Kind, whole: boolean, description: string }} Column `whole`: whether
+ *   all numbers are integers
  * @typedef {object} Table
- * @property {string} name as in its path: `building-permits`
+ * @property {string} name as in the API path: `building-permits`
  * @property {readonly Column[]} columns
  * @property {readonly string[]} key
- * @property {readonly string[]} filters columns that the page shows filters for
- * @property {readonly string[]} sorts ascending orders of the API
- * @property {boolean} searches whether the API searches for words
- * @property {Record<string, string>} measures the names of the API's totals: `count`, `sum`, `mean`, `min`, `max`
+ * @property {readonly string[]} filters columns with a filter on the page
+ * @property {readonly string[]} sorts values of the API parameter `sort`, ascending only
+ * @property {boolean} searches whether the API can search the table's text
+ * @property {Record<string, string>} measures name of `count`, `sum`, `mean`, `min` and `max` in API responses
  */
 
 /** @typedef {{ [name: string]: any }} Json */
 
-/** Maximum number of columns with filters on the page. */
+/** Maximum number of columns that get a filter. */
 const MOST_FILTERS = 12;
 
-/** @param {Json} document @param {Json} schema @returns {Json} the target of a reference, or the schema itself */
+/** Resolves a `$ref`, if the schema is one. @param {Json} document @param {Json} schema @returns {Json} */
 const resolved = (document, schema) => {
   const name = /^#\/components\/schemas\/(.+)$/.exec(schema['$ref'] ?? '')?.[1];
   return name === undefined ? schema : document['components'].schemas[name];
@@ -38,16 +37,18 @@ const columnOf = (name, schema) => {
 };
 
 /**
- * Returns the allowed values of the parameter `sort`. They are in `anyOf` if the table also has a column named `sort`.
+ * Returns the allowed values of the parameter `sort`. If the table has a column named `sort`, the parameter is also a
+ * filter, and the values are in one of its `anyOf` schemas.
  * @param {Json} schema
  * @returns {string[]}
  */
 const sortValues = ({ enum: values, anyOf }) => values ?? anyOf.find((/** @type {Json} */ one) => one['enum'])?.enum;
 
 /**
- * The names of the totals. If a column is named `count`, for example, the total has another name. Empty without totals.
- * @param {Json | undefined} totals the operation
- * @returns {Record<string, string>}
+ * Returns the column name of each measure in totals. A name ends with underscores if the table has a column with the
+ * plain name, as in `count_`.
+ * @param {Json | undefined} totals the OpenAPI operation
+ * @returns {Record<string, string>} empty if the table has no totals
  */
 const measuresOf = (totals) => {
   const sorts = /** @type {Json[]} */ (totals?.['parameters'] ?? []).find(({ name }) => name === 'sort');
@@ -55,7 +56,7 @@ const measuresOf = (totals) => {
   return Object.fromEntries(names.map((name) => [name.replace(/_+$/, ''), name]));
 };
 
-/** @param {Json} document @returns {Table[]} */
+/** Finds the tables of a service in its OpenAPI document. @param {Json} document @returns {Table[]} */
 export const tablesOf = (document) => {
   const paths = Object.entries(/** @type {Json} */ (document['paths'])).filter(([, { get }]) =>
     get?.tags?.includes('tables'),
@@ -84,12 +85,12 @@ export const tablesOf = (document) => {
     });
 };
 
-/** The search for the text that a reader types. Its last word may be unfinished. @param {string} typed */
+/** Appends `*` to the last word, which may be unfinished, so that it matches as a prefix. @param {string} typed */
 export const searchFor = (typed) => (/[\p{L}\p{N}]$/u.test(typed.trim()) ? `${typed.trim()}*` : typed.trim());
 
 /**
- * Returns the filters of a table and the search as parameters of the API.
- * @param {Table} table @param {URLSearchParams} chosen filters, such as `NAME[gte]`, and `q`
+ * Returns API parameters for the chosen filters and search, without empty or unknown ones.
+ * @param {Table} table @param {URLSearchParams} chosen filters such as `NAME[gte]`, and `q`
  * @returns {URLSearchParams}
  */
 export const matchingOf = ({ filters, searches }, chosen) => {
@@ -106,7 +107,7 @@ export const matchingOf = ({ filters, searches }, chosen) => {
 };
 
 /**
- * Returns the parameters of the API call for a table's rows.
+ * Returns API parameters for the chosen filters, search and order.
  * @param {Table} table @param {URLSearchParams} chosen filters, `q` and `sort`
  * @returns {URLSearchParams}
  */

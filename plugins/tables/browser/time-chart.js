@@ -1,4 +1,3 @@
-/** The chart of a table that has a time column. It shows values over time as lines or bars. */
 import { keepInAddress } from '../../pages/data-views/address.js';
 import { chart } from '../../pages/data-views/chart.js';
 import { choice, select } from '../../pages/data-views/controls.js';
@@ -8,32 +7,32 @@ import { latestOf } from '../../pages/data-views/latest.js';
 import { h } from '../../pages/shared/dom.js';
 import { exact, number } from '../../pages/shared/format.js';
 import { words } from './cells.js';
-import { chartChoices, figuresOf, LINES, periodText } from './row-figures.js';
+import { chartChoices, figuresOf, MAX_LINES, periodText } from './row-figures.js';
 
 /**
  * @typedef {import('./tables.js').Table} Table
  * @typedef {import('./tables.js').Column} Column
  * @typedef {import('./row-figures.js').Row} Row
- * @typedef {ReturnType<typeof chartChoices>} Offer what the reader can choose from
+ * @typedef {ReturnType<typeof chartChoices>} Offer the columns that the user can choose from
  * @typedef {ReturnType<typeof choicesOf>} Choices
  * @typedef {ReturnType<typeof figuresOf>} Figures
- * @typedef {{ form: string, time: string, value: string, by: string }} Query the reader's choices in the address
+ * @typedef {{ form: string, time: string, value: string, by: string }} Query the user's choices, as kept in the address
  */
 
-/** The choice that shows the number of rows instead of a column or, for groups, that nothing is grouped. */
+/** As the value, this option counts rows instead of showing a column. As the group, it means one line for all rows. */
 const COUNT = 'rows';
 
 /** @param {readonly Column[]} columns @param {string} name */
 const named = (columns, name) => columns.find((column) => column.name === name)?.name;
 
-/** What the chart shows. @param {Offer} offer @param {Query} query */
+/** Replaces missing and unknown choices with the defaults. @param {Offer} offer @param {Query} query */
 const choicesOf = ({ times, numbers, groups, first }, { form, time, value, by }) => {
   const shown = form === 'line' || form === 'bars' ? form : first.form;
   return {
     form: shown,
     time: named(times, time) ?? first.time,
     value: value === COUNT ? null : (named(numbers, value) ?? first.value),
-    // Bars have no groups.
+    // Bar charts cannot show groups.
     by: shown === 'bars' || by === COUNT ? null : (named(groups, by) ?? first.by),
   };
 };
@@ -67,7 +66,7 @@ const controlsOf = ({ times, numbers, groups }, { form, time, value, by }, choos
       : null,
   );
 
-/** What the values are, and their period. @param {Choices} chosen @param {Figures} figures */
+/** @param {Choices} chosen @param {Figures} figures */
 const textsOf = ({ form, value }, { period, means }) => {
   const column = value === null ? '' : words(value);
   const what = value === null ? 'Number of rows' : means ? `Mean of ${column.toLowerCase()}` : column;
@@ -98,12 +97,12 @@ const optionsOf = (chosen, figures) => {
   };
 };
 
-/** @param {Figures} figures @param {string} source which rows the chart shows */
+/** @param {Figures} figures @param {string} source says which rows the chart shows; empty if it shows all of them */
 const noteOf = ({ means, left, period }, source) =>
   [
     source,
-    means && `Each value is the mean of the rows of a ${period}.`,
-    left > 0 && `The first ${LINES} of ${LINES + left} lines. Filter the rows to see others.`,
+    means && `Each value is the mean of all rows in one ${period}.`,
+    left > 0 && `Showing the first ${MAX_LINES} of ${MAX_LINES + left} lines. Filter the rows to see others.`,
   ]
     .filter(Boolean)
     .join(' ');
@@ -133,8 +132,9 @@ const timeFigure = (table, chosen, figures, { title, target, source, controls, s
 };
 
 /**
+ * Creates a chart of values over time, with controls to choose the columns. It is empty if no column contains times.
  * @param {Table} table @param {URLSearchParams} address @param {AbortSignal} signal
- * @param {{ title: string, target: () => string }} of `target`: the API call for the rows
+ * @param {{ title: string, target: () => string }} of `target`: returns the API path and query for the rows
  */
 export const timeChart = (table, address, signal, { title, target }) => {
   const place = h('div');
@@ -147,7 +147,7 @@ export const timeChart = (table, address, signal, { title, target }) => {
   const choose = (/** @type {Partial<Query>} */ change) => {
     Object.assign(query, change);
     keepInAddress(change);
-    // The controls are replaced, so the focus is moved to the new version of the same control.
+    // `show` replaces the controls, so the focus moves to the new control with the same id.
     const focused = document.activeElement?.id;
     show();
     if (focused) document.getElementById(focused)?.focus();
@@ -163,10 +163,10 @@ export const timeChart = (table, address, signal, { title, target }) => {
   };
   return {
     element: place,
-    /** @param {readonly Row[]} some @param {string} of which rows they are, as a sentence, if they are not all rows */
-    show: (some, of) => {
-      rows = some;
-      source = of;
+    /** @param {readonly Row[]} shown @param {string} note says which rows these are; empty if they are all rows */
+    show: (shown, note) => {
+      rows = shown;
+      source = note;
       show();
     },
   };

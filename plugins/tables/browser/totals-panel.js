@@ -1,4 +1,3 @@
-/** Shows totals for the values of a column next to the list. A click on a value filters the list. */
 import { bar } from '../../pages/data-views/bars.js';
 import { select } from '../../pages/data-views/controls.js';
 import { latestOf, showLatest } from '../../pages/data-views/latest.js';
@@ -12,20 +11,19 @@ import { exact, number } from '../../pages/shared/format.js';
  * @typedef {import('./row-figures.js').Row} Row
  */
 
-/** The number of values that are shown. */
-const SHOWN = 20;
+const MAX_ROWS = 20;
 
 /** @type {readonly (readonly [measure: string, label: string])[]} */
 const MEASURES = [
   ['sum', 'Sum of'],
   ['mean', 'Mean of'],
-  ['min', 'Least'],
-  ['max', 'Greatest'],
+  ['min', 'Minimum'],
+  ['max', 'Maximum'],
 ];
 
 /**
- * What the panel shows: a measure of a column, or the number of rows.
- * @param {Table} table @param {string | null} show such as `mean:price`
+ * Returns the measure to show. The default is the number of rows.
+ * @param {Table} table @param {string | null} show a measure and a column, such as `mean:price`
  */
 const shownOf = ({ columns, measures }, show) => {
   const [measure = '', of = ''] = (show ?? '').split(':');
@@ -58,18 +56,22 @@ const choicesOf = ({ columns, key }) => {
   };
 };
 
-/** The first column whose type suggests that its values repeat. @param {Table} table */
+/**
+ * Returns the first column whose values are likely to repeat: text or boolean, and not the whole key.
+ * @param {Table} table
+ */
 const firstGroup = ({ columns, key }) =>
   columns.find(({ name, kind }) => (kind === 'text' || kind === 'boolean') && !(key.length === 1 && key[0] === name))
     ?.name ?? '';
 
 /**
- * @param {Table} table @param {URLSearchParams} query of the address
+ * Creates a panel with totals for each value of a column. Clicking a value filters the list.
+ * @param {Table} table @param {URLSearchParams} query the query of the page address
  * @param {AbortSignal} signal
  * @param {object} options
- * @param {() => URLSearchParams} options.parameters the filters and the search
+ * @param {() => URLSearchParams} options.parameters returns the API parameters for the current filters and search
  * @param {(change: Record<string, string>) => void} options.keep stores choices in `query` and in the address
- * @param {(column: string, value: string) => void} options.onpick called when the reader picks a value
+ * @param {(column: string, value: string) => void} options.onpick called when the user clicks a value
  */
 export const totalsPanel = (table, query, signal, { parameters, keep, onpick }) => {
   const next = latestOf(signal);
@@ -121,7 +123,7 @@ export const totalsPanel = (table, query, signal, { parameters, keep, onpick }) 
         asked.set('by', by());
         if (of) asked.set('of', of);
         asked.set('sort', `-${field}`);
-        asked.set('limit', String(SHOWN));
+        asked.set('limit', String(MAX_ROWS));
         try {
           return (await getJson(`/totals/${table.name}?${asked}`, { signal: loading })).data;
         } catch (error) {
