@@ -1,9 +1,8 @@
 /**
- * The areas for which an index can be published: metropolitan areas of the United States and their divisions, the
- * states and the nation. The codes and titles of metropolitan areas in `areas.json` follow the July 2023 delineation by
- * the Office of Management and Budget, and their centres are the internal points from the 2025 Gazetteer. The centre of a
- * state is the centroid of its outline in `us-atlas`. The Census Bureau publishes the delineation, the Gazetteer and the
- * data of `us-atlas`.
+ * The areas that can have an index: metropolitan areas of the United States and their divisions, the states and the
+ * nation. The codes and titles in `areas.json` follow the July 2023 delineation by the Office of Management and Budget.
+ * The centres of metropolitan areas are the internal points in the 2025 Gazetteer. The centre of a state is the
+ * centroid of its outline in `us-atlas`. All of this data is published by the Census Bureau.
  */
 import { compareScalars } from 'metro-forecast-api/adapter';
 import table from './areas.json' with { type: 'json' };
@@ -11,19 +10,19 @@ import table from './areas.json' with { type: 'json' };
 export const AREA_KINDS = ['metropolitan', 'division', 'state', 'nation'] as const;
 export type AreaKind = (typeof AREA_KINDS)[number];
 
-/** The kinds of areas that lists contain by default. */
+/** The kinds that lists contain by default. */
 export const METRO_KINDS: readonly AreaKind[] = ['metropolitan', 'division'];
 
 export interface Area {
-  /** A CBSA code, `000` and the FIPS code of a state, or `00000` for the nation. CBSA codes start at 10000. */
+  /** A CBSA code (from 10000 on), `000` followed by the FIPS code of a state, or `00000` for the nation. */
   readonly cbsa: string;
   readonly name: string;
   readonly kind: AreaKind;
-  /** The postal codes of the area's states, in the order of the title. Empty for the nation. */
+  /** Postal codes of the area's states, in the order of the title. Empty for the nation. */
   readonly states: readonly string[];
-  /** The code of the metropolitan area to which a division belongs; null if the area is not a division. */
+  /** Code of a division's metropolitan area. Null if the area is not a division. */
   readonly parent: string | null;
-  /** The codes of a metropolitan area's divisions. */
+  /** Codes of a metropolitan area's divisions. */
   readonly divisions: readonly string[];
   /** Latitude and longitude of the centre, in degrees. A division has the centre of its parent. */
   readonly latitude: number;
@@ -54,10 +53,10 @@ const divisions: Area[] = table.divisions.map(({ cbsa, name, parent }) => {
 const byCode = (areas: readonly Area[]): ReadonlyMap<string, Area> =>
   new Map(areas.toSorted((a, b) => compareScalars(a.cbsa, b.cbsa)).map((area) => [area.cbsa, area]));
 
-/** The metropolitan areas and divisions by code, in the order of their codes. */
+/** Metropolitan areas and divisions by code, in ascending order. */
 export const metroAreas = byCode([...metropolitan, ...divisions]);
 
-/** The geographic centre of the 50 states, according to the National Geodetic Survey. */
+/** The centre is the geographic centre of the 50 states, according to the National Geodetic Survey. */
 const NATION: Area = {
   cbsa: '00000',
   name: 'United States',
@@ -69,7 +68,7 @@ const NATION: Area = {
   longitude: -103.772,
 };
 
-/** The nation and the states by code, in the order of their codes. */
+/** The nation and the states by code, in ascending order. */
 export const nationAndStates = byCode([
   NATION,
   ...table.states.map(
@@ -88,10 +87,13 @@ export const nationAndStates = byCode([
 
 export const areaOf = (cbsa: string): Area | undefined => metroAreas.get(cbsa) ?? nationAndStates.get(cbsa);
 
-/** Returns the kind of an area. Codes that are no longer in use count as metropolitan areas. */
+/**
+ * Returns the kind of an area. Unknown codes count as metropolitan areas, because older datasets contain codes that are
+ * no longer in use.
+ */
 export const kindOf = (cbsa: string): AreaKind => areaOf(cbsa)?.kind ?? 'metropolitan';
 
-/** Returns the postal codes of an area's states. The name of a metropolitan area contains them. */
+/** Returns the postal codes of an area's states. For metropolitan areas, they are parsed from the name. */
 export const statesOf = ({ cbsa, name }: { readonly cbsa: string; readonly name: string }): readonly string[] =>
   nationAndStates.get(cbsa)?.states ?? postalCodesIn(name);
 
@@ -101,8 +103,7 @@ const areasBySeries = new Map<string, Area>(
 );
 const seriesByCode = new Map([...areasBySeries].map(([id, { cbsa }]) => [cbsa, id]));
 
-/** Returns the series that contains the index for the nation or a state, such as `TXSTHPI`. */
+/** Returns the series with the index of the nation or a state, such as `TXSTHPI`. */
 export const seriesOfArea = (cbsa: string): string | undefined => seriesByCode.get(cbsa);
 
-/** Returns the nation or the state whose index a series contains. */
 export const areaOfSeries = (id: string): Area | undefined => areasBySeries.get(id);

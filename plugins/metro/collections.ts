@@ -1,4 +1,4 @@
-/** The collections of the Metro Forecast dataset, with their document types and JSON Schemas. */
+/** The collections of the Metro Forecast dataset, with document types and JSON Schemas. */
 import { type Cadence, type Collection, collection, schemas } from 'metro-forecast-api/plugin';
 import {
   BASES,
@@ -39,10 +39,9 @@ const knownIn = (field: string, day: string, cadence: Cadence, created: string) 
   return rule === undefined ? undefined : { field, rule: `${day} ${rule}` };
 };
 
-/** The document type of a collection. */
 type RowOf<C> = C extends Collection<infer Row> ? Row : never;
 
-/** A metro area with its latest figures. Returns and changes are in percent. */
+/** Areas with their latest figures. Returns and changes are in percent. */
 export const markets = collection({
   name: 'markets',
   key: ['cbsa'],
@@ -50,26 +49,26 @@ export const markets = collection({
     {
       id: { type: 'integer' },
       cbsa,
-      name: { ...text, description: 'Name of the metro.' },
+      name: { ...text, description: 'Name of the area.' },
       signal,
       risk_score: riskScore,
-      yoy_price: { ...nullable(percent), description: 'Trailing 12-month change of the index, in percent.' },
+      yoy_price: { ...nullable(percent), description: 'Change in the index over the last 12 months, in percent.' },
       forecast_12m: nullable(forecast12m),
     },
-    // The remaining values of the newest forecast. Null if there is no forecast.
+    // Further values of the newest forecast. Null if there is none.
     {
       lower_80: nullable(lower80),
       upper_80: nullable(upper80),
       decline_probability: declineProbability,
       target_period: { ...nullable(targetPeriod), description: targetPeriod.description },
-      run_id: { type: ['integer', 'null'], description: 'The run that made the forecast.' },
+      run_id: { type: ['integer', 'null'], description: 'Run that computed the forecast.' },
       basis: { ...runOrigin.basis, type: ['string', 'null'], enum: [...BASES, null] },
     },
   ),
 });
 export type Market = RowOf<typeof markets>;
 
-/** One quarter of a metro's house price index. */
+/** Quarterly house price indexes of metros. */
 export const hpi = collection({
   name: 'hpi',
   key: ['cbsa', 'period_start'],
@@ -79,7 +78,7 @@ export const hpi = collection({
 });
 export type Hpi = RowOf<typeof hpi>;
 
-/** A published series: either a macro series, or the index of all metros. */
+/** The catalogue: macro series, and one series for the indexes of all metros. */
 export const series = collection({
   name: 'series',
   key: ['series_id'],
@@ -102,18 +101,18 @@ export const series = collection({
 });
 export type Series = RowOf<typeof series>;
 
-/** One observation of a macro series. */
+/** Observations of macro series. */
 export const observations = collection({
   name: 'observations',
   key: ['series_id', 'period_start'],
   references: [{ fields: ['series_id'], to: 'series' }],
   schema: record({ series_id: text, period_start: date, value: { type: 'number' } }),
-  // The cadence is in the catalogue. Its `observation_end` is checked against the last day of the period.
+  // The cadence is known only in `series`, where `observation_end` is checked against the last day of the period.
   check: ({ period_start }, { created }) => knownIn('period_start', period_start, 'daily', created),
 });
 export type Observation = RowOf<typeof observations>;
 
-/** One run of a model, which forecasts all markets. Only completed runs are served. */
+/** Model runs. Each run forecasts all markets for one horizon. Only completed runs are served. */
 export const forecastRuns = collection({
   name: 'forecast_runs',
   key: ['id'],
@@ -128,18 +127,18 @@ export const forecastRuns = collection({
       features: { type: ['array', 'null'], items: text },
       notes: nullable({ type: 'string' }),
     },
-    // A run without `basis` is reconstructed.
+    // A run without `basis` counts as reconstructed.
     { ...runOrigin, rules: runRules, coefficients, inputs, signal_change_share: signalChangeShare },
   ),
 });
 export type ForecastRun = RowOf<typeof forecastRuns>;
 
-/** The forecast of one run for one market, and the realized value. Both are in percent. */
+/** Forecasts by run and market, with realized values. Both are in percent. */
 export const forecasts = collection({
   name: 'forecasts',
   key: ['run_id', 'cbsa'],
   orders: [['cbsa', 'run_at', 'run_id']],
-  // No reference to markets: a published run keeps the forecasts of areas that were redrawn later.
+  // There is no reference to `markets`, because a published run keeps its forecasts for areas that were redrawn later.
   references: [{ fields: ['run_id'], to: 'forecast_runs' }],
   schema: record(
     {
@@ -148,22 +147,22 @@ export const forecasts = collection({
       run_at: dateTime,
       model_version: text,
       horizon_months: { type: 'integer', minimum: 1 },
-      // First day of the quarter whose 12-month change is forecast.
+      // First day of the quarter in which the forecast change ends.
       target_period: date,
       point: percent,
       lower_80: nullable(lower80),
       upper_80: nullable(upper80),
       signal,
       risk_score: riskScore,
-      // The published 12-month change at `target_period`, and its vintage.
+      // The published change over the horizon at `target_period`, and its vintage.
       realized: nullable(percent),
       realized_as_of: nullable(date),
     },
     {
-      // The basis of `risk_score`.
+      // `risk_score` is derived from this probability.
       decline_probability: nullable(rate),
       ...benchmarkPoints,
-      // The contribution of each of the run's `inputs` to the point, in percentage points.
+      // Contribution of each of the run's `inputs` to `point`, in percentage points.
       contributions: { type: 'array', items: { type: 'number' } },
     },
   ),
@@ -175,17 +174,17 @@ export const forecasts = collection({
 });
 export type Forecast = RowOf<typeof forecasts>;
 
-/** The backtest of a model, which is updated whenever outcomes are published. */
+/** Backtests of models, updated whenever outcomes are published. */
 export const backtests = collection({
   name: 'backtests',
   key: ['as_of', 'model_version', 'horizon_months'],
   schema: record(
     {
-      as_of: { ...dateTime, description: 'Time at which the backtest was computed.' },
+      as_of: { ...dateTime, description: 'Time of the newest completed run.' },
       model_version: text,
       horizon_months: { type: 'integer', minimum: 1 },
-      window_start: { ...date, description: 'First target scored.' },
-      window_end: { ...date, description: 'Last target scored.' },
+      window_start: { ...date, description: 'Earliest target that was scored.' },
+      window_end: { ...date, description: 'Latest target that was scored.' },
       n: { ...count, description: 'Scored forecasts.' },
       n_metros: count,
       n_runs: count,
@@ -196,7 +195,7 @@ export const backtests = collection({
       interval_score_80: {
         ...size,
         description:
-          'Mean interval score: width of the interval + 10 times the distance of the outcome from it. Lower is better.',
+          'Mean interval score: width of the interval plus 10 times the amount by which the outcome missed it. Lower is better.',
       },
       direction_hit_rate: {
         ...rate,
@@ -204,7 +203,7 @@ export const backtests = collection({
       },
       benchmark: {
         ...record({ name: text, mae_pp: size }),
-        description: 'Persistence: the last 12-month change known at run time, on the same pairs.',
+        description: 'Persistence: the last 12-month change known at run time, scored on the same forecasts.',
       },
       skill_mae: { type: 'number', description: '1 - mae_pp / benchmark.mae_pp.' },
       realized_vintage: { ...date, description: 'Vintage of the realized values.' },
@@ -212,10 +211,10 @@ export const backtests = collection({
     {
       base_rate_up: {
         ...rate,
-        description: 'Share of realized values above 0: the hit rate of a constant forecast of "up".',
+        description: 'Share of realized values above 0: the hit rate of always forecasting "up".',
       },
-      declines: { ...tally, description: 'Scored forecasts whose realized value is below 0.' },
-      declines_called: { ...tally, description: 'Number of declines whose point forecast was below 0.' },
+      declines: { ...tally, description: 'Number of scored forecasts with a realized value below 0.' },
+      declines_called: { ...tally, description: 'Number of declines with a point forecast below 0.' },
       n_published: { ...tally, description: 'Number of scored forecasts from published runs.' },
       n_reconstructed: { ...tally, description: 'Number of scored forecasts from reconstructed runs.' },
       brier_score: {
@@ -227,7 +226,7 @@ export const backtests = collection({
         type: 'array',
         items: record({ name: text, mae_pp: size, direction_hit_rate: rate, skill_mae: { type: 'number' } }),
         description:
-          'All benchmarks on the same pairs, the most accurate first. `skill_mae` is the skill relative to that benchmark.',
+          'All benchmarks on the same forecasts, most accurate first. `skill_mae` is the skill of the model relative to that benchmark.',
       },
     },
   ),

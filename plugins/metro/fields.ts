@@ -1,4 +1,4 @@
-/** Defines the schemas of fields that collections and responses share. */
+/** Field schemas shared by collections and responses. */
 import { type FromSchema, schemas } from 'metro-forecast-api/plugin';
 import { forecastMeaning, gradeMeaning, lowerMeaning, signalMeaning } from './forecast/default-rules.js';
 
@@ -12,14 +12,13 @@ export type Signal = (typeof SIGNALS)[number];
 export const RISK_GRADES = ['A', 'B', 'C', 'D', 'F'] as const;
 export type RiskGrade = (typeof RISK_GRADES)[number];
 
-/** The basis of a run: it was published at the time, or reconstructed later. */
+/** A run is either published in time or reconstructed later. */
 export const BASES = ['published', 'reconstructed'] as const;
 export type Basis = (typeof BASES)[number];
 
-/** The id of the series that contains the indexes of all metros. Its values are in the collection `hpi`. */
+/** Id of the series with the indexes of all metros. Its values are in the collection `hpi`. */
 export const METRO_HPI = 'metro_hpi';
 
-// These schemas are used by the schemas below and by routes.
 export const cbsa = { type: 'string', pattern: '^\\d{5}$', description: 'Core-based statistical area code.' } as const;
 export const percent = { type: 'number', description: 'In percent.', 'x-unit': 'percent' } as const;
 export const rate = { type: 'number', minimum: 0, maximum: 1, description: 'A fraction from 0 to 1.' } as const;
@@ -44,20 +43,19 @@ export const upper80 = { ...percent, description: 'Upper bound of the 80% interv
 
 export const declineProbability = {
   ...nullable(rate),
-  description: 'Probability of a decline that `risk_score` grades.',
+  description: 'Probability of a decline. `risk_score` is derived from it.',
 } as const;
 export const targetPeriod = {
   ...date,
-  description: 'First day of the quarter in which the forecast change ends.',
+  description: 'First day of the quarter in which the forecast period ends.',
 } as const;
 
 export const runAt = {
   ...dateTime,
-  description:
-    'Time that the run represents: when the index for its quarter became known. Runs are ordered by this time.',
+  description: 'Time at which the index for the quarter of the run became known. Runs are ordered by this time.',
 } as const;
 
-/** The point forecasts that the benchmarks make from the same data. */
+/** Point forecasts of the benchmarks, made from the same data. */
 export const benchmarkPoints = {
   benchmark: {
     ...nullable(percent),
@@ -75,7 +73,6 @@ export const benchmarkPoints = {
   },
 } as const;
 
-/** The origin of a run. */
 export const runOrigin = {
   basis: {
     type: 'string',
@@ -83,48 +80,49 @@ export const runOrigin = {
     description:
       '`published`: computed and served before the index of the next quarter was released. `reconstructed`: computed later, from data of `vintage` up to the quarter of the run.',
   },
-  vintage: { ...date, description: 'A day on which the data of the run was available.' },
-  data_through: { ...date, description: 'First day of the last quarter of the index that the run uses.' },
+  vintage: { ...date, description: 'A day on which the data used by the run was available.' },
+  data_through: { ...date, description: 'First day of the last index quarter used by the run.' },
   computed_at: { ...dateTime, description: 'Time at which the run was computed.' },
   published_at: { ...dateTime, description: 'Time of the first publication.' },
 } as const;
 
-/** A run's rules for signals and grades: see `plugins/metro/forecast/rules.ts`. */
+/** See `plugins/metro/forecast/rules.ts`. */
 export const runRules = record({
-  expand_point: { ...percent, description: 'Lowest `point` for the signal `expand`, in percent.' },
+  expand_point: { ...percent, description: 'Minimum `point` for the signal `expand`, in percent.' },
   expand_lower: { ...percent, description: '`lower_80` must be above this for `expand`, in percent.' },
   contract_point: { ...percent, description: 'The signal is `contract` if `point` is below this, in percent.' },
   margin: {
     type: 'number',
     minimum: 0,
     description:
-      'A market keeps its signal from the previous run while a forecast within this many percentage points has that signal.',
+      'A market keeps its previous signal if a forecast within this many percentage points of the new one would have that signal.',
   },
   grades: {
     type: 'array',
     items: rate,
     minItems: 4,
     maxItems: 4,
-    description: 'Probabilities of a decline below which the grade is A, B, C and D; F from the last value on.',
+    description:
+      'Probabilities of a decline below which the grade is A, B, C and D. From the last value on, the grade is F.',
   },
 });
 
 export const coefficients = {
   type: 'array',
   items: record({ name: text, value: { type: 'number' } }),
-  description: 'Coefficients that the run estimated.',
+  description: 'Coefficients estimated by the run.',
 } as const;
 
 export const inputs = {
   type: 'array',
   items: record({ name: text, mean_contribution_pp: { type: 'number' } }),
   description:
-    'Inputs of the model, in the order of `contributions`, with their mean contribution to the points in percentage points.',
+    'Model inputs, in the order of `contributions`, with their mean contribution to the point forecasts in percentage points.',
 } as const;
 
 export const signalChangeShare = {
   ...rate,
-  description: 'Share of markets whose signal differs from their signal in the previous quarter.',
+  description: 'Share of markets whose signal changed since the previous quarter.',
 } as const;
 
 export type RunRules = FromSchema<typeof runRules>;

@@ -1,8 +1,6 @@
-/** Helpers that yield and collect rows in batches. */
-
 export type Rows = AsyncIterable<readonly object[]>;
 
-/** Yields rows that are in memory as one batch. */
+/** Wraps rows in memory as a single batch. */
 export async function* inOneBatch<T extends object>(rows: readonly T[]): AsyncGenerator<readonly T[]> {
   yield rows;
 }

@@ -1,11 +1,11 @@
-/** Defines the name, the description and the change list of the Metro Forecast API. */
+/** The Metro Forecast API's name, description and list of changes. */
 import { conventions, type InterfaceChange, type ServiceInfo } from 'metro-forecast-api/plugin';
 
 const { methods, limits, caching } = conventions;
 
 const lists = ['listMarkets', 'listForecasts', 'listSignals'];
 
-/** The changes of the API, newest first. The API reference shows them. */
+/** Changes to the API, newest first. They are shown in the API reference. */
 const changes: readonly InterfaceChange[] = [
   {
     version: 'Unreleased',
@@ -41,23 +41,24 @@ const changes: readonly InterfaceChange[] = [
   {
     version: 'Unreleased',
     summary:
-      'Points of three benchmarks in tracks; their errors, Brier scores and groups of probabilities in the backtest.',
+      'Forecasts of three benchmarks in tracks. Benchmark errors, Brier scores and groups by probability in the backtest.',
     operations: ['getForecastTrack', 'listForecastTracks', 'getForecastBacktest', 'getForecastBacktestBreakdown'],
   },
   {
     version: 'Unreleased',
-    summary: 'Paging of lists by `limit` and `after`, with the next page in the header `Link`; `fields` of choice.',
+    summary:
+      'Paging of lists with `limit` and `after`, with the next page in the header `Link`. Field selection with `fields`.',
     operations: [...lists, 'listMovers'],
   },
   {
     version: 'Unreleased',
     summary:
-      'Several `series_id` and `cbsa` in one request; `units` of level, change, logarithm, year over year or real.',
+      'Several `series_id` and `cbsa` in one request. `units` for changes, logarithms, year-over-year changes and real values.',
     operations: ['listObservations'],
   },
   {
     version: 'Unreleased',
-    summary: "FHFA's `standard_error` of the index, with `fields`.",
+    summary: "FHFA's `standard_error` of the index, requested with `fields`.",
     operations: ['getMarketHistory'],
   },
   {
@@ -75,7 +76,7 @@ const changes: readonly InterfaceChange[] = [
   },
   {
     version: 'Unreleased',
-    summary: 'Readiness of a replica: it has a dataset and is not shutting down.',
+    summary: 'Readiness check: the replica has a dataset and is not shutting down.',
     operations: ['getReady'],
   },
   {
@@ -96,7 +97,7 @@ const changes: readonly InterfaceChange[] = [
   },
   {
     version: 'Unreleased',
-    summary: 'Forecast histories and tracks of all metros, or of those in `cbsa`, in one request.',
+    summary: 'Forecast histories and tracks of all metros, or of the metros in `cbsa`, in one request.',
     operations: ['listForecastHistories', 'listForecastTracks'],
   },
   {
@@ -144,17 +145,17 @@ export const metroService: Partial<ServiceInfo> = {
   description: `Read-only access to per-metro house-price forecasts, signals, risk grades and index history, with raw
 macro series and a status page.
 
-**Units.** Returns, changes and interval bounds are in percent; differences of two percentages end in \`_pp\`; rates
-are fractions from 0 to 1. Dates are \`YYYY-MM-DD\`, timestamps RFC 3339 in UTC.`,
-  conventions: `**Lists** are \`{"data": [...]}\`. A nullable key is always present, unless \`fields\` omits it. Every response comes from one published snapshot,
+**Units.** Returns, changes and interval bounds are in percent. Names of differences between percentages end in \`_pp\`. Rates
+are fractions from 0 to 1. Dates are \`YYYY-MM-DD\`, and timestamps are RFC 3339 in UTC.`,
+  conventions: `**Lists** have the form \`{"data": [...]}\`. A nullable key is always present, unless \`fields\` omits it. Every response comes from one published snapshot,
 named by its \`Snapshot-Version\` header.
 
-**CSV.** Lists are sent as CSV too (RFC 4180), by \`format=csv\` or \`Accept: text/csv\`. Columns are the properties of the
-rows. Null is an empty field; an array is one field of JSON. Codes have leading zeros: read \`cbsa\` as text. Texts that
-a spreadsheet would run as a formula begin with an apostrophe.
+**CSV.** Lists are also available as CSV (RFC 4180), with \`format=csv\` or \`Accept: text/csv\`. Columns are the properties of the
+rows. Null is an empty field, and an array is one field of JSON. Read \`cbsa\` as text, because codes have leading zeros. Text that
+a spreadsheet would run as a formula is prefixed with an apostrophe.
 
-**Vintages.** History, observations, forecasts and signals can be asked \`as_of\` a date: they are answered from the
-snapshot that was current when that day ended, in UTC, where the store keeps it.
+**Vintages.** History, observations, forecasts and signals can be requested \`as_of\` a date. The response comes from the
+snapshot that was current at the end of that day in UTC, if the store still has it.
 
 ${methods}
 
@@ -163,7 +164,7 @@ ${limits}
 ${caching}`,
   changes,
   license: { name: 'MIT', identifier: 'MIT' },
-  instructions: `Returns, changes and interval bounds are in percent; names that end in _pp are differences of percentages; rates are
-fractions from 0 to 1. Null is an unknown value. Look up codes in a list before you request a single item.`,
+  instructions: `Returns, changes and interval bounds are in percent. Names ending in _pp are differences between percentages. Rates are
+fractions from 0 to 1. Null means unknown. Look up codes in a list before you request a single item.`,
   keyPrefix: 'mfk_',
 };

@@ -65,7 +65,7 @@ describe('parseForecastArguments(given)', () => {
         '--runs: "0" is not a whole number of at least 1',
         '--grades: "0.1,0.2" is not four probabilities such as 0.10,0.20,0.35,0.50',
         '--expand-point: "4%" is not a number in percent such as 4 or -1.5',
-        'expand from 4% on and contract below 5% overlap: lower the second',
+        'expand from 4% and contract below 5% overlap: lower the second value',
         '--min-values: "many" is not a whole number of at least 1',
         'There is no forecast model "persistance". Did you mean "persistence"? Choose one of: metro-momentum, pooled-momentum, persistence, ar1-nation, shrunk-mean.',
       ]);

@@ -3,16 +3,16 @@
 export type Area = {
   /** Core-based statistical area code. */
   readonly cbsa: string;
-  /** Title from the Office of Management and Budget, July 2023, or name of the state. */
+  /** Title by the Office of Management and Budget (July 2023), or name of the state. */
   readonly name: string;
   readonly kind: 'metropolitan' | 'division' | 'state' | 'nation';
-  /** Postal codes of the states, in the order of the title. */
+  /** Postal codes of the states, in the order in which the title lists them. */
   readonly states: readonly string[];
   /** For a division, the code of its metropolitan area. */
   readonly parent: string | null;
   /** For a metropolitan area, the codes of its divisions. */
   readonly divisions: readonly string[];
-  /** Latitude of the centre, in degrees. From the 2025 Census Gazetteer, or the centroid for states. Divisions have the centre of their metro. */
+  /** Latitude of the centre, in degrees. From the 2025 Census Gazetteer; for states, the centroid. A division has the same centre as its metro. */
   readonly latitude: number;
   /** Longitude of the centre in degrees east of Greenwich. */
   readonly longitude: number;
@@ -23,13 +23,13 @@ export type Area = {
 export type AreaForecastHistory = {
   /** Core-based statistical area code. */
   readonly cbsa: string;
-  /** Time that the run represents: when the index for its quarter became known. Runs are ordered by this time. */
+  /** Time at which the index for the quarter of the run became known. Runs are ordered by this time. */
   readonly run_at: string;
   /** Identifier of the model version. */
   readonly model_version: string;
   /** Forecast horizon in months. */
   readonly horizon_months: number;
-  /** First day of the quarter in which the forecast change ends. */
+  /** First day of the quarter in which the forecast period ends. */
   readonly target_period: string;
   /** Point forecast, in percent. */
   readonly point: number;
@@ -39,20 +39,20 @@ export type AreaForecastHistory = {
   readonly upper_80: number | null;
   /** `published`: computed and served before the index of the next quarter was released. `reconstructed`: computed later, from data of `vintage` up to the quarter of the run. */
   readonly basis: 'published' | 'reconstructed';
-  /** A day on which the data of the run was available. */
+  /** A day on which the data used by the run was available. */
   readonly vintage: string | null;
 };
 
 export type AreaForecastTrack = {
   /** Core-based statistical area code. */
   readonly cbsa: string;
-  /** Time that the run represents: when the index for its quarter became known. Runs are ordered by this time. */
+  /** Time at which the index for the quarter of the run became known. Runs are ordered by this time. */
   readonly run_at: string;
   /** Identifier of the model version. */
   readonly model_version: string;
   /** Forecast horizon in months. */
   readonly horizon_months: number;
-  /** First day of the quarter in which the forecast change ends. */
+  /** First day of the quarter in which the forecast period ends. */
   readonly target_period: string;
   /** Point forecast, in percent. */
   readonly point: number;
@@ -62,22 +62,22 @@ export type AreaForecastTrack = {
   readonly upper_80: number | null;
   /** `published`: computed and served before the index of the next quarter was released. `reconstructed`: computed later, from data of `vintage` up to the quarter of the run. */
   readonly basis: 'published' | 'reconstructed';
-  /** A day on which the data of the run was available. */
+  /** A day on which the data used by the run was available. */
   readonly vintage: string | null;
   readonly run_id: number;
-  /** `expand`: a point forecast of 4% or more, with a lower bound above 0%. `contract`: a point forecast below -1%. `hold`: everything else. A market keeps the signal of its previous run while a forecast within 1 percentage point of its own has that signal. A run may have other thresholds: see its `rules` in `/forecast-runs`. */
+  /** `expand`: a point forecast of 4% or more, with a lower bound above 0%. `contract`: a point forecast below -1%. `hold`: everything else. A market keeps its previous signal if a forecast within 1 percentage point of the new one would have that signal. A run can use different thresholds: see its `rules` in `/forecast-runs`. */
   readonly signal: 'expand' | 'hold' | 'contract' | null;
-  /** Grade of `decline_probability`: A below 10%, B below 20%, C below 35%, D below 50%, F from 50% on. A run may have other thresholds: see its `rules` in `/forecast-runs`. */
+  /** Grade based on `decline_probability`: A below 10%, B below 20%, C below 35%, D below 50%, otherwise F. A run can use different thresholds: see its `rules` in `/forecast-runs`. */
   readonly risk_score: 'A' | 'B' | 'C' | 'D' | 'F' | null;
-  /** The published 12-month change at `target_period`, in percent. */
+  /** Published 12-month change at `target_period`, in percent. */
   readonly realized: number | null;
   /** `realized` - `point`, in percentage points. */
   readonly error_pp: number | null;
-  /** Whether `realized` lies in the 80% interval. */
+  /** Whether `realized` is within the 80% interval. */
   readonly within_80: boolean | null;
-  /** The vintage that `realized` was read from. */
+  /** Vintage of `realized`. */
   readonly realized_as_of: string | null;
-  /** Probability of a decline that `risk_score` grades. */
+  /** Probability of a decline. `risk_score` is derived from it. */
   readonly decline_probability: number | null;
   /** Point forecast of the persistence benchmark: the last 12-month change, scaled to the horizon, in percent. */
   readonly benchmark: number | null;
@@ -88,13 +88,13 @@ export type AreaForecastTrack = {
 };
 
 export type Backtest = {
-  /** Time at which the backtest was computed. */
+  /** Time of the newest completed run. */
   readonly as_of: string;
   readonly model_version: string;
   readonly horizon_months: number;
-  /** First target scored. */
+  /** Earliest target that was scored. */
   readonly window_start: string;
-  /** Last target scored. */
+  /** Latest target that was scored. */
   readonly window_end: string;
   /** Scored forecasts. */
   readonly n: number;
@@ -108,11 +108,11 @@ export type Backtest = {
   readonly bias_pp: number;
   /** Share of realized values inside the 80% interval. */
   readonly coverage_80: number;
-  /** Mean interval score: width of the interval + 10 times the distance of the outcome from it. Lower is better. */
+  /** Mean interval score: width of the interval plus 10 times the amount by which the outcome missed it. Lower is better. */
   readonly interval_score_80: number;
   /** Share of forecasts that have the same sign as the realized change. */
   readonly direction_hit_rate: number;
-  /** Persistence: the last 12-month change known at run time, on the same pairs. */
+  /** Persistence: the last 12-month change known at run time, scored on the same forecasts. */
   readonly benchmark: {
     readonly name: string;
     /** In percentage points. */
@@ -122,11 +122,11 @@ export type Backtest = {
   readonly skill_mae: number;
   /** Vintage of the realized values. */
   readonly realized_vintage: string;
-  /** Share of realized values above 0: the hit rate of a constant forecast of "up". */
+  /** Share of realized values above 0: the hit rate of always forecasting "up". */
   readonly base_rate_up?: number;
-  /** Scored forecasts whose realized value is below 0. */
+  /** Number of scored forecasts with a realized value below 0. */
   readonly declines?: number;
-  /** Number of declines whose point forecast was below 0. */
+  /** Number of declines with a point forecast below 0. */
   readonly declines_called?: number;
   /** Number of scored forecasts from published runs. */
   readonly n_published?: number;
@@ -134,7 +134,7 @@ export type Backtest = {
   readonly n_reconstructed?: number;
   /** Mean squared difference between `decline_probability` and the outcome (1 for a decline, 0 otherwise). */
   readonly brier_score?: number;
-  /** All benchmarks on the same pairs, the most accurate first. `skill_mae` is the skill relative to that benchmark. */
+  /** All benchmarks on the same forecasts, most accurate first. `skill_mae` is the skill of the model relative to that benchmark. */
   readonly benchmarks?: readonly {
     readonly name: string;
     /** In percentage points. */
@@ -168,13 +168,13 @@ export type BacktestGroup = {
   readonly benchmark_bias_pp: number;
   /** Share of realized values inside the 80% interval. */
   readonly coverage_80: number;
-  /** Mean interval score: width of the interval + 10 times the distance of the outcome from it. Lower is better. */
+  /** Mean interval score: width of the interval plus 10 times the amount by which the outcome missed it. Lower is better. */
   readonly interval_score_80: number;
   /** Share of forecasts that have the same sign as the realized change. */
   readonly direction_hit_rate: number;
   /** The same for persistence. */
   readonly benchmark_hit_rate: number;
-  /** The same for a constant forecast of "up": the share of realized values above 0. */
+  /** Hit rate of always forecasting "up": the share of realized values above 0. */
   readonly always_up_hit_rate: number;
   /** Realized values below 0. */
   readonly declines: number;
@@ -196,11 +196,11 @@ export type Driver = {
   readonly run_id: number;
   /** Point forecast of the run, in percent. */
   readonly point: number;
-  /** Input of the model. */
+  /** Name of the model input. */
   readonly input: string;
-  /** Contribution to `point`, in percentage points. The contributions sum to `point`, up to rounding. */
+  /** Contribution to `point`, in percentage points. All contributions add up to `point`, apart from rounding. */
   readonly contribution_pp: number;
-  /** The same in the previous run. */
+  /** Contribution in the previous run, in percentage points. */
   readonly prior_contribution_pp: number | null;
   /** `contribution_pp` - `prior_contribution_pp`. */
   readonly change_pp: number | null;
@@ -220,13 +220,13 @@ export type Error = {
 };
 
 export type ForecastHistory = {
-  /** Time that the run represents: when the index for its quarter became known. Runs are ordered by this time. */
+  /** Time at which the index for the quarter of the run became known. Runs are ordered by this time. */
   readonly run_at: string;
   /** Identifier of the model version. */
   readonly model_version: string;
   /** Forecast horizon in months. */
   readonly horizon_months: number;
-  /** First day of the quarter in which the forecast change ends. */
+  /** First day of the quarter in which the forecast period ends. */
   readonly target_period: string;
   /** Point forecast, in percent. */
   readonly point: number;
@@ -236,24 +236,24 @@ export type ForecastHistory = {
   readonly upper_80: number | null;
   /** `published`: computed and served before the index of the next quarter was released. `reconstructed`: computed later, from data of `vintage` up to the quarter of the run. */
   readonly basis: 'published' | 'reconstructed';
-  /** A day on which the data of the run was available. */
+  /** A day on which the data used by the run was available. */
   readonly vintage: string | null;
 };
 
 export type ForecastRun = {
   readonly id: number;
   readonly model_version: string;
-  /** Time that the run represents: when the index for its quarter became known. Runs are ordered by this time. */
+  /** Time at which the index for the quarter of the run became known. Runs are ordered by this time. */
   readonly run_at: string;
-  /** Features that the run used. */
+  /** Model features used by the run. */
   readonly features: readonly string[] | null;
   readonly notes: string | null;
   readonly horizon_months: number;
   /** `published`: computed and served before the index of the next quarter was released. `reconstructed`: computed later, from data of `vintage` up to the quarter of the run. */
   readonly basis: 'published' | 'reconstructed';
-  /** A day on which the data of the run was available. */
+  /** A day on which the data used by the run was available. */
   readonly vintage: string | null;
-  /** First day of the last quarter of the index that the run uses. */
+  /** First day of the last index quarter used by the run. */
   readonly data_through: string | null;
   /** Time at which the run was computed. */
   readonly computed_at: string | null;
@@ -261,25 +261,25 @@ export type ForecastRun = {
   readonly published_at: string | null;
   /** Rules for signals and grades in this run. */
   readonly rules: {
-    /** Lowest `point` for the signal `expand`, in percent. */
+    /** Minimum `point` for the signal `expand`, in percent. */
     readonly expand_point: number;
     /** `lower_80` must be above this for `expand`, in percent. */
     readonly expand_lower: number;
     /** The signal is `contract` if `point` is below this, in percent. */
     readonly contract_point: number;
-    /** A market keeps its signal from the previous run while a forecast within this many percentage points has that signal. */
+    /** A market keeps its previous signal if a forecast within this many percentage points of the new one would have that signal. */
     readonly margin: number;
-    /** Probabilities of a decline below which the grade is A, B, C and D; F from the last value on. */
+    /** Probabilities of a decline below which the grade is A, B, C and D. From the last value on, the grade is F. */
     readonly grades: readonly number[];
   } | null;
-  /** Coefficients that the run estimated. Empty if it published none. */
+  /** Coefficients estimated by the run. Empty if it published none. */
   readonly coefficients: readonly {
     readonly name: string;
     readonly value: number;
   }[];
-  /** Share of markets whose signal differs from their signal in the previous quarter. */
+  /** Share of markets whose signal changed since the previous quarter. */
   readonly signal_change_share: number | null;
-  /** Inputs of the model, in the order of `contributions`, with their mean contribution to the points in percentage points. Empty if the run published none. */
+  /** Model inputs, in the order of `contributions`, with their mean contribution to the point forecasts in percentage points. Empty if the run published none. */
   readonly inputs: readonly {
     readonly name: string;
     readonly mean_contribution_pp: number;
@@ -287,13 +287,13 @@ export type ForecastRun = {
 };
 
 export type ForecastTrack = {
-  /** Time that the run represents: when the index for its quarter became known. Runs are ordered by this time. */
+  /** Time at which the index for the quarter of the run became known. Runs are ordered by this time. */
   readonly run_at: string;
   /** Identifier of the model version. */
   readonly model_version: string;
   /** Forecast horizon in months. */
   readonly horizon_months: number;
-  /** First day of the quarter in which the forecast change ends. */
+  /** First day of the quarter in which the forecast period ends. */
   readonly target_period: string;
   /** Point forecast, in percent. */
   readonly point: number;
@@ -303,22 +303,22 @@ export type ForecastTrack = {
   readonly upper_80: number | null;
   /** `published`: computed and served before the index of the next quarter was released. `reconstructed`: computed later, from data of `vintage` up to the quarter of the run. */
   readonly basis: 'published' | 'reconstructed';
-  /** A day on which the data of the run was available. */
+  /** A day on which the data used by the run was available. */
   readonly vintage: string | null;
   readonly run_id: number;
-  /** `expand`: a point forecast of 4% or more, with a lower bound above 0%. `contract`: a point forecast below -1%. `hold`: everything else. A market keeps the signal of its previous run while a forecast within 1 percentage point of its own has that signal. A run may have other thresholds: see its `rules` in `/forecast-runs`. */
+  /** `expand`: a point forecast of 4% or more, with a lower bound above 0%. `contract`: a point forecast below -1%. `hold`: everything else. A market keeps its previous signal if a forecast within 1 percentage point of the new one would have that signal. A run can use different thresholds: see its `rules` in `/forecast-runs`. */
   readonly signal: 'expand' | 'hold' | 'contract' | null;
-  /** Grade of `decline_probability`: A below 10%, B below 20%, C below 35%, D below 50%, F from 50% on. A run may have other thresholds: see its `rules` in `/forecast-runs`. */
+  /** Grade based on `decline_probability`: A below 10%, B below 20%, C below 35%, D below 50%, otherwise F. A run can use different thresholds: see its `rules` in `/forecast-runs`. */
   readonly risk_score: 'A' | 'B' | 'C' | 'D' | 'F' | null;
-  /** The published 12-month change at `target_period`, in percent. */
+  /** Published 12-month change at `target_period`, in percent. */
   readonly realized: number | null;
   /** `realized` - `point`, in percentage points. */
   readonly error_pp: number | null;
-  /** Whether `realized` lies in the 80% interval. */
+  /** Whether `realized` is within the 80% interval. */
   readonly within_80: boolean | null;
-  /** The vintage that `realized` was read from. */
+  /** Vintage of `realized`. */
   readonly realized_as_of: string | null;
-  /** Probability of a decline that `risk_score` grades. */
+  /** Probability of a decline. `risk_score` is derived from it. */
   readonly decline_probability: number | null;
   /** Point forecast of the persistence benchmark: the last 12-month change, scaled to the horizon, in percent. */
   readonly benchmark: number | null;
@@ -335,22 +335,22 @@ export type HpiObservation = {
   readonly period_start: string;
   /** Index level. */
   readonly value: number;
-  /** Standard error of `value`. Only with `fields`. */
+  /** Standard error of `value`. Only present if requested with `fields`. */
   readonly standard_error?: number | null;
 };
 
 export type MacroObservation = {
-  /** Identifier of the series. Only if several series are requested. */
+  /** Identifier of the series. Only present if several series are requested. */
   readonly series_id?: string;
   /** First day of the period. */
   readonly period_start: string;
   /** Value in the units of the series, or in the requested `units`. */
   readonly value: number;
-  /** Code of the market. Only in rows of `metro_hpi`. */
+  /** Code of the market. Only present in rows of `metro_hpi`. */
   readonly cbsa?: string;
-  /** The price index by which values are divided. Only with `units=real`. */
+  /** Price index used to deflate the values. Only present with `units=real`. */
   readonly deflator?: string;
-  /** Base month of the prices. Only with `units=real`. */
+  /** Base month of the prices. Only present with `units=real`. */
   readonly base_period?: string;
 };
 
@@ -358,25 +358,25 @@ export type Market = {
   readonly id?: number;
   /** Core-based statistical area code. */
   readonly cbsa: string;
-  /** Name of the metro. */
+  /** Name of the area. */
   readonly name: string;
-  /** `expand`: a point forecast of 4% or more, with a lower bound above 0%. `contract`: a point forecast below -1%. `hold`: everything else. A market keeps the signal of its previous run while a forecast within 1 percentage point of its own has that signal. A run may have other thresholds: see its `rules` in `/forecast-runs`. */
+  /** `expand`: a point forecast of 4% or more, with a lower bound above 0%. `contract`: a point forecast below -1%. `hold`: everything else. A market keeps its previous signal if a forecast within 1 percentage point of the new one would have that signal. A run can use different thresholds: see its `rules` in `/forecast-runs`. */
   readonly signal?: 'expand' | 'hold' | 'contract' | null;
-  /** Grade of `decline_probability`: A below 10%, B below 20%, C below 35%, D below 50%, F from 50% on. A run may have other thresholds: see its `rules` in `/forecast-runs`. */
+  /** Grade based on `decline_probability`: A below 10%, B below 20%, C below 35%, D below 50%, otherwise F. A run can use different thresholds: see its `rules` in `/forecast-runs`. */
   readonly risk_score?: 'A' | 'B' | 'C' | 'D' | 'F' | null;
-  /** Trailing 12-month change of the index, in percent. */
+  /** Change in the index over the last 12 months, in percent. */
   readonly yoy_price?: number | null;
-  /** Forecast 12-month return: the change of the index over the 12 months after its newest quarter, in percent. */
+  /** Forecast 12-month return: the change in the index over the 12 months after its newest quarter, in percent. */
   readonly forecast_12m?: number | null;
   /** Lower bound of the 80% interval, in percent. Over many years, 80% of the outcomes should lie inside the interval; in single years, far fewer may. */
   readonly lower_80?: number | null;
   /** Upper bound of the 80% interval, in percent. */
   readonly upper_80?: number | null;
-  /** Probability of a decline that `risk_score` grades. */
+  /** Probability of a decline. `risk_score` is derived from it. */
   readonly decline_probability?: number | null;
-  /** First day of the quarter in which the forecast change ends. */
+  /** First day of the quarter in which the forecast period ends. */
   readonly target_period?: string | null;
-  /** The run that made the forecast. */
+  /** Run that computed the forecast. */
   readonly run_id?: number | null;
   /** `published`: computed and served before the index of the next quarter was released. `reconstructed`: computed later, from data of `vintage` up to the quarter of the run. */
   readonly basis?: 'published' | 'reconstructed' | null;
@@ -388,25 +388,25 @@ export type MarketForecast = {
   readonly id?: number;
   /** Core-based statistical area code. */
   readonly cbsa: string;
-  /** Name of the metro. */
+  /** Name of the area. */
   readonly name: string;
-  /** `expand`: a point forecast of 4% or more, with a lower bound above 0%. `contract`: a point forecast below -1%. `hold`: everything else. A market keeps the signal of its previous run while a forecast within 1 percentage point of its own has that signal. A run may have other thresholds: see its `rules` in `/forecast-runs`. */
+  /** `expand`: a point forecast of 4% or more, with a lower bound above 0%. `contract`: a point forecast below -1%. `hold`: everything else. A market keeps its previous signal if a forecast within 1 percentage point of the new one would have that signal. A run can use different thresholds: see its `rules` in `/forecast-runs`. */
   readonly signal?: 'expand' | 'hold' | 'contract' | null;
-  /** Grade of `decline_probability`: A below 10%, B below 20%, C below 35%, D below 50%, F from 50% on. A run may have other thresholds: see its `rules` in `/forecast-runs`. */
+  /** Grade based on `decline_probability`: A below 10%, B below 20%, C below 35%, D below 50%, otherwise F. A run can use different thresholds: see its `rules` in `/forecast-runs`. */
   readonly risk_score?: 'A' | 'B' | 'C' | 'D' | 'F' | null;
-  /** Trailing 12-month change of the index, in percent. */
+  /** Change in the index over the last 12 months, in percent. */
   readonly yoy_price?: number | null;
-  /** Forecast 12-month return: the change of the index over the 12 months after its newest quarter, in percent. */
+  /** Forecast 12-month return: the change in the index over the 12 months after its newest quarter, in percent. */
   readonly forecast_12m?: number | null;
   /** Lower bound of the 80% interval, in percent. Over many years, 80% of the outcomes should lie inside the interval; in single years, far fewer may. */
   readonly lower_80?: number | null;
   /** Upper bound of the 80% interval, in percent. */
   readonly upper_80?: number | null;
-  /** Probability of a decline that `risk_score` grades. */
+  /** Probability of a decline. `risk_score` is derived from it. */
   readonly decline_probability?: number | null;
-  /** First day of the quarter in which the forecast change ends. */
+  /** First day of the quarter in which the forecast period ends. */
   readonly target_period?: string | null;
-  /** The run that made the forecast. */
+  /** Run that computed the forecast. */
   readonly run_id?: number | null;
   /** `published`: computed and served before the index of the next quarter was released. `reconstructed`: computed later, from data of `vintage` up to the quarter of the run. */
   readonly basis?: 'published' | 'reconstructed' | null;
@@ -422,11 +422,11 @@ export type MarketSignal = {
   /** Core-based statistical area code. */
   readonly cbsa: string;
   readonly name: string;
-  /** `expand`: a point forecast of 4% or more, with a lower bound above 0%. `contract`: a point forecast below -1%. `hold`: everything else. A market keeps the signal of its previous run while a forecast within 1 percentage point of its own has that signal. A run may have other thresholds: see its `rules` in `/forecast-runs`. */
+  /** `expand`: a point forecast of 4% or more, with a lower bound above 0%. `contract`: a point forecast below -1%. `hold`: everything else. A market keeps its previous signal if a forecast within 1 percentage point of the new one would have that signal. A run can use different thresholds: see its `rules` in `/forecast-runs`. */
   readonly signal?: 'expand' | 'hold' | 'contract' | null;
-  /** Grade of `decline_probability`: A below 10%, B below 20%, C below 35%, D below 50%, F from 50% on. A run may have other thresholds: see its `rules` in `/forecast-runs`. */
+  /** Grade based on `decline_probability`: A below 10%, B below 20%, C below 35%, D below 50%, otherwise F. A run can use different thresholds: see its `rules` in `/forecast-runs`. */
   readonly risk_score?: 'A' | 'B' | 'C' | 'D' | 'F' | null;
-  /** Forecast 12-month return: the change of the index over the 12 months after its newest quarter, in percent. */
+  /** Forecast 12-month return: the change in the index over the 12 months after its newest quarter, in percent. */
   readonly forecast_12m?: number;
   /** Lower bound of the 80% interval, in percent. Over many years, 80% of the outcomes should lie inside the interval; in single years, far fewer may. */
   readonly lower_80?: number | null;
@@ -447,21 +447,21 @@ export type Mover = {
   readonly forecast_12m?: number;
   /** In percent. */
   readonly prior_forecast_12m?: number;
-  /** Current - prior, in percentage points, signed. */
+  /** Signed change from the prior forecast, in percentage points. */
   readonly delta_pp?: number;
-  /** `expand`: a point forecast of 4% or more, with a lower bound above 0%. `contract`: a point forecast below -1%. `hold`: everything else. A market keeps the signal of its previous run while a forecast within 1 percentage point of its own has that signal. A run may have other thresholds: see its `rules` in `/forecast-runs`. */
+  /** `expand`: a point forecast of 4% or more, with a lower bound above 0%. `contract`: a point forecast below -1%. `hold`: everything else. A market keeps its previous signal if a forecast within 1 percentage point of the new one would have that signal. A run can use different thresholds: see its `rules` in `/forecast-runs`. */
   readonly signal?: 'expand' | 'hold' | 'contract' | null;
-  /** `expand`: a point forecast of 4% or more, with a lower bound above 0%. `contract`: a point forecast below -1%. `hold`: everything else. A market keeps the signal of its previous run while a forecast within 1 percentage point of its own has that signal. A run may have other thresholds: see its `rules` in `/forecast-runs`. */
+  /** `expand`: a point forecast of 4% or more, with a lower bound above 0%. `contract`: a point forecast below -1%. `hold`: everything else. A market keeps its previous signal if a forecast within 1 percentage point of the new one would have that signal. A run can use different thresholds: see its `rules` in `/forecast-runs`. */
   readonly prior_signal?: 'expand' | 'hold' | 'contract' | null;
   readonly run_at?: string;
   readonly prior_run_at?: string;
   /** `published`: computed and served before the index of the next quarter was released. `reconstructed`: computed later, from data of `vintage` up to the quarter of the run. */
   readonly basis?: 'published' | 'reconstructed';
-  /** The basis of the prior run. */
+  /** Basis of the prior run. */
   readonly prior_basis?: 'published' | 'reconstructed';
-  /** Input of the model whose contribution changed most. */
+  /** Model input whose contribution changed most. */
   readonly driver?: string | null;
-  /** Change in the contribution of `driver`, in percentage points, signed. */
+  /** Signed change in the contribution of `driver`, in percentage points. */
   readonly driver_pp?: number | null;
 };
 
@@ -469,7 +469,7 @@ export type Quantile = {
   readonly run_id: number;
   /** Probability that the outcome is at most `value`. */
   readonly probability: number;
-  /** 12-month change of the index, in percent. */
+  /** 12-month change in the index, in percent. */
   readonly value: number;
 };
 
@@ -488,7 +488,7 @@ export type Series = {
   readonly observation_end: string | null;
   readonly last_updated: string | null;
   readonly notes: string | null;
-  /** Values of the parameter `units` of `/observations` that apply to the series. */
+  /** Values that the parameter `units` of `/observations` accepts for this series. */
   readonly supported_units: readonly ('level' | 'change' | 'log' | 'yoy' | 'real')[];
 };
 
@@ -525,25 +525,25 @@ export type Status = {
 export type Vintage = {
   /** Name of the version, as in the header `Snapshot-Version`. */
   readonly version: string;
-  /** A day on which its data was available. */
+  /** A day on which the data was available. */
   readonly vintage: string;
-  /** First day of the last quarter of the index. Null without an index. */
+  /** First day of the last quarter in the index. Null if the version has no index. */
   readonly data_through: string | null;
-  /** Time at which it became the current version. */
+  /** Time at which the version became the current one. */
   readonly published_at: string;
-  /** Whether it is served without `as_of`. */
+  /** Whether the version is served to requests without `as_of`. */
   readonly current: boolean;
   /** Changes since the previous publication. Null if the store no longer has that version. */
   readonly changes: {
-    /** Markets that were added or removed. */
+    /** Number of markets added or removed. */
     readonly markets: number;
-    /** Values of the index and of macro series that were added. */
+    /** Number of index and macro series values added. */
     readonly values_added: number;
-    /** Values that were revised. */
+    /** Number of values revised. */
     readonly values_revised: number;
-    /** Values that were removed. */
+    /** Number of values removed. */
     readonly values_removed: number;
-    /** Completed runs that were added. */
+    /** Number of completed runs added. */
     readonly runs_added: number;
   } | null;
 };
@@ -554,13 +554,13 @@ interface SharedParameters {
   readonly cbsa: string;
   /** Kinds of areas, separated by commas. Default: `metropolitan,division`. */
   readonly kind?: readonly ('metropolitan' | 'division' | 'state' | 'nation')[];
-  /** Risk grades. A row matches any of the values, which are separated by commas. */
+  /** Risk grades. Separate several values by commas. A row needs to match only one of them. */
   readonly risk_score?: readonly ('A' | 'B' | 'C' | 'D' | 'F')[];
   /** Maximum number of rows of a page. A page with filters may have fewer. The header `Link` has the URL of the next page. Default: all rows. */
   readonly limit?: number;
-  /** Postal codes of states. A market can be in several states. A row matches any of the values, which are separated by commas. */
+  /** Postal codes of states. A market can be in several states. Separate several values by commas. A row needs to match only one of them. */
   readonly state?: readonly ('AK' | 'AL' | 'AR' | 'AZ' | 'CA' | 'CO' | 'CT' | 'DC' | 'DE' | 'FL' | 'GA' | 'HI' | 'IA' | 'ID' | 'IL' | 'IN' | 'KS' | 'KY' | 'LA' | 'MA' | 'MD' | 'ME' | 'MI' | 'MN' | 'MO' | 'MS' | 'MT' | 'NC' | 'ND' | 'NE' | 'NH' | 'NJ' | 'NM' | 'NV' | 'NY' | 'OH' | 'OK' | 'OR' | 'PA' | 'PR' | 'RI' | 'SC' | 'SD' | 'TN' | 'TX' | 'UT' | 'VA' | 'VT' | 'WA' | 'WI' | 'WV' | 'WY')[];
-  /** Signals. A row matches any of the values, which are separated by commas. */
+  /** Signals. Separate several values by commas. A row needs to match only one of them. */
   readonly signal?: readonly ('expand' | 'hold' | 'contract')[];
   /** Start of the page. Copy it from the `next` link of the previous page, and keep the other parameters. */
   readonly after?: string;
@@ -581,7 +581,7 @@ export interface Paths {
   /** Every market with its latest signal, risk grade and 12-month forecast */
   readonly '/markets': {
     readonly input: Pick<SharedParameters, 'kind' | 'state' | 'signal' | 'risk_score' | 'limit' | 'after' | 'format' | 'as_of'> & {
-      /** Properties to sort by, separated by commas; descending with a leading "-". Nulls are last. Ties are sorted by `cbsa`. */
+      /** Properties to sort by, separated by commas. Prefix a property with "-" for descending order. Nulls come last. Ties are sorted by `cbsa`. */
       readonly sort?: readonly ('id' | '-id' | 'cbsa' | '-cbsa' | 'name' | '-name' | 'signal' | '-signal' | 'risk_score' | '-risk_score' | 'yoy_price' | '-yoy_price' | 'forecast_12m' | '-forecast_12m' | 'lower_80' | '-lower_80' | 'upper_80' | '-upper_80' | 'decline_probability' | '-decline_probability' | 'target_period' | '-target_period' | 'run_id' | '-run_id' | 'basis' | '-basis' | 'kind' | '-kind')[];
       /** Properties of each row, separated by commas. Always included: cbsa, name. Default: all. */
       readonly fields?: readonly ('id' | 'cbsa' | 'name' | 'signal' | 'risk_score' | 'yoy_price' | 'forecast_12m' | 'lower_80' | 'upper_80' | 'decline_probability' | 'target_period' | 'run_id' | 'basis' | 'kind')[];
@@ -609,7 +609,7 @@ export interface Paths {
   /** The full quarterly house price index of one market */
   readonly '/markets/{cbsa}/history': {
     readonly input: Pick<SharedParameters, 'cbsa' | 'since' | 'until' | 'format' | 'as_of'> & {
-      /** With `standard_error`, rows have it in addition to `period_start` and `value`. It is null where the dataset has none. */
+      /** Use `standard_error` to add it to `period_start` and `value`. It is null if the dataset has no standard error for the quarter. */
       readonly fields?: readonly ('period_start' | 'value' | 'standard_error')[];
     };
     readonly output: { readonly data: readonly HpiObservation[] };
@@ -617,7 +617,7 @@ export interface Paths {
   /** The markets that have a scored forecast */
   readonly '/forecasts': {
     readonly input: Pick<SharedParameters, 'kind' | 'state' | 'signal' | 'risk_score' | 'limit' | 'after' | 'horizon_months' | 'format' | 'as_of'> & {
-      /** Properties to sort by, separated by commas; descending with a leading "-". Nulls are last. Ties are sorted by `cbsa`. */
+      /** Properties to sort by, separated by commas. Prefix a property with "-" for descending order. Nulls come last. Ties are sorted by `cbsa`. */
       readonly sort?: readonly ('id' | '-id' | 'cbsa' | '-cbsa' | 'name' | '-name' | 'signal' | '-signal' | 'risk_score' | '-risk_score' | 'yoy_price' | '-yoy_price' | 'forecast_12m' | '-forecast_12m' | 'lower_80' | '-lower_80' | 'upper_80' | '-upper_80' | 'decline_probability' | '-decline_probability' | 'target_period' | '-target_period' | 'run_id' | '-run_id' | 'basis' | '-basis' | 'kind' | '-kind' | 'horizon_months' | '-horizon_months' | 'point' | '-point')[];
       /** Properties of each row, separated by commas. Always included: cbsa, name. Default: all. */
       readonly fields?: readonly ('id' | 'cbsa' | 'name' | 'signal' | 'risk_score' | 'yoy_price' | 'forecast_12m' | 'lower_80' | 'upper_80' | 'decline_probability' | 'target_period' | 'run_id' | 'basis' | 'kind' | 'horizon_months' | 'point')[];
@@ -637,9 +637,9 @@ export interface Paths {
   /** The past forecasts for all markets */
   readonly '/forecast-history': {
     readonly input: Pick<SharedParameters, 'since' | 'until' | 'horizon_months' | 'format' | 'as_of'> & {
-      /** Restricts the list to these areas, of any kind. Codes of 5 digits, separated by commas. */
+      /** Restricts the list to these areas. 5-digit codes, separated by commas. */
       readonly cbsa?: readonly string[];
-      /** Kinds of areas, separated by commas. Default: `metropolitan,division`. With `cbsa`: all kinds. */
+      /** Kinds of areas, separated by commas. Default: `metropolitan,division`. If `cbsa` is given, the default is all kinds. */
       readonly kind?: readonly ('metropolitan' | 'division' | 'state' | 'nation')[];
     };
     readonly output: { readonly data: readonly AreaForecastHistory[] };
@@ -647,9 +647,9 @@ export interface Paths {
   /** The past forecasts for all markets, with realized values */
   readonly '/forecast-track': {
     readonly input: Pick<SharedParameters, 'since' | 'until' | 'horizon_months' | 'format' | 'as_of'> & {
-      /** Restricts the list to these areas, of any kind. Codes of 5 digits, separated by commas. */
+      /** Restricts the list to these areas. 5-digit codes, separated by commas. */
       readonly cbsa?: readonly string[];
-      /** Kinds of areas, separated by commas. Default: `metropolitan,division`. With `cbsa`: all kinds. */
+      /** Kinds of areas, separated by commas. Default: `metropolitan,division`. If `cbsa` is given, the default is all kinds. */
       readonly kind?: readonly ('metropolitan' | 'division' | 'state' | 'nation')[];
     };
     readonly output: { readonly data: readonly AreaForecastTrack[] };
@@ -659,7 +659,7 @@ export interface Paths {
     readonly input: Pick<SharedParameters, 'horizon_months' | 'format' | 'as_of'>;
     readonly output: { readonly data: readonly ForecastRun[] };
   };
-  /** The newest rolling-realized backtest of the baseline forecast */
+  /** The newest backtest of the forecasts */
   readonly '/forecast-backtest': {
     readonly input: Pick<SharedParameters, 'horizon_months' | 'as_of'>;
     readonly output: { readonly data: Backtest | null };
@@ -667,7 +667,7 @@ export interface Paths {
   /** Accuracy of past forecasts by year, quarter, grade, signal, state, size, probability of a decline or basis */
   readonly '/forecast-backtest/breakdown': {
     readonly input: Pick<SharedParameters, 'since' | 'until' | 'kind' | 'format' | 'as_of'> & {
-      /** The property to group by. */
+      /** Property to group by. */
       readonly by: 'year' | 'quarter' | 'grade' | 'signal' | 'state' | 'size' | 'probability' | 'basis';
     };
     readonly output: { readonly data: readonly BacktestGroup[] };
@@ -682,14 +682,14 @@ export interface Paths {
     readonly input: Pick<SharedParameters, 'cbsa' | 'format' | 'as_of'>;
     readonly output: { readonly data: readonly Quantile[] };
   };
-  /** Observations of one series or several */
+  /** Observations of one or several series */
   readonly '/observations': {
     readonly input: Pick<SharedParameters, 'since' | 'until' | 'format' | 'as_of'> & {
-      /** Identifier of a macro series (see `/series`), or `metro_hpi` for the house price index of the metros. Separate several values by commas; rows then have a `series_id`. */
+      /** Identifier of a macro series (see `/series`), or `metro_hpi` for the house price index of the metros. Separate several values by commas. Rows then have a `series_id`. */
       readonly series_id: readonly string[];
-      /** Restricts `metro_hpi` to these markets. Codes of 5 digits, separated by commas. */
+      /** Restricts `metro_hpi` to these markets. 5-digit codes, separated by commas. */
       readonly cbsa?: readonly string[];
-      /** `level`: as published. `change`: difference from the previous period, or from the previous observation of daily and irregular series. `log`: natural logarithm. `yoy`: percent change from the same period of the previous year; from 52 weeks before for weekly series; from the last observation at or before the same date for daily and irregular ones. `real`: amounts of money and price indexes in prices of the month `base_period`, which is the newest month of CPIAUCSL. A longer period is divided by the mean of its months, and left out if one is missing. Values that cannot be computed are left out. Computed values have 8 decimals. */
+      /** `level`: as published. `change`: difference from the previous period; for daily and irregular series, from the previous observation. `log`: natural logarithm. `yoy`: percent change from the same period of the previous year; for weekly series, from 52 weeks earlier; for daily and irregular series, from the last observation on or before the same date. `real`: amounts of money and price indexes in prices of the month `base_period`, the newest month of CPIAUCSL. For periods longer than a month, prices are averaged over the months, and the period is left out if a month is missing. Values that cannot be computed are left out. Computed values have 8 decimals. */
       readonly units?: 'level' | 'change' | 'log' | 'yoy' | 'real';
     };
     readonly output: { readonly data: readonly MacroObservation[] };
@@ -702,7 +702,7 @@ export interface Paths {
   /** Signal and risk grade of every market in the newest completed run */
   readonly '/signals': {
     readonly input: Pick<SharedParameters, 'kind' | 'state' | 'signal' | 'risk_score' | 'limit' | 'after' | 'format' | 'as_of'> & {
-      /** Properties to sort by, separated by commas; descending with a leading "-". Nulls are last. Ties are sorted by `cbsa`. */
+      /** Properties to sort by, separated by commas. Prefix a property with "-" for descending order. Nulls come last. Ties are sorted by `cbsa`. */
       readonly sort?: readonly ('cbsa' | '-cbsa' | 'name' | '-name' | 'signal' | '-signal' | 'risk_score' | '-risk_score' | 'forecast_12m' | '-forecast_12m' | 'lower_80' | '-lower_80' | 'upper_80' | '-upper_80' | 'run_id' | '-run_id' | 'run_at' | '-run_at' | 'model_version' | '-model_version' | 'basis' | '-basis')[];
       /** Properties of each row, separated by commas. Always included: cbsa, name. Default: all. */
       readonly fields?: readonly ('cbsa' | 'name' | 'signal' | 'risk_score' | 'forecast_12m' | 'lower_80' | 'upper_80' | 'run_id' | 'run_at' | 'model_version' | 'basis')[];
@@ -712,7 +712,7 @@ export interface Paths {
   /** The markets whose 12-month forecast changed most between the last two runs */
   readonly '/movers': {
     readonly input: Pick<SharedParameters, 'kind' | 'state' | 'signal' | 'after' | 'format' | 'as_of'> & {
-      /** Properties to sort by, separated by commas; descending with a leading "-". Nulls are last. Ties are sorted by `cbsa`. */
+      /** Properties to sort by, separated by commas. Prefix a property with "-" for descending order. Nulls come last. Ties are sorted by `cbsa`. */
       readonly sort?: readonly ('cbsa' | '-cbsa' | 'name' | '-name' | 'forecast_12m' | '-forecast_12m' | 'prior_forecast_12m' | '-prior_forecast_12m' | 'delta_pp' | '-delta_pp' | 'signal' | '-signal' | 'prior_signal' | '-prior_signal' | 'run_at' | '-run_at' | 'prior_run_at' | '-prior_run_at' | 'basis' | '-basis' | 'prior_basis' | '-prior_basis' | 'driver' | '-driver' | 'driver_pp' | '-driver_pp')[];
       /** Properties of each row, separated by commas. Always included: cbsa, name. Default: all. */
       readonly fields?: readonly ('cbsa' | 'name' | 'forecast_12m' | 'prior_forecast_12m' | 'delta_pp' | 'signal' | 'prior_signal' | 'run_at' | 'prior_run_at' | 'basis' | 'prior_basis' | 'driver' | 'driver_pp')[];

@@ -1,31 +1,29 @@
-/**
- * A typed client for the API that runs in Node 20 or later and in browsers. It uses `fetch` and has no dependencies.
- */
+/** A typed client for the API. It runs in Node 20 or later and in browsers, uses `fetch`, and has no dependencies. */
 import type { Error as ErrorBody, Paths } from './api-types.js';
 
 export type * from './api-types.js';
 
-/** The input of an endpoint without `format`, since the client reads JSON only. */
+/** The client reads only JSON, so inputs have no `format`. */
 type Input<T> = T extends { readonly input: infer I } ? Omit<I, 'format'> : never;
 type Output<T> = T extends { readonly output: infer O } ? O : never;
-/** The input is optional if it has no required parameters. */
+/** The input is optional if no parameter is required. */
 type Arguments<I> =
   Record<never, never> extends I ? [input?: I, options?: CallOptions] : [input: I, options?: CallOptions];
 
 export interface ClientOptions {
-  /** The URL of the API with its base path, such as `https://api.example.com/api/v1`. */
+  /** URL of the API, including its base path, such as `https://api.example.com/api/v1`. */
   readonly baseUrl: string;
   readonly key?: string;
   /** Maximum number of retries after a 429, a 503 or a network error. Default: 3. */
   readonly retries?: number;
-  /** Maximum wait before a retry, in seconds. If the API asks for a longer wait, the error is thrown. Default: 60. */
+  /**
+   * Maximum wait before a retry, in seconds. If the API asks for a longer wait, the client throws the error instead.
+   * Default: 60.
+   */
   readonly maxWaitSeconds?: number;
   /** Stores responses by URL and revalidates them with `If-None-Match`. Browsers do this automatically. */
   readonly cache?: Map<string, CachedResponse>;
-  /**
-   * Called with every response, so that you can read headers such as `Snapshot-Version`, `RateLimit` and
-   * `X-Request-Id`.
-   */
+  /** Called with every response. Use it to read headers such as `Snapshot-Version`, `RateLimit` and `X-Request-Id`. */
   readonly onResponse?: (response: Response) => void;
   readonly fetch?: typeof fetch;
 }
@@ -39,15 +37,15 @@ export interface CachedResponse {
   readonly body: unknown;
 }
 
-/** An error response from the API. `code` is stable, and `message` says what to do. */
+/** Thrown for an error response from the API. `code` is stable, and `message` explains what to do. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly status: number;
   readonly code: string;
   readonly details: NonNullable<ErrorBody['details']>;
-  /** The id of the request, which you should include when you report a problem. Null if the response has none. */
+  /** Request id to include in problem reports, or null if the response has none. */
   readonly requestId: string | null;
-  /** The `Retry-After` header in seconds, or null. */
+  /** Value of the `Retry-After` header in seconds, or null. */
   readonly retryAfter: number | null;
 
   constructor({ status, headers }: Response, body: Partial<ErrorBody> | undefined) {
@@ -66,7 +64,7 @@ export interface Client<P = Paths> {
    * Sends a GET request: `client.get('/markets/{cbsa}/history', { cbsa: '26420' })`.
    * @param path the path template
    * @param input path and query parameters by name
-   * @throws ApiError if the response is still an error after the retries
+   * @throws ApiError if the API still responds with an error after the retries
    * @throws TypeError from `fetch` if the API is still unreachable after the retries
    */
   get<Path extends keyof P & string>(path: Path, ...args: Arguments<Input<P[Path]>>): Promise<Output<P[Path]>>;
@@ -76,7 +74,7 @@ const RETRIED: ReadonlySet<number> = new Set([429, 503]);
 
 /**
  * Creates a client.
- * @typeParam P the paths of the API with their types; for an API with other plugins, `metro-forecast types` prints them
+ * @typeParam P types of the API's paths; `metro-forecast types` generates them for an API with other plugins
  */
 export const createClient = <P = Paths>({
   baseUrl,
@@ -131,10 +129,10 @@ const urlOf = (baseUrl: string, template: string, input: Readonly<Record<string,
   return `${baseUrl.replace(/\/$/, '')}${path}${search === '' ? '' : `?${search}`}`;
 };
 
-/** Returns the number of seconds until the next attempt, or undefined if a retry cannot fix the error. */
+/** Returns the wait before the next attempt in seconds, or undefined if the error should not be retried. */
 const waitOf = (error: unknown, attempt: number): number | undefined => {
   const backoff = 0.25 * 2 ** attempt;
-  // `fetch` throws a TypeError for network errors, and another error for an abort.
+  // `fetch` throws a TypeError for network errors, and a different error for an abort.
   if (error instanceof TypeError) return backoff;
   if (error instanceof ApiError && RETRIED.has(error.status)) return error.retryAfter ?? backoff;
   return undefined;

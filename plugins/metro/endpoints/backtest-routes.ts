@@ -1,4 +1,4 @@
-/** Endpoints for the backtest, which show the accuracy of all past forecasts, also by group. */
+/** Endpoints for the accuracy of past forecasts, overall and by group. */
 import { dataRoute, type Route } from 'metro-forecast-api/plugin';
 import { backtests, forecasts, markets, nullable, percent, rate, record, text } from '../collections.js';
 import { BREAKDOWN_KEYS, breakdownOf } from '../forecast/breakdown.js';
@@ -22,13 +22,13 @@ const groupProperties = {
     type: 'number',
     minimum: 0,
     description:
-      'Mean interval score: width of the interval + 10 times the distance of the outcome from it. Lower is better.',
+      'Mean interval score: width of the interval plus 10 times the amount by which the outcome missed it. Lower is better.',
   },
   direction_hit_rate: { ...rate, description: 'Share of forecasts that have the same sign as the realized change.' },
   benchmark_hit_rate: { ...rate, description: 'The same for persistence.' },
   always_up_hit_rate: {
     ...rate,
-    description: 'The same for a constant forecast of "up": the share of realized values above 0.',
+    description: 'Hit rate of always forecasting "up": the share of realized values above 0.',
   },
   declines: { type: 'integer', minimum: 0, description: 'Realized values below 0.' },
   declines_called: { type: 'integer', minimum: 0, description: 'Declines with a point forecast below 0.' },
@@ -56,9 +56,9 @@ export const backtestRoutes: readonly Route[] = [
     path: '/forecast-backtest',
     operationId: 'getForecastBacktest',
     vintages: true,
-    summary: 'The newest rolling-realized backtest of the baseline forecast',
+    summary: 'The newest backtest of the forecasts',
     description:
-      'Scores past forecasts whose target has been published. Null while the completed runs span under 12 months. ' +
+      'Scores past forecasts whose outcome has been published. Null until the completed runs span 12 months. ' +
       'For horizons other than 12 months, it also scores reconstructed runs that `/forecast-runs` does not list.',
     parameters: { query: { horizon_months: horizonParameter } },
     response: {
@@ -106,7 +106,7 @@ export const backtestRoutes: readonly Route[] = [
       const newest = runs[0];
       const oldest = runs.at(-1);
       if (!newest || !oldest) return { data: null };
-      // Twelve calendar months can be a day shorter than twelve months of mean length.
+      // 12 calendar months can be a day shorter than 12 months of average length.
       const months = (Date.parse(newest.run_at) - Date.parse(oldest.run_at)) / MONTH_MS;
       if (months < 12 - 0.05) return { data: null };
       const rows = await snapshot.find(backtests, { descending: true });
@@ -120,14 +120,14 @@ export const backtestRoutes: readonly Route[] = [
     summary:
       'Accuracy of past forecasts by year, quarter, grade, signal, state, size, probability of a decline or basis',
     description:
-      'The forecasts of the backtest in groups, compared with persistence and a constant forecast of "up". `year`: year of ' +
-      'the target. `quarter`: newest quarter of the data of the forecast. `state`: a market in several states counts in ' +
+      'Scores the forecasts of the backtest by group, next to persistence and a constant forecast of "up". `year`: year of ' +
+      'the target. `quarter`: newest quarter of data that the forecast used. `state`: a market in several states counts in ' +
       'each. `size`: point forecast, in percent. `probability`: `decline_probability`, for a reliability diagram. `basis`: ' +
       'published or reconstructed.',
     parameters: {
       query: {
         by: {
-          description: 'The property to group by.',
+          description: 'Property to group by.',
           schema: { type: 'string', enum: BREAKDOWN_KEYS },
           required: true,
           example: 'year',

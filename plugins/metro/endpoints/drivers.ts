@@ -1,9 +1,9 @@
-/** The contributions of the model's inputs to a forecast, and to its change since the previous run. */
+/** Explains forecasts by the contributions of the model's inputs, and by the changes in them since the previous run. */
 import { dataRoute, type Route } from 'metro-forecast-api/plugin';
 import { type Forecast, type ForecastRun, forecasts, nullable, percent, record, text } from '../collections.js';
 import { cbsaParameter, completedRuns, difference, listOf, marketNotFound, requireMarket } from './shared.js';
 
-/** Returns the contributions to a forecast by input. The map is empty if the run has published none. */
+/** Returns the contributions to a forecast by input. The map is empty if the run has not published any. */
 const contributionsOf = (run: ForecastRun | undefined, forecast: Forecast | undefined): ReadonlyMap<string, number> =>
   new Map(
     (run?.inputs ?? []).flatMap(({ name }, i) => {
@@ -14,7 +14,7 @@ const contributionsOf = (run: ForecastRun | undefined, forecast: Forecast | unde
 
 type Made = readonly [ForecastRun | undefined, Forecast | undefined];
 
-/** Returns the rows of the response in the order of the run's inputs. */
+/** Returns one row per input, in the order of the run's inputs. */
 const driversOf = (current: Made, prior: Made) => {
   const before = contributionsOf(...prior);
   return [...contributionsOf(...current)].map(([input, contribution_pp]) => {
@@ -24,17 +24,17 @@ const driversOf = (current: Made, prior: Made) => {
   });
 };
 
-/** Returns the input whose contribution changed most between two forecasts, or null if it is unknown. */
+/** Returns the input whose contribution changed most between two forecasts, with nulls if it is unknown. */
 export const mainDriverOf = (current: Made, prior: Made) => {
   const [main] = driversOf(current, prior).sort((a, b) => Math.abs(b.change_pp ?? 0) - Math.abs(a.change_pp ?? 0));
   return { driver: main?.change_pp == null ? null : main.input, driver_pp: main?.change_pp ?? null };
 };
 
 export const mainDriverProperties = {
-  driver: { ...nullable(text), description: 'Input of the model whose contribution changed most.' },
+  driver: { ...nullable(text), description: 'Model input whose contribution changed most.' },
   driver_pp: {
     type: ['number', 'null'],
-    description: 'Change in the contribution of `driver`, in percentage points, signed.',
+    description: 'Signed change in the contribution of `driver`, in percentage points.',
   },
 } as const;
 
@@ -43,12 +43,16 @@ const driverRow = {
   ...record({
     run_id: { type: 'integer' },
     point: { ...percent, description: 'Point forecast of the run, in percent.' },
-    input: { ...text, description: 'Input of the model.' },
+    input: { ...text, description: 'Name of the model input.' },
     contribution_pp: {
       type: 'number',
-      description: 'Contribution to `point`, in percentage points. The contributions sum to `point`, up to rounding.',
+      description:
+        'Contribution to `point`, in percentage points. All contributions add up to `point`, apart from rounding.',
     },
-    prior_contribution_pp: { type: ['number', 'null'], description: 'The same in the previous run.' },
+    prior_contribution_pp: {
+      type: ['number', 'null'],
+      description: 'Contribution in the previous run, in percentage points.',
+    },
     change_pp: { type: ['number', 'null'], description: '`contribution_pp` - `prior_contribution_pp`.' },
   }),
 };
@@ -60,9 +64,9 @@ export const driverRoutes: readonly Route[] = [
     vintages: true,
     summary: 'What each input of the model contributes to the newest forecast of one market',
     description:
-      'Contributions are terms of the regression, scaled from logarithms to percent. They describe how the model computed ' +
-      'the forecast and are not causal effects. Empty if the newest run does not forecast the market, or its model has no ' +
-      'contributions.',
+      'Contributions are terms of the regression, converted from logarithms to percent. They describe how the model computed ' +
+      'the forecast and are not causal effects. The list is empty if the newest run does not forecast the market, or if its ' +
+      'model has no contributions.',
     parameters: { path: { cbsa: cbsaParameter } },
     errors: [marketNotFound],
     response: {

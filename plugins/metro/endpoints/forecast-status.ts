@@ -1,4 +1,4 @@
-/** Defines the components `pipeline` and `model`, which `/status` shows. */
+/** The components `pipeline` and `model` of `/status`. */
 import type { StatusComponent } from 'metro-forecast-api/plugin';
 import { newestRuns } from './shared.js';
 
@@ -9,10 +9,10 @@ const model: StatusComponent = {
   async check({ snapshot }) {
     if (!snapshot) return { status: 'unknown', message: 'No dataset has been loaded.', updated_at: null };
     const runs = await newestRuns(snapshot).catch(() => undefined);
-    if (!runs) return { status: 'unknown', message: 'The runs cannot be read right now.', updated_at: null };
+    if (!runs) return { status: 'unknown', message: 'The runs cannot be read at the moment.', updated_at: null };
     const completed = runs.find(({ status }) => status === 'completed');
     if (!completed) return { status: 'unknown', message: 'No run has been completed.', updated_at: null };
-    // A synthetic dataset contains a failed run as an example.
+    // The synthetic dataset contains a failed run as an example.
     const failed = !snapshot.manifest.synthetic && runs.find(({ status }) => status !== 'running')?.status === 'failed';
     return {
       status: failed ? 'degraded' : 'operational',

@@ -34,7 +34,7 @@ const runProperties = {
   id: { type: 'integer' },
   model_version: text,
   run_at: runAt,
-  features: { type: ['array', 'null'], items: text, description: 'Features that the run used.' },
+  features: { type: ['array', 'null'], items: text, description: 'Model features used by the run.' },
   notes: nullable({ type: 'string' }),
   horizon_months: { type: 'integer', minimum: 1 },
   ...originProperties,
@@ -42,7 +42,7 @@ const runProperties = {
   computed_at: { ...nullable(dateTime), description: runOrigin.computed_at.description },
   published_at: { ...nullable(dateTime), description: runOrigin.published_at.description },
   rules: { anyOf: [runRules, { type: 'null' }], description: 'Rules for signals and grades in this run.' },
-  coefficients: { ...coefficients, description: 'Coefficients that the run estimated. Empty if it published none.' },
+  coefficients: { ...coefficients, description: 'Coefficients estimated by the run. Empty if it published none.' },
   signal_change_share: { ...nullable(signalChangeShare), description: signalChangeShare.description },
   inputs: { ...inputs, description: `${inputs.description} Empty if the run published none.` },
 } as const;
@@ -61,7 +61,7 @@ type ForecastRow = MarketRow & { readonly horizon_months: Horizon; readonly poin
 
 const forecastList = listParameters<ForecastRow>(forecastSchema);
 
-/** Returns the markets with a forecast for a horizon. The figures for 12 months are in the markets. */
+/** Returns the markets with a forecast for a horizon. The collection `markets` contains the 12-month forecasts. */
 const newestForecasts = async (snapshot: SnapshotReader, horizon_months: Horizon): Promise<ForecastRow[]> => {
   const rows = (await snapshot.find(markets)).map(marketRow);
   if (horizon_months === HORIZON_MONTHS) {
@@ -99,8 +99,8 @@ export default definePlugin({
       vintages: true,
       summary: 'The markets that have a scored forecast',
       description:
-        'As `/markets`, restricted to markets with a forecast. `point`, the bounds, the probability, the target, the run and ' +
-        'its basis refer to `horizon_months`; `forecast_12m`, signal and grade always to 12 months.',
+        'Like `/markets`, but only with markets that have a forecast. `point`, the bounds, the probability, the target, the ' +
+        'run and its basis refer to `horizon_months`. `forecast_12m`, signal and grade always refer to 12 months.',
       parameters: { query: { ...forecastList.parameters, horizon_months: horizonParameter } },
       columns: forecastList.columns,
       normalize: forecastList.normalize,

@@ -1,4 +1,4 @@
-/** Implements filtering, sorting, paging and the choice of columns for every list that has one row per market. */
+/** Implements filtering, sorting, paging and field selection for all lists with one row per market. */
 import {
   chosenFields,
   type DataContext,
@@ -14,7 +14,6 @@ import {
 import { AREA_KINDS, kindOf, METRO_KINDS, metroAreas, statesOf } from '../areas.js';
 import { type Market, RISK_GRADES, type RiskGrade, SIGNALS, type Signal } from '../collections.js';
 
-/** The list parameters of a request. */
 export interface Selection extends PageInput {
   readonly kind?: readonly string[];
   readonly state?: readonly string[];
@@ -24,7 +23,7 @@ export interface Selection extends PageInput {
   readonly fields?: readonly string[];
 }
 
-/** The columns that all of these lists have. */
+/** Columns used for filtering and for the default order. */
 export type ListRow = Pick<Market, 'cbsa' | 'name'> & {
   readonly signal?: Signal | null;
   readonly risk_score?: RiskGrade | null;
@@ -32,25 +31,27 @@ export type ListRow = Pick<Market, 'cbsa' | 'name'> & {
 
 const filter = (what: string, values: readonly string[], example: readonly string[]) =>
   ({
-    description: `${what} A row matches any of the values, which are separated by commas.`,
+    description: `${what} Separate several values by commas. A row needs to match only one of them.`,
     schema: { type: 'array', items: { type: 'string', enum: values } },
     example,
   }) as const satisfies Parameter;
 
-/** The parameter that chooses which kinds of areas a list contains. */
 export const kindParameter = {
   description: `Kinds of areas, separated by commas. Default: \`${METRO_KINDS.join()}\`.`,
   schema: { type: 'array', items: { type: 'string', enum: AREA_KINDS as readonly string[] } },
   example: ['state', 'nation'],
 } as const satisfies Parameter;
 
-/** Returns a function that tests the code of an area. @param kinds default: metropolitan areas and divisions */
+/**
+ * Returns a predicate for the kind of an area.
+ * @param kinds default: metropolitan areas and divisions
+ */
 export const isOfKind = (kinds: readonly string[] = METRO_KINDS): ((row: { readonly cbsa: string }) => boolean) => {
   const chosen = new Set(kinds);
   return ({ cbsa }) => chosen.has(kindOf(cbsa));
 };
 
-/** Sorts the kinds, and removes the default. */
+/** Sorts the kinds, and drops them if they equal the default. */
 export const normalizeKind = <Input extends { readonly kind?: readonly string[] | undefined }>({
   kind,
   ...others
@@ -67,10 +68,7 @@ const STATE = filter('Postal codes of states. A market can be in several states.
 const SIGNAL = filter('Signals.', SIGNALS, ['expand']);
 const RISK_SCORE = filter('Risk grades.', RISK_GRADES, ['A', 'B']);
 
-/**
- * Returns a function that tests rows against the filters. Its cost does not depend on the number of values of a
- * filter.
- */
+/** Returns a predicate for the filters. Its cost per row does not depend on the number of filter values. */
 const chosenBy = ({ kind, state, signal, risk_score }: Selection): ((row: ListRow) => boolean) => {
   const setOf = (values: readonly string[] | undefined) =>
     values === undefined ? undefined : new Set<unknown>(values);
@@ -84,15 +82,15 @@ const chosenBy = ({ kind, state, signal, risk_score }: Selection): ((row: ListRo
 };
 
 interface ListOptions<T> {
-  /** The fields to sort by if `sort` is not given, as in `rowOrder`. Default: the CBSA code. */
+  /** Default sort order, as in `rowOrder`. Default: the CBSA code. */
   readonly order?: readonly string[];
-  /** Returns the value of a field for sorting. Default: the row's property with that name. */
+  /** Returns the sort value of a field. Default: the row's property with that name. */
   readonly read?: (row: T, field: string) => Scalar | null;
 }
 
 /**
- * Returns the parameters of a list and the functions with which its route applies them.
- * @param row the schema of a row, whose properties can be used for sorting and selected with `fields`
+ * Defines the query parameters of a list, and the functions that apply them in its route.
+ * @param row schema of a row; `sort` and `fields` accept its properties
  */
 export const listParameters = <T extends ListRow = ListRow>(
   row: JsonSchema,
@@ -107,7 +105,7 @@ export const listParameters = <T extends ListRow = ListRow>(
     ...(all.includes('risk_score') && { risk_score: RISK_SCORE }),
     sort: {
       description:
-        'Properties to sort by, separated by commas; descending with a leading "-". Nulls are last. Ties are sorted by `cbsa`.',
+        'Properties to sort by, separated by commas. Prefix a property with "-" for descending order. Nulls come last. Ties are sorted by `cbsa`.',
       schema: { type: 'array', items: { type: 'string', enum: all.flatMap((name) => [name, `-${name}`]) } },
       example: [`-${all.includes('delta_pp') ? 'delta_pp' : 'forecast_12m'}`],
     },
@@ -124,7 +122,7 @@ export const listParameters = <T extends ListRow = ListRow>(
     parameters,
     headers: pageHeaders,
     columns: (given: Selection) => columns(given.fields),
-    /** Sorts the values of filters, and removes default values. */
+    /** Sorts filter values and removes default values, so that equivalent requests share a cached response. */
     normalize<Input extends Selection>({ state, signal, risk_score, sort, fields, ...others }: Input): Input {
       const lists = Object.entries({ state, signal, risk_score }).flatMap(([name, values]) =>
         values === undefined ? [] : [[name, [...values].sort()]],
@@ -136,7 +134,7 @@ export const listParameters = <T extends ListRow = ListRow>(
         ...(fields !== undefined && { fields: columns(fields) }),
       } as unknown as Input;
     },
-    /** Filters and sorts the rows, and returns one page of them. */
+    /** Filters and sorts the rows, then returns one page. */
     answer<R extends T>(rows: readonly R[], given: Selection, context: DataContext) {
       const { sort } = given;
       const by = sort === undefined ? ownOrder : orderOf(sort);

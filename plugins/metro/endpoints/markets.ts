@@ -1,4 +1,4 @@
-/** Endpoints for markets with their latest figures, for their house price index, and for areas. */
+/** Endpoints for markets, their house price indexes, and areas. */
 
 import {
   ApiError,
@@ -29,7 +29,7 @@ import { isOfKind, kindParameter, listParameters, normalizeKind } from './list-p
 import { cbsaParameter, listOf, marketNotFound, requireMarket } from './shared.js';
 import { checkSpan, indexOfMarket, normalizeSpan, periodsOfMarket, spanParameters } from './spans.js';
 
-/** The schema of responses. `fields` can remove all properties except these two. */
+/** Response schema. `fields` can omit all properties except the required ones. */
 export const marketSchema = {
   title: 'Market',
   ...markets.schema,
@@ -40,7 +40,6 @@ export const marketSchema = {
   required: ['cbsa', 'name'],
 } as const;
 
-/** A market in responses. */
 export type MarketRow = Market & { readonly kind: AreaKind };
 
 export const marketList = listParameters<MarketRow>(marketSchema);
@@ -62,7 +61,7 @@ export const marketExample: MarketRow = {
   kind: 'metropolitan',
 };
 
-/** Returns the row of a market in responses, with null for values that the dataset lacks. */
+/** Returns a market as a response row, with null for values that the dataset lacks. */
 export const marketRow = ({
   lower_80 = null,
   upper_80 = null,
@@ -86,7 +85,7 @@ const areaNotFound = defineError({
   code: 'area_not_found',
   status: 404,
   sentence: 'There is no area with this code. /areas lists all of them.',
-  when: 'No metropolitan area, division or state has this code.',
+  when: 'No area has this code.',
 });
 
 const coordinate = (limit: number, description: string) =>
@@ -96,14 +95,18 @@ const areaSchema = {
   title: 'Area',
   ...record({
     cbsa,
-    name: { ...text, description: 'Title from the Office of Management and Budget, July 2023, or name of the state.' },
+    name: { ...text, description: 'Title by the Office of Management and Budget (July 2023), or name of the state.' },
     kind: { type: 'string', enum: AREA_KINDS },
-    states: { type: 'array', items: text, description: 'Postal codes of the states, in the order of the title.' },
+    states: {
+      type: 'array',
+      items: text,
+      description: 'Postal codes of the states, in the order in which the title lists them.',
+    },
     parent: { ...nullable(cbsa), description: 'For a division, the code of its metropolitan area.' },
     divisions: { type: 'array', items: cbsa, description: 'For a metropolitan area, the codes of its divisions.' },
     latitude: coordinate(
       90,
-      'Latitude of the centre, in degrees. From the 2025 Census Gazetteer, or the centroid for states. Divisions have the centre of their metro.',
+      'Latitude of the centre, in degrees. From the 2025 Census Gazetteer; for states, the centroid. A division has the same centre as its metro.',
     ),
     longitude: coordinate(180, 'Longitude of the centre in degrees east of Greenwich.'),
     has_index: { type: 'boolean', description: 'Whether the area is a market of this snapshot.' },
@@ -132,7 +135,7 @@ const hpiObservation = {
     {
       standard_error: {
         ...nullable(standardError),
-        description: 'Standard error of `value`. Only with `fields`.',
+        description: 'Standard error of `value`. Only present if requested with `fields`.',
       },
     },
   ),
@@ -158,8 +161,8 @@ export default definePlugin({
       vintages: true,
       summary: 'Every market with its latest signal, risk grade and 12-month forecast',
       description:
-        'Every metropolitan area and division of the snapshot, ordered by code unless `sort` says otherwise. With `kind`, also ' +
-        'the nation and the states: their codes are `00000`, and `000` followed by the FIPS code of the state.',
+        'Every metropolitan area and division of the snapshot, ordered by code unless `sort` says otherwise. `kind` can ' +
+        'also select the nation (code `00000`) and the states (`000` followed by the FIPS code).',
       parameters: { query: marketList.parameters },
       columns: marketList.columns,
       normalize: marketList.normalize,
@@ -188,8 +191,8 @@ export default definePlugin({
       vintages: true,
       summary: 'Every metropolitan area of the United States and its divisions',
       description:
-        'All areas by code, also without an index. For a divided metropolitan area, FHFA publishes the indexes of its divisions. ' +
-        'With `kind`, also the nation and the states.',
+        'All areas, with or without an index, ordered by code. For a metropolitan area with divisions, FHFA publishes indexes of ' +
+        'the divisions only. `kind` can also select the nation and the states.',
       parameters: { query: { kind: kindParameter } },
       normalize: normalizeKind,
       response: { description: 'All areas.', schema: listOf(areaSchema), example: { data: [areaExample] } },
@@ -234,8 +237,8 @@ export default definePlugin({
           fields: {
             ...historyFields.parameter,
             description:
-              'With `standard_error`, rows have it in addition to `period_start` and `value`. It is null where the dataset ' +
-              'has none.',
+              'Use `standard_error` to add it to `period_start` and `value`. It is null if the dataset has no standard ' +
+              'error for the quarter.',
           },
         },
       },

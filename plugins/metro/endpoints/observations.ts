@@ -1,4 +1,4 @@
-/** Endpoints for the observations of macro series and the metro index, and for the catalogue of series. */
+/** Endpoints for observations of macro series and the metro index, and for the catalogue of series. */
 
 import {
   ApiError,
@@ -40,18 +40,17 @@ const macroObservation = {
   required: ['period_start', 'value'],
   additionalProperties: false,
   properties: {
-    series_id: { ...text, description: 'Identifier of the series. Only if several series are requested.' },
+    series_id: { ...text, description: 'Identifier of the series. Only present if several series are requested.' },
     period_start: { ...date, description: 'First day of the period.' },
     value: { type: 'number', description: 'Value in the units of the series, or in the requested `units`.' },
-    cbsa: { ...cbsa, description: 'Code of the market. Only in rows of `metro_hpi`.' },
-    deflator: { ...text, description: 'The price index by which values are divided. Only with `units=real`.' },
-    base_period: { ...date, description: 'Base month of the prices. Only with `units=real`.' },
+    cbsa: { ...cbsa, description: 'Code of the market. Only present in rows of `metro_hpi`.' },
+    deflator: { ...text, description: 'Price index used to deflate the values. Only present with `units=real`.' },
+    base_period: { ...date, description: 'Base month of the prices. Only present with `units=real`.' },
   },
 } as const;
 
 type MacroObservation = FromSchema<typeof macroObservation>;
 
-/** Returns the columns of the response. */
 const columnsFor = ({ series_id, units }: { readonly series_id: readonly string[]; readonly units: Units }) => [
   ...(series_id.length > 1 ? ['series_id'] : []),
   'period_start',
@@ -60,7 +59,10 @@ const columnsFor = ({ series_id, units }: { readonly series_id: readonly string[
   ...(units === 'real' ? ['deflator', 'base_period'] : []),
 ];
 
-/** Consumer prices. The newest month is the base month. @throws ApiError with status 400 if the dataset has none */
+/**
+ * Returns consumer prices. The newest month is the base month.
+ * @throws ApiError with status 400 if the dataset has no consumer price index
+ */
 const pricesOf = async (snapshot: SnapshotReader): Promise<Prices> => {
   const rows = await snapshot.find(observations, { equal: { series_id: DEFLATOR } });
   const months = new Map(rows.map(({ period_start, value }) => [period_start, value]));
@@ -84,7 +86,7 @@ interface Level {
   readonly value: number;
 }
 
-/** Yields the levels of one series, oldest first. The levels of the metro index are grouped by market. */
+/** Yields the levels of one series, oldest first. Levels of the metro index are grouped by market. */
 async function* levelsOf(
   snapshot: SnapshotReader,
   series_id: string,
@@ -98,20 +100,20 @@ async function* levelsOf(
 }
 
 interface RowsOptions extends Span {
-  /** The requested series, in the order of `series_id`. */
+  /** The requested series, in the order of the request. */
   readonly catalogued: readonly Described[];
-  /** The codes of the requested markets; undefined for all markets. */
+  /** Codes of the requested markets; undefined for all markets. */
   readonly codes: readonly string[] | undefined;
   readonly units: Units;
-  /** Consumer prices, which are needed for the units `real`. */
+  /** Consumer prices. Required if `units` is `real`. */
   readonly prices: Prices | undefined;
 }
 
 type MakeRow = (cbsa: string | undefined, period_start: string, value: number) => MacroObservation;
 
 /**
- * Returns a function that creates the rows of one series. Each kind of row has its own object literal, since V8 creates
- * and serializes such rows several times as fast as rows with conditional properties.
+ * Returns a function that creates the rows of one series. Each kind of row has its own object literal, because V8
+ * creates and serializes such rows several times faster than rows with conditional properties.
  */
 const rowMaker = (series_id: string, isNamed: boolean, base_period: string | undefined): MakeRow => {
   const deflator = DEFLATOR;
@@ -130,9 +132,8 @@ const rowMaker = (series_id: string, isNamed: boolean, base_period: string | und
   return (_, period_start, value) => ({ period_start, value });
 };
 
-/** Yields the requested rows in batches. */
 async function* rowsOf(snapshot: SnapshotReader, { catalogued, codes, units, prices, since = '', until }: RowsOptions) {
-  // Changes also need the levels before the first requested period.
+  // Changes are computed from earlier levels, so they need the periods before `since`.
   const isWhole = since === '' || units === 'change' || units === 'yoy';
   const span: Span = { ...(!isWhole && { since }), ...(until !== undefined && { until }) };
   for (const { series_id, cadence } of catalogued) {
@@ -165,16 +166,16 @@ export default definePlugin({
       path: '/observations',
       operationId: 'listObservations',
       vintages: true,
-      summary: 'Observations of one series or several',
+      summary: 'Observations of one or several series',
       description:
         'Ordered by series as in the request, then oldest first. Rows of `metro_hpi` are ordered by market, then date. ' +
-        'Missing values are left out. The parameter `cbsa` is allowed with `series_id=metro_hpi` only.',
+        'Missing values are left out. The parameter `cbsa` is only allowed with `series_id=metro_hpi`.',
       parameters: {
         query: {
           series_id: {
             description:
               'Identifier of a macro series (see `/series`), or `metro_hpi` for the house price index of the metros. Separate ' +
-              'several values by commas; rows then have a `series_id`.',
+              'several values by commas. Rows then have a `series_id`.',
             schema: { type: 'array', items: text },
             required: true,
             example: [METRO_HPI],
@@ -184,13 +185,13 @@ export default definePlugin({
           cbsa: cbsaList('Restricts `metro_hpi` to these markets.'),
           units: {
             description:
-              '`level`: as published. `change`: difference from the previous period, or from the previous observation of ' +
-              'daily and irregular series. `log`: natural logarithm. `yoy`: percent change from the same period of the ' +
-              'previous year; from 52 weeks before for weekly series; from the last observation at or before the same ' +
-              'date for daily and irregular ones. `real`: amounts of money and price indexes in prices of the month ' +
-              '`base_period`, which is the newest month of CPIAUCSL. A longer period is divided by the mean of its ' +
-              'months, and left out if one is missing. Values that cannot be computed are left out. Computed values ' +
-              'have 8 decimals.',
+              '`level`: as published. `change`: difference from the previous period; for daily and irregular series, from ' +
+              'the previous observation. `log`: natural logarithm. `yoy`: percent change from the same period of the ' +
+              'previous year; for weekly series, from 52 weeks earlier; for daily and irregular series, from the last ' +
+              'observation on or before the same date. `real`: amounts of money and price indexes in prices of the ' +
+              'month `base_period`, the newest month of CPIAUCSL. For periods longer than a month, prices are averaged ' +
+              'over the months, and the period is left out if a month is missing. Values that cannot be computed are ' +
+              'left out. Computed values have 8 decimals.',
             schema: { type: 'string', enum: UNITS, default: 'level' },
             example: 'level',
           },
@@ -225,7 +226,10 @@ export default definePlugin({
           const { name } = await requireMarket(snapshot, code);
           const id = seriesOfArea(code);
           if (id)
-            throw new ApiError(marketNotFound, `The index of ${name} is the series ${id}, and not in ${METRO_HPI}.`);
+            throw new ApiError(
+              marketNotFound,
+              `The index of ${name} is the series ${id} and not part of ${METRO_HPI}.`,
+            );
         }
         const catalogued: Described[] = [];
         for (const id of series_id) {

@@ -1,21 +1,21 @@
-/** The endpoint for the quantiles of a market's newest forecast. */
 import { dataRoute, type Route } from 'metro-forecast-api/plugin';
 import { type Forecast, forecasts, percent, rate, record } from '../collections.js';
 import { rounded } from '../rounding.js';
 import { cbsaParameter, completedRuns, listOf, marketNotFound, requireMarket } from './shared.js';
 
-/** The quartile of a normal distribution as a share of its 90% quantile: 0.6745 / 1.2816. */
+/** Ratio of the 75% to the 90% quantile of a normal distribution: 0.6745 / 1.2816. */
 const QUARTILE = 0.5263;
 
 /**
- * Returns the quartile between the point and a bound. It is computed in logarithms, where the interval is symmetric.
+ * Returns the quartile between the point forecast and a bound. It is computed in logarithms, where the interval is
+ * symmetric.
  */
 const quartile = (point: number, bound: number): number => {
   const [middle, end] = [Math.log1p(point / 100), Math.log1p(bound / 100)];
   return rounded(100 * Math.expm1(middle + QUARTILE * (end - middle)));
 };
 
-/** Returns the probability and the value of each quantile. The list is empty if the forecast has no bounds. */
+/** Returns pairs of probability and value, or an empty list if the forecast has no bounds. */
 export const quantilesOf = ({ point, lower_80, upper_80 }: Forecast) =>
   lower_80 === null || upper_80 === null
     ? []
@@ -32,7 +32,7 @@ const quantileRow = {
   ...record({
     run_id: { type: 'integer' },
     probability: { ...rate, description: 'Probability that the outcome is at most `value`.' },
-    value: { ...percent, description: '12-month change of the index, in percent.' },
+    value: { ...percent, description: '12-month change in the index, in percent.' },
   }),
 };
 
@@ -44,11 +44,11 @@ export const quantileRoutes: readonly Route[] = [
     summary: 'The 10%, 25%, 50%, 75% and 90% quantiles of the newest forecast of one market',
     description:
       'The 10% and 90% quantiles are the bounds of the 80% interval, and the median is the point forecast. The quartiles ' +
-      'assume a normal distribution of logarithms. Empty without a forecast or without bounds.',
+      'assume a normal distribution of logarithms. The list is empty if the market has no forecast or the forecast has no bounds.',
     parameters: { path: { cbsa: cbsaParameter } },
     errors: [marketNotFound],
     response: {
-      description: 'One row per quantile, the lowest first.',
+      description: 'One row per quantile, lowest first.',
       schema: listOf(quantileRow),
       example: { data: [{ run_id: 20254, probability: 0.25, value: 0.79 }] },
     },

@@ -1,4 +1,3 @@
-/** The endpoint `/series`, which lists all series and the units that each of them supports. */
 import { dataRoute, type JsonSchema } from 'metro-forecast-api/plugin';
 import { METRO_HPI, observations, record, series } from '../collections.js';
 import { listOf } from './shared.js';
@@ -11,7 +10,7 @@ const seriesRow = {
     supported_units: {
       type: 'array',
       items: { type: 'string', enum: UNITS },
-      description: 'Values of the parameter `units` of `/observations` that apply to the series.',
+      description: 'Values that the parameter `units` of `/observations` accepts for this series.',
     },
   }),
 };

@@ -1,4 +1,4 @@
-/** Functions and schemas that several groups of endpoints share, such as the lookup of markets and runs. */
+/** Functions and schemas shared by several groups of endpoints, such as the lookup of markets and runs. */
 import {
   ApiError,
   defineError,
@@ -35,10 +35,9 @@ export const cbsaParameter = {
   },
 } as const satisfies Parameter;
 
-/** Returns a parameter that takes the codes of several markets. */
 export const cbsaList = (what: string) =>
   ({
-    description: `${what} Codes of 5 digits, separated by commas.`,
+    description: `${what} 5-digit codes, separated by commas.`,
     schema: { type: 'array', items: cbsaParameter.schema },
     example: [cbsaParameter.example],
   }) as const satisfies Parameter;
@@ -47,19 +46,19 @@ export const cbsaList = (what: string) =>
 export const sortedCodes = <Input extends { readonly cbsa?: readonly string[] }>({ cbsa, ...others }: Input): Input =>
   ({ ...others, ...(cbsa !== undefined && { cbsa: [...cbsa].sort() }) }) as unknown as Input;
 
-/** Returns a market. @throws ApiError `market_not_found` */
+/** @throws ApiError `market_not_found` */
 export const requireMarket = async (snapshot: SnapshotReader, cbsa: string): Promise<Market> => {
   const market = await snapshot.get(markets, [cbsa]);
   if (market) return market;
   const { name, divisions = [] } = metroAreas.get(cbsa) ?? {};
   const sentence =
     divisions.length === 0
-      ? `There is no market with the CBSA code ${cbsa}. /markets lists all.`
+      ? `There is no market with the CBSA code ${cbsa}. /markets lists all of them.`
       : `${name} (${cbsa}) is not a market, but its divisions are: ${divisions.join(', ')}.`;
   throw new ApiError(marketNotFound, sentence);
 };
 
-/** Returns all runs including failed ones, newest first. */
+/** Returns all runs, including failed ones, newest first. */
 export const newestRuns = (snapshot: SnapshotReader): Promise<readonly ForecastRun[]> =>
   snapshot.find(forecastRuns, { order: ['run_at', 'id'], descending: true });
 
@@ -78,7 +77,7 @@ export const horizonParameter = {
   example: HORIZON_MONTHS,
 } as const satisfies Parameter;
 
-/** The properties of a row that describe the origin of its run. */
+/** Row properties that describe the origin of the run. */
 export const originProperties = {
   basis: runOrigin.basis,
   vintage: { ...nullable(runOrigin.vintage), description: runOrigin.vintage.description },
@@ -89,8 +88,8 @@ export const originOf = ({ basis, vintage }: ForecastRun) => ({
   vintage: vintage ?? null,
 });
 
-/** Returns the schema of a list's envelope. */
+/** Returns the schema of a list response. */
 export const listOf = <const S extends JsonSchema>(items: S) => record({ data: { type: 'array', items } });
 
-/** Subtracts rounded numbers, and removes binary rounding errors from the difference. */
+/** Subtracts rounded numbers without binary rounding errors in the result. */
 export const difference = (a: number, b: number): number => Number((a - b).toFixed(6));

@@ -1,4 +1,4 @@
-/** Endpoints for the signals in the newest run, and for the markets whose forecasts changed most. */
+/** Endpoints for the signals of the newest run, and for the markets whose forecasts changed most. */
 
 import { dataRoute, definePlugin, type SnapshotReader, version } from 'metro-forecast-api/plugin';
 import {
@@ -64,13 +64,13 @@ const moverRow = {
     {
       forecast_12m: percent,
       prior_forecast_12m: percent,
-      delta_pp: { type: 'number', description: 'Current - prior, in percentage points, signed.' },
+      delta_pp: { type: 'number', description: 'Signed change from the prior forecast, in percentage points.' },
       signal,
       prior_signal: signal,
       run_at: dateTime,
       prior_run_at: dateTime,
       basis: runOrigin.basis,
-      prior_basis: { ...runOrigin.basis, description: 'The basis of the prior run.' },
+      prior_basis: { ...runOrigin.basis, description: 'Basis of the prior run.' },
       ...mainDriverProperties,
     },
   ),
@@ -87,7 +87,7 @@ const moverList = listParameters<ListRow & { readonly delta_pp: number }>(moverR
 export default definePlugin({
   name: 'signals',
   version,
-  description: 'Signals and risk grades of the newest run, and the markets whose forecast moved most.',
+  description: 'Signals and risk grades of the newest run, and the markets whose forecasts changed most.',
   needs: ['markets'],
   collections: [markets, forecastRuns, forecasts],
   // biome-ignore lint/complexity/noExcessiveLinesPerFunction: a table of routes
@@ -149,8 +149,8 @@ export default definePlugin({
       vintages: true,
       summary: 'The markets whose 12-month forecast changed most between the last two runs',
       description:
-        'Ordered by the absolute `delta_pp`, largest first, then by CBSA code. Markets missing from either run are ' +
-        'left out; with fewer than two completed runs the list is empty.',
+        'Ordered by the absolute value of `delta_pp`, largest first, then by CBSA code. Markets missing from either run ' +
+        'are left out. The list is empty if there are fewer than two completed runs.',
       parameters: {
         query: {
           ...moverList.parameters,

@@ -1,36 +1,31 @@
-/**
- * Handles `since` and `until`. Equivalent spans are normalized to the same form, so that they share a cached response.
- */
+/** Handles `since` and `until`. Equivalent spans are normalized, so that they share a cached response. */
 import { invalidParameter, type Parameter, type SnapshotReader } from 'metro-forecast-api/plugin';
 import { seriesOfArea } from '../areas.js';
 import { date, hpi, observations } from '../collections.js';
 
-/** The first and the last day of the requested part of a list. Both are included. */
+/** First and last day of the requested part of a list, both inclusive. */
 export interface Span {
   readonly since?: string;
   readonly until?: string;
 }
 
-/**
- * The parameters of lists whose rows have a period. They refer to the first day of the period, or to the target of a
- * forecast.
- */
+/** Compared with the first day of a row's period, or with the target of a forecast. */
 export const spanParameters = {
   since: { description: 'Earliest period, inclusive.', schema: date, example: '2024-01-01' },
   until: { description: 'Latest period, inclusive.', schema: date, example: '2025-12-31' },
 } as const satisfies Record<keyof Span, Parameter>;
 
-/** @throws ApiError if a span ends before it starts, which is treated as a mistake and not as an empty list */
+/** @throws ApiError if the span ends before it starts, because this is probably a mistake */
 export const checkSpan = ({ since, until }: Span): void => {
   if (since === undefined || until === undefined || since <= until) return;
   throw invalidParameter('query', 'until', `must not be before since=${since}`);
 };
 
-/** Returns the span as a range of `period_start` for a query. */
+/** Converts a span to the query for a range of `period_start`. */
 export const periodRange = ({ since, until }: Span) =>
   ({ range: { field: 'period_start', from: since, to: until } }) as const;
 
-/** Finds the first or the last period within a span. */
+/** Finds the first or last period within a span. */
 type FindPeriod = (span: Span, which: 'first' | 'last') => Promise<string | undefined>;
 
 export const periodsOfSeries =
@@ -40,7 +35,7 @@ export const periodsOfSeries =
     return (await snapshot.find(observations, query))[0]?.period_start;
   };
 
-/** Returns the index of a market, oldest first. The index of the nation or a state is a macro series. */
+/** Returns the index of a market, oldest first. For the nation and the states, the index is a macro series. */
 export const indexOfMarket = async (snapshot: SnapshotReader, cbsa: string, span: Span) => {
   const series_id = seriesOfArea(cbsa);
   const rows: readonly { period_start: string; value: number; standard_error?: number }[] = series_id
@@ -61,7 +56,7 @@ const periodsOfMetro =
     return (await snapshot.find(hpi, query))[0]?.period_start;
   };
 
-/** The periods for which at least one market has an index value, in order. They are cached by snapshot. */
+/** Sorted periods with an index value for at least one market, cached by snapshot. */
 const indexPeriods = new WeakMap<SnapshotReader['manifest'], Promise<readonly string[]>>();
 
 const readIndexPeriods = async (snapshot: SnapshotReader): Promise<readonly string[]> => {
@@ -70,7 +65,7 @@ const readIndexPeriods = async (snapshot: SnapshotReader): Promise<readonly stri
   return [...found].sort();
 };
 
-/** Reads the whole index once per snapshot, because no order of the collection starts with the period. */
+/** Reads the whole index once per snapshot, because no stored order of the collection starts with the period. */
 export const periodsOfIndex = (snapshot: SnapshotReader): FindPeriod => {
   const { manifest } = snapshot;
   const known = indexPeriods.get(manifest);
@@ -89,9 +84,8 @@ const BEFORE_ALL = '0001-01-01';
 const AFTER_ALL = '9999-12-31';
 
 /**
- * Moves `since` and `until` to the nearest periods within the span, and removes either of them if it excludes no
- * period.
- * @param finders the finders for the series in the response
+ * Moves `since` and `until` to the nearest periods within the span. A limit that excludes no period is dropped.
+ * @param finders one for each series in the response
  */
 export const normalizeSpan = async <Input extends Span>(
   input: Input,

@@ -1,4 +1,4 @@
-/** Endpoints for past forecasts of one or several markets, with and without their outcomes. */
+/** Endpoints for past forecasts, with and without their outcomes, for one or several markets. */
 
 import { dataRoute, type Route, type SnapshotReader } from 'metro-forecast-api/plugin';
 import {
@@ -65,10 +65,10 @@ const trackProperties = {
   run_id: { type: 'integer' },
   signal,
   risk_score: riskScore,
-  realized: { ...nullable(percent), description: 'The published 12-month change at `target_period`, in percent.' },
+  realized: { ...nullable(percent), description: 'Published 12-month change at `target_period`, in percent.' },
   error_pp: { ...nullable(percent), description: '`realized` - `point`, in percentage points.' },
-  within_80: { type: ['boolean', 'null'], description: 'Whether `realized` lies in the 80% interval.' },
-  realized_as_of: { ...nullable(date), description: 'The vintage that `realized` was read from.' },
+  within_80: { type: ['boolean', 'null'], description: 'Whether `realized` is within the 80% interval.' },
+  realized_as_of: { ...nullable(date), description: 'Vintage of `realized`.' },
   decline_probability: declineProbability,
   ...benchmarkPoints,
 } as const;
@@ -121,14 +121,17 @@ const asTrack = (forecast: Forecast, run: ForecastRun) => {
   };
 };
 
-/** The targets and the horizon of the requested forecasts. */
+/** Targets and horizon of the requested forecasts. */
 interface HorizonSpan extends Span {
   readonly horizon_months: Horizon;
 }
 
 type AsRow<T> = (forecast: Forecast, run: ForecastRun) => T;
 
-/** Returns a function that converts the forecasts of completed runs, with targets in the span, to rows. */
+/**
+ * Returns a function that converts forecasts to rows. It skips runs that are not completed and targets outside the
+ * span.
+ */
 const rowsIn = async <T>(
   snapshot: SnapshotReader,
   { since = '', until = '9999', horizon_months }: HorizonSpan,
@@ -146,8 +149,8 @@ const rowsIn = async <T>(
 const BY_MARKET = ['cbsa', 'run_at', 'run_id'] as const;
 
 /**
- * The forecasts of an area. A redrawn area is no longer a market, but keeps its published forecasts.
- * @throws ApiError `market_not_found` for an area that is not a market and has no forecasts
+ * Returns the forecasts of an area. An area that was redrawn is no longer a market, but keeps its published forecasts.
+ * @throws ApiError `market_not_found` if the area is not a market and has no forecasts
  */
 const forecastsOf = async (snapshot: SnapshotReader, cbsa: string): Promise<readonly Forecast[]> => {
   const found = await snapshot.find(forecasts, { order: BY_MARKET, equal: { cbsa } });
@@ -155,7 +158,10 @@ const forecastsOf = async (snapshot: SnapshotReader, cbsa: string): Promise<read
   return found;
 };
 
-/** Returns the rows of one area, oldest first. @throws ApiError `market_not_found` */
+/**
+ * Returns the rows of one area, oldest first.
+ * @throws ApiError `market_not_found`
+ */
 const rowsOfOne = async <T>(
   snapshot: SnapshotReader,
   cbsa: string,
@@ -172,7 +178,7 @@ interface Selection extends HorizonSpan {
 }
 
 /**
- * Returns the rows of the given areas, or of all areas of the given kinds, sorted by code and then by time.
+ * Returns the rows of the given areas, or of all areas of the given kinds, sorted by code and time.
  * @throws ApiError `market_not_found`
  */
 const rowsOfMany = async <T extends object>(
@@ -192,18 +198,21 @@ const rowsOfMany = async <T extends object>(
 
 const trackParameters = { ...spanParameters, horizon_months: horizonParameter };
 
-/** The parameters of the two lists with several areas. */
+/** Shared by the two lists that cover several areas. */
 const many = {
   parameters: {
     query: {
       ...trackParameters,
-      cbsa: cbsaList('Restricts the list to these areas, of any kind.'),
-      kind: { ...kindParameter, description: `${kindParameter.description} With \`cbsa\`: all kinds.` },
+      cbsa: cbsaList('Restricts the list to these areas.'),
+      kind: {
+        ...kindParameter,
+        description: `${kindParameter.description} If \`cbsa\` is given, the default is all kinds.`,
+      },
     },
   },
   errors: [marketNotFound],
   check: checkSpan,
-  // If no codes are given, the kinds have a default.
+  // The default for `kind` applies only without `cbsa`.
   normalize: (input: Selection) => (input.cbsa === undefined ? normalizeKind(input) : sortedCodes(input)),
 } as const;
 
@@ -215,7 +224,7 @@ export const trackRoutes: readonly Route[] = [
     summary: 'The past forecasts for one market',
     description:
       'Rows of completed runs, oldest first. Rows with the `basis` `published` are a track record. Rows with the `basis` ' +
-      '`reconstructed` were computed later from revised data. They show how the model works; do not use them to test a ' +
+      '`reconstructed` were computed later from revised data. They show how the model works. Do not use them to test a ' +
       'trading rule.',
     parameters: { path: { cbsa: cbsaParameter }, query: trackParameters },
     errors: [marketNotFound],
@@ -253,7 +262,7 @@ export const trackRoutes: readonly Route[] = [
     vintages: true,
     summary: 'The past forecasts for all markets',
     description:
-      'The rows of `/forecasts/{cbsa}/history` of all areas, by CBSA code, then oldest first. Areas that were redrawn keep ' +
+      'The rows of `/forecasts/{cbsa}/history` for all areas, by CBSA code, then oldest first. Areas that were redrawn keep ' +
       'their published forecasts.',
     ...many,
     response: {
@@ -272,7 +281,7 @@ export const trackRoutes: readonly Route[] = [
     vintages: true,
     summary: 'The past forecasts for all markets, with realized values',
     description:
-      'The rows of `/markets/{cbsa}/forecast-track` of all areas, by CBSA code, then oldest first. Areas that were redrawn ' +
+      'The rows of `/markets/{cbsa}/forecast-track` for all areas, by CBSA code, then oldest first. Areas that were redrawn ' +
       'keep their published forecasts.',
     ...many,
     response: {

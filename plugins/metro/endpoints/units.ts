@@ -1,4 +1,4 @@
-/** Computes observations in different units, such as changes in percent, from their levels. */
+/** Converts the levels of observations to other units, such as percent changes. */
 import { type Cadence, nextPeriod } from 'metro-forecast-api/plugin';
 import type { Series } from '../collections.js';
 import { addDays, isNextPeriod, monthsIn } from '../periods.js';
@@ -6,46 +6,45 @@ import { addDays, isNextPeriod, monthsIn } from '../periods.js';
 export const UNITS = ['level', 'change', 'log', 'yoy', 'real'] as const;
 export type Units = (typeof UNITS)[number];
 
-/** The consumer price index that is used to compute real values. */
+/** The consumer price index used to compute real values. */
 export const DEFLATOR = 'CPIAUCSL';
 
-/** Consumer prices by month, and the base month of real values. */
 export interface Prices {
   readonly months: ReadonlyMap<string, number>;
   readonly base: string;
 }
 
-/** The properties that determine which units a series supports. */
+/** Properties that determine which units a series supports. */
 export type Described = Pick<Series, 'series_id' | 'kind' | 'title' | 'units' | 'cadence'>;
 
 const ADJUSTED = /\breal\b(?! estate)|\bchained\b|\bconstant\b|\binflation\b/i;
 const MONEY = /dollar|\busd\b|\$/i;
-/** Dollars of a given year are already adjusted. Exchange rates are not amounts of money. */
+/** "2017 dollars" are already adjusted for inflation, and exchange rates are not amounts of money. */
 const NOT_MONEY = /\b\d{4}|adjusted|\bto one\b|percent/i;
 const PRICE_INDEX =
   /\b(prices?|costs?|rents?|wages?|earnings|compensation|stocks?)\b|S&P|Nasdaq|Dow Jones|Wilshire|Case-Shiller/i;
 
-/** Whether the values include inflation: amounts of money, and price indexes. */
+/** Returns whether the values are amounts of money or price indexes that are not adjusted for inflation. */
 const isNominal = ({ kind, title, units }: Described): boolean => {
   if (kind === 'metro') return true;
   if (ADJUSTED.test(`${title} ${units}`)) return false;
   return (MONEY.test(units) && !NOT_MONEY.test(units)) || (/\bindex\b/i.test(units) && PRICE_INDEX.test(title));
 };
 
-/** Returns the reason why a series does not support the units, or undefined if it does. */
+/** Returns why the series does not support the units, or undefined if it does. */
 export const unsupported = (units: Units, one: Described): string | undefined => {
   if (units === 'yoy' && one.cadence === 'five-year')
-    return `does not apply to ${one.series_id}, which has one value in five years`;
+    return `does not apply to ${one.series_id}, which has one value every five years`;
   if (units === 'real' && !isNominal(one))
-    return `applies to amounts of money and price indexes only, and ${one.series_id} is in "${one.units}"`;
+    return `applies only to amounts of money and price indexes, but ${one.series_id} is in "${one.units}"`;
   return undefined;
 };
 
 const SCALE = 1e8;
 
 /**
- * Rounds to 8 decimals with the same result as `toFixed`. Multiplying is ten times as fast, but it is exact only if the
- * value is not too large and not halfway between two results.
+ * Rounds to 8 decimals like `toFixed`, but ten times faster if possible. Multiplying is exact only if the value is not
+ * too large and not close to halfway between two results.
  */
 const rounded = (value: number): number => {
   const scaled = value * SCALE;
@@ -55,8 +54,9 @@ const rounded = (value: number): number => {
 };
 
 /**
- * Returns the mean price index over the months of a period, or for a shorter period, the index of the month in which
- * the period begins. Returns undefined if a month is missing. For periods of five years, only the first year counts.
+ * Returns the mean price index over the months of a period. For a period shorter than a month, returns the index of the
+ * month in which the period starts. For five-year periods, only the first year counts. Returns undefined if a month is
+ * missing.
  */
 const priceIn = ({ months }: Prices, start: string, cadence: Cadence): number | undefined => {
   const count = Math.min(monthsIn(cadence) ?? 1, 12);
@@ -71,22 +71,24 @@ const priceIn = ({ months }: Prices, start: string, cadence: Cadence): number | 
   return sum / count;
 };
 
-/** Returns the same day of the previous year. For 29 February, returns 28 February. */
+/** Returns the same day of the previous year; 28 February for 29 February. */
 const yearBefore = (day: string): string =>
   `${String(Number(day.slice(0, 4)) - 1).padStart(4, '0')}${day.slice(4).replace('02-29', '02-28')}`;
 
-/** The span of days whose last observation counts as a year earlier. */
+/** Returns a span of days. The last observation in the span is the value from a year earlier. */
 const yearEarlier = (period: string, cadence: Cadence): { since: string; until: string } => {
-  // Holidays move a weekly observation by up to three days.
+  // Holidays can shift a weekly observation by up to three days.
   if (cadence === 'weekly' || cadence === 'biweekly')
     return { since: addDays(period, -52 * 7 - 3), until: addDays(period, -52 * 7 + 3) };
   const until = yearBefore(period);
   if (cadence === 'irregular') return { since: '', until };
-  // No market is closed for longer than a week, so an older value means that the series was interrupted.
+  // Financial markets never close for more than a week, so an older value means that the series was interrupted.
   return { since: cadence === 'daily' ? addDays(until, -7) : until, until };
 };
 
-/** Returns a function that finds the level a year before each period. It must be called with ascending periods. */
+/**
+ * Returns a function that finds the level a year before each period. Its calls must be in ascending order of periods.
+ */
 const levelsYearEarlier = (cadence: Cadence) => {
   const known: { readonly period: string; readonly level: number }[] = [];
   let at = -1;
@@ -100,8 +102,9 @@ const levelsYearEarlier = (cadence: Cadence) => {
 };
 
 /**
- * Converts the levels of one series, oldest first, to these units. A value that cannot be computed is undefined.
- * @param prices for `real`
+ * Returns a function that converts the levels of one series, which must be passed oldest first. It returns undefined
+ * for a value that cannot be computed.
+ * @param prices required for `real`
  */
 export const unitsOf = (
   units: Units,

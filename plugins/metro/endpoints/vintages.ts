@@ -1,4 +1,4 @@
-/** The endpoint `/vintages`, which lists the published versions and the changes in each of them. */
+/** The endpoint `/vintages`, which lists the published versions and their changes. */
 
 import { compareBy } from 'metro-forecast-api/adapter';
 import {
@@ -19,11 +19,11 @@ const { date, dateTime, record, text } = schemas;
 const count = (description: string) => ({ type: 'integer', minimum: 0, description }) as const;
 
 const changes = record({
-  markets: count('Markets that were added or removed.'),
-  values_added: count('Values of the index and of macro series that were added.'),
-  values_revised: count('Values that were revised.'),
-  values_removed: count('Values that were removed.'),
-  runs_added: count('Completed runs that were added.'),
+  markets: count('Number of markets added or removed.'),
+  values_added: count('Number of index and macro series values added.'),
+  values_revised: count('Number of values revised.'),
+  values_removed: count('Number of values removed.'),
+  runs_added: count('Number of completed runs added.'),
 });
 
 type Changes = FromSchema<typeof changes>;
@@ -32,13 +32,13 @@ const vintageRow = {
   title: 'Vintage',
   ...record({
     version: { ...text, description: 'Name of the version, as in the header `Snapshot-Version`.' },
-    vintage: { ...date, description: 'A day on which its data was available.' },
+    vintage: { ...date, description: 'A day on which the data was available.' },
     data_through: {
       ...schemas.nullable(date),
-      description: 'First day of the last quarter of the index. Null without an index.',
+      description: 'First day of the last quarter in the index. Null if the version has no index.',
     },
-    published_at: { ...dateTime, description: 'Time at which it became the current version.' },
-    current: { type: 'boolean', description: 'Whether it is served without `as_of`.' },
+    published_at: { ...dateTime, description: 'Time at which the version became the current one.' },
+    current: { type: 'boolean', description: 'Whether the version is served to requests without `as_of`.' },
     changes: {
       anyOf: [changes, { type: 'null' }],
       description: 'Changes since the previous publication. Null if the store no longer has that version.',
@@ -46,7 +46,6 @@ const vintageRow = {
   }),
 };
 
-/** Yields documents one by one, in key order. */
 async function* documentsOf<T extends object>(snapshot: SnapshotReader, collection: Collection<T>) {
   for await (const batch of snapshot.stream(collection)) yield* batch;
 }
@@ -57,7 +56,7 @@ interface Difference {
   changed: number;
 }
 
-/** Compares a collection in two snapshots. Both are streamed, so only a few documents are in memory at a time. */
+/** Compares a collection in two snapshots. Both are streamed to keep memory use low. */
 const compare = async <T extends object>(
   collection: Collection<T>,
   before: SnapshotReader,
@@ -96,12 +95,12 @@ const changesBetween = async (before: SnapshotReader, after: SnapshotReader): Pr
   };
 };
 
-/** The number of changes in a version, or undefined if the store has deleted the version. */
+/** Undefined if the store has deleted the version. */
 type Counted = Promise<
   { readonly vintage: string; readonly data_through: string | null; readonly changes: Changes | null } | undefined
 >;
 
-/** Counts the changes in each publication. A publication is counted only once, since a version never changes. */
+/** Counts the changes in each publication. The counts are cached, because a version never changes. */
 class Vintages {
   #counted = new Map<string, Counted>();
 
@@ -109,7 +108,7 @@ class Vintages {
   async list(published: readonly PublishedVersion[]) {
     const counted = new Map<string, Counted>();
     const rows: FromSchema<typeof vintageRow>[] = [];
-    // Sequentially, since each comparison reads two whole versions.
+    // Sequential, because each comparison reads two whole versions.
     for (const [i, version] of published.entries()) {
       const before = published[i + 1];
       const name = JSON.stringify([version.version, before?.version]);
@@ -157,8 +156,8 @@ export default definePlugin({
         operationId: 'listVintages',
         summary: 'The published versions, with their changes',
         description:
-          'The stored publications, newest first. Stores without earlier versions list the current one only. A date from ' +
-          '`published_at` on selects this version as `as_of` of any data endpoint.',
+          'The stored publications, newest first. Stores that keep no earlier versions list only the current one. To read a ' +
+          'version from any data endpoint, set `as_of` to a date on or after its `published_at`.',
         response: {
           description: 'One row per publication.',
           schema: listOf(vintageRow),

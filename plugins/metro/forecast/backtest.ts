@@ -1,12 +1,15 @@
-/** The backtest, which compares the forecasts of completed runs with the values that were published later. */
+/** Scores the forecasts of completed runs against the values published later. */
 import type { Backtest, Forecast, ForecastRun } from '../collections.js';
 import { rounded } from '../rounding.js';
 
-/** The names of the benchmarks, by the column that stores their forecasts. */
+/** Benchmark names, keyed by the column that stores their forecasts. */
 const BENCHMARKS = { benchmark: 'persistence', ar1_nation: 'ar1_nation', shrunk_mean: 'shrunk_mean' } as const;
 export type Benchmark = keyof typeof BENCHMARKS;
 
-/** A forecast whose target has been published, and the benchmarks' forecasts for the same target, all in percent. */
+/**
+ * A forecast with a published outcome, and the benchmarks' forecasts for the same target. All values are in percent,
+ * except for the probability.
+ */
 export interface ScoredForecast extends Readonly<Record<Benchmark, number>> {
   readonly point: number;
   readonly lower_80: number;
@@ -20,38 +23,38 @@ export interface BenchmarkScores {
   readonly mae_pp: number;
   readonly bias_pp: number;
   readonly direction_hit_rate: number;
-  /** 1 - MAE / (MAE of the benchmark), or 0 if the benchmark made no error. */
+  /** 1 - MAE / benchmark MAE, or 0 if the benchmark made no error. */
   readonly skill_mae: number;
 }
 
 export interface Scores {
   readonly n: number;
-  /** The number of realized values below 0. `declines_called` is the number of them with a point forecast below 0. */
+  /** Number of realized declines. `declines_called` counts the declines with a negative point forecast. */
   readonly declines: number;
   readonly declines_called: number;
-  /** The share of realized values above 0, which is the hit rate of always forecasting "up". */
+  /** Share of realized values above 0: the hit rate of always forecasting a rise. */
   readonly base_rate_up: number;
   readonly mae_pp: number;
   readonly rmse_pp: number;
-  /** The mean of (realized - point). */
+  /** Mean of (realized - point). */
   readonly bias_pp: number;
   readonly coverage_80: number;
   readonly interval_score_80: number;
-  /** The share of forecasts that have the same direction as the realized change. */
+  /** Share of forecasts with the same sign as the realized change. */
   readonly direction_hit_rate: number;
-  /** The mean of (probability - outcome)^2. The outcome is 1 for a decline and 0 otherwise. */
+  /** Mean of (probability - outcome)^2, where the outcome is 1 for a decline and 0 otherwise. */
   readonly brier_score: number;
   /** Mean of -log(probability of the outcome). Probabilities below 0.001 count as 0.001. */
   readonly log_loss: number;
   readonly benchmarks: Readonly<Record<Benchmark, BenchmarkScores>>;
 }
 
-/** The cost of each percentage point by which an outcome misses an 80% interval: 2 / (1 - 0.8). */
+/** Penalty per percentage point by which an outcome misses an 80% interval: 2 / (1 - 0.8). */
 const MISS_COST = 10;
 
 /**
- * Returns the interval score of an 80% interval: its width plus 10 times the distance by which the outcome missed it.
- * Lower is better.
+ * Returns the interval score of an 80% interval: its width plus 10 times the amount by which the outcome missed the
+ * interval. Lower is better.
  * Source: Gneiting and Raftery, "Strictly Proper Scoring Rules, Prediction, and Estimation", JASA 102, 2007.
  */
 export const intervalScore = (lower: number, upper: number, realized: number): number =>
@@ -59,11 +62,9 @@ export const intervalScore = (lower: number, upper: number, realized: number): n
 
 const LEAST_PROBABILITY = 0.001;
 
-/** Returns the negative log likelihood of an outcome. */
 const logLoss = ({ decline_probability: p, realized }: ScoredForecast): number =>
   -Math.log(Math.max(LEAST_PROBABILITY, realized < 0 ? p : 1 - p));
 
-/** Returns the scores of forecasts, or undefined for an empty list. */
 export const scoresOf = (forecasts: readonly ScoredForecast[]): Scores | undefined => {
   const n = forecasts.length;
   if (n === 0) return undefined;
@@ -101,12 +102,11 @@ export const scoresOf = (forecasts: readonly ScoredForecast[]): Scores | undefin
   };
 };
 
-/** A stored forecast with all values that scoring needs. */
 export type Scorable = Forecast & ScoredForecast;
 
 /**
- * Returns the forecasts to score. They are from completed runs of the newest run's model, and their target has been
- * published. Forecasts without bounds or benchmarks are left out, so that all scores use the same pairs.
+ * Selects the forecasts with a published outcome from completed runs of the newest run's model. Forecasts without
+ * bounds or benchmarks are skipped, so that all scores cover the same forecasts.
  */
 export const scorable = (runs: readonly ForecastRun[], forecasts: readonly Forecast[]): Scorable[] => {
   const completed = runs.filter(({ status }) => status === 'completed');
@@ -124,11 +124,13 @@ export const scorable = (runs: readonly ForecastRun[], forecasts: readonly Forec
 export interface BacktestInput {
   readonly runs: readonly ForecastRun[];
   readonly forecasts: readonly Forecast[];
-  /** The vintage of the realized values. */
+  /** Vintage of the realized values, `YYYY-MM-DD`. */
   readonly vintage: string;
 }
 
-/** Whether the times span at least 12 months. They are in RFC 3339 format and in UTC, so they sort as text. */
+/**
+ * Returns whether the timestamps span at least 12 months. They are in RFC 3339 format and in UTC, so they sort as text.
+ */
 const spanTwelveMonths = (moments: readonly string[]): boolean => {
   const [first] = moments.toSorted();
   if (first === undefined) return false;
@@ -138,8 +140,8 @@ const spanTwelveMonths = (moments: readonly string[]): boolean => {
 };
 
 /**
- * Returns the backtest of the completed runs that used the newest run's model. Returns undefined if these runs span
- * less than 12 months or if no target has been published yet. `as_of` is the time of the newest completed run.
+ * Backtests the newest run's model over its completed runs. Returns undefined if the completed runs of all models span
+ * less than 12 months, or if no outcome has been published yet. `as_of` is the time of the newest completed run.
  */
 export const backtestOf = ({ runs, forecasts, vintage }: BacktestInput): Backtest | undefined => {
   const moments = runs.filter(({ status }) => status === 'completed').map((run) => run.run_at);

@@ -9,7 +9,7 @@ import { quartersOf } from './model.js';
 export const BREAKDOWN_KEYS = ['year', 'quarter', 'grade', 'signal', 'state', 'size', 'probability', 'basis'] as const;
 export type BreakdownKey = (typeof BREAKDOWN_KEYS)[number];
 
-/** The size classes of point forecasts, by their lower limit in percent. */
+/** Size classes of point forecasts, with their lower limits in percent. */
 const SIZES = [
   ['below 0', Number.NEGATIVE_INFINITY],
   ['0 to 2', 0],
@@ -19,12 +19,12 @@ const SIZES = [
   ['8 and more', 8],
 ] as const;
 
-/** The bins for the probability of a decline, each ten percentage points wide. */
+/** Bins for the probability of a decline, each ten percentage points wide. */
 const PROBABILITIES = Array.from({ length: 10 }, (_, tenth) => `${10 * tenth} to ${10 * tenth + 10}%`);
 
 const QUARTERS = ['Q1', 'Q2', 'Q3', 'Q4'] as const;
 
-/** The order of groups that do not sort alphabetically. */
+/** Display order of groups that do not sort alphabetically. */
 const ORDERS: Readonly<Partial<Record<BreakdownKey, readonly string[]>>> = {
   grade: RISK_GRADES,
   signal: SIGNALS,
@@ -33,17 +33,16 @@ const ORDERS: Readonly<Partial<Record<BreakdownKey, readonly string[]>>> = {
   basis: BASES,
 };
 
-/** A forecast, the name of its market, and the run that made the forecast. */
 interface Named {
   readonly row: Scorable;
-  /** Undefined for an area that is no longer a market. */
+  /** Undefined if the area is no longer a market. */
   readonly name: string | undefined;
   readonly run: ForecastRun | undefined;
 }
 
 /**
- * The group of a forecast, or the groups of all states of its market. Undefined for a forecast without a group, such
- * as one without a grade.
+ * Returns the group of a forecast. By state, a market that spans several states has several groups. A forecast without
+ * the value, such as one without a grade, has no group.
  */
 const groupOf = ({ row, name, run }: Named, by: BreakdownKey): string | readonly string[] | undefined => {
   switch (by) {
@@ -100,9 +99,9 @@ const figuresOf = (group: string, rows: readonly Scorable[]) => {
 export type BacktestGroup = ReturnType<typeof figuresOf>;
 
 /**
- * Groups the scored forecasts of the newest run's model, and sorts the groups. A market in several states counts in
- * each of them.
- * @param names market names by code. A forecast for any other area has no state
+ * Groups the scored forecasts of the newest run's model and sorts the groups. A market that spans several states counts
+ * in each of them.
+ * @param names market names by code
  */
 export const breakdownOf = (
   runs: readonly ForecastRun[],

@@ -1,8 +1,6 @@
-/** The default thresholds for signals and grades, with explanations in words. */
+/** Default thresholds for signals and grades, with the texts that explain them. */
 
-/**
- * The default rules. They conform to `Rules`, which is not imported because it depends on modules that import this one.
- */
+/** Has the shape of `Rules`. The type is not imported, because its module depends on modules that import this one. */
 export const defaultRules = {
   expandPoint: 4,
   expandLower: 0,
@@ -13,17 +11,17 @@ export const defaultRules = {
 
 const { expandPoint, expandLower, contractPoint, margin, grades } = defaultRules;
 const [a, b, c, d] = grades.map((limit) => `${Number((100 * limit).toFixed(4))}%`);
-const UNLESS = 'A run may have other thresholds: see its `rules` in `/forecast-runs`.';
+const UNLESS = 'A run can use different thresholds: see its `rules` in `/forecast-runs`.';
 
 export const signalMeaning =
   `\`expand\`: a point forecast of ${expandPoint}% or more, with a lower bound above ${expandLower}%. \`contract\`: a point ` +
-  `forecast below ${contractPoint}%. \`hold\`: everything else. A market keeps the signal of its previous run while a ` +
-  `forecast within ${margin} percentage point of its own has that signal. ${UNLESS}`;
+  `forecast below ${contractPoint}%. \`hold\`: everything else. A market keeps its previous signal if a ` +
+  `forecast within ${margin} percentage point of the new one would have that signal. ${UNLESS}`;
 
-export const gradeMeaning = `Grade of \`decline_probability\`: A below ${a}, B below ${b}, C below ${c}, D below ${d}, F from ${d} on. ${UNLESS}`;
+export const gradeMeaning = `Grade based on \`decline_probability\`: A below ${a}, B below ${b}, C below ${c}, D below ${d}, otherwise F. ${UNLESS}`;
 
 export const forecastMeaning =
-  'Forecast 12-month return: the change of the index over the 12 months after its newest quarter, in percent.';
+  'Forecast 12-month return: the change in the index over the 12 months after its newest quarter, in percent.';
 
 export const lowerMeaning =
   'Lower bound of the 80% interval, in percent. Over many years, 80% of the outcomes should lie inside the interval; ' +

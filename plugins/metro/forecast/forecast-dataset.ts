@@ -20,30 +20,30 @@ import { macroSeries, panelsOf } from './panel.js';
 import { makeRuns, type Runs, type RunsInput, withNewestRun } from './runs.js';
 
 export interface ForecastInput extends Omit<RunsInput, 'panel' | 'nationAndStates' | 'vintage' | 'kept'> {
-  /** Whether to recompute existing runs, except for runs that an earlier vintage published. */
+  /** Recompute existing runs, except for runs that were published with an earlier vintage. */
   readonly recompute?: boolean | undefined;
 }
 
 export interface ForecastDataset {
   readonly made: Runs;
-  /** The ids of the existing runs that are replaced. */
+  /** Ids of the existing runs that were replaced. */
   readonly replacedRuns: readonly number[];
-  /** The rows of the collections that change, in key order: markets, runs, forecasts and backtests. */
+  /** Rows of the changed collections (markets, runs, forecasts and backtests), in key order. */
   readonly replaced: Readonly<Record<string, readonly object[]>>;
 }
 
-/** Whether a run was published in an earlier vintage. */
-const isRecord = (run: ForecastRun, vintage: string): boolean => run.basis === 'published' && run.vintage !== vintage;
+const wasPublishedEarlier = (run: ForecastRun, vintage: string): boolean =>
+  run.basis === 'published' && run.vintage !== vintage;
 
 /**
- * Returns the runs to keep, and their forecasts. Runs that did not complete are replaced, and so are runs without a
- * `basis`, since they may have used other rules.
+ * Selects the runs to keep, with their forecasts. Incomplete runs are replaced. Runs without a `basis` are also
+ * replaced, because they may have used different rules.
  */
 const keptOf = async (dataset: Dataset, recompute: boolean) => {
   const old = await readAll<ForecastRun>(dataset.read(forecastRuns.name));
   const { vintage } = dataset.manifest;
   const runs = old.filter(
-    (run) => run.status === 'completed' && run.basis !== undefined && (!recompute || isRecord(run, vintage)),
+    (run) => run.status === 'completed' && run.basis !== undefined && (!recompute || wasPublishedEarlier(run, vintage)),
   );
   const ids = new Set(runs.map(({ id }) => id));
   const rows = (await readAll<Forecast>(dataset.read(forecasts.name))).filter(({ run_id }) => ids.has(run_id));
@@ -51,7 +51,7 @@ const keptOf = async (dataset: Dataset, recompute: boolean) => {
 };
 
 /**
- * Reads the markets, and two panels with macro series: one for the metros, and one for the nation and the states.
+ * Reads the markets and builds two panels, one for the metros and one for the nation and the states.
  * @param onRead called with the number of index rows read so far
  * @throws OperatorError if the index has invalid rows
  */

@@ -1,24 +1,24 @@
-/** Computes forecasts for a dataset directory, and writes the next version of the dataset into it. */
+/** Computes forecasts for a dataset directory and writes them as the next version of the dataset. */
 import { openDirectory, StorageError, writeDirectory } from 'metro-forecast-api/adapter';
 import { type Document, OperatorError } from 'metro-forecast-api/plugin';
 import { type ForecastDataset, type ForecastInput, forecastDataset } from './forecast-dataset.js';
 
 export interface ForecastDirectoryOptions extends Omit<ForecastInput, 'created' | 'computed'> {
-  /** The current time. Default: now. */
+  /** Time at which the forecasts are computed. Default: now. */
   readonly time?: Date | undefined;
-  /** The creation time of the new version. Default: `time`. */
+  /** Creation time of the new version. Default: `time`. */
   readonly created?: Date | undefined;
   /** Called with the number of index rows read so far. */
   readonly onRead?: (rows: number) => void;
 }
 
-/** Converts errors in the dataset to `OperatorError`. */
+/** Converts storage errors to `OperatorError`. */
 const readable = async <T>(directory: string, read: () => Promise<T>): Promise<T> => {
   try {
     return await read();
   } catch (error) {
     if (!(error instanceof StorageError)) throw error;
-    throw new OperatorError(`${directory} cannot be forecast from:`, [error.message], { cause: error });
+    throw new OperatorError(`Cannot forecast from ${directory}:`, [error.message], { cause: error });
   }
 };
 
@@ -27,8 +27,8 @@ export interface ForecastReport extends Pick<ForecastDataset, 'made' | 'replaced
 }
 
 /**
- * Adds runs to the dataset, updates its markets and gives it a new version. Readers see the old version until the new
- * one is complete. If a step fails, nothing changes.
+ * Adds runs to the dataset, updates its markets and writes a new version. Readers see the old version until the new one
+ * is complete. An error leaves the old version unchanged.
  * @throws OperatorError if the directory cannot be read or written, the index has invalid rows, or no market can be
  *   forecast
  */

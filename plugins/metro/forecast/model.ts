@@ -1,17 +1,17 @@
 /**
- * The contract for models. A model receives the quarters one by one and makes forecasts at each quarter, so it cannot
- * use data from later quarters.
+ * The contract that forecast models implement. A model receives the quarters one by one and forecasts at each of them,
+ * so that it cannot use data from later quarters.
  */
 import type { MacroSeriesValues, PanelMarket } from './panel.js';
 
-/** The horizons of forecasts in months. Signals, grades and the record refer to the main horizon. */
+/** Forecast horizons in months. Only 12-month forecasts have signals and grades. */
 export const HORIZONS = [3, 6, 12, 24] as const;
 export type Horizon = (typeof HORIZONS)[number];
 export const HORIZON_MONTHS = 12;
 
 /**
- * The horizons for the nation and the states. Shorter horizons are left out: a benchmark was as good as the model for the
- * states at 3 months, and for the nation at 6 months.
+ * Horizons for the nation and the states. Shorter horizons are left out, because a benchmark was as good as the model
+ * for the states at 3 months and for the nation at 6 months.
  */
 export const WIDE_HORIZONS: readonly Horizon[] = [12, 24];
 
@@ -19,38 +19,41 @@ const MONTHS_IN_QUARTER = 3;
 export const quartersOf = (months: number): number => months / MONTHS_IN_QUARTER;
 
 /**
- * One forecast per market, in the order of the panel: the change in the index over the horizon in percent, and the
- * bounds of its 80% interval. `NaN` is a missing value. A forecast has either both bounds or none.
+ * One forecast per market, in the order of the panel: the change in the index over the horizon and the bounds of the
+ * 80% interval, in percent. `NaN` marks a missing value. A forecast has either both bounds or neither.
  */
 export interface QuarterForecasts {
   readonly point: Float64Array;
   readonly lower: Float64Array;
   readonly upper: Float64Array;
-  /** The fitted coefficients by regressor, if the model has any. */
+  /** Fitted coefficients by regressor, if the model has any. */
   readonly coefficients?: Readonly<Record<string, number>> | undefined;
-  /** How much each input contributes to the point forecasts, in percentage points. They sum to the point forecast. */
+  /**
+   * Contribution of each input to the point forecasts, in percentage points. The contributions add up to the point
+   * forecast.
+   */
   readonly contributions?: Readonly<Record<string, Float64Array>> | undefined;
 }
 
-/** Data that is known at a quarter, in addition to the index. */
+/** Data available at a quarter, in addition to the index. */
 export interface Known {
-  /** The number of the quarter, as computed by `quarterIndex`. */
+  /** Quarter number, see `quarterIndex`. */
   readonly quarter: number;
-  /** The model's `series`, each up to the last period that ended by the end of the quarter. */
+  /** Values of the model's `series` for all periods that ended by the end of the quarter. */
   readonly macro: MacroSeriesValues;
 }
 
-/** A model that processes one panel. */
+/** Runs a model over one panel. */
 export interface Forecaster {
   /**
-   * Adds the next quarter and returns the forecasts made at it. `levels` has the index level of each market, or `NaN`.
-   * Neither the model nor the caller may change the array.
+   * Processes the next quarter and returns its forecasts. `levels` contains the index level of each market, or `NaN`.
+   * Neither the model nor the caller may modify the array.
    */
   next(levels: Float64Array, known: Known): QuarterForecasts;
 }
 
 export interface ForecastOptions {
-  /** The minimum number of values. Markets with fewer values so far are left out. */
+  /** Minimum number of index values. Markets with fewer values so far are not forecast. */
   readonly minValues: number;
   /** Default: 12 months. */
   readonly horizon?: Horizon;
@@ -59,22 +62,22 @@ export interface ForecastOptions {
 export const defaultForecastOptions: ForecastOptions = { minValues: 20 };
 
 export interface ForecastModel {
-  /** The name of the model in kebab case, which selects it in commands. */
+  /** Name in kebab case, used to select the model in commands. */
   readonly name: string;
-  /** The version of the formula. Change it whenever the formula changes. */
+  /** Version of the formula. Change it whenever the formula changes. */
   readonly version: string;
-  /** A one-sentence description for help texts. */
+  /** One-sentence description for help texts. */
   readonly summary: string;
-  /** The names of the model's inputs, which are published with each run. */
+  /** Names of the model's inputs, published with each run. */
   readonly features: readonly string[];
-  /** The ids of the macro series that the model reads. */
+  /** Ids of the macro series that the model reads. */
   readonly series: readonly string[];
-  /** Whether the model needs the centres of the markets. */
+  /** Whether the model needs the latitude and longitude of each market's centre. */
   readonly needsCentres: boolean;
-  /** Creates a forecaster, which then receives the quarters of a panel from the first one on. */
+  /** Creates a forecaster for a panel. It receives every quarter of the panel, oldest first. */
   start(markets: readonly PanelMarket[], options: ForecastOptions): Forecaster;
 }
 
-/** Returns the model version that is published with forecasts. */
+/** Returns the model's name and version as published with forecasts, such as `metro-momentum-1.0.0`. */
 export const modelVersion = (model: Pick<ForecastModel, 'name' | 'version'>): string =>
   `${model.name}-${model.version}`;

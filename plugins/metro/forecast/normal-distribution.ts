@@ -1,11 +1,9 @@
-/** The standard normal distribution. */
-
 /**
- * The probability that a standard normal variable is at most `x`.
+ * Returns the probability that a standard normal variable is at most `x`.
  *
- * Taylor series around 0, Phi(x) = 1/2 + phi(x) (x + x^3/3 + x^5/(3 5) + ...), summed until it no longer changes.
+ * Taylor series around 0, Phi(x) = 1/2 + phi(x) (x + x^3/3 + x^5/(3 5) + ...), added up until the sum stops changing.
  * Source: G. Marsaglia, "Evaluating the Normal Distribution", Journal of Statistical Software 11(4), 2004.
- * The absolute error is below 1e-15. If x is below -8 or above 8, the result is exactly 0 or 1.
+ * The absolute error is below 1e-15. The result is exactly 0 for x below -8 and exactly 1 for x above 8.
  */
 export const normalCdf = (x: number): number => {
   if (x < -8) return 0;

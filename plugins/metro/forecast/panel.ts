@@ -1,36 +1,37 @@
-/** The panel, which is the input of models: the index of all markets as one table by quarter. */
+/** Builds the panels that models use as input. A panel is a table of the index by quarter and market. */
 import { OperatorError } from 'metro-forecast-api/plugin';
 import { areaOf, areaOfSeries, seriesOfArea, statesOf } from '../areas.js';
 import type { Hpi, Market, Observation, Series } from '../collections.js';
 import { lastDay, quarterOf, quarterStart } from '../periods.js';
 
-/** The properties of a market that a model knows in addition to its index. */
+/** Market properties that models can use, in addition to the index. */
 export interface PanelMarket {
   readonly cbsa: string;
   readonly name: string;
-  /** The postal code of the market's first state, or an empty string, which counts as a state of its own. */
+  /** Postal code of the market's first state, or an empty string. Models treat the empty string as another state. */
   readonly state: string;
-  /** The centre of the area in degrees. Undefined for the nation and for codes that the Census Bureau does not list. */
+  /** Centre of the area in degrees. Undefined for the nation and for codes that the Census Bureau does not list. */
   readonly centre?: { readonly latitude: number; readonly longitude: number } | undefined;
 }
 
-/** A published value of a macro series, with its date and the last day of its period. */
+/** A value of a macro series, with the first and last day of its period. */
 export interface SeriesValue {
   readonly start: string;
   readonly end: string;
   readonly value: number;
 }
 
-/** Macro series by id, each oldest first. */
+/** Values of macro series by series id, oldest first. */
 export type MacroSeriesValues = ReadonlyMap<string, readonly SeriesValue[]>;
 
 export interface Panel {
   readonly markets: readonly PanelMarket[];
-  /** The number of the first quarter with a value, as computed by `quarterIndex`. */
+  /** Number of the first quarter with a value, see `quarterIndex`. */
   readonly firstQuarter: number;
-  /** One array per quarter, without gaps, with one index level per market. `NaN` is a missing level. */
+  /**
+   * One array of index levels by market for each quarter, without gaps between quarters. `NaN` marks a missing level.
+   */
   readonly quarters: readonly Float64Array[];
-  /** The macro series that models may read. */
   readonly macro: MacroSeriesValues;
 }
 
@@ -40,7 +41,10 @@ const toPanelMarket = (market: Pick<Market, 'cbsa' | 'name'>): PanelMarket => {
   return { cbsa: market.cbsa, name: market.name, state: statesOf(market)[0] ?? '', centre };
 };
 
-/** Returns the observations of macro series with the ends of their periods. A value is known after its period ends. */
+/**
+ * Groups observations by macro series and adds the last day of each period. A value is known only after its period
+ * ends.
+ */
 export const macroSeries = (
   catalog: readonly Pick<Series, 'series_id' | 'cadence'>[],
   observations: readonly Observation[],
@@ -56,8 +60,9 @@ export const macroSeries = (
 };
 
 /**
- * Arranges the rows of a dataset as a panel. Markets without rows are included.
- * @throws OperatorError that lists each row whose value is not positive or whose date is not a quarter's first day
+ * Arranges index rows as a panel. Markets without rows are included.
+ * @throws OperatorError that lists each row with an unknown code, a value that is not positive, or a date that is not
+ *   the first day of a quarter
  */
 export const createPanel = (
   markets: readonly Pick<Market, 'cbsa' | 'name'>[],
@@ -73,11 +78,11 @@ export const createPanel = (
     if (!place.has(cbsa)) errors.push(`${cbsa} ${period_start}: no market has this code`);
     else if (quarterStart(quarter) !== period_start)
       errors.push(`${cbsa} ${period_start}: not the first day of a quarter`);
-    else if (!(value > 0)) errors.push(`${cbsa} ${period_start}: an index level must be above 0, and this is ${value}`);
+    else if (!(value > 0)) errors.push(`${cbsa} ${period_start}: the index level must be above 0, but is ${value}`);
     first = Math.min(first, quarter);
     last = Math.max(last, quarter);
   }
-  if (errors.length > 0) throw new OperatorError('The index cannot be forecast from:', errors);
+  if (errors.length > 0) throw new OperatorError('Cannot forecast from the index:', errors);
 
   const count = rows.length === 0 ? 0 : last - first + 1;
   const quarters = Array.from({ length: count }, () => new Float64Array(markets.length).fill(Number.NaN));
@@ -92,7 +97,7 @@ export const createPanel = (
   };
 };
 
-/** Returns the panel for the metros, and the panel for the nation and the states, whose indexes are macro series. */
+/** Returns one panel for the metros and one for the nation and the states, whose indexes are stored as macro series. */
 export const panelsOf = (
   markets: readonly Pick<Market, 'cbsa' | 'name'>[],
   index: readonly Hpi[],
@@ -116,6 +121,6 @@ export const panelsOf = (
   };
 };
 
-/** Returns the change in the index between two quarters in percent, or `NaN` if either quarter has no value. */
+/** Returns the change in percent, or `NaN` if either value is missing. */
 export const percentChange = (from: number | undefined, to: number | undefined): number =>
   100 * ((to ?? Number.NaN) / (from ?? Number.NaN) - 1);

@@ -1,43 +1,41 @@
-/**
- * The rules that turn a forecast into a signal and a risk grade. The defaults are in `default-rules.ts`.
- */
+/** Derives signals and risk grades from forecasts. The default rules are in `default-rules.ts`. */
 import { OperatorError } from 'metro-forecast-api/plugin';
 import { RISK_GRADES, type RiskGrade, type RunRules, type Signal } from '../collections.js';
 import { normalCdf } from './normal-distribution.js';
 
-/** The width of the central 80% of a normal distribution in standard deviations: 2 x 1.2816. */
+/** Width of the central 80% of a normal distribution, in standard deviations: 2 x 1.2816. */
 const SIGMAS_WIDE = 2.563;
 
 export interface Rules {
-  /** The minimum point forecast for `expand`, in percent. */
+  /** Minimum point forecast for `expand`, in percent. */
   readonly expandPoint: number;
   /** For `expand`, the lower bound must also be above this value, in percent. */
   readonly expandLower: number;
   /** For `contract`, the point forecast must be below this value, in percent. */
   readonly contractPoint: number;
-  /** The number of percentage points by which a forecast must pass a threshold before the signal changes. */
+  /** Percentage points by which a forecast must cross a threshold before the signal changes. */
   readonly margin: number;
-  /** The grade is A, B, C or D below these probabilities of a decline, and F otherwise. */
+  /** Decline probabilities below which the grade is A, B, C and D. At or above the last one, the grade is F. */
   readonly grades: readonly [a: number, b: number, c: number, d: number];
 }
 
-/** A forecast in percent. Bounds are null if the model has none. */
+/** A forecast in percent. The bounds are null if the model has not computed any. */
 export interface Outlook {
   readonly point: number;
   readonly lower_80: number | null;
   readonly upper_80: number | null;
 }
 
-/** Returns the signal without regard to the previous one. A forecast without bounds is never `expand`. */
+/** Returns the signal, ignoring the previous one. A forecast without bounds is never `expand`. */
 const plainSignalOf = ({ point, lower_80 }: Outlook, rules: Rules): Signal => {
   if (point < rules.contractPoint) return 'contract';
   return point >= rules.expandPoint && lower_80 !== null && lower_80 > rules.expandLower ? 'expand' : 'hold';
 };
 
 /**
- * Returns the signal of a forecast. A market keeps its previous signal if a forecast within the margin would also have
- * that signal, so that small changes in the data do not change signals.
- * @param previous the signal of the market in the previous run, if it has one
+ * Returns the signal of a forecast. A market keeps its previous signal if a forecast within the margin would have that
+ * signal, so that small changes in the data do not change signals.
+ * @param previous the market's signal in the previous run, if any
  */
 export const signalOf = (outlook: Outlook, rules: Rules, previous?: Signal | null): Signal => {
   const [low, plain, high] = [-rules.margin, 0, rules.margin].map((shift) => {
@@ -55,18 +53,17 @@ export const signalOf = (outlook: Outlook, rules: Rules, previous?: Signal | nul
 export const declineProbability = ({ point, lower_80, upper_80 }: Outlook): number | null => {
   if (lower_80 === null || upper_80 === null) return null;
   const sigma = (upper_80 - lower_80) / SIGMAS_WIDE;
-  // With sigma and point both 0, the division below would be 0 / 0.
+  // If sigma and point are both 0, the division would be 0 / 0.
   return sigma === 0 && point === 0 ? 0.5 : normalCdf(-point / sigma);
 };
 
-/** Returns the grade for a probability of a decline, or null without a probability. */
 export const riskGradeOf = (probability: number | null, rules: Rules): RiskGrade | null => {
   if (probability === null) return null;
   const grade = rules.grades.findIndex((limit) => probability < limit);
   return (grade === -1 ? RISK_GRADES.at(-1) : RISK_GRADES[grade]) as RiskGrade;
 };
 
-/** Converts the rules to the form that is published with a run. */
+/** Converts rules to the format published with runs. */
 export const toRunRules = ({ expandPoint, expandLower, contractPoint, margin, grades }: Rules): RunRules => ({
   expand_point: expandPoint,
   expand_lower: expandLower,
@@ -80,7 +77,7 @@ export const checkRules = (rules: Rules): Rules => {
   const errors: string[] = [];
   if (rules.expandPoint < rules.contractPoint) {
     errors.push(
-      `expand from ${rules.expandPoint}% on and contract below ${rules.contractPoint}% overlap: lower the second`,
+      `expand from ${rules.expandPoint}% and contract below ${rules.contractPoint}% overlap: lower the second value`,
     );
   }
   if (rules.margin < 0) errors.push(`margin ${rules.margin}: must not be below 0`);
@@ -91,6 +88,6 @@ export const checkRules = (rules: Rules): Rules => {
       errors.push(`grade ${RISK_GRADES[index]}: ${limit} must be above ${before}, the limit of the grade before it`);
     }
   });
-  if (errors.length > 0) throw new OperatorError('The rules of signals and grades contradict themselves:', errors);
+  if (errors.length > 0) throw new OperatorError('The rules for signals and grades contradict each other:', errors);
   return rules;
 };

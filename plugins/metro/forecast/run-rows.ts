@@ -1,4 +1,4 @@
-/** Creates the rows of runs: the forecasts of a model and of the benchmarks for all areas of a panel. */
+/** Creates the forecast rows of runs, with the forecasts of the model and the benchmarks for all areas in a panel. */
 import { compareScalars } from 'metro-forecast-api/adapter';
 import type { Forecast, Signal } from '../collections.js';
 import { quarterIndex, quarterStart } from '../periods.js';
@@ -19,7 +19,7 @@ import { declineProbability, type Outlook, type Rules, riskGradeOf, signalOf } f
 import { type Origin, realizedChange, walk } from './walk.js';
 
 /**
- * Derives the id of a run from its quarter, such as 20054 for 2005Q4. Ids for horizons other than 12 months end with
+ * Derives a run's id from its quarter, such as 20054 for 2005Q4. For horizons other than 12 months, the id ends with
  * the horizon, such as 2005403 for 3 months.
  */
 export const runId = (quarter: number, horizon: Horizon = HORIZON_MONTHS): number => {
@@ -27,10 +27,10 @@ export const runId = (quarter: number, horizon: Horizon = HORIZON_MONTHS): numbe
   return horizon === HORIZON_MONTHS ? id : 100 * id + horizon;
 };
 
-/** Returns, from a run's id, whether the run forecasts 12 months. */
+/** Returns whether a run with this id forecasts 12 months. */
 export const isMainRun = (id: number): boolean => id < 100_000;
 
-/** Returns the quarter of a run, as computed by `quarterIndex`, from its id. */
+/** Returns the quarter number of the run with this id, see `quarterIndex`. */
 export const quarterOfRun = (id: number): number => {
   const quarter = isMainRun(id) ? id : Math.floor(id / 100);
   return quarterIndex(Math.floor(quarter / 10), quarter % 10);
@@ -38,9 +38,7 @@ export const quarterOfRun = (id: number): number => {
 
 export const toTimestamp = (time: Date): string => time.toISOString().replace('.000Z', 'Z');
 
-/**
- * Returns the time at which the index for a quarter is known, or the publication time of the run if that is earlier.
- */
+/** Returns the time at which the quarter's index becomes known, or `created` if that is earlier. */
 export const runAt = (quarter: number, created: Date): string =>
   toTimestamp(new Date(Math.min(Date.parse(indexKnownOn(quarter)), created.getTime())));
 
@@ -49,30 +47,32 @@ export interface RowsInput {
   readonly model: ForecastModel;
   readonly options: ForecastOptions & { readonly horizon: Horizon };
   readonly rules: Rules;
-  /** The vintage of the panel, `YYYY-MM-DD`. */
+  /** Vintage of the panel, `YYYY-MM-DD`. */
   readonly vintage: string;
-  /** The time at which the runs are published. */
+  /** Publication time of the runs. */
   readonly created: Date;
-  /** The quarter of the newest run. */
+  /** Quarter number of the newest run. */
   readonly newest: number;
-  /** The forecasts of earlier runs. */
   readonly kept: readonly Forecast[];
 }
 
-/** Replaces `NaN` with null. */
+/** Rounds a number, and converts `NaN` to null. */
 const orNull = (value: number | undefined): number | null =>
   value === undefined || Number.isNaN(value) ? null : rounded(value);
 
-/** An origin with the rounded forecasts and the signals that its run serves, by market. */
+/** An origin with the rounded forecasts and signals that are served for each market. */
 export interface ServedOrigin extends Origin {
   readonly served: readonly ((Outlook & { readonly signal: Signal }) | undefined)[];
-  /** The share of markets whose signal changed, among those with both signals. `NaN` if there are none. */
+  /**
+   * Share of markets whose signal changed since the previous run, among markets with a signal in both. `NaN` if there
+   * are none.
+   */
   readonly signalChanges: number;
 }
 
 /**
- * Adds the signals. A signal depends on the signal of the previous quarter: in the published run for the newest
- * quarter, and in the reconstruction for all others.
+ * Adds the signals. Each signal depends on the previous quarter's signal. For the newest quarter, this is the signal
+ * stored by the previous run, if there is one. For all others, it is recomputed.
  */
 const withSignals = (origins: readonly Origin[], { panel, rules, kept, newest }: RowsInput): ServedOrigin[] => {
   let before: readonly (Signal | null | undefined)[] = [];
@@ -94,39 +94,36 @@ const withSignals = (origins: readonly Origin[], { panel, rules, kept, newest }:
   });
 };
 
-/** The forecasts for one panel. */
 export interface PanelRows {
-  /** The quarters with at least one forecast, oldest first. */
+  /** Quarters with at least one forecast, oldest first. */
   readonly origins: readonly ServedOrigin[];
   /** Returns the forecasts of a quarter's run, sorted by code. */
   rowsAt(quarter: number): Forecast[];
-  /** Adds the realized values that have been published in the meantime to earlier forecasts. */
+  /** Adds outcomes to forecasts if they have been published since. */
   withRealized(forecasts: readonly Forecast[]): Forecast[];
 }
 
 const hasForecast = ({ point }: Origin): boolean => point.some((value) => !Number.isNaN(value));
 
-/** Returns the forecasts of each benchmark by quarter of the panel. */
 const benchmarksOf = ({ panel, options }: RowsInput): Readonly<Record<Benchmark, readonly Origin[]>> => ({
   benchmark: [...walk(persistence, panel, options)],
   ar1_nation: [...walk(ar1Nation, panel, options)],
   shrunk_mean: [...walk(shrunkMean, panel, options)],
 });
 
-/** Returns the realized value of a market's forecast, as published in this vintage. */
 const realizedIn = ({ panel, vintage, options: { horizon } }: RowsInput, quarter: number, market: number) => {
   const realized = orNull(realizedChange(panel, quarter, market, horizon));
   return { realized, realized_as_of: realized === null ? null : vintage };
 };
 
 /**
- * Runs the model and the benchmarks over a panel. Numbers are rounded before the rules use them, so that the served
- * numbers lead to the served signal and grade.
+ * Runs the model and the benchmarks over a panel. The rules use rounded numbers, so that the served signal and grade
+ * are consistent with the served numbers.
  */
 export const createPanelRows = (input: RowsInput): PanelRows => {
   const { panel, model, options, rules, created } = input;
   const { horizon } = options;
-  // The rules apply to changes over 12 months.
+  // The rules are defined for 12-month changes only.
   const hasRules = horizon === HORIZON_MONTHS;
   const benchmarks = benchmarksOf(input);
   const origins = withSignals([...walk(model, panel, options)].filter(hasForecast), input);

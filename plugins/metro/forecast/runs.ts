@@ -1,4 +1,4 @@
-/** Creates the documents of a model's runs. Each quarter has one run, which uses only data up to that quarter. */
+/** Creates a model's runs. Each run belongs to one quarter and uses only data up to that quarter. */
 
 import { compareScalars } from 'metro-forecast-api/adapter';
 import { OperatorError } from 'metro-forecast-api/plugin';
@@ -23,50 +23,49 @@ import { type Rules, toRunRules } from './rules.js';
 import { createPanelRows, quarterOfRun, runAt, runId, type ServedOrigin, toTimestamp } from './run-rows.js';
 import { macroKnownAt, type Origin } from './walk.js';
 
-/** The quarters of new runs: the newest `last` quarters between `from` and `to`, both included. */
+/** Selects the quarters of new runs: the newest `last` quarters between `from` and `to`, inclusive. */
 export interface Span {
   readonly from?: number;
   readonly to?: number;
   readonly last?: number;
 }
 
-/** The default span, which the methodology describes. */
+/** Keep the methodology page consistent with this default. */
 export const defaultSpan = { from: quarterIndex(2005, 4) } satisfies Span;
 
 export interface RunsInput {
-  /** The panel for the metros. */
+  /** Panel for the metros. */
   readonly panel: Panel;
-  /** The panel for the nation and the states. The model is fitted to it separately. */
+  /** Panel for the nation and the states. The model is fitted to this panel separately. */
   readonly nationAndStates?: Panel | undefined;
-  /** The model to run. Default: the default model, if the panel has its inputs. */
+  /** Default: the default model, or the fallback model if the panel lacks inputs of the default model. */
   readonly model?: ForecastModel | undefined;
   readonly options: ForecastOptions;
   readonly rules: Rules;
   readonly span: Span;
-  /** The vintage of the panel, `YYYY-MM-DD`. */
+  /** Vintage of the panel, `YYYY-MM-DD`. */
   readonly vintage: string;
-  /** The time at which the runs are published. */
+  /** Publication time of the runs. */
   readonly created: Date;
-  /** The time at which the runs are computed. Default: `created`. */
+  /** Time at which the runs are computed. Default: `created`. */
   readonly computed?: Date | undefined;
   /** Default: all. */
   readonly horizons?: readonly Horizon[] | undefined;
-  /** Existing runs to keep, with their forecasts. Their quarters get no new runs. */
+  /** Existing runs to keep, with their forecasts. Quarters that already have a run get no new one. */
   readonly kept?: Pick<Runs, 'runs' | 'forecasts'> | undefined;
 }
 
-/** The input of a run and the chosen model. */
 interface Making extends RunsInput {
   readonly chosen: ChosenModel;
 }
 
-/** Earlier and new runs, and their forecasts, in key order. */
+/** Earlier and new runs with their forecasts, in key order. */
 export interface Runs {
-  /** The ids of the new runs. */
+  /** Ids of the new runs. */
   readonly added: readonly number[];
   readonly runs: readonly ForecastRun[];
   readonly forecasts: readonly Forecast[];
-  /** At most one per horizon, in the order of the horizons. */
+  /** At most one per horizon, ordered by horizon. */
   readonly backtests: readonly Backtest[];
 }
 
@@ -91,13 +90,12 @@ const emptyMessage = ({ panel, span, options }: RunsInput): string => {
 
 const newestQuarter = ({ firstQuarter, quarters }: Panel): number => firstQuarter + quarters.length - 1;
 
-/** Returns a note about the last day for which the macro series of a run were known. */
+/** Returns a note with the last known month of each macro series that a run uses. */
 const macroNote = ({ panel, chosen }: Making, quarter: number): string =>
   [...macroKnownAt(panel, chosen.model.series, quarter)]
     .map(([id, values]) => ` ${id} up to ${values.at(-1)?.start.slice(0, 7) ?? 'nothing'}.`)
     .join('');
 
-/** Returns an input of a run, with its mean contribution to the point forecasts. */
 const inputOf = (name: string, contributions: Float64Array) => {
   const known = contributions.filter((value) => !Number.isNaN(value));
   return { name, mean_contribution_pp: rounded(known.reduce((sum, value) => sum + value, 0) / known.length) };
@@ -148,8 +146,8 @@ const runOf = (
 };
 
 /**
- * Returns the runs for one horizon, and their backtest.
- * @throws OperatorError if no quarter of the span has a forecast for 12 months
+ * Creates the runs and the backtest for one horizon.
+ * @throws OperatorError if the horizon is 12 months and no quarter in the span can be forecast
  */
 const runsAt = (horizon: Horizon, input: Making): Runs => {
   const { panel, chosen, options, span, vintage } = input;
@@ -188,12 +186,14 @@ const runsAt = (horizon: Horizon, input: Making): Runs => {
 };
 
 /**
- * Runs the model over the panels. Adds a run for each quarter of the span that has forecasts of metros and no run yet.
- * For horizons other than 12 months, only the newest run is added. Their backtests score all quarters of the span.
+ * Runs the model over the panels. Adds a run for each quarter in the span that has metro forecasts and no run yet. For
+ * horizons other than 12 months, only the newest run is added, but the backtest scores all quarters in the span.
  *
- * The run at the newest quarter of the index is `published` if it is in time. All other runs are `reconstructed`, which
- * makes them pseudo-out-of-sample: they use only quarters up to their own, but in this vintage, with later revisions.
- * @throws OperatorError if no quarter of the span has a forecast, or the panel lacks an input of the model
+ * The run at the newest quarter of the index is `published` if it is early enough, see `basisOf`. All other runs are
+ * `reconstructed`. They are pseudo-out-of-sample: each run uses only quarters up to its own, but in the current
+ * vintage, which includes later revisions.
+ * @throws OperatorError if no quarter in the span can be forecast, or if the panel lacks an input of the requested
+ *   model
  */
 export const makeRuns = (input: RunsInput): Runs => {
   const { panel, horizons = HORIZONS } = input;
@@ -210,7 +210,7 @@ export const makeRuns = (input: RunsInput): Runs => {
   };
 };
 
-/** Returns a function that selects the runs or forecasts for a horizon. */
+/** Returns a predicate that selects runs or forecasts by their horizon in months. */
 export const isOf =
   (horizon: number = HORIZON_MONTHS) =>
   ({ horizon_months }: { readonly horizon_months: number }): boolean =>
@@ -218,7 +218,7 @@ export const isOf =
 
 const isOfMetro = ({ cbsa }: Forecast): boolean => METRO_KINDS.includes(kindOf(cbsa));
 
-/** Sets the figures of the newest completed run in the markets, or null in a market without a forecast. */
+/** Copies the figures of the newest completed 12-month run to the markets. Markets without a forecast get null. */
 export const withNewestRun = (
   markets: readonly Market[],
   { runs, forecasts }: Pick<Runs, 'runs' | 'forecasts'>,

@@ -10,13 +10,13 @@ import {
 } from './model.js';
 import { type MacroSeriesValues, type Panel, percentChange } from './panel.js';
 
-/** The forecasts that a model makes at one quarter. */
+/** A model's forecasts at one quarter. */
 export interface Origin extends QuarterForecasts {
-  /** The number of the quarter, as computed by `quarterIndex`. */
+  /** Quarter number, see `quarterIndex`. */
   readonly quarter: number;
 }
 
-/** Returns the series with the given ids, each up to the last period that ended by the end of the quarter. */
+/** Returns the values of the given series for all periods that ended by the end of the quarter. */
 export const macroKnownAt = (panel: Panel, ids: readonly string[], quarter: number): MacroSeriesValues => {
   const last = periodEnd(quarterStart(quarter), 'quarterly');
   return new Map(ids.map((id) => [id, (panel.macro.get(id) ?? []).filter(({ end }) => end <= last)]));
@@ -31,7 +31,10 @@ export function* walk(model: ForecastModel, panel: Panel, options: ForecastOptio
   }
 }
 
-/** Returns the published change over the horizon after a quarter in percent, or `NaN` if it is not published. */
+/**
+ * Returns the published change over the horizon that starts at a quarter, in percent, or `NaN` if it is not published
+ * yet.
+ */
 export const realizedChange = (panel: Panel, quarter: number, market: number, horizon = HORIZON_MONTHS): number => {
   const index = quarter - panel.firstQuarter;
   return percentChange(panel.quarters[index]?.[market], panel.quarters[index + quartersOf(horizon)]?.[market]);

@@ -1,4 +1,4 @@
-/** Converts imported data to documents for the collections, and to sources for the manifest. */
+/** Converts imported data to documents for the collections and sources for the manifest. */
 import type { Source } from 'metro-forecast-api/plugin';
 import { areaOfSeries } from '../areas.js';
 import { type Hpi, type Market, METRO_HPI, type Observation, type Series } from '../collections.js';
@@ -11,14 +11,13 @@ import { FHFA, fredEntryOf } from './fred-catalog.js';
 
 export const FHFA_ATTRIBUTION = 'This product uses FHFA data but is neither endorsed nor certified by FHFA';
 
-/** Returns the change in the newest value over four quarters in percent, or null if either value is missing. */
+/** Returns the four-quarter change in the newest value, in percent, or null if either value is missing. */
 const yearOnYear = ({ quarters, values }: MetroIndex): number | null => {
   const last = quarters.at(-1);
   const before = last === undefined ? undefined : values[quarters.lastIndexOf(last - 4)];
   return before === undefined ? null : rounded((100 * ((values.at(-1) as number) - before)) / before);
 };
 
-/** Returns a market without a forecast. */
 export const toMarket = (index: MetroIndex): Market => ({
   id: Number(index.cbsa),
   cbsa: index.cbsa,
@@ -29,7 +28,10 @@ export const toMarket = (index: MetroIndex): Market => ({
   forecast_12m: null,
 });
 
-/** Returns the market for the nation or a state if the series contains its index. Empty for other series. */
+/**
+ * Returns the market of the nation or a state, or an empty array if the series is not a house price index for one of
+ * them.
+ */
 export const toWideMarkets = ({ id, cadence, days, values }: MacroSeries): Market[] => {
   const area = cadence === 'quarterly' ? areaOfSeries(id) : undefined;
   return area ? [toMarket({ cbsa: area.cbsa, name: area.name, quarters: days.map(quarterOf), values })] : [];
@@ -46,7 +48,7 @@ export const toHpi = ({ cbsa, quarters, values, errors }: MetroIndex): Hpi[] =>
 export const toObservations = ({ id, days, values }: MacroSeries): Observation[] =>
   days.map((day, i) => ({ series_id: id, period_start: day, value: values[i] as number }));
 
-/** Returns the first and the last quarter of all areas, or undefined if no area has a value. */
+/** Returns the first and last quarter with a value in any area, or undefined if there are no values. */
 const span = (areas: readonly MetroIndex[]): { first: string; last: string } | undefined => {
   let first = Number.POSITIVE_INFINITY;
   let last = Number.NEGATIVE_INFINITY;
@@ -57,18 +59,17 @@ const span = (areas: readonly MetroIndex[]): { first: string; last: string } | u
   return first > last ? undefined : { first: quarterStart(first), last: quarterStart(last) };
 };
 
-/** The entries of a series in the catalog and in the manifest's sources. Both have the same id. */
+/** The catalog entry of a series and the matching source in the manifest. Both have the same id. */
 export interface Entry {
   readonly series: Series;
   readonly source: Source;
 }
 
-/** Returns the entry of a series for the manifest's sources. */
 export const toSource = (series: Series, attribution: string | null): Source => ({
   id: series.series_id,
   title: series.title,
   cadence: series.cadence,
-  // The last observation is dated with the first day of its period.
+  // Observations carry the first day of their period as their date.
   latest_period: series.observation_end,
   last_loaded_at: series.last_updated,
   ...freshness(series.cadence),

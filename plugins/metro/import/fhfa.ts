@@ -4,13 +4,13 @@ import { quarterIndex } from '../periods.js';
 import type { Row } from './csv.js';
 import type { ImportErrors } from './import-errors.js';
 
-/** The index of one area, with a value and an error for each quarter. Quarters without a value are left out. */
+/** The index of one area. Quarters without a value are left out. */
 export interface MetroIndex {
   readonly cbsa: string;
   readonly name: string;
   readonly quarters: readonly number[];
   readonly values: readonly number[];
-  /** The standard errors, with null for a value without one. Absent if the publisher provides none. */
+  /** Standard errors; null for a value without one. Absent if the publisher provides none. */
   readonly errors?: readonly (number | null)[];
 }
 
@@ -20,7 +20,9 @@ const MISSING = '-';
 const NUMBER = /^\d+(\.\d+)?$/;
 const STANDARD_ERROR = /^\(\s*(\d+(?:\.\d+)?)\s*\)$/;
 
-/** An area that is being read. Missing values and errors are stored as NaN, so that repeated quarters are detected. */
+/**
+ * An area whose rows are still being read. Missing values are stored as NaN, so that repeated quarters are detected.
+ */
 class Area {
   readonly #quarters: number[] = [];
   readonly #values: number[] = [];
@@ -32,9 +34,9 @@ class Area {
     readonly line: number,
   ) {}
 
-  /** Adds a row. Returns false if there is already a row for this quarter. */
+  /** Adds a row. Returns false if the quarter already has one. */
   add(quarter: number, value: number, error: number): boolean {
-    // Published files are sorted, so this is nearly always the end.
+    // Published files are sorted, so the row nearly always belongs at the end.
     let at = this.#quarters.length;
     while (at > 0 && (this.#quarters[at - 1] as number) > quarter) at--;
     if (this.#quarters[at - 1] === quarter) return false;
@@ -52,27 +54,27 @@ class Area {
   }
 }
 
-/** Returns the rules that a row breaks, regardless of other rows. */
+/** Checks a single row and returns a message for each problem. */
 const rulesBroken = ([name, code, year, quarter, value, error]: readonly string[]): string[] => {
   const rules: string[] = [];
   if (!name || name.includes('\ufffd')) rules.push('the name must be text in UTF-8');
-  if (!/^\d{5}$/.test(code as string)) rules.push(`the code must be 5 digits, and is "${code}"`);
-  if (!/^(19|20)\d\d$/.test(year as string)) rules.push(`the year must be 1900 to 2099, and is "${year}"`);
-  if (!/^[1-4]$/.test(quarter as string)) rules.push(`the quarter must be 1 to 4, and is "${quarter}"`);
+  if (!/^\d{5}$/.test(code as string)) rules.push(`the code must be 5 digits, but is "${code}"`);
+  if (!/^(19|20)\d\d$/.test(year as string)) rules.push(`the year must be 1900 to 2099, but is "${year}"`);
+  if (!/^[1-4]$/.test(quarter as string)) rules.push(`the quarter must be 1 to 4, but is "${quarter}"`);
   const level = NUMBER.test(value as string) ? Number(value) : 0;
   if (value !== MISSING && !(level > 0 && Number.isFinite(level)))
-    rules.push(`the index must be a number above 0 or "-", and is "${value}"`);
+    rules.push(`the index must be a number above 0 or "-", but is "${value}"`);
   if (error !== MISSING && !STANDARD_ERROR.test(error as string))
-    rules.push(`the standard error must be like "( 2.62)" or "-", and is "${error}"`);
+    rules.push(`the standard error must be like "( 2.62)" or "-", but is "${error}"`);
   return rules;
 };
 
 /**
- * Reads the rows of a file: name, 5-digit code, year, quarter, index or `-`, standard error or `-`; no header. Double
- * spaces in names are reduced to one (older vintages have two before `(MSAD)`). The order of rows does not matter. Rows
- * that break a rule are added to the errors and left out. An area without any value is kept.
+ * Reads rows with the columns name, 5-digit code, year, quarter, index or `-`, standard error or `-`. There is no
+ * header, and rows can be in any order. Double spaces in names are collapsed, because older vintages have two before
+ * `(MSAD)`. Invalid rows are reported to `errors` and left out. An area without any value is kept.
  *
- * Memory: 24 bytes per row, so seven million rows need 200 MB.
+ * Memory: about 24 bytes per row.
  *
  * @returns the areas, sorted by code
  */
@@ -85,13 +87,13 @@ export const readFhfaMetro = async (
 
   const take = ({ line, cells }: Row): string[] => {
     if (cells.length !== 6)
-      return [`must have 6 cells (name, code, year, quarter, index, error), and has ${cells.length}`];
+      return [`must have 6 cells (name, code, year, quarter, index, error), but has ${cells.length}`];
     const broken = rulesBroken(cells);
     if (broken.length > 0) return broken;
     const [text, code, year, quarter, value, error] = cells as [string, string, string, string, string, string];
     const name = text.replace(/\s+/g, ' ');
     const area = areas.get(code) ?? new Area(code, name, line);
-    if (area.name !== name) return [`${code} is "${name}" here and "${area.name}" in line ${area.line}`];
+    if (area.name !== name) return [`${code} is "${name}" here and "${area.name}" on line ${area.line}`];
     areas.set(code, area);
     const level = value === MISSING ? Number.NaN : Number(value);
     const added = area.add(quarterIndex(Number(year), Number(quarter)), level, Number(STANDARD_ERROR.exec(error)?.[1]));

@@ -1,4 +1,4 @@
-/** The catalog of well-known series, since FRED's files contain neither titles nor units. */
+/** A catalog of well-known FRED series. FRED's files contain neither titles nor units. */
 import type { Cadence } from 'metro-forecast-api/plugin';
 import { areaOfSeries } from '../areas.js';
 import type { Series } from '../collections.js';
@@ -36,7 +36,7 @@ const HPI = 'All-Transactions House Price Index for';
 const yieldOf = (years: number) =>
   `Market Yield on U.S. Treasury Securities at ${years}-Year Constant Maturity, Quoted on an Investment Basis`;
 
-/** Well-known series. Titles, units, adjustment and cadence are the same as on their pages at fred.stlouisfed.org. */
+/** Titles, units, seasonal adjustment and cadence match the series pages at fred.stlouisfed.org. */
 const CATALOG: ReadonlyMap<string, FredEntry> = new Map([
   ['CIVPART', entry('Labor Force Participation Rate', 'monthly', 'Percent', 'SA', BLS)],
   ['CPIAUCSL', entry(`${CPI}: All Items in U.S. City Average`, 'monthly', 'Index 1982-1984=100', 'SA', BLS)],
@@ -65,7 +65,7 @@ const CATALOG: ReadonlyMap<string, FredEntry> = new Map([
   ['USREC', entry('NBER Based Recession Indicators', 'monthly', '+1 or 0', 'NSA', 'Federal Reserve Bank of St. Louis')],
 ]);
 
-/** Returns the catalog entry of a series, or undefined if it is unknown. */
+/** Returns the catalog entry of a series, or undefined for an unknown series. */
 export const fredEntryOf = (id: string): FredEntry | undefined => {
   const area = areaOfSeries(id);
   if (area === undefined) return CATALOG.get(id);

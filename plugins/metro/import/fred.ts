@@ -1,4 +1,4 @@
-/** Reads series in the format in which FRED offers them for download (`fredgraph.csv?id=<SERIES>`). */
+/** Reads series in FRED's download format (`fredgraph.csv?id=<SERIES>`). */
 import { basename } from 'node:path';
 import type { Cadence } from 'metro-forecast-api/plugin';
 import { inferCadence, isDay, monthsIn } from '../periods.js';
@@ -6,7 +6,7 @@ import type { Row } from './csv.js';
 import { fredEntryOf } from './fred-catalog.js';
 import type { ImportErrors } from './import-errors.js';
 
-/** One series, with ascending days and a value for each day. Days without a value are left out. */
+/** One series in date order. Days without a value are left out. */
 export interface MacroSeries {
   readonly id: string;
   readonly cadence: Cadence;
@@ -16,13 +16,14 @@ export interface MacroSeries {
 
 const ID = /^[A-Z0-9][A-Z0-9_.-]*$/;
 const NUMBER = /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i;
-/** With at least this many dates, their cadence overrides the catalog. */
-const ENOUGH = 4;
+/** Minimum number of dates from which the cadence is inferred. With fewer dates, the cadence comes from the catalog. */
+const MIN_DATES = 4;
 const isNumber = (text: string): boolean => NUMBER.test(text) && Number.isFinite(Number(text));
 const isMissing = (value: string) => value === '' || value === '.';
 
 /**
- * Derives the id from a file name, such as `UNRATE` from `downloads/unrate.csv` or `https://host/UNRATE.csv?download`.
+ * Derives the series id from a file name or URL, such as `UNRATE` from `downloads/unrate.csv` or
+ * `https://host/UNRATE.csv?download`.
  */
 const idFromName = (file: string): string => {
   const path = /^https?:/i.test(file) ? new URL(file).pathname : file;
@@ -31,30 +32,32 @@ const idFromName = (file: string): string => {
     .toUpperCase();
 };
 
-/** The rule that a row breaks, regardless of other rows. Undefined for a valid row. */
+/** Checks a single row and returns a message for the first problem. */
 const ruleBroken = ([day = '', ...texts]: readonly string[], ids: readonly string[]): string | undefined => {
   if (texts.length !== ids.length)
-    return `must have ${ids.length + 1} cells (date, value), and has ${texts.length + 1}`;
-  if (!isDay(day)) return `the date must be a day of the calendar like 2025-10-01, and is "${day}"`;
+    return `must have ${ids.length + 1} cells (date, value), but has ${texts.length + 1}`;
+  if (!isDay(day)) return `the date must be a date like 2025-10-01, but is "${day}"`;
   const cadence = ids.map((id) => fredEntryOf(id)?.cadence).find((each) => each && monthsIn(each) !== undefined);
   if (cadence && !day.endsWith('-01'))
-    return `the date of a ${cadence} value must be the first day of its period, and is "${day}"`;
+    return `the date of a ${cadence} value must be the first day of its period, but is "${day}"`;
   const bad = texts.find((text) => !isMissing(text) && !isNumber(text));
-  return bad === undefined ? undefined : `the value must be a number, "." or empty, and is "${bad}"`;
-};
-
-/** The cadence of the dates, if they are enough to decide. FRED also offers series aggregated to longer periods. */
-const cadenceOf = (id: string, days: readonly string[]): Cadence => {
-  const inferred = inferCadence(days);
-  const known = fredEntryOf(id)?.cadence;
-  return known !== undefined && (days.length < ENOUGH || inferred === 'irregular') ? known : inferred;
+  return bad === undefined ? undefined : `the value must be a number, "." or empty, but is "${bad}"`;
 };
 
 /**
- * Reads the rows of a file. The header is `date,value`, or `observation_date` or `DATE` followed by the ids of one or
- * more series. Missing values are empty or `.`. The id of a column `value` is the name of the file. The cadence is
- * inferred from the dates. The order of rows does not matter. Rows that break a rule are added to the errors and left
- * out.
+ * Infers the cadence from the dates if there are at least 4. The catalog alone is not enough, because FRED also offers
+ * series aggregated to longer periods.
+ */
+const cadenceOf = (id: string, days: readonly string[]): Cadence => {
+  const inferred = inferCadence(days);
+  const known = fredEntryOf(id)?.cadence;
+  return known !== undefined && (days.length < MIN_DATES || inferred === 'irregular') ? known : inferred;
+};
+
+/**
+ * Reads rows with the header `date,value`, or with `observation_date` or `DATE` followed by one or more series ids. A
+ * column named `value` takes its series id from the file name. Missing values are empty or `.`. The cadence is inferred
+ * from the dates. Rows can be in any order. Invalid rows are reported to `errors` and left out.
  */
 export const readFred = async (
   rows: AsyncIterable<readonly Row[]>,
@@ -86,7 +89,7 @@ export const readFred = async (
   }
   const unnamed = ids?.find((id) => !ID.test(id)) ?? (ids ? undefined : '');
   if (ids === undefined || unnamed !== undefined) {
-    errors.addFile(file, `the header or the file name must name the series, and "${unnamed}" is not a valid name`);
+    errors.addFile(file, `the header or the file name must contain the series id, but "${unnamed}" is not a valid id`);
     return [];
   }
   const dates = [...seen].sort();
@@ -94,7 +97,7 @@ export const readFred = async (
   return ids.map((id, i) => {
     const column = columns[i] as Map<string, number>;
     const days = [...column.keys()].sort();
-    // Series of other cadences in the same file add dates.
+    // With several series in a file, `dates` can include dates of series with a different cadence.
     return {
       id,
       cadence: cadenceOf(id, isOnly ? dates : days),

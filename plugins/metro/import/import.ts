@@ -15,15 +15,14 @@ import { type Imported, type OnRead, readInputs } from './read.js';
 export interface ImportOptions {
   /** Files, directories and http(s) URLs. */
   readonly sources: readonly string[];
-  /** The dataset directory, which is created if it does not exist. */
+  /** Dataset directory. It is created if it does not exist. */
   readonly to: string;
-  /** `YYYY-MM-DD`: a day on which the data was available. */
+  /** A day on which the data was available, `YYYY-MM-DD`. Default: derived from the newest data. */
   readonly vintage?: string | undefined;
-  /** Whether to leave bad rows out. Otherwise a bad row stops the import. */
+  /** Leave bad rows out. By default, a bad row stops the import. */
   readonly skipBadRows?: boolean | undefined;
-  /** The current time. Default: now. */
   readonly time?: Date | undefined;
-  /** A time at which all data was available. It becomes the time of the dataset. Default: `time`. */
+  /** Creation time of the dataset. All data must have been available by then. Default: `time`. */
   readonly created?: Date | undefined;
   readonly onRead?: OnRead | undefined;
   readonly onWrite?: ((progress: { collection: string; written: number }) => void) | undefined;
@@ -33,23 +32,23 @@ export interface ImportReport {
   readonly directory: string;
   readonly version: string;
   readonly vintage: string;
-  /** The imported index from FHFA, or null if the sources do not contain it. */
+  /** The imported FHFA index, or null if the sources contain none. */
   readonly index: { readonly markets: number; readonly values: number } | null;
   readonly series: readonly { readonly series_id: string; readonly cadence: Cadence; readonly values: number }[];
-  /** The number of rows that were left out. `faults` lists the first errors. */
+  /** Number of bad rows that were left out. `faults` lists the first 50. */
   readonly badRows: number;
   readonly faults: readonly string[];
-  /** Files in a directory that were skipped, each with the reason. */
+  /** Skipped files in directories, each with the reason. */
   readonly ignored: readonly string[];
   readonly dropped: {
-    /** The codes of markets that the new index lacks. */
+    /** Codes of markets that are not in the new index. */
     readonly markets: readonly string[];
-    /** The number of dropped rows by collection, which were computed from the previous index. */
+    /** Number of dropped rows by collection. They were computed from the previous index. */
     readonly rows: Readonly<Record<string, number>>;
   };
 }
 
-/** Opens the dataset in a directory. Resolves with undefined if there is none. */
+/** Opens the dataset in a directory, or resolves with undefined if there is none. */
 export const openOld = async (directory: string): Promise<OldDataset | undefined> => {
   if (!existsSync(join(directory, MANIFEST_FILE))) return undefined;
   try {
@@ -64,13 +63,13 @@ export const openOld = async (directory: string): Promise<OldDataset | undefined
     );
   }
   throw new OperatorError(
-    `${directory} contains made-up numbers, which cannot be mixed with real ones. Import into another directory.`,
+    `${directory} contains made-up numbers, which cannot be mixed with real data. Import into another directory.`,
   );
 };
 
 /**
- * Returns a day on which the data was available: the day of `created`, or the day on which the newest data was
- * released. The day is not in the future, and not before the vintage of an index that is kept.
+ * Derives the default vintage: the day of `created` if given, otherwise the day on which the newest data was released.
+ * The vintage is never in the future, and never before the vintage of an index that is kept.
  */
 const defaultVintage = (
   { sources }: Merged,
@@ -89,7 +88,7 @@ const defaultVintage = (
   return kept !== undefined && kept > day ? kept : day;
 };
 
-/** Rejects periods that end after the time of the import, since their values cannot be known then. */
+/** Rejects periods that end after `created`, because their values cannot have been known by then. */
 const checkLookAhead = ({ index = [], macro }: Imported, { sources }: Merged, created: string): void => {
   const errors: string[] = [];
   const check = (id: string, days: readonly string[], cadence: Cadence): void => {
@@ -109,11 +108,11 @@ const checkLookAhead = ({ index = [], macro }: Imported, { sources }: Merged, cr
   const imported = new Set([METRO_HPI, ...macro.map(({ id }) => id)]);
   for (const { id, latest_period, cadence } of sources) {
     if (!imported.has(id) && latest_period !== null)
-      check(`${id}, which is in the dataset already`, [latest_period], cadence);
+      check(`${id}, which is already in the dataset`, [latest_period], cadence);
   }
   if (errors.length > 0)
     throw new OperatorError(
-      'Nothing was imported, since the data is newer than --created says. Give the time at which all of it was known, or import files of that time.',
+      'Nothing was imported, because the data is newer than the time in --created. Set --created to a time at which all data was known, or import older files.',
       errors,
     );
 };
@@ -131,17 +130,17 @@ const sum = (lists: readonly { readonly values: readonly number[] }[]): number =
   lists.reduce((total, { values }) => total + values.length, 0);
 
 /**
- * Imports files into a dataset directory. The documentation of `merge` describes which data they replace. All files are
- * read and checked before anything is written, and readers see the old version until the new one is complete.
+ * Imports files into a dataset directory. See `merge` for which existing data is replaced. All files are read and
+ * checked before anything is written. Readers see the old version until the new one is complete.
  *
- * @throws OperatorError if a source cannot be read, has an unknown format, or repeats the data of another source; if
- *   rows are bad and `skipBadRows` is not set; if the directory has synthetic or unreadable data
+ * @throws OperatorError if a source cannot be read, has an unknown format, or repeats data from another source; if
+ *   there are bad rows and `skipBadRows` is not set; or if the directory contains synthetic or unreadable data
  */
 export const importInto = async (options: ImportOptions): Promise<ImportReport> => {
   const { to, vintage: given, skipBadRows = false, time = new Date() } = options;
   const created = (options.created ?? time).toISOString();
   if (given !== undefined && !isDay(given))
-    throw new OperatorError(`The vintage must be a day of the calendar like 2025-12-31, and is "${given}".`);
+    throw new OperatorError(`The vintage must be a date like 2025-12-31, but is "${given}".`);
   const inputs = await findInputs(options.sources);
   const old = await openOld(to);
 

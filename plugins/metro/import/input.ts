@@ -1,4 +1,4 @@
-/** Finds and opens the inputs of an import: files, files in directories, and URLs. */
+/** Finds and opens the files and URLs to import. */
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { files } from 'metro-forecast-api/adapter';
@@ -6,25 +6,25 @@ import { OperatorError } from 'metro-forecast-api/plugin';
 
 export interface Opened {
   readonly bytes: AsyncIterable<Uint8Array>;
-  /** The size in bytes; undefined if it is not known in advance. */
+  /** Size in bytes, or undefined if it is not known in advance. */
   readonly size: number | undefined;
 }
 
 export interface Input {
-  /** The path or URL, which messages show. */
+  /** Path or URL, as shown in messages. */
   readonly name: string;
-  /** Whether the file was found in a directory, so that it may be unrelated. */
+  /** True if the file was found by searching a directory. It may be unrelated to the import. */
   readonly found: boolean;
   /** @throws OperatorError or errors from `node:fs` */
   open(): Promise<Opened>;
 }
 
-/** The maximum size of a file. The largest file from these publishers is less than a tenth of this size. */
+/** Maximum file size in bytes: more than ten times the size of the largest file from FHFA or FRED. */
 const MAX_BYTES = 2 ** 30;
-/** How long a server may send nothing before its response or between two chunks, in milliseconds. */
+/** Maximum time in milliseconds that a server may be silent before the response or between two chunks. */
 const SILENCE_MS = 30_000;
 
-/** Returns the reason for an error from `fetch`, which is the message of the error's cause. */
+/** `fetch` puts the actual reason for an error into its `cause`. */
 const reason = (error: unknown): string => {
   const { cause, message } = error as Error;
   return cause instanceof Error ? `${message}: ${cause.message || (cause as NodeJS.ErrnoException).code}` : message;
@@ -65,7 +65,7 @@ export const openUrl = async (url: string, silenceMs = SILENCE_MS, maxBytes = MA
       clearTimeout(timer);
     }
   }
-  // The content length of a compressed response is not the length of the decoded content.
+  // For a compressed response, the content length is not the decoded length.
   const length = response.headers.has('content-encoding') ? null : response.headers.get('content-length');
   return { bytes: bytes(), size: length === null ? undefined : Number(length) };
 };
@@ -78,15 +78,16 @@ const walk = async (directory: string): Promise<string[]> => {
     .map(async (entry) => {
       const path = join(directory, entry.name);
       if (entry.isDirectory()) return walk(path);
-      // Symbolic links to files are followed. Links to directories are not, since they may form a cycle.
+      // Links to files are followed. Links to directories are not, because they can form a cycle.
       return (await stat(path).catch(() => undefined))?.isFile() ? [path] : [];
     });
   return (await Promise.all(paths)).flat();
 };
 
 /**
- * Finds the inputs that paths and http(s) URLs refer to. Directories are searched recursively, except for hidden files.
- * @throws OperatorError that names every source that does not exist or has no files
+ * Finds the files and URLs to import. Directories are searched recursively; hidden files and folders are skipped.
+ * @param sources paths and http(s) URLs
+ * @throws OperatorError that lists every source that does not exist or contains no files
  */
 export const findInputs = async (
   sources: readonly string[],
@@ -103,7 +104,7 @@ export const findInputs = async (
     try {
       const found = (await stat(source)).isDirectory();
       const paths = found ? await walk(source) : [source];
-      if (paths.length === 0) errors.push(`${source}: there is no file in this directory`);
+      if (paths.length === 0) errors.push(`${source}: there are no files in this directory`);
       inputs.push(...paths.map((path) => ({ name: path, found, open: () => openFile(path) })));
     } catch (error) {
       errors.push(`${source}: ${files.fileErrorReason(error)}`);

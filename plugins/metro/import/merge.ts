@@ -1,4 +1,4 @@
-/** Merges imported data into the dataset that a directory contains. */
+/** Merges imported data into an existing dataset. */
 import { compareScalars, type Dataset } from 'metro-forecast-api/adapter';
 import type { Source } from 'metro-forecast-api/plugin';
 import { nationAndStates } from '../areas.js';
@@ -26,24 +26,23 @@ import type { Imported } from './read.js';
 
 export interface Merged {
   readonly sources: readonly Source[];
-  /** The collections to write, in key order. All other collections stay unchanged. */
+  /** Rows to write by collection, in key order. All other collections stay unchanged. */
   readonly collections: ReadonlyMap<string, Rows>;
-  /** The codes of markets that the new index lacks. */
+  /** Codes of markets that are not in the new index. */
   readonly droppedMarkets: readonly string[];
-  /** The number of dropped rows by collection. These rows were computed from the replaced index. */
+  /** Number of dropped rows by collection. They were computed from the replaced index. */
   readonly droppedRows: Readonly<Record<string, number>>;
 }
 
-/** The dataset that the directory contained before the import. */
+/** The dataset in the directory before the import. */
 export interface OldDataset {
   readonly dataset: Dataset;
-  /** The names of all collections in the dataset. */
   readonly collections: readonly string[];
 }
 
 /**
- * Returns the completed and published runs with their forecasts, which are kept as a record. Runs that are later than
- * the new index or its import are dropped, because they did not exist at the time of the dataset.
+ * Selects the completed published runs, which are kept with their forecasts as a record. Runs for a quarter after the
+ * new index ends, or published after `loadedAt`, are dropped because they did not exist at that time.
  */
 const recordOf = async (readOld: (name: string) => Rows, index: readonly MetroIndex[], loadedAt: string) => {
   const newest = Math.max(...index.map(({ quarters }) => quarters.at(-1) ?? Number.NEGATIVE_INFINITY));
@@ -72,7 +71,7 @@ async function* hpiOf(index: readonly MetroIndex[]): AsyncGenerator<readonly obj
   for (const area of index) yield toHpi(area);
 }
 
-/** Adds new markets, and updates the last change of the existing markets. Existing forecasts are kept. */
+/** Adds new markets and updates `yoy_price` of existing ones. Existing forecasts are kept. */
 const withLevels = (old: readonly Market[], imported: readonly Market[]): Market[] => {
   const all = new Map(old.map((market) => [market.cbsa, market]));
   for (const market of imported)
@@ -80,7 +79,7 @@ const withLevels = (old: readonly Market[], imported: readonly Market[]): Market
   return [...all.values()].sort((a, b) => compareScalars(a.cbsa, b.cbsa));
 };
 
-/** Yields the old observations, in which the imported series replace the series with the same ids. */
+/** Yields the old observations in key order, with the imported series added or replaced by id. */
 async function* mergeObservations(old: Rows, imported: readonly MacroSeries[]): AsyncGenerator<readonly object[]> {
   const ids = new Set(imported.map(({ id }) => id));
   let next = 0;
@@ -104,13 +103,13 @@ async function* mergeObservations(old: Rows, imported: readonly MacroSeries[]): 
  * Replaces existing data with imported data.
  *
  * - FHFA's index replaces `markets`, `hpi`, the series `metro_hpi` and its source. Published runs and their forecasts
- *   are kept as a record. Everything else that was computed from the replaced index (reconstructed runs, their
- *   forecasts, `backtests`) is dropped, since it would mix two vintages. The command `forecast` computes it again.
- * - A macro series replaces only the old series with the same id. Nothing that was computed from it is dropped. The
- *   indexes of the nation and the states are macro series that also have a market.
+ *   are kept as a record. Everything else that was computed from the old index (reconstructed runs, their forecasts and
+ *   `backtests`) is dropped, because it would mix two vintages. The `forecast` command recomputes it.
+ * - A macro series replaces only the old series with the same id. Nothing that was computed from the old series is
+ *   dropped. The indexes of the nation and the states are macro series that also have a market.
  * - Everything else stays unchanged.
  *
- * @param old undefined if there is none
+ * @param old undefined if the directory has no dataset yet
  * @param loadedAt RFC 3339, UTC
  */
 export const merge = async (
@@ -133,7 +132,7 @@ export const merge = async (
   sources.sort((a, b) => compareScalars(a.id, b.id));
 
   const written = new Map<string, Rows>();
-  // A dataset must have every collection, even if no rows were imported for it.
+  // A dataset must contain every collection, even if it is empty.
   for (const { name } of collections) if (!old?.collections.includes(name)) written.set(name, nothing());
   written.set(series.name, inOneBatch(catalog));
   if (macro.length > 0) written.set(observations.name, mergeObservations(readOld(observations.name), macro));

@@ -1,4 +1,4 @@
-/** Reads all inputs of an import. Their formats are recognized by content. */
+/** Reads the files to import. Their formats are recognized by content. */
 import { files } from 'metro-forecast-api/adapter';
 import { OperatorError } from 'metro-forecast-api/plugin';
 import { readRows } from './csv.js';
@@ -9,22 +9,22 @@ import type { Input } from './input.js';
 import { EXPECTED, type FileKind, peek, recognize } from './recognize.js';
 
 export interface Imported {
-  /** The areas in FHFA's file, sorted by code; undefined if there is no such file. */
+  /** Areas from FHFA's file, sorted by code; undefined if there is no such file. */
   readonly index: readonly MetroIndex[] | undefined;
-  /** The macro series, sorted by id. */
+  /** Sorted by series id. */
   readonly macro: readonly MacroSeries[];
-  /** Files in a directory that were skipped, each with the reason. */
+  /** Skipped files in directories, each with the reason. */
   readonly ignored: readonly string[];
 }
 
-/** `done` and `total` are in bytes. `total` is undefined if it is not known. */
+/** `done` and `total` are in bytes. `total` is undefined if the size is not known in advance. */
 export type OnRead = (progress: { input: string; done: number; total: number | undefined }) => void;
 
-/** Returns the reason why a file is not imported. */
+/** Explains why a file is not imported. */
 const describe = (kind: FileKind | undefined, head: string): string =>
   kind === 'fhfa-purchase-only'
-    ? "is FHFA's purchase-only index, which covers the 100 largest areas alone"
-    : `is of no known format; it begins with ${JSON.stringify(head.split(/\r?\n/, 1)[0]?.slice(0, 60))}`;
+    ? "is FHFA's purchase-only index, which covers only the 100 largest areas"
+    : `has an unknown format; it starts with ${JSON.stringify(head.split(/\r?\n/, 1)[0]?.slice(0, 60))}`;
 
 async function* counted(bytes: AsyncIterable<Uint8Array>, onRead: (done: number) => void): AsyncGenerator<Uint8Array> {
   let done = 0;
@@ -36,8 +36,8 @@ async function* counted(bytes: AsyncIterable<Uint8Array>, onRead: (done: number)
 }
 
 /**
- * Reads every input. A file of an unknown format is skipped if it was found in a directory. If the file was named
- * explicitly, it is an error.
+ * Reads every input. A file with an unknown format is skipped if it was found in a directory, and is an error if it was
+ * given explicitly.
  * @param errors receives every bad row, every unknown file, and every file that repeats data from another file
  * @throws OperatorError if an input cannot be read
  */
@@ -49,10 +49,10 @@ export const readInputs = async (
   let index: MetroIndex[] | undefined;
   const macro = new Map<string, MacroSeries>();
   const ignored: string[] = [];
-  /** The names of the files that contain each series and the index. */
+  /** File names by the data that they contain: the index, or one series. */
   const holders = new Map<string, string>();
 
-  /** Returns true if this is the first file with this data. */
+  /** Returns whether this is the first file with the data. Reports all others. */
   const claim = (what: string, name: string): boolean => {
     const holder = holders.get(what);
     if (holder === undefined) holders.set(what, name);
@@ -66,7 +66,7 @@ export const readInputs = async (
     const kind = recognize(peeked.head);
     if (kind === 'fhfa-metro') {
       const areas = await readFhfaMetro(readRows(peeked.bytes, name, errors), name, errors);
-      if (areas.length === 0) errors.addFile(name, 'has no usable row');
+      if (areas.length === 0) errors.addFile(name, 'has no usable rows');
       if (claim("FHFA's index", name)) index = areas;
     } else if (kind === 'fred') {
       for (const series of await readFred(readRows(peeked.bytes, name, errors), name, errors)) {

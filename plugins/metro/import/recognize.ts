@@ -1,14 +1,14 @@
-/** Recognizes the format of a file by its first bytes. */
+/** Recognizes the format of a file from its first 4096 bytes. */
 import { type Row, rowsOf } from './csv.js';
 
 export type FileKind = 'fhfa-metro' | 'fhfa-purchase-only' | 'fred';
 
-/** A description of the formats that can be imported, for messages. */
+/** Describes the supported formats in messages. */
 export const EXPECTED =
   "FHFA's all-transactions index by metro (hpi_at_metro.csv: name, code, year, quarter, index, error; no header) " +
-  'or series of FRED (header "observation_date,<SERIES>,...", "DATE,<SERIES>,..." or "date,value")';
+  'or FRED series (header "observation_date,<SERIES>,...", "DATE,<SERIES>,..." or "date,value")';
 
-/** The number of bytes at the start of a file that are inspected. */
+/** In bytes. */
 const HEAD = 4096;
 
 const isFredId = (name: string): boolean => /^[A-Z0-9][A-Z0-9_.-]*$/.test(name);
@@ -16,13 +16,13 @@ const isFredId = (name: string): boolean => /^[A-Z0-9][A-Z0-9_.-]*$/.test(name);
 const isFhfaRow = ({ cells }: Row): boolean =>
   cells.length === 6 && /^\d{4}$/.test(cells[2] as string) && /^\d$/.test(cells[3] as string);
 
-/** Returns the kind of a file that starts with the given text, or undefined for an unknown format. */
+/** Returns the format of a file that starts with the given text, or undefined if it is unknown. */
 export const recognize = (head: string): FileKind | undefined => {
   const rows = rowsOf(head);
   const names = rows[0]?.cells ?? [];
   const header = names.map((cell) => cell.toLowerCase());
   const isDated = header[0] === 'date' || header[0] === 'observation_date';
-  // Several lower-case columns indicate a table from another publisher.
+  // Several lower-case columns suggest a table from another publisher.
   if (isDated && (names.length === 2 || (names.length > 2 && names.slice(1).every(isFredId)))) return 'fred';
   if (header[0] === 'cbsa' && header[1] === 'metro_name') return 'fhfa-purchase-only';
   // One valid row is enough to recognize the format. Bad rows are reported later.
@@ -30,11 +30,11 @@ export const recognize = (head: string): FileKind | undefined => {
 };
 
 export interface Peeked {
-  /** The first bytes as text, without a byte order mark. */
+  /** Up to 4096 bytes as text, without a byte order mark. */
   readonly head: string;
-  /** The whole content of the file, including the first bytes. */
+  /** The whole file, including the first bytes. */
   readonly bytes: AsyncIterable<Uint8Array>;
-  /** Closes the file. Must be called if `bytes` is not read to the end. */
+  /** Closes the file. Required if `bytes` is not read to the end. */
   close(): Promise<void>;
 }
 

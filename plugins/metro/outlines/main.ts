@@ -1,4 +1,4 @@
-/** `npm run map`: writes the outlines that the explorer serves. */
+/** `npm run map`: writes the outlines for the explorer's maps. */
 import { writeFile } from 'node:fs/promises';
 import { buildOutlines } from './outlines.js';
 

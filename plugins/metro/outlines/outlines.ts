@@ -1,7 +1,7 @@
 /**
  * Creates the outlines of metropolitan areas and divisions as SVG paths. They are merged from the counties in
- * `us-atlas`, which are the Census Bureau's cartographic boundary files of 2017 in the Albers USA projection, 975 by
- * 610 pixels.
+ * `us-atlas`: the Census Bureau's cartographic boundary files of 2017, in the Albers USA projection at 975 by 610
+ * pixels.
  */
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -15,24 +15,22 @@ import counties from './counties.json' with { type: 'json' };
 
 type Atlas = Topology<{ counties: GeometryCollection; states: GeometryCollection; nation: GeometryCollection }>;
 
-/** The content of `map.json`. Coordinates are whole numbers from 0 to `size`. */
+/** Content of `map.json`. Coordinates are integers from 0 to `size`. */
 export interface Outlines {
   readonly size: readonly [width: number, height: number];
-  /** The outline of the nation. */
   readonly land: string;
-  /** The borders of the states. */
   readonly states: string;
-  /** For each CBSA code, the outline, which may be empty, and a point inside the area. */
+  /** An outline, which can be empty, and a point inside the area, by CBSA code. */
   readonly areas: Readonly<Record<string, readonly [outline: string, x: number, y: number]>>;
 }
 
-/** The size of the atlas in pixels. */
+/** Size of the atlas in pixels. */
 const SIZE = [975, 610] as const;
-/** Coordinates are rounded to this fraction of a pixel of the atlas. */
+/** Coordinates are stored in units of 1/5 of an atlas pixel. */
 const STEPS = 5;
-/** Borders omit triangles below this size, in square pixels of the atlas. */
+/** Simplification removes triangles smaller than this, in square pixels of the atlas. */
 const DETAIL = 0.35;
-/** Areas omit rings below this size, in square pixels of the atlas, if they have larger ones. */
+/** Rings smaller than this are removed from an area that has larger ones, in square pixels of the atlas. */
 const SMALLEST = 0.6;
 
 const round = (value: number) => Math.round(value * STEPS);
@@ -72,7 +70,7 @@ const countyCodes = (group: string): string[] => {
   return list.split(',').map((county) => `${state}${county}`);
 };
 
-/** Returns the centre of an area's largest part. */
+/** Returns the centroid of an area's largest part. */
 const middleOf = ({ coordinates }: MultiPolygon): readonly [number, number] => {
   const [largest] = coordinates.toSorted((a, b) => areaOf(b[0]!) - areaOf(a[0]!));
   const part: Feature = { type: 'Feature', properties: {}, geometry: { type: 'Polygon', coordinates: largest! } };
@@ -80,9 +78,8 @@ const middleOf = ({ coordinates }: MultiPolygon): readonly [number, number] => {
 };
 
 /**
- * The five-digit county codes, by the code of their area, or of their division if the area has divisions.
- * `counties.json` is the July 2023 delineation by the Office of Management and Budget, with two digits for the state
- * and three for each county.
+ * Five-digit county codes by area. Areas with divisions are represented by their divisions. `counties.json` is the July
+ * 2023 delineation by the Office of Management and Budget, with two digits for the state and three for each county.
  */
 export const countiesByArea: ReadonlyMap<string, readonly string[]> = new Map(
   Object.entries(counties).map(([cbsa, states]) => [cbsa, states.split(' ').flatMap(countyCodes)]),
@@ -109,7 +106,7 @@ export const buildOutlines = async (): Promise<Outlines> => {
       areas[cbsa] = [outlineOf(outline), round(x), round(y)];
       continue;
     }
-    // Areas in Connecticut are points, since its planning regions are newer than the atlas. Puerto Rico is not in the
+    // Areas in Connecticut are points, because its planning regions are newer than the atlas. Puerto Rico is not in the
     // atlas.
     const centre = projection([longitude, latitude]);
     if (centre) areas[cbsa] = ['', round(centre[0]), round(centre[1])];

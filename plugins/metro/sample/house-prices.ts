@@ -1,4 +1,4 @@
-/** Generates the sample's made-up house price indexes, which include gaps and short series. */
+/** Generates made-up house price indexes, including gaps and short series. */
 
 import { type Area, metroAreas, nationAndStates, seriesOfArea } from '../areas.js';
 import type { MetroIndex } from '../import/fhfa.js';
@@ -20,33 +20,33 @@ export const FIRST_QUARTER = quarterIndex(1996, 3);
 export const LAST_QUARTER = quarterIndex(2026, 2);
 const LENGTH = LAST_QUARTER - FIRST_QUARTER + 1;
 
-/** Describes how the series of a market differs from a complete series. */
+/** How a market's series differs from a complete one. */
 interface Shape {
-  /** The number of quarters with values, counted from the end. Default: all. */
+  /** Number of quarters with values, counted from the newest quarter. Default: all. */
   readonly last?: number;
-  /** The last quarter with a value. */
+  /** Last quarter with a value. */
   readonly end?: number;
-  /** The quarters inside the series that have no value. */
+  /** Quarters within the series that have no value. */
   readonly gaps?: readonly number[];
 }
 
 const SHAPES: Readonly<Record<string, Shape>> = {
-  // The market has no history, so all its figures are null.
+  // No history, so all figures are null.
   '41980': { last: 0 },
-  // Three quarters are too few for a 12-month change.
+  // Too few quarters for a 12-month change.
   '46520': { last: 3 },
-  // Three years are enough for a 12-month change, but not for a forecast.
+  // Enough for a 12-month change, but not for a forecast.
   '14260': { last: 12 },
-  // The series has ended, so the market has past forecasts but none in the newest run.
+  // The series has ended, so there are past forecasts, but none in the newest run.
   '38300': { end: quarterIndex(2023, 4) },
   // The value a year before the newest quarter is missing, so there is a forecast but no 12-month change.
   '41620': { gaps: [quarterIndex(2025, 2)] },
-  // Outcomes are missing, so some forecasts never get a realized value.
+  // Missing outcomes, so some forecasts never get a realized value.
   '33340': { gaps: [quarterIndex(2024, 1), quarterIndex(2024, 2)] },
   '39300': { gaps: [quarterIndex(2003, 4), quarterIndex(2011, 1), quarterIndex(2011, 2), quarterIndex(2011, 3)] },
 };
 
-/** Generates log growth per quarter in percent, as a first-order autoregression around 0. */
+/** Generates quarterly log growth in percent, as a first-order autoregression around 0. */
 const momentum = (seed: string, persistence: number, volatility: number): number[] => {
   const random = randomFrom(seed);
   let value = 0;
@@ -59,12 +59,12 @@ const momentum = (seed: string, persistence: number, volatility: number): number
 const nationalMomentum = () => momentum('nation 3', 0.9, 0.35);
 const momentumOf = (state: string) => momentum(`state ${state}`, 0.9, 0.4);
 
-/** The long-run growth of an index per quarter, in percent. */
+/** Long-run growth per quarter, in percent. */
 const TREND = 0.75;
 
 /**
- * Generates index levels with 1996Q3 = 100. Growth is the sum of a long-run rate and the momentum terms for the nation,
- * the state and the market. Noise is added to each level.
+ * Generates index levels with 1996Q3 = 100. Growth is the sum of a long-run rate and momentum terms for the nation, the
+ * state and the market. Noise is added to each level.
  */
 export const sampleHousePrices = (): MetroIndex[] => {
   const nation = nationalMomentum();
@@ -92,7 +92,7 @@ export const sampleHousePrices = (): MetroIndex[] => {
   });
 };
 
-/** Generates the index for the nation, and for each state that has several metros in the sample. */
+/** Generates indexes for the nation and for each state with several metros in the sample. */
 export const sampleWideIndexes = (): SampleSeries[] => {
   const nation = nationalMomentum();
   const isSampled = ({ kind, states: [state] }: Area) =>

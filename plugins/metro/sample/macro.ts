@@ -1,4 +1,4 @@
-/** Generates the sample's macro series, which have well-known ids, various cadences and made-up values. */
+/** Generates macro series with well-known ids, various cadences and made-up values. */
 import { type Cadence, nextPeriod } from 'metro-forecast-api/plugin';
 import type { Series } from '../collections.js';
 import type { MacroSeries } from '../import/fred.js';
@@ -10,21 +10,20 @@ interface Definition {
   readonly cadence: Cadence;
   readonly units: string;
   readonly seasonal_adjustment: Series['seasonal_adjustment'];
-  /** The first and the last day on which a period may start. */
+  /** First and last day on which a period can start. */
   readonly from: string;
   readonly to: string;
-  /** The first value. The level to which the series reverts, or its growth per period, follows. */
+  /** The first value. Later values revert to `around`, or grow by the share `growth` per period. */
   readonly start: number;
   readonly around?: number;
   readonly growth?: number;
-  /** The standard deviation of the shock per period, in units or, for a growing series, as a share. */
+  /** Standard deviation of the shock per period: in units, or as a share if the series has `growth`. */
   readonly shock: number;
   readonly decimals: number;
-  /** The periods without a value. */
+  /** Periods without a value. */
   readonly missing?: readonly string[];
 }
 
-/** The vintage of the sample. */
 const TO = '2026-08-31';
 const DAILY = {
   cadence: 'daily',
@@ -46,7 +45,7 @@ const DEFINITIONS: readonly Definition[] = [
     around: 4.2,
     shock: 0.05,
   },
-  // The values of this series cross zero.
+  // Values cross zero.
   {
     id: 'T10Y2Y',
     title: '10-Year Less 2-Year Treasury Yield',
@@ -172,7 +171,7 @@ const DEFINITIONS: readonly Definition[] = [
 
 const isWeekday = (day: string): boolean => new Date(day).getUTCDay() % 6 !== 0;
 
-/** Returns the first days of all periods in the definition's range. */
+/** Returns the first day of each period. */
 const periods = ({ cadence, from, to }: Definition): string[] => {
   const days: string[] = [];
   for (let day = from; day <= to; day = nextPeriod(day, cadence)) {

@@ -1,13 +1,16 @@
-/** Generates reproducible random numbers. The same seed gives the same numbers on every machine. */
+/** Generates reproducible random numbers: the same seed gives the same numbers on every machine. */
 
 export interface Random {
-  /** Returns a number that is uniformly distributed on [0, 1), in steps of 2^-32. */
+  /** Returns a uniformly distributed number in [0, 1), in steps of 2^-32. */
   uniform(): number;
-  /** Returns an approximately standard normal number: the sum of 12 uniform numbers minus 6 (Irwin-Hall). */
+  /**
+   * Returns a number with an approximate standard normal distribution: the sum of 12 uniform numbers minus 6
+   * (Irwin-Hall).
+   */
   normal(): number;
 }
 
-/** Returns the 32-bit FNV-1a hash of a text (Fowler, Noll and Vo). */
+/** 32-bit FNV-1a (Fowler, Noll and Vo). */
 const hash = (text: string): number => {
   let bits = 0x811c9dc5;
   for (const byte of Buffer.from(text)) bits = Math.imul(bits ^ byte, 0x01000193);
@@ -16,7 +19,7 @@ const hash = (text: string): number => {
 
 /**
  * Returns an independent stream for each seed. Like SplitMix (Steele, Lea and Flood, "Fast Splittable Pseudorandom
- * Number Generators", 2014), it mixes a Weyl sequence with the finaliser of MurmurHash3 (Austin Appleby).
+ * Number Generators", 2014), it passes a Weyl sequence through the finaliser of MurmurHash3 (Austin Appleby).
  */
 export const randomFrom = (seed: string): Random => {
   let state = hash(seed);

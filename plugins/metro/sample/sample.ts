@@ -1,6 +1,4 @@
-/**
- * Generates the embedded sample, which consists of made-up data and the forecasts that the real model makes from it.
- */
+/** Generates the embedded sample: made-up data, and the forecasts that the real model computes from it. */
 import { compareScalars, writeDirectory } from 'metro-forecast-api/adapter';
 import type { Document, Manifest } from 'metro-forecast-api/plugin';
 import { type Forecast, type ForecastRun, METRO_HPI, type Series } from '../collections.js';
@@ -14,7 +12,7 @@ import { quarterStart } from '../periods.js';
 import { FIRST_QUARTER, LAST_QUARTER, sampleHousePrices, sampleWideIndexes } from './house-prices.js';
 import { type SampleSeries, sampleMacro } from './macro.js';
 
-/** Writes the sample as a dataset directory. The files are always the same. */
+/** Writes the sample as a dataset directory. The output is deterministic. */
 export const writeSample = async (directory: string): Promise<void> => {
   const { manifest, collections } = makeSample();
   const batches = Object.entries(collections).map(([name, rows]) => [name, [rows]] as const);
@@ -25,11 +23,11 @@ const VERSION = 'sample-7';
 const CREATED = '2026-10-15T00:00:00Z';
 const VINTAGE = '2026-09-01';
 const LOADED = '2026-09-01T12:00:00Z';
-/** The number of runs. There is one for each of the newest quarters. */
+/** Number of 12-month runs, one for each of the newest quarters. */
 const RUNS = 20;
 const NOTES = 'Synthetic sample: made up by a seeded generator, not observed.';
 
-/** The content of the sample. The rows of each collection are in key order. */
+/** Rows are in key order. */
 export interface Sample {
   readonly manifest: Manifest;
   readonly collections: Readonly<Record<string, readonly Document[]>>;
@@ -65,7 +63,7 @@ const toSeries = ({ id, title, cadence, units, seasonal_adjustment, days }: Samp
   notes: NOTES,
 });
 
-/** Returns runs that did not complete. No endpoint may show them. */
+/** No endpoint may show these runs. */
 const incompleteRuns = (newest: ForecastRun): ForecastRun[] => [
   {
     ...newest,
@@ -77,7 +75,7 @@ const incompleteRuns = (newest: ForecastRun): ForecastRun[] => [
   { ...newest, id: 20263, status: 'running', run_at: '2026-10-15T00:00:00Z', notes: 'Waits for the index of 2026Q3.' },
 ];
 
-/** Returns rows that a failed run has left. No endpoint may show them. */
+/** Rows left behind by a failed run. No endpoint may show them. */
 const rowsOfFailedRun = (failed: ForecastRun, newest: readonly Forecast[]): Forecast[] =>
   newest.slice(-5).map((row) => ({ ...row, run_id: failed.id, run_at: failed.run_at, realized: null }));
 
@@ -86,7 +84,7 @@ const byText =
   (a: T, b: T) =>
     of(a) < of(b) ? -1 : 1;
 
-/** Returns the sample. Its rows are always the same. Change `VERSION` whenever they change. */
+/** Returns the same rows on every call. Change `VERSION` whenever they change. */
 export const makeSample = (): Sample => {
   const index = sampleHousePrices();
   const macro = [...sampleMacro(), ...sampleWideIndexes()].sort(byText(({ id }) => id));

@@ -76,7 +76,7 @@ describe('metro-forecast forecast', () => {
     const { code, stderr } = await run(join(directory, 'nowhere'));
     expect(code).to.equal(1);
     expect(stderr)
-      .to.include(`${join(directory, 'nowhere')} cannot be forecast from:`)
+      .to.include(`Cannot forecast from ${join(directory, 'nowhere')}:`)
       .and.not.include('    at ');
   });
 

@@ -81,7 +81,7 @@ describe('metro-forecast validate', () => {
     const manifest = JSON.parse(await readFile(path, 'utf8'));
     await writeFile(path, JSON.stringify({ ...manifest, created: '2024-05-15T00:00:00.000Z' }));
     const { stdout, exitCode } = await run();
-    const late = (last: string) => `ends on ${last}, after the dataset was made (2024-05-15)`;
+    const late = (last: string) => `ends on ${last}, after the dataset was created (2024-05-15)`;
     expect(stdout).to.include(`:2: period_start: 2024-04-01 ${late('2024-06-30')}`);
     expect(stdout).to.include(`: observation_end: 2024-05-01 ${late('2024-05-31')}`);
     expect(exitCode).to.equal(1);

@@ -232,7 +232,7 @@ describe('GET /openapi.json', () => {
       const { signal, risk_score } = properties(path);
       expect(signal.description, path).to.include('of 4% or more').and.include('above 0%');
       expect(risk_score.description, path).to.include(
-        'A below 10%, B below 20%, C below 35%, D below 50%, F from 50% on',
+        'A below 10%, B below 20%, C below 35%, D below 50%, otherwise F',
       );
     }
   });

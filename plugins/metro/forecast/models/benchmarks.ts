@@ -1,25 +1,25 @@
-/** The benchmarks with which the model is compared. Each of them can also be chosen as the model. */
+/** Benchmarks that the model is compared with. Each of them can also be selected as the model. */
 import { type ForecastModel, HORIZON_MONTHS, quartersOf } from '../model.js';
 import { createLeastSquares } from './least-squares.js';
 import { createLogHistory, toPercent } from './log-history.js';
 import { withScaledErrorInterval } from './scaled-error-interval.js';
 
 /**
- * A quarter as benchmarks see it. Growth is 100 x the difference of logs over the last 4 quarters, scaled to the horizon;
- * `NaN` if unknown.
+ * Input for a benchmark's forecasts at one quarter. Growth is 100 times the difference of logs over the last 4
+ * quarters, scaled to the horizon; `NaN` if unknown.
  */
 interface Quarter {
   readonly growth: Float64Array;
-  /** The mean growth of the markets. */
+  /** Mean growth of all markets. */
   readonly nation: number;
-  /** The growth over the horizon that ends at this quarter, computed from published values only. */
+  /** Growth over the horizon that ends at this quarter, computed from published values only. */
   readonly outcomes: Float64Array;
 }
 
 /** Forecasts the log growth of each market over the horizon. */
 type Rule = (quarter: Quarter) => Float64Array;
 
-/** The number of quarters over which growth is measured. */
+/** In quarters. */
 const YEAR = 4;
 
 const meanOf = (values: Float64Array): { readonly sum: number; readonly count: number } => {
@@ -28,7 +28,7 @@ const meanOf = (values: Float64Array): { readonly sum: number; readonly count: n
 };
 
 /**
- * Creates a model from a rule. Gaps inside a series are interpolated in logs. A market without a value at the quarter,
+ * Creates a model from a rule. Gaps within a series are interpolated in logs. A market without a value at the quarter,
  * or with too few values, is not forecast.
  */
 const benchmark = (
@@ -47,7 +47,7 @@ const benchmark = (
     return withScaledErrorInterval(markets.length, ahead, (levels) => {
       history.push(levels);
       const now = history.length - 1;
-      // A copy, because a gap that is interpolated later is not a published value.
+      // Copied, because gaps that are interpolated later are not published values.
       const logs = history.at(now).slice();
       published.push(logs);
       const then = published[now - ahead];
@@ -68,7 +68,7 @@ const benchmark = (
 export const persistence = benchmark(
   {
     name: 'persistence',
-    summary: 'Benchmark: the last 12-month change, unchanged.',
+    summary: 'Benchmark: repeats the last 12-month change.',
     features: ['growth_12m'],
   },
   () =>
@@ -78,7 +78,7 @@ export const persistence = benchmark(
 
 /**
  * First-order autoregression with the nation: y = b [1, g, n], where g is the market's growth over the last 4 quarters
- * and n is its mean over all markets. b is estimated by pooled least squares from all outcomes published so far.
+ * and n is the mean of g over all markets. b is estimated by pooled least squares from all outcomes published so far.
  */
 export const ar1Nation = benchmark(
   {
@@ -102,10 +102,10 @@ export const ar1Nation = benchmark(
   },
 );
 
-/** The weights of the market's growth, the nation's growth, and the mean over all markets and quarters so far. */
+/** Weights of the market's growth, the national growth, and the mean over all markets and quarters so far. */
 const [OWN, NATION, LONG_RUN] = [0.5, 0.3, 0.2];
 
-/** Growth of the market, shrunk toward national growth and the mean of all quarters so far, with fixed weights. */
+/** The market's growth, shrunk toward national growth and the long-run mean with fixed weights. */
 export const shrunkMean = benchmark(
   {
     name: 'shrunk-mean',

@@ -1,40 +1,35 @@
-/**
- * Computes 80% intervals from past errors, which are scaled to each market and forecast. Recent origins have a higher
- * weight.
- */
+/** Computes 80% intervals from past errors, scaled to each market and forecast. Recent errors have a higher weight. */
 import { createLeastSquares } from './least-squares.js';
 import { weightedQuantile } from './weighted-quantile.js';
 
 const COVERAGE = 0.8;
-/**
- * The factors by which an error's weight falls each quarter: in a market's own mean, and in the quantile of all errors.
- */
+/** Quarterly decay of an error's weight, in a market's own mean and in the quantile of all errors. */
 const OWN_DISCOUNT = 0.95;
 const QUANTILE_DISCOUNT = 0.9;
-/** The weight of the pooled mean when it is averaged with a market's own errors, as a number of errors. */
+/** Weight of the pooled mean when it is averaged with a market's own errors, as a number of errors. */
 const PRIOR_ERRORS = 8;
-/** The minimum of an expected error, as a share of the mean expected error in its quarter. */
+/** Lower limit of an expected error, as a share of the mean expected error in the same quarter. */
 const LEAST_SHARE = 0.25;
-/** The number of quarters after the first forecasts before there are bounds, which is five years. */
+/** Number of quarters (five years) between the first forecasts and the first bounds. */
 const WARM_UP_QUARTERS = 20;
-/** The number of regressors: the intercept, own errors, |g4| and |forecast - g4|. */
+/** Number of regressors: the intercept, own errors, |g4| and |forecast - g4|. */
 const WIDTH = 4;
 
-/** The forecasts of an origin that are waiting for their outcomes. */
+/** The forecasts of an origin whose outcomes are not known yet. */
 interface Pending {
   readonly logs: Float64Array;
   readonly forecast: Float64Array;
-  /** The regressors from which the expected errors are computed, with one row per market. */
+  /** Regressors of the expected errors, one row per market. */
   readonly regressors: Float64Array;
 }
 
 interface Realized {
   readonly regressors: Float64Array;
-  /** The absolute errors by market; `NaN` if unknown. */
+  /** Absolute errors by market; `NaN` if unknown. */
   readonly errors: Float64Array;
 }
 
-/** Returns the expected error of each market, computed with the coefficients `b` of the regression. */
+/** Returns the expected error of each market for the regression coefficients `b`. */
 const expectedErrors = (regressors: Float64Array, b: Float64Array): Float64Array => {
   const expected = new Float64Array(regressors.length / WIDTH);
   let total = 0;
@@ -52,24 +47,25 @@ const expectedErrors = (regressors: Float64Array, b: Float64Array): Float64Array
 };
 
 /**
- * Computes half the width of the 80% interval around each forecast y of log growth over a horizon of h quarters, in
- * percent. At quarter t, it uses the absolute errors e of the origins s <= t-h. Their age is t-h-s quarters.
+ * Computes half the width of the 80% interval around each forecast y, in percent. y is log growth over a horizon of h
+ * quarters. At quarter t, the absolute errors e of the origins s <= t-h are known. The age of an error is t-h-s
+ * quarters.
  *
- * - own = (sum of 0.95^age e + 8 P) / (sum of 0.95^age + 8), over the errors of a market. P is the mean of the errors of
- *   all markets with the same weights.
- * - S = b [1, own, |g4|, |y - g4|], but at least a quarter of the mean S of its origin. b is estimated by ordinary least
- *   squares of past e on these regressors, with their values at the origins.
- * - The half width is q S. q is the 80% quantile of past e / S, each with the weight 0.9^age and with S by today's b.
- *   This is normalised conformal prediction (Papadopoulos, Gammerman and Vovk, 2008), over time.
+ * - own = (sum of 0.95^age e + 8 P) / (sum of 0.95^age + 8), over the errors of a market. P is the mean error of all
+ *   markets with the same weights.
+ * - S = b [1, own, |g4|, |y - g4|], but at least a quarter of the mean S at the same origin. b is estimated by ordinary
+ *   least squares of the past errors on these regressors, as they were at the origins.
+ * - The half-width is q S. q is the 80% quantile of past e / S, weighted by 0.9^age, where S is computed with the
+ *   current b. This is normalised conformal prediction (Papadopoulos, Gammerman and Vovk, 2008), applied over time.
  *
- * There are no bounds in the 20 quarters from the first forecasts on.
+ * The first 20 quarters with forecasts have no bounds.
  */
 export const createDiscountedErrorInterval = (markets: number, horizon: number) => {
   const pending: Pending[] = [];
   const ownSum = new Float64Array(markets);
   const ownWeight = new Float64Array(markets);
   const fit = createLeastSquares(WIDTH);
-  /** The origins whose outcomes are known, oldest first. */
+  /** Origins with known outcomes, oldest first. */
   const realized: Realized[] = [];
   let first: number | undefined;
 
@@ -89,7 +85,9 @@ export const createDiscountedErrorInterval = (markets: number, horizon: number) 
     realized.push({ regressors, errors });
   };
 
-  /** Returns one row of regressors per market. They are `NaN` before any error is known or if there is no forecast. */
+  /**
+   * Returns one row of regressors per market. Regressors are `NaN` while no error is known, or if there is no forecast.
+   */
   const regressorsOf = (forecast: Float64Array, growth: Float64Array): Float64Array => {
     const pooled = sum(ownSum) / sum(ownWeight);
     const regressors = new Float64Array(markets * WIDTH);
@@ -101,7 +99,7 @@ export const createDiscountedErrorInterval = (markets: number, horizon: number) 
     return regressors;
   };
 
-  /** Returns the factor q by which expected errors are multiplied. */
+  /** Returns q, the factor that turns expected errors into half-widths. */
   const widening = (b: Float64Array): number => {
     const ratios: number[] = [];
     const weights: number[] = [];
@@ -120,9 +118,9 @@ export const createDiscountedErrorInterval = (markets: number, horizon: number) 
 
   return {
     /**
-     * Adds the next quarter. All values are in percent of logs, and missing values are `NaN`.
+     * Adds the next quarter. All values are logs times 100, or differences of them. Missing values are `NaN`.
      * @param logs the published index
-     * @param forecast of the log growth over the horizon
+     * @param forecast log growth over the horizon
      * @param growth log growth over the last 12 months
      * @returns half the width of each interval
      */

@@ -1,4 +1,4 @@
-/** Lists the models that can be chosen by name. Add your own models here. */
+/** Lists the models that can be selected by name. Add your own models here. */
 import { nearest, OperatorError } from 'metro-forecast-api/plugin';
 import { quarterOf } from '../../periods.js';
 import type { ForecastModel } from '../model.js';
@@ -9,11 +9,11 @@ import { pooledMomentum } from './pooled-momentum.js';
 
 export const models: readonly ForecastModel[] = [metroMomentum, pooledMomentum, persistence, ar1Nation, shrunkMean];
 
-/** The default model, and the fallback for datasets that lack its inputs. The fallback needs only the index. */
+/** The fallback is used if a dataset lacks inputs of the default model. It needs only the index. */
 export const defaultModel = metroMomentum;
 export const fallbackModel = pooledMomentum;
 
-/** @throws OperatorError that suggests the model with the nearest name and lists all models */
+/** @throws OperatorError that suggests the closest name and lists all models */
 export const findModel = (name: string): ForecastModel => {
   const model = models.find((candidate) => candidate.name === name);
   if (model) return model;
@@ -24,29 +24,32 @@ export const findModel = (name: string): ForecastModel => {
   );
 };
 
-/** Returns the inputs of a model that the panel lacks, as parts of a sentence. */
+/** Returns the missing inputs of a model, as phrases for a message. */
 const lackingInputs = ({ series, needsCentres }: ForecastModel, { macro, markets, firstQuarter, quarters }: Panel) => {
   const newest = firstQuarter + quarters.length - 1;
   const lacking = series.flatMap((id) => {
     const last = macro.get(id)?.at(-1);
     if (!last) return [`the series ${id}, which the dataset lacks`];
     return quarterOf(last.start) < newest - 1
-      ? [`the series ${id} up to the quarter before the newest of the index, and it ends with ${last.end}`]
+      ? [
+          `the series ${id} up to the quarter before the newest quarter of the index, but the series ends on ${last.end}`,
+        ]
       : [];
   });
   if (needsCentres && !markets.some(({ centre }) => centre))
-    lacking.push("the metros' centres, and no code of the dataset is one of the Census's list");
+    lacking.push("the centres of the metros, but the Census Bureau lists none of the dataset's codes");
   return lacking;
 };
 
 export interface ChosenModel {
   readonly model: ForecastModel;
-  /** A sentence for the notes of runs, which explains why the default model could not be used. */
+  /** Sentence for the run's notes that explains why the default model could not be used. */
   readonly substitution?: string;
 }
 
 /**
- * Returns the requested model. Without a request, returns the default model, or the fallback if inputs are missing.
+ * Returns the requested model. If none is requested, returns the default model, or the fallback if the dataset lacks
+ * inputs of the default model.
  * @throws OperatorError if the dataset lacks inputs of the requested model
  */
 export const chooseModel = (panel: Panel, asked?: ForecastModel): ChosenModel => {

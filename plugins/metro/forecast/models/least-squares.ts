@@ -1,31 +1,31 @@
 /**
- * Solves least-squares problems with few regressors and many rows by normal equations. Rows can have weights, and
+ * Solves least-squares problems with few regressors and many rows, using normal equations. Rows can have weights, and
  * coefficients can have penalties.
  */
 
 /**
- * The tolerance for collinearity. If the part of a regressor that the previous regressors do not explain is below this
- * share of its sum of squares, that part is a rounding error, and the regressor gets the coefficient 0.
+ * Tolerance for collinearity, as a share of a regressor's sum of squares. If the previous regressors leave less than
+ * this share unexplained, the rest is rounding error, and the regressor gets the coefficient 0.
  */
 const COLLINEAR = 1e-10;
 
 export interface LeastSquares {
-  /** Adds one observation. The array of regressors may be reused afterwards. */
+  /** Adds one observation. The caller may reuse the array of regressors afterwards. */
   add(regressors: Float64Array, outcome: number, weight?: number): void;
-  /** The sum of the weights so far. */
+  /** Sum of the weights so far. */
   readonly weight: number;
   /**
-   * The weighted variance of a regressor, or `NaN` without rows. Requires that the first regressor is the constant 1.
+   * Returns the weighted variance of a regressor, or `NaN` without rows. The first regressor must be the constant 1.
    */
   variance(regressor: number): number;
   /**
    * Returns the coefficients that minimise the sum of weight * error^2 plus the sum of penalty * coefficient^2, or
-   * undefined if there are no rows. A regressor that is a linear combination of previous regressors gets 0.
+   * undefined if there are no rows. A regressor that is a linear combination of previous regressors gets the coefficient 0.
    */
   solve(penalties?: readonly number[]): Float64Array | undefined;
 }
 
-/** @param width number of regressors, an intercept included */
+/** @param width number of regressors, including the intercept */
 export const createLeastSquares = (width: number): LeastSquares => {
   /** The lower triangle of X'WX, row by row. */
   const products = new Float64Array(width * width);

@@ -1,22 +1,25 @@
 /**
- * Stores the logarithm of each market's index by quarter, for models. Quarters that are missing between two values are
- * interpolated. Quarters before the first and after the last value stay missing.
+ * Stores the logarithm of each market's index by quarter. Quarters missing between two values are interpolated.
+ * Quarters before the first and after the last value stay missing.
  */
 
 /** Converts a difference of `100 x log` to a change in percent. */
 export const toPercent = (growth: number): number => 100 * Math.expm1(growth / 100);
 
 export interface LogHistory {
-  /** The number of quarters so far. */
+  /** Number of quarters so far. */
   readonly length: number;
-  /** The number of values that each market has had so far, not counting interpolated values. */
+  /** Number of values per market so far, not counting interpolated values. */
   readonly counts: Int32Array;
   /**
-   * Adds the levels of the next quarter, with `NaN` for missing ones. When a value follows a gap, the gap is filled
+   * Adds the levels of the next quarter. Missing levels are `NaN`. When a value follows a gap, the gap is interpolated
    * linearly in logs.
    */
   push(levels: Float64Array): void;
-  /** Returns 100 times the log of each market's index in a quarter; `NaN` outside a market's series. */
+  /**
+   * Returns 100 times the log of each market's index at a quarter; `NaN` before the market's first and after its last
+   * value.
+   */
   at(quarter: number): Float64Array;
   /** Returns each market's log growth over the last `quarters` quarters in percent; `NaN` if it is unknown. */
   growth(quarters: number): Float64Array;

@@ -1,5 +1,5 @@
 /**
- * The default model: one regression on the momentum of each metro and its neighbours, and on the nation's sales of new
+ * The default model: a pooled regression on the momentum of each metro and its neighbours, and on national sales of new
  * houses.
  */
 import { monthOf } from '../../periods.js';
@@ -10,17 +10,17 @@ import { createLeastSquares } from './least-squares.js';
 import { createLogHistory, toPercent } from './log-history.js';
 import { createRegionalGrowth } from './regional-growth.js';
 
-/** FRED's series of new one-family houses sold in the United States, monthly, seasonally adjusted at annual rates. */
+/** FRED series of new one-family houses sold in the United States: monthly, seasonally adjusted annual rate. */
 const NEW_HOME_SALES = 'HSN1F';
-/** The number of months in the mean that smooths sales, and the factor by which their weights decay. */
+/** Number of months in the weighted mean that smooths sales, and monthly decay of the weights. */
 const SALES_MONTHS = 24;
 const SALES_DECAY = 0.75;
-/** The number of quarters over which the growth G is measured. */
+/** Number of quarters that the long-term growth G covers. */
 const LONG_QUARTERS = 20;
-/** The first regressor with a penalty. From this one on, regressors contain the nation's sales. */
+/** Index of the first regressor with a penalty. It and all later regressors contain national sales. */
 const FIRST_PENALISED = 4;
 const PENALTY = 40;
-/** Keeps the normal equations solvable if a regressor is always 0. */
+/** Keeps the normal equations solvable when a regressor is always 0. */
 const RIDGE = 1e-9;
 
 const FEATURES = [
@@ -32,10 +32,10 @@ const FEATURES = [
   'new_home_sales_4q',
   'new_home_sales_4q_x_growth_20q',
 ] as const;
-/** The number of regressors, including the intercept. */
+/** Number of regressors, including the intercept. */
 const WIDTH = FEATURES.length + 1;
 
-/** The input to which each coefficient belongs. Interactions with sales belong to sales. */
+/** The input that each coefficient is attributed to. Interactions with sales are attributed to sales. */
 const INPUTS: readonly string[] = [
   'intercept',
   'growth_4q',
@@ -44,19 +44,19 @@ const INPUTS: readonly string[] = [
   ...Array.from({ length: WIDTH - FIRST_PENALISED }, () => 'new_home_sales'),
 ];
 
-/** The rows of a quarter that are waiting for their outcomes. */
+/** The regressors of a quarter whose outcomes are not known yet. */
 interface Pending {
   readonly logs: Float64Array;
   readonly precision: Float64Array;
-  /** One row of regressors per market; `NaN` if there is no forecast for the market. */
+  /** One row per market; `NaN` if the market is not forecast. */
   readonly rows: Float64Array;
 }
 
 /**
- * Returns the growth of the nation's sales over the last 6 and 12 months of the series, in percent, or 0 if it is
- * unknown. The level of a month is the weighted mean of the logs of the 24 months that end with it. The weight of k
- * months ago is (k + 1) 0.75^k, which is exponential smoothing applied twice. Months without a value are left out. The
- * level is unknown if the series begins after the first of the 24 months.
+ * Returns the growth of national sales over the last 6 and 12 months of the series, in percent, or 0 if it is unknown.
+ * The level of a month is the weighted mean of logs over the 24 months up to and including it. The weight of k months
+ * earlier is (k + 1) 0.75^k, which is exponential smoothing applied twice. Months without a value are skipped. The
+ * level is unknown if the series starts after the first of the 24 months.
  */
 const salesGrowth = (macro: MacroSeriesValues): readonly [half: number, year: number] => {
   const logs = new Map((macro.get(NEW_HOME_SALES) ?? []).map(({ start, value }) => [monthOf(start), Math.log(value)]));
@@ -82,7 +82,6 @@ const salesGrowth = (macro: MacroSeriesValues): readonly [half: number, year: nu
   return [growth(6), growth(12)];
 };
 
-/** Returns the forecast of each market, computed from its row of regressors and the coefficients `b`. */
 const forecastsOf = (rows: Float64Array, b: Float64Array | undefined): Float64Array => {
   const forecasts = new Float64Array(rows.length / WIDTH).fill(Number.NaN);
   if (!b) return forecasts;
@@ -91,7 +90,10 @@ const forecastsOf = (rows: Float64Array, b: Float64Array | undefined): Float64Ar
   );
 };
 
-/** Returns the terms of each forecast by input. They are scaled by a common factor, so that they sum to the point. */
+/**
+ * Splits each forecast into the contributions of its inputs. They are scaled by a common factor, so that they add up to
+ * the point forecast.
+ */
 const contributionsOf = (rows: Float64Array, b: Float64Array, forecast: Float64Array) => {
   const inputs = Object.fromEntries(INPUTS.map((input) => [input, new Float64Array(forecast.length)]));
   for (const [market, y] of forecast.entries()) {
@@ -106,30 +108,30 @@ const contributionsOf = (rows: Float64Array, b: Float64Array, forecast: Float64A
 };
 
 /**
- * Metro momentum: y = b [1, g4, v, G, h2, h2 G/20, h4, h4 G/20], the log growth over the horizon in percent; the
- * point is 100 (exp(y / 100) - 1).
+ * Metro momentum: y = b [1, g4, v, G, h2, h2 G/20, h4, h4 G/20] is the log growth over the horizon in percent. The
+ * point forecast is 100 (exp(y / 100) - 1).
  *
- * - g4, G: the market's log growth over the last 4 and 20 quarters, in percent; G is 0 where it is not known. Gaps
- *   inside a series are interpolated in logs, and a market without a value at the quarter itself is not forecast.
- * - v: the growth of its surroundings in the last quarter, see `createRegionalGrowth`.
- * - h2, h4: log growth of the nation's sales of new houses over 6 and 12 months, see `salesGrowth`. They indicate
- *   when momentum turns. Their products with G make it turn hardest where prices rose most.
- * - b: least squares over every origin with `minValues` values whose outcome is published, weighted by the
- *   precision of the market's index at that origin. Sales have only one value per quarter for hundreds of rows, so each
+ * - g4, G: the market's log growth over the last 4 and 20 quarters, in percent. G is 0 if it is unknown. Gaps within a
+ *   series are interpolated in logs. A market without a value at the quarter itself is not forecast.
+ * - v: growth in the market's surroundings over the last quarter, see `createRegionalGrowth`.
+ * - h2, h4: log growth of national sales of new houses over 6 and 12 months, see `salesGrowth`. They indicate when
+ *   momentum turns. Their products with G make the turn strongest where prices rose most.
+ * - b: least squares over all origins with at least `minValues` values and a published outcome, weighted by the
+ *   precision of the market's index at the origin. Sales have only one value per quarter for hundreds of rows, so each
  *   of the last four coefficients has a penalty: 40 times the weighted variance of its regressor, times the mean weight
- *   of a quarter.
+ *   per quarter.
  *
- * `createDiscountedErrorInterval` computes the interval around y. Both bounds are converted like the point.
+ * `createDiscountedErrorInterval` computes the interval around y. Its bounds are converted like the point forecast.
  *
- * Source: momentum over a year that spreads over regions (Case and Shiller, "The Efficiency of the Market for
- * Single-Family Homes", American Economic Review 79(1), 1989); sales that lead prices (Stein, "Prices and Trading Volume
- * in the Housing Market", Quarterly Journal of Economics 110(2), 1995). Terms and constants were chosen on FHFA's metro
- * index by the errors of origins to 2012.
+ * Sources: momentum persists over a year and spreads across regions (Case and Shiller, "The Efficiency of the Market
+ * for Single-Family Homes", American Economic Review 79(1), 1989). Sales lead prices (Stein, "Prices and Trading Volume
+ * in the Housing Market", Quarterly Journal of Economics 110(2), 1995). The terms and constants were chosen to minimise
+ * errors on FHFA's metro index for origins up to 2012.
  */
 export const metroMomentum: ForecastModel = {
   name: 'metro-momentum',
   version: '1.0.0',
-  summary: "Pooled regression on the momentum of the metro and its neighbours, and the nation's sales of new houses.",
+  summary: 'Pooled regression on the momentum of the metro and its neighbours, and on national sales of new houses.',
   features: FEATURES,
   series: [NEW_HOME_SALES],
   needsCentres: true,
@@ -140,7 +142,7 @@ export const metroMomentum: ForecastModel = {
     const interval = createDiscountedErrorInterval(markets.length, ahead);
     const fit = createLeastSquares(WIDTH);
     const pending: Pending[] = [];
-    /** The number of quarters in the fit. */
+    /** Number of quarters in the fit. */
     let fitted = 0;
 
     const realize = ({ logs, precision, rows }: Pending, now: Float64Array): void => {
@@ -160,7 +162,10 @@ export const metroMomentum: ForecastModel = {
         ),
       );
 
-    /** Returns one row of regressors per market; `NaN` if one of them is unknown or the market has too few values. */
+    /**
+     * Returns one row of regressors per market. A row contains `NaN` if a regressor is unknown or the market has too
+     * few values.
+     */
     const regressorsAt = (year: Float64Array, neighbours: Float64Array, { macro }: Known): Float64Array => {
       const [half, full] = salesGrowth(macro);
       const long = history.growth(LONG_QUARTERS);
@@ -186,7 +191,7 @@ export const metroMomentum: ForecastModel = {
         const year = history.growth(4);
         const { precision, neighbours } = regions.next(history.growth(1));
         const rows = regressorsAt(year, neighbours, known);
-        // Keeps a copy of the logs, because a gap that is interpolated later is not a published value.
+        // The logs are copied, because gaps that are interpolated later are not published values.
         pending.push({ logs: logs.slice(), precision, rows });
 
         const b = solve();

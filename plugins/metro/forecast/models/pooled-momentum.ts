@@ -1,4 +1,4 @@
-/** The baseline model: one regression for all markets, on the momentum of the market, its state and the nation. */
+/** The baseline model: a pooled regression on the momentum of the market, its state and the nation. */
 import { type ForecastModel, HORIZON_MONTHS, quartersOf } from '../model.js';
 import { type PanelMarket, percentChange } from '../panel.js';
 import { createLeastSquares } from './least-squares.js';
@@ -9,16 +9,16 @@ import { withScaledErrorInterval } from './scaled-error-interval.js';
  * Pooled momentum regression: point = b0 + b1 g4 + b2 s1 + b3 n1, the change over the horizon in percent.
  *
  * - g4: the market's log growth over the last 4 quarters, in percent.
- * - s1, n1: unweighted means over the markets of its state, and over all, of the last quarter's log growth, in
- *   percent. The state is the first code after the comma in the market's name.
- * - b: ordinary least squares over every market with `minValues` values and every quarter whose outcome
- *   is published, fitted again at each quarter.
- * - Gaps inside a series are interpolated in logs as inputs, and never used as outcomes. A market without a
- *   value at the quarter itself is not forecast.
+ * - s1, n1: log growth over the last quarter, in percent, as unweighted means over the markets in the same state and
+ *   over all markets. The state is the first code after the comma in the market's name.
+ * - b: ordinary least squares over all markets with at least `minValues` values and all quarters with a published
+ *   outcome, refitted at each quarter.
+ * - Gaps within a series are interpolated in logs as inputs, but never used as outcomes. A market without a value at
+ *   the quarter itself is not forecast.
  *
- * Source: house price growth persists over a year and spreads over regions (Case and Shiller, "The Efficiency
- * of the Market for Single-Family Homes", American Economic Review 79(1), 1989); the four terms and the
- * pooling were chosen on FHFA's metro index by out-of-sample error against persistence.
+ * Source: house price growth persists over a year and spreads across regions (Case and Shiller, "The Efficiency of the
+ * Market for Single-Family Homes", American Economic Review 79(1), 1989). The four terms and the pooling were chosen on
+ * FHFA's metro index by their out-of-sample error compared with persistence.
  */
 export const pooledMomentum: ForecastModel = {
   name: 'pooled-momentum',
@@ -31,12 +31,12 @@ export const pooledMomentum: ForecastModel = {
     const ahead = quartersOf(horizon);
     const history = createLogHistory(markets.length);
     const means = createGroupMeans(markets);
-    /** For each quarter, the change over the following horizon. */
+    /** Change over the horizon that starts at each quarter, in percent. */
     const outcomes: Float64Array[] = [];
     const seen: Float64Array[] = [];
     const row = new Float64Array(4);
 
-    /** Fills `row` with a market's regressors at a quarter. Returns true if the market has all of them. */
+    /** Fills `row` with a market's regressors at a quarter. Returns whether all of them are known. */
     const regressors = (market: number, quarter: number, growth: GroupGrowth): boolean => {
       const log = history.at(quarter)[market] as number;
       row[0] = 1;
@@ -76,18 +76,18 @@ export const pooledMomentum: ForecastModel = {
   },
 };
 
-/** The mean log growth of the last quarter in percent; `NaN` if no market has a value. */
+/** Mean log growth over the last quarter, in percent; `NaN` if no market has a value. */
 interface GroupGrowth {
   readonly states: Float64Array;
   readonly nation: number;
 }
 
-/** Computes means over states and the nation, again for each fit, since filling a gap changes earlier means. */
+/** Computes mean growth by state and for the nation. Filling a gap changes earlier means, so they are not cached. */
 const createGroupMeans = (markets: readonly PanelMarket[]) => {
   const states = [...new Set(markets.map(({ state }) => state))];
   const group = Int32Array.from(markets, ({ state }) => states.indexOf(state));
   return {
-    /** The number of each market's state. */
+    /** Index of each market's state in `GroupGrowth.states`. */
     group,
     at(history: LogHistory, quarter: number): GroupGrowth {
       const now = history.at(quarter);

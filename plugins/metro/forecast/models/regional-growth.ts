@@ -1,26 +1,27 @@
 /**
- * Computes the growth of an area's surroundings in a quarter, which is adjusted for the national season and weighted by
- * precision and distance.
+ * Computes the quarterly growth of an area's surroundings, adjusted for the national season and weighted by precision
+ * and distance.
  */
 import type { PanelMarket } from '../panel.js';
 
-/** The number of quarters whose mean is the reference level for seasons, and the number of quarters in a year. */
+/** Number of quarters in the reference mean for seasonal adjustment, and number of seasons in a year. */
 const SEASONAL_QUARTERS = 20;
 const SEASONS = 4;
-/** The number of quarters over which an index's noise is measured, and the weight of the pooled mean in quarters. */
+/** Number of quarters over which an index's noise is measured, and weight of the pooled noise in quarters. */
 const NOISE_QUARTERS = 8;
 const NOISE_PRIOR = 4;
-/** The distance at which a neighbour's weight has fallen to 1/e. */
+/** Distance at which a neighbour's weight has fallen to 1/e. */
 const NEIGHBOUR_KM = 100;
-/** The weight of the nation's mean relative to the neighbours. */
+/** Weight of the national mean relative to the neighbours. */
 const NATION_WEIGHT = 0.05;
 const EARTH_RADIUS_KM = 6371.0088;
 
-/** Values by market. */
 export interface RegionalGrowth {
-  /** The precision: 1 for an index without noise, and lower for a noisier index. `NaN` if the growth is unknown. */
+  /**
+   * Precision by market: 1 for an index without noise, and lower for a noisier index. `NaN` if the growth is unknown.
+   */
   readonly precision: Float64Array;
-  /** The seasonally adjusted log growth of the surroundings over the last quarter, in percent. */
+  /** Seasonally adjusted log growth of each market's surroundings over the last quarter, in percent. */
   readonly neighbours: Float64Array;
 }
 
@@ -37,7 +38,7 @@ export const distanceKm = (a: Point, b: Point): number => {
   return 2 * EARTH_RADIUS_KM * Math.asin(Math.min(1, Math.sqrt(chord)));
 };
 
-/** Returns a matrix with the weight of each market for each other market, exp(-km / 100). The diagonal is 0. */
+/** Returns a matrix with the weight of each pair of markets, exp(-km / 100). The diagonal is 0. */
 const nearness = (markets: readonly PanelMarket[]): Float64Array => {
   const near = new Float64Array(markets.length ** 2);
   for (const [i, { centre: here }] of markets.entries()) {
@@ -53,20 +54,20 @@ const nearness = (markets: readonly PanelMarket[]): Float64Array => {
 const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
 
 /**
- * Regional growth, quarter by quarter, from data up to each quarter. With g(i, t) the log growth of market i over
- * quarter t in percent, `NaN` where there is none:
+ * Computes regional growth quarter by quarter, using only data up to each quarter. g(i, t) is the log growth of market
+ * i over quarter t in percent; `NaN` if unknown.
  *
- * - m(t): the unweighted mean of g over the markets. f(t) = mean(m(t), m(t-4), ..., m(t-16)) - mean(m(t), ..., m(t-19))
- *   is the season of t, and u(i, t) = g(i, t) - f(t).
- * - Precision w = 1 / (1 + r): d(i, t) = |u(i, t) - u(i, t-1)|, and r is the mean of the market's d over t-7, ..., t
- *   and of 4 times the pooled mean of d over the same quarters (0 while no market has a d).
- * - Neighbours v(i, t) = (sum of K w u over the other markets + 0.05 M) / (sum of K w + 0.05): K = exp(-km / 100) by
- *   great circle, and M the w-weighted mean of u over all markets. A market without a centre has M alone.
+ * - Season: m(t) is the unweighted mean of g over the markets. The seasonal effect is f(t) = mean(m(t), m(t-4), ...,
+ *   m(t-16)) - mean(m(t), ..., m(t-19)), and the adjusted growth is u(i, t) = g(i, t) - f(t).
+ * - Precision: w = 1 / (1 + r). The noise r is the mean of d(i, t) = |u(i, t) - u(i, t-1)| over t-7, ..., t, to which
+ *   the pooled mean of d over the same quarters is added 4 times (0 while no market has a d).
+ * - Neighbours: v(i, t) = (sum of K w u over the other markets + 0.05 M) / (sum of K w + 0.05). K = exp(-km / 100), by
+ *   great-circle distance. M is the w-weighted mean of u over all markets. For a market without a centre, v is M.
  */
 export const createRegionalGrowth = (markets: readonly PanelMarket[]) => {
   const near = nearness(markets);
   const means: number[] = [];
-  /** The values d of the newest quarters, oldest first. */
+  /** Values of d for the newest quarters, oldest first. */
   const noise: Float64Array[] = [];
   let before = new Float64Array(markets.length).fill(Number.NaN);
 

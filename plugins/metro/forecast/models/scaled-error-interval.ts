@@ -2,19 +2,18 @@
 import type { Forecaster, QuarterForecasts } from '../model.js';
 import { percentChange } from '../panel.js';
 
-/** The nominal coverage of the interval. */
 const COVERAGE = 0.8;
-/** The number of errors at which a market's own errors have the same weight as the pooled errors. */
+/** Number of errors at which a market's own errors carry the same weight as the pooled errors. */
 const PRIOR_ERRORS = 20;
-/** The number of realised origins whose errors measure the current uncertainty. */
+/** Number of realised origins that determine the current uncertainty. */
 const RECENT_ORIGINS = 8;
 /**
- * The number of quarters of a panel before forecasts count. If a model has seen little data, its errors say little
- * about its later errors. Fifteen years contain at least one cycle of house prices.
+ * Number of initial quarters whose forecasts do not count. Errors made with little data say little about later errors.
+ * Fifteen years contain at least one cycle of house prices.
  */
 const WARM_UP_QUARTERS = 60;
 
-/** The forecasts of an origin that are waiting for their outcomes. */
+/** The forecasts of an origin whose outcomes are not known yet. */
 interface Pending {
   readonly levels: Float64Array;
   readonly point: Float64Array;
@@ -29,7 +28,6 @@ export const quantile = (sorted: Float64Array, probability: number): number => {
   return low + (position - below) * ((sorted[below + 1] ?? low) - low);
 };
 
-/** Merges two sorted arrays. */
 const merge = (a: Float64Array, b: Float64Array): Float64Array => {
   const merged = new Float64Array(a.length + b.length);
   for (let i = 0, j = 0; i + j < merged.length; ) {
@@ -40,17 +38,17 @@ const merge = (a: Float64Array, b: Float64Array): Float64Array => {
 };
 
 /**
- * Puts intervals around point forecasts: point +- q sigma, in percentage points. For a market with n realised
- * errors e, sigma = (sum |e| + 20 MAE) / (n + 20) x sqrt(MAE8), where MAE is the mean absolute error over all
- * markets and origins realised so far and MAE8 that over the last 8 origins; q is the 80% quantile of all
- * past |e| / sigma, each with the sigma of its own day. Scaling errors before taking their quantile is
- * normalised conformal prediction (Papadopoulos, Gammerman and Vovk, 2008), here over time rather than over
- * exchangeable rows. Errors count where index levels were published at both ends.
+ * Adds intervals to point forecasts: point +- q sigma, in percentage points. For a market with n realised errors e,
+ * sigma = (sum |e| + 20 MAE) / (n + 20) x sqrt(MAE8). MAE is the mean absolute error over all markets and origins
+ * realised so far, and MAE8 is the same mean over the last 8 origins. q is the 80% quantile of all past |e| / sigma,
+ * each with the sigma computed at its origin. Scaling errors before taking their quantile is normalised conformal
+ * prediction (Papadopoulos, Gammerman and Vovk, 2008), here applied over time instead of exchangeable rows. An error
+ * counts only if index levels were published for both quarters.
  *
- * There are no bounds before the first ratio is realised: 8 quarters after the warm-up of 60.
+ * There are no bounds before the first ratio is known, two horizons after the 60 quarters of warm-up.
  *
  * @param horizon in quarters
- * @param next gives the point forecasts at each quarter, `NaN` where there is none
+ * @param next returns the point forecasts at each quarter; `NaN` for a market that is not forecast
  */
 export const withScaledErrorInterval = (
   markets: number,
@@ -81,7 +79,7 @@ export const withScaledErrorInterval = (
     ratios = merge(ratios, Float64Array.from(fresh).sort());
   };
 
-  /** Returns each market's expected absolute error, up to the factor `q`; `NaN` before any error is known. */
+  /** Returns each market's expected absolute error, before multiplication by q; `NaN` until an error is known. */
   const scales = (): Float64Array => {
     const pooled = meanError(origins);
     const recent = Math.sqrt(meanError(origins.slice(-RECENT_ORIGINS)));
@@ -108,7 +106,6 @@ export const withScaledErrorInterval = (
   };
 };
 
-/** Returns the mean error over all markets and origins, or `NaN` if there are none. */
 const meanError = (origins: readonly { sum: number; count: number }[]): number => {
   let sum = 0;
   let count = 0;

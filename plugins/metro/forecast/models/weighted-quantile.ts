@@ -1,8 +1,6 @@
-/** Computes quantiles of weighted values. */
-
 /**
- * Returns the smallest value that has at least the given share of the total weight at or below it, or `NaN` if there
- * are no values. Takes linear time on average (Hoare's quickselect, by weight). Reorders both arrays.
+ * Returns the smallest value at which the cumulative weight reaches the given share of the total weight, or `NaN` if
+ * there are no values. Uses quickselect by weight, so it takes linear time on average. Reorders both arrays.
  */
 export const weightedQuantile = (values: Float64Array, weights: Float64Array, share: number): number => {
   const swap = (array: Float64Array, i: number, j: number): void => {
@@ -13,7 +11,7 @@ export const weightedQuantile = (values: Float64Array, weights: Float64Array, sh
   let to = values.length;
   while (to - from > 1) {
     const pivot = values[(from + to) >> 1] as number;
-    // Partitions into three parts (below, equal and above), so that the loop also ends if many values are equal.
+    // Partitions into three parts (below, equal and above), so that the loop terminates even if many values are equal.
     let below = from;
     let above = to;
     let weightBelow = 0;

@@ -109,7 +109,7 @@ describe('the nation and the states', () => {
   it('metro_hpi does not contain them: the error names their series', async () => {
     const { status, json } = await service.get(`/observations?series_id=metro_hpi&cbsa=${TEXAS}`);
     expect(status).to.equal(404);
-    expect(json.error).to.equal('The index of Texas is the series TXSTHPI, and not in metro_hpi.');
+    expect(json.error).to.equal('The index of Texas is the series TXSTHPI and not part of metro_hpi.');
     expect((await rowsOf('/observations?series_id=metro_hpi')).every(({ cbsa }) => cbsa >= '10000')).to.equal(true);
   });
 

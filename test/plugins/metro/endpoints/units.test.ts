@@ -181,9 +181,9 @@ describe('unsupported(units, series)', () => {
       expect(unsupported('real', of(title, units)), title).to.include(`X is in "${units}"`);
   });
 
-  it('rejects year-over-year changes of a series with one value in five years', () => {
+  it('rejects year-over-year changes of a series with one value every five years', () => {
     const census = { ...of('Economic Census', 'Number'), cadence: 'five-year' } as const;
-    expect(unsupported('yoy', census)).to.include('one value in five years');
+    expect(unsupported('yoy', census)).to.include('one value every five years');
     expect(unsupported('change', census)).to.equal(undefined);
   });
 });
@@ -273,7 +273,7 @@ describe('GET /observations of several series, markets and units', function () {
     it(`GET /observations?series_id=${id}&units=real is a 400 that explains which series have real terms`, async () => {
       const { status, json } = await service.get(`/observations?series_id=${id}&units=real`);
       expect([status, json.code, json.details[0].name]).to.deep.equal([400, 'invalid_parameter', 'units']);
-      expect(json.error).to.match(/real applies to amounts of money and price indexes only, and \w+ is in "/);
+      expect(json.error).to.match(/real applies only to amounts of money and price indexes, but \w+ is in "/);
     });
   }
 

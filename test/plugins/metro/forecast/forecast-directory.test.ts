@@ -85,7 +85,7 @@ describe('forecastDirectory(directory, options)', () => {
     const failure = await forecastDirectory(directory, input).catch((error: Error) => error);
     expect(failure).to.be.instanceOf(OperatorError);
     expect((failure as Error).message)
-      .to.include(`${directory} cannot be forecast from:`)
+      .to.include(`Cannot forecast from ${directory}:`)
       .and.include(file);
   });
 

@@ -38,7 +38,7 @@ describe('createPanel(markets, rows)', () => {
       .deep.equals([
         '99999 2000-01-01: no market has this code',
         '10000 2000-02-01: not the first day of a quarter',
-        '10000 2000-04-01: an index level must be above 0, and this is 0',
+        '10000 2000-04-01: the index level must be above 0, but is 0',
       ]);
   });
 });

@@ -136,7 +136,7 @@ describe('checkRules(rules)', () => {
       .to.throw(OperatorError)
       .with.property('errors')
       .deep.equals([
-        'expand from 1% on and contract below 2% overlap: lower the second',
+        'expand from 1% and contract below 2% overlap: lower the second value',
         'margin -1: must not be below 0',
         'grade A: 0 is not a probability above 0',
         'grade C: 0.3 must be above 0.4, the limit of the grade before it',

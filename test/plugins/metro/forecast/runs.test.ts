@@ -228,7 +228,7 @@ describe('makeRuns(input)', () => {
     const [other] = makeRuns({ ...byDefault, panel, span: { last: 1 } }).runs;
     expect(other?.model_version).to.equal('pooled-momentum-1.0.0');
     expect(other?.notes).to.match(
-      / metro-momentum needs the series HSN1F, which the dataset lacks, and the metros' centres, .*: pooled-momentum was used instead\.$/,
+      / metro-momentum needs the series HSN1F, which the dataset lacks, and the centres of the metros, .*: pooled-momentum was used instead\.$/,
     );
   });
 

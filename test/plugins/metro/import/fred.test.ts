@@ -50,7 +50,7 @@ describe('plugins/metro/import/fred', () => {
       { id: 'GDP', cadence: 'quarterly', days: ['2024-01-01', '2024-04-01'], values: [28000, 28500] },
     ]);
     const { message } = await read('DATE,UNRATE,GDP\n2024-01-01,3.7\n', 'fredgraph.csv');
-    expect(message).to.match(/must have 3 cells \(date, value\), and has 2/);
+    expect(message).to.match(/must have 3 cells \(date, value\), but has 2/);
   });
 
   for (const [cadence, days] of [
@@ -93,14 +93,14 @@ describe('plugins/metro/import/fred', () => {
   });
 
   for (const [what, row, rule] of [
-    ['a day that is not in the calendar', '2025-02-30,1', /date must be a day of the calendar .* and is "2025-02-30"/],
-    ['a month without day', '2025-02,1', /date must be a day of the calendar/],
-    ['a monthly value in mid-month', '2025-02-15,1', /must be the first day of its period, and is "2025-02-15"/],
-    ['text for a value', '2025-02-01,n/a', /value must be a number, "\." or empty, and is "n\/a"/],
+    ['a day that is not in the calendar', '2025-02-30,1', /date must be a date like .* but is "2025-02-30"/],
+    ['a month without day', '2025-02,1', /date must be a date like/],
+    ['a monthly value in mid-month', '2025-02-15,1', /must be the first day of its period, but is "2025-02-15"/],
+    ['text for a value', '2025-02-01,n/a', /value must be a number, "\." or empty, but is "n\/a"/],
     ['NaN', '2025-02-01,NaN', /value must be a number/],
     ['an infinite value', '2025-02-01,1e999', /value must be a number/],
     ['hexadecimal', '2025-02-01,0x10', /value must be a number/],
-    ['a third cell', '2025-02-01,1,2', /must have 2 cells \(date, value\), and has 3/],
+    ['a third cell', '2025-02-01,1,2', /must have 2 cells \(date, value\), but has 3/],
     ['a duplicate date', '2025-01-01,2', /more than one row for 2025-01-01/],
   ] as const) {
     it(`reports ${what} by its line and rule, and leaves the row out`, async () => {
@@ -113,6 +113,6 @@ describe('plugins/metro/import/fred', () => {
   it('rejects a file whose series has no name', async () => {
     const unnamed = await read('DATE,\n2025-01-01,1\n');
     expect(unnamed.series).to.equal(undefined);
-    expect(unnamed.message).to.match(/the header or the file name must name the series/);
+    expect(unnamed.message).to.match(/the header or the file name must contain the series id/);
   });
 });

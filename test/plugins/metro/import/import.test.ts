@@ -129,7 +129,7 @@ describe('plugins/metro/import', () => {
     const hpi = await put('hpi.csv', METRO);
     expect((await run([hpi], { vintage: '2025-06-01' })).vintage).to.equal('2025-06-01');
     expect((await run([hpi], { created: new Date('2025-07-01T12:00:00Z') })).vintage).to.equal('2025-07-01');
-    expect(await operatorFailure(run([], { vintage: '2025-02-30' }))).to.match(/vintage must be a day of the calendar/);
+    expect(await operatorFailure(run([], { vintage: '2025-02-30' }))).to.match(/vintage must be a date like/);
   });
 
   it('derives the vintage from the releases of FHFA and the usual delay of series, up to the time of the import', async () => {
@@ -156,8 +156,8 @@ describe('plugins/metro/import', () => {
     const message = await operatorFailure(run([hpi, unrate]));
     expect(message).to.include('Nothing was imported').and.to.include('--skip-bad-rows');
     expect(message).to.include('bad.csv:11: the code must be 5 digits');
-    expect(message).to.include('bad.csv:12: 10180 is "X, TX" here and "Abilene, TX" in line 1');
-    expect(message).to.include('unrate.csv:5: the date must be a day of the calendar');
+    expect(message).to.include('bad.csv:12: 10180 is "X, TX" here and "Abilene, TX" on line 1');
+    expect(message).to.include('unrate.csv:5: the date must be a date like');
     expect(await contents(to)).to.deep.equal(before);
   });
 
@@ -179,7 +179,7 @@ describe('plugins/metro/import', () => {
   it('never skips a whole file', async () => {
     const page = await put('page.csv', '<!doctype html>');
     expect(await operatorFailure(run([await put('hpi.csv', METRO), page], { skipBadRows: true }))).to.match(
-      /page\.csv: is of no/,
+      /page\.csv: has an unknown/,
     );
   });
 
@@ -223,9 +223,9 @@ describe('plugins/metro/import', () => {
     const unrate = await put('unrate.csv', UNRATE);
     const daily = await put('DGS10.csv', 'date,value\n2024-11-26,4\n2024-11-27,4\n');
     const message = await operatorFailure(run([hpi, unrate, daily], { time: new Date('2024-11-26T14:00:00Z') }));
-    expect(message).to.include('Nothing was imported, since the data is newer than --created says.');
+    expect(message).to.include('Nothing was imported, because the data is newer than the time in --created.');
     for (const text of [
-      'metro_hpi: the period from 2024-10-01 ends on 2024-12-31, after the dataset was made (2024-11-26)',
+      'metro_hpi: the period from 2024-10-01 ends on 2024-12-31, after the dataset was created (2024-11-26)',
       'UNRATE: the period from 2025-09-01 ends on 2025-09-30, after',
       'DGS10: the period from 2024-11-27 ends on 2024-11-27, after',
     ])
@@ -236,7 +236,7 @@ describe('plugins/metro/import', () => {
     await run([hpi, unrate]);
     const over = await put('old.csv', METRO.replaceAll(/^.*,2024,4,.*\r\n|^.*,2025,1,.*\r\n/gm, ''));
     expect(await operatorFailure(run([over], { time: new Date('2024-11-26T14:00:00Z') }))).to.include(
-      'UNRATE, which is in the dataset already: the period from 2025-11-01 ends on 2025-11-30',
+      'UNRATE, which is already in the dataset: the period from 2025-11-01 ends on 2025-11-30',
     );
   });
 

@@ -76,9 +76,9 @@ describe('plugins/metro/import inputs', () => {
     expect(index).to.have.length(1);
     expect(ids).to.deep.equal(['GDP', 'UNRATE']);
     expect(ignored.map((line) => line.slice(directory.length + 5))).to.deep.equal([
-      'empty.csv: is of no known format; it begins with ""',
-      "purchase-only.csv: is FHFA's purchase-only index, which covers the 100 largest areas alone",
-      'readme.md: is of no known format; it begins with "# Notes"',
+      'empty.csv: has an unknown format; it starts with ""',
+      "purchase-only.csv: is FHFA's purchase-only index, which covers only the 100 largest areas",
+      'readme.md: has an unknown format; it starts with "# Notes"',
     ]);
   });
 
@@ -106,7 +106,7 @@ describe('plugins/metro/import inputs', () => {
       /nothing to import.*hpi_at_metro\.csv.*readme\.md/s,
     );
     await mkdir(join(directory, 'bare'));
-    expect(await operatorFailure(read([join(directory, 'bare')]))).to.include('there is no file in this directory');
+    expect(await operatorFailure(read([join(directory, 'bare')]))).to.include('there are no files in this directory');
   });
 
   it('rejects a named file of unknown format, and lists the known formats', async () => {
@@ -115,7 +115,7 @@ describe('plugins/metro/import inputs', () => {
     );
     expect(message).to.match(/purchase-only\.csv: is FHFA's purchase-only index/);
     expect(message).to.match(
-      /x\.csv: is of no known format; it begins with "a,b,c"\. Expected FHFA's all-transactions index/,
+      /x\.csv: has an unknown format; it starts with "a,b,c"\. Expected FHFA's all-transactions index/,
     );
   });
 
@@ -149,7 +149,7 @@ describe('plugins/metro/import inputs', () => {
 
   it('rejects a file without a usable row', async () => {
     expect(await operatorFailure(read([await put('unusable.csv', '"A, TX",1,2024,1,-,-\r\n')]))).to.include(
-      'has no usable row',
+      'has no usable rows',
     );
   });
 
@@ -163,7 +163,7 @@ describe('plugins/metro/import inputs', () => {
     expect(await operatorFailure(read([`${base}/absent`]))).to.equal(
       `Cannot fetch ${base}/absent: the server responded with 404 Not Found`,
     );
-    expect(await operatorFailure(read([`${base}/page`]))).to.match(/no known format; it begins with "<!doctype html>/);
+    expect(await operatorFailure(read([`${base}/page`]))).to.match(/unknown format; it starts with "<!doctype html>/);
     expect(await operatorFailure(read([`${base}/cut`]))).to.match(/^Cannot fetch .*\/cut: /);
   });
 
