@@ -3,6 +3,9 @@
  * datasets. The built-in adapters import only from here.
  */
 
+import { workerCount } from './core/util/is-worker.js';
+import { memoryLimit } from './core/util/memory-limit.js';
+
 export * as audit from './core/audit/index.js';
 export type { AuditEntry, AuditVerification, DataAudit, DataAuditEntry } from './core/contracts/audit.js';
 export type { Cached, SharedCache } from './core/contracts/cache.js';
@@ -43,7 +46,7 @@ export { filterColumns } from './core/data/conditions.js';
 export { DirectoryDataset, openDirectory } from './core/data/directory.js';
 export { IndexedCollection } from './core/data/indexed-collection.js';
 export { type IndexedDataset, indexedSnapshot } from './core/data/indexed-snapshot.js';
-export { type DirectoryManifest, descriptionOf, MANIFEST_FILE } from './core/data/manifest.js';
+export { type DirectoryManifest, MANIFEST_FILE } from './core/data/manifest.js';
 export { jsonRows } from './core/data/packed-documents.js';
 export * as publishing from './core/data/publishing.js';
 export { compareBy, compareScalars } from './core/data/scalars.js';
@@ -61,6 +64,7 @@ export {
 export { newKey } from './core/keys/key.js';
 export { BackgroundPacing } from './core/util/event-loop.js';
 export * as files from './core/util/files.js';
-export { workerCount } from './core/util/is-worker.js';
-export { memoryLimit } from './core/util/memory-limit.js';
 export { packageVersion as version } from './core/util/package.js';
+
+/** The memory for all processes of the service, and how many of them read the data. */
+export const resources = { memoryLimit, workerCount } as const;

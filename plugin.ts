@@ -1,4 +1,15 @@
 /** All types and helpers for authors of plugins. The built-in plugins import only from here. */
+import { pageHeaders, pageOf, pageParameters, rowOrder } from './core/routes/pagination.js';
+import {
+  countMatching,
+  findPage,
+  searchedFields,
+  selectPage,
+  selectTotals,
+  tooManyRows,
+  wordsIn,
+} from './core/routes/selection.js';
+
 export type { Cadence, Collection, Document, Manifest, Source } from './core/contracts/dataset.js';
 export type { FromSchema, JsonSchema } from './core/contracts/json-schema.js';
 export type { DayUsage, Quotas } from './core/contracts/limiter.js';
@@ -47,7 +58,7 @@ export type { Condition, Group, Scalar } from './core/contracts/storage.js';
 export { conditionsOf, filterColumns } from './core/data/conditions.js';
 export { readDeclarations } from './core/data/declarations.js';
 export { textOf } from './core/data/lazy-rows.js';
-export { ageIn, ageOf, nextPeriod } from './core/data/period.js';
+export * as periods from './core/data/period.js';
 export {
   ApiError,
   defineError,
@@ -60,24 +71,22 @@ export {
 export { excerpt } from './core/keys/key.js';
 export { callerOf } from './core/pipeline/identify.js';
 export { chosenFields } from './core/routes/fields.js';
-export {
-  type PageInput,
-  pageHeaders,
-  pageOf,
-  pageParameters,
-  rowOrder,
-} from './core/routes/pagination.js';
-export {
-  countMatching,
-  findPage,
-  type Selection,
-  searchedFields,
-  selectPage,
-  selectTotals,
-  tooManyRows,
-  wordsIn,
-} from './core/routes/selection.js';
+export type { PageInput } from './core/routes/pagination.js';
+export type { Selection } from './core/routes/selection.js';
 export { packageVersion as version } from './core/util/package.js';
 export { nearest } from './core/validation/nearest.js';
 export * as schemas from './core/validation/schemas.js';
 export { guidePage, pageMount } from './plugins/pages/page-mount.js';
+
+/** For lists with pages: what a route declares, and functions that return one page and link the next one. */
+export const paging = {
+  parameters: pageParameters,
+  headers: pageHeaders,
+  findPage,
+  selectPage,
+  pageOf,
+  rowOrder,
+} as const;
+
+/** Searches, counts and totals of the rows that a request selects. */
+export const selection = { countMatching, searchedFields, selectTotals, tooManyRows, wordsIn } as const;

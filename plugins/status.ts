@@ -1,12 +1,12 @@
 /** Reports the health of the service and the freshness of its data, and whether the service is ready for requests. */
 import {
   ApiError,
-  ageIn,
   type ComponentState,
   definePlugin,
   errors,
   type Manifest,
   type PluginContext,
+  periods,
   type Route,
   type ServiceState,
   type Source,
@@ -52,7 +52,7 @@ const sourceRow = (source: Source, age: number | null) => {
 };
 
 const sourceRows = (manifest: Manifest, now: Date) =>
-  manifest.sources.map((source) => sourceRow(source, ageIn(manifest, source, now)));
+  manifest.sources.map((source) => sourceRow(source, periods.ageIn(manifest, source, now)));
 
 const api: CheckedComponent = {
   id: 'api',
@@ -81,7 +81,7 @@ const storage: CheckedComponent = {
   check({ snapshot, health, now }) {
     if (!snapshot) return { status: 'unknown', message: 'No dataset has been loaded.', updated_at: null };
     const { sources } = snapshot.manifest;
-    const states = sources.map((source) => freshnessOf(source, ageIn(snapshot.manifest, source, now)));
+    const states = sources.map((source) => freshnessOf(source, periods.ageIn(snapshot.manifest, source, now)));
     const behind = states.filter((state) => state === 'late' || state === 'stale').length;
     const problems: string[] = [];
     if (!health.storage.ok && health.storage.message) problems.push(health.storage.message);

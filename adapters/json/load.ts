@@ -7,7 +7,6 @@ import {
   type Collection,
   checkDataset,
   type DirectoryDataset,
-  descriptionOf,
   IndexedCollection,
   MANIFEST_FILE,
   type Manifest,
@@ -100,7 +99,7 @@ const read = async (
 
   for (const collection of indexed.values()) await collection.sort(pause);
   const content = contentOf(collections, dataset.digests);
-  return { manifest: descriptionOf(dataset.manifest), collections: indexed, content, size };
+  return { manifest: dataset.description, collections: indexed, content, size };
 };
 
 /** Returns the SHA-256 of each declared collection, joined into one string. */

@@ -4,13 +4,7 @@
  */
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import {
-  type Collection,
-  type DirectoryDataset,
-  memoryLimit,
-  StorageError,
-  workerCount,
-} from 'metro-forecast-api/adapter';
+import { type Collection, type DirectoryDataset, resources, StorageError } from 'metro-forecast-api/adapter';
 
 export interface DatasetSize {
   /** The total size of the files. */
@@ -64,8 +58,8 @@ const memoryOf = ({ bytes, positions }: DatasetSize, perPosition: number): numbe
 export const assertFits = (
   loaded: DatasetSize,
   served: DatasetSize | undefined,
-  limit = memoryLimit(),
-  workers = workerCount(),
+  limit = resources.memoryLimit(),
+  workers = resources.workerCount(),
 ): void => {
   const loading = memoryOf(loaded, PER_SORTED_POSITION);
   const held = served ? memoryOf(served, PER_SORTED_POSITION) : 0;

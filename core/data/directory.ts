@@ -1,10 +1,10 @@
 /** A dataset directory: a manifest and the NDJSON files that it names. */
 import { join } from 'node:path';
-import type { Collection, Document } from '../contracts/dataset.js';
+import type { Collection, Document, Manifest } from '../contracts/dataset.js';
 import type { Dataset } from '../contracts/storage.js';
 import { StorageError } from '../errors.js';
 import { type DataError, formatDataError } from './data-errors.js';
-import { type CollectionFile, type DirectoryManifest, readManifest } from './manifest.js';
+import { type CollectionFile, type DirectoryManifest, descriptionOf, readManifest } from './manifest.js';
 import { type Rows, readRows } from './ndjson.js';
 
 export class DirectoryDataset implements Dataset {
@@ -17,6 +17,11 @@ export class DirectoryDataset implements Dataset {
     readonly path: string,
     readonly manifest: DirectoryManifest,
   ) {}
+
+  /** The manifest without the files of the collections. */
+  get description(): Manifest {
+    return descriptionOf(this.manifest);
+  }
 
   readonly fileOf = (collection: string): CollectionFile | undefined =>
     Object.hasOwn(this.manifest.collections, collection) ? this.manifest.collections[collection] : undefined;

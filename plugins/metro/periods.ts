@@ -2,7 +2,7 @@
  * Calendar arithmetic. Days are formatted as `YYYY-MM-DD`. Quarters are counted from year 0, so that they can be
  * subtracted.
  */
-import { type Cadence, nextPeriod } from 'metro-forecast-api/plugin';
+import { type Cadence, periods } from 'metro-forecast-api/plugin';
 
 /** Formats a quarter, such as `2005Q4`. */
 export const quarterName = (index: number): string => `${Math.floor(index / 4)}Q${(index % 4) + 1}`;
@@ -49,7 +49,7 @@ export const monthOf = (day: string): number => 12 * Number(day.slice(0, 4)) + N
 export const addDays = (day: string, days: number): string => toDay((dayNumber(day) + days) * DAY_MS);
 
 /** Returns the last day of the period that starts on `start`. */
-export const periodEnd = (start: string, cadence: Cadence): string => addDays(nextPeriod(start, cadence), -1);
+export const periodEnd = (start: string, cadence: Cadence): string => addDays(periods.nextPeriod(start, cadence), -1);
 
 /** Months per period. Cadences whose periods do not start with a month are not listed. */
 const MONTHS: ReadonlyMap<Cadence, number> = new Map([
@@ -89,9 +89,9 @@ const SHIFTS: ReadonlyMap<Cadence, number> = new Map([
 
 /** Returns whether `next` is the period after `day`. For daily and irregular series, any later observation counts. */
 export const isNextPeriod = (day: string, next: string, cadence: Cadence): boolean => {
-  if (MONTHS.has(cadence)) return nextPeriod(day, cadence) === next;
+  if (MONTHS.has(cadence)) return periods.nextPeriod(day, cadence) === next;
   const shift = SHIFTS.get(cadence);
-  return shift === undefined || Math.abs(dayNumber(nextPeriod(day, cadence)) - dayNumber(next)) <= shift;
+  return shift === undefined || Math.abs(dayNumber(periods.nextPeriod(day, cadence)) - dayNumber(next)) <= shift;
 };
 
 const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] as number;
@@ -116,7 +116,7 @@ export const inferCadence = (days: readonly string[]): Cadence => {
   const gaps = gapsOf(days.map(dayNumber));
   if (median(gaps) === 1) return 'daily';
   const weekly = [...SHIFTS].find(([cadence, shift]) => {
-    const step = dayNumber(nextPeriod('1970-01-01', cadence));
+    const step = dayNumber(periods.nextPeriod('1970-01-01', cadence));
     return Math.abs(median(gaps) - step) <= shift && fits(gaps, step, shift);
   });
   return weekly?.[0] ?? 'irregular';

@@ -4,22 +4,17 @@ import {
   type Collection,
   chosenFields,
   conditionsOf,
-  countMatching,
   dataRoute,
   defineError,
   filterColumns,
   type JsonSchema,
   OperatorError,
   type Parameter,
-  pageHeaders,
-  pageParameters,
+  paging,
   type Route,
   type Scalar,
   schemas,
-  searchedFields,
-  selectPage,
-  tooManyRows,
-  wordsIn,
+  selection,
 } from 'metro-forecast-api/plugin';
 import { totalsRoute } from './totals.js';
 
@@ -109,11 +104,11 @@ export const withWords = <I extends { readonly q?: Scalar | boolean }>(input: I)
 
 /** The words of the search in a request. */
 export const wordsOf = ({ q }: { readonly q?: Scalar | boolean }): readonly string[] | undefined =>
-  wordsIn(q as string | undefined);
+  selection.wordsIn(q as string | undefined);
 
 /** The parameter that searches for words, if the table has text. */
 export const searchParameter = (collection: Collection): { readonly q?: Parameter } => {
-  const fields = searchedFields(collection);
+  const fields = selection.searchedFields(collection);
   if (fields.length === 0) return {};
   const most = fields.length > MOST_LISTED ? ', ...' : '';
   return {
@@ -158,19 +153,19 @@ const listRoute = ({ collection, path, operation, orders, example, row }: Table)
         fields: fields.parameter,
         ...searchParameter(collection),
         count: countParameter,
-        ...pageParameters,
+        ...paging.parameters,
       },
     },
     columns: (input) => fields.columns(input.fields),
     normalize: ({ fields: chosen, ...others }) =>
       withWords({ ...others, ...(chosen && { fields: fields.columns(chosen)! }) }),
-    errors: [tooManyRows],
+    errors: [selection.tooManyRows],
     response: {
       description: 'The rows.',
       schema: record({ data: { type: 'array', items: row } }) as JsonSchema,
       example: { data: [example] },
       headers: {
-        ...pageHeaders,
+        ...paging.headers,
         'Total-Count': { description: 'The number of rows, if `count` is true.', example: '12' },
       },
     },
@@ -178,9 +173,10 @@ const listRoute = ({ collection, path, operation, orders, example, row }: Table)
       const { sort } = input as { readonly sort?: string };
       const order = sort === undefined ? undefined : orders.get(sort.replace(/^-/, ''));
       const matching = { where: conditionsOf(input), words: wordsOf(input) };
-      if (input.count) context.setHeader('Total-Count', String(await countMatching(context, collection, matching)));
-      const selection = { ...matching, order, descending: sort?.startsWith('-') ?? false };
-      return { data: await selectPage(context, collection, selection, input) };
+      if (input.count)
+        context.setHeader('Total-Count', String(await selection.countMatching(context, collection, matching)));
+      const chosen = { ...matching, order, descending: sort?.startsWith('-') ?? false };
+      return { data: await paging.selectPage(context, collection, chosen, input) };
     },
   });
 };

@@ -7,15 +7,11 @@ import {
   type Group,
   invalidParameter,
   type JsonSchema,
-  pageHeaders,
-  pageOf,
-  pageParameters,
+  paging,
   type Route,
-  rowOrder,
   type Scalar,
   schemas,
-  selectTotals,
-  tooManyRows,
+  selection,
 } from 'metro-forecast-api/plugin';
 import { searchParameter, type Table, withWords, wordsOf } from './routes.js';
 
@@ -119,7 +115,7 @@ const queryOf = (collection: Collection, names: Readonly<Record<Measure, string>
       example: `-${names.count}`,
     },
     ...searchParameter(collection),
-    ...pageParameters,
+    ...paging.parameters,
   } as const;
 };
 
@@ -156,17 +152,17 @@ export const totalsRoute = (table: Table): Route => {
       if (sort === undefined || of !== undefined || !isOfNumbers(sort)) return;
       throw invalidParameter('query', 'sort', `is not in the response: add "of", or sort by ${names.count}`);
     },
-    errors: [tooManyRows],
+    errors: [selection.tooManyRows],
     response: {
       description: 'The totals.',
       schema: record({ data: { type: 'array', items: row } }) as JsonSchema,
       example: { data: [example] },
-      headers: pageHeaders,
+      headers: paging.headers,
     },
     async handler(input, context) {
       const { by = [], of, sort } = input as Input;
       const matching = { where: conditionsOf(input), words: wordsOf(input) };
-      const groups = await selectTotals(context, collection, { ...matching, by, of });
+      const groups = await selection.selectTotals(context, collection, { ...matching, by, of });
       const rows = groups.map((group) => {
         const measures = measuresOf(group);
         return Object.fromEntries([
@@ -174,7 +170,9 @@ export const totalsRoute = (table: Table): Route => {
           ...measuresFor(of).map((measure) => [names[measure], measures[measure]]),
         ]);
       });
-      return { data: pageOf(context, rows, rowOrder([...(sort ? [sort] : []), ...by], sortValue), input) };
+      return {
+        data: paging.pageOf(context, rows, paging.rowOrder([...(sort ? [sort] : []), ...by], sortValue), input),
+      };
     },
   });
 };

@@ -5,10 +5,7 @@ import {
   type JsonSchema,
   type PageInput,
   type Parameter,
-  pageHeaders,
-  pageOf,
-  pageParameters,
-  rowOrder,
+  paging,
   type Scalar,
 } from 'metro-forecast-api/plugin';
 import { AREA_KINDS, kindOf, METRO_KINDS, metroAreas, statesOf } from '../areas.js';
@@ -110,17 +107,17 @@ export const listParameters = <T extends ListRow = ListRow>(
       example: [`-${all.includes('delta_pp') ? 'delta_pp' : 'forecast_12m'}`],
     },
     fields,
-    ...pageParameters,
+    ...paging.parameters,
   } as const satisfies Readonly<Record<string, Parameter>>;
-  const ownOrder = rowOrder(order, read);
+  const ownOrder = paging.rowOrder(order, read);
   const isOwnOrder = (sort: readonly string[] | undefined) => sort === undefined || sort.join() === order.join();
   const orderOf = (sort: readonly string[]) => {
     const end = sort.findIndex((field) => /^-?cbsa$/.test(field));
-    return rowOrder<T>(end === -1 ? [...sort, 'cbsa'] : sort.slice(0, end + 1));
+    return paging.rowOrder<T>(end === -1 ? [...sort, 'cbsa'] : sort.slice(0, end + 1));
   };
   return {
     parameters,
-    headers: pageHeaders,
+    headers: paging.headers,
     columns: (given: Selection) => columns(given.fields),
     /** Sorts filter values and removes default values, so that equivalent requests share a cached response. */
     normalize<Input extends Selection>({ state, signal, risk_score, sort, fields, ...others }: Input): Input {
@@ -138,7 +135,7 @@ export const listParameters = <T extends ListRow = ListRow>(
     answer<R extends T>(rows: readonly R[], given: Selection, context: DataContext) {
       const { sort } = given;
       const by = sort === undefined ? ownOrder : orderOf(sort);
-      return { data: pageOf<R>(context, rows.filter(chosenBy(given)), by, given) };
+      return { data: paging.pageOf<R>(context, rows.filter(chosenBy(given)), by, given) };
     },
   };
 };

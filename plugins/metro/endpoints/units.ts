@@ -1,5 +1,5 @@
 /** Converts the levels of observations to other units, such as percent changes. */
-import { type Cadence, nextPeriod } from 'metro-forecast-api/plugin';
+import { type Cadence, periods } from 'metro-forecast-api/plugin';
 import type { Series } from '../collections.js';
 import { addDays, isNextPeriod, monthsIn } from '../periods.js';
 
@@ -66,7 +66,7 @@ const priceIn = ({ months }: Prices, start: string, cadence: Cadence): number | 
     const price = months.get(month);
     if (price === undefined) return undefined;
     sum += price;
-    month = nextPeriod(month, 'monthly');
+    month = periods.nextPeriod(month, 'monthly');
   }
   return sum / count;
 };

@@ -1,5 +1,5 @@
 /** Generates macro series with well-known ids, various cadences and made-up values. */
-import { type Cadence, nextPeriod } from 'metro-forecast-api/plugin';
+import { type Cadence, periods } from 'metro-forecast-api/plugin';
 import type { Series } from '../collections.js';
 import type { MacroSeries } from '../import/fred.js';
 import { randomFrom } from './random.js';
@@ -172,9 +172,9 @@ const DEFINITIONS: readonly Definition[] = [
 const isWeekday = (day: string): boolean => new Date(day).getUTCDay() % 6 !== 0;
 
 /** Returns the first day of each period. */
-const periods = ({ cadence, from, to }: Definition): string[] => {
+const firstDays = ({ cadence, from, to }: Definition): string[] => {
   const days: string[] = [];
-  for (let day = from; day <= to; day = nextPeriod(day, cadence)) {
+  for (let day = from; day <= to; day = periods.nextPeriod(day, cadence)) {
     if (cadence !== 'daily' || isWeekday(day)) days.push(day);
   }
   return days;
@@ -196,7 +196,7 @@ export interface SampleSeries extends MacroSeries, Pick<Definition, 'title' | 'u
 
 export const sampleMacro = (): SampleSeries[] =>
   DEFINITIONS.map((definition) => {
-    const days = periods(definition);
+    const days = firstDays(definition);
     const levels = values(definition, days.length);
     const there = days.map((day) => !definition.missing?.includes(day));
     const { id, title, cadence, units, seasonal_adjustment } = definition;

@@ -10,7 +10,7 @@ import { packageRoot } from '../../../core/util/package.js';
 const run = promisify(execFile);
 
 const DECLARATIONS = `
-import { collection, type DataContext, dataRoute, definePlugin, findPage, selectPage } from 'metro-forecast-api/plugin';
+import { collection, type DataContext, dataRoute, definePlugin, paging } from 'metro-forecast-api/plugin';
 
 const wide = { type: 'string' };
 const permits = collection({
@@ -60,10 +60,13 @@ const QUERIES: readonly Mistake[] = [
     `await snapshot.find(permits, { range: { field: 'units', to: '2' } });`,
     `'string' is not assignable to type 'number'`,
   ],
-  [`await findPage(context, permits, { order: ['mont'] }, {});`, `Did you mean '"month"'?`],
-  [`await findPage(context, permits, { equal: { town: 'x' } }, {});`, `'town' does not exist in type`],
-  [`await findPage(context, permits, { range: { field: 'day' } }, {});`, `'"day"' is not assignable to type '"city" |`],
-  [`await selectPage(context, permits, { where: [], order: ['mont'] }, {});`, `Did you mean '"month"'?`],
+  [`await paging.findPage(context, permits, { order: ['mont'] }, {});`, `Did you mean '"month"'?`],
+  [`await paging.findPage(context, permits, { equal: { town: 'x' } }, {});`, `'town' does not exist in type`],
+  [
+    `await paging.findPage(context, permits, { range: { field: 'day' } }, {});`,
+    `'"day"' is not assignable to type '"city" |`,
+  ],
+  [`await paging.selectPage(context, permits, { where: [], order: ['mont'] }, {});`, `Did you mean '"month"'?`],
 ];
 
 const ROWS: readonly Mistake[] = [

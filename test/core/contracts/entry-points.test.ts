@@ -1,0 +1,11 @@
+/** Tests that the entry points for authors stay small enough to learn. */
+import { expect } from 'chai';
+import * as adapter from 'metro-forecast-api/adapter';
+import * as plugin from 'metro-forecast-api/plugin';
+
+describe('entry points', () => {
+  it('export at most 25 values each', () => {
+    expect(Object.keys(plugin)).to.have.length.within(10, 25);
+    expect(Object.keys(adapter)).to.have.length.within(10, 25);
+  });
+});
