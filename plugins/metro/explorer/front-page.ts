@@ -1,4 +1,4 @@
-/** The findings and the map that the front page shows, from the newest run. */
+/** Findings and a map of the newest run for the front page. */
 import { readFileSync } from 'node:fs';
 import type { Finding, FrontPageContent, FrontPageContext, FrontPageFigure, Shape } from 'metro-forecast-api/plugin';
 import type { Backtest, ForecastRun, Market, Series } from '../collections.js';
@@ -14,8 +14,8 @@ interface Outlines {
 }
 
 /**
- * The widths of classes in percent, and the numbers of colours for falls and rises. The explorer's map uses the same
- * values.
+ * Class widths in percent, and numbers of colours for falls and rises. Must match `scales.js`, which colours the
+ * explorer's map.
  */
 const WIDTHS = [0.5, 1, 2, 5, 10, 20, 50, 100];
 const [FALLS, RISES] = [5, 7];
@@ -27,9 +27,9 @@ interface Forecast extends Market {
 interface Facts {
   readonly markets: readonly Market[];
   readonly forecasts: readonly Forecast[];
-  /** The first day of the quarter that the forecasts are for. */
+  /** First day of the quarter in which the forecast period ends. */
   readonly target: string;
-  /** The nation, if the dataset has an index for it. */
+  /** Undefined if the dataset has no national index. */
   readonly nation: Market | undefined;
   readonly series: Series | undefined;
 }
@@ -46,14 +46,11 @@ const median = (values: readonly number[]): number => {
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
 };
 
-/** "Houston" for "Houston-Pasadena-The Woodlands, TX". */
+/** Returns "Houston, TX" for "Houston-Pasadena-The Woodlands, TX". */
 const shortName = (name: string): string =>
   name.replace(/[-/,].*(?=, [A-Z]{2})/, '').replace(/, ([A-Z]{2}).*$/, ', $1');
 
-/**
- * The change over the last year and the forecast for the next year: for the nation if the dataset has its index,
- * otherwise for the median metro.
- */
+/** Compares last year's change with the forecast, for the nation or, without a national index, for the median metro. */
 const nationFinding = ({ nation, markets, forecasts, target }: Facts): Finding[] => {
   const past = markets.flatMap(({ yoy_price }) => yoy_price ?? []);
   const last = nation?.yoy_price ?? (past.length === 0 ? null : median(past));
@@ -107,7 +104,7 @@ const accuracy = (backtest: Backtest | null | undefined): Finding[] => {
 
 const colorOf = (index: number): string => (index < 0 ? `fall-${-index}` : `rise-${index + 1}`);
 
-/** Classes of equal width around zero. The first and the last one are open. */
+/** Classes of equal width on both sides of zero. The first and last class are open-ended. */
 const classesOf = (values: readonly number[]) => {
   const [least, most] = [Math.min(...values), Math.max(...values)];
   const width = WIDTHS.find((one) => -least <= one * FALLS && most <= one * RISES) ?? WIDTHS.at(-1)!;
@@ -124,7 +121,7 @@ const classesOf = (values: readonly number[]) => {
   return { classOf, legend };
 };
 
-/** A diamond for a metro without an outline. */
+/** Returns a diamond for a metro without an outline. */
 const diamond = (x: number, y: number): string => `M${x - 34},${y}l34,-34 34,34 -34,34z`;
 
 const readOutlines = (): Outlines => {
@@ -155,7 +152,7 @@ const shapesOf = (
   });
   return [
     { path: land, fill: 'raised', stroke: 'control', width: 3 },
-    // Shapes of one colour are neighbours, which keeps the page small.
+    // Shapes of the same colour are grouped to keep the page small.
     ...drawn.sort(([a], [b]) => a - b).map(([, shape]) => shape),
     { path: states, stroke: 'muted', width: 3 },
   ];
@@ -176,7 +173,7 @@ const mapOf = ({ markets, forecasts, target, series }: Facts): FrontPageFigure =
   };
 };
 
-/** The run that made the forecasts. Newer runs can have another horizon. */
+/** Finds the run that computed the forecasts. Newer runs can have a different horizon. */
 const runOf = ([forecast]: readonly Forecast[], runs: readonly ForecastRun[] = []): ForecastRun | undefined =>
   runs.find(({ id }) => id === forecast?.run_id);
 
@@ -186,7 +183,7 @@ const aboutRun = (run: ForecastRun | undefined, isMedian: boolean): string[] => 
   const data = vintage === undefined ? '' : ` from the data of ${vintage}`;
   return [
     `Forecasts: model ${model_version}, run of ${run_at.slice(0, 10)}, ${basis === 'published' ? 'published at the time' : 'reconstructed later'}${data}.`,
-    ...(isMedian ? ['The median counts each metro once, whatever its size.'] : []),
+    ...(isMedian ? ['The median counts each metro once, regardless of its size.'] : []),
   ];
 };
 

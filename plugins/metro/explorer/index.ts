@@ -1,4 +1,4 @@
-/** Serves the explorer at `/explore`, which shows the published data in a map, charts and tables. */
+/** Serves the explorer at `/explore`: maps, charts and tables of the published data. */
 import { definePlugin, pageMount, version } from 'metro-forecast-api/plugin';
 import { metroFrontPage } from './front-page.js';
 
@@ -12,7 +12,7 @@ export default definePlugin({
     additionalProperties: false,
     properties: {
       frameAncestors: {
-        description: 'Origins whose pages may show /explore/embed in a frame: https://example.com. Default: none.',
+        description: 'Origins that may embed /explore/embed in a frame, such as https://example.com. Default: none.',
         type: 'array',
         items: { type: 'string', pattern: "^(https?://[^\\s;,'*]+|'self')$" },
       },

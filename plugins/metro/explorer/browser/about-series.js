@@ -1,4 +1,4 @@
-/** Returns the notes (attributions) for a view's series, and a warning if the series are overdue. */
+/** Loads the notes (attributions) of a view's series, and a warning if any series are overdue. */
 import { getJson } from '../../../pages/shared/api.js';
 import { notesOf } from './catalog.js';
 import { overdue } from './freshness.js';
@@ -14,7 +14,7 @@ const ageOf = async (series, signal) => {
 export const aboutSeries = async (series, signal) => {
   const [notes, late] = await Promise.all([
     notesOf(series, signal),
-    // The notes are shown even if the status cannot be loaded.
+    // Show the notes even if the status cannot be loaded.
     ageOf(series, signal).catch(() => ''),
   ]);
   return { notes, late };

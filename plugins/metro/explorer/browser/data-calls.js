@@ -1,11 +1,11 @@
-/** The API calls behind a view, and a description of what the page computes from the responses. */
+/** Builds the API calls behind a view, and describes what the page computes from the responses. */
 
 /**
- * @typedef {{ q: string, state: string, signal: string, grade: string, sort: string }} ListChoices the choices in the list of markets
- * @typedef {{ targets: string[], remark: string }} Calls `remark`: what the page adds to the calls; may be empty
+ * @typedef {{ q: string, state: string, signal: string, grade: string, sort: string }} ListChoices
+ * @typedef {{ targets: string[], remark: string }} Calls `remark`: what the page computes in addition to the calls; can be empty
  */
 
-/** Columns of the list by which the API can sort. */
+/** List columns that the API can sort by, with the API's names. */
 const SORTS = new Map([
   ['name', 'name'],
   ['forecast', 'forecast_12m'],
@@ -24,7 +24,7 @@ const callOf = (path, parameters) => {
 
 /**
  * @param {ListChoices} chosen
- * @param {string} [pastTarget] first day of the quarter that an earlier run forecasts. Default: the newest run
+ * @param {string} [pastTarget] target quarter of an earlier run, as its first day. Default: the newest run
  * @returns {Calls}
  */
 export const marketCalls = ({ q, state, signal, grade, sort }, pastTarget) => {
@@ -33,7 +33,7 @@ export const marketCalls = ({ q, state, signal, grade, sort }, pastTarget) => {
     return {
       targets: [callOf('/forecast-track', { since: pastTarget, until: pastTarget })],
       remark:
-        'The call returns every forecast for the quarter of the chosen run. This page searches, filters and sorts; “CSV: as shown” has the result.',
+        'The call returns every forecast for the target quarter of the selected run. This page searches, filters and sorts them. “CSV: as shown” contains the result.',
     };
   }
   const onPage = [q.trim() !== '' && `the search for “${q.trim()}”`, !SORTS.has(column) && `sorting by ${column}`];
@@ -48,31 +48,32 @@ export const marketCalls = ({ q, state, signal, grade, sort }, pastTarget) => {
         sort: sorted && `${sort.startsWith('-') ? '-' : ''}${sorted}`,
       }),
     ],
-    remark: left && `The call does not include ${left}. This page does it; “CSV: as shown” has the result.`,
+    remark:
+      left && `The call does not include ${left}. This page does that itself. “CSV: as shown” contains the result.`,
   };
 };
 
 /**
  * @param {{ m: readonly string[], s: readonly string[], show: 'rebased' | 'change' | 'nation', real: boolean, from: string,
- *   money: readonly string[], nation?: string | undefined }} chosen `money`: the series of `s` to which real terms apply;
- *   `nation`: the series of the nation
+ *   money: readonly string[], nation?: string | undefined }} chosen `money`: the series in `s` that
+ *   support real terms; `nation`: the national series
  * @returns {Calls}
  */
 export const compareCalls = ({ m, s, show, real, from, money, nation }) => {
   const inReal = real && show !== 'nation';
-  // The API converts values either to real terms or to yearly changes, but not to both.
+  // The API can return real values or yearly changes, but not both at once.
   const units = inReal ? 'real' : show === 'change' ? 'yoy' : undefined;
-  // Yearly changes that the page computes need one more year of data.
+  // If the page computes the yearly changes, it needs one more year of data.
   const since = `${Number(from) - (show === 'nation' || (inReal && show === 'change') ? 1 : 0)}-01-01`;
   const call = (/** @type {readonly string[]} */ ids, /** @type {string | undefined} */ unit, cbsa = '') =>
     ids.length > 0 ? [callOf('/observations', { series_id: ids.join(','), cbsa, units: unit, since })] : [];
   const deflated = inReal ? money : s;
   const plain = inReal ? s.filter((id) => !money.includes(id)) : [];
   const worked = [
-    show === 'rebased' && 'the start at 100',
+    show === 'rebased' && 'values relative to the start (100)',
     show === 'nation' && 'yearly changes, the nation’s yearly changes, and the difference',
     show === 'change' && inReal && 'the yearly change of the real values',
-    s.length > 0 && 'means of quarters',
+    s.length > 0 && 'quarterly means',
   ].filter(Boolean);
   return {
     targets: [
@@ -83,7 +84,7 @@ export const compareCalls = ({ m, s, show, real, from, money, nation }) => {
     ],
     remark:
       worked.length > 0
-        ? `This page computes ${worked.join('; ')} from the responses. “CSV: as shown” has the result.`
+        ? `This page computes ${worked.join('; ')} from the responses. “CSV: as shown” contains the result.`
         : '',
   };
 };

@@ -1,4 +1,4 @@
-/** The downloads view, which offers each collection as a whole and shows the API call for it. */
+/** The downloads view, with complete downloads of each collection and the corresponding API calls. */
 
 import { dataTools } from '../../../pages/data-views/figure.js';
 import { save } from '../../../pages/data-views/save.js';
@@ -82,7 +82,7 @@ export const dataView = async (_parameters, signal) => {
       h(
         'p',
         {},
-        'Each download is one API call with your key. Its size appears when it is complete. The calls for programs are below.',
+        'Each download is a single API call with your key. The file size appears when the download is complete. The calls for use in programs are listed below.',
       ),
       dataTable({
         caption: 'Collections.',

@@ -1,4 +1,4 @@
-/** The contributions of the model's inputs to a forecast. */
+/** Shows how much each model input contributes to a forecast. */
 import { bar } from '../../../pages/data-views/bars.js';
 import { dataTable, numbers } from '../../../pages/data-views/table.js';
 import { getJson } from '../../../pages/shared/api.js';
@@ -9,7 +9,7 @@ import { inputLabel } from './inputs.js';
 /** @typedef {import('../../client/api-types.js').Driver} Driver */
 
 /**
- * The contributions to a market's newest forecast. Null if the model has none.
+ * Returns the contributions to a market's newest forecast, or null if there are none.
  * @param {string} cbsa @param {AbortSignal} signal
  */
 export const driversOf = async (cbsa, signal) => {
@@ -25,7 +25,7 @@ export const driversOf = async (cbsa, signal) => {
     h(
       'p',
       { class: 'muted' },
-      `The contributions sum to the forecast of ${percent(first.point)}. They are terms of a regression, not causes. The last column is the change since the previous run.`,
+      `The contributions add up to the forecast of ${percent(first.point)}. They are terms of a regression, not causes. The last column is the change since the previous run.`,
     ),
     dataTable({
       caption: 'Contributions of the model’s inputs.',

@@ -1,4 +1,4 @@
-/** The script of the explorer, which maps addresses to views. */
+/** Starts the explorer and maps addresses to views. */
 import { textColumns } from '../../../pages/data-views/figure.js';
 import { startPage } from '../../../pages/data-views/page-start.js';
 import { lazyView, startRouter } from '../../../pages/data-views/router.js';
@@ -6,7 +6,7 @@ import { aboutSeries } from './about-series.js';
 import { methodologyLink } from './basis.js';
 import { startSearch } from './search-box.js';
 
-// A page in a frame has a link to the same view in the explorer.
+// The framed page links to the same view in the full explorer.
 const whole = document.querySelector('#whole');
 whole?.addEventListener('click', () =>
   whole.setAttribute('href', `${whole.getAttribute('href')?.replace(/#.*/, '')}${location.hash}`),
@@ -16,7 +16,7 @@ const allMarkets = lazyView(async () => (await import('./markets/view.js')).mark
 const oneMarket = lazyView(async () => (await import('./market/view.js')).marketView);
 
 /**
- * Adds a link to the methodology to what a view says about its figures.
+ * Wraps a view so that its notes end with a link to the methodology.
  * @param {import('../../../pages/data-views/router.js').Route} route
  * @returns {import('../../../pages/data-views/router.js').Route}
  */

@@ -9,8 +9,8 @@ import { period } from '../../../pages/shared/format.js';
 const MONTHS = /** @type {const} */ ({ month: 'long', year: 'numeric', timeZone: 'UTC' });
 
 /**
- * @param {readonly Source[]} sources of `/status` @param {string} generatedAt @param {readonly string[]} ids of the series
- * that a view shows
+ * @param {readonly Source[]} sources from `/status` @param {string} generatedAt @param {readonly string[]} ids series
+ * that the view shows
  * @returns {string} empty if no series is late
  */
 export const overdue = (sources, generatedAt, ids) =>

@@ -1,11 +1,11 @@
-/** The meaning of risk grades, and the outcomes of past forecasts by grade or signal. */
+/** Explains risk grades, and summarizes the outcomes of past forecasts by grade or signal. */
 import { number, share } from '../../../pages/shared/format.js';
 
 /**
  * @typedef {{ n: number, decline_share: number }} Outcomes
- * @typedef {Outcomes & { group: string, forecasts: string, recent?: Outcomes | undefined }} Record `forecasts`: the
- * name for the forecasts, which depends on their basis; `recent`: targets from 2014 on, after the crash
- * @typedef {{ grades: readonly number[] }} Limits upper limits of the probabilities of A to D, as fractions
+ * @typedef {Outcomes & { group: string, forecasts: string, recent?: Outcomes | undefined }} Record
+ * `forecasts`: see `forecastsName`; `recent`: targets from 2014 on, after the crash
+ * @typedef {{ grades: readonly number[] }} Limits upper probability limits of grades A to D, as fractions
  */
 
 /** @param {number} fraction */
@@ -22,7 +22,7 @@ export const limitsOf = ({ grades: [a = 0, b = 0, c = 0, d = 0] }, grade) =>
   })[grade ?? ''] ?? '';
 
 /**
- * The outcomes of past forecasts with a grade or a signal, in all years and since the crash.
+ * Returns sentences on the outcomes of past forecasts with a grade or signal, for all years and since the crash.
  * @param {readonly Record[]} records @param {string | null} group
  * @returns {string} empty if no forecast has an outcome
  */

@@ -1,4 +1,4 @@
-/** Loads the indexes of markets and other series when a chart needs them. */
+/** Loads indexes and other series on demand for charts. */
 import { getJson, request } from '../../../pages/shared/api.js';
 import { forecastsName } from './basis.js';
 import { catalog, HPI, listOf, seriesOf } from './catalog.js';
@@ -6,24 +6,21 @@ import { medianOf, quarterMeans, valuesOf, yearlyChange } from './market-figures
 
 /** @typedef {import('./market-figures.js').Observation} Observation */
 
-/** The consumer price index for real values. */
+/** The consumer price index used for real values. */
 export const PRICES = 'CPIAUCSL';
 export const NATION = 'USSTHPI';
 
-/** Whether a series is the index of the nation or a state. @param {string} id */
+/** Returns whether a series is the index of the nation or a state. @param {string} id */
 export const isAreaIndex = (id) => /^[A-Z]{2}STHPI$/.test(id);
 
-/**
- * Returns the series that contains the index of an area.
- * @param {{ cbsa: string, name: string, kind: string }} area
- */
+/** Finds the series with an area's index. @param {{ cbsa: string, name: string, kind: string }} area */
 export const indexSeriesOf = async ({ name, kind }) =>
   ['state', 'nation'].includes(kind)
     ? (await catalog()).find(({ series_id, geography }) => isAreaIndex(series_id) && geography === name)
     : seriesOf(HPI);
 
 /**
- * Returns the API call for an area's index in other units.
+ * Returns the API call for an area's index in the given units.
  * @param {import('./catalog.js').Series} series @param {string} cbsa @param {'yoy' | 'real'} units
  */
 export const indexTarget = ({ series_id, kind }, cbsa, units) =>
@@ -47,7 +44,7 @@ export const indexOf = async (cbsa, signal) =>
 export const hasRealTerms = (series) => series?.supported_units.includes('real') === true;
 
 /**
- * Observations in real terms, and their base month.
+ * Loads observations in real terms and their base month.
  * @param {string} target @param {AbortSignal} signal
  * @returns {Promise<{ rows: Observation[], base: string | undefined }>} `base`: undefined without observations
  */
@@ -57,9 +54,9 @@ export const realOf = async (target, signal) => {
 };
 
 /**
- * Loads the indexes of all markets as CSV, since JSON is three times as large.
+ * Loads indexes of several markets as CSV, because JSON would be three times as large.
  * @param {AbortSignal} signal @param {string} [since] @param {string} [until]
- * @param {readonly string[]} [codes] of markets. Default: all markets
+ * @param {readonly string[]} [codes] CBSA codes. Default: all markets
  * @returns {Promise<Map<string, Map<string, number>>>} by CBSA code
  */
 export const allIndexes = async (signal, since, until, codes = []) => {
@@ -80,8 +77,7 @@ export const allIndexes = async (signal, since, until, codes = []) => {
 };
 
 /**
- * Loads the yearly changes of the nation from the national index or, if the dataset lacks it, as the median of all
- * markets.
+ * Loads the nation's yearly changes. Without a national index, uses the median of all markets.
  * @param {AbortSignal} signal
  */
 export const nationOf = async (signal) => {
@@ -93,7 +89,7 @@ export const nationOf = async (signal) => {
 };
 
 /**
- * Yearly changes of a state's index. Undefined if the dataset lacks the index.
+ * Loads the yearly changes of a state's index. Resolves with undefined if the dataset lacks the index.
  * @param {string} state @param {AbortSignal} signal
  */
 export const stateOf = async (state, signal) => {
@@ -103,7 +99,7 @@ export const stateOf = async (state, signal) => {
 };
 
 /**
- * Loads the outcomes of past forecasts by grade or signal, for all years and for the years since 2014.
+ * Loads the outcomes of past forecasts by grade or signal, for all years and from 2014 on.
  * @param {'grade' | 'signal'} by @returns {Promise<import('./grades.js').Record[]>}
  */
 export const recordsBy = async (by) => {

@@ -1,4 +1,3 @@
-/** Labels for the model's inputs. */
 import { points } from '../../../pages/shared/format.js';
 
 /** @typedef {{ inputs?: readonly { name: string, mean_contribution_pp: number }[] | null }} Run */
@@ -16,7 +15,7 @@ const LABELS = {
 export const inputLabel = (input) => LABELS[input] ?? input.replaceAll('_', ' ');
 
 /**
- * The change in the average forecast between two runs, and the input that contributes most to it.
+ * Returns the change in the average forecast between two runs, and the input that contributed most to it.
  * @param {Run | undefined} newest @param {Run | undefined} prior
  * @returns {{ change: number, input: string, part: number } | undefined} undefined if the runs have no inputs
  */

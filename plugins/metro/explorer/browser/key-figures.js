@@ -1,4 +1,4 @@
-/** Shows the most important numbers of a view. */
+/** Shows a view's most important numbers. */
 import { h } from '../../../pages/shared/dom.js';
 
 /**

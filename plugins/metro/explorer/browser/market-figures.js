@@ -1,9 +1,9 @@
-/** Derives chart values from the API's rows: by quarter, as changes, or in real terms. */
+/** Converts the API's rows to chart values. */
 
 /**
  * @typedef {{ period_start: string, value: number }} Observation
  * @typedef {import('../../client/api-types.js').ForecastTrack} Track
- * @typedef {ReadonlyMap<string, number>} Values by the first day of their period
+ * @typedef {ReadonlyMap<string, number>} Values keyed by the first day of their period
  */
 
 /** @param {string} date @param {number} months */
@@ -14,7 +14,7 @@ export const addMonths = (date, months) => {
 };
 
 /**
- * Returns the first day of every period, including periods without a value, so that charts show gaps.
+ * Returns the first day of every period. Periods without a value are included, so that charts show gaps.
  * @param {string} from @param {string} to both included @param {number} step in months
  */
 export const monthsBetween = (from, to, step) => {
@@ -31,14 +31,13 @@ export const quartersBetween = (from, to) => monthsBetween(from, to, QUARTER);
 /** @param {readonly Observation[]} rows @returns {Map<string, number>} */
 export const valuesOf = (rows) => new Map(rows.map(({ period_start, value }) => [period_start, value]));
 
-/** The first day of a date's quarter. @param {string} date */
+/** Returns the first day of the quarter. @param {string} date */
 const quarterOf = (date) =>
   `${date.slice(0, 4)}-${String(Math.floor((Number(date.slice(5, 7)) - 1) / 3) * 3 + 1).padStart(2, '0')}-01`;
 
 /**
- * Returns the mean of each quarter.
  * @param {readonly Observation[]} rows
- * @param {number} [least] values that a quarter needs; other quarters are left out
+ * @param {number} [least] minimum number of values; quarters with fewer values are left out
  * @returns {Map<string, number>}
  */
 export const quarterMeans = (rows, least = 1) => {
@@ -65,14 +64,14 @@ export const yearlyChange = (values) => {
   return changes;
 };
 
-/** Scales values to 100 at the first quarter since `from`. @param {Values} values @param {string} from */
+/** Scales values so that the first quarter from `from` on is 100. @param {Values} values @param {string} from */
 export const rebased = (values, from) => {
   const start = [...values.keys()].filter((date) => date >= from).sort()[0];
   const base = start === undefined ? undefined : values.get(start);
   return base ? new Map([...values].map(([date, value]) => [date, (value / base) * 100])) : new Map();
 };
 
-/** The median of all areas by date. @param {Iterable<Values>} areas @returns {Map<string, number>} */
+/** Returns the median of all areas by date. @param {Iterable<Values>} areas @returns {Map<string, number>} */
 export const medianOf = (areas) => {
   /** @type {Map<string, number[]>} */
   const groups = new Map();
@@ -94,8 +93,8 @@ export const medianOf = (areas) => {
 };
 
 /**
- * Returns the newest forecast as index levels. The model forecasts only the last quarter, so the lines to that quarter
- * are straight.
+ * Converts the newest forecast to index levels. The model forecasts only the target quarter, so the lines to it are
+ * straight.
  * @param {Values} index
  * @param {Track | undefined} forecast
  */

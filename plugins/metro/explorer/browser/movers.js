@@ -1,4 +1,4 @@
-/** The movers view, which shows the largest changes in forecasts between the last two runs. */
+/** The movers view: the largest changes in forecasts between the last two runs. */
 import { badge } from '../../../pages/data-views/badge.js';
 import { bar } from '../../../pages/data-views/bars.js';
 import { dataTools } from '../../../pages/data-views/figure.js';
@@ -35,7 +35,7 @@ const columns = (most) => [
 const sizeOf = (pp) => `${number(Math.abs(pp), 1)} percentage points`;
 
 /**
- * The main finding as a sentence: the change that all markets have in common, or the largest change.
+ * Returns the main finding: the change that all markets share, or else the largest change.
  * @param {Mover} first @param {ReturnType<typeof commonCause>} cause
  */
 const findingOf = ({ name, delta_pp }, cause) =>
@@ -89,7 +89,7 @@ export const moversView = async (_parameters, signal) => {
       ),
       dataTools({ sources: [{ label: 'movers', target: TARGET, file: 'movers' }] }),
       dataTable({
-        caption: 'Largest changes of forecasts.',
+        caption: 'Largest changes in forecasts.',
         columns: columns(Math.max(...data.map((/** @type {Mover} */ { delta_pp }) => Math.abs(delta_pp)))),
         rows: /** @type {Mover[]} */ (data),
       }).element,

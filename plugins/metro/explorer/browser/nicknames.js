@@ -1,6 +1,6 @@
-/** Common names for metros that are not in their titles. */
+/** Nicknames of metros that do not appear in their titles. */
 
-/** A CBSA code per line, followed by its names. */
+/** Each line is a CBSA code followed by nicknames. */
 const TABLE = `
 10580 capital district
 10740 abq, duke city

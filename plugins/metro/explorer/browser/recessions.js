@@ -1,7 +1,6 @@
 /**
- * The recessions of the United States since 1948, as dated by the National Bureau of Economic Research (NBER): see
- * https://www.nber.org/research/data/us-business-cycle-expansions-and-contractions. Each recession lasts from the month
- * of the peak to the month of the trough.
+ * US recessions since 1948, from the month of the peak to the month of the trough, as dated by the National Bureau of
+ * Economic Research (NBER): https://www.nber.org/research/data/us-business-cycle-expansions-and-contractions
  */
 
 /** @type {NonNullable<import('../../../pages/data-views/drawing.js').ChartOptions['shades']>} */

@@ -1,7 +1,7 @@
 /**
- * Offers markets, states, divided metros and series below the search box. Enter opens the first option or the marked
- * one. In the view of all markets, the box also filters the list, and options appear only for results that are not in
- * the list.
+ * Suggests markets, states, divided metros and series under the search box. Enter opens the selected option, or the
+ * first one. In the view of all markets, the box also filters the list, and suggestions appear only for results that
+ * are not in the list.
  */
 
 import { isNarrowing, searchField } from '../../../pages/data-views/search-field.js';
@@ -44,7 +44,7 @@ const optionList = (field, onpick) => {
       shown = options;
       list.replaceChildren(...shown.map(item));
       if (shown.length === 0) {
-        list.append(h('div', { role: 'option', 'aria-disabled': 'true' }, `Nothing is called “${query.trim()}”.`));
+        list.append(h('div', { role: 'option', 'aria-disabled': 'true' }, `No results for “${query.trim()}”.`));
       }
       list.hidden = false;
       field.setAttribute('aria-expanded', 'true');

@@ -1,4 +1,4 @@
-/** The options that the search box offers: markets, divided metros, states and series. */
+/** Options for the search box: markets, divided metros, states and series. */
 import { NICKNAMES } from './nicknames.js';
 import { onlyOne, plainName, STATES, searcher, stateNamed, statesOf, wordsOf } from './search.js';
 
@@ -10,10 +10,13 @@ import { onlyOne, plainName, STATES, searcher, stateNamed, statesOf, wordsOf } f
 
 const MOST_MARKETS = 5;
 const MOST_OTHERS = 3;
-/** The minimum number of letters for a search in titles. */
+/** Minimum number of letters for a search in titles. */
 const LEAST_LETTERS = 3;
 
-/** Whether a title has words that start with all words of the query. @param {string} query @param {string} title */
+/**
+ * Returns whether every word of the query is the start of a word in the title.
+ * @param {string} query @param {string} title
+ */
 const hasWords = (query, title) => {
   const words = wordsOf(title);
   return (
@@ -35,7 +38,10 @@ const seriesOptions = (query, { series }) => {
     }));
 };
 
-/** Metros whose index is published for each of their divisions. @param {string} query @param {Lists} lists */
+/**
+ * Metros that have no index of their own, because FHFA publishes indexes of their divisions.
+ * @param {string} query @param {Lists} lists
+ */
 const dividedOptions = (query, { areas }) =>
   areas
     .filter(({ divisions }) => divisions.length > 0)
@@ -59,9 +65,9 @@ const stateOptions = (query, { markets }) => {
 };
 
 /**
- * The options for a query, the best first. A state comes after the market with the same name, such as New York.
+ * Returns the options for a query, best first. A state comes after a market with the same name, such as New York.
  * @param {string} query @param {Lists} lists
- * @returns {{ options: Option[], others: number }} `others`: the number of options that are not markets
+ * @returns {{ options: Option[], others: number }} `others`: number of options that are not markets
  */
 export const optionsFor = (query, lists) => {
   if (query.trim() === '') return { options: [], others: 0 };
@@ -76,7 +82,7 @@ export const optionsFor = (query, lists) => {
   const others = [...seriesOptions(query, lists), ...dividedOptions(query, lists)].slice(0, MOST_OTHERS);
   const exact = others.filter(({ isExact }) => isExact);
   const typed = wordsOf(query).join(' ');
-  // "ohio" means the state, "new york" the city, and "la" Los Angeles.
+  // "ohio" is the state, "new york" is the city, and "la" is Los Angeles.
   const isCity = markets[0]?.city === typed || NICKNAMES.some(([name]) => name === typed);
   const [first, last] = isCity ? [markets, states] : [states, markets];
   return {

@@ -1,12 +1,9 @@
-/**
- * Finds markets by city, nickname, state name or code, and CBSA code. Divisions are also found by the name of their
- * metro.
- */
+/** Finds markets by city, nickname, state or CBSA code. Divisions are also found by the name of their parent metro. */
 import { h } from '../../../pages/shared/dom.js';
 import { plain } from '../../../pages/shared/format.js';
 import { NICKNAMES } from './nicknames.js';
 
-/** States by postal code. */
+/** State names by postal code. */
 export const STATES = new Map(
   Object.entries({
     AL: 'Alabama',
@@ -64,19 +61,19 @@ export const STATES = new Map(
   }),
 );
 
-/** @param {string} name of a market in the index @returns {string[]} postal codes */
+/** @param {string} name market name @returns {string[]} postal codes */
 export const statesOf = (name) => /, ([A-Z]{2}(?:-[A-Z]{2})*)/.exec(name)?.[1]?.split('-') ?? [];
 
-/** Removes the suffix "(MSAD)", which marks a division of a metropolitan area. @param {string} name */
+/** Removes the suffix "(MSAD)" of divisions. @param {string} name */
 export const plainName = (name) => name.replace(/\s*\(MSAD\)$/, '');
 
-/** Returns the first city of the name, for labels at the ends of lines. @param {string} name */
+/** Returns the first city in a name, for labels at the ends of lines. @param {string} name */
 export const shortName = (name) =>
   plainName(name)
     .replace(/,.*/, '')
     .replace(/(?<=.{4})[-–/].*/, '');
 
-/** Words that titles abbreviate, or that they spell out. @type {Readonly<Record<string, string>>} */
+/** Maps spelling variants to the form that titles use. @type {Readonly<Record<string, string>>} */
 const SAME_WORDS = { saint: 'st', ft: 'fort', mt: 'mount' };
 
 /** @param {string} text @returns {string[]} */
@@ -87,10 +84,10 @@ export const wordsOf = (text) =>
     .filter(Boolean)
     .map((word) => SAME_WORDS[word] ?? word);
 
-/** The minimum number of letters for a search by the start of a nickname. */
+/** Minimum number of letters for finding a nickname by its start. */
 const LEAST_LETTERS = 4;
 
-/** The codes of the areas with a nickname that equals a query, or starts with it. @param {string} query */
+/** Returns the codes of areas whose nickname equals the query, or starts with it. @param {string} query */
 const nicknamed = (query) => {
   const typed = wordsOf(query).join(' ');
   return new Set(
@@ -101,13 +98,13 @@ const nicknamed = (query) => {
 };
 
 /**
- * Whether a word equals another word with one typing error, or two errors in words of 8 letters and more. An error is a
- * wrong, missing, additional or swapped letter.
+ * Returns whether two words match, allowing one typing error in words of 4 to 7 letters and two in longer words. A
+ * typing error is a wrong, missing, extra or swapped letter.
  * @param {string} typed @param {string} word
  */
 export const nearly = (typed, word) => {
   const allowed = typed.length >= 8 ? 2 : typed.length >= 4 ? 1 : 0;
-  // The typed text may be the start of the word.
+  // The typed text can be just the start of the word.
   const target = word.slice(0, typed.length + allowed);
   if (allowed === 0 || typed[0] !== word[0] || target.length < typed.length - allowed) return false;
   let [before, row] = [/** @type {number[]} */ ([]), Array.from({ length: target.length + 1 }, (_, index) => index)];
@@ -125,16 +122,18 @@ export const nearly = (typed, word) => {
   return Math.min(...row.slice(Math.max(0, typed.length - allowed))) <= allowed;
 };
 
-/** The words of each state's name. */
 const STATE_WORDS = [...STATES].map(([code, name]) => ({ code, words: wordsOf(name) }));
 
-/** The state whose full name or code is the query. @param {string} query @returns {string | undefined} its code */
+/**
+ * Finds the state whose full name or code equals the query.
+ * @param {string} query @returns {string | undefined} its code
+ */
 export const stateNamed = (query) => {
   const typed = wordsOf(query).join(' ');
   return [...STATES].find(([code, name]) => code.toLowerCase() === typed || wordsOf(name).join(' ') === typed)?.[0];
 };
 
-/** The words of a query without the states at the end. @param {string} query */
+/** Returns the words of a query without states at the end. @param {string} query */
 const cityOf = (query) => {
   let words = wordsOf(query);
   for (let again = true; again; ) {
@@ -151,10 +150,10 @@ const cityOf = (query) => {
 };
 
 /**
- * Returns the row that a query means: the only row found, or the only row whose first city starts with the query.
+ * Returns the row that a query identifies: the only row found, or the only one whose first city starts with the query.
  * @template {{ cbsa: string, name: string }} Row
- * @param {string} query @param {readonly Row[]} found by it
- * @returns {Row | undefined} undefined if several rows are possible
+ * @param {string} query @param {readonly Row[]} found the results of the query
+ * @returns {Row | undefined} undefined if the query is ambiguous
  */
 export const onlyOne = (query, found) => {
   if (found.length === 1) return found[0];
@@ -167,7 +166,7 @@ export const onlyOne = (query, found) => {
 };
 
 /**
- * The first city, with its states if another market has the same city.
+ * Returns the first city, followed by its states if several markets have the same first city.
  * @param {string} name @param {readonly { name: string }[]} all
  */
 export const tellingName = (name, all) => {
@@ -177,8 +176,8 @@ export const tellingName = (name, all) => {
 };
 
 /**
- * @typedef {{ words: string[], states: string[] }} Term one word, or the words of a state; `states`: the states that
- * the words may mean
+ * @typedef {{ words: string[], states: string[] }} Term one word, or the words of a state's name; `states`:
+ * codes of the states that the words can refer to
  */
 
 /** @param {string} query @returns {Term[]} */
@@ -201,7 +200,7 @@ const termsOf = (query) => {
 /**
  * @template {{ cbsa: string, name: string }} Row
  * @param {readonly Row[]} rows
- * @param {ReadonlyMap<string, string>} [parents] code and name of each division's metro, by the division's code
+ * @param {ReadonlyMap<string, string>} [parents] code and name of the parent metro, by division code
  * @returns {(query: string) => Row[]} the rows that match the whole query, best first
  */
 export const searcher = (rows, parents = new Map()) => {
@@ -221,7 +220,7 @@ export const searcher = (rows, parents = new Map()) => {
     if (term.states.some((state) => states.includes(state))) scores.push(states[0] === term.states[0] ? 5 : 4);
     if (all(parent)) scores.push(2);
     if (/^\d+$/.test(word) && row.cbsa.startsWith(word)) scores.push(6);
-    // The start of a state's name: "calif", "north car".
+    // Matches the start of a state name, such as "calif" or "north car".
     if (
       word.length >= 4 &&
       states.some((state) => wordsOf(STATES.get(state) ?? '').some((one) => one.startsWith(word)))
@@ -230,21 +229,21 @@ export const searcher = (rows, parents = new Map()) => {
     }
     if (forgiving) {
       const like = (/** @type {string[]} */ among) =>
-        // A code with a different digit is a different area.
+        // Codes with a different digit are different areas.
         term.words.every((one) => !/^\d/.test(one) && among.some((other) => nearly(one, other)));
       if (like(words)) scores.push(2);
       if (like([...parent, ...states.flatMap((state) => wordsOf(STATES.get(state) ?? ''))])) scores.push(1);
     }
     return Math.max(...scores);
   };
-  /** The rows with a nickname, and the divisions of a metro with a nickname. @param {string} query */
+  /** Returns rows by nickname, including the divisions of a metro with that nickname. @param {string} query */
   const named = (query) => {
     const codes = nicknamed(query);
     if (codes.size === 0) return [];
     const found = entries.filter(
       ({ row }) => codes.has(row.cbsa) || codes.has((parents.get(row.cbsa) ?? '').slice(0, 5)),
     );
-    // The division with the first city of the metro comes first.
+    // Put the division with the metro's first city first.
     const isMain = (/** @type {(typeof entries)[number]} */ { words, parent }) => Number(words[0] === parent[1]);
     return found.toSorted((a, b) => isMain(b) - isMain(a)).map(({ row }) => row);
   };

@@ -1,4 +1,4 @@
-/** The view that lists all series, and the view that shows one series as a chart. */
+/** Two views: the list of all series, and a chart of one series. */
 import { keepInAddress } from '../../../pages/data-views/address.js';
 import { chart } from '../../../pages/data-views/chart.js';
 import { lastYears, spanChoice } from '../../../pages/data-views/controls.js';
@@ -19,7 +19,7 @@ import { recessions } from './recessions.js';
 const COLUMNS = [
   {
     label: 'Series',
-    // The metro index has no view, since each market has one.
+    // The metro index has no view of its own, because each market has one.
     cell: ({ series_id, title, kind }) =>
       h('a', { href: kind === 'metro' ? '#/markets' : `#/series/${encodeURIComponent(series_id)}` }, title),
     value: ({ title }) => title,
@@ -76,7 +76,7 @@ const allSeries = async (query) => {
   };
 };
 
-/** The number of months in a period, for cadences whose missing periods are shown as gaps in the chart. */
+/** Months per period, for cadences whose missing periods appear as gaps in the chart. */
 const MONTHS = new Map([
   ['monthly', 1],
   ['quarterly', 3],
@@ -91,7 +91,7 @@ const periodsOf = (rows, cadence) => {
   const step = MONTHS.get(cadence);
   const [first, last] = [rows[0], rows.at(-1)];
   const periods = step && first && last ? monthsBetween(first.period_start, last.period_start, step) : [];
-  // Observations on days that do not match the cadence are also shown.
+  // Also includes observations on days that do not match the cadence.
   const dates = [...new Set([...periods, ...known.keys()])].sort();
   return { dates, values: dates.map((date) => known.get(date) ?? null) };
 };
@@ -154,7 +154,7 @@ const seriesFigure = (series, rows, { query, signal, source }) => {
 };
 
 /**
- * The newest value and the value a year earlier, as a sentence.
+ * Returns a sentence that compares the newest value with the value a year earlier.
  * @param {Series} series @param {readonly Observation[]} rows oldest first
  */
 const findingOf = ({ title, cadence }, rows) => {
@@ -165,7 +165,8 @@ const findingOf = ({ title, cadence }, rows) => {
   const now = exact(last.value);
   const then = before && exact(before.value);
   const direction = before && (last.value > before.value ? `up from ${then}` : `down from ${then}`);
-  const from = then === undefined ? '' : then === now ? ', the same as a year before' : `, ${direction} a year before`;
+  const from =
+    then === undefined ? '' : then === now ? ', the same as a year earlier' : `, ${direction} a year earlier`;
   return `${title}: ${now} in ${period(last.period_start, cadence)}${from}`;
 };
 

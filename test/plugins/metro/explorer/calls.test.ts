@@ -107,7 +107,7 @@ describe('the explorer’s reasons for a forecast', () => {
       /^The signal is expand because the forecast of \+4\.50% is at least 4\.0%/,
     );
     expect(reasonsOf({ ...forecast, signal: 'hold' }, rules, [])).to.match(
-      /^The signal stays hold because the forecast of \+4\.50% is within 1\.0 percentage points of one with that signal\./,
+      /^The signal stays hold because the forecast of \+4\.50% is within 1\.0 percentage points of a forecast with that signal\./,
     );
   });
 
@@ -130,7 +130,7 @@ describe('the explorer’s texts on groups of forecasts', () => {
   it('state that the errors of both periods cancel out, only if they do', () => {
     const low = grades([1576, 0.047, 0.107], [5284, 0.756, 0.821]);
     const high = grades([12860, 0.031, 0.027], [260, 0.58, 0.142]);
-    expect(scores.periodsText(low, high)).to.include('too low to 2013 and have been too high since');
+    expect(scores.periodsText(low, high)).to.include('too low up to 2013 and have been too high since');
     expect(scores.periodsText(low, low)).to.equal('');
     expect(scores.periodsText(high, high)).to.equal('');
   });

@@ -225,7 +225,7 @@ describe('the explorer in Chromium', () => {
     await page.getByLabel('State').selectOption('GA');
     await page.getByText('Risk grade', { exact: true }).first().click();
     await page.getByRole('button', { name: 'Last year' }).click();
-    await page.getByLabel('Run of the model').press('ArrowLeft');
+    await page.getByLabel('Model run').press('ArrowLeft');
     await until('location.hash.includes("run=4")');
     const address = await addressOf(page);
     expect(address).to.contain('#/markets?q=a&state=GA&colour=grade&sort=-last&run=4');
@@ -264,9 +264,9 @@ describe('the explorer in Chromium', () => {
     const expected = await list();
     await view('markets?run=1');
     const first = await holdFirst(page, '**/observations?*');
-    await page.getByLabel('Run of the model').press('ArrowRight');
+    await page.getByLabel('Model run').press('ArrowRight');
     await first.requested;
-    await page.getByLabel('Run of the model').press('ArrowRight');
+    await page.getByLabel('Model run').press('ArrowRight');
     await until('!location.hash.includes("run=")');
     await lines();
     await first.release();
@@ -274,7 +274,7 @@ describe('the explorer in Chromium', () => {
     expect(await list()).to.deep.equal(expected);
 
     await page.route('**/observations?*', (route) => route.fulfill({ status: 503, json: { error: 'e', code: 'c' } }));
-    await page.getByLabel('Run of the model').press('ArrowLeft');
+    await page.getByLabel('Model run').press('ArrowLeft');
     const notice = page.getByRole('alert').filter({ hasText: 'cannot answer right now' });
     await notice.waitFor();
     expect((await list()).slice(1), 'the rows of the previous run stay').to.deep.equal(expected.slice(1));
@@ -547,7 +547,7 @@ describe('the explorer in Chromium', () => {
     const { page } = browser;
     await view('markets?colour=last');
     expect(await page.locator('.time output').innerText()).to.equal('Change from 2024 Q4 to 2025 Q4');
-    const title = 'Change of house prices, 2024 Q4 to 2025 Q4';
+    const title = 'Change in house prices, 2024 Q4 to 2025 Q4';
     expect(await page.locator('.place .map-title').first().innerText()).to.equal(title);
     expect(await page.locator('.place .legend').first().innerText()).to.contain('no index');
     const saved = async (name: string) => {
@@ -924,7 +924,7 @@ describe('the explorer in Chromium', () => {
     await page.getByText('There is no market with the CBSA code 99999').waitFor();
     await view(`compare?m=99999,${fixture.HOUSTON}&s=NOTHING&from=2025`);
     await page
-      .getByText('There is no market 99999; it was left out. There is no series NOTHING; it was left out.')
+      .getByText('There is no market 99999, so it was left out. There is no series NOTHING, so it was left out.')
       .waitFor();
     expect(await page.locator('.chips li').count()).to.equal(1);
     await page.route('**/observations?*', (route) => route.fulfill({ status: 503, json: { error: 'e', code: 'c' } }));
@@ -1077,7 +1077,7 @@ describe('the explorer with FHFA’s index at full size', () => {
     const note = page.locator('.plot .unit').first();
     await note.getByText(/adjusted for consumer prices, in prices of 2\d{3}-\d\d \(UNRATE as published\)/).waitFor();
     await page.goto(`${new URL(url).origin}/explore?rates#/compare?m=&s=UNRATE&real=1`);
-    await note.getByText('without adjustment for consumer prices').waitFor();
+    await note.getByText('not adjusted for consumer prices').waitFor();
   });
 
   it('finds a city with its state, a state code and a state name', async () => {

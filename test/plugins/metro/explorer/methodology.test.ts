@@ -83,7 +83,7 @@ describe('the methodology in Chromium', () => {
     expect((await cells('rules'))[5]).to.equal('Grade Bfrom 10% to below 20%');
     const { data } = (await app.get('/forecast-backtest')).json;
     expect(await page.locator('[data-figures="summary"] li').first().textContent())
-      .to.include(`percentage points. That of the best benchmark`)
+      .to.include(`percentage points. The best benchmark, `)
       .and.to.include(data.mae_pp.toFixed(2))
       .and.to.include(`of ${data.n} reconstructed forecasts is`);
     const grades = (await app.get('/forecast-backtest/breakdown?by=grade')).json.data;

@@ -1,4 +1,4 @@
-/** Groups of past forecasts, as `/forecast-backtest/breakdown` returns them. */
+/** Groups of past forecasts from `/forecast-backtest/breakdown`. */
 import { bar } from '../../../../pages/data-views/bars.js';
 import { numbers } from '../../../../pages/data-views/table.js';
 import { number } from '../../../../pages/shared/format.js';
@@ -9,11 +9,11 @@ import { bestError } from './scores.js';
 /** @param {string} by */
 export const breakdownTarget = (by) => `/forecast-backtest/breakdown?by=${by}`;
 
-/** The size of an error. @param {number} value */
+/** @param {number} value */
 export const size = (value) => `${number(value)} pp`;
 
 /**
- * The error of each group, as a number and a bar. A mark on the bar shows the error of the best benchmark.
+ * Shows each group's error as a number and a bar. A mark on the bar shows the error of the best benchmark.
  * @param {readonly Group[]} groups
  */
 export const errorColumns = (groups) => {

@@ -1,14 +1,14 @@
-/** Scores that are derived from groups of forecasts. */
+/** Derives scores from groups of forecasts. */
 import { number } from '../../../../pages/shared/format.js';
 
 /** @typedef {import('../../../client/api-types.js').BacktestGroup} Group */
 
-/** The error of the best benchmark in a group. @param {Group} group */
+/** Returns the error of the best benchmark in a group. @param {Group} group */
 export const bestError = ({ benchmark_mae_pp, ar1_nation_mae_pp, shrunk_mean_mae_pp }) =>
   Math.min(benchmark_mae_pp, ar1_nation_mae_pp, shrunk_mean_mae_pp);
 
 /**
- * The number of declines that were forecast, and of forecast declines that did not happen.
+ * Counts the declines that were forecast, and the forecast declines that did not happen.
  * @param {readonly Group[]} groups
  */
 export const declinesCalled = (groups) => {
@@ -20,7 +20,7 @@ export const declinesCalled = (groups) => {
 };
 
 /**
- * The number of declines that the probabilities predicted, minus the number that happened.
+ * Returns the number of declines that the probabilities predicted, minus the number that happened.
  * @param {readonly Group[]} grades
  */
 const excessOf = (grades) =>
@@ -30,10 +30,10 @@ const excessOf = (grades) =>
   );
 
 /**
- * A sentence on probabilities whose errors in both periods cancel out. Otherwise empty.
+ * Returns a warning if the errors of the probabilities in both periods cancel out, otherwise an empty string.
  * @param {readonly Group[]} before grades of targets to 2013 @param {readonly Group[]} since grades of targets from 2014
  */
 export const periodsText = (before, since) =>
   excessOf(before) < 0 && excessOf(since) > 0
-    ? 'All years together look better than each period: the probabilities were too low to 2013 and have been too high since.'
+    ? 'All years together look better than each period: the probabilities were too low up to 2013 and have been too high since.'
     : '';

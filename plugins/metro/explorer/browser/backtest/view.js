@@ -1,4 +1,4 @@
-/** The backtest view, which shows the quality of past forecasts for all markets and runs with published outcomes. */
+/** The backtest view: the quality of past forecasts with published outcomes, over all markets and runs. */
 import { badge } from '../../../../pages/data-views/badge.js';
 import { bar } from '../../../../pages/data-views/bars.js';
 import { dataTools } from '../../../../pages/data-views/figure.js';
@@ -24,15 +24,16 @@ const TOOLS = [{ label: 'backtest', target: '/forecast-backtest' }];
 /** @type {import('../../../../pages/data-views/table.js').Column<Group>} */
 const FORECASTS = numbers('Forecasts', ({ n }) => n, exact);
 
-/** Parameters for targets up to the end of the 2007 crash, and for later targets. */
+/** Query parameters for the periods before and after the end of the crash that began in 2007. */
 const [BEFORE, SINCE] = ['&until=2013-12-31', '&since=2014-01-01'];
 
 /** @param {number | null | undefined} one */
 const shareText = (one) => (typeof one === 'number' ? share(one) : '–');
 
 /**
- * Predicted and actual shares of declines by grade in a period. Empty if no forecast of the period has an outcome.
- * @param {string} period @param {readonly Group[]} grades @param {number} most the largest share
+ * Returns columns with the predicted and actual shares of declines by grade, or none if no forecast in the period has
+ * an outcome.
+ * @param {string} period @param {readonly Group[]} grades @param {number} most largest share, for the scale of the bars
  * @returns {import('../../../../pages/data-views/table.js').Column<Group>[]}
  */
 const periodColumns = (period, grades, most) => {
@@ -51,7 +52,7 @@ const periodColumns = (period, grades, most) => {
 };
 
 /**
- * The declines that were predicted and that happened, by grade, in both periods.
+ * Compares predicted and actual declines by grade, for both periods.
  * @param {readonly Group[]} grades @param {readonly Group[]} before to 2013 @param {readonly Group[]} since from 2014
  */
 const gradeTable = (grades, before, since) => {
@@ -62,7 +63,7 @@ const gradeTable = (grades, before, since) => {
     h(
       'p',
       { class: 'muted' },
-      'The share of forecasts that were followed by a decline. The mark is the share that the model predicted. ',
+      'Share of forecasts that were followed by a decline. The mark shows the share that the model predicted. ',
       periodsText(before, since),
     ),
     dataTable({
@@ -84,7 +85,7 @@ const stateTable = (states) => [
   h(
     'p',
     { class: 'muted' },
-    'A market in several states counts in each. The mark is the error of the best benchmark in the state.',
+    'A market in several states counts in each. The mark shows the error of the best benchmark in the state.',
   ),
   dataTable({
     caption: 'Mean absolute error by state.',
@@ -95,7 +96,7 @@ const stateTable = (states) => [
 ];
 
 /**
- * Figures to compare the hit rate with. Some datasets lack the base rate.
+ * Figures that put the hit rate into perspective. Some datasets lack the base rate.
  * @param {Backtest} backtest @param {readonly Group[]} years
  * @returns {import('../key-figures.js').KeyFigure[]}
  */
@@ -108,7 +109,7 @@ const comparisonFigures = ({ base_rate_up }, years) => {
   ];
 };
 
-/** Datasets without these counts have no published run. @param {Backtest} backtest */
+/** Datasets without these counts have no published runs. @param {Backtest} backtest */
 const reconstructedIn = ({ n, n_reconstructed = n }) => n_reconstructed;
 
 /** @type {Readonly<Record<string, string>>} */
@@ -118,13 +119,10 @@ const BENCHMARKS = {
   shrunk_mean: 'the shrunk mean',
 };
 
-/**
- * The benchmark with the smallest error.
- * @param {Backtest} backtest
- */
+/** Returns the benchmark with the smallest error. @param {Backtest} backtest */
 const bestOf = ({ benchmark, benchmarks, skill_mae }) => benchmarks?.[0] ?? { ...benchmark, skill_mae };
 
-/** The main finding, as a sentence. @param {Backtest} backtest */
+/** Returns the main finding as a sentence. @param {Backtest} backtest */
 const findingOf = (backtest) => {
   const { skill_mae: skill } = bestOf(backtest);
   const compared = `${number(Math.abs(100 * skill), 0)}% ${skill < 0 ? 'more' : 'less'} than the best simple rule`;
@@ -147,7 +145,7 @@ const summary = (backtest, years) => {
   ];
 };
 
-/** Scores for specialists. @param {Backtest} backtest */
+/** @param {Backtest} backtest */
 const furtherScores = (backtest) => {
   const { benchmark } = backtest;
   return h(

@@ -1,4 +1,4 @@
-/** The backtest by year: charts of errors and of hit rates, and a table. */
+/** The backtest by year: charts of errors and hit rates, and a table. */
 import { chart } from '../../../../pages/data-views/chart.js';
 import { chartFigure, linesTable } from '../../../../pages/data-views/figure.js';
 import { column, dataTable, numbers } from '../../../../pages/data-views/table.js';
@@ -82,7 +82,7 @@ const yearTable = (years) =>
     ],
   }).element;
 
-/** @param {readonly Group[]} years oldest first @param {AbortSignal} signal @param {string} basis for saved pictures; may be empty */
+/** @param {readonly Group[]} years oldest first @param {AbortSignal} signal @param {string} basis sentence for saved pictures; can be empty */
 export const yearFigures = (years, signal, basis) => {
   const worst = years.toSorted((a, b) => b.mae_pp - a.mae_pp)[0];
   const common = (/** @type {string} */ title, /** @type {ChartOptions} */ options) => ({
@@ -107,11 +107,11 @@ export const yearFigures = (years, signal, basis) => {
     chartFigure({
       title: 'Coverage and direction by year',
       figure: 'coverage',
-      note: 'In a correct 80% band, four of five outcomes are inside.',
+      note: 'A correct 80% band contains four out of five outcomes.',
       ...common('Coverage and direction of the forecasts by year', rateOptions(years)),
     }),
-    h('h2', {}, 'Years, the worst first'),
-    h('p', { class: 'muted' }, 'The mark is the error of the best benchmark in the year.'),
+    h('h2', {}, 'Years, worst first'),
+    h('p', { class: 'muted' }, 'The mark shows the error of the best benchmark in the year.'),
     yearTable(years),
   ];
 };

@@ -1,4 +1,4 @@
-/** A form that adds a market or a series to a comparison. If several match a name, the form asks which one is meant. */
+/** A form that adds a market or series to a comparison. If a name is ambiguous, it offers a choice. */
 import { h } from '../../../../pages/shared/dom.js';
 import { isAreaIndex } from '../index-data.js';
 import { onlyOne, plainName } from '../search.js';
@@ -9,10 +9,10 @@ import { MOST_MEMBERS } from './members.js';
  * @typedef {{ m: readonly string[], s: readonly string[] }} Members
  */
 
-/** The maximum number of markets that are offered for one name. */
+/** Maximum number of markets to offer for an ambiguous name. */
 const MOST_OFFERED = 8;
 
-/** The series and markets that a text means. @param {string} text @param {Offer} offer */
+/** Finds the series or markets that the text refers to. @param {string} text @param {Offer} offer */
 const meant = (text, { macros, find }) => {
   const id = text.replace(/ .*/, '').toLowerCase();
   const isMeant = (/** @type {import('../catalog.js').Series} */ { series_id, geography }) =>
@@ -29,13 +29,14 @@ const meant = (text, { macros, find }) => {
  */
 const answerOf = (text, offer, { m, s }) => {
   const { macro, market, found } = meant(text, offer);
-  if (m.length + s.length >= MOST_MEMBERS) return { problem: `At most ${MOST_MEMBERS}: remove one first.` };
+  if (m.length + s.length >= MOST_MEMBERS)
+    return { problem: `You can compare at most ${MOST_MEMBERS}. Remove one first.` };
   if (macro && !s.includes(macro.series_id)) return { added: { s: [...s, macro.series_id] } };
   if (market && !m.includes(market.cbsa)) return { added: { m: [...m, market.cbsa] } };
   if (macro || market) return { problem: 'It is already in the chart.' };
   if (found.length === 0) return { problem: 'No market or series has this name.' };
   const some = found.length > MOST_OFFERED ? ` The first ${MOST_OFFERED}:` : '';
-  return { problem: `Which of ${found.length}?${some}`, offered: found.slice(0, MOST_OFFERED) };
+  return { problem: `${found.length} markets match. Which one?${some}`, offered: found.slice(0, MOST_OFFERED) };
 };
 
 /** @param {Offer} offer */
@@ -50,10 +51,10 @@ const suggestions = ({ markets, macros }) =>
 /**
  * @param {Offer} offer
  * @param {{ missing: readonly string[], members: () => Members, onadd: (added: Partial<Members>) => void }} options
- *   `missing`: members in the address that do not exist
+ *   `missing`: members in the address that were not found
  */
 export const addForm = (offer, { missing, members, onadd }) => {
-  const leftOut = missing.map((what) => `There is no ${what}; it was left out.`).join(' ');
+  const leftOut = missing.map((what) => `There is no ${what}, so it was left out.`).join(' ');
   const problem = h('span', { class: 'problem', role: 'alert' }, leftOut);
   const which = h('div', { class: 'row', role: 'group', 'aria-label': 'Markets found' });
   const field = h('input', { id: 'add', list: 'addable', autocomplete: 'off', placeholder: 'Austin, TX or Ohio' });

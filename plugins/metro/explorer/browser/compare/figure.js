@@ -1,4 +1,4 @@
-/** The chart of a comparison, with its members and downloads. */
+/** The chart of a comparison, with a list of the members and downloads. */
 import { chart } from '../../../../pages/data-views/chart.js';
 import { linesCsv } from '../../../../pages/data-views/csv.js';
 import { chartFigure, linesTable } from '../../../../pages/data-views/figure.js';
@@ -31,8 +31,8 @@ export const chipsOf = (members, onremove) =>
   );
 
 /**
- * The lines below a saved picture.
- * @param {Choices} chosen @param {Series | undefined} index of the markets @param {readonly Series[]} macros
+ * Returns the lines below a saved picture.
+ * @param {Choices} chosen @param {Series | undefined} index series of metro indexes @param {readonly Series[]} macros
  */
 const creditsOf = ({ m, s, real }, index, macros) => {
   const shown = macros.filter(({ series_id }) => s.includes(series_id) || (real && series_id === PRICES));
@@ -43,7 +43,7 @@ const creditsOf = ({ m, s, real }, index, macros) => {
 /**
  * @param {Comparison} comparison @param {Choices} chosen
  * @param {{ index: Series | undefined, macros: readonly Series[] }} series
- * @param {AbortSignal} signal ends the chart
+ * @param {AbortSignal} signal aborted when the chart is replaced
  */
 export const comparisonFigure = ({ members, options, nationSource }, chosen, { index, macros }, signal) => {
   const names = members.map(({ short }) => short).join(', ');
@@ -54,7 +54,7 @@ export const comparisonFigure = ({ members, options, nationSource }, chosen, { i
   });
   return chartFigure({
     title: names,
-    note: chosen.s.length > 0 ? 'Monthly and daily series are means of quarters.' : '',
+    note: chosen.s.length > 0 ? 'Monthly and daily series are shown as quarterly means.' : '',
     chart:
       options.lines.length > 0
         ? chart(options, signal)
@@ -64,7 +64,7 @@ export const comparisonFigure = ({ members, options, nationSource }, chosen, { i
     table: linesTable(options, 'Quarter'),
     shown: { file: 'comparison.csv', text: () => linesCsv(options, 'date') },
     picture: {
-      // The unit is above the axis.
+      // The unit is shown above the axis, so the title does not repeat it.
       title: `${chosen.s.length === 0 ? 'House prices: ' : ''}${names}`,
       file: 'comparison',
       options: () => options,

@@ -1,11 +1,11 @@
-/** The main finding of a comparison, as a sentence. */
+/** States the main finding of a comparison. */
 import { percent, points, quarter } from '../../../../pages/shared/format.js';
 
 /** @typedef {import('../../../../pages/data-views/drawing.js').ChartOptions} ChartOptions */
 
 export const QUESTION = 'How do markets and series compare over time?';
 
-/** The first and the last value of each line since the first date shown. @param {ChartOptions} options */
+/** Returns the first and last visible value of each line. @param {ChartOptions} options */
 const endsOf = ({ lines, dates, from = '' }) =>
   lines.flatMap(({ label, short = label, values }) => {
     const known = values.flatMap((value, at) =>

@@ -1,4 +1,4 @@
-/** The markets and series of a comparison, with their quarterly values. */
+/** Loads the markets and series of a comparison with their quarterly values. */
 import { listIn } from '../../../../pages/data-views/address.js';
 import { onceEach } from '../../../../pages/shared/once.js';
 import { catalog, HPI, places, seriesOf } from '../catalog.js';
@@ -9,17 +9,17 @@ import { plainName, searcher, tellingName } from '../search.js';
 /**
  * @typedef {import('../catalog.js').Named} Named
  * @typedef {import('../catalog.js').Series} Series
- * @typedef {{ values: Map<string, number>, base: string | undefined }} Real values by quarter, and the month in whose
- *   prices they are stated
+ * @typedef {{ values: Map<string, number>, base: string | undefined }} Real values by quarter, and base month
+ *   of the prices
  * @typedef {{ id: string, kind: 'm' | 's', label: string, short: string, values: Map<string, number>,
- *   real?: () => Promise<Real> }} Member `real`: loads the values in real terms, if they apply
+ *   real?: () => Promise<Real> }} Member `real`: loads the values in real terms; absent if not supported
  * @typedef {'rebased' | 'change' | 'nation'} Show
- * @typedef {{ m: string[], s: string[], show: Show, real: boolean, from: string }} Choices `m`: codes of markets,
- *   `s`: ids of series
+ * @typedef {{ m: string[], s: string[], show: Show, real: boolean, from: string }} Choices `m`: CBSA codes,
+ *   `s`: series ids
  */
 
 export const MOST_MEMBERS = 8;
-/** The number of markets next to the nation in the example that is shown if the address names no members. */
+/** Without members in the address, the view shows an example: the nation and this many markets. */
 const EXAMPLE = 2;
 
 /** @type {readonly (readonly [Show, string])[]} */
@@ -30,15 +30,15 @@ export const SHOWS = [
 ];
 
 /**
- * Real terms of a series, if it supports them.
- * @param {Series | undefined} series @param {string} cbsa of a market @param {AbortSignal} signal
+ * Returns a loader for values in real terms if the series supports them.
+ * @param {Series | undefined} series @param {string} cbsa market code, or empty for a macro series @param {AbortSignal} signal
  * @returns {Pick<Member, 'real'>}
  */
 const realTerms = (series, cbsa, signal) => {
   if (!series || !hasRealTerms(series)) return {};
   const target = indexTarget(series, cbsa, 'real');
   const once = onceEach();
-  // A month without consumer prices is missing. The mean of the other two would differ from the API's quarter.
+  // Requires all three months of a quarter, as the API does. Months without consumer prices are missing.
   const least = series.cadence === 'monthly' ? 3 : 1;
   const load = async () => {
     const { rows, base } = await realOf(target, signal);
@@ -62,7 +62,7 @@ const macro = async (series, signal) => {
   return { id, kind: 's', label: `${title} (${id})`, short, values, ...realTerms(series, '', signal) };
 };
 
-/** What can be compared. @param {AbortSignal} signal */
+/** Loads everything that can be compared. @param {AbortSignal} signal */
 export const offerOf = async (signal) => {
   const [{ markets, parents }, all] = await Promise.all([places(), catalog()]);
   const macros = all.filter(({ kind }) => kind === 'macro');
@@ -89,7 +89,10 @@ export const offerOf = async (signal) => {
 
 /** @typedef {Awaited<ReturnType<typeof offerOf>>} Offer */
 
-/** What the address says, without members that do not exist. @param {URLSearchParams} query @param {Offer} offer */
+/**
+ * Reads the choices from the address, without members that do not exist.
+ * @param {URLSearchParams} query @param {Offer} offer
+ */
 export const choicesOf = (query, { markets, isMarket, isMacro }) => {
   const [m, s] = [listIn(query.get('m')), listIn(query.get('s'))];
   const isExample = m.length + s.length === 0;

@@ -1,4 +1,3 @@
-/** Computes the chart options of a comparison. */
 import { number, percent, points, quarter } from '../../../../pages/shared/format.js';
 import { nationOf } from '../index-data.js';
 import { quartersBetween, rebased, yearlyChange } from '../market-figures.js';
@@ -19,27 +18,27 @@ const differences = (changes, others) =>
     }),
   );
 
-/** @typedef {Member & { base?: string | undefined }} Line `base`: the month of the prices, in real terms */
+/** @typedef {Member & { base?: string | undefined }} Line `base`: base month of values in real terms */
 
 /**
  * @param {Member} member @param {Choices} chosen @param {{ changes: ReadonlyMap<string, number> } | undefined} nation
  * @returns {Promise<Line>}
  */
 const lineOf = async (member, { show, from, real }, nation) => {
-  // Consumer prices cancel out in the difference from the nation.
+  // Consumer prices cancel out in the difference from the nation, so real terms are not needed.
   if (nation) return { ...member, values: differences(yearlyChange(member.values), nation.changes) };
   const { values, base } = (real && (await member.real?.())) || { values: member.values, base: undefined };
   return { ...member, base, values: show === 'rebased' ? rebased(values, `${from}-01-01`) : yearlyChange(values) };
 };
 
 /**
- * Describes which lines are in real terms. Empty if real terms were not requested.
+ * Describes which lines are in real terms, or returns an empty string if real terms do not apply.
  * @param {readonly Line[]} lines @param {Choices} chosen
  */
 const termsOf = (lines, { show, real }) => {
   if (!real || show === 'nation' || lines.length === 0) return '';
   const [base] = lines.flatMap((line) => line.base ?? []);
-  if (!base) return ', without adjustment for consumer prices, which applies to none';
+  if (!base) return ', not adjusted for consumer prices, because none of the lines supports real terms';
   const nominal = lines.filter((line) => !line.base).map(({ short }) => short);
   const others = nominal.length > 0 ? ` (${nominal.join(', ')} as published)` : '';
   return `, adjusted for consumer prices, in prices of ${base.slice(0, 7)}${others}`;
@@ -53,8 +52,8 @@ const VALUE_TEXTS = {
 
 /**
  * @param {readonly Member[]} members @param {Choices} chosen @param {AbortSignal} signal
- * @returns {Promise<{ options: ChartOptions, nationSource: string | undefined }>} `nationSource`: the series of the
- *   nation, if it is shown
+ * @returns {Promise<{ options: ChartOptions, nationSource: string | undefined }>} `nationSource`: series used
+ *   for the nation, if shown
  */
 export const optionsOf = async (members, chosen, signal) => {
   const { show, from } = chosen;

@@ -1,4 +1,4 @@
-/** The view that compares up to eight markets and series. The members and the choices are kept in the address. */
+/** The view that compares up to eight markets and series. The address stores the members and the other choices. */
 import { keepInAddress } from '../../../../pages/data-views/address.js';
 import { checkBox, choice, select } from '../../../../pages/data-views/controls.js';
 import { latestOf, showLatest } from '../../../../pages/data-views/latest.js';
@@ -14,7 +14,7 @@ import { optionsOf } from './options.js';
 
 /** @typedef {import('./members.js').Choices} Choices */
 
-/** The years of the index, as strings. @param {import('../catalog.js').Series | undefined} index */
+/** Returns the years that the index covers, as strings. @param {import('../catalog.js').Series | undefined} index */
 const yearsOf = (index) => {
   const first = Number(index?.observation_start?.slice(0, 4) ?? 1975);
   const last = Number(index?.observation_end?.slice(0, 4) ?? 2025);
@@ -50,7 +50,7 @@ const controlsOf = (chosen, years, choose) => {
       select('from', 'Since', since, chosen.from, (from) => choose({ from })),
     ),
     update: () => {
-      // Consumer prices cancel out in the difference from the nation.
+      // Consumer prices cancel out in the difference from the nation, so real terms have no effect.
       real.box.disabled = chosen.show === 'nation';
     },
   };
@@ -62,7 +62,7 @@ export const compareView = async (_parameters, signal, query) => {
   const { chosen, isExample, missing } = choicesOf(query, offer);
   const years = yearsOf(index);
   if (!years.includes(chosen.from)) chosen.from = `${years[0] ?? chosen.from}`;
-  // The first market that the reader adds replaces the example.
+  // The first member that the user adds replaces the example.
   let example = isExample;
   const chips = h('ul', { class: 'chips', 'aria-label': 'Compared' });
   const figure = h('div');

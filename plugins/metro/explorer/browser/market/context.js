@@ -1,4 +1,3 @@
-/** The data that all parts of the market view share. */
 import { day } from '../../../../pages/shared/format.js';
 import { creditOf } from '../catalog.js';
 
@@ -9,7 +8,7 @@ import { creditOf } from '../catalog.js';
  *   signal: AbortSignal, query: URLSearchParams }} Context
  */
 
-/** The lines below a saved picture: sources, model, attribution and address. @param {Context} context */
+/** Returns the lines below a saved picture: sources, model, attribution and address. @param {Context} context */
 export const creditsOf = ({ series, newest }) => [
   [
     series && creditOf(series),

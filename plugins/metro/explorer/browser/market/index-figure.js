@@ -1,4 +1,4 @@
-/** Shows the index of a market with its forecast, as levels, as yearly changes, or in real terms. */
+/** Shows a market's index and forecast as levels, yearly changes or real terms. */
 import { keepInAddress } from '../../../../pages/data-views/address.js';
 import { chart } from '../../../../pages/data-views/chart.js';
 import { checkBox, choice, spanChoice } from '../../../../pages/data-views/controls.js';
@@ -24,7 +24,7 @@ const SHOWN = [
   ['real', 'Real terms'],
 ];
 
-/** Any further digits of computed values are rounding errors. */
+/** Further digits of computed values are only rounding errors. */
 const DECIMALS = 8;
 
 /** @param {URLSearchParams} query @returns {Choices} */
@@ -37,7 +37,7 @@ const choicesOf = (query) => ({
 /** @param {import('./index-options.js').Fan} fan @param {Context['newest']} newest */
 const noteOf = (fan, newest) =>
   fan && newest
-    ? `From ${quarter(fan.start)}, the run of ${day(newest.run_at)} expects ${percent(newest.point)} by ${quarter(newest.target_period)}. It forecasts only that quarter: the line to it is straight.`
+    ? `From ${quarter(fan.start)}, the run of ${day(newest.run_at)} expects ${percent(newest.point)} by ${quarter(newest.target_period)}. It forecasts only that quarter, so the line to it is straight.`
     : 'There is no current forecast for this market.';
 
 /** @param {Choices} chosen @param {(change: Partial<Choices>) => void} choose */
@@ -59,14 +59,14 @@ const controlsOf = (chosen, choose) => {
       spanChoice(chosen.years, (years) => choose({ years })),
       others.element,
     ),
-    /** Updates the controls. The nation and the state can only be shown as yearly changes. */
+    /** The nation and the state can only be shown as yearly changes. */
     update: () => {
       others.element.hidden = chosen.show !== 'change';
     },
   };
 };
 
-/** The API call for the shown values of the index. @param {Context} context @param {Choices['show']} show */
+/** Returns the API call for the values shown. @param {Context} context @param {Choices['show']} show */
 const targetOf = ({ market: { cbsa }, series }, show) => {
   if (series && show === 'change') return indexTarget(series, cbsa, 'yoy');
   return series && show === 'real' && hasRealTerms(series)
@@ -75,7 +75,7 @@ const targetOf = ({ market: { cbsa }, series }, show) => {
 };
 
 /**
- * Returns the downloads and the table for the values that are shown.
+ * Returns the downloads and the table for the values shown.
  * @param {Context} context @param {Choices['show']} show
  * @param {import('../../../../pages/data-views/drawing.js').ChartOptions} options
  */
@@ -94,7 +94,6 @@ const belowOf = (context, show, options) => {
       { label: 'forecasts', target: `/markets/${cbsa}/forecast-track`, file: `${cbsa}-forecasts` },
     ],
     table: {
-      // The newest quarter comes first.
       rows: options.dates
         .flatMap((date, at) => {
           const value = options.lines[0]?.values[at] ?? null;

@@ -1,4 +1,4 @@
-/** Computes what the chart of a market's index shows for the reader's choices. */
+/** Computes the chart options for a market's index. */
 import { lastYears } from '../../../../pages/data-views/controls.js';
 import { number, percent, quarter } from '../../../../pages/shared/format.js';
 import { hasRealTerms, indexTarget, nationOf, realOf, stateOf } from '../index-data.js';
@@ -10,14 +10,14 @@ import { plainName, shortName, statesOf } from '../search.js';
  * @typedef {import('./context.js').Context} Context
  * @typedef {import('../../../../pages/data-views/drawing.js').ChartOptions} ChartOptions
  * @typedef {{ show: 'level' | 'change' | 'real', years: number, withOthers: boolean }} Choices `years`: 0 for all; `withOthers`:
- *   whether the nation and the state are shown
+ *   show the nation and the state
  * @typedef {ReturnType<typeof fanOf>} Fan
  * @typedef {NonNullable<ReturnType<typeof dataOf>>} Data
  */
 
 export const DEFAULT_YEARS = 10;
 
-/** The index and the forecast along all quarters. Undefined without an index. @param {Context} context */
+/** Returns the index and forecast for all quarters, or undefined without an index. @param {Context} context */
 export const dataOf = ({ history, newest }) => {
   const [first, last] = [history[0], history.at(-1)];
   if (!first || !last) return undefined;
@@ -74,12 +74,12 @@ const changeOptions = async (context, data, withOthers) => {
 };
 
 /**
- * Returns the unit in real terms. If an index is stated in the prices of another month, its base period is no longer
- * 100.
+ * Returns the unit of values in real terms. The base period in `units` is dropped, because it is no longer 100 in the
+ * prices of a different month.
  * @param {string} units @param {string} base
  */
 const realUnit = (units, base) =>
-  `${units.replace(/,?\s*\d.*/, '')}, adjusted for consumer prices (CPIAUCSL), in prices of ${base.slice(0, 7)}; the forecast is in nominal terms and not drawn`;
+  `${units.replace(/,?\s*\d.*/, '')}, adjusted for consumer prices (CPIAUCSL), in prices of ${base.slice(0, 7)}; the forecast is in nominal terms and is not shown`;
 
 /** @param {Context} context @param {Data} data */
 const realOptions = async ({ market, series, signal }, { along }) => {

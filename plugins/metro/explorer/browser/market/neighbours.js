@@ -1,15 +1,14 @@
-/** Shows the markets that are nearest to a market. */
 import { h } from '../../../../pages/shared/dom.js';
 
 /** @typedef {import('../../../client/api-types.js').Area} Area */
 
 const NEIGHBOURS = 5;
 
-/** The nearest markets, by the distance between centres. @param {readonly Area[]} areas @param {string} cbsa */
+/** Finds the nearest markets, by the distance between centres. @param {readonly Area[]} areas @param {string} cbsa */
 const nearestOf = (areas, cbsa) => {
   const here = areas.find((area) => area.cbsa === cbsa);
   if (!here) return [];
-  // Scales longitudes, since a degree of longitude is shorter than a degree of latitude.
+  // A degree of longitude is shorter than a degree of latitude.
   const narrow = Math.cos((here.latitude * Math.PI) / 180);
   const distance = (/** @type {Area} */ { latitude, longitude }) =>
     Math.hypot(latitude - here.latitude, (longitude - here.longitude) * narrow);

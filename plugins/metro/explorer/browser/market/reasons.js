@@ -1,4 +1,4 @@
-/** Explains a market's signal and grade with the run's thresholds. */
+/** Explains a market's signal and grade based on the thresholds of the run. */
 import { number, percent, share } from '../../../../pages/shared/format.js';
 import { limitsOf, recordOf } from '../grades.js';
 
@@ -9,7 +9,7 @@ import { limitsOf, recordOf } from '../grades.js';
  */
 
 /**
- * The signal without regard to the previous run.
+ * Returns the signal, ignoring the previous run.
  * @param {Pick<Track, 'point' | 'lower_80'>} forecast @param {Rules} rules
  */
 const plainSignalOf = ({ point, lower_80 }, rules) => {
@@ -24,7 +24,7 @@ const signalReason = ({ point, lower_80, signal }, rules) => {
   const forecast = `the forecast of ${percent(point)}`;
   const margin = `${number(rules.margin, 1)} percentage points`;
   if (signal !== plainSignalOf({ point, lower_80 }, rules))
-    return `The signal stays ${signal} because ${forecast} is within ${margin} of one with that signal.`;
+    return `The signal stays ${signal} because ${forecast} is within ${margin} of a forecast with that signal.`;
   const [expand, contract] = [`${number(rules.expand_point, 1)}%`, `${number(rules.contract_point, 1)}%`];
   const lowest = `${number(rules.expand_lower, 1)}%`;
   const hold =
@@ -43,13 +43,13 @@ const signalReason = ({ point, lower_80, signal }, rules) => {
 const gradeReason = ({ risk_score, decline_probability }, rules) => {
   const limits = limitsOf(rules, risk_score);
   if (!limits) return '';
-  const here = decline_probability === null ? '' : `; here ${share(decline_probability)}`;
+  const here = decline_probability === null ? '' : `. Here it is ${share(decline_probability)}`;
   return `Grade ${risk_score} means that the probability of a decline is ${limits}, according to the model${here}.`;
 };
 
 /**
  * @param {Track} forecast @param {Rules | null} rules
- * @param {readonly import('../grades.js').Record[]} records the outcomes of past forecasts by grade and signal
+ * @param {readonly import('../grades.js').Record[]} records outcomes of past forecasts by grade and signal
  */
 export const reasonsOf = (forecast, rules, records) =>
   rules

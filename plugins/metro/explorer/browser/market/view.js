@@ -1,6 +1,4 @@
-/**
- * The view of one market, which shows its figures with explanations, its index with the forecast, and past forecasts.
- */
+/** The view of one market: key figures with explanations, the index with the forecast, and past forecasts. */
 import { badge } from '../../../../pages/data-views/badge.js';
 import { getJson } from '../../../../pages/shared/api.js';
 import { h } from '../../../../pages/shared/dom.js';
@@ -44,7 +42,7 @@ const load = async (cbsa, signal, query) => {
   return { context, run, records: [...grades, ...signals], drivers, areas };
 };
 
-/** The area's code and kind. @param {Awaited<ReturnType<typeof load>>} loaded */
+/** @param {Awaited<ReturnType<typeof load>>} loaded */
 const placeOf = ({ context: { market }, areas }) => {
   const area = areas.find(({ cbsa }) => cbsa === market.cbsa);
   const parent = area?.parent && areas.find(({ cbsa }) => cbsa === area.parent);
@@ -61,7 +59,7 @@ const placeOf = ({ context: { market }, areas }) => {
   );
 };
 
-/** The index, and the run of the forecast. @param {Awaited<ReturnType<typeof load>>} loaded */
+/** Notes on the index and the forecast's run. @param {Awaited<ReturnType<typeof load>>} loaded */
 const aboutMarket = ({ context: { newest, series }, run }) => [
   ...(series ? [series.title] : []),
   newest && run
@@ -73,7 +71,10 @@ const aboutMarket = ({ context: { newest, series }, run }) => [
 /** @param {number} value in percent */
 const moveOf = (value) => `${value < 0 ? 'fall' : 'rise'} ${number(Math.abs(value), 1)}%`;
 
-/** The main finding on a market, as a sentence. @param {import('./context.js').Context & { market: Market }} context */
+/**
+ * Returns the main finding on a market as a sentence.
+ * @param {import('./context.js').Context & { market: Market }} context
+ */
 const findingOf = ({ market: { name, yoy_price, forecast_12m }, newest, history }) => {
   const place = plainName(name);
   const last = history.at(-1);

@@ -1,4 +1,4 @@
-/** Provides the API calls and the CSV for the list of markets. */
+/** API calls and CSV for the list of markets. */
 import { csvOf } from '../../../../pages/data-views/csv.js';
 import { h } from '../../../../pages/shared/dom.js';
 import { day } from '../../../../pages/shared/format.js';

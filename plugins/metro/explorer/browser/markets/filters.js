@@ -1,4 +1,4 @@
-/** The controls for the view of all markets: filters, the figure on the map, and the run of the model. */
+/** Controls for the view of all markets: filters, the figure shown on the map, and the model run. */
 import { addressOf } from '../../../../pages/data-views/address.js';
 import { choice, labelledSelect } from '../../../../pages/data-views/controls.js';
 import { h } from '../../../../pages/shared/dom.js';
@@ -13,7 +13,7 @@ import { lastQuarterOf } from './runs.js';
  * @typedef {import('./runs.js').Run} Run
  * @typedef {import('./scales.js').Measure} Measure
  * @typedef {{ q: string, state: string, signal: string, grade: string, colour: Measure, sort: string, all: boolean,
- *   years: boolean, run: number }} Choices `all`: whether all rows are shown; `years`: whether there is a map for each year; `run`: index of the run, -1 without runs
+ *   years: boolean, run: number }} Choices `all`: show all rows; `years`: show a map for each year; `run`: index of the run, or -1 if there are no runs
  */
 
 /** @type {readonly (readonly [Measure, string])[]} */
@@ -24,7 +24,6 @@ const MEASURES = [
   ['last', 'Last year'],
 ];
 
-/** The highest forecast first. */
 export const DEFAULT_SORT = '-forecast';
 
 /** @type {readonly (readonly [string, string])[]} */
@@ -74,7 +73,7 @@ export const matches = ({ name, signal, grade }, chosen) =>
   (chosen.grade === '' || grade === chosen.grade);
 
 /**
- * @param {string} name of the query @param {string} label @param {readonly (readonly [string, string])[]} options
+ * @param {string} name query parameter @param {string} label @param {readonly (readonly [string, string])[]} options
  * @param {string} value @param {(value: string) => void} onchange
  */
 const filter = (name, label, options, value, onchange) =>
@@ -110,16 +109,16 @@ export const measureChoice = ({ colour }, choose) =>
   });
 
 /**
- * Returns how many markets are shown and, if the filters exclude all of them, a way to reset the filters.
- * @param {number} shown @param {number} found by the search alone @param {number} all @param {string} q
+ * Returns how many markets are shown or, if the filters exclude all of them, a link that resets the filters.
+ * @param {number} shown @param {number} found number of markets that match the search alone @param {number} all @param {string} q
  */
 export const countOf = (shown, found, all, q) => {
   if (shown > 0) return [shown === all ? `${all} markets` : `${shown} of ${all} markets`];
   const keepsSearch = found > 0;
   const reason =
     q !== '' && keepsSearch
-      ? `The search finds ${found}, but the other filters exclude them. Choose fewer filters, or `
-      : 'No market matches all filters. Choose fewer filters, or ';
+      ? `The search finds ${found}, but the other filters exclude them. Remove some filters, or `
+      : 'No market matches all filters. Remove some filters, or ';
   const href = addressOf(['markets'], keepsSearch ? new URLSearchParams({ q }) : undefined);
   return [reason, h('a', { href }, 'clear the filters'), '.'];
 };
@@ -137,7 +136,7 @@ export const runSlider = (runs, chosen, onrun) => {
   });
   slider.addEventListener('input', () => onrun(Number(slider.value)));
   return {
-    element: h('div', { class: 'time' }, h('label', { for: 'run' }, 'Run of the model'), slider, output),
+    element: h('div', { class: 'time' }, h('label', { for: 'run' }, 'Model run'), slider, output),
     set: (/** @type {number} */ run) => {
       slider.value = String(run);
     },

@@ -11,7 +11,6 @@ import { marketLink } from '../search.js';
 
 /** @typedef {import('./runs.js').Row} Row */
 
-/** The number of months that a sparkline covers. */
 const SPARK_MONTHS = 60;
 
 /** @param {Row} row */
@@ -28,12 +27,12 @@ const COLUMNS = [
     numeric: true,
   },
   numbers('Last year', ({ last }) => last, percent, { key: 'last' }),
-  numbers('Change', ({ change }) => change, points, { hint: 'Change of the forecast since the previous run' }),
+  numbers('Change', ({ change }) => change, points, { hint: 'Change in the forecast since the previous run' }),
   column('Grade', ({ grade }) => grade, badge),
   column('Signal', (row) => row.signal, badge),
 ];
 
-/** If this many codes are needed, the indexes of all markets are loaded. */
+/** If more codes than this are needed, all indexes are loaded. */
 const MOST_CODES = 100;
 
 /** @param {{ sort: string, whole: boolean, onsort: (sort: string) => void, onwhole: () => void }} options */
@@ -42,7 +41,7 @@ export const marketList = (options) => {
   let quarters = [];
   /** @type {Map<string, Map<string, number>>} */
   let indexes = new Map();
-  /** Codes of rows whose index is not loaded. @type {Set<string>} */
+  /** Codes whose index is not loaded yet. @type {Set<string>} */
   const missing = new Set();
   const fillSpark = (/** @type {HTMLElement} */ place) => {
     const code = place.dataset['cbsa'] ?? '';
@@ -63,9 +62,9 @@ export const marketList = (options) => {
   });
   /** @type {{ signal: AbortSignal, shown: AbortSignal } | undefined} */
   let loading;
-  /** Loads the indexes of the rows in the table, and draws them. The view does not wait for this request. */
+  /** Loads missing indexes and draws their sparklines. The view does not wait for this request. */
   const loadMissing = async () => {
-    // The API rejects a list that contains anything other than codes.
+    // The API rejects the request if any value is not a 5-digit code.
     const codes = [...missing].filter((code) => /^\d{5}$/.test(code));
     missing.clear();
     if (!loading || codes.length === 0) return;
@@ -73,7 +72,7 @@ export const marketList = (options) => {
     const some = codes.length > MOST_CODES ? [] : codes.toSorted();
     const loaded = await allIndexes(signal, quarters[0], quarters.at(-1), some).catch(() => undefined);
     if (!loaded || shown.aborted) return;
-    // A market without values is not requested again.
+    // Stores empty indexes too, so that they are not requested again.
     for (const code of codes) indexes.set(code, loaded.get(code) ?? new Map());
     for (const place of table.element.querySelectorAll('.spark span')) {
       fillSpark(/** @type {HTMLElement} */ (place));
@@ -82,9 +81,9 @@ export const marketList = (options) => {
   return {
     ...table,
     /**
-     * Sets the quarters of the sparklines. They are drawn with the rows.
-     * @param {string} until the last quarter @param {AbortSignal} signal of the view
-     * @param {AbortSignal} shown aborted when other lines are loaded
+     * Sets the quarters of the sparklines, which are drawn together with the rows.
+     * @param {string} until last quarter @param {AbortSignal} signal aborted when the view ends
+     * @param {AbortSignal} shown aborted when different rows are shown
      */
     setSparkQuarters: (until, signal, shown) => {
       quarters = quartersBetween(addMonths(until, -SPARK_MONTHS), until);

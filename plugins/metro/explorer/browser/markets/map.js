@@ -1,13 +1,13 @@
 /**
- * A map of the metros, with outlines from `map.json` and a colour for each metro. Readers can zoom it, and show the
- * values of a metro with the pointer, by touch or with the arrow keys.
+ * A map of the metros, with outlines from `map.json` and one colour per metro. Users can zoom, and show the values of a
+ * metro with the pointer, by touch or with the arrow keys.
  */
 import { paint, svg } from '../../../../pages/data-views/svg.js';
 import { h } from '../../../../pages/shared/dom.js';
 import { zoomable } from './zoom.js';
 
 /**
- * @typedef {Record<string, [outline: string, x: number, y: number]>} Areas by CBSA code, with the centre
+ * @typedef {Record<string, [outline: string, x: number, y: number]>} Areas outlines and centres by CBSA code
  * @typedef {{ size: [number, number], land: string, states: string, areas: Areas }} Outlines
  */
 
@@ -20,9 +20,9 @@ export const outlines = () => {
   return requested;
 };
 
-/** The radius of the point that is drawn for a metro without an outline, in map units. */
+/** Radius of the point for a metro without an outline, in map units. */
 const POINT = 34;
-/** The distance between the box and the metro, in pixels. */
+/** Distance between the box and the metro, in pixels. */
 const MARGIN = 16;
 
 /** @param {Areas} areas @param {readonly string[]} codes @returns {Map<string, SVGElement>} shapes by CBSA code */
@@ -44,7 +44,7 @@ const shapesOf = (areas, codes) => {
 };
 
 /**
- * Returns the nearest metro in a direction. One step sideways counts as much as two steps ahead.
+ * Returns the nearest metro in a direction. Distance to the side counts twice.
  * @param {Areas} areas @param {Iterable<string>} codes
  * @param {{ from: string, centre: readonly [number, number], direction: readonly [number, number] }} step `centre`: the
  *   position of `from`
@@ -66,7 +66,7 @@ const nextInDirection = (areas, codes, { from, centre: [x, y], direction: [dx, d
 const DIRECTIONS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
 /**
- * Puts the box next to a point of the map, within the host.
+ * Places the box next to a point on the map, within the bounds of the host.
  * @param {HTMLElement} box
  * @param {HTMLElement} host
  * @param {DOMPoint} point
@@ -101,7 +101,7 @@ const listenToPointer = (host, { show, clear, isClear, current, isDragged, onpic
   host.addEventListener('pointerup', (event) => {
     const cbsa = codeAt(event);
     if (isDragged()) return;
-    // A finger cannot hover: the first tap shows the values, the second tap opens the market.
+    // Touch has no hover, so the first tap shows the values and the second tap opens the market.
     if (event.pointerType !== 'mouse' && cbsa !== tapped) {
       tapped = cbsa;
       if (cbsa) show(cbsa);
@@ -127,7 +127,7 @@ const listenToKeys = (host, { move, clear, current, onpick }) =>
     else if (event.key === 'Escape') clear();
   });
 
-/** @typedef {(cbsa: string) => { color: string, isFaint: boolean }} ColorOf `color`: a custom property */
+/** @typedef {(cbsa: string) => { color: string, isFaint: boolean }} ColorOf `color`: name of a CSS custom property */
 
 /** @param {ReadonlyMap<string, SVGElement>} shapes by CBSA code @param {ColorOf} colorOf */
 const colourShapes = (shapes, colorOf) => {
@@ -138,14 +138,17 @@ const colourShapes = (shapes, colorOf) => {
   }
 };
 
-/** Borders keep their width, in pixels, when the map is zoomed. @param {string} stroke @param {number} width */
+/**
+ * Keeps the width of borders constant, in pixels, when the map is zoomed.
+ * @param {string} stroke @param {number} width
+ */
 const borderOf = (stroke, width) => ({
   ...{ stroke: paint(stroke), 'stroke-width': width, 'vector-effect': 'non-scaling-stroke' },
 });
 
 /**
- * The land, metros without an index, and the borders of states.
- * @param {Outlines} outlines @param {ReadonlySet<string>} codes of the markets @param {Iterable<SVGElement>} shapes
+ * Draws the land, metros without an index, the given shapes, and state borders.
+ * @param {Outlines} outlines @param {ReadonlySet<string>} codes market codes @param {Iterable<SVGElement>} shapes
  */
 export const drawingOf = ({ size, land, states, areas }, codes, shapes) => {
   const others = Object.keys(areas).filter((cbsa) => !codes.has(cbsa));
@@ -159,7 +162,7 @@ export const drawingOf = ({ size, land, states, areas }, codes, shapes) => {
       ...borderOf('control', 0.5),
     }),
     ...shapes,
-    // Borders cover the fills and ignore the pointer.
+    // Drawn last, so that borders cover the fills. They ignore the pointer.
     svg('path', { d: states, fill: 'none', class: 'borders', ...borderOf('muted', 0.5) }),
   );
 };
@@ -168,9 +171,9 @@ export const drawingOf = ({ size, land, states, areas }, codes, shapes) => {
  * @param {object} options
  * @param {Outlines} options.outlines
  * @param {string} options.label what the map shows
- * @param {readonly string[]} options.codes of the markets, by CBSA code
- * @param {(cbsa: string) => readonly import('../../../../pages/shared/dom.js').Child[]} options.describe the lines of the
- *   box next to a market
+ * @param {readonly string[]} options.codes CBSA codes of the markets
+ * @param {(cbsa: string) => readonly import('../../../../pages/shared/dom.js').Child[]} options.describe returns the lines
+ *   of the box next to a market
  * @param {(cbsa: string) => void} options.onpick
  */
 export const metroMap = ({ outlines, label, codes, describe, onpick }) => {
@@ -182,7 +185,7 @@ export const metroMap = ({ outlines, label, codes, describe, onpick }) => {
   const ring = svg('g', { class: 'ring' });
   const picture = drawingOf(outlines, new Set(codes), shapes.values());
   picture.append(ring);
-  const keys = 'Arrow keys go from metro to metro, Enter opens one, plus and minus zoom.';
+  const keys = 'Use the arrow keys to move between metros, Enter to open one, and plus and minus to zoom.';
   const group = { class: 'mapped', tabindex: '0', role: 'group', 'aria-label': `${label} ${keys}` };
   const host = h('div', group, picture, box);
   /** @type {string | undefined} */
@@ -206,7 +209,10 @@ export const metroMap = ({ outlines, label, codes, describe, onpick }) => {
   const { buttons, isDragged, reveal } = zoomable(host, picture, size, clear);
   const isClear = () => box.hidden !== false;
   listenToPointer(host, { show, clear, isClear, current: () => current, isDragged, onpick });
-  /** The first metro, or the nearest one to the current metro. @param {readonly [number, number]} direction */
+  /**
+   * Moves to the first metro, or to the nearest one in a direction from the current metro.
+   * @param {readonly [number, number]} direction
+   */
   const move = (direction) => {
     const [, x = 0, y = 0] = areas[current ?? ''] ?? [];
     const [first] = shapes.keys();
@@ -222,7 +228,7 @@ export const metroMap = ({ outlines, label, codes, describe, onpick }) => {
   listenToKeys(host, { move, clear, current: () => current, onpick });
   return {
     element: h('div', { class: 'zooming' }, host, buttons, readout),
-    /** A copy of the whole map, for saved pictures. */
+    /** Copies the whole map for saved pictures. */
     copy: () => {
       const copies = [...shapes.values()].map((shape) => /** @type {SVGElement} */ (shape.cloneNode()));
       return drawingOf(outlines, new Set(codes), copies);

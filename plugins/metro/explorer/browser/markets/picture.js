@@ -9,7 +9,7 @@ import { scaleOf, swatchOf } from './scales.js';
 /** @typedef {import('./runs.js').Row} Row */
 /** @typedef {import('./scales.js').Step} Step */
 
-/** The lines in the box next to a market. @param {Row} row */
+/** Returns the lines in the box next to a market. @param {Row} row */
 const describe = ({ name, forecast, lower, upper, grade, signal, last }) => {
   const range = lower === null ? '' : ` (${number(lower, 1)} to ${number(upper, 1)})`;
   return [
@@ -28,7 +28,7 @@ export const legendItems = (steps) => legendOf(steps).map(({ label, swatch }) =>
 
 /**
  * @param {import('./map.js').Outlines} outlines @param {readonly { cbsa: string }[]} markets
- * @param {{ source: string, credits: () => readonly string[] }} origin `credits`: the lines below a saved picture
+ * @param {{ source: string, credits: () => readonly string[] }} origin `credits`: lines below a saved picture
  */
 export const marketMap = (outlines, markets, { source, credits }) => {
   /** @type {Map<string, Row>} */
@@ -38,7 +38,7 @@ export const marketMap = (outlines, markets, { source, credits }) => {
   const title = h('h2', { class: 'map-title' });
   const map = metroMap({
     outlines,
-    label: 'Map of the markets, coloured by the figure chosen.',
+    label: 'Map of the markets, coloured by the selected figure.',
     codes: markets.map(({ cbsa }) => cbsa),
     describe: (cbsa) => {
       const row = byCode.get(cbsa);
@@ -72,8 +72,8 @@ export const marketMap = (outlines, markets, { source, credits }) => {
     source: h('div', { class: 'tools source' }, h('span', { class: 'muted' }, source), ...pictureButtons(picture)),
     /**
      * @param {readonly Row[]} rows
-     * @param {{ codes: ReadonlySet<string>, measure: import('./scales.js').Measure, text: string }} shown `codes`: the
-     *   markets in the list; `text`: the title
+     * @param {{ codes: ReadonlySet<string>, measure: import('./scales.js').Measure, text: string }} shown `codes`: markets
+     *   in the list; `text`: title
      */
     show: (rows, { codes, measure, text }) => {
       byCode = new Map(rows.map((row) => [row.cbsa, row]));

@@ -1,4 +1,4 @@
-/** The part of the view that shows one map for a run, or a small map for each year. */
+/** Shows one map for a run, or a small map for each year. */
 import { checkBox } from '../../../../pages/data-views/controls.js';
 import { pictureButtons } from '../../../../pages/data-views/figure.js';
 import { latestOf, showLatest } from '../../../../pages/data-views/latest.js';
@@ -12,14 +12,14 @@ import { valuesByYear, yearMaps, yearsOf } from './years.js';
 /** @typedef {import('./filters.js').Choices} Choices */
 
 const TITLES = {
-  forecast: 'Expected change of house prices in each year',
+  forecast: 'Expected change in house prices in each year',
   grade: 'Risk grades in each year',
   signal: 'Signals in each year',
-  last: 'Change of house prices in each year',
+  last: 'Change in house prices in each year',
 };
 
 /**
- * The period that a year's map shows.
+ * Returns the period that a year's map shows.
  * @param {import('./scales.js').Measure} measure @param {import('./runs.js').Run} run
  */
 const periodOf = (measure, run) => {
@@ -52,7 +52,7 @@ export const mapSection = ({ chosen, choose, onrun, loaded, picture, origin, sli
     ...[picture.title, picture.element, picture.legend, slider, picture.source],
     place,
   );
-  /** The measure of the maps in `place`. Filters do not change these maps. @type {Choices['colour'] | undefined} */
+  /** Measure of the maps shown in `place`. Filters do not affect these maps. @type {Choices['colour'] | undefined} */
   let drawn;
   const showYears = async () => {
     const years = yearsOf(loaded.runs);

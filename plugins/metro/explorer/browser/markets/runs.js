@@ -1,4 +1,4 @@
-/** Loads the model's runs, and the list rows for each run. */
+/** Loads model runs, and the list rows for each run. */
 import { getJson } from '../../../../pages/shared/api.js';
 import { onceEach } from '../../../../pages/shared/once.js';
 import { allIndexes } from '../index-data.js';
@@ -8,18 +8,21 @@ import { addMonths } from '../market-figures.js';
  * @typedef {Required<import('../../../client/api-types.js').Market>} Market
  * @typedef {import('../../../client/api-types.js').AreaForecastTrack} Forecast
  * @typedef {{ id: number, run_at: string, model_version: string, basis: string, vintage: string | null, target: string,
- *   rules: import('../grades.js').Limits | null }} Run `target`: first day of the quarter that the run forecasts
+ *   rules: import('../grades.js').Limits | null }} Run `target`: first day of the target quarter
  * @typedef {{ cbsa: string, name: string, signal: string | null, grade: string | null, forecast: number | null,
  *   lower: number | null, upper: number | null, change: number | null, last: number | null }} Row
  */
 
-/** All runs, oldest first. @param {AbortSignal} signal @param {readonly Market[]} markets @returns {Promise<Run[]>} */
+/**
+ * Loads all runs, oldest first.
+ * @param {AbortSignal} signal @param {readonly Market[]} markets @returns {Promise<Run[]>}
+ */
 export const runsOf = async (signal, markets) => {
   const scored = markets.find(({ forecast_12m }) => forecast_12m !== null);
   if (!scored) return [];
   const [runs, track] = await Promise.all([
     getJson('/forecast-runs', { signal }),
-    // The list of runs does not contain target quarters, so they are taken from the forecasts for one market.
+    // The list of runs has no target quarters, so they are taken from one market's forecasts.
     getJson(`/markets/${scored.cbsa}/forecast-track`, { signal }),
   ]);
   const targets = new Map(track.data.map((/** @type {Forecast} */ row) => [row.run_id, row.target_period]));
@@ -30,11 +33,11 @@ export const runsOf = async (signal, markets) => {
     .toReversed();
 };
 
-/** The last quarter with data at the time of a run. @param {Run} run */
+/** Returns the newest quarter of data that a run used. @param {Run} run */
 export const lastQuarterOf = ({ target }) => addMonths(target, -12);
 
 /**
- * Returns a function that loads a run's forecasts by market, once per run.
+ * Returns a function that loads a run's forecasts by market. Each run is loaded once.
  * @param {AbortSignal} signal
  * @returns {(run: Run | undefined) => Promise<Map<string, Forecast>>}
  */
@@ -51,7 +54,7 @@ export const forecastsBy = (signal) => {
 };
 
 /**
- * Returns a function that computes a market's change over the four quarters to a date, in percent.
+ * Returns a function that computes a market's change over the four quarters up to a date, in percent.
  * @param {Awaited<ReturnType<typeof allIndexes>>} indexes @param {string} until
  * @returns {(cbsa: string) => number | null}
  */
@@ -93,7 +96,7 @@ export const rowsByRun = (markets, runs, forecasts, signal) => async (index) => 
     return {
       cbsa,
       name,
-      // The list of markets contains the figures of the newest run.
+      // Markets already contain the figures of the newest run.
       signal: isNewest ? market.signal : (forecast?.signal ?? null),
       grade: isNewest ? market.risk_score : (forecast?.risk_score ?? null),
       forecast: isNewest ? market.forecast_12m : (forecast?.point ?? null),

@@ -1,12 +1,12 @@
-/** Defines the map's colours. The colours suit colour-blind readers, and badges and charts use the same colours. */
+/** The map's colour scales. They are safe for colour-blind users and match the badges and charts. */
 import { paint, svg } from '../../../../pages/data-views/svg.js';
 
 /** @typedef {'forecast' | 'grade' | 'signal' | 'last'} Measure */
 /** @typedef {{ color: string, label: string }} Step */
 
-/** The widths of classes in percent. The smallest width for which there are enough colours is chosen. */
+/** Class widths in percent. The smallest width for which the colours suffice is used. */
 const WIDTHS = [0.5, 1, 2, 5, 10, 20, 50, 100];
-/** The numbers of colours for falls and rises. */
+/** Number of colours for falls and for rises. */
 const [FALLS, RISES] = [5, 7];
 
 const GRADES = new Map([...'ABCDF'].map((grade, index) => [grade, `grade-${index + 1}`]));
@@ -24,7 +24,7 @@ const named = (colors) => ({
 });
 
 /**
- * Classes of equal width around zero. The first and the last class are open.
+ * Classes of equal width on both sides of zero. The first and last class are open-ended.
  * @param {readonly number[]} values in percent
  */
 const changes = (values) => {
@@ -50,7 +50,7 @@ const changes = (values) => {
 
 /**
  * @param {Measure} measure
- * @param {readonly (string | number | null)[]} values the legend has only classes within their range
+ * @param {readonly (string | number | null)[]} values determine the range of the legend
  */
 export const scaleOf = (measure, values) => {
   const { colorOf, steps } =

@@ -1,4 +1,4 @@
-/** Returns the sentences that the view of all markets shows. */
+/** Sentences for the view of all markets. */
 import { day, exact, quarter, share } from '../../../../pages/shared/format.js';
 import { limitsOf, recordOf } from '../grades.js';
 import { addMonths } from '../market-figures.js';
@@ -17,28 +17,25 @@ export const QUESTIONS = {
   last: 'Where did house prices rise or fall over the last year?',
 };
 
-/**
- * The title of the map.
- * @param {import('./scales.js').Measure} measure @param {Run | undefined} run @param {string} until
- */
+/** @param {import('./scales.js').Measure} measure @param {Run | undefined} run @param {string} until */
 export const mapTitle = (measure, run, until) => {
   if (measure === 'last' || !run)
-    return `Change of house prices, ${quarter(addMonths(until, -12))} to ${quarter(until)}`;
-  const name = { forecast: 'Expected change of house prices', grade: 'Risk of falling house prices', signal: 'Signal' }[
+    return `Change in house prices, ${quarter(addMonths(until, -12))} to ${quarter(until)}`;
+  const name = { forecast: 'Expected change in house prices', grade: 'Risk of falling house prices', signal: 'Signal' }[
     measure
   ];
   return `${name}, ${quarter(until)} to ${quarter(run.target)}`;
 };
 
 /**
- * The main finding on the markets shown, as a sentence.
+ * Returns the main finding on the markets shown.
  * @param {readonly Row[]} rows @param {{ measure: import('./scales.js').Measure, run: Run | undefined, isNewest: boolean,
- *   until: string }} shown `until`: last quarter of the data
+ *   until: string }} shown `until`: newest quarter of data
  */
 export const findingOf = (rows, { measure, run, isNewest, until }) => {
   const [was, have] = isNewest ? ['are', 'have'] : ['were', 'had'];
   const known = rows.filter((row) => row[measure] !== null);
-  /** The number of rows that pass a test, as text. @param {(row: Row) => boolean} test */
+  /** Returns a phrase such as "12 of 40 metros" for the rows that pass a test. @param {(row: Row) => boolean} test */
   const among = (test) => {
     const count = known.filter(test).length;
     return `${count === known.length && count > 1 ? 'all' : `${exact(count)} of`} ${exact(known.length)} metros`;
@@ -54,7 +51,7 @@ export const findingOf = (rows, { measure, run, isNewest, until }) => {
   return sentence.replace(/^a/, 'A');
 };
 
-/** What all grades mean, in one sentence. @param {Run['rules']} rules @param {readonly Record[]} records */
+/** Explains all grades in one sentence. @param {Run['rules']} rules @param {readonly Record[]} records */
 const allGrades = (rules, records) => {
   const each = [...'ABCDF'].flatMap((letter) => {
     const record = records.find(({ group }) => group === letter);
@@ -67,7 +64,7 @@ const allGrades = (rules, records) => {
   return `Probability of a decline by grade, according to the model${outcomes}: ${each.join(', ')}.`;
 };
 
-/** What a grade means. @param {Run['rules']} rules @param {readonly Record[]} records @param {string} grade */
+/** Explains one grade. @param {Run['rules']} rules @param {readonly Record[]} records @param {string} grade */
 const oneGrade = (rules, records, grade) =>
   [
     rules && `${grade} means that the probability of a decline is ${limitsOf(rules, grade)}, according to the model.`,
@@ -89,7 +86,7 @@ export const gradesText = ({ grade, colour }, run, records) => {
 /**
  * @param {import('../catalog.js').Series | undefined} series
  * @param {Run | undefined} run
- * @param {string} until last quarter of the data
+ * @param {string} until newest quarter of data
  */
 export const factsText = (series, run, until) => {
   const adjusted = series?.seasonal_adjustment === 'NSA' ? ', not seasonally adjusted' : '';

@@ -1,4 +1,4 @@
-/** The view of all markets, which shows a map and a list for any run of the model. */
+/** The view of all markets: a map and a list for any model run. */
 import { keepInAddress } from '../../../../pages/data-views/address.js';
 import { replaceTools } from '../../../../pages/data-views/figure.js';
 import { latestOf, showLatest } from '../../../../pages/data-views/latest.js';
@@ -22,7 +22,7 @@ import { factsText, findingOf, gradesText, mapTitle, QUESTIONS } from './texts.j
 /** @typedef {import('./runs.js').Row} Row */
 /** @typedef {Awaited<ReturnType<typeof load>>} Loaded */
 
-/** How long the slider must rest before a run is loaded, in milliseconds. */
+/** Delay in milliseconds before the run selected with the slider is loaded. */
 const REST_MS = 120;
 
 /** @param {readonly import('./runs.js').Market[]} markets @param {AbortSignal} signal */
@@ -39,7 +39,7 @@ const load = async (markets, signal) => {
 };
 
 /**
- * The source of the map, and the lines below a saved picture.
+ * Returns the source of the map, and the lines below a saved picture.
  * @param {Loaded['series']} series @param {HTMLElement} facts
  */
 const originOf = (series, facts) => ({
@@ -53,7 +53,7 @@ const originOf = (series, facts) => ({
 });
 
 /**
- * The parts of the view and what they show.
+ * Creates the parts of the view, with functions that update them.
  * @param {Loaded} loaded
  * @param {Choices} chosen
  * @param {AbortSignal} signal
@@ -86,7 +86,7 @@ const partsOf = ({ markets, map, runs, series, records, find }, chosen, signal) 
   const picture = marketMap(map, markets, origin);
   return {
     ...{ list, picture, origin, tools, facts, count, meaning, sorts: sorts.element },
-    /** The title, which follows the choices. */
+    /** Returns the title for the current choices. */
     title: () => {
       const isNewest = chosen.run === runs.length - 1;
       return findingOf(list.rows().length > 0 ? list.rows() : rows, {
@@ -96,7 +96,6 @@ const partsOf = ({ markets, map, runs, series, records, find }, chosen, signal) 
         until: until(),
       });
     },
-    /** Shows the rows that match the choices. */
     show: () => {
       const found = new Set(find(chosen.q).map(({ cbsa }) => cbsa));
       const searched = rows.filter(({ cbsa }) => found.has(cbsa));
@@ -116,7 +115,7 @@ const partsOf = ({ markets, map, runs, series, records, find }, chosen, signal) 
       const basis = run()?.basis === 'reconstructed' ? [' · ', reconstructed()] : [];
       facts.replaceChildren(factsText(series, run(), until()), ...basis);
     },
-    /** @param {readonly Row[]} some @param {AbortSignal} shown aborted when another run is chosen */
+    /** @param {readonly Row[]} some @param {AbortSignal} shown aborted when a different run is selected */
     setRows: (some, shown) => {
       rows = some;
       list.setSparkQuarters(until(), signal, shown);
@@ -146,7 +145,7 @@ const keepChoices = ({ q, state, signal, grade, colour, years }) =>
   });
 
 /**
- * Returns a function that loads the rows of the chosen run when the slider rests.
+ * Returns a function that loads the rows of the selected run once the slider rests.
  * @param {Loaded['runs']} runs @param {Choices} chosen @param {ReturnType<typeof rowsByRun>} rowsOf
  */
 const runLoader = (runs, chosen, rowsOf) => async (/** @type {AbortSignal} */ shown) => {
@@ -158,7 +157,7 @@ const runLoader = (runs, chosen, rowsOf) => async (/** @type {AbortSignal} */ sh
 
 /** @type {import('../../../../pages/data-views/router.js').Route} */
 export const marketsView = async (_parameters, signal, query) => {
-  // The map is requested together with the list.
+  // Starts loading the map at the same time as the list.
   void outlines();
   const markets = /** @type {import('./runs.js').Market[]} */ (await allMarkets());
   return markets.length === 0 ? emptyView() : viewOf(await load(markets, signal), signal, query);

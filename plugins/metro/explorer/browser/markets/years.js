@@ -1,4 +1,4 @@
-/** Small maps, one for each year, with a common scale. */
+/** Small maps, one for each year, on a common scale. */
 import { paint, svg } from '../../../../pages/data-views/svg.js';
 import { h } from '../../../../pages/shared/dom.js';
 import { allIndexes } from '../index-data.js';
@@ -11,13 +11,13 @@ import { scaleOf } from './scales.js';
  * @typedef {import('./runs.js').Run} Run
  * @typedef {import('./scales.js').Measure} Measure
  * @typedef {Map<string, string | number | null>} Values by CBSA code
- * @typedef {{ index: number, run: Run }} Year `index`: of the run among all runs
+ * @typedef {{ index: number, run: Run }} Year `index`: position in the list of all runs
  */
 
-/** The largest number of maps. */
+/** Maximum number of maps. */
 const MOST = 12;
 
-/** The newest run, and the runs one, two and more years earlier. @param {readonly Run[]} runs @returns {Year[]} */
+/** Returns the newest run and the runs whole years before it. @param {readonly Run[]} runs @returns {Year[]} */
 export const yearsOf = (runs) => {
   const quarter = runs.at(-1)?.target.slice(5, 7);
   return runs
@@ -27,7 +27,6 @@ export const yearsOf = (runs) => {
 };
 
 /**
- * The values of each year.
  * @param {readonly Year[]} years @param {Measure} measure
  * @param {(run: Run) => Promise<Map<string, import('./runs.js').Forecast>>} forecastsOf @param {AbortSignal} signal
  * @returns {Promise<Values[]>}
@@ -48,7 +47,7 @@ export const valuesByYear = async (years, measure, forecastsOf, signal) => {
 };
 
 /**
- * One path per colour, with all metros of that colour, so that many maps stay small.
+ * Draws all metros of the same colour as one path, so that even many maps stay small.
  * @param {import('./map.js').Outlines} outlines @param {Values} values @param {(value: any) => string} colorOf
  */
 const panelOf = ({ size, land, areas }, values, colorOf) => {
@@ -66,13 +65,13 @@ const panelOf = ({ size, land, areas }, values, colorOf) => {
   );
 };
 
-/** The number of columns in a saved picture. */
+/** Columns in a saved picture. */
 const COLUMNS = 4;
-/** The height of a year above its map, in pixels. */
+/** Height of the label above each map, in pixels. */
 const HEAD = 20;
 
 /**
- * Panels in rows and columns, for saved pictures.
+ * Arranges the maps in rows and columns for saved pictures.
  * @param {readonly { text: string, map: SVGSVGElement }[]} panels @param {{ width: number, height: number }} size
  */
 const gridOf = (panels, { width, height }) => {
@@ -91,7 +90,7 @@ const gridOf = (panels, { width, height }) => {
 
 /**
  * @param {import('./map.js').Outlines} outlines @param {Measure} measure
- * @param {readonly { text: string, values: Values, pick: () => void }[]} years `text`: the period
+ * @param {readonly { text: string, values: Values, pick: () => void }[]} years `text`: period of the map
  */
 export const yearMaps = (outlines, measure, years) => {
   const { colorOf, steps } = scaleOf(

@@ -1,13 +1,13 @@
-/** Zooms and pans a drawing with the wheel, by dragging, with two fingers, with keys and with buttons. */
+/** Zooms and pans a drawing with the wheel, dragging, two fingers, keys and buttons. */
 import { h } from '../../../../pages/shared/dom.js';
 
-/** The largest magnification. */
+/** Maximum magnification. */
 const MOST = 16;
-/** The magnification of one step. */
+/** Zoom factor of one step. */
 const STEP = 1.6;
-/** The share of the visible area by which keys move the drawing. */
+/** Keys pan by this share of the visible area. */
 const PAN = 0.2;
-/** The distance from which a movement is a drag instead of a click, in pixels. */
+/** Minimum distance in pixels at which a movement counts as a drag instead of a click. */
 const DRAG = 5;
 
 /** @typedef {{ x: number, y: number }} Point */
@@ -25,7 +25,7 @@ const middleOf = (points) => ({
 const spreadOf = ([a, b]) => (a && b ? Math.hypot(a.x - b.x, a.y - b.y) : 0);
 
 /**
- * The view box of a drawing, which shows a part of its area.
+ * Controls which part of a drawing is visible.
  * @param {SVGSVGElement} picture @param {readonly [number, number]} size @param {() => void} onchange
  */
 const viewOf = (picture, [width, height], onchange) => {
@@ -38,24 +38,24 @@ const viewOf = (picture, [width, height], onchange) => {
     picture.setAttribute('viewBox', `${x} ${y} ${width / scale} ${height / scale}`);
     onchange();
   };
-  /** Converts a point in the window to a point in the drawing. @param {Point} point @returns {Point} */
+  /** Converts window coordinates to coordinates in the drawing. @param {Point} point @returns {Point} */
   const inside = (point) => new DOMPoint(point.x, point.y).matrixTransform(picture.getScreenCTM()?.inverse());
   return {
     scale: () => scale,
-    /** Magnifies the drawing around a point, which keeps its position. @param {number} factor @param {Point} [point] */
+    /** Zooms around a fixed point. @param {number} factor @param {Point} [point] */
     zoom: (factor, point = { x: x + width / scale / 2, y: y + height / scale / 2 }) => {
       const next = between(scale * factor, 1, MOST);
       const kept = scale / next;
       set({ x: point.x - (point.x - x) * kept, y: point.y - (point.y - y) * kept }, next);
     },
-    /** @param {Point} from @param {Point} to points of the window */
+    /** @param {Point} from @param {Point} to in window coordinates */
     drag: (from, to) => {
       const [a, b] = [inside(from), inside(to)];
       set({ x: x + a.x - b.x, y: y + a.y - b.y }, scale);
     },
     /** @param {number} right @param {number} down in shares of the visible area */
     pan: (right, down) => set({ x: x + (right * width) / scale, y: y + (down * height) / scale }, scale),
-    /** Moves the drawing so that a point is visible. @param {Point} point */
+    /** Pans so that a point is visible. @param {Point} point */
     reveal: (point) => {
       const [wide, tall] = [width / scale, height / scale];
       if (point.x < x || point.x > x + wide || point.y < y || point.y > y + tall)
@@ -94,7 +94,7 @@ const listenToPointers = (host, view) => {
   return () => moved > DRAG && view.scale() > 1;
 };
 
-/** The wheel zooms if the page cannot scroll or Ctrl is pressed. A trackpad reports a pinch as Ctrl+wheel. */
+/** The wheel zooms only if the page cannot scroll or Ctrl is pressed. Trackpads report a pinch as Ctrl+wheel. */
 const listenToWheel = (/** @type {HTMLElement} */ host, /** @type {View} */ view) =>
   host.addEventListener(
     'wheel',
@@ -112,7 +112,7 @@ const listenToWheel = (/** @type {HTMLElement} */ host, /** @type {View} */ view
 const PANS = { ArrowLeft: [-PAN, 0], ArrowRight: [PAN, 0], ArrowUp: [0, -PAN], ArrowDown: [0, PAN] };
 
 /**
- * @param {HTMLElement} host of the drawing @param {SVGSVGElement} picture @param {readonly [number, number]} size
+ * @param {HTMLElement} host contains the drawing @param {SVGSVGElement} picture @param {readonly [number, number]} size
  * @param {() => void} onchange
  */
 export const zoomable = (host, picture, size, onchange) => {

@@ -1,18 +1,18 @@
-/** Creates the figures for the methodology page as Markdown from the current snapshot. */
+/** Generates the methodology page's figures as Markdown from the current snapshot. */
 import { number, share } from '../../../../pages/shared/format.js';
 import { BENCHMARKS, breakdown, mean, NOTHING, sum, table } from './tables.js';
 import { widerFigures } from './wider-figures.js';
 
 /** @typedef {import('./tables.js').Get} Get */
 
-/** The periods of targets: up to the end of the 2007 crash, and after it. */
+/** Target periods: all, up to the end of the crash that began in 2007, and after it. */
 const PERIODS = /** @type {const} */ ([
   ['all', ''],
   ['to 2013', '&until=2013-12-31'],
   ['from 2014', '&since=2014-01-01'],
 ]);
 
-/** The groups of each period. @param {Get} get @param {string} by */
+/** @param {Get} get @param {string} by */
 const byPeriod = async (get, by) =>
   Promise.all(PERIODS.map(async ([name, span]) => /** @type {const} */ ([name, await breakdown(get, by, span)])));
 
@@ -44,7 +44,7 @@ export const figures = {
     return [
       `- The mean absolute error of ${number(data.n, 0)} ${forecasts} is ${number(data.mae_pp)} percentage points.` +
         (best
-          ? ` That of the best benchmark, ${BENCHMARKS[best.name]}, is ${number(best.mae_pp)}: a skill of ${share(best.skill_mae)}.`
+          ? ` The best benchmark, ${BENCHMARKS[best.name]}, has an error of ${number(best.mae_pp)}, so the skill is ${share(best.skill_mae)}.`
           : ''),
       `- ${share(data.coverage_80)} of the outcomes were inside the 80% interval; in ${years[0]?.group}, ${share(years[0]?.coverage_80 ?? 0)}.`,
       contract.length === 0 ? '' : `- Declines after \`contract\`: ${contract.join(', ')}.`,
@@ -61,7 +61,7 @@ export const figures = {
         `\`${name}\``,
         String(Number(value.toPrecision(3))),
       ]),
-      'The newest run has published no coefficients.',
+      'The newest run has not published any coefficients.',
     );
   },
 
@@ -73,13 +73,13 @@ export const figures = {
     return table(
       ['Input', 'Mean contribution (pp)', 'Share of the mean point'],
       inputs.map(({ name, mean_contribution_pp: value }) => [`\`${name}\``, number(value), share(value / total)]),
-      'The newest run has published no contributions.',
+      'The newest run has not published any contributions.',
     );
   },
 
   async rules(get) {
     const rules = (await newestRun(get))?.rules;
-    if (!rules) return 'The newest run has published no thresholds.';
+    if (!rules) return 'The newest run has not published any thresholds.';
     const [a, b, c, d] = rules.grades.map((/** @type {number} */ limit) => `${Number((100 * limit).toFixed(4))}%`);
     return table(
       ['', ''],
@@ -159,7 +159,7 @@ export const figures = {
     const runs = /** @type {any[]} */ ((await get('/forecast-runs')).data).filter(
       ({ signal_change_share }) => typeof signal_change_share === 'number',
     );
-    if (runs.length === 0) return 'The runs have published no changes of signals.';
+    if (runs.length === 0) return 'The runs have not published any signal changes.';
     const shares = runs.map(({ signal_change_share }) => signal_change_share);
     const average = (/** @type {number[]} */ values) => values.reduce((all, value) => all + value, 0) / values.length;
     return (
@@ -232,7 +232,7 @@ export const figures = {
       calm.length === 0
         ? ''
         : ` From 2014 on, without the three years in which persistence erred most, the error is ${number(mean(calm, 'mae_pp'))} ` +
-          `points, that of the shrunk mean ${number(mean(calm, 'shrunk_mean_mae_pp'))}.`;
+          `points, and the error of the shrunk mean is ${number(mean(calm, 'shrunk_mean_mae_pp'))}.`;
     return `In ${lost.length} of ${rows.length} years a benchmark had a smaller error${lost.length === 0 ? '' : `: ${lost.join(', ')}`}.${without}`;
   },
 

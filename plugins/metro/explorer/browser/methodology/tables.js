@@ -1,6 +1,6 @@
-/** Groups of past forecasts, and tables of their scores as Markdown. */
+/** Loads groups of past forecasts, and formats their scores as Markdown tables. */
 
-/** @typedef {(target: string) => Promise<any>} Get returns the body of the API's response to a target */
+/** @typedef {(target: string) => Promise<any>} Get requests a target from the API and returns the response body */
 
 export const NOTHING = 'No outcome of a past forecast has been published yet.';
 
@@ -10,7 +10,7 @@ export const breakdown = async (get, by, span = '') => (await get(`/forecast-bac
 /** @type {(rows: readonly any[], key: string) => number} */
 export const sum = (rows, key) => rows.reduce((total, row) => total + row[key], 0);
 
-/** @type {(rows: readonly any[], key: string) => number} the mean over all forecasts */
+/** @type {(rows: readonly any[], key: string) => number} mean over all forecasts, not over groups */
 export const mean = (rows, key) => rows.reduce((total, row) => total + row.n * row[key], 0) / sum(rows, 'n');
 
 /** @param {readonly string[]} heads @param {readonly (readonly string[])[]} rows */

@@ -1,4 +1,4 @@
-/** Figures for the methodology page about other horizons, and about the nation and the states. */
+/** Methodology figures on other horizons, and on the nation and the states. */
 import { number, share } from '../../../../pages/shared/format.js';
 import { BENCHMARKS, breakdown, mean, sum, table } from './tables.js';
 
@@ -58,7 +58,7 @@ export const widerFigures = {
           ],
         ];
       }),
-      'The service has no past forecasts of the nation or a state.',
+      'The service has no past forecasts for the nation or the states.',
     );
   },
 };
