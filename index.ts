@@ -4,7 +4,6 @@
  */
 export type { Overrides } from './core/app/container.js';
 export type { App, AppOverrides } from './core/app/create-app.js';
-export type { Services } from './core/app/service-types.js';
 export type { LoadedConfig } from './core/config/load.js';
 export type { Config, GivenConfig, GivenModule } from './core/config/schema.js';
 export { OperatorError } from './core/errors.js';

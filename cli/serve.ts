@@ -1,7 +1,7 @@
 /** Runs a service in this process, either as the only process or as one of several workers. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Overrides, resolve } from '../core/app/container.js';
-import { type App, startApp } from '../core/app/create-app.js';
+import type { Overrides } from '../core/app/container.js';
+import { type App, partOf, startApp } from '../core/app/create-app.js';
 import type { Modules } from '../core/app/load-modules.js';
 import { type Assignment, type Listening, linkToPrimary, type Stop } from '../core/app/worker-link.js';
 import type { Config } from '../core/config/schema.js';
@@ -31,11 +31,11 @@ const FIRST_READ_EVERY_MS = 20;
 
 /**
  * Waits until the stores can be read, so that other replicas respond to requests that this one could not answer yet.
- * @param needs the services that must then be available
- * @throws OperatorError if one of these services is not available
+ * @param needs the parts that must then be available
+ * @throws OperatorError if one of them is not available
  */
 const firstRead = async (app: App, needs: NonNullable<Assignment['needs']>): Promise<void> => {
-  const state = resolve(app.container, 'state');
+  const state = partOf(app, 'state');
   const deadline = performance.now() + FIRST_READ_MS;
   for (;;) {
     const { draining, health, snapshot } = state.read();
@@ -59,7 +59,7 @@ export const listen = async (
   try {
     await firstRead(app, needs);
     const { url, port, metricsUrl } = await app.listen(options);
-    resolve(app.container, 'logger').info({ url, metricsUrl, config: path, version: packageVersion }, 'listening');
+    partOf(app, 'logger').info({ url, metricsUrl, config: path, version: packageVersion }, 'listening');
     yieldToEventLoop();
     return { url, port };
   } catch (error) {
@@ -82,7 +82,7 @@ export const shutDown = async (app: App, { drainMs }: Config['server'], { delayM
   await delay(delayMs);
   const deadlineMs = (idleMs ?? 0) + drainMs + CLOSE_STORES_MS;
   const closed = await Promise.race([app.close(), delay(deadlineMs, 'late', { ref: false })]);
-  if (closed === 'late') resolve(app.container, 'logger').warn('the stores did not close in time');
+  if (closed === 'late') partOf(app, 'logger').warn('the stores did not close in time');
 };
 
 /** Ends the process when `end` settles. The exit code is 0, or 1 if `end` rejects. */
@@ -130,8 +130,8 @@ export const work = async (): Promise<void> => {
     // Redis counts the requests of all processes. Without Redis, the primary process counts them.
     const limiter = config.redis ? {} : { limiter: primary.limiter };
     app = await openApp(assignment, await loadModules(loaded), { logger, ...limiter });
-    const { container } = app;
-    primary.onMeasure(() => resolve(container, 'metrics')?.read() ?? '');
+    const metrics = partOf(app, 'metrics');
+    primary.onMeasure(() => metrics?.read() ?? '');
     primary.listening(await listen(app, assignment, { metrics: false }));
   } catch (error) {
     primary.failed(error instanceof OperatorError ? inOneLine(error) : String(error));

@@ -1,6 +1,6 @@
 /**
- * The container for the services of an application (services.ts). Each service is created once, when it is first
- * resolved. It is opened after the services on which it depends. Services are closed in reverse order of creation.
+ * The container for the parts of an application (parts.ts). Each part is created once, when it is first resolved. It
+ * is opened after the parts on which it depends. Parts are closed in reverse order of creation.
  */
 import 'reflect-metadata';
 import { container, type DependencyContainer, instanceCachingFactory } from 'tsyringe';
@@ -8,40 +8,37 @@ import { OperatorError } from '../errors.js';
 import { type Members, memberErrors } from '../registry/check-members.js';
 import { isObject } from '../validation/json.js';
 import { nearest } from '../validation/nearest.js';
-import type { Definition, ServiceName, Services } from './service-types.js';
-import { services } from './services.js';
+import type { Definition, PartName, Parts } from './part-types.js';
+import { parts } from './parts.js';
 
-/** The tokens under which the services are registered in the container. */
-export const tokens = Object.fromEntries(Object.keys(services).map((name) => [name, Symbol(name)])) as {
-  readonly [Name in ServiceName]: symbol;
+/** The tokens under which the parts are registered in the container. */
+export const tokens = Object.fromEntries(Object.keys(parts).map((name) => [name, Symbol(name)])) as {
+  readonly [Name in PartName]: symbol;
 };
 
-/** Resolves a service by name, and with the correct type. */
-export const resolve = <Name extends ServiceName>(from: DependencyContainer, name: Name): Services[Name] =>
-  from.resolve<Services[Name]>(tokens[name]);
+/** Resolves a part by name, and with the correct type. */
+export const resolve = <Name extends PartName>(from: DependencyContainer, name: Name): Parts[Name] =>
+  from.resolve<Parts[Name]>(tokens[name]);
 
-/**
- * Services that replace the configured ones. They are opened and closed like any other service. Null disables an
- * optional service.
- */
-export type Overrides = Partial<Omit<Services, 'config' | 'modules'>>;
+/** The parts that a program can replace with its own objects. They are opened and closed like any other part. */
+export type Overrides = Partial<Pick<Parts, 'adapter' | 'keyStore' | 'limiter' | 'cache' | 'clock' | 'logger'>>;
 
 const LIFECYCLE = Symbol('lifecycle');
 
 /**
- * Creates the container for one application. Applications in the same process share no services.
+ * Creates the container for one application. Applications in the same process share no parts.
  * @throws OperatorError if an override has an unknown name or lacks a required member
  */
 export const createContainer = (
-  given: Pick<Services, 'config' | 'modules'>,
+  given: Pick<Parts, 'config' | 'modules'>,
   overrides: Overrides = {},
 ): DependencyContainer => {
   checkOverrides(overrides);
   const own = container.createChildContainer();
   const lifecycle = new Lifecycle();
-  const values: Partial<Services> = { ...overrides, ...given };
-  for (const name of Object.keys(services) as ServiceName[]) {
-    const definition = services[name] as Definition<unknown>;
+  const values: Partial<Parts> = { ...overrides, ...given };
+  for (const name of Object.keys(parts) as PartName[]) {
+    const definition = parts[name] as Definition<unknown>;
     const make = (from: DependencyContainer): unknown => {
       const value = values[name] === undefined ? definition.make(dependencies(from, definition)) : values[name];
       lifecycle.add(name, definition, value);
@@ -53,20 +50,12 @@ export const createContainer = (
   return own;
 };
 
-/** Returns only the services that a definition declares, so that the declared dependencies are always complete. */
-const dependencies = (from: DependencyContainer, { needs }: Definition<unknown>): Services =>
-  Object.fromEntries(needs.map((name) => [name, resolve(from, name)])) as unknown as Services;
+/** Returns only the parts that a definition declares, so that the declared dependencies are always complete. */
+const dependencies = (from: DependencyContainer, { needs }: Definition<unknown>): Parts =>
+  Object.fromEntries(needs.map((name) => [name, resolve(from, name)])) as unknown as Parts;
 
-const MAY_BE_NULL: readonly string[] = [
-  'redis',
-  'identities',
-  'admission',
-  'metrics',
-  'observers',
-] satisfies ServiceName[];
-
-/** The members that replacement services must have. */
-const MEMBERS: { readonly [Name in ServiceName]?: Members } = {
+/** The members that replacement parts must have. */
+const MEMBERS: { readonly [Name in keyof Overrides]-?: Members } = {
   clock: { now: 'function', monotonic: 'function' },
   logger: {
     debug: 'function',
@@ -100,20 +89,19 @@ const checkOverrides = (overrides: Overrides): void => {
 };
 
 const overrideErrors = (name: string, value: unknown): readonly string[] => {
-  if (!Object.hasOwn(services, name) || name === 'config' || name === 'modules') {
-    const guess = nearest(name, Object.keys(services));
-    return [`no service has this name${guess ? `; did you mean "${guess}"?` : ''}`];
+  if (!Object.hasOwn(MEMBERS, name)) {
+    const guess = nearest(name, Object.keys(MEMBERS));
+    return [`it cannot be replaced${guess ? `; did you mean "${guess}"?` : ''}`];
   }
-  if (value === undefined || (value === null && MAY_BE_NULL.includes(name))) return [];
-  if (value === null) return [`it must not be null; only ${MAY_BE_NULL.join(', ')} can be switched off`];
+  if (value === undefined) return [];
   if (!isObject(value) && typeof value !== 'function') return ['it must be an object'];
-  return memberErrors(value as Readonly<Record<string, unknown>>, MEMBERS[name as ServiceName] ?? {});
+  return memberErrors(value as Readonly<Record<string, unknown>>, MEMBERS[name as keyof Overrides]);
 };
 
-/** Opens the services that were created. Rejects with the first error; the caller must then close them. */
+/** Opens the parts that were created. Rejects with the first error; the caller must then close them. */
 export const open = (from: DependencyContainer): Promise<void> => from.resolve<Lifecycle>(LIFECYCLE).open();
 
-/** Closes the services that were created, even if closing one of them fails. Rejects with the first error. */
+/** Closes the parts that were created, even if closing one of them fails. Rejects with the first error. */
 export const close = (from: DependencyContainer): Promise<void> => from.resolve<Lifecycle>(LIFECYCLE).close();
 
 interface Made {
@@ -123,11 +111,11 @@ interface Made {
 }
 
 class Lifecycle {
-  /** The services in the order of creation, except services that are null. */
-  readonly #made = new Map<ServiceName, Made>();
+  /** The parts in the order of creation, except parts that are null. */
+  readonly #made = new Map<PartName, Made>();
   #closed: Promise<void> | undefined;
 
-  add(name: ServiceName, definition: Definition<unknown>, value: unknown): void {
+  add(name: PartName, definition: Definition<unknown>, value: unknown): void {
     if (value !== null) this.#made.set(name, { definition, value: value as object });
   }
 
@@ -136,8 +124,8 @@ class Lifecycle {
     for (const result of results) if (result.status === 'rejected') throw result.reason;
   }
 
-  /** Opens a service after its dependencies. Services that are independent of each other are opened concurrently. */
-  async #open(name: ServiceName): Promise<void> {
+  /** Opens a part after its dependencies. Parts that are independent of each other are opened concurrently. */
+  async #open(name: PartName): Promise<void> {
     const made = this.#made.get(name);
     if (!made) return;
     const { definition, value } = made;

@@ -1,6 +1,6 @@
 /**
- * Starts an application in four steps: it reads the configuration, loads the modules, creates the services
- * (container.ts, services.ts) and opens them. `listen` then opens the ports.
+ * Starts an application in four steps: it reads the configuration, loads the modules, creates the parts
+ * (container.ts, parts.ts) and opens them. `listen` then opens the ports.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type Koa from 'koa';
@@ -16,6 +16,7 @@ import type { LocalContext } from '../routes/handle-mount.js';
 import { close, createContainer, type Overrides, open, resolve } from './container.js';
 import { type EmbeddedMiddleware, embedded } from './embed.js';
 import { type BuiltinModules, loadModules, type Modules, moduleErrors } from './load-modules.js';
+import type { PartName, Parts } from './part-types.js';
 
 /** What a product provides to the framework. */
 export interface Product extends BuiltinModules {
@@ -29,8 +30,6 @@ export interface AppOverrides extends Overrides {
 }
 
 export interface App {
-  /** Provides each service by name: `resolve(app.container, 'adapter')`. */
-  readonly container: DependencyContainer;
   /** The Koa application. Call its `use` before the first request to add middleware around the whole service. */
   readonly koa: Koa;
   /** The request listener, which works with any HTTP server of Node. */
@@ -101,7 +100,7 @@ export const createFramework = (product: Product) => {
      * Creates and opens a service. MongoDB and Redis may be unreachable, because the service reconnects automatically.
      * @param config a configuration object, a loaded configuration, or the path of a file. Environment variables
      *   override only the values of a file. Relative paths in an object are resolved against the working directory
-     * @param overrides services that replace the configured ones; null disables an optional service
+     * @param overrides parts that replace the configured ones, and additional plugins
      * @throws OperatorError with all errors in the configuration, its modules and the overrides
      */
     createApp: async (config: ConfigInput, { plugins = [], ...overrides }: AppOverrides = {}): Promise<App> => {
@@ -118,12 +117,18 @@ export const createFramework = (product: Product) => {
 const isLoaded = (config: GivenConfig | LoadedConfig): config is LoadedConfig =>
   'config' in config && 'folder' in config;
 
-/** Creates and opens the services. If opening one fails, all of them are closed. */
+const containers = new WeakMap<App, DependencyContainer>();
+
+/** Returns a part of a running application, for the commands and the tests of this package. */
+export const partOf = <Name extends PartName>(app: App, name: Name): Parts[Name] => resolve(containers.get(app)!, name);
+
+/** Creates and opens the parts. If opening one fails, all of them are closed. */
 export const startApp = async (config: LoadedConfig, modules: Modules, overrides: Overrides): Promise<App> => {
   const container = createContainer({ config, modules }, overrides);
   try {
     const app = makeApp(container, config.config.server.basePath);
     await open(container);
+    containers.set(app, container);
     return app;
   } catch (error) {
     await close(container).catch(() => undefined);
@@ -132,8 +137,7 @@ export const startApp = async (config: LoadedConfig, modules: Modules, overrides
 };
 
 const makeApp = (container: DependencyContainer, basePath: string): App => {
-  const serviceKoa = resolve(container, 'koa');
-  const koa = serviceKoa as unknown as Koa;
+  const koa = resolve(container, 'koa') as unknown as Koa;
   resolve(container, 'runningPlugins');
   const local = resolve(container, 'local');
   const server = resolve(container, 'server');
@@ -143,11 +147,11 @@ const makeApp = (container: DependencyContainer, basePath: string): App => {
   const settings = resolve(container, 'settings');
   const { mounts } = local;
   const middleware: App['middleware'] = ({ prefix } = {}) => embedded({ handle, basePath, mounts }, prefix);
-  serviceKoa.embedded = middleware();
+  // Another Koa application can mount this one, as in `koa-mount`, which composes this list.
+  koa.middleware = [middleware()];
   let isClosing = false;
   let isReplaced = false;
   return {
-    container,
     koa,
     handle,
     middleware,

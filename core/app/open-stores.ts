@@ -10,9 +10,9 @@ import { OperatorError, StorageError } from '../errors.js';
 import { createContainer, resolve } from './container.js';
 import { pathResolver } from './load-modules.js';
 import { looseFiles } from './loose-files.js';
-import type { Services } from './service-types.js';
+import type { Parts } from './part-types.js';
 
-type Loaded = Pick<Services, 'config' | 'modules'>;
+type Loaded = Pick<Parts, 'config' | 'modules'>;
 
 export interface OpenedKeyStore {
   /** The opened key store. The caller must close it. */

@@ -5,10 +5,10 @@ import type { Snapshot, StorageAdapter } from '../contracts/storage.js';
 import { checkedSnapshot } from '../data/checked-snapshot.js';
 import { StorageError } from '../errors.js';
 import { longWork } from '../util/event-loop.js';
-import type { Services } from './service-types.js';
+import type { Parts } from './part-types.js';
 
 type Dependencies = Pick<
-  Services,
+  Parts,
   'clock' | 'modules' | 'storageEvents' | 'adapter' | 'snapshots' | 'keyStore' | 'limiter' | 'cache'
 >;
 

@@ -5,7 +5,7 @@ import type { ServiceState } from '../contracts/plugin.js';
 import { ageIn } from '../data/period.js';
 import type { Admission } from '../edge/admission.js';
 import type { EdgeEvent } from '../edge/server.js';
-import type { ServiceContext } from '../pipeline/service-koa.js';
+import type { ApiContext } from '../pipeline/api-koa.js';
 import type { ResponseCache } from '../routes/response-cache.js';
 import type { WorkQueues } from '../routes/work-queue.js';
 import { isWorker } from '../util/is-worker.js';
@@ -16,7 +16,7 @@ import { reloadMetrics } from './reload-metrics.js';
 import { type Distribution, Histogram, LATENCY_BOUNDS, RequestMetrics } from './request-metrics.js';
 
 export interface Metrics {
-  observeRequest(ctx: ServiceContext): void;
+  observeRequest(ctx: ApiContext): void;
   observeEdge(event: EdgeEvent): void;
   /** Returns the histogram of the calls to a store. */
   storeCalls(store: string): Distribution;

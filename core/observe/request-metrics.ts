@@ -1,6 +1,6 @@
 /** Histograms, and the metrics for requests. Series are kept by reference, since this code runs for every request. */
 import type { Tier } from '../config/tiers.js';
-import type { ServiceContext } from '../pipeline/service-koa.js';
+import type { ApiContext } from '../pipeline/api-koa.js';
 import { Counter, Family, inBraces, type Metric, numeral } from './metric.js';
 
 /** In seconds: from cached responses, far below a millisecond, to timeouts of stores. */
@@ -103,7 +103,7 @@ export class RequestMetrics {
     return series;
   }
 
-  readonly observe = ({ res, requestState: state }: ServiceContext): void => {
+  readonly observe = ({ res, requestState: state }: ApiContext): void => {
     const { match, decision, caller, cacheHit, snapshotVersion, durationMs } = state;
     this.#distribution(match?.endpoint, res.statusCode).observe(durationMs / 1000);
     if (res.statusCode >= 500 && match?.endpoint?.limited !== false) {

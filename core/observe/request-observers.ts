@@ -3,13 +3,13 @@ import type { FinishedRequest } from '../contracts/observer.js';
 import type { Clock, Logger } from '../contracts/runtime.js';
 import type { ServiceInfo } from '../contracts/service.js';
 import { maskKeys } from '../keys/key.js';
+import type { ApiContext } from '../pipeline/api-koa.js';
 import { traceParent } from '../pipeline/observe.js';
-import type { ServiceContext } from '../pipeline/service-koa.js';
 import type { RegisteredObserver } from '../registry/register-plugins.js';
 import { openPart } from '../util/open-part.js';
 
 export interface RequestObservers {
-  observe(ctx: ServiceContext): void;
+  observe(ctx: ApiContext): void;
   /** Never rejects. */
   close(): Promise<void>;
 }
@@ -56,7 +56,7 @@ export const openObservers = (
   };
 };
 
-const finishedRequest = ({ req: request, res, requestState: state }: ServiceContext, now: number): FinishedRequest => {
+const finishedRequest = ({ req: request, res, requestState: state }: ApiContext, now: number): FinishedRequest => {
   const { id, match, caller, snapshotVersion, cacheHit, durationMs } = state;
   return {
     id,

@@ -2,7 +2,7 @@
 import type { Tier } from '../config/tiers.js';
 import type { ServiceInfo } from '../contracts/service.js';
 import { ApiError, errors } from '../errors.js';
-import type { ServiceMiddleware } from './service-koa.js';
+import type { ApiMiddleware } from './api-koa.js';
 
 /**
  * Protects the endpoints that need a key. A request without a valid key gets a 401, unless the tier for callers without
@@ -10,7 +10,7 @@ import type { ServiceMiddleware } from './service-koa.js';
  * requests, and methods that the endpoint does not support, are not checked.
  * @param realm the realm in the `WWW-Authenticate` header of a 401
  */
-export const authorize = (realm: string): ServiceMiddleware => {
+export const authorize = (realm: string): ApiMiddleware => {
   const missing = { headers: { 'WWW-Authenticate': `Bearer realm="${realm}"` } };
   const invalid = { headers: { 'WWW-Authenticate': `Bearer realm="${realm}", error="invalid_token"` } };
   return (ctx, next) => {

@@ -2,14 +2,14 @@
 import type { Logger } from '../contracts/runtime.js';
 import { setError, statusResponse } from '../response/error-response.js';
 import { isPrepared } from '../response/respond.js';
-import type { ServiceContext, ServiceMiddleware } from './service-koa.js';
+import type { ApiContext, ApiMiddleware } from './api-koa.js';
 
 /**
  * If a response has an error status but no body, it also gets the error body of the API. If an error was thrown, the
  * headers that describe the replaced body are removed, and all other headers are kept.
  */
 export const catchErrors =
-  (logger: Logger): ServiceMiddleware =>
+  (logger: Logger): ApiMiddleware =>
   async (ctx, next) => {
     try {
       await next();
@@ -21,7 +21,7 @@ export const catchErrors =
   };
 
 /** Whether a response has an error status but no body. This includes Koa's default 404 if no middleware responded. */
-const lacksErrorBody = ({ res, response, respond }: ServiceContext): boolean => {
+const lacksErrorBody = ({ res, response, respond }: ApiContext): boolean => {
   if (res.statusCode < 400 || isPrepared(response)) return false;
   const isExplicitNull = (response as { readonly _explicitNullBody?: boolean })._explicitNullBody === true;
   return response.body === undefined && !isExplicitNull && !res.headersSent && respond !== false;

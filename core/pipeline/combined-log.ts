@@ -3,7 +3,7 @@ import { maskKeys } from '../keys/key.js';
 import { FastResponse } from '../response/writer.js';
 import { memoize } from '../util/lru-map.js';
 import { printableLine } from '../util/printable.js';
-import type { ServiceContext } from './service-koa.js';
+import type { ApiContext } from './api-koa.js';
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
@@ -22,7 +22,7 @@ const field = (text: string | undefined): string =>
  * Returns one line. The user is the id of the key, and the URL has no query.
  * @param address `-` if addresses are not logged
  */
-export const combinedLine = ({ req, res, requestState: state }: ServiceContext, address: string): string => {
+export const combinedLine = ({ req, res, requestState: state }: ApiContext, address: string): string => {
   const time = timestamp(String(Math.floor(Date.now() / 1000)));
   const path = field((req.url ?? '').split('?', 1)[0]);
   const length = (res instanceof FastResponse ? res.contentLength : undefined) ?? '-';

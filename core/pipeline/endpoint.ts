@@ -7,14 +7,14 @@ import type { Format } from '../contracts/format.js';
 import { ApiError, errors } from '../errors.js';
 import { allowOf, type CommonHeaders, READ_METHODS } from '../response/headers.js';
 import { Prepared } from '../response/representation.js';
-import type { Match, ServiceMiddleware } from './service-koa.js';
+import type { ApiMiddleware, Match } from './api-koa.js';
 
 /**
  * Matches the URL, parses the input and chooses the response format. If the request has an error, `checkRequest`
  * reports it after the limit and the key have been checked.
  */
 export const findEndpoint =
-  ({ routes: { find } }: { readonly routes: { readonly find: ServiceMiddleware } }): ServiceMiddleware =>
+  ({ routes: { find } }: { readonly routes: { readonly find: ApiMiddleware } }): ApiMiddleware =>
   (ctx, next) =>
     find(ctx, () => {
       const { req, requestState: state } = ctx;
@@ -28,7 +28,7 @@ export const findEndpoint =
  * Throws the error that `findEndpoint` found: 400, 404, 405, 406 or 414. Also responds to OPTIONS. It reads no data.
  */
 export const checkRequest =
-  (headers: CommonHeaders): ServiceMiddleware =>
+  (headers: CommonHeaders): ApiMiddleware =>
   (ctx, next) => {
     const { req, res, requestState: state } = ctx;
     const { endpoint } = state.match!;
@@ -45,7 +45,7 @@ export const checkRequest =
   };
 
 /** Runs the middleware of the endpoint's plugin, followed by the route or mount. */
-export const handle: ServiceMiddleware = (ctx, next) => ctx.requestState.match!.endpoint!.handle(ctx, next);
+export const handle: ApiMiddleware = (ctx, next) => ctx.requestState.match!.endpoint!.handle(ctx, next);
 
 const BODY_REFUSED = 'This API takes no request bodies: send the request without one.';
 const BODY_DETAILS = { details: [{ in: 'body', name: '', issue: 'must be absent' }] } as const;

@@ -5,7 +5,7 @@ import type { CallerAccount, CallerKey, IdentifiedCaller, ServiceRequest } from 
 import type { Authenticator, Caller, CallerIdentity, SomeIdentity } from '../keys/authenticator.js';
 import type { IdentityChain } from '../keys/identity-chain.js';
 import { plainAddress } from '../validation/network.js';
-import type { RequestState, ServiceContext, ServiceMiddleware } from './service-koa.js';
+import type { ApiContext, ApiMiddleware, RequestState } from './api-koa.js';
 
 interface IdentifyOptions {
   readonly keys: Authenticator;
@@ -18,7 +18,7 @@ interface IdentifyOptions {
 }
 
 /** Sets `state.caller`. It does not reject any requests. */
-export const identify = ({ keys, identities, addressOf, settings }: IdentifyOptions): ServiceMiddleware => {
+export const identify = ({ keys, identities, addressOf, settings }: IdentifyOptions): ApiMiddleware => {
   const callerOfKey = (identity: CallerIdentity): Caller => {
     const { tiers } = settings;
     if (identity.caller?.tiers === tiers) return identity.caller;
@@ -35,11 +35,7 @@ export const identify = ({ keys, identities, addressOf, settings }: IdentifyOpti
     const limit = tier?.limit ?? tiers.limit;
     return { id: `ip:${addressOf(request)}`, limit, tier, key: undefined, loggedKey: 'null', tiers };
   };
-  const settle = (
-    { req, requestState: state }: ServiceContext,
-    identity: SomeIdentity,
-    next: () => Promise<unknown>,
-  ) => {
+  const settle = ({ req, requestState: state }: ApiContext, identity: SomeIdentity, next: () => Promise<unknown>) => {
     if (identity.kind === 'key') state.caller = callerOfKey(identity);
     else {
       state.invalidKey = identity.kind === 'invalid';

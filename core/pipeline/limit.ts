@@ -8,7 +8,7 @@ import { errorResponse } from '../response/error-response.js';
 import { limitLines } from '../response/headers.js';
 import { Prepared } from '../response/representation.js';
 import { addLines } from '../response/writer.js';
-import type { RequestState, ServiceContext, ServiceMiddleware } from './service-koa.js';
+import type { ApiContext, ApiMiddleware, RequestState } from './api-koa.js';
 
 interface LimitOptions {
   readonly limiter: Limiter;
@@ -16,15 +16,11 @@ interface LimitOptions {
 }
 
 /** Responds with 429 if the caller has used up its limit or a quota. */
-export const limit = ({ limiter, logger }: LimitOptions): ServiceMiddleware => {
+export const limit = ({ limiter, logger }: LimitOptions): ApiMiddleware => {
   const take = checkedTake(limiter);
   const refusal = errorResponse(new ApiError(errors.rate_limited), logger, '');
   const quotaRefusal = errorResponse(new ApiError(errors.quota_exceeded), logger, '');
-  const settle = (
-    ctx: ServiceContext,
-    decision: Decision,
-    next: () => Promise<unknown>,
-  ): Promise<unknown> | undefined => {
+  const settle = (ctx: ApiContext, decision: Decision, next: () => Promise<unknown>): Promise<unknown> | undefined => {
     ctx.requestState.decision = decision;
     // Shared caches may store the response of a shared endpoint, so it must not contain anything about the caller.
     if (!ctx.requestState.match?.endpoint?.shared) addLines(ctx.res, limitLines(decision));

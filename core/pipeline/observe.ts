@@ -5,12 +5,12 @@ import type { TraceParent } from '../contracts/observer.js';
 import type { Logger } from '../contracts/runtime.js';
 import { threeDecimals } from '../response/headers.js';
 import { memoize } from '../util/lru-map.js';
+import type { ApiContext, ApiMiddleware } from './api-koa.js';
 import { combinedLine } from './combined-log.js';
-import type { ServiceContext, ServiceMiddleware } from './service-koa.js';
 
 /** Calls the observers once Node has received the complete response. Inner requests are not observed. */
 export const observe =
-  (observers: readonly ((ctx: ServiceContext) => void)[]): ServiceMiddleware =>
+  (observers: readonly ((ctx: ApiContext) => void)[]): ApiMiddleware =>
   (ctx, next) =>
     next().then(() => {
       const { requestState: state } = ctx;
@@ -25,7 +25,7 @@ const quoted = memoize((name) => JSON.stringify(name));
 const text = (name: string | null | undefined): string => (name === undefined || name === null ? 'null' : quoted(name));
 
 /** The members of a log line as JSON text. Writing them takes a sixth of the time that serializing an object takes. */
-const members = ({ req, res, requestState: state }: ServiceContext): string => {
+const members = ({ req, res, requestState: state }: ApiContext): string => {
   const { id, match, caller, snapshotVersion, cacheHit, durationMs } = state;
   const trace = traceId(req.headers['traceparent']);
   // The id needs no escaping (see `requestId`).
@@ -41,12 +41,12 @@ const networkOf = (address: string): string => {
 /**
  * Whether this is a successful probe from a load balancer or a monitoring system. Only such endpoints have no limit.
  */
-const isProbe = ({ res, requestState: state }: ServiceContext): boolean =>
+const isProbe = ({ res, requestState: state }: ApiContext): boolean =>
   state.match?.endpoint?.limited === false && res.statusCode < 400;
 
 /** Wraps an observer so that it does not see successful probes. */
 export const withoutProbes =
-  (report: (ctx: ServiceContext) => void): ((ctx: ServiceContext) => void) =>
+  (report: (ctx: ApiContext) => void): ((ctx: ApiContext) => void) =>
   (ctx) => {
     if (!isProbe(ctx)) report(ctx);
   };
@@ -60,7 +60,7 @@ export const requestLog = (
   logger: Logger,
   { addresses = 'none', requests = 'json' }: Partial<Pick<Config['log'], 'addresses' | 'requests'>> = {},
   addressOf: (request: IncomingMessage) => string = () => 'unknown',
-): ((ctx: ServiceContext) => void) => {
+): ((ctx: ApiContext) => void) => {
   const shorten = addresses === 'full' ? (address: string) => address : networkOf;
   const shown = addresses === 'none' ? undefined : (request: IncomingMessage) => shorten(addressOf(request));
   if (requests === 'combined') {

@@ -8,8 +8,8 @@ import type { ServiceInfo } from '../contracts/service.js';
 import { publicPathOf, publicUrlOf } from '../edge/public-url.js';
 import { canUpgrade, takeOver } from '../edge/upgrades.js';
 import type { Caller } from '../keys/authenticator.js';
+import { type ApiContext, type ApiKoa, type ApiMiddleware, RequestState } from '../pipeline/api-koa.js';
 import { callerWithoutKey, localCaller } from '../pipeline/identify.js';
-import { RequestState, type ServiceContext, type ServiceKoa, type ServiceMiddleware } from '../pipeline/service-koa.js';
 
 /** The settings for routes and mounts. */
 export const settingsOf = ({ server, http }: Pick<Config, 'server' | 'http'>) => ({
@@ -32,7 +32,7 @@ interface MountDependencies extends ResponseSettings {
  * Returns two middleware functions. The first one prepares the response, and the second one calls the handler. The
  * middleware of the mount's plugin runs between them.
  */
-export const handleMount = (mount: Mount, dependencies: MountDependencies): readonly ServiceMiddleware[] => [
+export const handleMount = (mount: Mount, dependencies: MountDependencies): readonly ApiMiddleware[] => [
   (ctx, next) => {
     // Mounts may read a body. Node does not send `100 Continue` itself, because the server listens to `checkContinue`.
     if (ctx.req.headers.expect?.toLowerCase() === '100-continue') ctx.res.writeContinue();
@@ -42,7 +42,7 @@ export const handleMount = (mount: Mount, dependencies: MountDependencies): read
   (ctx) =>
     mount.upgrade && canUpgrade(ctx.req)
       ? upgrade(ctx as Context, mount)
-      : mount.handler(ctx as Context, mountContext(ctx.app as unknown as ServiceKoa, dependencies, ctx)),
+      : mount.handler(ctx as Context, mountContext(ctx.app as unknown as ApiKoa, dependencies, ctx)),
 ];
 
 const upgrade = async (ctx: Context, mount: Mount): Promise<void> => {
@@ -58,9 +58,9 @@ const upgrade = async (ctx: Context, mount: Mount): Promise<void> => {
 
 /** @param outer the request that the mount is handling; undefined if this process makes the request itself */
 const mountContext = (
-  koa: ServiceKoa,
+  koa: ApiKoa,
   { routes, mounts, info, basePath, publicUrlOf: urlOf, compression, settings, state }: MountDependencies,
-  outer?: ServiceContext,
+  outer?: ApiContext,
 ): MountContext => {
   const publicUrl = urlOf(outer?.req);
   const { tiers } = settings;
@@ -95,7 +95,7 @@ export interface LocalContext extends MountContext {
 }
 
 /** The context for requests from this process. */
-export const localContext = (koa: ServiceKoa, dependencies: MountDependencies): LocalContext =>
+export const localContext = (koa: ApiKoa, dependencies: MountDependencies): LocalContext =>
   Object.assign(mountContext(koa, dependencies), {
     request: async (target: string, { caller, headers }: LocalRequest = {}) =>
       requestWithin(koa, `${dependencies.basePath}${target}`, {
@@ -113,7 +113,7 @@ const passedOn = (headers: IncomingHttpHeaders): IncomingHttpHeaders =>
 
 interface InnerRequest {
   /** The request that the mount is handling. Undefined if this process makes the request itself. */
-  readonly outer?: ServiceContext | undefined;
+  readonly outer?: ApiContext | undefined;
   /** Default: the caller of the outer request. */
   readonly caller?: Caller | undefined;
   /** Default: the headers of the outer request. */
@@ -125,7 +125,7 @@ interface InnerRequest {
  * @param url the path and query
  */
 const requestWithin = async (
-  koa: ServiceKoa,
+  koa: ApiKoa,
   url: string,
   {
     outer,

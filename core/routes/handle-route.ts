@@ -8,8 +8,8 @@ import type { ServiceRequest, ServiceRoute, ServiceState } from '../contracts/pl
 import type { Clock, Logger } from '../contracts/runtime.js';
 import type { PublicUrl } from '../edge/public-url.js';
 import { StorageError } from '../errors.js';
+import type { ApiContext, ApiMiddleware } from '../pipeline/api-koa.js';
 import { serviceRequest } from '../pipeline/identify.js';
-import type { ServiceContext, ServiceMiddleware } from '../pipeline/service-koa.js';
 import { JSON_TYPE, jsonOf } from '../response/formats.js';
 import { linesOf } from '../response/headers.js';
 import {
@@ -30,8 +30,8 @@ import type { Vintages } from './vintages.js';
 import type { WorkQueues } from './work-queue.js';
 
 /** Sets `ctx.body` to the representation of the route's response. This is the last middleware of every route. */
-export const handleRoute = (buildResponse: BuildResponse): ServiceMiddleware => {
-  const settle = (ctx: ServiceContext, { body, snapshotVersion, isCached }: BuiltResponse): void => {
+export const handleRoute = (buildResponse: BuildResponse): ApiMiddleware => {
+  const settle = (ctx: ApiContext, { body, snapshotVersion, isCached }: BuiltResponse): void => {
     ctx.requestState.snapshotVersion = snapshotVersion;
     ctx.requestState.cacheHit = isCached;
     ctx.body = body;
@@ -69,7 +69,7 @@ interface FoundResponse extends Omit<BuiltResponse, 'body'> {
  * Finds or computes the representation of a route's response, compressed with an encoding that the client accepts. Only
  * a cached representation of the current snapshot is returned without a promise.
  */
-export type BuildResponse = (ctx: ServiceContext) => BuiltResponse | Promise<BuiltResponse>;
+export type BuildResponse = (ctx: ApiContext) => BuiltResponse | Promise<BuiltResponse>;
 
 /** The caller id for requests made by this process. */
 const LOCAL = 'local';
@@ -88,13 +88,13 @@ export const responseBuilder = (dependencies: ResponseDependencies): BuildRespon
     const representation = await served.answer(request, pauses);
     return { representation, isCached: false, snapshotVersion: served.version };
   };
-  const callerOf = (ctx: ServiceContext) => ctx.requestState.caller?.id ?? LOCAL;
-  const connectionOf = (ctx: ServiceContext) => ctx.requestState.connection ?? ctx.req.socket;
-  const encodingFor = ({ req }: ServiceContext): Encoding =>
+  const callerOf = (ctx: ApiContext) => ctx.requestState.caller?.id ?? LOCAL;
+  const connectionOf = (ctx: ApiContext) => ctx.requestState.connection ?? ctx.req.socket;
+  const encodingFor = ({ req }: ApiContext): Encoding =>
     compression ? chooseEncoding(req.headers['accept-encoding'] as string | undefined) : 'identity';
-  const isReady = (representation: Representation, ctx: ServiceContext) => representation.has(encodingFor(ctx));
+  const isReady = (representation: Representation, ctx: ApiContext) => representation.has(encodingFor(ctx));
   /** Computes and compresses a response as soon as it is the caller's turn. */
-  const inTurn = async (ctx: ServiceContext, find: (pauses: Pauses) => FoundResponse | Promise<FoundResponse>) => {
+  const inTurn = async (ctx: ApiContext, find: (pauses: Pauses) => FoundResponse | Promise<FoundResponse>) => {
     const turn = async (pauses: Pauses): Promise<FoundResponse> => {
       const found = await find(pauses);
       if (found.representation instanceof Representation) await found.representation.encoding(encodingFor(ctx));

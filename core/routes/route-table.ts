@@ -5,7 +5,7 @@ import compose from 'koa-compose';
 import type { Format } from '../contracts/format.js';
 import type { Mount, Route } from '../contracts/plugin.js';
 import { ApiError, errors } from '../errors.js';
-import type { Endpoint, Match, ServiceContext, ServiceMiddleware } from '../pipeline/service-koa.js';
+import type { ApiContext, ApiMiddleware, Endpoint, Match } from '../pipeline/api-koa.js';
 import { templateParameters } from '../registry/check-route.js';
 import type { RegisteredMount, RegisteredRoute } from '../registry/register-plugins.js';
 import { formatsOf, isLimited, isShared, needsKey } from '../registry/route-defaults.js';
@@ -56,9 +56,9 @@ interface RouteTableOptions {
   /** All formats of the service. */
   readonly formats: readonly Format[];
   /** The last middleware of all routes. */
-  readonly handleRoute: ServiceMiddleware;
+  readonly handleRoute: ApiMiddleware;
   /** Returns the first and the last middleware of a mount. */
-  readonly handleMount: (mount: Mount) => readonly ServiceMiddleware[];
+  readonly handleMount: (mount: Mount) => readonly ApiMiddleware[];
 }
 
 export class RouteTable {
@@ -76,7 +76,7 @@ export class RouteTable {
     for (const served of this.routes) {
       // Routes match all methods, so that unsupported ones get the 405 of the route.
       this.#router.all(served.pattern.replace(/\{([^}]+)\}/g, ':$1'), (ctx, next) => {
-        (ctx as unknown as ServiceContext).requestState.match = this.#matchOf(served, ctx);
+        (ctx as unknown as ApiContext).requestState.match = this.#matchOf(served, ctx);
         return next();
       });
     }
@@ -88,7 +88,7 @@ export class RouteTable {
   }
 
   /** Sets `state.match`. If the URL is unknown or invalid, the match contains the error. */
-  readonly find: ServiceMiddleware = (ctx, next) => {
+  readonly find: ApiMiddleware = (ctx, next) => {
     const { requestState: state } = ctx;
     const url = ctx.req.url ?? '/';
     state.match = this.#matches.get(url);
@@ -193,11 +193,11 @@ const servedMount = (
   };
 };
 
-const composed = (middleware: readonly (Middleware | ServiceMiddleware)[]): ServiceMiddleware =>
-  compose([...middleware] as Middleware[]) as unknown as ServiceMiddleware;
+const composed = (middleware: readonly (Middleware | ApiMiddleware)[]): ApiMiddleware =>
+  compose([...middleware] as Middleware[]) as unknown as ApiMiddleware;
 
 /** Sets `ctx.params` for the middleware of plugins, because the router does not run for a memoized URL. */
 const giveParams: Middleware = (ctx, next) => {
-  ctx['params'] = ((ctx as unknown as ServiceContext).requestState.match as RouteMatch).params;
+  ctx['params'] = ((ctx as unknown as ApiContext).requestState.match as RouteMatch).params;
   return next();
 };

@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import type { Logger } from '../contracts/runtime.js';
-import type { ServiceContext } from '../pipeline/service-koa.js';
+import type { ApiContext } from '../pipeline/api-koa.js';
 import { firstOnConnection } from '../response/large-bodies.js';
 import { type Encoding, type Prepared, Representation } from '../response/representation.js';
 import { addLines } from '../response/writer.js';
@@ -19,7 +19,7 @@ interface Client {
 
 /** The returned function resolves with the body of the response. For a stream, it also sets the headers. */
 export const listSender = (lists: WorkQueue, logger: Logger) => {
-  const inTurn = (ctx: ServiceContext, list: ListResponse, encoding: Encoding, { caller, connection }: Client) =>
+  const inTurn = (ctx: ApiContext, list: ListResponse, encoding: Encoding, { caller, connection }: Client) =>
     new Promise<Body>((resolve, reject) => {
       const send = async (pauses: Pauses): Promise<void> => {
         const opened = await list.open(pauses, encoding, logger);
@@ -36,7 +36,7 @@ export const listSender = (lists: WorkQueue, logger: Logger) => {
       };
       lists.run(caller, send, connection).catch(reject);
     });
-  return async (ctx: ServiceContext, list: ListResponse, encoding: Encoding, client: Client): Promise<Body> => {
+  return async (ctx: ApiContext, list: ListResponse, encoding: Encoding, client: Client): Promise<Body> => {
     try {
       const prepared = await list.prepare(ctx.req, encoding);
       if (prepared) {

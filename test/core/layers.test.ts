@@ -70,7 +70,7 @@ describe('layers of core', () => {
   });
 
   it('are checked: an import from a higher layer is reported', () => {
-    const wrong = { from: 'response/writer.ts', to: 'pipeline/service-koa.ts' };
-    expect(upward([...imports, wrong], LAYERS)).to.deep.equal(['response/writer.ts imports pipeline/service-koa.ts']);
+    const wrong = { from: 'response/writer.ts', to: 'pipeline/api-koa.ts' };
+    expect(upward([...imports, wrong], LAYERS)).to.deep.equal(['response/writer.ts imports pipeline/api-koa.ts']);
   });
 });

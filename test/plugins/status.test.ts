@@ -2,7 +2,7 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { resolve } from '../../core/app/container.js';
+import { partOf } from '../../core/app/create-app.js';
 import { definePlugin } from '../../core/contracts/plugin.js';
 import { StorageError } from '../../core/errors.js';
 import { packageRoot } from '../../core/util/package.js';
@@ -121,7 +121,7 @@ describe('plugin status', () => {
     const spoiled = await startTestApp();
     try {
       await writeFile(join(spoiled.directory, 'manifest.json'), '{"format": 1, "version": ');
-      const storage = resolve(spoiled.app.container, 'storageEvents');
+      const storage = partOf(spoiled.app, 'storageEvents');
       await new Promise((resolved) => storage.once('problem', resolved));
       const { json } = await spoiled.get('/status');
       expect(json.components[1].status).to.equal('degraded');
@@ -224,8 +224,7 @@ describe('plugin status', () => {
   it('GET /ready is a 200 while storage is unavailable, and a 503 during a drain', async () => {
     const unavailable = await startTestApp();
     try {
-      resolve(unavailable.app.container, 'adapter').ping = () =>
-        Promise.reject(new StorageError('unavailable', 'gone'));
+      partOf(unavailable.app, 'adapter').ping = () => Promise.reject(new StorageError('unavailable', 'gone'));
       const ready = await request(`${unavailable.url}/ready`);
       expect([ready.status, ready.json]).to.deep.equal([200, { status: 'ok' }]);
       unavailable.app.drain();
@@ -238,8 +237,7 @@ describe('plugin status', () => {
   it('GET /health is a 503 while storage is unavailable', async () => {
     const unavailable = await startTestApp();
     try {
-      resolve(unavailable.app.container, 'adapter').ping = () =>
-        Promise.reject(new StorageError('unavailable', 'gone'));
+      partOf(unavailable.app, 'adapter').ping = () => Promise.reject(new StorageError('unavailable', 'gone'));
       const { status, json } = await request(`${unavailable.url}/health`);
       expect([status, json.code]).to.deep.equal([503, 'service_unavailable']);
       expect(json.error).to.not.contain('gone');

@@ -1,7 +1,7 @@
 /** Tests that services with the adapters memory, json, sqlite and mongo give equal responses to equal requests. */
 import { assert } from 'chai';
 import { MongoClient } from 'mongodb';
-import { resolve } from '../../core/app/container.js';
+import { partOf } from '../../core/app/create-app.js';
 import type { Clock } from '../../core/contracts/runtime.js';
 import { openDirectory } from '../../core/data/directory.js';
 import { createKey } from '../../core/keys/key.js';
@@ -168,7 +168,7 @@ describe('the same requests to memory, json, sqlite and mongo', () => {
     const overSqlite = await start('sqlite', { use: 'sqlite', options: { path: 'data.db', pollMs: 20 } });
     for (const service of [overMongo, overSqlite]) {
       const { dataset } = await openDirectory(service.directory);
-      await resolve(service.app.container, 'adapter').publish!(dataset);
+      await partOf(service.app, 'adapter').publish!(dataset);
       for (let tries = 0; (await service.get('/health')).status !== 200; tries++) assert.isBelow(tries, 500);
     }
   });

@@ -1,6 +1,6 @@
 /** Configuration sections for every built-in adapter except `json`, and for a third-party adapter. */
 import { fileURLToPath } from 'node:url';
-import { resolve } from '../../core/app/container.js';
+import { partOf } from '../../core/app/create-app.js';
 import type { Dataset } from '../../core/contracts/storage.js';
 import { mongoForTests, uniqueName } from './services.js';
 import type { TestApp } from './test-app.js';
@@ -13,7 +13,7 @@ export const otherAdapters: Readonly<Record<string, () => Promise<object>>> = {
 
 /** Publishes a dataset, and waits until the service serves it. */
 export const publishTo = async (service: TestApp, dataset: Dataset): Promise<void> => {
-  await resolve(service.app.container, 'adapter').publish!(dataset);
+  await partOf(service.app, 'adapter').publish!(dataset);
   for (let tries = 0; tries < 200; tries++) {
     const { headers } = await service.get('/markets');
     if (headers['snapshot-version'] === dataset.manifest.version) return;

@@ -1,10 +1,9 @@
-/** Tests that the container creates each service once, allows replacing it, and opens and closes services in order. */
+/** Tests that the container creates each part once, lets programs replace some, and opens and closes parts in order. */
 import { expect } from 'chai';
 import { inject } from 'light-my-request';
 import { close, createContainer, type Overrides, open, resolve } from '../../../core/app/container.js';
-import type { ServiceName, Services } from '../../../core/app/service-types.js';
-import { services } from '../../../core/app/services.js';
-import { definePlugin, type Plugin } from '../../../core/contracts/plugin.js';
+import type { PartName, Parts } from '../../../core/app/part-types.js';
+import { parts } from '../../../core/app/parts.js';
 import { OperatorError } from '../../../core/errors.js';
 import { MemoryKeyStore } from '../../../core/keys/memory-key-store.js';
 import { createApp, loadConfig, loadModules } from '../../../product.js';
@@ -19,23 +18,23 @@ const embedded = async (config: object = {}) => {
 
 const silent = keptLogger();
 
-describe('the graph of services', () => {
+describe('the graph of parts', () => {
   it('has no circular dependencies', () => {
-    const done = new Set<ServiceName>();
-    const visit = (name: ServiceName, above: readonly ServiceName[]): void => {
+    const done = new Set<PartName>();
+    const visit = (name: PartName, above: readonly PartName[]): void => {
       expect(above, 'a circular dependency').to.not.include(name);
       if (done.has(name)) return;
-      for (const need of services[name].needs) visit(need, [...above, name]);
+      for (const need of parts[name].needs) visit(need, [...above, name]);
       done.add(name);
     };
-    for (const name of Object.keys(services) as ServiceName[]) visit(name, []);
+    for (const name of Object.keys(parts) as PartName[]) visit(name, []);
   });
 
-  it('two applications in one process share no services', async () => {
+  it('two applications in one process share no parts', async () => {
     const config = await embedded();
     const modules = await loadModules(config);
     const [one, other] = [createContainer({ config, modules }), createContainer({ config, modules })];
-    for (const name of Object.keys(services) as ServiceName[]) {
+    for (const name of Object.keys(parts) as PartName[]) {
       const [a, b] = [resolve(one, name), resolve(other, name)];
       expect(resolve(one, name), name).to.equal(a);
       const isGiven = name === 'config' || name === 'modules';
@@ -49,7 +48,7 @@ describe('the graph of services', () => {
     const failure = await createApp(await embedded(), { limitter: {} } as never).catch((error: unknown) => error);
     expect(failure).to.be.instanceOf(OperatorError);
     expect((failure as OperatorError).errors).to.deep.equal([
-      'overrides.limitter: no service has this name; did you mean "limiter"?',
+      'overrides.limitter: it cannot be replaced; did you mean "limiter"?',
     ]);
   });
 
@@ -62,11 +61,9 @@ describe('the graph of services', () => {
       },
     });
 
-  const replaceable = (Object.keys(services) as ServiceName[]).filter(
-    (name) => name !== 'config' && name !== 'modules',
-  );
+  const replaceable = ['adapter', 'keyStore', 'limiter', 'cache', 'clock', 'logger'] as const;
   for (const name of replaceable) {
-    it(`the service "${name}" can be replaced by its name`, async () => {
+    it(`"${name}" can be replaced`, async () => {
       const config = await embedded({
         server: { ...(await embedded()).config.server, port: 0 },
         redis: {
@@ -82,9 +79,9 @@ describe('the graph of services', () => {
       const quiet = name === 'logger' ? {} : { logger: silent };
       const first = createContainer({ config, modules }, quiet);
       const made = resolve(first, name);
-      const replacement = made === null ? null : standIn(made);
-      // The services that the replacement uses must be open, and stores must be opened only once.
-      if (!['adapter', 'keyStore', 'redis'].includes(name)) await open(first);
+      const replacement = standIn(made);
+      // The parts that the replacement uses must be open, and stores must be opened only once.
+      if (!['adapter', 'keyStore'].includes(name)) await open(first);
       const second = createContainer({ config, modules }, { ...quiet, [name]: replacement } as Overrides);
       expect(resolve(second, name)).to.equal(replacement);
       resolve(second, 'server');
@@ -100,53 +97,20 @@ describe('the graph of services', () => {
     });
   }
 
-  for (const name of ['redis', 'admission', 'metrics', 'observers'] as const) {
-    it(`null disables the configured service "${name}"`, async () => {
-      const observing = definePlugin({
-        name: 'observing',
-        version: '1.0.0',
-        description: 'Observes.',
-        routes: () => [],
-        observer: () => ({ onRequest: () => undefined }),
-      }) as Plugin;
-      const given = {
-        server: { port: 0 },
-        adapter: 'memory',
-        plugins: ['status'],
-        auth: { keys: 'memory' },
-        redis: { url: (await redisForTests()).url, keyPrefix: uniqueName('null') },
-        metrics: { port: 0 },
-        log: { level: 'silent' },
-      } as const;
-      const plugins = [{ plugin: observing }];
-      const on = await createApp(given, { plugins });
-      const off = await createApp(given, { plugins, [name]: null });
-      try {
-        expect(resolve(on.container, name)).to.not.equal(null);
-        expect(resolve(off.container, name)).to.equal(null);
-        const { metricsUrl } = await off.listen();
-        expect(metricsUrl === null).to.equal(name === 'metrics');
-        expect((await off.inject('/api/v1/status')).statusCode).to.equal(200);
-      } finally {
-        await Promise.all([on.close(), off.close()]);
-      }
-    });
-  }
-
   it('an override that is null, not an object or lacks a member is an error that names it', async () => {
     const limiter = { take: () => undefined, health: () => ({ ok: true, message: null }) };
     const overrides = { keyStore: null, cache: 7, limiter, clock: undefined } as never;
     const failure = await createApp(await embedded(), overrides).catch((error: unknown) => error);
     expect((failure as OperatorError).errors).to.deep.equal([
-      'overrides.keyStore: it must not be null; only redis, identities, admission, metrics, observers can be switched off',
+      'overrides.keyStore: it must be an object',
       'overrides.cache: it must be an object',
       'overrides.limiter: "close" is missing',
     ]);
   });
 
-  it('createApp uses the given services for a request', async () => {
+  it('createApp uses the given parts for a request', async () => {
     const taken: string[] = [];
-    const limiter: Services['limiter'] = {
+    const limiter: Parts['limiter'] = {
       take: (subject, limit) => {
         taken.push(subject);
         return { allowed: true, limit, remaining: 7, resetMs: 0 };
@@ -166,7 +130,7 @@ describe('the graph of services', () => {
   });
 });
 
-describe('the lifecycle of services', () => {
+describe('the lifecycle of parts', () => {
   const order: string[] = [];
   const recorded = <Value extends object>(name: string, value: Value, fault?: 'open' | 'close'): Value =>
     new Proxy(value, {
@@ -186,33 +150,27 @@ describe('the lifecycle of services', () => {
     const config = await embedded();
     const modules = await loadModules(config);
     const made = createContainer({ config, modules }, { logger: silent });
-    const names = ['adapter', 'keyStore', 'limiter', 'cache', 'snapshots', 'authenticator'] as const;
+    const names = ['adapter', 'keyStore', 'limiter', 'cache'] as const;
     const overrides = Object.fromEntries(
       names.map((name) => [name, recorded(name, resolve(made, name), faults[name])]),
     );
     return { config, overrides: { ...overrides, logger: silent } as Overrides };
   };
 
-  it('stores open before the services that use them, and close after them', async () => {
+  it('stores are opened and closed once, in reverse order of creation', async () => {
     const { config, overrides } = await build();
     const app = await createApp(config, overrides);
-    expect(order.filter((each) => each.endsWith('open'))).to.have.members([
-      'adapter open',
-      'keyStore open',
-      'authenticator open',
-    ]);
+    expect(order.filter((each) => each.endsWith('open'))).to.have.members(['adapter open', 'keyStore open']);
     await app.close();
     await app.close();
     const closed = order.filter((each) => each.endsWith('close')).map((each) => each.split(' ')[0]!);
     expect(new Set(closed).size).to.equal(closed.length);
     const first = (user: string, used: string) => expect(closed.indexOf(user)).to.be.below(closed.indexOf(used));
-    first('snapshots', 'adapter');
-    first('authenticator', 'keyStore');
     first('limiter', 'keyStore');
-    expect(closed).to.have.members(['adapter', 'keyStore', 'limiter', 'cache', 'snapshots', 'authenticator']);
+    expect(closed).to.have.members(['adapter', 'keyStore', 'limiter', 'cache']);
   });
 
-  it('if a service fails to open, the others are closed', async () => {
+  it('if a part fails to open, the others are closed', async () => {
     const { config, overrides } = await build({ keyStore: 'open' });
     const failure = await createApp(config, overrides).catch((error: Error) => error.message);
     expect(failure).to.equal('keyStore does not open');
@@ -220,14 +178,14 @@ describe('the lifecycle of services', () => {
     expect(closed).to.include.members(['adapter close', 'keyStore close', 'limiter close', 'cache close']);
   });
 
-  it('if a service fails to close, the others are closed', async () => {
-    const { config, overrides } = await build({ snapshots: 'close' });
+  it('if a part fails to close, the others are closed', async () => {
+    const { config, overrides } = await build({ cache: 'close' });
     const app = await createApp(config, overrides);
-    expect(await app.close().catch((error: Error) => error.message)).to.equal('snapshots does not close');
+    expect(await app.close().catch((error: Error) => error.message)).to.equal('cache does not close');
     expect(order).to.include.members(['adapter close', 'keyStore close']);
   });
 
-  it('if a service cannot be created, the others are closed', async () => {
+  it('if a part cannot be created, the others are closed', async () => {
     const { config, overrides } = await build();
     const clock = {
       now: () => {
@@ -237,6 +195,6 @@ describe('the lifecycle of services', () => {
     };
     const failure = await createApp(config, { ...overrides, clock }).catch((error: Error) => error.message);
     expect(failure).to.equal('there is no time');
-    expect(order).to.include.members(['adapter close', 'snapshots close']);
+    expect(order).to.include.members(['adapter close', 'cache close']);
   });
 });

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { expect } from 'chai';
-import { resolve } from '../../../core/app/container.js';
 import type { App } from '../../../core/app/create-app.js';
+import { partOf } from '../../../core/app/create-app.js';
 import { openDirectory } from '../../../core/data/directory.js';
 import { writeDirectory } from '../../../core/data/write-directory.js';
 import { OperatorError } from '../../../core/errors.js';
@@ -80,7 +80,7 @@ describe('a third-party plugin', () => {
         options: { header: 'ours' },
       });
       if (name === 'mongo') {
-        await resolve(app.container, 'adapter').publish!((await openDirectory(join(folder, 'dataset'))).dataset);
+        await partOf(app, 'adapter').publish!((await openDirectory(join(folder, 'dataset'))).dataset);
         for (let tries = 0; tries < 50 && (await get('/permits/12060')).status === 503; tries++) await setTimeout(50);
       }
       const { status, json, headers } = await get('/permits/26420?before=2025-11-01&limit=2');

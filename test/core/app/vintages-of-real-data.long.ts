@@ -6,7 +6,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { resolve } from '../../../core/app/container.js';
+import { partOf } from '../../../core/app/create-app.js';
 import { openDirectory } from '../../../core/data/directory.js';
 import { runProcess } from '../../support/command-process.js';
 import { HOUSTON } from '../../support/fixture.js';
@@ -93,7 +93,7 @@ describe("as_of on FHFA's 2024Q3 and 2025Q4 vintages", function () {
 
         for (const [index, { created }] of VINTAGES.entries()) {
           const { dataset, manifest } = await openDirectory(join(folder, created.slice(0, 10)));
-          await resolve(service.app.container, 'adapter').publish!(dataset);
+          await partOf(service.app, 'adapter').publish!(dataset);
           published.push(manifest.version);
           for (let tries = 0; tries < 200; tries++) {
             if ((await service.get('/signals')).headers['snapshot-version'] === manifest.version) break;

@@ -1,6 +1,6 @@
 /** Tests that the OpenAPI document and the responses of the service agree. */
 import { expect } from 'chai';
-import { resolve } from '../../../core/app/container.js';
+import { partOf } from '../../../core/app/create-app.js';
 import { errors } from '../../../core/errors.js';
 import { compileSchema } from '../../../core/validation/compile-schema.js';
 import { pointerPath, valueAt } from '../../../core/validation/path.js';
@@ -137,7 +137,7 @@ describe('GET /openapi.json', () => {
     for (const response of Object.values<Json>(document.components.responses)) {
       for (const code of Object.keys(response.content['application/json'].examples)) documented.add(code);
     }
-    const { registry } = resolve(service.app.container, 'modules');
+    const { registry } = partOf(service.app, 'modules');
     // A 404 for an unknown path does not belong to any operation.
     const undocumented = new Set<string>([errors.route_not_found.code, ...OF_TIERS]);
     const expected = [...registry.errors.keys()].filter((code) => !undocumented.has(code));

@@ -2,8 +2,8 @@
 import type { IncomingMessage } from 'node:http';
 import { expect } from 'chai';
 import { createKey } from '../../../core/keys/key.js';
+import { requestId } from '../../../core/pipeline/api-koa.js';
 import { traceId, traceParent } from '../../../core/pipeline/observe.js';
-import { requestId } from '../../../core/pipeline/service-koa.js';
 
 describe('requestId(request)', () => {
   const idOf = (given: string | undefined) =>

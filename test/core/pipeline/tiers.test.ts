@@ -1,7 +1,7 @@
 /** Tests tiers: the limits, quotas and endpoints of callers with and without a key, and GET /usage. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import { resolve } from '../../../core/app/container.js';
+import { partOf } from '../../../core/app/create-app.js';
 import type { AuthConfig } from '../../../core/config/schema.js';
 import { request, type TestResponse } from '../../support/http-client.js';
 import { redisForTests, uniqueName } from '../../support/services.js';
@@ -155,7 +155,7 @@ describe('tiers', () => {
     const get = await asTier('free');
     await get('/markets');
     const tiers = { ...TIERS, free: { requestsPerMinute: 60, requestsPerDay: 2, endpoints: ['signals'] }, more: {} };
-    const loaded = resolve(service.app.container, 'config');
+    const loaded = partOf(service.app, 'config');
     const reload = (auth: Partial<AuthConfig>): readonly string[] =>
       service.app.reload({ ...loaded, config: { ...loaded.config, auth: { ...loaded.config.auth, ...auth } } });
     reload({ tiers });

@@ -1,6 +1,6 @@
 /** Tests that no request, whatever it contains, causes an unbounded amount of work. */
 import { expect } from 'chai';
-import { resolve } from '../../../core/app/container.js';
+import { partOf } from '../../../core/app/create-app.js';
 import { request, type TestRequest } from '../../support/http-client.js';
 import { startTestApp, type TestApp } from '../../support/test-app.js';
 
@@ -131,7 +131,7 @@ describe('the work of one request', () => {
   }
 
   it('GET /health pings the store at most ten times per second', async () => {
-    const adapter = resolve(service.app.container, 'adapter');
+    const adapter = partOf(service.app, 'adapter');
     const { ping } = adapter;
     let pings = 0;
     adapter.ping = (...args) => {

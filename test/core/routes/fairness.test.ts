@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { marketCodes, seriesIds, writeDataset } from '../../../bench/dataset.js';
-import { resolve } from '../../../core/app/container.js';
+import { partOf } from '../../../core/app/create-app.js';
 import { metroAreas } from '../../../plugins/metro/areas.js';
 import { request } from '../../support/http-client.js';
 import { startTestApp, type TestApp } from '../../support/test-app.js';
@@ -134,7 +134,7 @@ describe('fairness between callers, on a dataset of 410 metros and 204 quarters'
   it('the first compression of a cached list waits until it is the turn of its caller', async () => {
     const lists = LISTS.filter((target) => target.includes('=json')).map((target) => `${target.slice(0, -2)}20`);
     for (const target of lists) await service.get(target);
-    const work = resolve(service.app.container, 'work').responses;
+    const work = partOf(service.app, 'work').responses;
     const key = await newCaller();
     for (const encoding of ['gzip', 'br']) {
       const get = (target: string) =>
@@ -167,8 +167,8 @@ describe('fairness between callers, on a dataset of 410 metros and 204 quarters'
       // The cache must be large enough for all responses, because the test counts its entries.
       const crowded = await start({ cacheBytes: 2 ** 30 });
       try {
-        const work = resolve(crowded.app.container, 'work').responses;
-        const snapshots = resolve(crowded.app.container, 'snapshots');
+        const work = partOf(crowded.app, 'work').responses;
+        const snapshots = partOf(crowded.app, 'snapshots');
         const { key, url } = crowded;
         const { port, pathname } = new URL(url);
         const sockets = Array.from({ length: 30 }, (_, i) => {

@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { register as registerKeys } from '../../../cli/commands/keys.js';
 import { register as registerValidate } from '../../../cli/commands/validate.js';
-import { resolve } from '../../../core/app/container.js';
+import { partOf } from '../../../core/app/create-app.js';
 import type { OperatorError } from '../../../core/errors.js';
 import { fileErrorReason } from '../../../core/util/error-reason.js';
 import { readRegular, readRegularBytes, readRegularSync } from '../../../core/util/read-file.js';
@@ -124,7 +124,7 @@ describe('readRegular(path)', () => {
 
   it('rejects a dataset with a pipe, continues to serve the previous one, and serves the next valid one', async () => {
     const service = await startTestApp();
-    const health = () => resolve(service.app.container, 'state').read().health.storage;
+    const health = () => partOf(service.app, 'state').read().health.storage;
     const until = async (holds: () => boolean): Promise<void> => {
       for (const end = performance.now() + 5000; !holds() && performance.now() < end; ) await delay(10);
       expect(holds()).to.equal(true);

@@ -1,6 +1,6 @@
 /** Tests that equivalent requests share one cached response. */
 import { expect } from 'chai';
-import { resolve } from '../../../../core/app/container.js';
+import { partOf } from '../../../../core/app/create-app.js';
 import * as fixture from '../../../support/fixture.js';
 import { startTestApp, type TestApp } from '../../../support/test-app.js';
 
@@ -11,7 +11,7 @@ describe('equivalent requests', () => {
   });
   after(() => service.close());
 
-  const cached = () => resolve(service.app.container, 'snapshots').served!.responses.size;
+  const cached = () => partOf(service.app, 'snapshots').served!.responses.size;
   const [market] = fixture.documents['markets']! as readonly { readonly cbsa: string }[];
 
   for (const [what, targets] of [

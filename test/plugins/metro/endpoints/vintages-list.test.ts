@@ -1,6 +1,6 @@
 /** Tests `GET /vintages` over HTTP, with every adapter. */
 import { expect } from 'chai';
-import { resolve } from '../../../../core/app/container.js';
+import { partOf } from '../../../../core/app/create-app.js';
 import type { Document } from '../../../../core/contracts/dataset.js';
 import { collections, manifest } from '../../../support/fixture.js';
 import { memoryDataset } from '../../../support/memory-dataset.js';
@@ -90,7 +90,7 @@ for (const [name, section] of Object.entries(otherAdapters)) {
     });
 
     it('shows activations and pruning', async () => {
-      const { versions } = resolve(service.app.container, 'adapter');
+      const { versions } = partOf(service.app, 'adapter');
       await versions!.activate('v2');
       const moved = (await service.get('/vintages')).json.data;
       expect(moved.map(({ current }: { current: boolean }) => current)).to.deep.equal([false, true, false]);

@@ -2,7 +2,7 @@
  * Tests `as_of` over HTTP: each vintage's response with adapters that keep versions, and a 404 with all other adapters.
  */
 import { expect } from 'chai';
-import { resolve } from '../../../../core/app/container.js';
+import { partOf } from '../../../../core/app/create-app.js';
 import { datasetVersion } from '../../../support/dataset-version.js';
 import { ATLANTA, HOUSTON } from '../../../support/fixture.js';
 import { memoryDataset } from '../../../support/memory-dataset.js';
@@ -35,7 +35,7 @@ const at = (target: string, date: string): string => `${target}${target.includes
 
 const publish = async (service: TestApp, number: number, created: string): Promise<string> => {
   const { manifest, collections } = datasetVersion(number);
-  await resolve(service.app.container, 'adapter').publish!(memoryDataset({ ...manifest, created }, collections));
+  await partOf(service.app, 'adapter').publish!(memoryDataset({ ...manifest, created }, collections));
   for (let tries = 0; tries < 100; tries++) {
     const { headers } = await service.get('/markets');
     if (headers['snapshot-version'] === manifest.version) return manifest.version;

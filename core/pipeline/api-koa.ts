@@ -1,7 +1,7 @@
 /** Koa, extended by the service's `ctx.requestState`, error bodies, prepared bodies and trusted proxies. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import Koa, { type Context, type Middleware, type Next, type ParameterizedContext } from 'koa';
+import Koa, { type Context, type Middleware, type ParameterizedContext } from 'koa';
 import compose from 'koa-compose';
 import type { Format } from '../contracts/format.js';
 import type { Decision } from '../contracts/limiter.js';
@@ -48,10 +48,10 @@ export class RequestState {
   ) {}
 }
 
-export type ServiceContext = ParameterizedContext<NoState, HasRequestState>;
+export type ApiContext = ParameterizedContext<NoState, HasRequestState>;
 
 /** Koa middleware that reads and sets `ctx.requestState`. */
-export type ServiceMiddleware = Middleware<NoState, HasRequestState>;
+export type ApiMiddleware = Middleware<NoState, HasRequestState>;
 
 /** The service stores nothing in `ctx.state`. */
 type NoState = Record<never, never>;
@@ -77,7 +77,7 @@ export interface Endpoint {
   /** Chooses the format for an `Accept` header; the first format without a preference. Undefined for a mount. */
   readonly chooseFormat?: ((accept: string | undefined) => Format | undefined) | undefined;
   /** Runs the plugin's middleware around the handler of the route or mount. */
-  readonly handle: ServiceMiddleware;
+  readonly handle: ApiMiddleware;
 }
 
 /** The endpoint that a URL matches, or the error that makes the URL invalid. */
@@ -97,7 +97,7 @@ export type Proxies =
       readonly forwarded: (request: IncomingMessage) => string | undefined;
     };
 
-export interface ServiceKoaOptions {
+export interface ApiKoaOptions {
   readonly logger: Logger;
   readonly headers: CommonHeaders;
   readonly proxies: Proxies;
@@ -105,20 +105,24 @@ export interface ServiceKoaOptions {
 
 const FORWARDED = ['x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto'];
 
-export class ServiceKoa extends Koa<NoState, HasRequestState> {
+export class ApiKoa extends Koa<NoState, HasRequestState> {
   readonly #logger: Logger;
-  readonly #around: Middleware[] = [];
+  readonly #order: (added: readonly Middleware[]) => readonly ApiMiddleware[];
+  readonly #added: Middleware[] = [];
   readonly #networks: Exclude<Proxies, number> | undefined;
-  #isComplete = false;
-  #own: typeof this.middleware = [];
-  #run: ((ctx: ServiceContext) => Promise<void>) | undefined;
+  #run: ((ctx: ApiContext) => Promise<void>) | undefined;
 
-  constructor({ logger, headers, proxies }: ServiceKoaOptions) {
+  /** @param order returns all middleware of the service, including the middleware that `use` has added */
+  constructor(
+    { logger, headers, proxies }: ApiKoaOptions,
+    order: (added: readonly Middleware[]) => readonly ApiMiddleware[],
+  ) {
     super();
     this.#logger = logger;
+    this.#order = order;
     acceptPrepared(this.response);
     // Koa's handler would write plain text. Koa calls this if writing a body fails or a connection ends early.
-    this.context.onerror = function (this: ServiceContext, error: unknown): void {
+    this.context.onerror = function (this: ApiContext, error: unknown): void {
       if (error !== null && error !== undefined) fail(this, error, logger, headers);
     };
     // `catchErrors` has already logged the error. Without this listener, emitting it would throw.
@@ -130,41 +134,16 @@ export class ServiceKoa extends Koa<NoState, HasRequestState> {
   }
 
   /**
-   * Runs the middleware around the service: first the given functions, then any that `use` adds after `complete`.
-   * @param errors handles the errors that they throw
+   * Adds middleware around the service. It is not added to `this.middleware`, which Koa applications that mount this
+   * one read.
+   * @throws Error after the first request, because the middleware has been composed by then
    */
-  around(errors: ServiceMiddleware, given: readonly Middleware[]): ServiceMiddleware {
-    this.#around.push(...given);
-    let run: compose.ComposedMiddleware<Context> | undefined;
-    return (ctx, next) => {
-      if (this.#around.length === 0) return next();
-      run ??= compose([errors as unknown as Middleware, ...this.#around]);
-      return run(ctx as unknown as Context, next);
-    };
-  }
-
-  /**
-   * After this call, `use` adds middleware around the service. `middleware` then contains only `embedded`, so that
-   * another Koa application can mount this one.
-   */
-  complete(): this {
-    this.#isComplete = true;
-    this.#own = this.middleware;
-    this.middleware = [(ctx, next) => this.embedded(ctx as unknown as Context, next)];
-    return this;
-  }
-
-  /** Runs the service within another Koa application. */
-  embedded: (ctx: Context, next: Next) => Promise<unknown> = (_ctx, next) => next();
-
-  /** @throws Error after the first request, because the middleware has been composed by then */
   override use<State, Context>(
     middleware: Middleware<NoState & State, HasRequestState & Context>,
   ): Koa<NoState & State, HasRequestState & Context> {
-    if (!this.#isComplete) return super.use(middleware);
     if (typeof middleware !== 'function') throw new TypeError('Middleware must be a function.');
     if (this.#run) throw new Error('Call koa.use() before the first request: the service has already handled one.');
-    this.#around.push(middleware as unknown as Middleware);
+    this.#added.push(middleware as unknown as Middleware);
     return this as unknown as Koa<NoState & State, HasRequestState & Context>;
   }
 
@@ -188,8 +167,8 @@ export class ServiceKoa extends Koa<NoState, HasRequestState> {
   }
 
   /** Runs all middleware, then calls `ended`. The promise never rejects. */
-  handle(ctx: ServiceContext, ended?: () => void): Promise<void> {
-    this.#run ??= compose(this.#own) as (ctx: ServiceContext) => Promise<void>;
+  handle(ctx: ApiContext, ended?: () => void): Promise<void> {
+    this.#run ??= compose([...this.#order(this.#added)]) as (ctx: ApiContext) => Promise<void>;
     ctx.res.statusCode = 404;
     return this.#run(ctx).then(ended, (error: unknown) => {
       this.#logger.error({ err: error, requestId: ctx.requestState.id }, 'a response could not be written');
@@ -199,7 +178,7 @@ export class ServiceKoa extends Koa<NoState, HasRequestState> {
   }
 }
 
-const fail = (ctx: ServiceContext, error: unknown, logger: Logger, headers: CommonHeaders): void => {
+const fail = (ctx: ApiContext, error: unknown, logger: Logger, headers: CommonHeaders): void => {
   ctx.app.emit('error', error, ctx);
   if (ctx.headerSent || !ctx.writable) {
     logger.debug({ err: error, requestId: ctx.requestState.id }, 'a response ended early');

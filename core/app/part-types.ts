@@ -1,4 +1,4 @@
-/** The types of the services of an application, and how a service is defined. */
+/** The types of the parts of an application, and how a part is defined. */
 import { EventEmitter } from 'node:events';
 import type { LoadedConfig } from '../config/load.js';
 import type { SharedCache } from '../contracts/cache.js';
@@ -13,7 +13,7 @@ import type { OpenAuthenticator } from '../keys/authenticator.js';
 import type { IdentityChain } from '../keys/identity-chain.js';
 import type { Metrics } from '../observe/metrics.js';
 import type { RequestObservers } from '../observe/request-observers.js';
-import type { ServiceKoa } from '../pipeline/service-koa.js';
+import type { ApiKoa } from '../pipeline/api-koa.js';
 import type { RedisConnection } from '../redis/connection.js';
 import type { CommonHeaders } from '../response/headers.js';
 import type { LocalContext } from '../routes/handle-mount.js';
@@ -27,15 +27,15 @@ import type { RunningPlugins } from './running-plugins.js';
 import type { RunningSettings } from './running-settings.js';
 import type { RunningState } from './running-state.js';
 
-/** The events with which the adapter informs other services. */
+/** The events with which the adapter informs other parts. */
 export class StorageEvents extends EventEmitter<{
   changed: [];
   problem: [sentence: string | undefined];
   timed: [ms: number];
 }> {}
 
-/** The types of all services by name. A service is null if the configuration disables it. */
-export interface Services {
+/** All parts by name. A part is null if the configuration disables it. */
+export interface Parts {
   readonly config: LoadedConfig;
   /** The adapter, the key store, and the plugins with their routes. */
   readonly modules: Modules;
@@ -72,7 +72,7 @@ export interface Services {
   readonly buildResponse: ReturnType<typeof responseBuilder>;
   readonly routes: RouteTable;
   /** The Koa application with all middleware. */
-  readonly koa: ServiceKoa;
+  readonly koa: ApiKoa;
   /** The plugins that are opened and closed with the service, or that report errors. */
   readonly runningPlugins: RunningPlugins;
   /** The request listener, which runs admission control and then Koa. */
@@ -82,18 +82,18 @@ export interface Services {
   readonly local: LocalContext;
 }
 
-export type ServiceName = keyof Services;
+export type PartName = keyof Parts;
 
 export interface Definition<Value> {
-  readonly needs: readonly ServiceName[];
-  make(dependencies: Services): Value;
+  readonly needs: readonly PartName[];
+  make(dependencies: Parts): Value;
   open?(value: NonNullable<Value>): Promise<unknown>;
   close?(value: NonNullable<Value>): unknown;
 }
 
-/** @param needs the names of the services that are passed to `make` */
-export const service = <const Needs extends readonly ServiceName[], Value>(
+/** @param needs the names of the parts that are passed to `make` */
+export const part = <const Needs extends readonly PartName[], Value>(
   needs: Needs,
-  make: (dependencies: Pick<Services, Needs[number]>) => Value,
+  make: (dependencies: Pick<Parts, Needs[number]>) => Value,
   lifecycle: Pick<Definition<NoInfer<Value>>, 'open' | 'close'> = {},
 ): Definition<Value> => ({ needs, make, ...lifecycle }) as Definition<Value>;

@@ -1,4 +1,4 @@
-/** The services of an application: their dependencies, and how each one is created, opened and closed. */
+/** The wiring of an application: the parts on which each part depends, and how it is created, opened and closed. */
 import type Koa from 'koa';
 import { countsUsage, tierNames } from '../config/tiers.js';
 import type { SharedCache } from '../contracts/cache.js';
@@ -34,17 +34,17 @@ import { CurrentSnapshot } from '../routes/served-snapshot.js';
 import { createVintages } from '../routes/vintages.js';
 import { WorkQueues } from '../routes/work-queue.js';
 import { pathResolver } from './load-modules.js';
+import { type Definition, type PartName, type Parts, part, StorageEvents } from './part-types.js';
 import { RunningPlugins } from './running-plugins.js';
 import { RunningSettings } from './running-settings.js';
 import { RunningState } from './running-state.js';
-import { type Definition, type ServiceName, type Services, StorageEvents, service } from './service-types.js';
 
 const given = (): never => {
   throw new Error('every container is created with "config" and "modules"');
 };
-type MountServices = Pick<Services, 'config' | 'modules' | 'settings' | 'state'>;
+type MountParts = Pick<Parts, 'config' | 'modules' | 'settings' | 'state'>;
 
-const mountDependencies = ({ config, modules, ...others }: MountServices) => ({
+const mountDependencies = ({ config, modules, ...others }: MountParts) => ({
   ...others,
   routes: modules.registry.routes.map(({ route }) => route),
   mounts: modules.registry.mounts.map(({ mount }) => mount),
@@ -54,7 +54,7 @@ const mountDependencies = ({ config, modules, ...others }: MountServices) => ({
 });
 
 const runningContext =
-  ({ config, modules, clock, logger }: Pick<Services, 'config' | 'modules' | 'clock' | 'logger'>) =>
+  ({ config, modules, clock, logger }: Pick<Parts, 'config' | 'modules' | 'clock' | 'logger'>) =>
   (plugin: string): RunningContext => ({
     info: modules.registry.service,
     logger: logger.child({ part: plugin }),
@@ -62,14 +62,14 @@ const runningContext =
     resolvePath: pathResolver(config.folder),
   });
 
-export const services: { readonly [Name in ServiceName]: Definition<Services[Name]> } = {
-  config: service([], given),
-  modules: service([], given),
-  clock: service([], () => systemClock),
-  logger: service(['config'], ({ config }): Logger => createLogger(config.config.log)),
-  settings: service(['config', 'logger'], ({ config, logger }) => new RunningSettings(config, logger)),
-  storageEvents: service([], () => new StorageEvents()),
-  adapter: service(
+export const parts: { readonly [Name in PartName]: Definition<Parts[Name]> } = {
+  config: part([], given),
+  modules: part([], given),
+  clock: part([], () => systemClock),
+  logger: part(['config'], ({ config }): Logger => createLogger(config.config.log)),
+  settings: part(['config', 'logger'], ({ config, logger }) => new RunningSettings(config, logger)),
+  storageEvents: part([], () => new StorageEvents()),
+  adapter: part(
     ['config', 'modules', 'logger', 'clock', 'storageEvents'],
     ({ config: { config, folder }, modules: { adapter, registry }, logger, clock, storageEvents }): StorageAdapter =>
       adapter.create(config.adapter.options, {
@@ -83,7 +83,7 @@ export const services: { readonly [Name in ServiceName]: Definition<Services[Nam
       }),
     { open: (adapter) => adapter.open(), close: (adapter) => adapter.close() },
   ),
-  keyStore: service(
+  keyStore: part(
     ['config', 'modules', 'logger', 'clock'],
     ({ config: { config, folder }, modules, logger, clock }): KeyStore =>
       modules.keyStore.create(config.auth.keys.options, {
@@ -93,13 +93,13 @@ export const services: { readonly [Name in ServiceName]: Definition<Services[Nam
       }),
     { open: (keyStore) => keyStore.open(), close: (keyStore) => keyStore.close() },
   ),
-  redis: service(
+  redis: part(
     ['config', 'logger'],
     ({ config: { config }, logger }): RedisConnection | null =>
       config.redis && connectRedis(config.redis, logger.child({ part: 'redis' })),
     { open: (redis) => redis.opened, close: (redis) => redis.close() },
   ),
-  limiter: service(
+  limiter: part(
     ['config', 'redis', 'clock', 'logger'],
     ({ config: { config }, redis, clock, logger }): Limiter =>
       redis
@@ -114,13 +114,13 @@ export const services: { readonly [Name in ServiceName]: Definition<Services[Nam
         : new MemoryLimiter({ clock }),
     { open: async (limiter) => limiter.check?.().catch(() => undefined), close: (limiter) => limiter.close() },
   ),
-  cache: service(
+  cache: part(
     ['redis', 'clock', 'logger'],
     ({ redis, clock, logger }): SharedCache =>
       redis ? new RedisCache({ redis, clock, logger: logger.child({ part: 'cache' }) }) : new MemoryCache({ clock }),
     { close: (cache) => cache.close() },
   ),
-  snapshots: service(
+  snapshots: part(
     ['config', 'modules', 'adapter', 'clock', 'logger', 'storageEvents'],
     ({ config: { config }, modules: { registry }, adapter, clock, logger, storageEvents }) => {
       const { cacheBytes, answerMs } = config.http;
@@ -131,11 +131,11 @@ export const services: { readonly [Name in ServiceName]: Definition<Services[Nam
     },
     { open: (snapshots) => snapshots.refresh(), close: (snapshots) => snapshots.close() },
   ),
-  vintages: service(['config', 'modules', 'adapter'], ({ config: { config }, modules: { registry }, adapter }) => {
+  vintages: part(['config', 'modules', 'adapter'], ({ config: { config }, modules: { registry }, adapter }) => {
     const { cacheBytes, answerMs } = config.http;
     return createVintages({ adapter, collections: registry.collections, cacheBytes, answerMs });
   }),
-  authenticator: service(
+  authenticator: part(
     ['config', 'modules', 'keyStore', 'clock', 'logger'],
     ({ config: { config }, modules, keyStore, clock, logger }) =>
       createAuthenticator({
@@ -147,23 +147,23 @@ export const services: { readonly [Name in ServiceName]: Definition<Services[Nam
       }),
     { open: (authenticator) => authenticator.open(), close: (authenticator) => authenticator.close() },
   ),
-  identities: service(['config', 'modules', 'clock', 'logger'], ({ config, modules, clock, logger }) =>
+  identities: part(['config', 'modules', 'clock', 'logger'], ({ config, modules, clock, logger }) =>
     openIdentities(modules.registry.identities, runningContext({ config, modules, clock, logger }), {
       clock,
       logger: logger.child({ part: 'keys' }),
       tiers: tierNames(config.config.auth),
     }),
   ),
-  state: service(
+  state: part(
     ['clock', 'modules', 'storageEvents', 'adapter', 'snapshots', 'keyStore', 'limiter', 'cache'],
     (dependencies) => new RunningState(dependencies),
   ),
-  admission: service(
+  admission: part(
     ['config', 'clock', 'logger', 'work'],
     ({ config: { config }, ...dependencies }) =>
       config.server.overload && new Admission({ ...config.server.overload, ...dependencies }),
   ),
-  metrics: service(
+  metrics: part(
     ['config', 'state', 'snapshots', 'admission', 'work', 'redis', 'storageEvents'],
     ({ config: { config }, state, snapshots, admission, work, redis, storageEvents }) => {
       const responses = () => snapshots.served?.responses;
@@ -174,13 +174,13 @@ export const services: { readonly [Name in ServiceName]: Definition<Services[Nam
     },
     { close: (metrics) => metrics.close() },
   ),
-  observers: service(
+  observers: part(
     ['modules', 'logger', 'clock'],
     ({ modules: { registry }, logger, clock }) =>
       openObservers(registry.observers, { logger, clock, service: registry.service }),
     { close: (observers) => observers.close() },
   ),
-  headers: service(['config', 'modules'], ({ config: { config }, modules }) =>
+  headers: part(['config', 'modules'], ({ config: { config }, modules }) =>
     commonHeaders({
       cors: config.http.cors,
       keepAliveTimeoutMs: config.server.keepAliveTimeoutMs,
@@ -190,12 +190,12 @@ export const services: { readonly [Name in ServiceName]: Definition<Services[Nam
       ],
     }),
   ),
-  work: service(['config'], ({ config: { config } }) => new WorkQueues(config.server.overload?.maxInFlight)),
-  buildResponse: service(
+  work: part(['config'], ({ config: { config } }) => new WorkQueues(config.server.overload?.maxInFlight)),
+  buildResponse: part(
     ['config', 'snapshots', 'vintages', 'cache', 'clock', 'state', 'work', 'logger'],
     ({ config: { config }, ...others }) => responseBuilder({ ...others, ...settingsOf(config) }),
   ),
-  routes: service(['config', 'modules', 'settings', 'state', 'buildResponse', 'logger'], (dependencies) => {
+  routes: part(['config', 'modules', 'settings', 'state', 'buildResponse', 'logger'], (dependencies) => {
     const { config, modules, buildResponse, logger } = dependencies;
     const { server, http } = config.config;
     const ofMounts = mountDependencies(dependencies);
@@ -213,7 +213,7 @@ export const services: { readonly [Name in ServiceName]: Definition<Services[Nam
       handleMount: (mount) => handleMount(mount, ofMounts),
     });
   }),
-  koa: service(
+  koa: part(
     [
       'config',
       'modules',
@@ -247,7 +247,7 @@ export const services: { readonly [Name in ServiceName]: Definition<Services[Nam
       });
     },
   ),
-  runningPlugins: service(
+  runningPlugins: part(
     ['config', 'modules', 'clock', 'logger', 'koa', 'snapshots', 'keyStore'],
     ({ koa, ...others }) => {
       const application = koa as unknown as Koa;
@@ -260,13 +260,13 @@ export const services: { readonly [Name in ServiceName]: Definition<Services[Nam
     },
     { open: (plugins) => plugins.open(), close: (plugins) => plugins.close() },
   ),
-  handle: service(['koa', 'admission', 'routes', 'headers'], ({ koa, admission, routes, headers }): Handle => {
+  handle: part(['koa', 'admission', 'routes', 'headers'], ({ koa, admission, routes, headers }): Handle => {
     const handle = koa.callback() as Handle;
     if (!admission) return handle;
     const unlimited = routes.routes.filter(({ limited }) => !limited).map(({ pattern }) => pattern);
     return admitting(admission, new Set(unlimited), headers, handle);
   }),
-  server: service(
+  server: part(
     ['config', 'modules', 'headers', 'handle', 'metrics'],
     ({ config: { config }, modules, headers, handle, metrics }) => {
       const hasUpgrades = modules.registry.mounts.some(({ mount }) => mount.upgrade);
@@ -274,7 +274,7 @@ export const services: { readonly [Name in ServiceName]: Definition<Services[Nam
     },
     { close: (server) => server.close() },
   ),
-  local: service(['config', 'modules', 'settings', 'state', 'koa'], ({ koa, ...dependencies }) =>
+  local: part(['config', 'modules', 'settings', 'state', 'koa'], ({ koa, ...dependencies }) =>
     localContext(koa, mountDependencies(dependencies)),
   ),
 };
