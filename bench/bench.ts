@@ -9,6 +9,8 @@ import { HUGE_LIMIT } from './service.js';
 
 export interface Settings {
   readonly mode: 'full' | 'quick';
+  /** Whether the section `rows` also measures 10 million rows. */
+  readonly large?: boolean;
   /** The number of turns for each contender. The tables show the median of the turns. */
   readonly rounds: number;
   /** The length of a turn. */

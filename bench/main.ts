@@ -13,6 +13,7 @@ import { measureSection, SECTIONS, type SectionName } from './sections.js';
 interface Options {
   readonly only?: SectionName;
   readonly quick?: boolean;
+  readonly large?: boolean;
   readonly rounds?: number;
   readonly seconds?: number;
   readonly against?: string;
@@ -51,6 +52,7 @@ const program = new Command('bench')
   .description('Compares the service with other servers on the same data, and writes a report.')
   .addOption(new Option('--only <section>', 'run one section').choices([...SECTIONS]))
   .option('--quick', 'run everything in a few minutes; the figures are not to be quoted')
+  .option('--large', 'also measure 10 million rows in the section rows, which takes an hour')
   .option('--rounds <n>', 'turns of each contender', positive)
   .option('--seconds <n>', 'length of a turn', positive)
   .option('--against <folder>', 'also measure another checkout, installed and built')

@@ -43,6 +43,7 @@ const PROPERTIES = {
 export const sales: Collection = {
   name: 'sales',
   key: ['id'],
+  search: ['note'],
   orders: [
     ['kind', 'price', 'id'],
     ['city', 'sold_on', 'id'],

@@ -34,6 +34,8 @@ const load = async () => {
   }
   db.exec('COMMIT');
   for (const order of orders) db.exec(`CREATE INDEX "${order}" ON sales (${order})`);
+  db.exec('CREATE VIRTUAL TABLE words USING fts5 (note, id UNINDEXED)');
+  db.exec('INSERT INTO words SELECT note, id FROM sales WHERE note IS NOT NULL');
   db.exec('ANALYZE');
 };
 if (db.prepare("SELECT 1 FROM sqlite_master WHERE name = 'sales'").get() === undefined) await load();
@@ -86,8 +88,15 @@ function* csv() {
 
 const ORDERS = { id: 'id', kind: 'kind, price, id', city: 'city, sold_on, id', sold_on: 'sold_on, id' };
 
+/** Quotes each word, so that FTS5 reads no operators. */
+const quoted = (q) =>
+  q
+    .split(' ')
+    .map((word) => `"${word.replaceAll('"', '""')}"`)
+    .join(' ');
+
 const list = (input) => {
-  const { kind, city, sort = 'id', limit = 100, after } = input;
+  const { kind, city, sort = 'id', limit = 100, after, q } = input;
   const [from, to] = [input['sold_on[gte]'], input['sold_on[lte]']];
   const conditions = [];
   const values = [];
@@ -99,6 +108,7 @@ const list = (input) => {
   if (city !== undefined) where('city = ?', city);
   if (from !== undefined) where('sold_on >= ?', from);
   if (to !== undefined) where('sold_on <= ?', to);
+  if (q !== undefined) where('id IN (SELECT id FROM words WHERE words MATCH ?)', quoted(q));
   if (after !== undefined) {
     const [order, ...place] = JSON.parse(Buffer.from(after, 'base64url').toString());
     where(`(${order}) > (${place.map(() => '?')})`, ...place);
@@ -108,12 +118,20 @@ const list = (input) => {
   return prepare(`SELECT * FROM sales ${wheres} ORDER BY ${order} LIMIT ?`).all([...values, limit]);
 };
 
+const MEASURES = 'count(*) AS count, sum(price) AS sum, avg(price) AS mean, min(price) AS min, max(price) AS max';
+
+const totals = ({ by, of, sort = 'by', limit = 100 }) => {
+  const order = sort === '-count' ? `count(*) DESC, ${by}` : by;
+  const measures = of === undefined ? 'count(*) AS count' : MEASURES;
+  return prepare(`SELECT ${by}, ${measures} FROM sales GROUP BY ${by} ORDER BY ${order} LIMIT ?`).all([limit]);
+};
+
 const text = { type: 'string' };
 const querystring = {
   type: 'object',
   additionalProperties: false,
   properties: {
-    ...{ kind: text, city: text, 'sold_on[gte]': text, 'sold_on[lte]': text, after: text },
+    ...{ kind: text, city: text, 'sold_on[gte]': text, 'sold_on[lte]': text, after: text, q: text },
     sort: { enum: Object.keys(ORDERS) },
     limit: { type: 'integer', minimum: 1, maximum: 1000 },
     format: { enum: ['json', 'csv'] },
@@ -122,6 +140,18 @@ const querystring = {
 const row = { type: 'object', properties: schema.properties };
 const rows = { type: 'object', properties: { data: { type: 'array', items: row } } };
 
+const totalsQuery = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['by'],
+  properties: {
+    ...{ by: { enum: ['kind', 'city', 'rooms', 'kind,rooms'] }, of: { enum: ['price'] }, sort: { enum: ['-count'] } },
+    limit: { type: 'integer', minimum: 1, maximum: 1000 },
+  },
+};
+app.get('/api/v1/totals/sales', { schema: { querystring: totalsQuery } }, async ({ query }) => ({
+  data: totals(query),
+}));
 app.get('/api/v1/sales/:id', { schema: { response: { 200: row } } }, async (request, reply) => {
   const found = prepare('SELECT * FROM sales WHERE id = ?').get([request.params.id]);
   return found ?? reply.callNotFound();

@@ -1,0 +1,86 @@
+/** The commands that start the contenders of the section `rows`, after their stores have been filled. */
+import { execFileSync } from 'node:child_process';
+import { mkdtemp } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { packageRoot } from '../core/util/package.js';
+import type { Server } from '../test/support/services.js';
+import { type Bench, say } from './bench.js';
+import { exitedCpuSeconds } from './process.js';
+import { saleId } from './rows-dataset.js';
+import { type ServerCommand, startServer } from './server.js';
+import { BASE, json, type ServiceOptions, startCommand, writeConfig } from './service.js';
+
+export const JSON_ADAPTER = 'the service, json';
+export const MONGO_ADAPTER = 'the service, mongo';
+export const SQLITE_ADAPTER = 'the service, sqlite';
+export const PEER = 'SQLite behind Fastify';
+
+export interface Contender {
+  readonly name: string;
+  readonly command: ServerCommand;
+  /** The CPU time that filling the store took, in seconds. Undefined if the contender reads the dataset itself. */
+  readonly filled: number | undefined;
+}
+
+const PROBE = `${BASE}/sales/${saleId(0)}`;
+
+/** Runs a command on the load core, and returns its CPU time in seconds. */
+const cpuOf = (command: readonly string[]): number => {
+  const before = exitedCpuSeconds();
+  execFileSync(command[0]!, command.slice(1), { stdio: 'ignore' });
+  return exitedCpuSeconds() - before;
+};
+
+/** Redis and the response cache are off, since SQLite behind Fastify has neither. */
+const settings = (dataset: string) => ({
+  redis: undefined,
+  metrics: undefined,
+  http: { cacheBytes: 0 },
+  plugins: [{ use: 'tables', options: { path: dataset } }],
+});
+
+const service = async (
+  bench: Bench,
+  name: string,
+  dataset: string,
+  adapter: ServiceOptions['adapter'],
+): Promise<Contender> => {
+  const folder = await mkdtemp(join(bench.folder, 'service-'));
+  const more = settings(dataset);
+  const config = await writeConfig({ folder, adapter, redis: 'redis://127.0.0.1:1', keys: bench.records, more });
+  const command = await startCommand(config);
+  const publish = [...command.slice(0, -3), 'publish', dataset, '--config', config];
+  say(`Filling the store of ${name}`);
+  const filled = name === JSON_ADAPTER ? undefined : cpuOf(publish);
+  return { name, command: { command, probe: PROBE, key: bench.hugeKey }, filled };
+};
+
+/** SQLite behind Fastify fills its file when it starts for the first time. */
+const peer = async (bench: Bench, dataset: string): Promise<Contender> => {
+  const options = { dataset, database: join(bench.folder, `${basename(dataset)}-peer.db`), limits: bench.limits };
+  const program = [process.execPath, join(packageRoot, 'bench/contenders/sqlite.js'), JSON.stringify(options)];
+  const command = { command: program, probe: PROBE, key: bench.hugeKey };
+  say(`Filling the store of ${PEER}`);
+  const before = exitedCpuSeconds();
+  await (await startServer(command)).stop();
+  return { name: PEER, command, filled: exitedCpuSeconds() - before };
+};
+
+/** @param mongo the MongoDB server, or undefined to leave out the adapters that are not made for so many rows */
+export const fillStores = async (
+  bench: Bench,
+  dataset: string,
+  mongo: Server | undefined,
+): Promise<readonly Contender[]> => {
+  const contenders: Contender[] = [];
+  if (mongo) {
+    const uri = new URL(mongo.url);
+    uri.pathname = basename(dataset).replace('-', '_');
+    contenders.push(await service(bench, JSON_ADAPTER, dataset, json(dataset)));
+    contenders.push(await service(bench, MONGO_ADAPTER, dataset, { use: 'mongo', options: { uri: String(uri) } }));
+  }
+  const path = join(bench.folder, `${basename(dataset)}.db`);
+  contenders.push(await service(bench, SQLITE_ADAPTER, dataset, { use: 'sqlite', options: { path } }));
+  contenders.push(await peer(bench, dataset));
+  return contenders;
+};
