@@ -7,6 +7,6 @@ export type { App, AppOverrides } from './core/app/create-app.js';
 export type { LoadedConfig } from './core/config/load.js';
 export type { Config, GivenConfig, GivenModule } from './core/config/schema.js';
 export { OperatorError } from './core/errors.js';
-/** The collections of Metro Forecast and their document types, for plugins that read them. */
+/** The collections of Metro Forecast with their document types, for plugins that read the same data. */
 export * as metro from './plugins/metro/collections.js';
 export { createApp, loadConfig } from './product.js';

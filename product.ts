@@ -1,4 +1,3 @@
-/** Defines the product Metro Forecast: its name, adapters, key stores, plugins and environment variables. */
 import { join } from 'node:path';
 import { createFramework } from './core/app/create-app.js';
 import type { NamedVariable } from './core/config/overrides.js';
@@ -9,7 +8,7 @@ import type { Builtins } from './core/registry/load-module.js';
 import { packageRoot } from './core/util/package.js';
 import frontPage from './plugins/pages/front-page/index.js';
 
-// The cast is safe: options are checked against the module's schema before `create` receives them.
+// The cast is safe because options are validated against the module's schema before they are passed to `create`.
 type Loader<T> = () => Promise<{ default: T }>;
 const withOptions = <T>(load: () => Promise<{ default: unknown }>): Loader<T> => load as Loader<T>;
 

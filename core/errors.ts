@@ -1,16 +1,14 @@
-/** The errors that clients may see, and the classes of errors that plugins, adapters and stores throw. */
+/** Errors that are shown to clients, and the error classes for plugins, adapters and stores. */
 
-/** A kind of error that clients may see. */
 export interface ErrorKind {
   readonly code: string;
   readonly status: number;
-  /** The default message, which also says what to do. */
+  /** The default message. It also says what the client can do. */
   readonly sentence: string;
-  /** Says when the error occurs, for the documentation. */
+  /** When the error occurs, for the documentation. */
   readonly when: string;
 }
 
-/** Adds a code to each kind of error: the name under which it is listed. */
 const withCodes = <Code extends string>(kinds: Readonly<Record<Code, Omit<ErrorKind, 'code'>>>) =>
   Object.fromEntries(
     Object.entries<Omit<ErrorKind, 'code'>>(kinds).map(([code, kind]) => [code, { code, ...kind }]),
@@ -102,10 +100,9 @@ export const errors = withCodes({
   },
 });
 
-/** Declares an error that a plugin returns to clients. The status must be 4xx. */
+/** Declares an error that a plugin returns to clients. Its status must be 4xx. */
 export const defineError = (definition: ErrorKind): ErrorKind => definition;
 
-/** One of the errors in a request, for the `details` of a response with status 400. */
 export interface ErrorDetail {
   readonly in: 'path' | 'query' | 'header' | 'body';
   readonly name: string;
@@ -113,8 +110,8 @@ export interface ErrorDetail {
 }
 
 /**
- * The base class of errors that plugins and adapters throw. `instanceof` compares names, because an external package
- * may load its own copy of this file.
+ * The base class for errors thrown by plugins and adapters. `instanceof` compares class names, because an external
+ * package may load its own copy of this file.
  */
 class BoundaryError extends Error {
   static override [Symbol.hasInstance](value: unknown): boolean {
@@ -128,16 +125,19 @@ class BoundaryError extends Error {
   }
 }
 
-/** An error whose message is sent to the client. Other errors, except http-errors, become `internal_error`. */
+/**
+ * An error whose message is sent to the client. All other errors, except those from http-errors, become
+ * `internal_error`.
+ */
 export class ApiError extends BoundaryError {
-  /** The HTTP status, under the same names as in http-errors. */
+  /** The HTTP status, under both names that http-errors uses. */
   readonly status: number;
   readonly statusCode: number;
   readonly expose = true;
 
   constructor(
     readonly kind: ErrorKind,
-    /** The message for the client. By default, the message of the kind. */
+    /** The message for the client. Default: the kind's own message. */
     sentence: string = kind.sentence,
     readonly options: {
       readonly details?: readonly ErrorDetail[];
@@ -152,8 +152,8 @@ export class ApiError extends BoundaryError {
 }
 
 /**
- * Creates an error with status 400 for an invalid parameter.
- * @param issue what is wrong, as a phrase that follows the parameter's name, such as `must be an integer`
+ * Creates a 400 error for an invalid parameter.
+ * @param issue a phrase that follows the parameter's name, such as `must be an integer`
  */
 export const invalidParameter = (place: 'path' | 'query', name: string, issue: string): ApiError =>
   new ApiError(errors.invalid_parameter, `The ${place} parameter "${name}" ${issue}${issue.endsWith('?') ? '' : '.'}`, {
@@ -161,24 +161,24 @@ export const invalidParameter = (place: 'path' | 'query', name: string, issue: s
   });
 
 export type StorageErrorCode =
-  /** The backend is unreachable or did not respond in time. It may recover on its own. */
+  /** The backend is unreachable or did not respond in time. It may recover without intervention. */
   | 'unavailable'
-  /** The signal that the caller passed was aborted. */
+  /** The caller's signal was aborted. */
   | 'aborted'
   /** The adapter has been closed. */
   | 'closed'
   /** The collection was not declared. */
   | 'unknown_collection'
-  /** The query uses something that its collection does not declare. */
+  /** The query uses a field or an order that the collection does not declare. */
   | 'invalid_query'
-  /** The dataset breaks a rule, or could not be read completely. */
+  /** The dataset breaks a rule or could not be read in full. */
   | 'invalid_dataset'
-  /** Another publication is in progress, or a version with this name but different content exists. */
+  /** Another publication is in progress, or a version with the same name but different content exists. */
   | 'conflict'
   /** The version does not exist. */
   | 'unknown_version';
 
-/** The error that storage adapters throw. Its message is written to the log and never sent to clients. */
+/** Thrown by storage adapters. The message is logged and never sent to clients. */
 export class StorageError extends BoundaryError {
   constructor(
     readonly code: StorageErrorCode,
@@ -189,12 +189,12 @@ export class StorageError extends BoundaryError {
   }
 }
 
-/** The error that a limiter with the policy `closed` throws while its store is unreachable. */
+/** Thrown by a limiter with the policy `closed` while its store is unreachable. */
 export class LimiterUnavailable extends BoundaryError {}
 
 /**
- * The error that key stores throw. The store is unreachable (`unavailable`) or its file is damaged (`invalid_file`), or
- * the key id is unknown (`unknown_key`) or exists already (`conflict`).
+ * Thrown by key stores if the store is unreachable (`unavailable`), its file is damaged (`invalid_file`), a key id is
+ * unknown (`unknown_key`), or a key id already exists (`conflict`).
  */
 export class KeyStoreError extends BoundaryError {
   constructor(
@@ -206,13 +206,13 @@ export class KeyStoreError extends BoundaryError {
   }
 }
 
-/** Returns the first `most` lines, followed by a line with the number of omitted lines, if any. */
+/** Returns at most the first `most` lines. If lines were omitted, a final line says how many. */
 export const firstLines = (lines: readonly string[], most: number): readonly string[] =>
   lines.length <= most ? lines : [...lines.slice(0, most), `and ${lines.length - most} more`];
 
 /**
- * An error that the operator can correct, such as an invalid configuration. It is printed without a stack trace, with
- * one line per error.
+ * An error that the operator can fix, such as an invalid configuration. It is printed without a stack trace, one line
+ * per problem.
  */
 export class OperatorError extends Error {
   constructor(

@@ -1,20 +1,22 @@
-/**
- * The response headers that the framework sets. The OpenAPI document describes them, and routes cannot declare them.
- */
+/** Response headers set by the framework. The OpenAPI document describes them, and routes cannot declare them. */
 
 const header = (description: string, schema: object, example: unknown) => ({ description, schema, example });
 const string = { type: 'string' };
 
 export const responseHeaders = {
-  ETag: header('A strong validator: it changes exactly when the body does.', string, '"3Qm8yPT0uVdc1oGZ0a1b2c3d4e5"'),
+  ETag: header(
+    'A strong validator: it changes if and only if the body changes.',
+    string,
+    '"3Qm8yPT0uVdc1oGZ0a1b2c3d4e5"',
+  ),
   'Last-Modified': header('When the snapshot was published.', string, 'Thu, 15 Oct 2026 00:00:00 GMT'),
-  'Cache-Control': header('Whether and for how long caches may store the response.', string, 'private, no-cache'),
-  Vary: header('The request headers that the response depends on.', string, 'Accept, Accept-Encoding'),
-  Age: header('The age of the response in seconds.', { type: 'integer', minimum: 0 }, 12),
-  Allow: header('The methods of the endpoint.', string, 'GET, HEAD, OPTIONS'),
-  'Snapshot-Version': header('The version of the dataset that the whole response comes from.', string, '2026Q3-sample'),
+  'Cache-Control': header('Whether, and for how long, caches may store the response.', string, 'private, no-cache'),
+  Vary: header('The request headers that determine the response.', string, 'Accept, Accept-Encoding'),
+  Age: header('The age of the cached response in seconds.', { type: 'integer', minimum: 0 }, 12),
+  Allow: header('The methods that the endpoint supports.', string, 'GET, HEAD, OPTIONS'),
+  'Snapshot-Version': header('The dataset version that the response was built from.', string, '2026Q3-sample'),
   'X-Request-Id': header(
-    'The id of this request in the log. A client may choose it by sending the same header.',
+    'The id of this request in the log. Clients can set it by sending the same header.',
     string,
     'my-request-1',
   ),
@@ -24,7 +26,7 @@ export const responseHeaders = {
     '"default";q=600;w=60',
   ),
   RateLimit: header(
-    'The requests left (r), and the seconds (t) until another request is possible.',
+    'The remaining requests (r), and the seconds (t) until another one becomes available.',
     string,
     '"default";r=599;t=60',
   ),
@@ -36,16 +38,15 @@ export type HeaderName = keyof typeof responseHeaders;
 
 const UNEXPOSED: readonly string[] = ['Allow', 'Cache-Control', 'Vary'] satisfies HeaderName[];
 
-/** The headers that pages of other origins can read if CORS is enabled. */
+/** Headers that pages from other origins can read if CORS is enabled. */
 export const exposedHeaders: readonly string[] = Object.keys(responseHeaders).filter(
   (name) => !UNEXPOSED.includes(name),
 );
 
 const NAMES: ReadonlySet<string> = new Set(Object.keys(responseHeaders).map((name) => name.toLowerCase()));
 
-/** Further headers that routes cannot declare: they depend on the connection, the body or the caller. */
+/** Other headers that routes cannot declare because they depend on the connection, body or caller. */
 const OTHERS =
   /^(access-control-.*|connection|content-.*|cross-origin-.*|date|keep-alive|ratelimit.*|referrer-policy|set-cookie|trailer|transfer-encoding|upgrade|x-content-type-options)$/i;
 
-/** Whether the framework sets a header, so that routes cannot. */
 export const isFrameworkHeader = (name: string): boolean => NAMES.has(name.toLowerCase()) || OTHERS.test(name);

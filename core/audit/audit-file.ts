@@ -1,6 +1,6 @@
 /**
- * An audit log in a file, with one entry per line. Lines are appended and never rewritten. `<file>.head` contains the
- * hash of the newest entry, so that a removal of the last line is detected.
+ * An audit log with one entry per line. Lines are appended and never rewritten. `<file>.head` contains the hash of the
+ * newest entry, so that removal of the last line is detected.
  */
 import { constants } from 'node:fs';
 import { rm, stat } from 'node:fs/promises';
@@ -10,12 +10,12 @@ import { openRegular, readRegular, streamRegular, unlessMissing } from '../util/
 import { type NewFile, ownNewFile, writeFileAtomic } from '../util/write-atomic.js';
 import { chain, endOf, type Placed, verifyChain } from './chain.js';
 
-/** The maximum size of an audit log, which is enough for about a million entries. */
+/** The maximum size of a log: enough for about a million entries. */
 const MAX_BYTES = 384 * 2 ** 20;
-/** The number of bytes at the end of a log that usually include the newest entry. */
+/** How much to read from the end of a log to find the newest entry. This is usually enough. */
 const TAIL_BYTES = 16 * 1024;
 const NEWLINE = 0x0a;
-/** Flags for appending and reading, like the mode `a+`. */
+/** Append and read, like the mode `a+`. */
 const APPEND = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT;
 
 const appendLines = async (path: string, lines: string, options: NewFile): Promise<void> => {
@@ -25,7 +25,7 @@ const appendLines = async (path: string, lines: string, options: NewFile): Promi
     if (isNew) await ownNewFile(path, file, options);
     const { size } = await file.stat();
     const { bytesRead, buffer } = await file.read({ buffer: Buffer.alloc(1), position: Math.max(0, size - 1) });
-    // A crash or a full disk may have cut off the last line. A newline separates the next entry from it.
+    // A crash or a full disk may have truncated the last line. If so, add a newline before the next entry.
     const start = bytesRead === 0 || buffer[0] === NEWLINE ? '' : '\n';
     await file.appendFile(`${start}${lines}\n`);
     await file.sync();
@@ -52,17 +52,16 @@ export class AuditFile<E extends AuditEntry> {
   }
 
   /**
-   * Appends entries to the chain. Resolves with the chained entries once they are on the disk. The caller must hold a
-   * lock.
+   * Appends entries to the chain. Resolves with the chained entries once they are on disk. The caller must hold a lock.
    * @param added at least one entry
-   * @param options the owner and the permissions of a new file
+   * @param options owner and permissions for a new file
    */
   async append(added: readonly E[], options: NewFile): Promise<readonly E[]> {
     const entries = await this.#newest();
     const head = await this.#head();
-    // The previous writer may have been stopped after it wrote its entry and before it wrote the head.
+    // The previous writer may have been stopped after writing its entry but before writing the head.
     const isHeadOld = entries.at(-1)?.previous === head;
-    // If the newest lines were removed, the new entry still refers to the head, so that the gap is detected.
+    // If the newest lines were removed, the new entry still refers to the old head, so that the gap is detected.
     let previous = head === undefined || isHeadOld ? endOf(entries) : head;
     const linked = added.map((entry) => {
       const each = chain(entry, previous);
@@ -86,7 +85,7 @@ export class AuditFile<E extends AuditEntry> {
     await writeFileAtomic(this.#headPath, `${hash}\n`, { ...options, like: this.#path });
   }
 
-  /** Returns all entries, oldest first. Lines that are not entries are omitted, and their numbers are logged. */
+  /** Returns all entries, oldest first. Lines that are not entries are skipped, and their line numbers are logged. */
   async list(logger?: Logger): Promise<readonly E[]> {
     const { placed, unreadable } = await this.#read();
     if (unreadable.length > 0)
@@ -99,9 +98,9 @@ export class AuditFile<E extends AuditEntry> {
     for (;;) {
       const head = await this.#head();
       const { placed, unreadable } = await this.#read();
-      // Another process appended an entry during the reads, so the lines may not match the head. Read both again.
+      // Another process appended an entry between the reads, so the lines may not match the head. Try again.
       if ((await this.#head()) !== head) continue;
-      const notes = unreadable.map((line) => `line ${line} is not an entry: a process was stopped while it wrote it`);
+      const notes = unreadable.map((line) => `line ${line} is not an entry: the process that wrote it was stopped`);
       return { ...verifyChain(placed, head, expected), notes };
     }
   }
@@ -124,7 +123,7 @@ export class AuditFile<E extends AuditEntry> {
     return { placed, unreadable };
   }
 
-  /** Returns the newest entries, including at least one with a hash if there is one. */
+  /** Returns the newest entries, at least as far back as the newest one with a hash. */
   async #newest(): Promise<readonly E[]> {
     const size = await this.size();
     for (let bytes = TAIL_BYTES; ; bytes *= 16) {
@@ -134,20 +133,20 @@ export class AuditFile<E extends AuditEntry> {
     }
   }
 
-  /** Resolves with the size of the file in bytes, or 0 if it does not exist yet. */
+  /** Resolves with the file size in bytes, or 0 if the file does not exist yet. */
   async size(): Promise<number> {
     return (await stat(this.#path).catch(unlessMissing))?.size ?? 0;
   }
 
   /**
    * Yields the entries from a position in the file, oldest first.
-   * @param start the position in bytes; a line that starts before it is skipped
+   * @param start byte offset; a line that starts before it is skipped
    */
   async *entries(start = 0): AsyncGenerator<E> {
     for await (const { entry } of this.#lines(start)) if (entry) yield entry;
   }
 
-  /** Yields the lines that are not empty. `entry` is undefined if a line is not an entry. */
+  /** Yields all non-empty lines. `entry` is undefined for lines that are not entries. */
   async *#lines(start = 0): AsyncGenerator<{ line: number; entry: E | undefined }> {
     let line = 0;
     let rest: Buffer = Buffer.alloc(0);

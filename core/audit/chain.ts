@@ -1,9 +1,11 @@
-/** Audit entries: who makes them, and the chain of hashes that shows later changes and removals. */
+/**
+ * Audit entries record who made a change. They are chained by hashes so that later edits and removals can be detected.
+ */
 import { createHash } from 'node:crypto';
 import { hostname, userInfo } from 'node:os';
 import type { AuditEntry, AuditVerification } from '../contracts/audit.js';
 
-/** The name of the current user. In a container the user may have no name. */
+/** The name of the current user. In a container, the user may not have one. */
 const userName = (): string => {
   try {
     return userInfo().username;
@@ -12,10 +14,10 @@ const userName = (): string => {
   }
 };
 
-/** Reads an environment variable. It is a hint, not proof, since the user can set it. */
+/** Reads an environment variable. Users can set it to anything, so it is a hint rather than proof. */
 const hint = (name: string): string | undefined => /^[\w.:@-]{1,64}/.exec(process.env[name] ?? '')?.[0];
 
-/** Who runs this process, and from where. */
+/** Identifies the user and the machine that run this process. */
 export const actor = (): { readonly by: string; readonly host: string } => {
   const sudoUser = hint('SUDO_USER');
   const sshConnection = hint('SSH_CONNECTION');
@@ -25,13 +27,13 @@ export const actor = (): { readonly by: string; readonly host: string } => {
   };
 };
 
-/** An entry and its position as messages show it: `line 7`. */
+/** An entry and its location for messages, such as `line 7`. */
 export interface Placed<E extends AuditEntry> {
   readonly entry: E;
   readonly place: string;
 }
 
-/** JSON with sorted names, since a store may return the fields of an entry in another order. */
+/** Sorts property names, because a store may return fields in a different order. */
 const canonical = (value: unknown): string =>
   JSON.stringify(value, (_, inner: unknown) =>
     typeof inner === 'object' && inner !== null && !Array.isArray(inner)
@@ -41,13 +43,13 @@ const canonical = (value: unknown): string =>
 
 const hashOf = ({ hash: _, ...rest }: AuditEntry): string => createHash('sha256').update(canonical(rest)).digest('hex');
 
-/** @param previous hash of the previous entry; null for the first one */
+/** @param previous the hash of the previous entry, or null for the first one */
 export const chain = <E extends AuditEntry>(entry: E, previous: string | null): E & { readonly hash: string } => {
   const linked = { ...entry, previous };
   return { ...linked, hash: hashOf(linked) };
 };
 
-/** The hash of the newest entry that has one; null if there is none. */
+/** Returns the hash of the newest entry that has one, or null if there is none. */
 export const endOf = (entries: readonly AuditEntry[]): string | null =>
   entries.findLast(({ hash }) => hash !== undefined)?.hash ?? null;
 
@@ -59,10 +61,10 @@ const findError = <E extends AuditEntry>({ entry, place }: Placed<E>, previous: 
 };
 
 /**
- * Checks all entries and their order.
+ * Verifies every entry and the order of the chain.
  * @param placed all entries, oldest first
- * @param head the hash of the newest entry, which the store keeps separately; undefined if it is missing
- * @param expected the hash of an entry that must be present, as an earlier verification printed it
+ * @param head the hash of the newest entry, as stored separately; undefined if it is missing
+ * @param expected the hash of an entry that must be present, usually printed by an earlier verification
  */
 export const verifyChain = <E extends AuditEntry>(
   placed: readonly Placed<E>[],
@@ -80,7 +82,7 @@ export const verifyChain = <E extends AuditEntry>(
   const last = chained.at(-1);
   if (head === undefined) {
     if (last) errors.push('the hash of the newest entry is missing: newer entries may have been removed with it');
-    // A process may have been stopped after it wrote an entry and before it wrote the head.
+    // A process may have been stopped after writing the entry but before writing the head.
   } else if (head !== previous && last?.previous !== head) {
     errors.push(`the newest entry is missing: its hash is ${head}`);
   }
@@ -90,14 +92,14 @@ export const verifyChain = <E extends AuditEntry>(
   return { chained: chained.length, head: last?.hash ?? null, notes: [], faults: errors };
 };
 
-/** Leaves out changes that were not made, and the entries that say so. */
+/** Removes entries whose change was never made, and the entries that undo them. */
 export const madeOnly = <E extends AuditEntry>(entries: readonly E[]): readonly E[] => {
   const undone = new Set(entries.flatMap(({ undoes }) => undoes ?? []));
   if (undone.size === 0) return entries;
   return entries.filter(({ hash, undoes }) => undoes === undefined && !(hash !== undefined && undone.has(hash)));
 };
 
-/** An entry that says that the change of an earlier entry was not made. */
+/** Returns an entry which records that an earlier entry's change was never made. */
 export const undoing = <E extends AuditEntry>(
   { previous: _, hash, ...entry }: E,
   time: string,

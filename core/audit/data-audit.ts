@@ -1,4 +1,3 @@
-/** Audit entries for publications, and their comparison with the versions in the store. */
 import { createHash } from 'node:crypto';
 import type { AuditVerification, DataAuditEntry } from '../contracts/audit.js';
 import { compileSchema } from '../validation/compile-schema.js';
@@ -18,7 +17,7 @@ export const isDataAuditEntry = compileSchema<DataAuditEntry>({
   },
 });
 
-/** Returns the SHA-256 of each collection's rows from the description of a version. A missing one becomes empty. */
+/** Returns the SHA-256 of each collection's rows, from a version's description. Missing ones become empty strings. */
 export const sumsOf = ({
   collections,
 }: {
@@ -27,8 +26,8 @@ export const sumsOf = ({
   new Map(Object.entries(collections).map(([name, { sha256 = '' }]) => [name, sha256]));
 
 /**
- * Returns a digest of all rows of a version.
- * @param sums the SHA-256 of each collection's rows, by the collection's name
+ * Returns one digest for all rows of a version.
+ * @param sums the SHA-256 of each collection's rows, with the collection's name
  */
 export const contentOf = (sums: Iterable<readonly [string, string]>): string => {
   const lines = [...sums].map(([name, sha256]) => `${name} ${sha256}\n`).sort();
@@ -36,7 +35,7 @@ export const contentOf = (sums: Iterable<readonly [string, string]>): string => 
 };
 
 /**
- * Creates an entry for a change that is made by the user who runs this process.
+ * Creates the entry for a change made by the user who runs this process.
  * @param now milliseconds since 1970
  */
 export const dataAuditEntry = (
@@ -44,20 +43,20 @@ export const dataAuditEntry = (
   now: number,
 ): DataAuditEntry => ({ time: new Date(now).toISOString(), ...change, ...actor() });
 
-/** The current version of a store and, if the store keeps several versions, all of them, oldest first. */
+/** The current version in a store and, if it keeps several, all versions, oldest first. */
 export interface PublishedNow {
   readonly current: string | null;
   readonly versions?: readonly string[];
 }
 
-/** Returns the entries for changes of the current version, whether or not they were made. */
+/** Returns the entries that change the current version, including those whose change never took effect. */
 const movesOf = (entries: readonly DataAuditEntry[]): readonly DataAuditEntry[] =>
   entries.filter(({ action }) => action !== 'prune');
 
-/** Whether a change was made. @param next the version that the next change replaces, or the current version */
+/** Whether a change took effect. @param next the version that the next change replaces, or else the current version */
 const wasMade = (entry: DataAuditEntry, next: string | null | undefined): boolean => next === entry.version;
 
-/** Returns the changes that were made. @param current the current version of the store */
+/** Returns the changes that took effect. @param current the store's current version */
 const madeOf = (moves: readonly DataAuditEntry[], current: string | null): readonly DataAuditEntry[] =>
   moves.filter((entry, i) => {
     const next = moves[i + 1];
@@ -79,9 +78,9 @@ const faultsOfMoves = (moves: readonly DataAuditEntry[], current: string | null)
   });
 
 /**
- * Returns the entry of the last publication of a version.
- * @param entries the entries of changes that were not undone, oldest first
- * @param current the current version of the store
+ * Returns the entry for a version's most recent publication.
+ * @param entries all entries that were not undone, oldest first
+ * @param current the store's current version
  */
 export const publicationOf = (
   entries: readonly DataAuditEntry[],
@@ -104,20 +103,20 @@ const faultsOfVersions = (
   const kept = new Set(versions);
   const gone = [...last.values()].filter(({ action, version }) => action === 'publish' && !kept.has(version));
   const back = [...last.values()].filter(({ action, version }) => action === 'prune' && kept.has(version));
-  // Versions older than the first one in the audit were published before the store kept an audit.
+  // Versions older than the first one in the audit were published before the store had an audit.
   const first = versions.findIndex((version) => last.has(version));
   const published = new Set(entries.filter(({ action }) => action === 'publish').map(({ version }) => version));
   const unknown = first === -1 ? [] : versions.slice(first).filter((version) => !published.has(version));
   return [
     ...gone.map(({ version, time }) => `no entry records how "${version}", published at ${time}, was deleted`),
-    ...back.map(({ version, time }) => `"${version}" is there, though the entry of ${time} deletes it`),
+    ...back.map(({ version, time }) => `"${version}" still exists, although the entry of ${time} deletes it`),
     ...unknown.map((version) => `no entry records how "${version}" was published`),
   ];
 };
 
 /**
- * Adds the differences between the entries and the store to a verification of the chain.
- * @param entries the entries of changes that were not undone, oldest first
+ * Adds the differences between the audit and the store to the result of a chain verification.
+ * @param entries all entries that were not undone, oldest first
  */
 export const withPublished = (
   verified: AuditVerification,
@@ -128,7 +127,7 @@ export const withPublished = (
   const newest = moves.at(-1);
   const isPending = newest !== undefined && newest.version !== current && newest.replaces === current;
   const notes = isPending
-    ? [`the newest change, ${newest.action} "${newest.version}", was not made, or is not yet`]
+    ? [`the newest change, ${newest.action} "${newest.version}", was not made, or is still in progress`]
     : [];
   const faults = faultsOfMoves(moves, current);
   const more = versions ? faultsOfVersions(entries, moves, versions, current) : [];

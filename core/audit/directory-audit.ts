@@ -1,6 +1,6 @@
 /**
- * The audit log of publications into a directory. It is the file `.audit.ndjson` in the directory, so that it is moved
- * and backed up together with the dataset.
+ * The audit of publications to a directory. It is stored in the directory as `.audit.ndjson`, so that it is moved and
+ * backed up together with the dataset.
  */
 import { join } from 'node:path';
 import type { AuditVerification, DataAudit, DataAuditEntry } from '../contracts/audit.js';
@@ -31,8 +31,8 @@ const auditOf = async <T>(
 };
 
 /**
- * Stores the entry of a publication that is about to be made. Only one process may call this at a time.
- * @throws StorageError `conflict` if other rows were published as this version
+ * Records a publication right before it is made. Only one process at a time may call this.
+ * @throws StorageError with the code `conflict` if this version was already published with different rows
  */
 export const recordPublication = (
   directory: string,
@@ -43,14 +43,14 @@ export const recordPublication = (
     const { version } = next;
     const content = contentOf(sumsOf(next));
     const entries = madeOnly(await file.list());
-    // A damaged manifest counts as the manifest of the newest publication.
+    // A damaged manifest is assumed to be that of the newest publication.
     const replaces = (isDamaged ? entries.at(-1)?.version : previous?.version) ?? null;
-    // If this version is already current, `writeDirectory` has compared the rows.
+    // If this version is already current, `writeDirectory` has already compared the rows.
     const before = previous?.version === version ? undefined : publicationOf(entries, version, replaces);
     if (before?.content !== undefined && before.content !== content) {
       throw new StorageError(
         'conflict',
-        `Version "${version}" was published into ${directory} with other rows, on ${before.time}: give the new one another version.`,
+        `Version "${version}" was published to ${directory} with different rows, on ${before.time}: give the new rows a different version.`,
       );
     }
     await file.append([dataAuditEntry({ action: 'publish', version, replaces, content }, clock.now())], {
@@ -58,7 +58,7 @@ export const recordPublication = (
     });
   });
 
-/** Reads the manifest. Resolves with null if there is none, or with the damage if the content is not a manifest. */
+/** Resolves with the manifest, with null if there is none, or with a description of the damage if it is invalid. */
 const manifestIn = async (directory: string): Promise<DirectoryManifest | null | { readonly damage: string }> => {
   try {
     return await readManifest(directory);
@@ -69,12 +69,12 @@ const manifestIn = async (directory: string): Promise<DirectoryManifest | null |
   }
 };
 
-/** Matches the first 12 hex digits of a file's SHA-256, which are part of its name if a command wrote the file. */
+/** Files written by a command have the first 12 hex digits of their SHA-256 in their name. */
 const SUM_IN_NAME = /\.([0-9a-f]{12})\.ndjson$/;
 
 /**
- * Returns one message for each file that was changed after its publication.
- * @param content the digest of all published rows; undefined if it is not known
+ * Returns one message for each file that changed after publication.
+ * @param content the digest of all published rows; undefined if unknown
  */
 const editsIn = async (
   directory: string,
@@ -94,7 +94,7 @@ const editsIn = async (
     }
   }
   if (notes.length === 0 && content !== undefined && contentOf(sums) !== content) {
-    notes.push(`${MANIFEST_FILE} was changed: it names other rows`);
+    notes.push(`${MANIFEST_FILE} was changed: it refers to different rows`);
   }
   return notes.map((note) => `version "${manifest.version}": ${note} after it was published`);
 };
@@ -110,20 +110,20 @@ const verify = async (
     const manifest = await manifestIn(directory);
     const newest = entries.at(-1)?.version ?? null;
     const isDamaged = manifest !== null && 'damage' in manifest;
-    // A damaged manifest counts as the manifest of the newest publication.
+    // A damaged manifest is assumed to be that of the newest publication.
     const current = isDamaged ? newest : (manifest?.version ?? null);
     const notes = isDamaged
       ? [`version ${newest === null ? 'unknown' : `"${newest}"`}: ${manifest.damage}`]
       : manifest && (await editsIn(directory, manifest, publicationOf(entries, manifest.version, current)?.content));
     const verified = await file.verify(expected);
-    // Another publication was made during the reads, so the manifest may not match the entries. Read both again.
+    // There was another publication during the reads, so the manifest may not match the entries. Try again.
     if (endOf(all) !== verified.head) continue;
     const found = withPublished(verified, entries, { current });
     return { ...found, notes: [...found.notes, ...(notes ?? [])] };
   }
 };
 
-/** Returns all entries, including entries for changes that were not made. */
+/** Returns all entries, including those for changes that were never made. */
 export const directoryEntries = (directory: string): Promise<readonly DataAuditEntry[]> =>
   auditOf(directory, 'read', (file) => file.list());
 

@@ -1,4 +1,4 @@
-/** The audit helpers of adapters and key stores, as one namespace. */
+/** Audit helpers for adapters and key stores, exported as a single namespace. */
 
 export { chain, endOf, madeOnly, type Placed, undoing, verifyChain } from './chain.js';
 export { contentOf, dataAuditEntry, publicationOf, sumsOf, withPublished } from './data-audit.js';

@@ -1,11 +1,11 @@
-/** Audit entries for changes to keys, and detection of changes made by hand, which have no entry. */
+/** Creates audit entries for key changes, and detects manual edits that have no entry. */
 import { createHash } from 'node:crypto';
 import type { AuditVerification } from '../contracts/audit.js';
 import type { KeyAuditEntry, KeyRecord } from '../contracts/keys.js';
 import { compileSchema } from '../validation/compile-schema.js';
 import { actor, madeOnly } from './chain.js';
 
-/** Fields that are not listed as changes: the id has its own field, and the hash is secret. */
+/** Fields that are not recorded as changes: the id has its own field, and the hash is secret. */
 const OMITTED: ReadonlySet<string> = new Set(['id', 'hash']);
 
 const text = { type: 'string' };
@@ -21,11 +21,11 @@ export const isKeyAuditEntry = compileSchema<KeyAuditEntry>({
   },
 });
 
-/** Returns a digest of the hash, which reveals whether the hash has changed, but not the hash. */
+/** Returns a digest of the key's hash. It shows whether the hash has changed, without revealing it. */
 const fingerprintOf = ({ hash }: KeyRecord): string =>
   createHash('sha256').update(`fingerprint:${hash}`).digest('hex').slice(0, 32);
 
-/** Returns the fields that differ. For a new record, the previous values are null. */
+/** Returns the fields that differ. For a new record, all previous values are null. */
 const changesOf = (before: object | undefined, after: object): KeyAuditEntry['changes'] => {
   const old = new Map<string, unknown>(Object.entries(before ?? {}));
   return Object.fromEntries(
@@ -49,10 +49,10 @@ const actionOf = (
 };
 
 /**
- * Creates the entry for a change.
+ * Creates the audit entry for a change.
  * @param before undefined for a new key
  * @param now milliseconds since 1970
- * @returns undefined if nothing changes
+ * @returns undefined if no field changes
  */
 export const auditEntry = (before: KeyRecord | undefined, after: KeyRecord, now: number): KeyAuditEntry | undefined => {
   const changes = changesOf(before, after);
@@ -62,10 +62,10 @@ export const auditEntry = (before: KeyRecord | undefined, after: KeyRecord, now:
   return { time: new Date(now).toISOString(), action, key: after.id, ...actor(), changes, ...fingerprint };
 };
 
-/** A key change without an audit entry. */
+/** A key change that has no audit entry. */
 type Unrecorded = Pick<KeyAuditEntry, 'action' | 'key' | 'changes' | 'fingerprint'>;
 
-/** A key as the entries describe it. */
+/** A key's fields as recorded in the audit. */
 interface AuditedKey {
   readonly fields: Record<string, unknown>;
   fingerprint: string | undefined;
@@ -92,7 +92,7 @@ const compare = (records: readonly KeyRecord[], entries: readonly KeyAuditEntry[
   for (const record of records) {
     const audited = keys.get(record.id);
     keys.delete(record.id);
-    // A field that was removed from a record counts as null.
+    // A field that is missing from the record counts as null.
     const empty = Object.fromEntries(Object.keys(audited?.fields ?? {}).map((name) => [name, null]));
     const changes = changesOf(audited?.fields, { ...empty, ...record });
     const fingerprint = fingerprintOf(record);
@@ -103,12 +103,12 @@ const compare = (records: readonly KeyRecord[], entries: readonly KeyAuditEntry[
   return [...found, ...[...keys.keys()].map((key) => ({ action: 'remove' as const, key, changes: {} }))];
 };
 
-/** The audited fields of a record. Each one has a bit, so that one number stores which fields of a key differ. */
+/** The audited fields of a record. Each field has a bit, so that one number can say which fields differ. */
 const FIELDS = 'pepper name tier limit_per_minute created_at expires_at revoked_at shares_limit_of'.split(' ');
-/** The bit of the hash, and of any field that is not in FIELDS. */
+/** The bit for the hash and all fields that are not in FIELDS. */
 const OTHER = 1 << FIELDS.length;
 
-/** The number of entries to remember, because the newest ones may be undone. */
+/** How many recent entries to remember, because the newest ones may be undone. */
 const MAX_NEWEST = 100;
 
 type AnyRecord = Readonly<Record<string, unknown>>;
@@ -118,11 +118,11 @@ const bitOf = (name: string): number => {
   return at === -1 ? OTHER : 1 << at;
 };
 
-/** The bits of fields that differ from the audit log if the log has no entry for the record. */
+/** Returns the bits of the fields that differ if the audit has no entry for the record. */
 const unaudited = (record: AnyRecord): number =>
   FIELDS.reduce((bits, name, at) => ((record[name] ?? null) === null ? bits : bits | (1 << at)), OTHER);
 
-/** Returns the bits of fields that differ after one more entry. @param differing the bits before the entry */
+/** Returns the bits of the fields that differ after applying an entry. @param differing the bits before the entry */
 const follow = (record: KeyRecord, differing: number, { action, changes, fingerprint }: KeyAuditEntry): number => {
   const fields = record as unknown as AnyRecord;
   if (action === 'remove') return unaudited(fields);
@@ -136,9 +136,9 @@ const follow = (record: KeyRecord, differing: number, { action, changes, fingerp
 };
 
 /**
- * Finds the keys whose record may differ from the audit log. If there are any, returns the records and the entries of
- * these keys and of the key that was changed last. Entries of other keys are not kept in memory.
- * @param read reads the audit log; called once or twice
+ * Finds keys whose records may differ from the audit. Returns their records and entries, plus the entries of the most
+ * recently changed key. To save memory, it discards the entries of all other keys.
+ * @param read reads the audit; called once or twice
  */
 export const entriesInDoubt = async (
   records: readonly KeyRecord[],
@@ -148,7 +148,7 @@ export const entriesInDoubt = async (
     records.map((record) => [record.id, { record, differing: unaudited(record as unknown as AnyRecord) }]),
   );
   const doubtful = new Set<string>();
-  /** The newest entries whose changes were made. */
+  /** The newest entries that were not undone. */
   let newest: KeyAuditEntry[] = [];
   for await (const entry of read()) {
     if (entry.undoes === undefined) newest.push(entry);
@@ -169,11 +169,11 @@ export const entriesInDoubt = async (
 
 export interface Comparison {
   readonly unrecorded: readonly Unrecorded[];
-  /** The newest entry, if its change has not been made: the process is still running or was stopped. */
+  /** The newest entry, if its change is still in progress or was interrupted. */
   readonly pending: KeyAuditEntry | undefined;
 }
 
-/** @param entries all entries of these records, and the newest entry of the audit log */
+/** @param entries all entries for these records, and the newest entry of the audit */
 export const compareWithAudit = (records: readonly KeyRecord[], entries: readonly KeyAuditEntry[]): Comparison => {
   const made = madeOnly(entries);
   const unrecorded = compare(records, made);
@@ -186,20 +186,20 @@ export const compareWithAudit = (records: readonly KeyRecord[], entries: readonl
     : { unrecorded: before, pending: newest };
 };
 
-/** Creates entries for changes that have none. @param now milliseconds since 1970 */
+/** Creates entries for unrecorded changes. @param now milliseconds since 1970 */
 export const entriesOf = (unrecorded: readonly Unrecorded[], now: number): readonly KeyAuditEntry[] => {
   const found = { time: new Date(now).toISOString(), ...actor() };
   return unrecorded.map((each) => ({ ...found, ...each }));
 };
 
-/** Names the key and the fields, but no values: `key_4fJ8kQ2mXw (limit_per_minute)`. */
+/** Names the key and the changed fields but not their values, such as `key_4fJ8kQ2mXw (limit_per_minute)`. */
 export const describeUnrecorded = ({ action, key, changes, fingerprint }: Unrecorded): string => {
   if (action === 'remove') return `${key} (removed)`;
   if (changes['created_at']?.from === null) return `${key} (new)`;
   return `${key} (${[...(fingerprint === undefined ? [] : ['hash']), ...Object.keys(changes)].join(', ')})`;
 };
 
-/** Adds the changes without an entry to a verification of the chain. */
+/** Adds unrecorded changes to the result of a chain verification. */
 export const withComparison = (
   verified: AuditVerification,
   records: readonly KeyRecord[],

@@ -23,35 +23,34 @@ import {
 import { type Config, configSchema, type GivenConfig } from './schema.js';
 import { tierNames } from './tiers.js';
 
-/** The names that a product based on the framework chooses. */
+/** Names chosen by a product that is built on the framework. */
 export interface ConfigNames {
-  /** Prefix of environment variables: `PREFIX_CONFIG` names the file, and `PREFIX__SECTION__NAME` sets a value. */
+  /** The prefix of environment variables. `PREFIX_CONFIG` names the file, and `PREFIX__SECTION__NAME` sets a value. */
   readonly prefix: string;
-  /** The absolute path of the default configuration. */
   readonly embedded: string;
-  /** Additional variables with well-known names, which do not start with the prefix. */
+  /** Additional, well-known variables without the prefix. */
   readonly variables: readonly NamedVariable[];
 }
 
 export interface LoadedConfig {
   readonly config: Config;
-  /** The absolute path of the file, or a description for messages if the configuration comes from code. */
+  /** The absolute path of the file. If the configuration comes from code, a description for error messages. */
   readonly path: string;
-  /** Relative paths in the configuration are resolved against this folder. */
+  /** Relative paths in the configuration are resolved relative to this folder. */
   readonly folder: string;
-  /** Whether this is the default configuration of the product. */
+  /** Whether this is the product's default configuration. */
   readonly embedded: boolean;
   readonly overrides: readonly Override[];
 }
 
 export interface LoadOptions {
-  /** A path, relative to the working directory. */
+  /** Relative to the working directory. */
   readonly path?: string | undefined;
-  /** A configuration object from code, which is used instead of a file. */
+  /** A configuration object to use instead of a file. */
   readonly given?: GivenConfig | undefined;
   /** Default: `process.env`. */
   readonly env?: Environment;
-  /** Finds errors in the modules, so that they are reported together with the errors of the configuration. */
+  /** Finds errors in modules, so that they are reported together with configuration errors. */
   readonly moduleErrors?: (draft: Draft, folder: string, overrides: readonly Override[]) => Promise<readonly string[]>;
 }
 
@@ -77,7 +76,7 @@ const readDraft = async (path: string, named: string): Promise<Draft> => {
 
 const IN_CODE = 'in code';
 
-/** Copies a configuration, so that defaults can be filled in. */
+/** Copies the object, because defaults are filled in later. */
 const draftOf = (given: GivenConfig): Draft => {
   try {
     return JSON.parse(JSON.stringify(given)) as Draft;
@@ -89,8 +88,8 @@ const draftOf = (given: GivenConfig): Draft => {
 /**
  * Finds errors that the schema cannot express. Values that the schema rejects are skipped, because their errors are
  * already reported.
- * @param draft the configuration, with defaults filled in
- * @param isValid whether the schema accepts the whole configuration
+ * @param draft the configuration with defaults filled in
+ * @param isValid whether the whole configuration conforms to the schema
  */
 const contradictions = (draft: Draft, overrides: readonly Override[], isValid: boolean): string[] => {
   const errors: string[] = [];
@@ -108,7 +107,7 @@ const contradictions = (draft: Draft, overrides: readonly Override[], isValid: b
   const hosts = [valid<string>('metrics', 'host'), valid<string>('server', 'host')];
   const isOneHost = hosts[0] === hosts[1] || hosts.some((host) => host === '0.0.0.0' || host === '::');
   if (port > 0 && port === valid('server', 'port') && isOneHost) {
-    report(['metrics', 'port'], `${port} is the port of the API (server.port); use another one`);
+    report(['metrics', 'port'], `${port} is already the API port (server.port); use a different one`);
   }
   const headersMs = valid<number>('server', 'headersTimeoutMs') ?? 0;
   const requestMs = valid<number>('server', 'requestTimeoutMs') ?? headersMs;
@@ -117,7 +116,7 @@ const contradictions = (draft: Draft, overrides: readonly Override[], isValid: b
   }
   const url = valid<string>('redis', 'url');
   if (url !== undefined && !URL.canParse(url)) {
-    report(['redis', 'url'], `is not a valid URL (not shown, since it may contain a password); ${ENCODE_CREDENTIALS}`);
+    report(['redis', 'url'], `is not a valid URL (not shown because it may contain a password); ${ENCODE_CREDENTIALS}`);
   }
   const networks = valueAt(draft, ['server', 'trustProxy']);
   for (const [i, network] of (Array.isArray(networks) ? networks : []).entries()) {
@@ -127,12 +126,12 @@ const contradictions = (draft: Draft, overrides: readonly Override[], isValid: b
   return errors;
 };
 
-/** Creates the `loadConfig` function of a product. */
+/** Creates a product's `loadConfig` function. */
 export const configLoader =
   ({ prefix, embedded, variables }: ConfigNames) =>
   /**
-   * Reads the file `path`, the file that `PREFIX_CONFIG` names, or the default configuration. Environment variables
-   * override its values.
+   * Reads the file at `path`, the file named by `PREFIX_CONFIG`, or the default configuration, and applies environment
+   * variables.
    * @throws OperatorError with all errors, each with its path, the allowed values and a suggestion
    */
   async ({ path: option, given, env = process.env, moduleErrors }: LoadOptions): Promise<LoadedConfig> => {
@@ -144,7 +143,7 @@ export const configLoader =
 
     const validate = compileSchema<Config>(configSchema, { useDefaults: true });
     expandModules(draft);
-    // This first run fills in the defaults, because variables may change values inside them.
+    // This first run fills in defaults, because variables may override values inside them.
     validate(draft);
     const { overrides, errors } = applyEnvironment(draft, await withFiles(env, prefix, variables), prefix, variables);
     errors.push(...strayVariables(env, prefix));
@@ -153,14 +152,14 @@ export const configLoader =
     if (!isValid) errors.push(...describeErrors(validate.errors!, draft, '', overrides));
     errors.push(...contradictions(draft, overrides, isValid));
     if (errors.length > 0) {
-      // If the configuration is valid, errors in modules are found later, when the modules are loaded.
+      // If the configuration is valid, module errors are reported later, when the modules are loaded.
       errors.push(...((await moduleErrors?.(draft, folder, overrides)) ?? []));
       throw new OperatorError(
         `The configuration ${path} has ${errors.length === 1 ? 'an error' : `${errors.length} errors`}:`,
         errors,
       );
     }
-    // `$schema` is used only by editors.
+    // Only editors use `$schema`.
     const { $schema: _, ...config } = draft as unknown as Config & { $schema?: string };
     return { config, path, folder, embedded: path === embedded, overrides };
   };

@@ -1,4 +1,4 @@
-/** Environment variables that set configuration values: `PREFIX__SECTION__NAME`, and well-known names. */
+/** Environment variables that override the configuration: `PREFIX__SECTION__NAME`, and well-known names. */
 import type { JsonSchema } from '../contracts/json-schema.js';
 import { fileErrorReason } from '../util/error-reason.js';
 import { readRegular } from '../util/read-file.js';
@@ -8,7 +8,7 @@ import { nearest } from '../validation/nearest.js';
 import { formatPath, type Path, valueAt } from '../validation/path.js';
 import { configSchema } from './schema.js';
 
-/** A setting. Inside the options of a module, its schema is undefined. */
+/** A setting. Its schema is undefined inside a module's options. */
 interface Setting {
   readonly path: Path;
   readonly schema: JsonSchema | undefined;
@@ -24,11 +24,11 @@ export const schemaAt = (path: Path): JsonSchema | undefined =>
 
 const plain = (name: string): string => name.replaceAll('_', '').toLowerCase();
 
-/** `POLL_MS` becomes `pollMs`. A name that contains a lower-case letter is left unchanged. */
+/** Converts `POLL_MS` to `pollMs`. Names that contain a lower-case letter are left unchanged. */
 const camelCase = (name: string): string =>
   /[a-z]/.test(name) ? name : name.toLowerCase().replace(/_+(.)/g, (_, letter: string) => letter.toUpperCase());
 
-/** `limits.requestsPerMinute` becomes `METRO__LIMITS__REQUESTS_PER_MINUTE`. */
+/** Converts `limits.requestsPerMinute` to `METRO__LIMITS__REQUESTS_PER_MINUTE`. */
 const variableOf = (prefix: string, path: Path): string =>
   [
     prefix,
@@ -51,7 +51,7 @@ const property = (segment: string, { path, schema }: Setting, current: unknown, 
   const names = Object.keys(properties ?? current ?? {});
   const name = names.find((each) => plain(each) === plain(segment));
   if (name !== undefined) return { path: [...path, name], schema: properties?.[name] };
-  // Names inside `options` are known only to the module, which checks them later.
+  // Only the module knows the names inside `options`, and checks them later.
   const open = properties === undefined && typesOf(schema).every((type) => type === 'object' || type === 'array');
   const schemaOfAny = schema?.['additionalProperties'] as JsonSchema | undefined;
   if (open) return { path: [...path, camelCase(segment)], schema: schemaOfAny };
@@ -65,8 +65,9 @@ const property = (segment: string, { path, schema }: Setting, current: unknown, 
 };
 
 /**
- * @param root the configuration, which determines paths through lists and options that the schema does not name
- * @returns the setting, or a message about an error in the variable's name
+ * Finds the setting that a variable refers to.
+ * @param root the configuration, needed for paths into lists and options that the schema does not describe
+ * @returns the setting, or an error message about the variable's name
  */
 const findSetting = (variable: string, prefix: string, root: unknown): Setting | string => {
   let setting: Setting = { path: [], schema: configSchema };
@@ -80,22 +81,25 @@ const findSetting = (variable: string, prefix: string, root: unknown): Setting |
   return setting;
 };
 
-/** A variable with a well-known name that sets a single setting. */
+/** A variable with a well-known name, for one setting. */
 export interface NamedVariable {
   readonly variable: string;
   readonly path: Path;
-  /** If given, the variable applies only if this module is used: `{ at: ['adapter'], use: 'store' }`. */
+  /**
+   * If given, the variable applies only if this module is configured, for example `{ at: ['adapter'], use: 'store' }`.
+   */
   readonly when?: { readonly at: Path; readonly use: string };
-  /** Whether `<variable>_FILE` may name a file that contains the value. */
+  /** Whether `<variable>_FILE` can name a file that contains the value. */
   readonly secret?: boolean;
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A configuration that has not been validated yet. */
 export type Draft = Record<string | number, unknown>;
 
-/** Parses JSON. Text that is not JSON remains text, as do numbers and words if the setting is a string. */
+/**
+ * Parses JSON. Text that is not JSON is used as it is. For string settings, so are numbers and words such as `true`.
+ */
 const parse = (text: string, schema: JsonSchema | undefined): unknown => {
   let value: unknown;
   try {
@@ -108,7 +112,7 @@ const parse = (text: string, schema: JsonSchema | undefined): unknown => {
   return types.includes(typeof value) || (typeof value === 'number' && types.includes('integer')) ? value : text;
 };
 
-/** Sets a value, and creates the objects and lists that contain it. @returns why this is impossible, if it is */
+/** Sets a value, creating any missing parents. @returns the reason if the value cannot be set, otherwise undefined */
 const assign = (root: Draft, path: Path, value: unknown): string | undefined => {
   let node = root;
   for (const [i, segment] of path.entries()) {
@@ -116,14 +120,14 @@ const assign = (root: Draft, path: Path, value: unknown): string | undefined => 
     const held = Object.hasOwn(node, segment) ? node[segment] : undefined;
     const next = last ? value : (held ?? (typeof path[i + 1] === 'number' ? [] : {}));
     if (!last && !isObject(next)) return `${formatPath(path.slice(0, i + 1))} is neither an object nor a list`;
-    // Assigning `node[segment]` would set the prototype if the name is "__proto__".
+    // Plain assignment would set the prototype if the name is "__proto__".
     Object.defineProperty(node, segment, { value: next, writable: true, enumerable: true, configurable: true });
     node = next as Draft;
   }
   return undefined;
 };
 
-/** Expands module names in place: `"markets"` becomes `{ "use": "markets", "options": {} }`. */
+/** Expands module names in place, so that `"markets"` becomes `{ "use": "markets", "options": {} }`. */
 export const expandModules = (root: Draft): void => {
   const expand = (part: unknown) => (typeof part === 'string' ? { use: part, options: {} } : part);
   const { adapter, plugins, auth } = root;
@@ -132,12 +136,12 @@ export const expandModules = (root: Draft): void => {
   if (isObject(auth) && typeof auth['keys'] === 'string') auth['keys'] = expand(auth['keys']);
 };
 
-/** The contents of files that variables name, or the reasons why files could not be read. */
+/** For each variable set through a file: the content of the file, or the reason why it could not be read. */
 type ValueFiles = ReadonlyMap<string, { readonly content?: string; readonly error?: string }>;
 
 /**
- * Reads the files that variables name: `<variable>_FILE` names a file with the value of `<variable>`, such as a mounted
- * secret. This does not apply inside `options`, because the name of a module's option may itself end in `_FILE`.
+ * Reads values from files: `<variable>_FILE` names a file that contains the value of `<variable>`, such as a mounted
+ * secret. This does not apply inside `options`, because option names may themselves end in `_FILE`.
  */
 export const withFiles = async (
   env: Environment,
@@ -152,7 +156,7 @@ export const withFiles = async (
     if (!path || !(general || named.some((each) => each.secret && each.variable === variable))) continue;
     delete rest[name];
     files.set(variable, await readValue(name, path, Boolean(env[variable]) && variable));
-    // From now on, the variable counts as set.
+    // From here on, treat the variable as set.
     rest[variable] ||= path;
   }
   return { env: rest, files };
@@ -165,7 +169,7 @@ const readValue = async (
   path: string,
   twice: string | false,
 ): Promise<{ content?: string; error?: string }> => {
-  if (twice) return { error: `${name}: ${twice} is set too; remove one of them` };
+  if (twice) return { error: `${name}: ${twice} is also set; remove one of them` };
   try {
     const content = (await readRegular(path, MAX_VALUE_BYTES)).replace(/\r?\n$/, '');
     return content === '' ? { error: `${name}: ${path} is empty` } : { content };
@@ -175,13 +179,13 @@ const readValue = async (
 };
 
 /**
- * Applies environment variables to a configuration, in place. Empty variables are ignored.
+ * Applies environment variables to a configuration in place. Empty variables are ignored.
  *
- * - `PREFIX__SECTION__NAME=value` sets `section.name`. Case and single underscores do not matter.
- * - A number selects an item of a list. The number after the last index appends an item.
- * - A value is parsed as JSON if possible. Otherwise it is text.
- * - Names inside `options` are written either as in the file or in capitals: `POLL_MS` is `pollMs`.
- * - A variable with the prefix takes precedence over a well-known one.
+ * - `PREFIX__SECTION__NAME=value` sets `section.name`. Case and single underscores are ignored.
+ * - A number selects a list item. An index equal to the length of the list appends an item.
+ * - Values are parsed as JSON if possible, and are otherwise treated as text.
+ * - Names inside `options` are written as in the file, or in capitals with underscores: `POLL_MS` is `pollMs`.
+ * - Variables with the prefix take precedence over well-known ones.
  *
  * @returns the overridden settings, and an error for each variable that matches no setting
  */
@@ -203,7 +207,7 @@ export const applyEnvironment = (
     expandModules(root);
   };
 
-  // Variables with fewer parts are applied first, so that a whole section can be replaced and then changed in detail.
+  // Apply variables with fewer parts first, so that one can replace a whole section and another can change part of it.
   const depth = (variable: string) => variable.split('__').length;
   const general = Object.keys(env).filter((variable) => variable.startsWith(`${prefix}__`) && env[variable]);
   for (const variable of general.sort((a, b) => depth(a) - depth(b) || (a < b ? -1 : 1))) {
@@ -225,7 +229,7 @@ export const strayVariables = (env: Environment, prefix: string): string[] =>
   Object.keys(env).flatMap((variable) => {
     if (!variable.startsWith(`${prefix}_`) || variable.startsWith(`${prefix}__`)) return [];
     const name = variable.slice(prefix.length + 1);
-    if (name.includes('__')) return `${variable}: names of settings start with "${prefix}__", with two underscores`;
+    if (name.includes('__')) return `${variable}: setting names start with "${prefix}__", with two underscores`;
     const misspelt = name !== 'CONFIG' && nearest(name, ['CONFIG']) !== undefined;
     return misspelt ? `${variable}: there is no such variable; did you mean ${prefix}_CONFIG?` : [];
   });

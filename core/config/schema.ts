@@ -4,13 +4,13 @@ import type { ServiceInfo } from '../contracts/service.js';
 import { redisSchema } from '../redis/config.js';
 import { nullable } from '../validation/schemas.js';
 
-/** An adapter, plugin or key store with its options. The module itself declares the schema of its options. */
+/** An adapter, plugin or key store with its options. The module itself defines the schema for its options. */
 export interface ModuleConfig {
   readonly use: string;
   readonly options: Readonly<Record<string, unknown>>;
 }
 
-/** A module in a configuration from code: its name, path or package, or an object that also has options. */
+/** A module in a configuration from code: a name, path or package, or an object with options. */
 export type GivenModule = string | { readonly use: string; readonly options?: Readonly<Record<string, unknown>> };
 
 type Given<T> = T extends ModuleConfig
@@ -25,7 +25,7 @@ type Given<T> = T extends ModuleConfig
           : { readonly [K in keyof T]?: Given<T[K]> }
         : T;
 
-/** A configuration in which defaults have not been filled in yet. */
+/** A configuration before defaults are filled in. */
 export type GivenConfig = Given<Config>;
 
 export interface AuthConfig {
@@ -33,7 +33,6 @@ export interface AuthConfig {
   readonly realm?: string;
   /** A list of names, or limits by name. */
   readonly tiers: readonly string[] | Readonly<Record<string, TierConfig>>;
-  /** The tier for callers without a key. */
   readonly anonymous: string | null;
   /** Secrets by version. */
   readonly peppers: Readonly<Record<string, string>>;
@@ -58,10 +57,10 @@ const atLeastOne = { type: 'integer', minimum: 1, maximum: 1e12 } as const;
 const milliseconds = (description: string, value: number) =>
   count(`${description} In milliseconds.`, 1, 3_600_000, value);
 
-/** A module: `"name"`, or `{"use": "name", "options": {...}}`. */
+/** A module: `"name"` or `{"use": "name", "options": {...}}`. */
 const module = (description: string, more: JsonSchema = {}): JsonSchema => ({
   type: ['string', 'object'],
-  description: `${description} A built-in name, a package's name or a path that begins with "./" or "../"; with options: {"use": ..., "options": {...}}.`,
+  description: `${description} Built-in name, package name, or path that starts with "./" or "../". To set options, use {"use": ..., "options": {...}}.`,
   minLength: 1,
   required: ['use'],
   additionalProperties: false,
@@ -70,7 +69,7 @@ const module = (description: string, more: JsonSchema = {}): JsonSchema => ({
     options: {
       type: 'object',
       description:
-        'Options of the module, which declares their schema. Relative paths are resolved against the folder of this file.',
+        'Options for the module, which defines their schema. Relative paths are resolved relative to the folder of this file.',
       default: {},
     },
   },
@@ -79,42 +78,41 @@ const module = (description: string, more: JsonSchema = {}): JsonSchema => ({
 
 const url = (description: string): JsonSchema => ({ type: 'string', description, pattern: '^https?://[^\\s]+$' });
 
-/** This schema has no defaults, because these settings override the values of plugins. */
+/** Has no defaults, because these settings override the values declared by plugins. */
 export const serviceSchema = {
   type: 'object',
   description:
-    'Names and texts that the service shows in its OpenAPI document, pages, API keys and errors. Default: the values that a plugin declares, otherwise the values of the framework.',
+    "Names and texts used in the OpenAPI document, pages, API keys and errors. Default: the values declared by a plugin, otherwise the framework's.",
   additionalProperties: false,
   properties: {
     name: {
       type: 'string',
-      description: 'Machine-readable name. It is used in MCP, in traces and in browsers.',
+      description: 'Machine-readable name, used in MCP, traces and browsers.',
       pattern: '^[a-z][a-z0-9]*(-[a-z0-9]+)*$',
       maxLength: 50,
       examples: ['weather'],
     },
     title: { type: 'string', description: 'Human-readable name.', minLength: 1, examples: ['Weather API'] },
-    version: { type: 'string', description: 'Version of the interface.', minLength: 1, examples: ['1.0.0'] },
+    version: { type: 'string', description: 'API version.', minLength: 1, examples: ['1.0.0'] },
     summary: { type: 'string', description: 'One sentence about the service.' },
     description: { type: 'string', description: 'Description of the data, in Markdown.' },
     conventions: {
       type: 'string',
-      description:
-        'Conventions of the API, in Markdown. They are shown after the description and replace the general text.',
+      description: 'API conventions, in Markdown. Shown after the description, in place of the default text.',
     },
     changes: {
       type: 'array',
-      description: 'Changes to the interface that callers need to know about, newest first.',
+      description: 'API changes that callers need to know about, newest first.',
       items: {
         type: 'object',
         additionalProperties: false,
         required: ['version', 'summary'],
         properties: {
-          version: { type: 'string', description: 'Version of the interface.', minLength: 1, examples: ['1.1.0'] },
+          version: { type: 'string', description: 'API version.', minLength: 1, examples: ['1.1.0'] },
           summary: { type: 'string', description: 'One or two sentences, in Markdown.', minLength: 1 },
           operations: {
             type: 'array',
-            description: 'The operationId of each changed endpoint.',
+            description: 'The operationId of each endpoint that changed.',
             items: { type: 'string', minLength: 1 },
           },
         },
@@ -122,7 +120,7 @@ export const serviceSchema = {
     },
     contact: {
       type: 'object',
-      description: 'Whom callers can contact.',
+      description: 'Contact for callers.',
       additionalProperties: false,
       properties: {
         name: { type: 'string', description: 'Name of a person or a team.', minLength: 1 },
@@ -133,7 +131,7 @@ export const serviceSchema = {
     },
     termsOfService: { ...url('URL of the terms of use; null if there are none.'), type: ['string', 'null'] },
     getKeyUrl: {
-      ...url('URL of the page where callers get an API key; null if there is none.'),
+      ...url('URL of the page where callers can get an API key; null if there is none.'),
       type: ['string', 'null'],
     },
     license: {
@@ -144,7 +142,7 @@ export const serviceSchema = {
       properties: {
         name: { type: 'string', description: 'Name of the licence.', minLength: 1 },
         identifier: { type: 'string', description: 'SPDX identifier.', minLength: 1, examples: ['CC-BY-4.0'] },
-        url: url('URL of the text of the licence.'),
+        url: url('URL of the licence text.'),
       },
     },
     instructions: {
@@ -154,7 +152,7 @@ export const serviceSchema = {
     keyPrefix: {
       type: 'string',
       description:
-        'Prefix of new API keys, which helps secret scanners recognise leaked keys. Existing keys with another prefix stay valid.',
+        'Prefix of new API keys. It helps secret scanners recognise leaked keys. Existing keys with a different prefix stay valid.',
       pattern: '^[A-Za-z][A-Za-z0-9_]{0,18}_$',
       examples: ['wth_'],
     },
@@ -168,14 +166,14 @@ export const configSchema = {
   additionalProperties: false,
   required: ['adapter', 'plugins'],
   properties: {
-    $schema: { type: 'string', description: 'URL or path of this schema, for editors.' },
+    $schema: { type: 'string', description: 'URL or path of this schema. Only editors use it.' },
     service: { ...serviceSchema, default: {} },
-    server: section('The listening socket and its limits.', {
+    server: section('The HTTP server and its limits.', {
       host: { type: 'string', description: 'Address to listen on.', minLength: 1, default: '127.0.0.1' },
       port: count('Port to listen on; 0 means any free port.', 0, 65_535, 8080),
       basePath: {
         type: 'string',
-        description: 'Prefix for the paths of all endpoints; an empty string means no prefix.',
+        description: 'Path prefix of all endpoints; an empty string means no prefix.',
         pattern: '^(/[A-Za-z0-9._~-]+)*$',
         examples: ['/api/v1'],
         default: '/api/v1',
@@ -183,7 +181,7 @@ export const configSchema = {
       publicUrl: {
         type: 'string',
         description:
-          'Public address of the service, if a proxy serves it under a path or on another host. Pages, links and the OpenAPI document use it. Default: the path in the header X-Forwarded-Prefix of a trusted proxy, otherwise no path.',
+          'Public URL of the service, for use behind a proxy that changes the path or host. It is used for pages, links and the OpenAPI document. Default: the path in the header X-Forwarded-Prefix from a trusted proxy, otherwise no path.',
         pattern: '^https?://[^\\s/?#]+(/[A-Za-z0-9._~-]+)*/?$',
         examples: ['https://example.com/lib'],
       },
@@ -204,7 +202,7 @@ export const configSchema = {
         600_000,
         1000,
       ),
-      drainMs: milliseconds('Time that running requests have to finish at shutdown.', 10_000),
+      drainMs: milliseconds('Time allowed for requests in progress to finish on shutdown.', 10_000),
       maxUrlBytes: count(
         'Maximum length of a request target in bytes. Longer targets are rejected with 414. If the target and the header fields together exceed the sum of this setting and maxHeaderBytes, the request is rejected with 431.',
         64,
@@ -212,13 +210,13 @@ export const configSchema = {
         8192,
       ),
       maxHeaderBytes: count(
-        'Maximum size of the header fields of a request in bytes, without the request line. Larger headers are rejected with 431. The size of a field is the length of its name and its value plus 4 bytes.',
+        'Maximum size of the header fields of a request in bytes, without the request line. Larger headers are rejected with 431. Each field counts as the length of its name and value plus 4 bytes.',
         1024,
         1_048_576,
         16_384,
       ),
       maxHeaders: count(
-        'Maximum number of header fields in a request. Requests with more fields are rejected with 431.',
+        'Maximum number of header fields in a request. Requests with more are rejected with 431.',
         16,
         10_000,
         100,
@@ -231,7 +229,7 @@ export const configSchema = {
         2000,
       ),
       headersTimeoutMs: milliseconds('Timeout for receiving the header fields of a request.', 10_000),
-      requestTimeoutMs: milliseconds('Timeout for receiving a whole request.', 15_000),
+      requestTimeoutMs: milliseconds('Timeout for receiving an entire request.', 15_000),
       stallTimeoutMs: milliseconds(
         'Time after which a connection is closed if the client does not read its response.',
         10_000,
@@ -241,18 +239,18 @@ export const configSchema = {
         75_000,
       ),
       overload: nullable(
-        section('Limits on the load, beyond which requests are rejected with 503; null means no limits.', {
+        section('Overload protection: limits beyond which requests are rejected with 503; null disables it.', {
           maxInFlight: count(
             'Maximum number of requests in flight, and also of requests waiting in each work queue.',
             1,
             1_000_000,
             2000,
           ),
-          maxEventLoopDelayMs: milliseconds('Maximum delay of the event loop while further requests arrive.', 50),
+          maxEventLoopDelayMs: milliseconds('Maximum acceptable event loop delay.', 50),
         }),
       ),
     }),
-    http: section('Limits on requests, and how responses are sent.', {
+    http: section('Requests and responses.', {
       unknownParameters: {
         type: 'string',
         description: 'Whether an unknown query parameter is rejected with 400 or ignored.',
@@ -260,7 +258,7 @@ export const configSchema = {
         default: 'reject',
       },
       cors: nullable(
-        section('Which web pages may call the API; null means only pages of the same origin.', {
+        section('Web pages that may call the API from other origins; null allows none.', {
           origin: {
             type: ['string', 'array'],
             description: 'Either "*" for all origins, or a list of origins.',
@@ -271,32 +269,31 @@ export const configSchema = {
             examples: ['*', ['https://app.example.com']],
             default: '*',
           },
-          maxAgeSeconds: count('How long browsers may cache the permission, in seconds.', 0, 86_400, 86_400),
+          maxAgeSeconds: count('How long browsers may cache this permission, in seconds.', 0, 86_400, 86_400),
         }),
       ),
       compression: { type: 'boolean', description: 'Whether to compress responses with br or gzip.', default: true },
       cacheBytes: count('Memory for cached responses in bytes; 0 disables the cache.', 0, 2 ** 40, 64 * 1024 * 1024),
       answerMs: milliseconds(
-        'Maximum time for all reads of one response, after which the request gets a 503. It must be shorter than the timeout of the proxy. For a list larger than 1 MB, it is the maximum time without rows.',
+        'Timeout for reading the data for one response, after which the request gets a 503. It must be shorter than the timeout of the proxy. For lists larger than 1 MB, it is the maximum time between rows.',
         4000,
       ),
       responseCheck: {
         enum: ['off', 'sample', 'report', 'cut', 'refuse'],
         description:
-          'Whether responses are validated against the schemas of their routes. sample: checks one response in a hundred and logs errors; report: checks all responses and logs errors; cut: removes undeclared properties and logs other errors; refuse: responds to invalid responses with 500 instead. Cached responses are not checked again.',
+          'Whether responses are validated against the schemas of their routes. sample: checks 1% of responses and logs errors; report: checks all responses and logs errors; cut: removes undeclared properties and logs other errors; refuse: replaces invalid responses with a 500. Cached responses are not checked again.',
         default: 'off',
       },
       csvFormulaGuard: {
         type: 'boolean',
-        description:
-          'Whether to put an apostrophe before CSV cells that a spreadsheet would run as a formula. With false, cells are unchanged.',
+        description: 'Whether to prefix CSV cells with an apostrophe if a spreadsheet would run them as a formula.',
         default: true,
       },
     }),
     adapter: module('The storage adapter.'),
     plugins: {
       type: 'array',
-      description: 'The plugins, which are groups of endpoints.',
+      description: 'The plugins. Each is a group of endpoints.',
       items: module('A plugin.'),
     },
     auth: section('API keys and tiers.', {
@@ -310,7 +307,7 @@ export const configSchema = {
       tiers: {
         type: ['array', 'object'],
         description:
-          'Tiers of keys, either as a list of names or as an object with the limits of each tier. Keys with any other tier are rejected, and new keys get the first tier. If limits are given, the usage of all callers is counted.',
+          'Key tiers, as a list of names or an object with the limits of each tier. Keys with any other tier are rejected. New keys get the first tier. With an object, the usage of all callers is counted.',
         minItems: 1,
         minProperties: 1,
         uniqueItems: true,
@@ -330,7 +327,7 @@ export const configSchema = {
             endpoints: {
               type: 'array',
               description:
-                'Plugins, routes and mounts that the tier includes, out of all that need a key: "markets", "/markets/{cbsa}", "/mcp". Default: all of them.',
+                'Plugins, routes and mounts that the tier includes, such as "markets", "/markets/{cbsa}" or "/mcp". Only endpoints that need a key can be listed. Default: all of them.',
               uniqueItems: true,
               items: { type: 'string', minLength: 1, examples: ['markets'] },
             },
@@ -350,7 +347,7 @@ export const configSchema = {
       peppers: {
         type: 'object',
         description:
-          'Secrets that are mixed into the hashes of keys, by version: 1, 2, ... New keys use the highest version. Set them with environment variables rather than in this file.',
+          'Secrets used when hashing keys, by version: 1, 2, ... New keys use the highest version. Set them with environment variables rather than in this file.',
         propertyNames: { type: 'string', pattern: '^[1-9][0-9]{0,3}$', examples: ['1'] },
         additionalProperties: { type: 'string', minLength: 32, 'x-secret': true },
         default: {},
@@ -373,7 +370,7 @@ export const configSchema = {
       whenRedisIsAway: {
         type: 'string',
         description:
-          'What happens while Redis is unreachable. local: each replica admits the limit divided by replicas; closed: every request gets a 503; open: there is no limit.',
+          'How requests are limited while Redis is unreachable. local: each replica applies the limit divided by replicas; closed: every request gets a 503; open: no limit applies.',
         enum: ['local', 'closed', 'open'],
         default: 'local',
       },
@@ -382,34 +379,34 @@ export const configSchema = {
     log: section('The log on standard error.', {
       level: {
         type: 'string',
-        description: 'Lowest level that is logged.',
+        description: 'Minimum level to log.',
         enum: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
         default: 'info',
       },
       format: {
         type: 'string',
         description:
-          'json: one JSON object per line; pretty: text for people; auto: text on a terminal, otherwise JSON.',
+          'json: one JSON object per line; pretty: human-readable text; auto: pretty on a terminal, otherwise json.',
         enum: ['auto', 'json', 'pretty'],
         default: 'auto',
       },
       addresses: {
         type: 'string',
         description:
-          'Address of the caller in log lines of requests. network: the /24 of IPv4 or the /48 of IPv6; full: the IPv4 address or the /64 of IPv6. Addresses are personal data in many countries.',
+          'Which part of the caller address to include in request log lines. network: the /24 of IPv4 or the /48 of IPv6; full: the IPv4 address or the /64 of IPv6. Addresses are personal data in many countries.',
         enum: ['none', 'network', 'full'],
         default: 'none',
       },
       requests: {
         type: 'string',
         description:
-          'Log lines of requests. json: with the fields in docs/reference/metrics.md; combined: the format of Apache and nginx, without the query; none: no lines.',
+          'Format of request log lines. json: the fields listed in docs/reference/metrics.md; combined: the Apache and nginx format, without the query; none: requests are not logged.',
         enum: ['json', 'combined', 'none'],
         default: 'json',
       },
       probes: {
         type: 'boolean',
-        description: 'Whether successful requests to /ready and /health are logged and traced.',
+        description: 'Whether to log and trace successful requests to /ready and /health.',
         default: false,
       },
     }),
@@ -427,15 +424,15 @@ export const configSchema = {
 
 type Sections = WithDefaults<typeof configSchema>;
 
-/** Written by hand, since the inferred type of `origin` lacks the string. */
+/** Written by hand because the inferred type of `origin` lacks the string. */
 interface CorsConfig {
   readonly origin: string | readonly string[];
   readonly maxAgeSeconds: number;
 }
 
-/** A checked configuration with all defaults. */
+/** A validated configuration with all defaults filled in. */
 export interface Config {
-  /** Overrides the values of plugins and of the framework. */
+  /** Overrides the values declared by plugins and the framework's own. */
   readonly service: Partial<ServiceInfo>;
   readonly server: Sections['server'];
   readonly http: Omit<Sections['http'], 'cors'> & { readonly cors: CorsConfig | null };

@@ -1,13 +1,11 @@
-/** Masks the secrets in a configuration before it is displayed. */
 import type { JsonSchema } from '../contracts/json-schema.js';
 import { maskBySchema } from '../validation/secrets.js';
 import { type Config, configSchema, type ModuleConfig } from './schema.js';
 
-/** The schemas of the modules' options. */
 interface OptionSchemas {
   readonly adapter?: JsonSchema | undefined;
   readonly keys?: JsonSchema | undefined;
-  /** The schemas for the plugins, in the order of the configuration. */
+  /** In configuration order. */
   readonly plugins?: readonly (JsonSchema | undefined)[];
 }
 
@@ -17,8 +15,8 @@ const maskModule = (part: ModuleConfig, schema: JsonSchema | undefined): ModuleC
 });
 
 /**
- * Returns a copy in which secrets are masked. Without a schema, options are recognised as secrets by their names.
- * @param schemas the schemas of the modules' options, in which secrets are marked
+ * Returns a copy with secrets masked. Without a schema, secret options are recognised by name.
+ * @param schemas the schemas for module options, in which secrets are marked
  */
 export const maskSecrets = (config: Config, schemas: OptionSchemas = {}): Config => {
   const masked = maskBySchema(config, configSchema) as Config;

@@ -1,4 +1,4 @@
-/** Tiers: groups of callers with their limits, quotas and endpoints. */
+/** Tiers define the limits, quotas and endpoints of groups of callers. */
 
 import type { KeyRecord } from '../contracts/keys.js';
 import type { Quotas } from '../contracts/limiter.js';
@@ -7,16 +7,16 @@ import { isObject } from '../validation/json.js';
 import { nearest } from '../validation/nearest.js';
 import type { AuthConfig, TierConfig } from './schema.js';
 
-/** The endpoint that shows a caller its own usage. Every tier includes it. */
+/** The endpoint where callers see their own usage. Every tier includes it. */
 export const USAGE_PATH = '/usage';
 
 export interface Tier {
   readonly name: string;
-  /** Requests per minute for callers that have no limit of their own. */
+  /** Requests per minute for callers without a limit of their own. */
   readonly limit: number;
-  /** Undefined if the usage of callers with this tier is not counted. */
+  /** Undefined if usage is not counted for this tier. */
   readonly quotas: Quotas | undefined;
-  /** The endpoints in the tier: names of plugins, and paths of routes and mounts. Null means all endpoints. */
+  /** Plugin names and route or mount paths that the tier includes. Null means all of them. */
   readonly endpoints: ReadonlySet<string> | null;
 }
 
@@ -24,18 +24,18 @@ const NO_LIMITS: TierConfig = {};
 
 const isList = (tiers: AuthConfig['tiers']): tiers is readonly string[] => Array.isArray(tiers);
 
-/** Tiers that are given as a list of names have no limits. */
+/** Tiers given as a list of names have no limits. */
 const tiersByName = ({ tiers }: Pick<AuthConfig, 'tiers'>): ReadonlyMap<string, TierConfig> =>
   new Map(isList(tiers) ? tiers.map((name) => [name, NO_LIMITS]) : Object.entries(tiers));
 
-/** Returns the names of the tiers. New keys get the first one. @param auth may be invalid */
+/** Returns the tier names. New keys get the first one. @param auth may be invalid */
 export const tierNames = (auth: unknown): readonly string[] => {
   const tiers = isObject(auth) ? auth['tiers'] : undefined;
   if (Array.isArray(tiers)) return tiers.filter((name) => typeof name === 'string');
   return isObject(tiers) ? Object.keys(tiers) : [];
 };
 
-/** Usage is counted if the tiers have limits. @param auth may be invalid */
+/** Usage is counted if tiers are given with limits. @param auth may be invalid */
 export const countsUsage = (auth: unknown): boolean =>
   isObject(auth) && isObject(auth['tiers']) && !Array.isArray(auth['tiers']);
 
@@ -46,7 +46,6 @@ export class Tiers {
 
   constructor(
     auth: Pick<AuthConfig, 'tiers' | 'anonymous'>,
-    /** The default limit per minute. */
     readonly limit: number,
   ) {
     const isCounted = countsUsage(auth);
@@ -64,7 +63,7 @@ export class Tiers {
     this.anonymous = auth.anonymous === null ? undefined : this.#tiers.get(auth.anonymous);
   }
 
-  /** Returns undefined if keys with this tier are rejected. */
+  /** Returns undefined if the tier does not exist, in which case the key is rejected. */
   of({ tier }: Pick<KeyRecord, 'tier'>): Tier | undefined {
     return this.#tiers.get(tier);
   }
@@ -78,17 +77,17 @@ export class Tiers {
   }
 }
 
-/** Returns a warning if quotas are counted in the memory of a process. */
+/** Returns a warning if quotas are kept in process memory. */
 export const volatileQuotas = (auth: AuthConfig, redis: object | null): string | undefined =>
   redis === null && new Tiers(auth, 1).haveQuotas
     ? 'Without Redis a restart resets the quotas of all callers. Set redis.url or REDIS_URL.'
     : undefined;
 
 /**
- * Finds endpoints that tiers list but that do not exist.
+ * Finds endpoints listed in tiers that do not exist.
  * @param auth may be invalid
- * @param names the names of all endpoints that need a key
- * @param isComplete false if a plugin could not be loaded; in that case, only misspelt names are reported
+ * @param names all endpoints that need a key
+ * @param isComplete false if a plugin failed to load; only likely misspellings are then reported
  */
 export const tierErrors = (auth: unknown, names: readonly string[], isComplete: boolean): string[] => {
   if (!isObject(auth) || !countsUsage(auth)) return [];

@@ -1,55 +1,54 @@
-/** The fields that all audit entries have: who made a change, when and where, and the hashes that chain the entries. */
+/** The contracts for audits. The entries of an audit are chained by their hashes. */
 
 export interface AuditEntry {
-  /** RFC 3339, in UTC, according to the clock of the process that made the change. */
+  /** RFC 3339 timestamp in UTC, from the clock of the process that made the change. */
   readonly time: string;
-  /** The name of the operating system user that ran the process. */
+  /** The operating system user that ran the process. */
   readonly by: string;
-  /** The machine on which the process ran, and the address from which its user had logged in. */
+  /** The machine that ran the process, and the address that its user logged in from. */
   readonly host?: string;
   /**
-   * The hash of the previous entry; null for the first one. The store sets this and `hash` when it writes the entry.
+   * The hash of the previous entry, or null for the first one. The store sets this and `hash` when it writes the entry.
    */
   readonly previous?: string | null;
-  /** SHA-256, in hex, of all other fields, serialized as JSON with sorted property names. */
+  /** SHA-256, as hex, of all other fields serialized as JSON with sorted property names. */
   readonly hash?: string;
   /**
-   * The hash of an earlier entry whose change was never made: another change came first, or the process was stopped.
+   * The hash of an earlier entry whose change was never made, because another change came first or the process was
+   * stopped.
    */
   readonly undoes?: string;
 }
 
 export interface AuditVerification {
-  /** The number of entries. */
   readonly chained: number;
-  /** The hash of the newest entry; null if there is none. */
+  /** The hash of the newest entry, or null if there are no entries. */
   readonly head: string | null;
-  /** Observations that are not errors, such as a line that a crash cut off or a stored file that was edited. */
+  /** Harmless findings, such as a line truncated by a crash or a stored file that was edited by hand. */
   readonly notes: readonly string[];
-  /** Errors: entries that are missing or were changed, and data that does not match the entries. */
+  /** Errors, such as missing or modified entries, and data that does not match the entries. */
   readonly faults: readonly string[];
 }
 
-/** An audit entry for a change to the published data. */
+/** The audit entry for a change to the published data. */
 export interface DataAuditEntry extends AuditEntry {
   /** `prune` deletes a version. */
   readonly action: 'publish' | 'activate' | 'prune';
   readonly version: string;
-  /** The version that was current before; null if there was none. Absent for `prune`, which does not change it. */
+  /** The previously current version, or null if there was none. Absent for `prune`, which does not change it. */
   readonly replaces?: string | null;
-  /** For `publish`: SHA-256, in hex, of the rows of all collections, if the store records it. */
+  /** For `publish`: SHA-256, as hex, of the rows of all collections. Absent if the store does not record it. */
   readonly content?: string;
 }
 
-/** The audit of a storage adapter. */
 export interface DataAudit {
   /**
-   * All publications, activations and deletions, oldest first. An entry is written before its change, so that no change
-   * lacks one. If the store fails in between, the entry describes a change that was never made.
+   * Resolves with all publications, activations and deletions, oldest first. Each entry is written before its change so
+   * that every change has one. If the store fails in between, the entry describes a change that was never made.
    */
   list(): Promise<readonly DataAuditEntry[]>;
   /**
-   * Checks that the audit is complete and unchanged, and that it matches the stored data.
+   * Checks that the audit is complete and unmodified, and that it matches the stored data.
    * @param expected the hash of an entry that must be present
    */
   verify(expected?: string): Promise<AuditVerification>;

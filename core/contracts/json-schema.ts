@@ -1,25 +1,24 @@
-/** JSON Schema 2020-12 as plain data, and the types of the values that a schema describes. */
+/** JSON Schema 2020-12 as plain data, with types for the values that a schema describes. */
 
-/** An object without properties. */
 export type Empty = Record<never, never>;
 
 export type JsonSchema = { readonly [keyword: string]: unknown };
 
 /**
- * The type of the values that a schema describes, deeply read-only. If the type of a part of the schema is not literal,
- * for example because it is declared as `JsonSchema`, its values are `unknown`.
+ * The type of the values that a schema describes, deeply read-only. Any part of the schema whose type is not literal,
+ * for example because it is declared as `JsonSchema`, becomes `unknown`.
  */
 export type FromSchema<S> = ValueOf<S, 'read'>;
 
-/** Like `FromSchema`, but after defaults are filled in: every property that has a default is present. */
+/** Like `FromSchema`, but after defaults are filled in, so that every property with a default is present. */
 export type WithDefaults<S> = ValueOf<S, 'filled'>;
 
-/** Like `FromSchema`, for values that a handler returns: where the schema is not literal, it may return any value. */
+/** Like `FromSchema`, for values that handlers return. Where the schema is not literal, any value is allowed. */
 export type ResponseFromSchema<S> = ValueOf<S, 'returned'>;
 
 /**
- * The type of the values of `{ type: string }`. TypeScript keeps the text of `type` only if the schema is written
- * inside the call or ends with `as const`.
+ * Appears in type errors if a schema's `type` was widened to `string`. TypeScript keeps the literal only if the schema
+ * is written inline in the call or ends with `as const`.
  */
 export interface DeclareSchemaAsConst {
   readonly 'declare the schema with `as const`': never;
@@ -82,7 +81,6 @@ type AdditionalProperties<S, U, None> = S extends { readonly additionalPropertie
     : { readonly [name: string]: ValueOf<A, U> }
   : None;
 
-/** The properties that are always present. */
 type Present<S, P, U> = keyof P &
   (
     | (S extends { readonly required: readonly (infer K)[] } ? (string extends K ? never : K) : never)

@@ -1,7 +1,7 @@
-/** The limiter contract. A limiter only decides; middleware sets status codes and headers. */
+/** A limiter only makes decisions. Middleware sets status codes and headers. */
 import type { Health } from './runtime.js';
 
-/** The length of the sliding window. In any window of this length, a caller gets no more requests than its limit. */
+/** The length of the sliding window. A caller's limit applies to every interval of this length. */
 export const WINDOW_MS = 60_000;
 
 /** A caller's quotas: requests per UTC day and per UTC month. Null means unlimited. */
@@ -10,54 +10,52 @@ export interface Quotas {
   readonly perMonth: number | null;
 }
 
-/** The state of one quota. */
 export interface QuotaState {
   readonly name: 'day' | 'month';
   readonly quota: number;
   readonly remaining: number;
-  /** Milliseconds until the current day or month ends. */
+  /** Milliseconds until the current UTC day or month ends. */
   readonly resetMs: number;
-  /** The length of the day or month in milliseconds. */
+  /** The length of the current day or month, in milliseconds. */
   readonly lengthMs: number;
 }
 
-/** The usage of one caller on one UTC day. */
 export interface DayUsage {
-  /** The date, such as `2026-11-23`. */
+  /** The UTC date, such as `2026-11-23`. */
   readonly date: string;
-  /** The number of allowed requests, whatever the status of their responses. */
+  /** The number of allowed requests, regardless of response status. */
   readonly requests: number;
-  /** The number of requests that the limit or a quota rejected. They count against neither. */
+  /** The number of requests rejected by the limit or a quota. They do not count towards either. */
   readonly refused: number;
 }
 
 export interface Decision {
   readonly allowed: boolean;
   readonly limit: number;
-  /** How many more requests are allowed now. */
+  /** The number of further requests allowed right now. */
   readonly remaining: number;
-  /** Milliseconds until another permit becomes free. 0 if the window is empty. */
+  /** Milliseconds until the next permit becomes available. 0 if the window is empty. */
   readonly resetMs: number;
   /** Absent if the caller has no quotas. */
   readonly quotas?: readonly QuotaState[];
 }
 
-/** The methods reject with `LimiterUnavailable` if the limiter cannot decide. */
+/** All methods reject with `LimiterUnavailable` if the limiter cannot make a decision. */
 export interface Limiter {
   /**
-   * Decides one request, and counts the request if it is allowed.
-   * @param caller `key:<id>` or `ip:<address or /64 prefix>`, never the key itself. `GET /usage` appends `/usage`, so
-   *   that it has its own window.
+   * Decides whether to allow one request, and counts it if so.
+   * @param caller `key:<id>` or `ip:<address or /64 prefix>`, never the key itself. `GET /usage` appends `/usage` so
+   * that it has its own window.
    * @param limit requests per window
-   * @param quotas if given, usage is counted, and requests that exceed a quota are rejected
+   * @param quotas if given, usage is recorded, and requests that exceed a quota are rejected
    */
   take(caller: string, limit: number, quotas?: Quotas): Decision | Promise<Decision>;
   /**
-   * Resolves with a caller's usage in this month and the previous one: the days that have requests, oldest first. The
-   * method is absent if the limiter does not count usage.
+   * Resolves with a caller's usage this month and last month: one entry for each day with requests, oldest first.
+   * Absent if the limiter does not record usage.
    */
   usage?(caller: string): Promise<readonly DayUsage[]>;
-  /** Makes a decision for a caller that does not exist, to test the store. Rejects with the store's error. */
+  /** Makes a decision for a fictitious caller to test the store. Rejects with the store's error. */
   check?(): Promise<void>;
   health(): Health;
   close(): Promise<void>;

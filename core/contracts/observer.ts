@@ -1,38 +1,38 @@
-/** The observer contract, for plugins that record requests, such as a trace exporter. */
+/** For plugins that record requests, such as trace exporters. */
 import type { Logger } from './runtime.js';
 import type { ServiceInfo } from './service.js';
 
-/** The parsed `traceparent` header of a request (W3C Trace Context, level 1, section 3.2). */
+/** A request's parsed `traceparent` header (W3C Trace Context, level 1, section 3.2). */
 export interface TraceParent {
   /** 32 lower-case hex digits. */
   readonly traceId: string;
-  /** The caller's span: 16 lower-case hex digits. */
+  /** The caller's span, as 16 lower-case hex digits. */
   readonly parentId: string;
   /** Whether the caller records this trace. */
   readonly sampled: boolean;
 }
 
-/** A request whose response was written. It contains no query and no API key, because both may be private. */
+/** A completed request. It contains no query and no API key, because both may be private. */
 export interface FinishedRequest {
   /** The value of `X-Request-Id`. */
   readonly id: string;
   readonly method: string;
-  /** The path template of the endpoint. Null for unknown paths. */
+  /** The endpoint's path template. Null for unknown paths. */
   readonly route: string | null;
-  /** The path of the URL. API keys in it are masked. */
+  /** The URL path, with API keys masked. */
   readonly path: string;
-  /** The Host header, in which API keys are masked. Null if there is none. */
+  /** The Host header, with API keys masked. Null if there is none. */
   readonly host: string | null;
   /** `1.1` or `1.0`. */
   readonly httpVersion: string;
   readonly status: number;
   /** Milliseconds since 1970. */
   readonly startedAt: number;
-  /** Milliseconds from the end of the request head until the response is written. */
+  /** Milliseconds from receiving the complete request head to writing the response. */
   readonly durationMs: number;
   /** The id of the caller's API key. Null if the request had no valid key. */
   readonly key: string | null;
-  /** The version of the snapshot that the request read. Null if it read none. */
+  /** The version of the snapshot that the request read, or null if it read none. */
   readonly snapshot: string | null;
   /** Whether the response came from the cache. */
   readonly cached: boolean;
@@ -41,9 +41,9 @@ export interface FinishedRequest {
 }
 
 export interface RequestObserver {
-  /** Called after the response has been written. Errors that this method throws are logged. */
+  /** Called after the response has been written. Errors thrown here are logged. */
   onRequest(request: FinishedRequest): void;
-  /** Called once, after the last request. The service waits for it before it stops. */
+  /** Called once, after the last request. The service waits for this before it stops. */
   close?(): Promise<void>;
 }
 

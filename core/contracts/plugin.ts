@@ -1,4 +1,3 @@
-/** The plugin contract. */
 import type Koa from 'koa';
 import type { Context, Middleware } from 'koa';
 import type { Collection } from './dataset.js';
@@ -20,10 +19,10 @@ export { type DataResponseOf, dataRoute, type InputOf, serviceRoute } from './ro
 export type * from './snapshot-reader.js';
 export { type ComponentState, OWN_COMPONENTS, type ServiceState, type StatusComponent } from './state.js';
 
-/** Information about the whole service, for a plugin that declares its routes. */
+/** Passed to `Plugin.routes`. */
 export interface PluginContext {
   readonly info: ServiceInfo;
-  /** The status components of all plugins. */
+  /** The `/status` components of all plugins. */
   readonly components: readonly StatusComponent[];
   /** The collections that this plugin declares. */
   readonly ownCollections: readonly Collection[];
@@ -31,13 +30,13 @@ export interface PluginContext {
   readonly collections: ReadonlyMap<string, Collection>;
 }
 
-/** What a plugin gets when the service opens it. */
+/** Passed to `Plugin.open`. */
 export interface OpenContext extends RunningContext {
-  /** The Koa application of the service. Its event `error` reports every error that a request causes. */
+  /** The service's Koa application. It emits an `error` event for every error that a request causes. */
   readonly koa: Koa;
 }
 
-/** The function is declared as a method, so that plugins with different options fit into one list. */
+/** Declared as a method so that plugins with different option types can share a list. */
 interface CollectionsByOptions<Options> {
   declare(options: Options, context: { resolvePath(path: string): string }): readonly Collection[];
 }
@@ -48,52 +47,55 @@ export interface Plugin<Options = unknown> {
   readonly name: string;
   readonly version: string;
   readonly description: string;
-  /** The names of other plugins that the configuration must include. */
+  /** The names of other plugins that must be configured too. */
   readonly needs?: readonly string[];
-  /** The JSON Schema of the plugin's options. Default: the plugin has no options. */
+  /** JSON Schema for the plugin's options. Default: the plugin takes no options. */
   readonly options?: JsonSchema;
   /**
-   * A list, or a function if the collections depend on the options. `resolvePath` resolves a relative path from the
-   * options against the folder of the configuration file.
+   * A list, or a function if the collections depend on the options. `resolvePath` resolves a path in the options
+   * relative to the folder of the configuration file.
    */
   readonly collections?: readonly Collection[] | CollectionsByOptions<Options>['declare'];
-  /** The names and texts of the service, which the configuration can override. Only one plugin may define them. */
+  /** The service's names and texts. The configuration can override them. Only one plugin may define them. */
   readonly info?: Partial<ServiceInfo>;
   /** Additional components for `/status`. */
   readonly components?: readonly StatusComponent[];
   routes?(options: Options, context: PluginContext): readonly Route[];
-  /** Additional formats for all lists of the service. */
+  /** Additional formats for every list in the service. */
   formats?(options: Options): readonly Format[];
-  /** Endpoints outside the data API: pages and other protocols. */
+  /** Endpoints outside the data API, such as pages and other protocols. */
   mounts?(options: Options): readonly Mount[];
-  /** Koa middleware around the plugin's own routes and mounts, from the outermost to the innermost. */
+  /** Koa middleware for the plugin's own routes and mounts, outermost first. */
   middleware?(options: Options): readonly Middleware[];
   /**
-   * Koa middleware around the whole service, from the outermost to the innermost. It runs before keys and limits are
-   * checked, and it sees every response, including errors. Plugins run theirs in the order of the configuration.
+   * Koa middleware for the whole service, outermost first. It runs before keys and limits are checked, and sees every
+   * response, including errors. Plugins run in configuration order.
    */
   serviceMiddleware?(options: Options): readonly Middleware[];
-  /** Called once, before the service accepts requests. If it fails, the service does not start. */
+  /** Called once, before the service accepts requests. If it throws or rejects, the service does not start. */
   open?(options: Options, context: OpenContext): Promise<void> | void;
-  /** Called once, after the last request, if `open` succeeded. */
+  /** Called once after the last request, provided that `open` succeeded. */
   close?(options: Options): Promise<void> | void;
   /**
-   * Called with every error that a request causes, including client errors. `ctx.status` is the status of the response:
-   * 500 or more for errors in the service.
+   * Called for every error that a request causes, including client errors. `ctx.status` is the status of the response:
+   * 500 or above for errors in the service.
    */
   onError?(error: unknown, ctx: Context, options: Options): Promise<void> | void;
-  /** Identifies callers by credentials other than the API keys of the service. Called once, at startup. */
+  /** Identifies callers by credentials other than the service's own API keys. Called once, on startup. */
   identity?(options: Options, context: RunningContext): Identity;
-  /** Opens an observer for all requests of the service. Called once, at startup. */
+  /** Creates an observer for all requests. Called once, on startup. */
   observer?(options: Options, context: ObserverContext): RequestObserver;
 }
 
-/** Defines a plugin. The schema in `options` determines the type of the options in all functions of the plugin. */
+/** Defines a plugin. The schema in `options` determines the type of `options` in all of the plugin's functions. */
 export const definePlugin = <const S extends JsonSchema = Empty>(
   plugin: Omit<Plugin<NoInfer<WithDefaults<S>>>, 'kind' | 'options'> & { readonly options?: S },
 ): Plugin<WithDefaults<S>> => ({ kind: 'plugin', ...plugin }) as Plugin<WithDefaults<S>>;
 
-/** Declares a collection. Its schema types the documents, so `snapshot.find(markets)` resolves with typed markets. */
+/**
+ * Declares a collection. Its schema determines the document type, so that `snapshot.find(markets)` returns typed
+ * markets.
+ */
 export const collection = <const S extends JsonSchema>(
   definition: Omit<Collection<NoInfer<ObjectFromSchema<S>>>, 'schema'> & { readonly schema: S },
 ): Collection<ObjectFromSchema<S>> => definition;

@@ -1,4 +1,4 @@
-/** Functions that declare routes. The schemas of the parameters and the response determine the handler's types. */
+/** Functions that declare routes. The parameter and response schemas determine the handler's types. */
 import type { Empty, FromSchema, JsonSchema, ResponseFromSchema } from './json-schema.js';
 import type { DataRoute, Parameters, Route, ServiceRoute, StreamedList } from './route.js';
 import type { Scalar } from './storage.js';
@@ -8,7 +8,7 @@ type ValueOf<P> = P extends { readonly schema: infer S }
     ? Scalar | boolean
     : FromSchema<S>
   : never;
-/** The query parameters that always have a value, because they are required or have a default. */
+/** Query parameters that always have a value because they are required or have a default. */
 type Given<Q> = {
   [K in keyof Q]: Q[K] extends { readonly required: true } | { readonly schema: { readonly default: unknown } }
     ? K
@@ -18,16 +18,15 @@ type InputOfParts<Path, Query> = { readonly [K in keyof Path | Given<Query>]: Va
   readonly [K in Exclude<keyof Query, Given<Query>>]?: ValueOf<Query[K]>;
 };
 type Part<P, K extends string> = P extends { readonly [_ in K]: infer V } ? V : Empty;
-/** The input of a handler: the parameter values, typed by the parameters' schemas. */
+/** The parameter values that a handler receives, typed by the parameters' schemas. */
 export type InputOf<P> =
   InputOfParts<Part<P, 'path'>, Part<P, 'query'>> extends infer I ? { readonly [K in keyof I]: I[K] } : never;
 
-/** The return type of a data route's handler, derived from the response schema. A list may be streamed. */
+/** The return type of a data route's handler, derived from the response schema. Lists may be streamed. */
 export type DataResponseOf<S> =
   | ResponseFromSchema<S>
   | (ResponseFromSchema<S> extends { readonly data: readonly (infer Row)[] } ? StreamedList<Row> : StreamedList);
 
-/** A route whose handler types are derived from the schemas of its parameters and response. */
 type Declared<R extends Route, P, S, A> = Omit<
   R,
   'kind' | 'parameters' | 'response' | 'check' | 'handler' | keyof OfInput<Empty>
@@ -38,7 +37,6 @@ type Declared<R extends Route, P, S, A> = Omit<
   handler(input: NoInfer<InputOf<P>>, context: globalThis.Parameters<R['handler']>[1]): Promise<A>;
 };
 
-/** The functions of a data route that take the input as a parameter. */
 type OfInput<P> = Pick<DataRoute<NoInfer<InputOf<P>>>, 'columns' | 'normalize' | 'normalizeIn'>;
 
 export const dataRoute = <

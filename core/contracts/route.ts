@@ -1,4 +1,3 @@
-/** Routes: the endpoints of the data API. */
 import type { ErrorKind } from '../errors.js';
 import type { JsonSchema } from './json-schema.js';
 import type { Quotas } from './limiter.js';
@@ -6,44 +5,43 @@ import type { SnapshotReader } from './snapshot-reader.js';
 import type { ServiceState } from './state.js';
 import type { Scalar } from './storage.js';
 
-/** The value of a parameter. An array contains each value once, in the order of the request. */
+/** A parameter's value. Arrays keep the order of the request but contain no duplicates. */
 export type ParameterValue = Scalar | boolean | readonly Scalar[];
 
-/** A parameter of a route. Its values are validated before a handler gets them. */
+/** A route parameter. The framework validates its value before it calls the handler. */
 export interface Parameter {
   readonly description: string;
   /**
    * The type must be `string`, `integer`, `number` or `boolean`, or `array` for comma-separated values whose `items`
-   * have one of those types. Other keywords are allowed. `default` is used if the parameter is absent.
+   * have one of those types. All other JSON Schema keywords are allowed. `default` applies if the parameter is absent.
    */
   readonly schema: JsonSchema;
-  /** Only for query parameters, because path parameters are always required. */
+  /** Query parameters only; path parameters are always required. */
   readonly required?: boolean;
   readonly example?: ParameterValue;
-  /** The allowed values in words, to follow "must be" in the message about another value. Default: from the schema. */
+  /** Describes the allowed values, to complete "must be ..." in error messages. Default: derived from the schema. */
   readonly allowed?: string;
   /**
-   * Where callers find valid values. For each operationId, a JSON Pointer (RFC 6901) into the response of that
-   * operation. The OpenAPI document links the two operations. Operations that do not exist in the service are ignored.
+   * Where callers can find valid values: maps an operationId to a JSON Pointer (RFC 6901) into that operation's
+   * response. The OpenAPI document links the two operations. Operations that the service does not have are ignored.
    */
   readonly foundIn?: Readonly<Record<string, string>>;
 }
 
-/** The parameters of a route by name. */
 export interface Parameters {
   readonly path?: Readonly<Record<string, Parameter>>;
   readonly query?: Readonly<Record<string, Parameter>>;
   /**
-   * The columns by which requests can filter, with the schemas of their values: the `filterColumns` of a collection.
-   * `price[gte]=6` becomes the property `price[gte]` of the input, and `conditionsOf` reads all such properties.
-   * `price=6` is short for `price[eq]=6`, `price_from` for `price[gte]`, and `price_to` for `price[lte]`, unless
-   * another parameter or column has that name.
+   * The columns that requests can filter by, with a schema for the values of each: usually the `filterColumns` of a
+   * collection. `price[gte]=6` becomes the input property `price[gte]`, and `conditionsOf` reads all such properties.
+   * `price=6` is short for `price[eq]=6`, `price_from` for `price[gte]` and `price_to` for `price[lte]`, unless another
+   * parameter or column already has that name.
    */
   readonly filters?: Readonly<Record<string, JsonSchema>>;
 }
 
 interface RouteBase<Input> {
-  /** The path relative to the base path, with parameters in braces: `/markets/{cbsa}`. */
+  /** The path relative to the base path, with parameters in braces, such as `/markets/{cbsa}`. */
   readonly path: string;
   readonly operationId: string;
   readonly summary: string;
@@ -51,20 +49,20 @@ interface RouteBase<Input> {
   /** Whether requests need an API key. Default: true. */
   readonly key?: boolean;
   readonly parameters?: Parameters;
-  /** The 200 response: its JSON Schema, and an example that conforms to it. */
+  /** The 200 response, with its JSON Schema and a matching example. */
   readonly response: { readonly description: string; readonly schema: JsonSchema; readonly example: unknown };
-  /** The errors that the handler can throw. The OpenAPI document lists them after the framework's own errors. */
+  /** The errors that the handler may throw. The OpenAPI document lists them after the framework's own errors. */
   readonly errors?: readonly ErrorKind[];
-  /** Validates combinations of parameters. Throws an `ApiError`. */
+  /** Validates combinations of parameters. Throws an `ApiError` if a combination is invalid. */
   readonly check?: (input: Input) => void;
 }
 
-/** A list that is sent in batches because it may be large: `{ data: snapshot.stream(rows) }`. */
+/** A list sent in batches because it may be large: `{ data: snapshot.stream(rows) }`. */
 export interface StreamedList<Row = object> {
   readonly data: AsyncIterable<readonly Row[]>;
 }
 
-/** A header of the 200 response of a route. */
+/** A header of a route's 200 response. */
 export interface ResponseHeader {
   readonly description: string;
   readonly example: string;
@@ -73,52 +71,51 @@ export interface ResponseHeader {
 /** The second argument of a data route's handler. */
 export interface DataContext {
   readonly snapshot: SnapshotReader;
-  /** Sets a header that the route declares. The header is cached with the body and also sent with a 304. */
+  /** Sets a header that the route declares. It is cached with the body and is also sent with a 304. */
   setHeader(name: string, value: string): void;
-  /** Returns the relative URL of this request with some parameters changed: `?limit=5&after=x`. */
+  /** Returns this request's relative URL with some parameters changed, such as `?limit=5&after=x`. */
   reference(changes: Readonly<Record<string, ParameterValue>>): string;
 }
 
-/** A route whose response depends only on its input and the snapshot, so it is cached until the next snapshot. */
+/** A route whose response depends only on its input and the snapshot. Responses are cached until the next snapshot. */
 export interface DataRoute<Input = Record<string, never>> extends RouteBase<Input> {
   readonly kind: 'data';
   readonly response: RouteBase<Input>['response'] & {
-    /** The response headers by name. Web pages of other origins can read them. */
+    /** Response headers by name. Pages from other origins can read them. */
     readonly headers?: Readonly<Record<string, ResponseHeader>>;
   };
   /**
-   * Chooses which properties of each row are sent, and in which order. The handler still returns whole rows. Undefined
-   * means all properties.
+   * Selects the properties to send for each row, and their order. The handler still returns whole rows. Undefined
+   * selects all properties.
    */
   readonly columns?: (input: Input) => readonly string[] | undefined;
   /**
-   * Rewrites the input so that equivalent requests, such as lists with the same values in another order, have equal
-   * inputs and share a cached response. Runs after `check`.
+   * Rewrites equivalent inputs to the same input so that they share a cached response. For example, it could sort a
+   * list whose order does not matter. Runs after `check`.
    */
   readonly normalize?: (input: Input) => Input;
   /**
-   * Like `normalize`, for requests that are equivalent only in this snapshot. Example: two dates that both precede the
-   * first value. Not called for cached responses.
+   * Like `normalize`, for inputs that are equivalent only in this snapshot, such as two dates before the first value.
+   * Not called for cached responses.
    */
   readonly normalizeIn?: (input: Input, snapshot: SnapshotReader) => Promise<Input>;
-  /** Whether the route has the parameter `as_of`. The handler then gets the snapshot of that date. Default: false. */
+  /** Whether the route accepts `as_of`. If so, the handler gets the snapshot for that date. Default: false. */
   readonly vintages?: boolean;
   /**
-   * Resolves with a value that conforms to the response schema. If `data` is the only property of that schema, the
-   * value may be a `StreamedList` instead. The response is the same, byte for byte.
+   * Resolves with a value that matches the response schema. If `data` is the only property in that schema, the value
+   * may be a `StreamedList` instead. The response is then byte-for-byte the same.
    */
   handler(input: Input, context: DataContext): Promise<unknown>;
 }
 
-/** A caller's API key. Its text is secret and therefore not included. */
+/** A caller's API key, without its secret text. */
 export interface CallerKey {
   readonly id: string;
   readonly tier: string;
 }
 
-/** The limit and quotas of a caller. */
 export interface CallerAccount {
-  /** The `caller` argument of `Limiter.take`. A key shares it with its successors after rotation. */
+  /** Passed to `Limiter.take` as `caller`. After a rotation, the old key and its successors share this id. */
   readonly id: string;
   readonly tier: string;
   /** Requests per minute. */
@@ -126,29 +123,28 @@ export interface CallerAccount {
   readonly quotas: Quotas;
 }
 
-/** The request that handlers of service routes receive. */
 export interface ServiceRequest {
-  /** Null without a valid key, or if all callers share the response. */
+  /** Null if the request has no valid key, or if all callers share the response. */
   readonly caller: CallerKey | null;
   /** Null if the caller's usage is not counted, or if all callers share the response. */
   readonly account: CallerAccount | null;
   /**
-   * The prefix for every path of the service as this client sees it: the setting `server.publicUrl`, a path that a
-   * proxy strips, or an empty string. If all callers share the response, it is the setting or an empty string.
+   * The prefix of every service path as this client sees it: the setting `server.publicUrl`, a prefix that a proxy
+   * strips, or an empty string. If all callers share the response, a stripped prefix is not included.
    */
   readonly publicUrl: string;
-  /** The headers by lower-case name, without credentials and cookies. Empty if all callers share the response. */
+  /** Headers by lower-case name, without credentials or cookies. Empty if all callers share the response. */
   readonly headers: Readonly<Record<string, string | undefined>>;
 }
 
-/** A route whose response depends on the state of the service, and also on the request unless all callers share it. */
+/** A route whose response depends on the service state and, unless all callers share it, on the request. */
 export interface ServiceRoute<Input = Record<string, never>> extends RouteBase<Input> {
   readonly kind: 'service';
   /**
-   * How many seconds all callers, replicas and public caches may share one response. Default: responses are not shared.
+   * How long callers, replicas and public caches may share a response, in seconds. Default: responses are not shared.
    */
   readonly sharedSeconds?: number;
-  /** Whether valid requests count against a limit. Invalid requests always do. Default: true. */
+  /** Whether valid requests count towards the rate limit. Invalid requests always do. Default: true. */
   readonly limited?: boolean;
   handler(input: Input, context: ServiceRequest & { readonly state: ServiceState }): Promise<unknown>;
 }

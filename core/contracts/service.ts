@@ -1,13 +1,12 @@
-/** The names and texts that a service shows in its OpenAPI document, pages, API keys, tools and errors. */
-
-/** A change to the API that callers can notice. */
+/** An API change that callers can notice. */
 export interface InterfaceChange {
   /** The API version that introduced the change, or `Unreleased`. */
   readonly version: string;
   /** One or two sentences of Markdown. */
   readonly summary: string;
   /**
-   * The `operationId` of each affected operation. The OpenAPI document omits a change if the service has none of these.
+   * The `operationId` of each affected operation. If the service has none of them, the OpenAPI document omits the
+   * change.
    */
   readonly operations?: readonly string[];
 }
@@ -16,19 +15,19 @@ export interface ServiceInfo {
   /** A machine-readable name: lower-case words joined by hyphens, such as `rain-gauges`. */
   readonly name: string;
   readonly title: string;
-  /** The version of the API, which is not the version of a package. */
+  /** The API version, which is independent of the package version. */
   readonly version: string;
   /** One sentence; may be empty. */
   readonly summary: string;
-  /** A description of the data in Markdown; may be empty. */
+  /** Markdown; may be empty. */
   readonly description: string;
-  /** A description, in Markdown, of how the API behaves. The OpenAPI document shows it after `description`. */
+  /** Describes how the API behaves, in Markdown. The OpenAPI document shows it after `description`. */
   readonly conventions: string;
   /** Newest first; may be empty. */
   readonly changes: readonly InterfaceChange[];
   readonly contact: { readonly name?: string; readonly url?: string; readonly email?: string };
   readonly termsOfService: string | null;
-  /** The page where callers get an API key. */
+  /** The page where callers can get an API key. */
   readonly getKeyUrl: string | null;
   /** The licence of the API, with an SPDX identifier or a URL. */
   readonly license: { readonly name: string; readonly identifier?: string; readonly url?: string } | null;
@@ -38,23 +37,21 @@ export interface ServiceInfo {
   readonly keyPrefix: string;
 }
 
-/** Markdown paragraphs about the behaviour that all services of the framework share. */
 export const conventions = {
   lists:
     '**Lists** are `{"data": [...]}`. Every response comes from one published snapshot, named in the header\n`Snapshot-Version`.',
-  csv: `**CSV.** Lists are also available as CSV (RFC 4180), with \`format=csv\` or \`Accept: text/csv\`. Columns are the properties of
-the rows. Null is an empty field; an array is a field with JSON. Text that a spreadsheet would run as a formula starts with
-an apostrophe.`,
-  vintages: `**Vintages.** Endpoints with the parameter \`as_of\` accept a date. They respond from the snapshot that was
-current when that day ended, in UTC, if the store has it.`,
+  csv: `**CSV.** Lists are also available as CSV (RFC 4180), with \`format=csv\` or \`Accept: text/csv\`. Each property
+of the rows is a column. Null becomes an empty field, and an array becomes JSON text. Text that a spreadsheet would run as a
+formula is prefixed with an apostrophe.`,
+  vintages: `**Vintages.** Endpoints with the parameter \`as_of\` accept a date. The response comes from the
+snapshot that was current at the end of that day (UTC), if the store has it.`,
   methods: `**Methods.** Every endpoint supports GET, HEAD (as GET, without the body) and OPTIONS (204, with \`Allow\`). Other
-methods get 405 \`method_not_allowed\`.`,
-  limits: '**Limits.** A sliding window of 60 seconds for each key. `RateLimit` shows the remaining requests.',
+methods return 405 \`method_not_allowed\`.`,
+  limits: '**Limits.** Each key has a sliding 60-second window. `RateLimit` shows the remaining requests.',
   caching:
-    '**Caching.** Every 200 has a strong `ETag`. Send it in `If-None-Match` to get 304 while nothing has changed.',
+    '**Caching.** Every 200 has a strong `ETag`. Send it back in `If-None-Match` to get a 304 if nothing has changed.',
 } as const;
 
-/** The names and texts of a service that defines none. */
 export const defaultService: ServiceInfo = {
   name: 'api',
   title: 'API',

@@ -1,25 +1,23 @@
-/** The state of a running service, and the components that `/status` shows. */
 import type { DayUsage } from './limiter.js';
 import type { Health } from './runtime.js';
 import type { PublishedVersion, SnapshotReader } from './snapshot-reader.js';
 
-/** The state of the running service. */
 export interface ServiceState {
   readonly now: Date;
   readonly startedAt: Date;
   readonly draining: boolean;
-  /** The most recently known health of each part of the service. */
+  /** The last known health of each part of the service. */
   readonly health: Readonly<Record<'storage' | 'limiter' | 'cache' | 'keys', Health>>;
-  /** The current snapshot. Undefined if there is none. */
+  /** The current snapshot, or undefined if there is none. */
   readonly snapshot: SnapshotReader | undefined;
   /**
-   * Resolves with the versions in the store, newest first. A store without the capability `versions` has only the
+   * Resolves with the versions in the store, newest first. Without the capability `versions`, a store has only the
    * current one. Rejects with a `StorageError`.
    */
   versions(): Promise<readonly PublishedVersion[]>;
   /**
    * Resolves with the number of requests that a caller made on each day.
-   * @param caller the id of the caller's account
+   * @param caller `CallerAccount.id`
    */
   usage(caller: string): Promise<readonly DayUsage[]>;
   /** Rejects with a `StorageError` if storage cannot be read. */
@@ -28,21 +26,21 @@ export interface ServiceState {
 
 export interface ComponentState {
   readonly status: 'operational' | 'unknown' | 'degraded' | 'outage';
-  /** This message is shown to callers, so it must contain no host names and no error messages of dependencies. */
+  /** Shown to callers, so it must not contain host names or error messages from dependencies. */
   readonly message: string | null;
   /** RFC 3339; null if unknown. */
   readonly updated_at: string | null;
 }
 
-/** The components that the framework itself adds to `/status`. */
+/** The `/status` components that the framework provides. */
 export const OWN_COMPONENTS = ['api', 'storage'] as const;
 type OwnComponent = (typeof OWN_COMPONENTS)[number];
 
-/** A part of the platform that `/status` reports on. */
+/** Part of the platform, shown on `/status`. */
 export interface StatusComponent {
   readonly id: string;
-  /** The component of the framework that this one replaces. */
+  /** The framework component to replace. */
   readonly replaces?: OwnComponent;
-  /** Default: the check of the replaced component. */
+  /** Default: the replaced component's check. */
   check?(state: ServiceState): ComponentState | Promise<ComponentState>;
 }

@@ -1,4 +1,4 @@
-/** Checks queries and keys against the declaration of their collection. */
+/** Validates queries and keys against the declaration of their collection. */
 import type { Collection } from '../contracts/dataset.js';
 import type { Query, Scalar } from '../contracts/storage.js';
 import { StorageError } from '../errors.js';
@@ -27,7 +27,7 @@ const checkValue = (collection: Collection, field: string, value: unknown): Scal
   throw invalid(collection, `the value of "${field}" must be of type ${type}, not ${got}`);
 };
 
-/** @throws StorageError `invalid_query` unless there is one value of the right type for each field of the key */
+/** @throws StorageError with the code `invalid_query` unless the key has one value of the right type per key field */
 export const checkKey = (collection: Collection, key: readonly Scalar[]): void => {
   if (key.length !== collection.key.length) {
     throw invalid(collection, `a key has ${counted(collection.key.length, 'value')}, for ${list(collection.key)}`);
@@ -55,10 +55,7 @@ const checkEqual = (collection: Collection, order: readonly string[], equal: Rec
 const checkRange = (collection: Collection, free: readonly string[], range: NonNullable<Query['range']>) => {
   const { field, from, to } = range;
   if (!free.includes(field)) {
-    throw invalid(
-      collection,
-      `"range" is over "${field}", which is not one of the order's further fields ${list(free)}`,
-    );
+    throw invalid(collection, `"range" is over "${field}", which is not one of the remaining fields ${list(free)}`);
   }
   if (from === undefined && to === undefined) return undefined;
   return {
@@ -80,13 +77,13 @@ const checkAfter = (collection: Collection, free: readonly string[], after: unkn
 };
 
 /**
- * Completes a query for an adapter: `order` defaults to the key, the fields of `equal` are put in the sequence of the
- * order, and empty parts are omitted.
- * @throws StorageError `invalid_query` for a query that the collection does not declare
+ * Validates a query and completes it for an adapter. `order` defaults to the key, the fields of `equal` are sorted as
+ * in `order`, and empty parts are dropped.
+ * @throws StorageError with the code `invalid_query` if the query uses anything that the collection does not declare
  */
 export const checkQuery = (collection: Collection, query: Partial<Query>): Query => {
   const unknown = Object.keys(query).filter((part) => !PARTS.has(part));
-  if (unknown.length > 0) throw invalid(collection, `there is no ${list(unknown)}; a query has ${list([...PARTS])}`);
+  if (unknown.length > 0) throw invalid(collection, `unknown parts ${list(unknown)}; a query has ${list([...PARTS])}`);
   const { descending = false, limit } = query;
   if (typeof descending !== 'boolean') throw invalid(collection, '"descending" must be true or false');
   if (limit !== undefined && !(Number.isSafeInteger(limit) && limit >= 0)) {

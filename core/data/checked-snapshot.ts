@@ -1,4 +1,4 @@
-/** The snapshot reader that handlers use. It checks each query, and all reads for one response share a timeout. */
+/** The snapshot reader for handlers. It validates every query, and all reads for one response share a timeout. */
 
 import { setMaxListeners } from 'node:events';
 import type { Collection } from '../contracts/dataset.js';
@@ -10,13 +10,12 @@ import { checkKey, checkQuery, invalid } from './check-query.js';
 import { filterColumns } from './conditions.js';
 import { collectRows, lazyRows } from './lazy-rows.js';
 
-/** The state that all reads of one reader share. */
 interface Reads {
   readonly snapshot: Snapshot;
   readonly collections: ReadonlyMap<string, Collection>;
   signal: AbortSignal | undefined;
   readonly pauses: Pauses | undefined;
-  /** The time limit of all reads together. */
+  /** Applies to all reads together. */
   readonly limit?: TimeLimit;
 }
 
@@ -26,7 +25,7 @@ interface TimeLimit {
 }
 
 export interface CheckedReader extends SnapshotReader {
-  /** Replaces the timeout: from now on, reads are aborted only by this signal. */
+  /** Replaces the timeout: from now on, only this signal aborts reads. */
   readUntil(signal: AbortSignal): void;
 }
 
@@ -62,7 +61,7 @@ async function* asLazyRows(batches: AsyncIterable<JsonRows>) {
   for await (const rows of batches) yield lazyRows(rows);
 }
 
-/** Declared here rather than inside each reader, for the reason given at `eachBatch` in `indexed-snapshot.ts`. */
+/** Defined at the top level for the reason given at `eachBatch` in `indexed-snapshot.ts`. */
 async function* stream<T extends object>(reads: Reads, target: Collection<T>, query: QueryOf<T> = {}) {
   const collection = declared(reads, target);
   const checked = checkQuery(collection, query as Partial<Query>);
@@ -82,9 +81,9 @@ async function* stream<T extends object>(reads: Reads, target: Collection<T>, qu
 }
 
 /**
- * Runs a read that may have to wait for other reads of the store. The wait does not count, because its length says
- * nothing about this read: when the wait ends, the time limit starts again.
- * @throws ApiError `service_unavailable` if the read takes longer than the time limit
+ * Runs a read that may have to wait for other reads. Waiting does not count towards the timeout, because it says
+ * nothing about this read. The timeout restarts when the wait is over.
+ * @throws ApiError `service_unavailable` if the read exceeds the timeout
  */
 const withWaits = async <Result>(
   reads: Reads,
@@ -107,8 +106,10 @@ const withWaits = async <Result>(
     return await read(controller.signal, onWait);
   } catch (error) {
     if (!controller.signal.aborted) throw error;
-    const sentence = `The totals take longer than ${limit.ms / 1000} seconds. Narrow the question with filters.`;
-    const cause = new StorageError('unavailable', `The totals did not end within ${limit.ms} ms.`, { cause: error });
+    const sentence = `The totals take longer than ${limit.ms / 1000} seconds. Use filters to narrow the query.`;
+    const cause = new StorageError('unavailable', `The totals did not complete within ${limit.ms} ms.`, {
+      cause: error,
+    });
     throw new ApiError(errors.service_unavailable, sentence, { cause });
   } finally {
     limit.signal.removeEventListener('abort', abort);
@@ -135,15 +136,15 @@ const totals = async <T extends object>(
   }
 };
 
-/** Whether the store finds words, so that queries may have `words`. */
+/** Whether the store supports word search in this collection. */
 const searchesFor = ({ snapshot }: Reads, { search }: Collection): boolean =>
   search !== undefined && (snapshot.searches ?? false);
 
 /**
- * Returns a typed reader of `snapshot`. Its methods reject only with a `StorageError`: `invalid_query` if the query
- * uses something that the collection does not declare, and `unavailable` for any other error that the adapter throws.
- * @param collections the declared collections; reading any other collection rejects with `unknown_collection`
- * @param signal aborts every read
+ * Returns a typed reader for a snapshot. Its methods reject only with a `StorageError`: `invalid_query` if the query
+ * uses anything that the collection does not declare, and `unavailable` for any unexpected error from the adapter.
+ * @param collections the declared collections; reads of any other collection reject with `unknown_collection`
+ * @param signal aborts all reads
  * @param pauses awaited after each batch, so that other requests can run
  */
 export const checkedSnapshot = (
@@ -170,13 +171,13 @@ const readerOf = (reads: Reads): CheckedReader => {
   };
 };
 
-/** Calls `work` with a reader, and resolves with the result of `work`. */
+/** Calls `work` with a reader, and returns its result. */
 export type TimedRead = <Result>(work: (reader: CheckedReader) => Promise<Result>) => Promise<Result>;
 
 /**
- * A reader of a snapshot whose reads must all end within `ms` milliseconds from now. Adapters have a timeout for each
- * operation, but a response may need many operations, which add up when a store is slow. Late reads reject with
- * `unavailable`.
+ * Returns a reader whose reads must all complete within `ms` milliseconds from now. Adapters have a timeout per
+ * operation, but one response may need many operations, which add up if the store is slow. Reads after the deadline
+ * reject with `unavailable`.
  * @param pauses awaited after each batch, so that other requests can run
  */
 export const timedReader = (
@@ -188,7 +189,7 @@ export const timedReader = (
 
 const timeoutAfter = (ms: number): AbortSignal => {
   const signal = AbortSignal.timeout(ms);
-  // Each read adds a listener, so Node must not warn about their number.
+  // Each read adds a listener, so disable the warning about too many listeners.
   setMaxListeners(0, signal);
   return signal;
 };
@@ -208,17 +209,17 @@ const readUntil = (signal: AbortSignal, { snapshot, collections, ms, pauses }: T
       return await work(reader);
     } catch (cause) {
       if (!(limit.signal.aborted && cause instanceof StorageError && cause.code === 'aborted')) throw cause;
-      throw new StorageError('unavailable', `The reads for one response did not end within ${ms} ms.`, { cause });
+      throw new StorageError('unavailable', `The reads for one response did not complete within ${ms} ms.`, { cause });
     }
   };
 };
 
-/** A timer is shared by all readers that are created within this fraction of the time limit. */
+/** Readers created within this fraction of the timeout share a timer. */
 const SHARED = 1 / 8;
 
 /**
- * Creates readers that share timers, because a timer costs as much as a read. Each reader has at least seven eighths of
- * `ms` left.
+ * Creates readers that share timers, because a timer costs as much as a read. Each reader gets at least seven eighths
+ * of the timeout.
  */
 export const sharedReader = (
   snapshot: Snapshot,

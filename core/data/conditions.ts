@@ -1,4 +1,4 @@
-/** Conditions on columns, such as `price[gte]=6`, and plans that read the matching documents in a declared order. */
+/** Filter conditions such as `price[gte]=6`, and plans for reading the matching documents in a declared order. */
 import type { Collection, Document } from '../contracts/dataset.js';
 import type { JsonSchema } from '../contracts/json-schema.js';
 import type { Condition, Operator, Query, Scalar } from '../contracts/storage.js';
@@ -6,10 +6,10 @@ import { compareScalars } from './scalars.js';
 
 const TYPES: ReadonlySet<unknown> = new Set(['string', 'integer', 'number', 'boolean']);
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
-/** If a collection has more columns than this, only the columns of its key and its orders have filters. */
+/** In collections with more columns than this, only key and order columns have filters. */
 const MOST_COLUMNS = 200;
 
-/** The schema of a column without null. Undefined if the column has several types, or contains lists or objects. */
+/** Returns the schema of a column without null, or undefined if it has several types or contains lists or objects. */
 const valueSchema = (column: JsonSchema): JsonSchema | undefined => {
   const { title, description, default: _, example, examples, ...schema } = column;
   const [type, ...others] = [schema['type']].flat().filter((each) => each !== 'null');
@@ -18,7 +18,7 @@ const valueSchema = (column: JsonSchema): JsonSchema | undefined => {
   return { ...schema, type, ...(Array.isArray(values) && { enum: values.filter((value) => value !== null) }) };
 };
 
-/** The columns that requests can filter by, with their schemas, to be used as the `filters` of a route. */
+/** Returns the columns that requests can filter by, with their schemas, for use as a route's `filters`. */
 export const filterColumns = ({ schema, key, orders = [] }: Collection): Readonly<Record<string, JsonSchema>> => {
   const properties = Object.entries(schema['properties'] as Readonly<Record<string, JsonSchema>>);
   const ordered: readonly string[] = [key, ...orders].flat();
@@ -31,17 +31,16 @@ export const filterColumns = ({ schema, key, orders = [] }: Collection): Readonl
   );
 };
 
-/** The columns whose values are text or null, without dates. */
+/** Returns the columns whose values are strings or null, without dates. */
 export const textFields = ({ schema }: Pick<Collection, 'schema'>): readonly string[] =>
   Object.entries((schema['properties'] ?? {}) as Readonly<Record<string, JsonSchema>>).flatMap(([name, column]) => {
     const value = valueSchema(column);
     return value?.['type'] === 'string' && value['format'] === undefined ? [name] : [];
   });
 
-/** The schema of the value that each operator takes. @param value schema of the column's values */
+/** Returns the schema of each operator's value. @param value schema of the column's values */
 export const operatorSchemas = (value: JsonSchema): Partial<Readonly<Record<Operator, JsonSchema>>> => {
-  // A bound need not be a valid value of the column: `day[gte]=2024` is allowed for a column of dates. The same applies
-  // to the values of `in`.
+  // Bounds and items of `in` need not be valid values of the column. For example, `day[gte]=2024` is allowed for dates.
   const limit = { type: value['type'] };
   return {
     eq: value,
@@ -59,20 +58,20 @@ export const operatorSchemas = (value: JsonSchema): Partial<Readonly<Record<Oper
 
 const BRACKETS = /^([^[\]]+)\[([a-z]+)\]$/;
 
-/** Splits a name such as `price[gte]` into the column and the operator. Undefined for names without brackets. */
+/** Splits a name such as `price[gte]` into column and operator. Returns undefined if there are no brackets. */
 export const splitFilter = (name: string): { readonly field: string; readonly operator: string } | undefined => {
   const [, field, operator] = BRACKETS.exec(name) ?? [];
   return field !== undefined && operator !== undefined ? { field, operator } : undefined;
 };
 
-/** The conditions among the parameters of a handler's input. */
+/** Returns the filter conditions in a handler's input. */
 export const conditionsOf = (input: Readonly<Record<string, unknown>>): readonly Condition[] =>
   Object.entries(input).flatMap(([name, value]) => {
     const filter = splitFilter(name);
     return filter ? [{ ...filter, value } as Condition] : [];
   });
 
-/** Returns a function that tests a value. Pass null for a missing value. */
+/** Returns a predicate for values. Pass null for missing values. */
 const testOf = ({ operator, value }: Condition): ((found: unknown) => boolean) => {
   const compared = (isFit: (order: number) => boolean) => (found: unknown) =>
     found !== null && isFit(compareScalars(found as Scalar, value as Scalar));
@@ -87,27 +86,27 @@ const testOf = ({ operator, value }: Condition): ((found: unknown) => boolean) =
   return (found) => values.has(found);
 };
 
-/** Returns a function that tests whether a document meets all conditions. */
+/** Returns a predicate for documents that meet all conditions. */
 export const matcherOf = (conditions: readonly Condition[]): ((document: Document) => boolean) => {
   const tests = conditions.map((condition) => ({ field: condition.field, test: testOf(condition) }));
   return (document) => tests.every(({ field, test }) => test(document[field] ?? null));
 };
 
-/** Describes the queries that read the documents which meet the conditions. */
+/** Describes the queries that read the matching documents. */
 export interface ReadPlan {
   readonly order: readonly string[];
-  /** Values of the leading fields of the order. */
+  /** Values for the leading fields of the order. */
   readonly equal: Readonly<Record<string, Scalar>>;
-  /** Values of the next field, ascending and without duplicates. Each of them needs its own query. */
+  /** Values for the next field, ascending and without duplicates. Each value needs a separate query. */
   readonly values?: readonly Scalar[];
   readonly range?: NonNullable<Query['range']>;
-  /** Conditions that the queries do not cover, so that the caller must test them. */
+  /** Conditions that the queries do not cover. The caller must test them. */
   readonly rest: readonly Condition[];
 }
 
 const LIMITS: readonly Operator[] = ['gt', 'gte', 'lt', 'lte'];
 
-/** The narrowest range that contains all matching values. It includes the bounds of `gt` and `lt`. */
+/** Returns the narrowest range that contains all matching values. It includes the bounds of `gt` and `lt`. */
 const rangeOf = (field: string, limits: readonly Condition[]): NonNullable<Query['range']> => {
   const valuesOf = (...operators: readonly Operator[]) =>
     limits
@@ -118,7 +117,7 @@ const rangeOf = (field: string, limits: readonly Condition[]): NonNullable<Query
   return { field, ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
 };
 
-/** The plan for one order, with a rank. The higher the rank, the more the order narrows the read. */
+/** Returns the plan for one order, with a rank. A higher rank means that fewer documents are read. */
 export const planIn = (order: readonly string[], where: readonly Condition[]): { plan: ReadPlan; rank: number } => {
   const of = (field: string | undefined, ...operators: readonly Operator[]) =>
     where.filter((condition) => condition.field === field && operators.includes(condition.operator));
@@ -143,7 +142,7 @@ export const planIn = (order: readonly string[], where: readonly Condition[]): {
 
 /**
  * Plans how to read the documents that meet all conditions.
- * @param order one of the collection's orders; by default, the order that narrows the read most
+ * @param order one of the collection's orders; default: the one that reads the fewest documents
  */
 export const planRead = (
   { key, orders = [] }: Pick<Collection, 'key' | 'orders'>,

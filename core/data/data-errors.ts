@@ -1,4 +1,4 @@
-/** Errors in a dataset, each with its position, and the conversion of schema errors into them. */
+/** Errors in a dataset with their position, and conversion of schema errors. */
 import type { JsonSchema } from '../contracts/json-schema.js';
 import type { ErrorObject } from '../validation/compile-schema.js';
 import { describeSchema } from '../validation/describe-errors.js';
@@ -6,24 +6,24 @@ import { nearest } from '../validation/nearest.js';
 import { formatPath, type Path, pointerPath } from '../validation/path.js';
 
 export interface DataError {
-  /** The file, relative to the dataset directory, or the collection's name if the rows do not come from files. */
+  /** The file, relative to the dataset directory. If the rows do not come from files, the name of the collection. */
   readonly file: string;
-  /** The line of the file, starting at 1. Null if the error concerns the whole file. */
+  /** The line number, starting at 1. Null if the error concerns the whole file. */
   readonly row: number | null;
   /** The path of the field. Null if the error concerns the whole row. */
   readonly field: string | null;
-  /** The rule that is broken, or what is wrong. */
+  /** The broken rule, or a description of the problem. */
   readonly rule: string;
 }
 
-/** `hpi.ndjson:12: value: must be a number` */
+/** Formats an error as `hpi.ndjson:12: value: must be a number`. */
 export const formatDataError = ({ file, row, field, rule }: DataError): string =>
   [row === null ? file : `${file}:${row}`, ...(field === null ? [] : [field]), rule].join(': ');
 
-/** A check stops after this many errors. A file with more errors is probably the wrong kind of file. */
+/** Checks stop after this many errors. A file with more is probably the wrong kind of file. */
 const MAX_COUNTED = 1000;
 
-/** Keeps the first errors and counts up to MAX_COUNTED. */
+/** Keeps the first errors, and counts at most MAX_COUNTED. */
 export class ErrorList {
   readonly kept: DataError[] = [];
   total = 0;
@@ -31,7 +31,7 @@ export class ErrorList {
 
   constructor(readonly most: number) {}
 
-  /** Whether there are more errors than are counted, so that the check should stop. */
+  /** Whether the count has reached its maximum, so that the check should stop. */
   get isFull(): boolean {
     return this.#isFull;
   }
@@ -43,7 +43,7 @@ export class ErrorList {
     if (this.kept.length < this.most) this.kept.push(error);
   }
 
-  /** One line for each kept error, followed by the number of errors that were not kept. */
+  /** Returns one line per kept error. If there are more errors, a final line says how many. */
   lines(): string[] {
     const more = this.total - this.kept.length;
     return [
@@ -55,9 +55,9 @@ export class ErrorList {
 }
 
 const MAX_SHOWN = 60;
-/** The number of errors per document that are described. */
+/** The maximum number of schema errors to describe per document. */
 const MAX_DESCRIBED = 100;
-/** If there are more names than this, no suggestion is made, because looking for the nearest name takes too long. */
+/** Beyond this many names, finding the closest one would take too long, so no suggestion is made. */
 const MAX_SUGGESTIONS = 1000;
 
 const show = (value: unknown): string => {
@@ -84,13 +84,13 @@ const describe = (error: ErrorObject): { path: Path; rule: string } => {
   }
   if (typeof data === 'number' && !Number.isFinite(data)) return { path: [], rule: 'must be a finite number' };
   if (keyword === 'format' && params['format'] === 'date') {
-    return { path: [], rule: `must be a date of the calendar, YYYY-MM-DD, not ${show(data)}` };
+    return { path: [], rule: `must be a calendar date, YYYY-MM-DD, not ${show(data)}` };
   }
   const allowed = describeSchema(schema);
   return { path: [], rule: allowed === 'another value' ? `${error.message}` : `must be ${allowed}, not ${show(data)}` };
 };
 
-/** Returns one error for each combination of field and rule. The validator must be compiled with `verbose`. */
+/** Returns one error per combination of field and rule. The validator must be compiled with `verbose`. */
 export const schemaErrors = (
   errors: readonly ErrorObject[] | null | undefined,
   document: unknown,

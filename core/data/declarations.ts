@@ -1,4 +1,4 @@
-/** Reads the declarations of collections in a dataset directory, such as `permits.collection.json`. */
+/** Reads collection declarations such as `permits.collection.json` from a dataset directory. */
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Collection } from '../contracts/dataset.js';
@@ -10,7 +10,7 @@ import { findJsonError, formatJsonError, withoutMark } from '../validation/json.
 
 export const DECLARATION = '.collection.json';
 
-/** A table of 20,000 columns needs about 2 MiB. */
+/** A declaration of 20,000 columns needs about 2 MiB. */
 const MAX_BYTES = 16 * 1024 * 1024;
 
 const FIELDS = { type: 'array', items: { type: 'string' }, minItems: 1 };
@@ -28,19 +28,19 @@ const validate = compileSchema({
   },
 });
 
-/** Whether a directory exists and contains declarations of collections. */
+/** Whether the directory exists and contains collection declarations. */
 export const hasDeclarations = (directory: string): boolean =>
   existsSync(directory) && readdirSync(directory).some((name) => name.endsWith(DECLARATION));
 
 /**
- * Returns all declarations in a directory, sorted by file name.
- * @throws OperatorError if there is no declaration, or if one is not valid
+ * Returns all collection declarations in a directory, sorted by file name.
+ * @throws OperatorError if there are none, or if one is invalid
  */
 export const readDeclarations = (directory: string): Collection[] => {
   const files = reading(directory, () => readdirSync(directory)).filter((name) => name.endsWith(DECLARATION));
   if (files.length === 0) {
     throw new OperatorError(
-      `${directory} has no file NAME${DECLARATION}, which declares a table; "metro-forecast import-table" writes one`,
+      `${directory} contains no declaration (NAME${DECLARATION}); "metro-forecast import-table" creates one`,
     );
   }
   return files.sort().map((file) => declarationIn(join(directory, file)));
@@ -53,7 +53,7 @@ const declarationIn = (path: string): Collection => {
   const declared = JSON.parse(text) as Collection & { readonly $schema?: string };
   if (!validate(declared)) {
     const [{ instancePath, message } = { instancePath: '', message: 'is not valid' }] = validate.errors ?? [];
-    throw new OperatorError(`${path} declares no collection: ${instancePath || 'the whole'} ${message}`);
+    throw new OperatorError(`${path} is not a valid declaration: ${instancePath || 'the whole'} ${message}`);
   }
   const { $schema: _, ...collection } = declared;
   return collection;

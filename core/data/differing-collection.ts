@@ -1,4 +1,4 @@
-/** Compares a dataset with a published version, row by row. */
+/** Compares a dataset with a published version row by row. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Collection, Document } from '../contracts/dataset.js';
 import type { Dataset, Snapshot } from '../contracts/storage.js';
@@ -7,7 +7,7 @@ async function* rowsOf(batches: AsyncIterable<readonly Document[]>): AsyncGenera
   for await (const batch of batches) yield* batch;
 }
 
-/** Compares rows as JSON, because a store may return 0 for -0, or the fields in another order. */
+/** Compares rows as JSON, because a store may turn -0 into 0 or return the fields in a different order. */
 const isSameRow = (a: Document, b: Document): boolean => {
   const [textA, textB] = [JSON.stringify(a), JSON.stringify(b)];
   return textA === textB || isDeepStrictEqual(JSON.parse(textA), JSON.parse(textB));
@@ -31,7 +31,7 @@ const haveSameRows = async (
 
 /**
  * Returns the name of the first collection whose rows differ between a dataset and a snapshot, or undefined if all rows
- * are equal. Rejects if the rows cannot be read.
+ * are equal. Rejects if rows cannot be read.
  */
 export const differingCollection = async (
   dataset: Pick<Dataset, 'read'>,

@@ -1,4 +1,4 @@
-/** A dataset directory: a manifest and the NDJSON files that it names. */
+/** A dataset directory: a manifest and the NDJSON files that it lists. */
 import { join } from 'node:path';
 import type { Collection, Document, Manifest } from '../contracts/dataset.js';
 import type { Dataset } from '../contracts/storage.js';
@@ -8,9 +8,9 @@ import { type CollectionFile, type DirectoryManifest, descriptionOf, readManifes
 import { type Rows, readRows } from './ndjson.js';
 
 export class DirectoryDataset implements Dataset {
-  /** The SHA-256 of each file that has been read to its end, by collection. */
+  /** The SHA-256 of each file that has been read to the end, by collection. */
   readonly digests = new Map<string, string>();
-  /** The declarations against which `checkDataset` found no errors. */
+  /** The declarations for which `checkDataset` found no errors. */
   #validFor: ReadonlyMap<string, Collection> = new Map();
 
   constructor(
@@ -26,19 +26,19 @@ export class DirectoryDataset implements Dataset {
   readonly fileOf = (collection: string): CollectionFile | undefined =>
     Object.hasOwn(this.manifest.collections, collection) ? this.manifest.collections[collection] : undefined;
 
-  /** Records that `checkDataset` found no errors with these declarations. */
+  /** Records that `checkDataset` found no errors for these declarations. */
   markValid(collections: ReadonlyMap<string, Collection>): void {
     this.#validFor = collections;
   }
 
-  /** Whether the rows were checked against these declarations. If a file has changed since, `rows` reports it. */
+  /** Whether the rows were checked against these declarations. `rows` reports files that have changed since. */
   isValidFor(collections: ReadonlyMap<string, Collection>): boolean {
     return [...collections].every(([name, collection]) => this.#validFor.get(name) === collection);
   }
 
   /**
-   * Yields every row of a collection; there are none if the manifest does not list it. A row that cannot be read is
-   * reported and becomes undefined. A file that has changed since an earlier read is reported too.
+   * Yields every row of a collection, or nothing if the manifest does not list it. Unreadable rows are reported and
+   * become undefined. A file that has changed since an earlier read is also reported.
    */
   async *rows(collection: string, onError: (error: DataError) => void): AsyncGenerator<Rows> {
     const described = this.fileOf(collection);
@@ -51,12 +51,12 @@ export class DirectoryDataset implements Dataset {
       onDigest: (sha256) => {
         const before = this.digests.get(collection) ?? sha256;
         this.digests.set(collection, sha256);
-        if (before !== sha256) report(null, 'was changed while it was in use');
+        if (before !== sha256) report(null, 'changed while it was in use');
       },
     });
   }
 
-  /** @throws StorageError `invalid_dataset` at the first error */
+  /** @throws StorageError with the code `invalid_dataset` on the first error */
   async *read(collection: string): AsyncGenerator<readonly Document[]> {
     const refuse = (error: DataError): never => {
       throw new StorageError('invalid_dataset', formatDataError(error));
@@ -72,8 +72,8 @@ export interface OpenedDirectory {
 }
 
 /**
- * Reads the manifest of a directory, but not the files that it names.
- * @throws StorageError `invalid_dataset` with every error in the manifest
+ * Reads a directory's manifest, but not the files that it lists.
+ * @throws StorageError with the code `invalid_dataset` and every error in the manifest
  */
 export const openDirectory = async (path: string): Promise<OpenedDirectory> => {
   const manifest = await readManifest(path);

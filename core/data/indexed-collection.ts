@@ -1,4 +1,4 @@
-/** An in-memory collection. Its documents are in key order, and a binary search finds them in every declared order. */
+/** An in-memory collection. Documents are stored in key order, and binary search works in every declared order. */
 import type { Collection, Document } from '../contracts/dataset.js';
 import type { Group, JsonRows, Query, Scalar, TotalsQuery } from '../contracts/storage.js';
 import { planIn, type ReadPlan } from './conditions.js';
@@ -7,16 +7,16 @@ import { jsonRows, PackedDocuments } from './packed-documents.js';
 import { fieldsToSortBy, PositionSorter } from './sorted-positions.js';
 import { ValueColumn } from './value-column.js';
 
-/** A range of indexes in an order, from `start` up to, but not including, `end`. */
+/** A range of indexes in an order. `end` is exclusive. */
 interface Span {
   readonly start: number;
   readonly end: number;
 }
 
-/** The number of documents in a batch. Reading a batch takes 0.1 to 0.2 ms. */
+/** The number of documents per batch. Reading a batch takes 0.1 to 0.2 ms. */
 const BATCH = 100;
 
-/** Splits a span into batches, starting at its end if `descending`. */
+/** Splits a span into batches. If `descending`, the last batch comes first. */
 function* inBatches({ start, end }: Span, descending = false): Generator<Span> {
   for (let done = 0; done < end - start; done += BATCH) {
     if (descending) yield { start: Math.max(start, end - done - BATCH), end: end - done };
@@ -34,9 +34,9 @@ interface After {
   readonly descending: boolean;
 }
 
-/** The documents that match a query. If there is a `filter`, neither the filter nor the limit has been applied yet. */
+/** The documents that match a query. If `filter` is set, the caller must apply it first, and then the query's limit. */
 interface Selection {
-  /** Undefined for key order, in which an index is a position. */
+  /** Undefined for key order, where indexes are positions. */
   readonly positions: Uint32Array | undefined;
   readonly span: Span;
   readonly filter?: NonNullable<Query['range']>;
@@ -46,10 +46,10 @@ export class IndexedCollection {
   readonly #key: readonly string[];
   readonly #orders: readonly (readonly string[])[];
   readonly #documents = new PackedDocuments();
-  /** Finds the fields to sort by. Their values are in `#columns` until the orders are sorted. */
+  /** Locates the fields to sort by. Their values are kept in `#columns` until `sort` has run. */
   readonly #sorted: JsonFields;
   #columns: ReadonlyMap<string, ValueColumn>;
-  /** For each order, the positions of the documents in that order. Key order needs no positions. */
+  /** The sorted positions for each order. Key order needs none. */
   readonly #positions = new Map<string, Uint32Array>();
   readonly #fields = new Map<string, JsonFields>();
 
@@ -73,7 +73,7 @@ export class IndexedCollection {
     return this.#documents.length;
   }
 
-  /** Appends copies of the documents, which must be valid and continue the key order. */
+  /** Appends copies of the documents. They must be valid and continue the key order. */
   add(rows: JsonRows): void {
     this.#documents.add(rows);
     if (this.#columns.size === 0) return;
@@ -88,8 +88,8 @@ export class IndexedCollection {
   }
 
   /**
-   * Sorts the documents by each order. Call it after the last document has been added.
-   * @param pause awaited between steps, each of which takes less than a millisecond
+   * Sorts the documents by each order. Call this after adding the last document.
+   * @param pause awaited between steps of less than a millisecond each
    */
   async sort(pause?: () => Promise<unknown>): Promise<void> {
     const sorter = new PositionSorter(this.#orders.length > 0 ? this.length : 0);
@@ -110,24 +110,24 @@ export class IndexedCollection {
     return isFound ? this.#documents.read([at])[0] : undefined;
   }
 
-  /** Returns all documents that match. The query must be valid, as `checkQuery` returns it. */
+  /** Returns all matching documents. The query must have been returned by `checkQuery`. */
   find(query: Query): readonly Document[] {
     return [...this.batches(query)].flat();
   }
 
-  /** Like `find`, but in batches, each of which is parsed when it is read. */
+  /** Like `find`, but in batches that are parsed only when they are read. */
   *batches(query: Query): Generator<readonly Document[]> {
     for (const positions of this.#matching(query)) yield this.#documents.read(positions);
   }
 
-  /** Like `batches`, but the documents stay JSON text. */
+  /** Like `batches`, but without parsing the documents. */
   *json(query: Query): Generator<JsonRows> {
     for (const positions of this.#matching(query)) yield this.#documents.json(positions);
   }
 
   /**
-   * Yields the groups of totals that follow from an order alone: the number of documents, or their numbers by the first
-   * field that no condition fixes. Undefined for all other totals.
+   * Computes totals that need only the sort order: the number of documents, optionally per value of the first field
+   * that no condition fixes. Returns undefined for all other totals.
    */
   totals({ where, words, by, of }: TotalsQuery): Iterable<Group> | undefined {
     const [field, ...others] = by;
@@ -154,7 +154,7 @@ export class IndexedCollection {
     }
   }
 
-  /** Yields the positions of the documents that match, in batches. */
+  /** Yields the positions of the matching documents, in batches. */
   *#matching(query: Query): Generator<readonly number[]> {
     const { descending = false, limit = Number.POSITIVE_INFINITY } = query;
     const { positions, span, filter } = this.#select(query);
@@ -171,15 +171,15 @@ export class IndexedCollection {
     }
   }
 
-  /** If the result has a `filter`, the caller must apply it, and then the limit. */
+  /** If the result has a `filter`, the caller must apply it before the limit. */
   #select({ order, equal = {}, range, descending = false, after, limit = Number.POSITIVE_INFINITY }: Query): Selection {
     const positions = order.join() === this.#key.join() ? undefined : this.#positions.get(order.join());
     const fixed = order.slice(0, Object.keys(equal).length);
     const free = order.slice(fixed.length);
     const values = fixed.map((field) => equal[field] as Scalar);
     const equals = this.#within(positions, this.#all, fixed, { from: values, to: values });
-    // Within the span, documents are sorted by the first field that `equal` does not fix. A range of that field narrows
-    // the span, but a range of a later field must be applied to each document.
+    // Within `equals`, documents are sorted by the first field that `equal` does not fix. A range on that field narrows
+    // the span. A range on a later field must be tested for each document.
     const ordered = range !== undefined && range.field === free[0];
     const matching = ordered
       ? this.#within(positions, equals, [range.field], {
@@ -207,20 +207,20 @@ export class IndexedCollection {
     return known;
   }
 
-  /** The part of a span whose values are within inclusive bounds. The span must be sorted by the fields. */
+  /** Narrows a span to values within inclusive bounds. The span must be sorted by these fields. */
   #within(positions: Uint32Array | undefined, span: Span, names: readonly string[], { from, to }: Bounds): Span {
     if (names.length === 0) return span;
     const fields = this.#fieldsOf(names);
     const start = from ? this.#first(positions, span, fields, from) : span.start;
     if (!to) return { start, end: span.end };
-    // The end is usually near the start, so doubling steps find it faster than a binary search over the rest.
+    // The end is usually near the start, so doubling steps find it faster than a binary search of the whole rest.
     let step = 1;
     while (start + step <= span.end && this.#compare(positions, start + step - 1, fields, to) <= 0) step *= 2;
     const rest = { start: start + (step >> 1), end: Math.min(span.end, start + step) };
     return { start, end: this.#first(positions, rest, fields, to, 1) };
   }
 
-  /** The part of a span that comes after these values in the direction of reading. */
+  /** Narrows a span to the documents that follow these values in reading direction. */
   #after(positions: Uint32Array | undefined, span: Span, names: readonly string[], { after, descending }: After): Span {
     const fields = this.#fieldsOf(names);
     return descending
@@ -233,8 +233,8 @@ export class IndexedCollection {
   }
 
   /**
-   * The first index in a span whose values are equal to `values` or greater, or the end of the span if there is none.
-   * @param least 0, or 1 to find the first index whose values are greater
+   * Returns the first index in a span whose values are greater than or equal to `values`, or the end of the span.
+   * @param least 1 finds values that are strictly greater
    */
   #first(
     positions: Uint32Array | undefined,
@@ -252,7 +252,7 @@ export class IndexedCollection {
     return start;
   }
 
-  /** Returns a function that tests whether the field of a document is within the range. */
+  /** Returns a predicate for documents whose field is within the range. */
   #filter({ field, from, to }: NonNullable<Query['range']>): (position: number) => boolean {
     const fields = this.#fieldsOf([field]);
     return (position) =>

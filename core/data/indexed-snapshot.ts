@@ -1,4 +1,4 @@
-/** A snapshot whose collections are in memory. */
+/** A snapshot of collections in memory. */
 
 import { setImmediate as laterTurn } from 'node:timers/promises';
 import type { Document, Manifest } from '../contracts/dataset.js';
@@ -13,8 +13,8 @@ export interface IndexedDataset {
 }
 
 /**
- * Declared here rather than inside each snapshot, because each generator function gives its generators another hidden
- * class: V8 would recompile the code that reads them for every version.
+ * Defined at the top level rather than in each snapshot, because every generator function gives its generators a hidden
+ * class of their own. V8 would have to recompile the code that reads them for each new version.
  */
 async function* eachBatch<Batch>(
   readable: () => IndexedCollection,

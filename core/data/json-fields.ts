@@ -1,4 +1,4 @@
-/** Finds scalar fields in the JSON text of a document without parsing it. */
+/** Finds scalar fields in a document's JSON text without parsing it. */
 import type { Document } from '../contracts/dataset.js';
 import type { Scalar } from '../contracts/storage.js';
 import { compareScalars } from './scalars.js';
@@ -27,7 +27,7 @@ const stringEnd = (json: Buffer, start: number): number => {
 const isClosing = (byte: number): boolean => byte === CLOSING_BRACE || byte === CLOSING_BRACKET;
 const isOpening = (byte: number): boolean => byte === OPENING_BRACE || byte === OPENING_BRACKET;
 
-/** Finds the end of the object or array that starts at `start`. */
+/** Returns the end of the object or array that begins at `start`. */
 const nestedEnd = (json: Buffer, start: number): number => {
   let depth = 0;
   for (let at = start; ; at++) {
@@ -52,33 +52,33 @@ const isEqual = (json: Buffer, at: number, name: Buffer): boolean => {
   return true;
 };
 
-/** A member of the document that was searched last. */
+/** A member of the most recently searched document. */
 interface Member {
-  /** The name, including its quotes. */
+  /** Includes the quotes. */
   readonly name: Buffer;
-  /** The index of the field with this name, or -1. */
+  /** The index of the field with this name, or -1 if it is not searched for. */
   readonly field: number;
 }
 
 /**
- * Finds the values of certain fields in one document after another. Documents of a collection usually have the same
- * members in the same order, so each name is first compared with the name at the same index in the previous document.
+ * Finds the values of certain fields in a series of documents. Documents of one collection usually have the same
+ * members in the same order, so each name is first compared with the one at the same index in the previous document.
  */
 export class JsonFields {
-  /** Where the value of each field starts and ends in the document that was searched last. */
+  /** The start and end of each field's value in the most recently searched document. */
   readonly starts: number[];
   readonly ends: number[];
   readonly #fields: readonly string[];
   readonly #members: Member[] = [];
 
-  /** @param fields fields that every document has, and whose values are scalars */
+  /** @param fields fields that every document has, with scalar values */
   constructor(fields: readonly string[]) {
     this.#fields = fields;
     this.starts = fields.map(() => 0);
     this.ends = fields.map(() => 0);
   }
 
-  /** Sets `starts` and `ends`. @param start where the document starts, which must be valid JSON */
+  /** Sets `starts` and `ends`. @param start the offset of a valid JSON document */
   find(json: Buffer, start: number): void {
     let left = this.#fields.length;
     let at = skipSpace(json, skipSpace(json, start) + 1);
@@ -96,7 +96,7 @@ export class JsonFields {
     }
   }
 
-  /** Compares the fields of a document with values. The result is negative, 0 or positive, as in `Array.sort`. */
+  /** Compares a document's fields with values. The result is negative, 0 or positive, as for `Array.sort`. */
   compare(json: Buffer, start: number, values: readonly Scalar[]): number {
     this.find(json, start);
     for (let i = 0; i < values.length; i++) {
@@ -106,7 +106,7 @@ export class JsonFields {
     return 0;
   }
 
-  /** Returns a document that has only these fields. */
+  /** Returns a document that contains only these fields. */
   document(json: Buffer, start: number): Document {
     this.find(json, start);
     const document: Record<string, Scalar> = {};
@@ -116,7 +116,7 @@ export class JsonFields {
     return document;
   }
 
-  /** Returns the member with index `i`, whose name starts at `at`. */
+  /** Returns member number `i`, whose name begins at `at`. */
   #member(i: number, json: Buffer, at: number): Member {
     const last = this.#members[i];
     if (last && isEqual(json, at, last.name)) return last;
@@ -132,7 +132,6 @@ export const hasEscape = (json: Buffer, start: number, end: number): boolean => 
   return false;
 };
 
-/** Whether the value that starts here is a string. */
 export const isString = (json: Buffer, start: number): boolean => json[start] === QUOTE;
 
 export const scalarIn = (json: Buffer, start: number, end: number): Scalar =>

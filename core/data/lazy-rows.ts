@@ -1,13 +1,13 @@
-/** Lists of rows that stay JSON text until a row is read. Responses can send unread rows as they are stored. */
+/** Lists of rows that stay JSON text until a row is accessed, so that responses can send them exactly as stored. */
 import type { Document } from '../contracts/dataset.js';
 import type { JsonRows } from '../contracts/storage.js';
 
-/** The property that returns the text of a list. */
+/** The property for reading the text of a list. */
 const TEXT = Symbol('text');
 
 const isIndex = (property: string | symbol): boolean => typeof property === 'string' && /^\d/.test(property);
 
-/** Parses the text when a row is first read, and then drops the text, because the caller may change the parsed rows. */
+/** Parses the text on first access and then drops it, because the caller may modify the parsed rows. */
 class ParsedWhenRead implements ProxyHandler<Document[]> {
   #text: readonly JsonRows[] | undefined;
 
@@ -19,9 +19,9 @@ class ParsedWhenRead implements ProxyHandler<Document[]> {
     if (property === TEXT) return this.#text;
     if (property === 'length' && this.#text) return countOf(this.#text);
     if (isIndex(property)) return Reflect.get(this.read(rows), property);
-    // Reading `then`, as `await` does, or `Symbol.asyncIterator` must not parse the rows.
+    // Reading `then`, which `await` does, or `Symbol.asyncIterator` must not parse the rows.
     const value: unknown = Reflect.get(rows, property);
-    // Methods are bound to the parsed array, so that they do not call this handler for each row.
+    // Bind methods to the parsed array, so that they do not go through this handler for each row.
     return typeof value === 'function' && property !== 'constructor' ? value.bind(this.read(rows)) : value;
   }
 
@@ -56,15 +56,15 @@ for (const trap of TRAPS) {
 
 const countOf = (text: readonly JsonRows[]): number => text.reduce((count, { ends }) => count + ends.length, 0);
 
-/** Returns a list of the documents in the text, which is parsed when a row is first read. */
+/** Returns a list of the documents in the text. It is parsed when a row is first accessed. */
 export const lazyRows = (...text: readonly JsonRows[]): readonly Document[] =>
   new Proxy<Document[]>([], new ParsedWhenRead(text));
 
-/** The text of a list that `lazyRows` returned and that has not been parsed yet. Undefined for any other list. */
+/** Returns the text of a list created by `lazyRows`, if it has not been parsed yet. Undefined for any other list. */
 export const textOf = (rows: readonly object[]): readonly JsonRows[] | undefined =>
   (rows as { readonly [TEXT]?: readonly JsonRows[] })[TEXT];
 
-/** Joins lists of rows. The result stays text if none of the lists has been parsed. */
+/** Joins lists of rows. The result stays text if none of them has been parsed. */
 export const joinRows = <T extends object>(lists: readonly (readonly T[])[]): T[] => {
   const texts = lists.map(textOf);
   return texts.every((text) => text !== undefined)
@@ -72,17 +72,17 @@ export const joinRows = <T extends object>(lists: readonly (readonly T[])[]): T[
     : lists.flatMap((list) => [...list]);
 };
 
-/** Yields the rows in batches: one for each part of the text, or slices of `size` rows if the list is parsed. */
+/** Yields rows in batches: one per part of the text, or slices of `size` rows if the list has been parsed. */
 export function* inBatches<T extends object>(rows: readonly T[], size: number): Generator<readonly T[]> {
   const text = textOf(rows);
   if (text) for (const part of text) yield lazyRows(part) as readonly T[];
   else for (let start = 0; start < rows.length; start += size) yield rows.slice(start, start + size);
 }
 
-/** Longer lists are parsed batch by batch, because parsing a long list in one go blocks the event loop for too long. */
+/** Longer lists are parsed batch by batch, because parsing them all at once would block the event loop for too long. */
 const MOST_LAZY = 1000;
 
-/** Collects the rows of all batches. If there are at most `MOST_LAZY` and none has been parsed, they stay text. */
+/** Collects the rows of all batches. Up to `MOST_LAZY` unparsed rows stay text. */
 export const collectRows = async <T extends object>(batches: AsyncIterable<readonly T[]>): Promise<T[]> => {
   const lists: (readonly T[])[] = [];
   let count = 0;
@@ -95,7 +95,7 @@ export const collectRows = async <T extends object>(batches: AsyncIterable<reado
 
 const startOf = ({ ends }: JsonRows, row: number): number => (row === 0 ? 0 : ends[row - 1]! + 1);
 
-/** The first rows of a list, without parsing them. @param count from 1 to the number of rows */
+/** Returns the first rows without parsing them. @param count between 1 and the number of rows */
 export const firstRows = <T extends object>(rows: readonly T[], count: number): readonly T[] => {
   const text = textOf(rows);
   if (!text) return rows.slice(0, count);
@@ -109,7 +109,7 @@ export const firstRows = <T extends object>(rows: readonly T[], count: number): 
   return lazyRows(...kept) as readonly T[];
 };
 
-/** Returns the last row of `rows`, which must not be empty. Parses only this row. */
+/** Returns the last row of a non-empty list. Parses only this row. */
 export const lastRow = <T extends object>(rows: readonly T[]): T => {
   const last = textOf(rows)?.findLast(({ ends }) => ends.length > 0);
   if (!last) return rows.at(-1)!;

@@ -1,4 +1,4 @@
-/** The manifest of a dataset directory, which describes the dataset and names the file of each collection. */
+/** The manifest of a dataset directory describes the dataset and lists the file of each collection. */
 
 import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
@@ -14,14 +14,14 @@ import { cadence, date, dateTime, nullable } from '../validation/schemas.js';
 import { type DataError, formatDataError, schemaErrors } from './data-errors.js';
 
 export const MANIFEST_FILE = 'manifest.json';
-/** The version of the format that this program writes and reads. */
+/** The manifest format that this version reads and writes. */
 const FORMAT = 1;
 
-/** The file of a collection: one JSON document per line (NDJSON, UTF-8), in key order. */
+/** A collection's file: one JSON document per line (NDJSON, UTF-8), in key order. */
 export interface CollectionFile {
   /** Relative to the directory. */
   readonly file: string;
-  /** The number of rows and the digest are checked if they are present. Commands that write a dataset include both. */
+  /** If present, the number of rows and the digest are verified. Commands that write datasets include both. */
   readonly rows?: number;
   readonly sha256?: string;
 }
@@ -42,11 +42,11 @@ export const manifestSchema = {
     version: {
       type: 'string',
       pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$',
-      description: 'Identifies the content: other rows need a new version.',
+      description: 'Identifies the content. Different rows need a new version.',
     },
-    created: { ...dateTime, description: 'When this version was made. Its snapshot has this publication time.' },
+    created: { ...dateTime, description: 'When this version was created. This becomes its publication time.' },
     vintage: { ...date, description: 'A day on which the data was available.' },
-    synthetic: { type: 'boolean', description: 'Whether the numbers are synthetic, not real data.' },
+    synthetic: { type: 'boolean', description: 'Whether the values are synthetic rather than real data.' },
     sources: {
       type: 'array',
       items: {
@@ -65,12 +65,12 @@ export const manifestSchema = {
           id: { type: 'string', minLength: 1 },
           title: { type: 'string', minLength: 1 },
           cadence,
-          latest_period: { ...nullable(date), description: 'First day of the newest period.' },
+          latest_period: { ...nullable(date), description: 'First day of the most recent period.' },
           last_loaded_at: nullable(dateTime),
           late_after_seconds: {
             type: 'integer',
             minimum: 0,
-            description: 'Age at which the source is late, from the end of its newest period.',
+            description: 'Age at which the source is late, measured from the end of its most recent period.',
           },
           stale_after_seconds: { type: 'integer', minimum: 0 },
           attribution: { type: ['string', 'null'] },
@@ -95,7 +95,7 @@ export const manifestSchema = {
 
 const isManifest = compileSchema<DirectoryManifest>(manifestSchema);
 
-/** Limits for a manifest, which bound how long reading it blocks the event loop. */
+/** Limits on the size of a manifest, so that reading it does not block the event loop for long. */
 const MAX_BYTES = 4 * 1024 * 1024;
 const MAX_NAMES = 100_000;
 
@@ -106,7 +106,6 @@ const errorOf = (rule: string, field: string | null = null, row: number | null =
   rule,
 });
 
-/** Returns the errors in a parsed manifest. */
 export const manifestErrors = (manifest: unknown): DataError[] => {
   const { format } = Object(manifest) as { format?: unknown };
   if (typeof format === 'number' && format !== FORMAT)
@@ -121,7 +120,7 @@ export const manifestErrors = (manifest: unknown): DataError[] => {
 
 const parseManifest = (bytes: Buffer): DirectoryManifest | DataError[] => {
   if (!isUtf8(bytes)) return [errorOf('is not UTF-8')];
-  if (measureJson(bytes).names > MAX_NAMES) return [errorOf(`has more than ${MAX_NAMES} names`)];
+  if (measureJson(bytes).names > MAX_NAMES) return [errorOf(`has more than ${MAX_NAMES} property names`)];
   const json = withoutMark(bytes.toString('utf8'));
   const broken = findJsonError(json);
   if (broken) return [errorOf(`is not JSON, column ${broken.column}: ${broken.problem}`, null, broken.line)];
@@ -130,7 +129,9 @@ const parseManifest = (bytes: Buffer): DirectoryManifest | DataError[] => {
   return errors.length > 0 ? errors : (manifest as DirectoryManifest);
 };
 
-/** @throws StorageError `invalid_dataset` with every error, or `unavailable` after a temporary read error */
+/**
+ * @throws StorageError with the code `invalid_dataset` and every error, or `unavailable` after a temporary read error
+ */
 export const readManifest = async (directory: string): Promise<DirectoryManifest> => {
   const file = join(directory, MANIFEST_FILE);
   const bytes = await readRegularBytes(file, MAX_BYTES).catch((cause: unknown): never => {
@@ -141,21 +142,18 @@ export const readManifest = async (directory: string): Promise<DirectoryManifest
   if (!Array.isArray(manifest)) return manifest;
   throw new StorageError(
     'invalid_dataset',
-    [`${file} is not a manifest:`, ...manifest.map(formatDataError)].join('\n  - '),
+    [`${file} is not a valid manifest:`, ...manifest.map(formatDataError)].join('\n  - '),
   );
 };
 
-/** Whether `readManifest` rejected because the content of the file is not a manifest. Replacing it loses nothing. */
+/** Whether `readManifest` rejected because the file's content is not a valid manifest, so that replacing it loses nothing. */
 export const isDamagedManifest = (error: unknown): boolean =>
   error instanceof StorageError && error.code === 'invalid_dataset' && error.cause === undefined;
 
-/** A manifest that may lack its version. */
+/** A manifest whose version may be missing. */
 export type Description = Omit<Manifest, 'version'> & { readonly version?: string | undefined };
 
-/**
- * Returns a version such as `2025-12-31-1f0c2a9b7d3e`, which consists of the vintage and a hash of the sources and of
- * the digests of all files.
- */
+/** Returns a version such as `2025-12-31-1f0c2a9b7d3e`: the vintage, and a hash of the sources and all file digests. */
 export const contentVersion = async (
   directory: string,
   { vintage, sources }: Description,
@@ -169,7 +167,7 @@ export const contentVersion = async (
   return `${vintage}-${hash.digest('hex').slice(0, 12)}`;
 };
 
-/** Returns the manifest without the files of the collections. */
+/** Returns the manifest without `collections`. */
 export const descriptionOf = ({ format, version, created, vintage, synthetic, sources }: Manifest): Manifest => ({
   format,
   version,

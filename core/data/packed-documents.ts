@@ -1,4 +1,4 @@
-/** Keeps documents in memory as JSON text, and parses them when they are read. */
+/** Keeps documents in memory as JSON text and parses them on demand. */
 import type { Document } from '../contracts/dataset.js';
 import type { JsonRows, Scalar } from '../contracts/storage.js';
 import type { JsonFields } from './json-fields.js';
@@ -14,17 +14,16 @@ export const jsonRows = (documents: readonly Document[]): JsonRows => {
 };
 
 interface Page {
-  /** The position of the first document in the page. */
   readonly first: number;
-  /** The JSON of the documents, each followed by a comma. */
+  /** The JSON of the documents, with a comma after each. */
   readonly bytes: Buffer;
   used: number;
   ends: number[] | Uint16Array | Uint32Array;
 }
 
 /**
- * The size of a page, whose offsets fit into 16 bits. A larger batch gets a page of the batch's size. The unused end of
- * the last page is never written, so the system does not allocate memory for it.
+ * The size of a page. Its offsets fit into 16 bits. A batch that is larger than this gets a page of its own. The unused
+ * part of the last page is never written to, so the system does not allocate memory for it.
  */
 const PAGE_BYTES = 64 * 1024;
 const COMMA = 0x2c;
@@ -35,16 +34,16 @@ const startIn = ({ first, ends }: Page, position: number): number =>
 /**
  * A list of documents in buffers outside the JavaScript heap.
  *
- * Parsed documents need more memory than their JSON, and the garbage collector marks and moves each of them while
- * requests wait. Parsing a document takes less than a microsecond, and most are parsed only once, because responses are
- * cached.
+ * Parsed documents would need more memory than their JSON, and the garbage collector would mark and move each of them
+ * while requests wait. Parsing a document takes less than a microsecond, and most documents are parsed only once
+ * because responses are cached.
  */
 export class PackedDocuments {
   readonly #pages: Page[] = [];
   #length = 0;
   /**
-   * The document that was read last. It keeps the hidden class of the documents alive. Without it, V8 would discard the
-   * code that is optimised for this class, and would load the next version more slowly.
+   * The most recently read document. It keeps the documents' hidden class alive. Otherwise, V8 would discard the code
+   * that is optimised for that class, and loading the next version would be slower.
    */
   readonly #last: { document?: Document | undefined } = {};
 
@@ -64,16 +63,16 @@ export class PackedDocuments {
     this.#length += ends.length;
   }
 
-  /** Returns the documents at these positions, in the given order. */
+  /** Returns the documents at these positions, in the order of the positions. */
   read(positions: Iterable<number>): readonly Document[] {
     const documents = JSON.parse(`[${this.json(positions).json}]`) as readonly Document[];
     this.#last.document = documents.at(-1);
     return documents;
   }
 
-  /** Like `read`, but the documents stay JSON text. */
+  /** Like `read`, but without parsing the documents. */
   json(positions: Iterable<number>): JsonRows {
-    // Adjacent documents of the same page are copied together.
+    // Adjacent documents on the same page are copied together.
     const parts: { readonly page: Page; readonly from: number; to: number }[] = [];
     const ends: number[] = [];
     let size = 0;
@@ -92,7 +91,7 @@ export class PackedDocuments {
     return { json: json.subarray(0, -1), ends };
   }
 
-  /** Compares fields of a document with values, without parsing it. See `JsonFields.compare`. */
+  /** Compares fields of a document with values, without parsing the document. See `JsonFields.compare`. */
   compare(position: number, fields: JsonFields, values: readonly Scalar[]): number {
     const page = this.#pageOf(position);
     return fields.compare(page.bytes, startIn(page, position), values);

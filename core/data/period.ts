@@ -1,4 +1,4 @@
-/** Calculates with the periods in which sources publish. Days are `YYYY-MM-DD`. */
+/** Calculations with publication periods. Dates have the form `YYYY-MM-DD`. */
 import type { Cadence, Manifest, Source } from '../contracts/dataset.js';
 
 const MONTHS: Readonly<Partial<Record<Cadence, number>>> = {
@@ -11,7 +11,7 @@ const MONTHS: Readonly<Partial<Record<Cadence, number>>> = {
 const DAYS: Readonly<Partial<Record<Cadence, number>>> = { weekly: 7, biweekly: 14 };
 
 /**
- * Returns the first day of the next period. The periods of daily and irregular sources are one day long.
+ * Returns the first day of the next period. Daily and irregular sources have periods of one day.
  * @param start the first day of a period
  */
 export const nextPeriod = (start: string, cadence: Cadence): string => {
@@ -22,7 +22,7 @@ export const nextPeriod = (start: string, cadence: Cadence): string => {
   return next.toISOString().slice(0, 10);
 };
 
-/** Returns the whole seconds since the end of the source's newest period, or null if the source has no period yet. */
+/** Returns the seconds since the end of the source's most recent period, or null if it has none yet. */
 export const ageOf = (
   { latest_period, cadence }: Pick<Source, 'latest_period' | 'cadence'>,
   now: Date,
@@ -32,7 +32,7 @@ export const ageOf = (
     : Math.max(0, Math.floor((now.getTime() - Date.parse(nextPeriod(latest_period, cadence))) / 1000));
 
 /**
- * Returns the age of a source of a dataset. A synthetic dataset gets no new periods, so its sources do not age.
+ * Returns the age of a source in seconds. Sources of a synthetic dataset do not age, because they get no new periods.
  */
 export const ageIn = ({ synthetic }: Pick<Manifest, 'synthetic'>, source: Source, now: Date): number | null => {
   const age = ageOf(source, now);

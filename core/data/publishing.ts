@@ -1,18 +1,18 @@
-/** Helpers for adapters that publish and keep versions, as one namespace. */
+/** Helpers for adapters that publish and store versions, exported as a single namespace. */
 import type { Collection, Document, Manifest } from '../contracts/dataset.js';
 import type { Clock } from '../contracts/runtime.js';
 import { StorageError } from '../errors.js';
 import { compareBy } from './scalars.js';
 import { wordsOf } from './words.js';
 
-/** Yields the batches. If reading them fails, the error is rethrown as an `invalid_dataset` error with its cause. */
+/** Passes batches through. Read errors are rethrown as `invalid_dataset`, with the original error as the cause. */
 export async function* readable(batches: AsyncIterable<readonly Document[]>): AsyncGenerator<readonly Document[]> {
   try {
     yield* batches;
   } catch (cause) {
     if (cause instanceof StorageError) throw cause;
     const reason = cause instanceof Error ? cause.message : String(cause);
-    const message = `The dataset could not be read completely: ${reason}`;
+    const message = `The dataset could not be read in full: ${reason}`;
     throw new StorageError('invalid_dataset', message, { cause });
   }
 }
@@ -20,10 +20,13 @@ export async function* readable(batches: AsyncIterable<readonly Document[]>): As
 export const invalidCollection = ({ name }: Collection, error: string, cause?: unknown): StorageError =>
   new StorageError('invalid_dataset', `Collection "${name}": ${error}.`, { cause });
 
-/** Returns the key of a row as text for error messages. */
+/** Returns the key of a row as text, for error messages. */
 export const keyText = ({ key }: Collection, row: Document): string => JSON.stringify(key.map((field) => row[field]));
 
-/** Yields the batches as `readable` does. @throws StorageError `invalid_dataset` if the rows are not in key order */
+/**
+ * Like `readable`, and checks the order. @throws StorageError with the code `invalid_dataset` if rows are not in key
+ * order
+ */
 export async function* inKeyOrder(
   collection: Collection,
   batches: AsyncIterable<readonly Document[]>,
@@ -43,18 +46,18 @@ export async function* inKeyOrder(
   }
 }
 
-/** @throws StorageError `aborted` */
+/** @throws StorageError with the code `aborted` */
 export const assertNotAborted = (signal: AbortSignal | undefined): void => {
   if (signal?.aborted) throw new StorageError('aborted', 'The publication was aborted.', { cause: signal.reason });
 };
 
-/** Returns the current time, or one millisecond after `previous` if that is later. */
+/** Returns the current time, but at least one millisecond after `previous`. */
 export const momentAfter = (previous: Date, clock: Clock): Date =>
   new Date(Math.max(clock.now(), previous.getTime() + 1));
 
 /**
- * Returns the publication time of a version: the time at which its manifest was created if that is later than the
- * previous publication, otherwise the current time.
+ * Returns a version's publication time: the creation time in its manifest if that is later than the previous
+ * publication, otherwise the current time.
  */
 export const publicationTime = (manifest: Manifest, previous: Date | undefined, clock: Clock): Date => {
   const created = Date.parse(manifest.created);
@@ -62,19 +65,19 @@ export const publicationTime = (manifest: Manifest, previous: Date | undefined, 
   return momentAfter(previous, clock);
 };
 
-/** Returns the orders of a collection, each of which has an index. The first one is the key, whose index is unique. */
+/** Returns all orders of a collection that need an index. The first is the key, whose index is unique. */
 export const ordersOf = ({ key, orders = [] }: Collection): readonly (readonly string[])[] => [key, ...orders];
 
-/** Returns the words of a row for a search index, including duplicates. @param search the searched fields */
+/** Returns the words of a row for a search index, including duplicates. @param search the fields to index */
 export const wordsToIndex = (row: Document, search: readonly string[]): readonly string[] =>
   wordsOf(search.map((field) => row[field] ?? '').join('\n'));
 
-/** The collections of a stored version, with the orders that have an index, and the fields whose words have one. */
+/** For each collection of a stored version: the orders and the search fields that have an index. */
 type Indexed = Readonly<
   Record<string, { readonly orders: readonly (readonly string[])[]; readonly search?: readonly string[] }>
 >;
 
-/** Returns the declared collections and indexes that a version lacks. If any are missing, it cannot be served. */
+/** Returns the declared collections and indexes that a version lacks. It can be served only if none are missing. */
 export const missingIn = (stored: Indexed, declared: ReadonlyMap<string, Collection>): readonly string[] =>
   [...declared.values()].flatMap((collection) => {
     const found = stored[collection.name];
@@ -89,7 +92,7 @@ export const missingIn = (stored: Indexed, declared: ReadonlyMap<string, Collect
     ];
   });
 
-/** @throws StorageError `invalid_dataset` if the version lacks a declared collection or index */
+/** @throws StorageError with the code `invalid_dataset` if the version lacks a declared collection or index */
 export const assertComplete = (version: string, stored: Indexed, declared: ReadonlyMap<string, Collection>): void => {
   const missing = missingIn(stored, declared);
   if (missing.length === 0) return;
@@ -102,10 +105,10 @@ export const assertComplete = (version: string, stored: Indexed, declared: Reado
 export const versionTaken = (version: string, publishedAt: Date): StorageError =>
   new StorageError(
     'conflict',
-    `Version ${version} has been published already, on ${publishedAt.toISOString()}: other content needs a new version.`,
+    `Version ${version} was already published on ${publishedAt.toISOString()}: different content needs a new version.`,
   );
 
-/** @param stored the names of the stored versions, newest first */
+/** @param stored the names of all versions in the store, newest first */
 export const unknownVersion = (version: string, stored: readonly string[]): StorageError =>
   new StorageError(
     'unknown_version',

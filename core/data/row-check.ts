@@ -1,4 +1,3 @@
-/** Checks the rows of one collection. */
 import type { Collection, Document, Manifest } from '../contracts/dataset.js';
 import type { JsonRows } from '../contracts/storage.js';
 import { compileSchema } from '../validation/compile-schema.js';
@@ -8,7 +7,7 @@ import { JsonFields } from './json-fields.js';
 import { rowPattern } from './row-pattern.js';
 import { compareBy } from './scalars.js';
 
-/** The keys of a collection that other collections refer to. */
+/** The keys of a collection that other collections reference. */
 export interface Target {
   readonly keys: Set<string>;
   /** Whether all rows of the collection have been read. */
@@ -18,7 +17,7 @@ export interface Target {
 const keyText = (document: Document, fields: readonly string[]): string =>
   fields.length === 1 ? String(document[fields[0] as string]) : JSON.stringify(fields.map((field) => document[field]));
 
-/** The number of characters of a key that messages show. */
+/** How many characters of a key to show in messages. */
 const MAX_SHOWN = 100;
 
 const shown = (document: Document, key: readonly string[]): string => {
@@ -30,24 +29,24 @@ type OnError = (row: number, field: string | null, rule: string) => void;
 
 interface Check {
   add(document: Document, row: number): void;
-  /** Must be called after the rows of all collections have been added. */
+  /** Call this after adding the rows of all collections. */
   finish(): void;
 }
 
 export interface RowCheck extends Check {
   /**
-   * Adds rows without parsing them. Returns false if a row may have an error: then `add` must be called for each row.
+   * Checks rows without parsing them. If it returns false, a row may have an error, and `add` must be called for each
+   * row.
    */
   addText(rows: JsonRows): boolean;
-  /** Returns true if all rows match the schema, and false if this is not certain. */
+  /** Returns true only if all rows are known to match the schema. */
   matches(rows: JsonRows): boolean;
 }
 
-/** Checks one reference of a collection. */
 const referenceCheck = (fields: readonly string[], to: string, target: Target, onError: OnError): Check => {
-  /** The last value that was found. Neighbouring rows usually refer to the same document. */
+  /** The last value that was found. Consecutive rows often reference the same document. */
   let last: string | undefined;
-  /** References to rows that may still follow, in the same collection or in one that refers back to it. */
+  /** References to rows that may still follow, either in the same collection or in one that references it back. */
   const waiting: { readonly row: number; readonly value: string }[] = [];
   const report = (row: number, value: string): void =>
     onError(row, fields.join('+'), `refers to ${value}, which is not in "${to}"`);
@@ -65,7 +64,7 @@ const referenceCheck = (fields: readonly string[], to: string, target: Target, o
   };
 };
 
-/** @param targets the collections that other collections refer to, by name */
+/** @param targets the referenced collections by name */
 export const rowCheck = (
   collection: Collection,
   manifest: Pick<Manifest, 'created'>,
@@ -82,13 +81,13 @@ export const rowCheck = (
   const matches = rowPattern(schema) ?? (() => false);
   const needsDocuments = target !== undefined || references.length > 0 || collection.check !== undefined;
   const keys = new JsonFields(key);
-  /** The previous row, or a document that contains only its key. */
+  /** The previous row, or at least its key fields. */
   let previous: Document | undefined;
 
   const checkOrder = (before: Document, document: Document, row: number): void => {
     const order = compare(before, document);
-    if (order === 0) onError(row, key.join('+'), `has the same key as the row before: ${shown(document, key)}`);
-    if (order > 0) onError(row, key.join('+'), `must come after ${shown(before, key)}: rows are in key order`);
+    if (order === 0) onError(row, key.join('+'), `has the same key as the previous row: ${shown(document, key)}`);
+    if (order > 0) onError(row, key.join('+'), `must come after ${shown(before, key)}: rows must be in key order`);
   };
 
   return {

@@ -1,4 +1,4 @@
-/** Recognizes valid rows with a regular expression, in a tenth of the time that parsing and checking them takes. */
+/** Recognizes valid rows with a regular expression. This is ten times as fast as parsing and checking them. */
 import { isUtf8 } from 'node:buffer';
 import type { JsonSchema } from '../contracts/json-schema.js';
 import type { JsonRows } from '../contracts/storage.js';
@@ -7,7 +7,7 @@ const WHOLE = String.raw`(?:0|[1-9]\d{0,199})`;
 const COMMON_DAY = String.raw`(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31`;
 const LEAP_DAY = String.raw`\d\d(?:0[48]|[2468][048]|[13579][26])-02-29`;
 
-/** A pattern for the JSON of each type. Some valid but rare values do not match, such as strings with escapes. */
+/** JSON patterns by type. Some valid but rare values do not match, such as strings with escapes. */
 const VALUES: Readonly<Record<string, string>> = {
   string: String.raw`"[^"\\\x00-\x1f]*"`,
   text: String.raw`"[^"\\\x00-\x1f]+"`,
@@ -18,7 +18,7 @@ const VALUES: Readonly<Record<string, string>> = {
   null: 'null',
 };
 
-/** The keywords that the pattern enforces, and keywords that have no effect on which rows are valid. */
+// Keywords that the pattern enforces, and keywords that do not affect validity.
 const ROW_KEYWORDS: ReadonlySet<string> = new Set(
   'type required properties additionalProperties title description examples $schema'.split(' '),
 );
@@ -26,11 +26,11 @@ const FIELD_KEYWORDS: ReadonlySet<string> = new Set(
   'type format minLength pattern minimum title description examples default x-unit'.split(' '),
 );
 
-/** A sequence of characters and classes that cannot match a quote or a backslash, such as `^\d{4}-\d{2}$`. */
+/** Matches patterns of characters and classes that cannot match a quote or a backslash, such as `^\d{4}-\d{2}$`. */
 const SIMPLE_PATTERN = /^\^(?:(?:[\w :,/-]|\\[.dw]|\[(?:\w-\w|[\w-])+\])(?:\{\d+(?:,\d*)?\}|[+*?])?)*\$$/;
 
 const MAX_FIELDS = 500;
-/** Longer text is not matched, because the regular expression uses memory for each character of a string. */
+/** Longer text is skipped, because the regular expression needs memory for each character of a string. */
 const MAX_BYTES = 256 * 1024;
 
 const hasOnly = (schema: object, keywords: ReadonlySet<string>): boolean =>
@@ -56,7 +56,7 @@ const numbersOf = (type: string, { minimum }: FieldSchema): string | undefined =
   return minimum === 0 ? VALUES[type] : undefined;
 };
 
-/** Returns a pattern for the values of a field, or undefined if its schema has a rule that no pattern can check. */
+/** Returns a pattern for the values of a field, or undefined if its schema has rules that a pattern cannot check. */
 const valuesOf = (schema: JsonSchema): string | undefined => {
   const field = schema as FieldSchema;
   if (!hasOnly(schema, FIELD_KEYWORDS) || field.type === undefined) return undefined;
@@ -67,7 +67,7 @@ const valuesOf = (schema: JsonSchema): string | undefined => {
   return types.includes(undefined) ? undefined : `(?:${types.join('|')})`;
 };
 
-/** Returns a pattern for the names and values of all fields, in the order of the schema. */
+/** Returns a pattern for all fields, in schema order. */
 const sourceOf = (schema: JsonSchema): string | undefined => {
   const { properties = {}, required = [] } = schema as {
     properties?: Readonly<Record<string, JsonSchema>>;
@@ -86,8 +86,8 @@ const sourceOf = (schema: JsonSchema): string | undefined => {
 };
 
 /**
- * Returns a function that recognizes rows with all fields of a schema, in the same order and without spaces, as the
- * commands write them. The function returns true if all rows are valid, and false if this is not certain.
+ * Returns a predicate that is true only if all rows are known to be valid. It recognizes rows with all fields of the
+ * schema, in the same order and without spaces, as written by the commands.
  * @returns undefined if the schema has rules that a pattern cannot check
  */
 export const rowPattern = (schema: JsonSchema): ((rows: JsonRows) => boolean) | undefined => {
@@ -96,7 +96,7 @@ export const rowPattern = (schema: JsonSchema): ((rows: JsonRows) => boolean) | 
   const row = new RegExp(source, 'y');
   return ({ json, ends }) => {
     if (json.length > MAX_BYTES || !isUtf8(json)) return false;
-    // Latin-1 has one character for each byte, so `ends` are also positions in the text.
+    // Latin-1 has one character per byte, so `ends` are also offsets in the string.
     const text = json.toString('latin1');
     let start = 0;
     for (const end of ends) {

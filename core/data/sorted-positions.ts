@@ -1,12 +1,12 @@
-/** Sorts the positions of a collection's documents by an order. The documents themselves are not moved. */
+/** Sorts the positions of documents by an order, without moving the documents. */
 import { hasMore, KEY_BYTES, type ValueColumn } from './value-column.js';
 
-/** The number of positions that one step handles, in less than a millisecond. */
+/** The number of positions processed per step. A step takes less than a millisecond. */
 const STEP = 20_000;
-/** Ranges of up to this many positions are sorted by comparison. */
+/** Ranges of up to this size are sorted by comparison. */
 const FEW = 256;
 
-/** Positions whose values are equal in all earlier columns, and in the first `depth` bytes of this one. */
+/** Positions whose values are equal in all earlier columns and in the first `depth` bytes of this one. */
 interface Range {
   readonly start: number;
   readonly end: number;
@@ -15,8 +15,8 @@ interface Range {
 }
 
 /**
- * Returns the leading fields of an order by which documents in key order must be sorted. Trailing fields can be omitted
- * if they are the rest of the key in key order, because a stable sort leaves the documents sorted by them.
+ * Returns the leading fields of an order that documents in key order must be sorted by. Trailing fields can be dropped
+ * if they are the rest of the key in key order, because the sort is stable.
  */
 export const fieldsToSortBy = (order: readonly string[], key: readonly string[]): readonly string[] => {
   for (let count = 0; count < order.length; count++) {
@@ -27,7 +27,7 @@ export const fieldsToSortBy = (order: readonly string[], key: readonly string[])
   return order;
 };
 
-/** Positions, and the current bytes of their values as keys. */
+/** Positions with sort keys, which contain the current bytes of their values. */
 class Keyed {
   readonly keys: Float64Array;
   readonly positions: Uint32Array;
@@ -37,13 +37,12 @@ class Keyed {
   constructor(length: number) {
     this.keys = new Float64Array(length);
     this.positions = new Uint32Array(length);
-    // Keys are positive doubles, whose bytes sort like their values.
+    // Keys are positive doubles, so their bytes sort like their values.
     this.bytes = new Uint8Array(this.keys.buffer);
     this.words = new Uint32Array(this.keys.buffer);
   }
 }
 
-/** Sorts the documents of a collection by each of its orders. */
 export class PositionSorter {
   readonly #length: number;
   #columns: readonly ValueColumn[] = [];
@@ -51,7 +50,6 @@ export class PositionSorter {
   #from: Keyed;
   #to: Keyed;
 
-  /** @param length the number of documents */
   constructor(length: number) {
     this.#length = length;
     this.#from = new Keyed(length);
@@ -59,11 +57,11 @@ export class PositionSorter {
   }
 
   /**
-   * Returns the positions of the documents in the order of these columns. Documents with equal values keep their order.
+   * Returns the positions of the documents sorted by these columns. Documents with equal values keep their order.
    *
    * This is a radix sort. It sorts all positions by the first bytes of the first column, then positions with equal
-   * bytes by the next bytes, and positions with equal values by the next column.
-   * @yields after each fraction of a millisecond, so that the caller can let other work run
+   * bytes by the next bytes, and finally positions with equal values by the next column.
+   * @yields after each fraction of a millisecond, so that the caller can do other work
    */
   *sort(columns: readonly ValueColumn[]): Generator<void, Uint32Array> {
     const positions = new Uint32Array(this.#length);
@@ -99,7 +97,7 @@ export class PositionSorter {
     });
   }
 
-  /** Sorts a range by its keys, and adds each range of positions with equal keys to `ranges`. */
+  /** Sorts a range by its keys, and adds every range of positions with equal keys to `ranges`. */
   *#split(range: Range, ranges: Range[]): Generator<void, void> {
     const size = range.end - range.start;
     const differing = new Uint32Array(2);
@@ -116,7 +114,7 @@ export class PositionSorter {
     }
   }
 
-  /** @param differing collects the bits in which any key differs from the first key */
+  /** @param differing collects the bits that differ between any key and the first key */
   #readKeys({ start, column, depth }: Range, { from, to }: Step, differing: Uint32Array): void {
     const { keys, positions, words } = this.#from;
     const values = this.#columns[column]!;
@@ -162,8 +160,8 @@ export class PositionSorter {
   }
 
   /**
-   * Copies sorted positions into the result, and adds each range of positions with equal keys to `ranges`.
-   * @param first the index of the first position that has the current key
+   * Copies sorted positions to the result, and adds every range of positions with equal keys to `ranges`.
+   * @param first the index of the first position with the current key
    */
   #writeBack({ start, end, column, depth }: Range, { from, to }: Step, first: number, ranges: Range[]): number {
     const { keys, positions } = this.#from;
@@ -186,7 +184,7 @@ interface Step {
   readonly to: number;
 }
 
-/** Splits the numbers from 0 up to, but not including, `length` into parts of at most STEP numbers. */
+/** Splits the range from 0 to `length` (exclusive) into steps of at most STEP. */
 function* steps(length: number): Generator<Step> {
   for (let from = 0; from < length; from += STEP) yield { from, to: Math.min(length, from + STEP) };
 }

@@ -1,10 +1,10 @@
-/** Computes totals for documents that are read one by one. */
+/** Computes totals from documents that are read one at a time. */
 import type { Document } from '../contracts/dataset.js';
 import type { Group, NumberTotals, Scalar, TotalsQuery } from '../contracts/storage.js';
 
 type Value = Group['values'][number];
 
-/** Adds numbers with Neumaier's compensated summation, so that the order of the numbers does not change the sum. */
+/** Uses Neumaier's compensated summation, so that the order of the numbers does not affect the sum. */
 class NumberSums implements NumberTotals {
   count = 0;
   min = Number.POSITIVE_INFINITY;
@@ -31,12 +31,11 @@ interface OpenGroup extends Group {
   readonly sums: NumberSums;
 }
 
-/** Collects the groups of documents. */
 export class TotalsCollector {
   readonly #by: readonly string[];
   readonly #of: string | undefined;
   readonly #groups: OpenGroup[] = [];
-  /** The groups by the values of the first field, and then by the values of the second field. */
+  /** Groups by the value of the first field, then by the value of the second. */
   readonly #byFirst = new Map<Value | undefined, Map<Value | undefined, OpenGroup>>();
 
   constructor({ by, of }: Pick<TotalsQuery, 'by' | 'of'>) {
@@ -45,7 +44,6 @@ export class TotalsCollector {
     if (by.length === 0) this.#groupOf({});
   }
 
-  /** The number of groups. */
   get size(): number {
     return this.#groups.length;
   }

@@ -1,4 +1,4 @@
-/** Checks the rows of a dataset: their schemas, keys, order and references, and the rules of their collections. */
+/** Checks a dataset's rows: schemas, keys, order, references and the collections' own rules. */
 import type { Collection, Manifest } from '../contracts/dataset.js';
 import type { Dataset } from '../contracts/storage.js';
 import { nearest } from '../validation/nearest.js';
@@ -9,22 +9,22 @@ import type { Rows } from './ndjson.js';
 import { type RowCheck, rowCheck, type Target } from './row-check.js';
 
 interface CheckOptions {
-  /** The number of errors to keep. Default: 100. */
+  /** The maximum number of errors to keep. Default: 100. */
   readonly maxErrors?: number;
   readonly onProgress?: (progress: { collection: string; rows: number; total: number | undefined }) => void;
-  /** Called with each valid batch, in key order. */
+  /** Called with each batch in key order, as long as there are no errors. */
   readonly onRows?: (collection: Collection, rows: Rows) => void;
-  /** Whether these rows have been checked before, so that only their JSON syntax is checked. Default: false. */
+  /** If the same rows were checked before, only their JSON syntax is checked. Default: false. */
   readonly checked?: boolean;
   /** Awaited after each batch, so that other work can run. */
   readonly pause?: () => Promise<unknown>;
 }
 
 /**
- * Reads all declared collections once, and stops when the list of errors is full. A directory without errors is marked
- * as valid.
- * @throws StorageError `unavailable` after a read error that may be temporary, and the errors that `dataset.read`
- *   throws
+ * Reads all declared collections once. Stops when the error list is full. A directory without errors is marked as
+ * valid.
+ * @throws StorageError with the code `unavailable` after a read error that may be temporary, and any error that
+ * `dataset.read` throws
  */
 export const checkDataset = async (
   dataset: Dataset,
@@ -73,7 +73,7 @@ async function* rowsOf(dataset: Dataset, collection: string, report: (error: Dat
   }
 }
 
-/** Reports declared collections that the manifest lacks, and mentions an undeclared collection with a similar name. */
+/** Reports declared collections that the manifest lacks, and suggests an undeclared collection with a similar name. */
 const checkNames = (
   { manifest }: DirectoryDataset,
   collections: ReadonlyMap<string, Collection>,
@@ -90,15 +90,15 @@ const checkNames = (
 };
 
 export class DatasetCheck {
-  /** The collections in the order in which to read them: if possible, referenced collections come first. */
+  /** Collections in the order in which they should be read: where possible, referenced collections come first. */
   readonly order: readonly Collection[];
   readonly errors: ErrorList;
   readonly #targets: ReadonlyMap<string, Target>;
   readonly #checks: ReadonlyMap<string, RowCheck>;
 
   /**
-   * @param maxErrors the number of errors to keep
-   * @param fileOf returns the file of a collection as error messages name it
+   * @param maxErrors the maximum number of errors to keep
+   * @param fileOf returns a collection's file name for error messages
    */
   constructor(
     collections: ReadonlyMap<string, Collection>,
@@ -115,7 +115,10 @@ export class DatasetCheck {
     this.#checks = new Map(this.order.map((collection) => [collection.name, check(collection)]));
   }
 
-  /** Checks the next rows of a declared collection. Undefined rows are skipped, since the reader has reported them. */
+  /**
+   * Checks the next rows of a declared collection. Undefined rows are skipped, because the reader has already reported
+   * them.
+   */
   add(collection: string, rows: Pick<Rows, 'firstRow' | 'documents' | 'text'>): void {
     const check = this.#checks.get(collection) as RowCheck;
     if (rows.text && check.addText(rows.text)) return;
@@ -126,20 +129,20 @@ export class DatasetCheck {
     }
   }
 
-  /** Checks only that the next rows are JSON. */
+  /** Checks only that the next rows are valid JSON. */
   addChecked(collection: string, rows: Rows): void {
     const isJson = rows.text && (this.#checks.get(collection) as RowCheck).matches(rows.text);
-    // Reading `documents` parses the rows, which reports their errors.
+    // Accessing `documents` parses the rows, which reports any errors.
     if (!isJson) void rows.documents;
   }
 
-  /** Must be called after the last row of a collection. */
+  /** Call this after the last row of a collection. */
   complete(collection: string): void {
     const target = this.#targets.get(collection);
     if (target) target.complete = true;
   }
 
-  /** Must be called after the last collection. */
+  /** Call this after the last collection. */
   finish(): ErrorList {
     for (const check of this.#checks.values()) check.finish();
     return this.errors;
@@ -150,7 +153,7 @@ const targetsOf = (collections: ReadonlyMap<string, Collection>): ReadonlyMap<st
   new Map(
     [...collections.values()]
       .flatMap(({ references = [] }) => references)
-      // A collection that is not declared has no documents.
+      // An undeclared collection has no documents.
       .map(({ to }) => [to, { keys: new Set<string>(), complete: !collections.has(to) }]),
   );
 

@@ -1,20 +1,22 @@
-/** Stores the values of one field in all documents, as bytes that sort like the values. */
+/** Stores the values of one field for all documents, as bytes that sort like the values. */
 import { hasEscape, isString, scalarIn } from './json-fields.js';
 
-/** The number of values in a chunk. Only the newest chunk ever grows, so adding a value never copies much. */
+/**
+ * The number of values per chunk, as a power of two. Only the last chunk grows, so adding a value never copies much.
+ */
 const CHUNK_BITS = 14;
 const CHUNK = 1 << CHUNK_BITS;
 const FIRST_BYTES = 8 * CHUNK;
 
 interface Chunk {
   bytes: Buffer;
-  /** Where each value ends. The first value starts at 0. */
+  /** The offset where each value ends. The first value starts at 0. */
   readonly ends: Uint32Array;
 }
 
-/** The number of bytes of a value that fit into a key. */
+/** How many bytes of a value fit into a key. */
 export const KEY_BYTES = 6;
-/** The last three bits of a key are the number of bytes in it, or this number if the value has more bytes. */
+/** The low three bits of a key contain its number of bytes, or HAS_MORE if the value continues. */
 const HAS_MORE = KEY_BYTES + 1;
 
 const MINUS = 0x2d;
@@ -24,12 +26,12 @@ const SIGN = 0x80;
 const DOUBLE = new DataView(new ArrayBuffer(8));
 const DOUBLE_BYTES = new Uint8Array(DOUBLE.buffer);
 const MAX_DIGITS = 15;
-/** Powers of ten that a double represents exactly. */
+/** Powers of ten that a double can represent exactly. */
 const POWERS = Array.from({ length: MAX_DIGITS + 1 }, (_, exponent) => 10 ** exponent);
 
 /**
- * Parses a JSON number. One with at most 15 characters and no exponent is the quotient of two exact doubles,
- * which is rounded correctly. `Number` would take several times as long.
+ * Parses a JSON number. With at most 15 characters and no exponent, it is a quotient of two exact doubles, so the
+ * result is rounded correctly. `Number` would take several times as long.
  */
 const numberIn = (json: Buffer, start: number, end: number): number => {
   const isNegative = json[start] === MINUS;
@@ -46,14 +48,14 @@ const numberIn = (json: Buffer, start: number, end: number): number => {
   return isNegative ? -value : value;
 };
 
-/** Whether two values with this key may still differ, in later bytes. */
+/** Whether values with this key may still differ in later bytes. */
 export const hasMore = (key: number): boolean => key % 8 === HAS_MORE;
 
 export class ValueColumn {
   readonly #chunks: Chunk[] = [];
   #length = 0;
 
-  /** Appends the scalar whose JSON is in `json` from `start` to `end`. */
+  /** Appends the scalar whose JSON occupies `start` to `end` in `json`. */
   add(json: Buffer, start: number, end: number): void {
     if (!isString(json, start)) this.#addNumber(numberIn(json, start, end));
     else if (hasEscape(json, start, end)) this.#addBytes(Buffer.from(scalarIn(json, start, end) as string));
@@ -66,19 +68,19 @@ export class ValueColumn {
     for (let from = start; from < end; from++) chunk[at++] = bytes[from]!;
   }
 
-  /** Sets the sign bit of positive numbers and inverts negative ones, so that their bytes sort like the numbers. */
+  /** Sets the sign bit of positive numbers and inverts negative ones, so that the bytes sort like the numbers. */
   #addNumber(value: number): void {
     // -0 equals 0.
     DOUBLE.setFloat64(0, value === 0 ? 0 : value);
     if (value < 0) for (let i = 0; i < 8; i++) DOUBLE_BYTES[i]! ^= 0xff;
     else DOUBLE_BYTES[0]! |= SIGN;
-    // Trailing zeros are not stored: a shorter value sorts before a longer one, as if it had zeros at its end.
+    // Trailing zeros are dropped. A shorter value sorts before a longer one, as if it were padded with zeros.
     let size = 8;
     while (DOUBLE_BYTES[size - 1] === 0) size--;
     this.#addBytes(DOUBLE_BYTES, 0, size);
   }
 
-  /** Reserves space for a value in the last chunk, and returns where the value starts. */
+  /** Reserves space for a value in the last chunk, and returns its offset. */
   #append(size: number): number {
     const index = this.#length++ & (CHUNK - 1);
     if (index === 0) this.#addChunk();
@@ -94,13 +96,13 @@ export class ValueColumn {
     return start;
   }
 
-  /** Adds a chunk of about the size of the last one, because chunks usually have similar sizes. */
+  /** The new chunk is about as large as the last one, because chunks usually have similar sizes. */
   #addChunk(): void {
     const size = this.#chunks.at(-1)?.ends.at(-1) ?? FIRST_BYTES;
     this.#chunks.push({ bytes: Buffer.allocUnsafeSlow(Math.ceil(1.1 * size)), ends: new Uint32Array(CHUNK) });
   }
 
-  /** Returns the KEY_BYTES bytes of a value that start at `depth`, as a number that sorts like them. */
+  /** Returns up to KEY_BYTES bytes of a value, starting at `depth`, as a number that sorts like them. */
   key(value: number, depth: number): number {
     const { bytes, ends } = this.#chunks[value >>> CHUNK_BITS]!;
     const index = value & (CHUNK - 1);

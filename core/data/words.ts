@@ -5,17 +5,17 @@ const ASCII = /^[\0-\x7f]*$/;
 const BETWEEN_ASCII = /[^a-z0-9]+/;
 const BETWEEN = /[^\p{L}\p{N}]+/u;
 
-/** Removes case and accents. Letters and digits in compatibility forms become plain ones. */
+/** Removes case and accents, and replaces compatibility forms of letters and digits with plain ones. */
 const plain = (text: string): string =>
   ASCII.test(text) ? text.toLowerCase() : text.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase();
 
-/** Returns the words of a text: its sequences of letters and digits, in lower case and without accents. */
+/** Splits text into words: sequences of letters and digits, in lower case and without accents. */
 export const wordsOf = (text: string): readonly string[] => {
   const folded = plain(text);
   return folded.split(ASCII.test(folded) ? BETWEEN_ASCII : BETWEEN).filter((word) => word !== '');
 };
 
-/** Returns the words of a search, sorted and without duplicates. A `*` after a word is kept. */
+/** Returns the words in a search string, sorted and without duplicates. A `*` after a word is kept. */
 export const searchWords = (search: string): readonly string[] => {
   const words = search.split(/\s+/).flatMap((term) => {
     const found = wordsOf(term);
@@ -24,7 +24,7 @@ export const searchWords = (search: string): readonly string[] => {
   return [...new Set(words)].sort();
 };
 
-/** Returns a function that tests whether each word occurs in at least one of the fields of a document. */
+/** Returns a predicate for documents in which each word occurs in at least one of the fields. */
 export const wordMatcher = (fields: readonly string[], words: readonly string[]): ((document: Document) => boolean) => {
   const whole = words.filter((word) => !word.endsWith('*'));
   const starts = words.filter((word) => word.endsWith('*')).map((word) => word.slice(0, -1));
@@ -32,7 +32,7 @@ export const wordMatcher = (fields: readonly string[], words: readonly string[])
   return (document) => {
     const texts = fields.map((field) => document[field]).filter((value) => typeof value === 'string');
     const text = plain(texts.join('\n'));
-    // Splitting a text takes longer than finding out that it does not contain a word.
+    // Splitting text into words takes longer than checking that it does not contain one of them.
     if (!parts.every((part) => text.includes(part))) return false;
     const found = new Set(wordsOf(text));
     return (

@@ -23,46 +23,45 @@ import {
 
 interface WriteOptions {
   readonly onProgress?: ((progress: { collection: string; written: number }) => void) | undefined;
-  /** Aborts the write, unless the manifest has already been replaced. */
+  /** Aborts the write unless the manifest has already been replaced. */
   readonly signal?: AbortSignal | undefined;
   /**
-   * Called when all rows are written, before the manifest is replaced. If it throws, nothing changes. The lock is held,
-   * so no other process writes at the same time.
+   * Called after all rows are written and before the manifest is replaced. If it throws, nothing changes. The lock is
+   * held meanwhile, so no other process writes at the same time.
    */
   readonly beforeCommit?: ((change: ManifestChange) => void | Promise<void>) | undefined;
   /**
-   * Whether to replace a damaged manifest, and to add collections that an existing version lacks. Default: false, which
-   * makes both errors.
+   * Whether to replace a damaged manifest, and to add missing collections to an existing version. Both are errors by
+   * default.
    */
   readonly repair?: boolean;
 }
 
 export interface ManifestChange {
-  /** Undefined if it is missing or damaged. */
+  /** Undefined if the manifest is missing or damaged. */
   readonly previous: DirectoryManifest | undefined;
   readonly isDamaged: boolean;
   readonly next: DirectoryManifest;
 }
 
-/** The names of the files that this module writes. It removes no other files. */
+/** Matches files that this module writes. It removes no other files. */
 const FILE = /^[a-z][a-z0-9_]*\.[0-9a-f]{12}\.ndjson$/;
 const TEMPORARY = /\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\.tmp$/;
 const COLLECTION = /^[a-z][a-z0-9_]*$/;
-/** The lock of a writer expires if it is not renewed for this time. */
+/** A writer's lock expires if it has not been renewed for this long. */
 const STALE_MS = 60_000;
 
 /**
- * Writes each collection to a file that is named after its content, and then the manifest, which makes the files
- * current.
+ * Writes each collection to a file named after its content, and then the manifest, which makes the new files current.
  *
- * Other collections in the directory are kept. The files of the previous version stay, because readers may have just
- * opened it; older files are removed. If anything fails, the written files are removed and nothing else changes.
- * @param path the directory, which is created if it does not exist
- * @param manifest if it has no version, the version is derived from the files of all collections
+ * Other collections in the directory are kept. So are the files of the previous version, because readers may have just
+ * opened it. Older files are removed. If anything fails, the new files are removed and nothing else changes.
+ * @param path the directory, created if it does not exist
+ * @param manifest if the version is missing, it is derived from the files of all collections
  * @throws OperatorError if a file or the directory cannot be written
- * @throws StorageError `conflict` if another process is writing, or if this version exists with other content;
- *   `invalid_dataset` if the manifest or a row is not valid, or if the old manifest is damaged and not to be repaired;
- *   `aborted` if the signal was aborted
+ * @throws StorageError with one of these codes: `conflict` if another process is writing, or if this version exists
+ * with different content; `invalid_dataset` if the manifest or a row is invalid, or if the existing manifest is damaged
+ * and `repair` is false; `aborted` if the signal was aborted
  */
 export const writeDirectory = async (
   path: string,
@@ -81,7 +80,9 @@ export const writeDirectory = async (
   } catch (cause) {
     if (made !== undefined) await removeEmpty(path, made);
     if (cause instanceof FileLockError) {
-      throw new StorageError('conflict', `The dataset ${path} cannot be written now. ${cause.message}`, { cause });
+      throw new StorageError('conflict', `The dataset ${path} cannot be written at the moment. ${cause.message}`, {
+        cause,
+      });
     }
     const { code, syscall } = cause as NodeJS.ErrnoException;
     if (!code || !syscall) throw cause;
@@ -89,26 +90,26 @@ export const writeDirectory = async (
   }
 };
 
-/** Creates the directory, and resolves with the outermost directory that had to be created, if any. */
+/** Creates the directory. Resolves with the outermost directory that had to be created, if any. */
 const makeDirectory = async (path: string): Promise<string | undefined> => {
   try {
     return await makeFolder(path);
   } catch (cause) {
     const isFile = (cause as NodeJS.ErrnoException).code === 'EEXIST';
-    const reason = isFile ? 'a file with its name exists' : fileErrorReason(cause);
-    const message = `The dataset ${path} cannot be written, since its folder cannot be created: ${reason}.`;
+    const reason = isFile ? 'a file with that name exists' : fileErrorReason(cause);
+    const message = `The dataset ${path} cannot be written because its folder cannot be created: ${reason}.`;
     throw new OperatorError(message, [], { cause });
   }
 };
 
-/** Removes the empty directories from `path` up to `made`. */
+/** Removes the empty directories from `path` up to and including `made`. */
 const removeEmpty = async (path: string, made: string): Promise<void> => {
   const last = resolve(made);
   for (let folder = resolve(path); folder.startsWith(last); folder = dirname(folder)) {
     try {
       await rmdir(folder);
     } catch {
-      // The folder is not empty.
+      // The directory is not empty.
       return;
     }
   }
@@ -159,7 +160,7 @@ const replace = async (
     }
     throw error;
   }
-  // It is unknown which files the damaged manifest named, so the next writer removes them.
+  // The files that a damaged manifest listed are unknown, so leave them to the next writer to remove.
   if (!isDamaged) await removeUnused(path, previous ? [previous, next] : [next]);
   return next;
 };
@@ -183,7 +184,8 @@ const currentManifest = async (
 };
 
 /**
- * Throws if this version exists with other rows. Readers do not load a version again, so they would miss the change.
+ * Throws if this version already exists with different rows. Readers do not reload a version, so they would miss the
+ * change.
  */
 const assertOwnVersion = (
   path: string,
@@ -202,7 +204,7 @@ const assertOwnVersion = (
   if (changed.length === 0) return;
   throw new StorageError(
     'conflict',
-    `${path} contains version "${next.version}" with other rows in ${changed.join(', ')}: choose another version.`,
+    `${path} contains version "${next.version}" with different rows in ${changed.join(', ')}: choose a different version.`,
   );
 };
 
@@ -215,7 +217,7 @@ const removeUnused = async (path: string, manifests: readonly DirectoryManifest[
   }
 };
 
-/** Rows as NDJSON. Each line is JSON without spaces, followed by a line end. */
+/** Rows as NDJSON: JSON without spaces, with a line break after each row. */
 export interface NdjsonBatch {
   readonly text: string;
   readonly rows: number;
@@ -226,7 +228,7 @@ type Batch = readonly object[] | NdjsonBatch;
 /** The rows of a collection in key order, in batches of any size. */
 export type Batches = Iterable<Batch> | AsyncIterable<Batch>;
 
-/** The number of rows that are written at a time. */
+/** How many rows to write at a time. */
 const STEP = 1000;
 
 /** Rejects NaN and infinities, which `JSON.stringify` would silently write as null. */
@@ -235,7 +237,7 @@ const refuseNumber = (collection: string, row: number, field: string): never => 
   throw new StorageError('invalid_dataset', message);
 };
 
-/** Yields text to write, with the number of rows from the start of the collection to the end of the text. */
+/** Yields text to write, with the cumulative number of rows up to the end of that text. */
 async function* texts(collection: string, batches: Batches): AsyncGenerator<NdjsonBatch> {
   let rows = 0;
   for await (const batch of batches) {
@@ -261,7 +263,7 @@ interface WrittenFile extends Required<CollectionFile> {
   readonly isNew: boolean;
 }
 
-/** @param onWritten called with the number of rows written so far; if it throws, the write ends */
+/** @param onWritten called with the number of rows written so far; if it throws, the write stops */
 const writeRows = async (
   directory: string,
   collection: string,
@@ -287,7 +289,7 @@ const writeRows = async (
     const sha256 = hash.digest('hex');
     const file = `${collection}.${sha256.slice(0, 12)}.ndjson`;
     const isNew = (await stat(join(directory, file)).catch(() => undefined)) === undefined;
-    // If the file exists already, replacing it repairs any damage.
+    // If the file already exists, replacing it repairs any damage.
     await rename(temporary, join(directory, file));
     return { file, rows, sha256, isNew };
   } catch (error) {

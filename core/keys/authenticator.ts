@@ -1,4 +1,4 @@
-/** Identifies callers by the Authorization header, records when keys were last used, and warns about unusable keys. */
+/** Identifies callers by the Authorization header, records when keys are used, and warns about unusable keys. */
 import type { AuthConfig } from '../config/schema.js';
 import { type Tier, type Tiers, tierNames } from '../config/tiers.js';
 import type { KeyRecord, KeyStore } from '../contracts/keys.js';
@@ -7,34 +7,32 @@ import { OperatorError } from '../errors.js';
 import { withTimeout } from '../util/with-timeout.js';
 import { familyOf, hashKey, isActive, isMistyped, missingPeppers, Peppers } from './key.js';
 
-/** The caller that makes a request. Its limit applies to the request. */
 export interface Caller {
-  /** `key:<id>`, `id:<plugin>:<id>` for a caller that a plugin has identified, or `ip:<address or /64 prefix>`. */
+  /** `key:<id>`, `id:<plugin>:<id>` for a caller identified by a plugin, or `ip:<address or /64 prefix>`. */
   readonly id: string;
   readonly limit: number;
-  /** The tier of the key, or the tier for callers without a key. Undefined if there is none. */
+  /** The key's tier, or the tier for callers without a key. Undefined if there is none. */
   readonly tier: Tier | undefined;
-  /** The key, or the caller that a plugin has identified. Undefined if the request has no valid credentials. */
+  /** The key, or the caller identified by a plugin. Undefined if the request has no valid credentials. */
   readonly key: Pick<KeyRecord, 'id' | 'tier'> | undefined;
-  /** The id of the key as JSON, for the log. It is stored here, because a cache for all keys would be too large. */
+  /** The key id as JSON, for the log. It is stored with the caller because a cache for all keys would be too large. */
   readonly loggedKey: string;
-  /** The settings from which the limit and the tier were read. */
+  /** The settings that `limit` and `tier` come from. */
   readonly tiers: Tiers;
 }
 
 /** A caller with valid credentials and a configured tier. */
 export interface CallerIdentity {
   readonly kind: 'key';
-  /** The id of the caller. */
   readonly account: string;
   readonly record: Pick<KeyRecord, 'id' | 'tier' | 'limit_per_minute'>;
-  /** The caller is cached here, because reading a property is faster than a look-up. */
+  /** Cached here because reading a property is faster than a lookup. */
   caller: Caller | undefined;
 }
 
 /** An active key with a configured tier. */
 interface KeyIdentity extends CallerIdentity {
-  /** Milliseconds since 1970. */
+  /** Expiry in milliseconds since 1970. */
   readonly endsAt: number;
   readonly use: Use;
 }
@@ -48,16 +46,15 @@ export type SomeIdentity =
   | CallerIdentity
   /** The request has no credentials. */
   | { readonly kind: 'none' }
-  /** The credentials are not valid. Responses do not reveal the reason. */
+  /** The credentials are invalid. Responses do not reveal why. */
   | { readonly kind: 'invalid' };
 
 interface AuthenticatorOptions {
-  /** The names of the configured tiers. */
   readonly tiers: readonly string[];
   readonly clock: Pick<Clock, 'now'>;
   /** Default: none. */
   readonly peppers?: Peppers;
-  /** Returns the object in which the time of each request with this active key is recorded. */
+  /** Returns the object that records when this key was last used. */
   readonly useOf?: (id: string) => Use;
 }
 
@@ -65,19 +62,19 @@ export const NONE: SomeIdentity = { kind: 'none' };
 export const INVALID: SomeIdentity = { kind: 'invalid' };
 
 /**
- * `Bearer` in upper or lower case (RFC 9110, section 11.1), at least one space, and a single token68 (RFC 6750, section
- * 2.1). Lists, parameters and additional credentials do not match.
+ * `Bearer` in any case (RFC 9110, section 11.1), at least one space, and a single token68 (RFC 6750, section 2.1).
+ * Lists, parameters and additional credentials do not match.
  */
 const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*)$/i;
 
 /**
- * Identifies callers. The digest of a key is cached until the store changes.
+ * Identifies callers by API key. Digests are cached until the key store changes.
  *
  * Response times reveal nothing about keys. Keys are compared by digest, so a guess that shares characters with a real
- * key takes as long as any other guess. Only headers with a valid key are cached.
+ * key takes as long as any other. Only headers with a valid key are cached.
  */
 export class Authenticator {
-  /** Keys by normalized header, so that each key has no more than one entry. */
+  /** Keys by normalized header, so that each key has at most one entry. */
   readonly #cached = new Map<string, KeyIdentity>();
   readonly #tiers: ReadonlySet<string>;
   readonly #clock: Pick<Clock, 'now'>;
@@ -95,14 +92,14 @@ export class Authenticator {
     store.onChange(() => this.#cached.clear());
   }
 
-  /** @param authorization the value of the header; an empty value counts as absent */
+  /** @param authorization the header value; an empty value counts as absent */
   identify(authorization: string | undefined): SomeIdentity {
     if (authorization === undefined) return NONE;
     const known = this.#cached.get(authorization);
     return known === undefined ? this.#look(authorization) : this.#ifActive(known);
   }
 
-  /** Returns the identity if its key has not expired. An invalid expiry date (NaN) counts as expired. */
+  /** Checks that the key has not expired. An invalid expiry date (NaN) counts as expired. */
   #ifActive(identity: KeyIdentity): SomeIdentity {
     const now = this.#clock.now();
     if (!(now < identity.endsAt)) return INVALID;
@@ -114,7 +111,7 @@ export class Authenticator {
     if (authorization.trim() === '') return NONE;
     const token = BEARER.exec(authorization)?.[1];
     const record = token !== undefined && !isMistyped(token) ? this.#find(token) : undefined;
-    // A revocation takes effect immediately, even if its time is in the future, because the clocks of replicas differ.
+    // A revoked key is rejected even if its revocation time is in the future, because replica clocks differ.
     if (record === undefined || record.revoked_at !== null || !this.#tiers.has(record.tier)) return INVALID;
     const endsAt = record.expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(record.expires_at);
     const account = `key:${familyOf(record)}`;
@@ -135,27 +132,27 @@ export class Authenticator {
 }
 
 const WRITE_EVERY_MS = 5 * 60_000;
-/** The timeout of the last write, so that an unreachable store does not delay the exit of the process. */
+/** Timeout for the final write, so that an unreachable store does not delay shutdown. */
 const LAST_WRITE_MS = 500;
 
 interface KeyUseOptions {
   /** `KeyStore.noteUse`. */
   readonly write: (times: ReadonlyMap<string, number>) => Promise<void>;
   readonly logger: Pick<Logger, 'debug'>;
-  /** Milliseconds between two writes. Default: five minutes. */
+  /** Interval between writes in milliseconds. Default: five minutes. */
   readonly everyMs?: number;
 }
 
 interface KeyUse {
-  /** Returns the same object whenever it is called for the same key. */
+  /** Returns the same object every time for the same key. */
   of(id: string): Use;
-  /** Writes pending times. This takes no longer than LAST_WRITE_MS. */
+  /** Writes pending times, for at most LAST_WRITE_MS. */
   close(): Promise<void>;
 }
 
 /**
- * Records in memory when keys were last used, and writes these times to the store every few minutes. Each write
- * includes only keys that were used since the last successful write.
+ * Records in memory when keys are used, and writes the times to the store every few minutes. Each write includes only
+ * keys used since the last successful write.
  */
 export const keyUse = ({ write, logger, everyMs = WRITE_EVERY_MS }: KeyUseOptions): KeyUse => {
   const uses = new Map<string, Use & { written: number }>();
@@ -170,7 +167,7 @@ export const keyUse = ({ write, logger, everyMs = WRITE_EVERY_MS }: KeyUseOption
       await write(times);
     } catch (error) {
       for (const id of times.keys()) uses.get(id)!.written = 0;
-      // This is not a warning, because every write by a replica with read-only access fails, which is intended.
+      // Not a warning, because on replicas with read-only access every write fails by design.
       logger.debug({ err: error }, 'the last use of keys could not be written');
     }
   };
@@ -195,15 +192,15 @@ interface AuthenticatorDependencies {
   readonly keyStore: KeyStore;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Whether callers can also be identified by plugins. Default: false. */
+  /** Whether plugins can also identify callers. Default: false. */
   readonly hasIdentities?: boolean;
 }
 
 export interface OpenAuthenticator {
   readonly authenticator: Authenticator;
-  /** Warns if no key is active or a pepper is missing. It reads the keys, so the store must already be open. */
+  /** Warns if no key is active or a pepper is missing. This reads the keys, so the store must already be open. */
   open(): Promise<void>;
-  /** Writes when keys were last used. Must be called before the store is closed. */
+  /** Writes when keys were last used. Call this before closing the store. */
   close(): Promise<void>;
 }
 
@@ -240,7 +237,7 @@ const checkLookup = (keyStore: KeyStore): void => {
   try {
     found = keyStore.lookup(hashKey(''));
   } catch {
-    // The store has not read its keys yet.
+    // The store has not read any keys yet.
     return;
   }
   if (!(found instanceof Promise)) return;
@@ -249,8 +246,8 @@ const checkLookup = (keyStore: KeyStore): void => {
 };
 
 /**
- * After the first successful read of the keys, warns about mistakes that cause 401 responses: no key is active although
- * endpoints need one, or a key needs a pepper that is not configured. Each warning is logged only once.
+ * After the first successful read of the keys, warns about configurations that would cause 401 responses: no key is
+ * active although endpoints need one, or a key needs a pepper that is not configured. Each warning is logged once.
  */
 const keyReporter = (
   { auth, keyStore, clock, logger, hasIdentities }: AuthenticatorDependencies,
@@ -267,7 +264,7 @@ const keyReporter = (
       }
       for (const sentence of missingPeppers(records, peppers, clock.now())) logger.warn(sentence);
     } catch {
-      // The keys could not be read. When the store changes, this function is called again.
+      // The keys could not be read. Try again when the store changes.
       isDue = true;
     }
   };

@@ -1,7 +1,7 @@
 /**
- * Stores keys in a JSON file. Several processes can write the file, and every process reads it again when it changes.
- * Files next to it contain the audit of all changes (`<file>.audit.ndjson` and its `.head`), and when each key was last
- * used (`<file>.used.json`).
+ * Stores keys in a JSON file. Several processes can write to it, and every process reloads it when it changes. Files
+ * next to it contain the audit (`<file>.audit.ndjson` and its `.head`) and when each key was last used
+ * (`<file>.used.json`).
  */
 
 import { stat } from 'node:fs/promises';
@@ -42,7 +42,6 @@ interface FileKeyStoreOptions {
   readonly pollMs: number;
 }
 
-/** The maximum number of keys that are named in one log line. */
 const MAX_NAMED = 20;
 
 /** Identifies a version of a file. Undefined if the file does not exist. */
@@ -59,14 +58,14 @@ export class FileKeyStore implements KeyStore {
   readonly #listeners: (() => void)[] = [];
   #records: readonly KeyRecord[] = [];
   #byHash = indexByHash([]);
-  /** The lines from the last read. Undefined if the file was not written by a command. */
+  /** The lines as last read. Undefined if the file was not written by a command. */
   #lines: KeyLines | undefined;
-  /** The version of the file at the last read, and the error of that read. */
+  /** The file's version at the last read, and that read's error. */
   #stamp: Stamp;
   #error: KeyStoreError | undefined;
   #reading: Promise<unknown> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
-  /** Searches for manual edits, which run one after the other. */
+  /** Checks for manual edits, which run one after another. */
   #edits: Promise<void> = Promise.resolve();
   #closed = false;
 
@@ -78,7 +77,7 @@ export class FileKeyStore implements KeyStore {
     this.#audit = new KeyFileAudit(this.#path);
   }
 
-  /** Opens the store. A missing file counts as one without keys. @throws KeyStoreError if the file cannot be read */
+  /** A missing file is treated as empty. @throws KeyStoreError if the file cannot be read */
   async open(): Promise<void> {
     await this.#audit.open();
     await this.#read();
@@ -164,7 +163,7 @@ export class FileKeyStore implements KeyStore {
       await writeFileAtomic(this.#path, keyFilePieces(records), {
         mode: KEY_FILE_MODE,
         beforeCommit: async () => {
-          // The audit entry is written first, so that no change lacks one.
+          // The audit entry is written first so that every change has one.
           if (entry) await this.#audit.append([entry]);
           await confirm();
         },
@@ -187,9 +186,9 @@ export class FileKeyStore implements KeyStore {
   }
 
   /**
-   * Returns the records, after reading the file again if it has changed. Reads do not overlap, so that none of them
-   * brings back an older state. If a read fails, `lookup` continues to use the previous records.
-   * @param isOwn whether this store itself made the change, which is then already in the audit
+   * Returns the records, and reloads the file first if it has changed. Reads do not overlap, so none of them can
+   * restore an older state. If a read fails, `lookup` continues to use the previous records.
+   * @param isOwn whether this store made the change itself, in which case the audit already includes it
    * @throws KeyStoreError
    */
   #read({ isOwn = false } = {}): Promise<readonly KeyRecord[]> {
@@ -201,9 +200,9 @@ export class FileKeyStore implements KeyStore {
   async #load(isOwn: boolean): Promise<readonly KeyRecord[]> {
     const earlier = this.#error;
     try {
-      // The stamp is taken before the content is read, so that the next poll notices a change during the read.
+      // Get the stamp before the content, so that the next poll notices a change made during the read.
       const stamp = await stampOf(this.#path);
-      // If the file was removed, its keys are not revoked, because the removal may have been a mistake.
+      // Removing the file does not revoke its keys, because it may have been removed by mistake.
       if (stamp === undefined && this.#stamp !== undefined) throw this.#unavailable('read', 'it has disappeared');
       if (stamp === this.#stamp && earlier?.code !== 'unavailable') {
         if (earlier) throw earlier;
@@ -214,7 +213,7 @@ export class FileKeyStore implements KeyStore {
       this.#stamp = stamp;
       const change = this.#apply(bytes);
       this.#error = undefined;
-      // Edits from before this process started are recorded together with the next change.
+      // Edits made before this process started are recorded together with the next change.
       if (!isFirst && !isOwn) this.#edits = this.#edits.then(() => this.#findEdits(change));
     } catch (cause) {
       const error = cause instanceof KeyStoreError ? cause : this.#unavailable('read', fileErrorReason(cause), cause);
@@ -225,7 +224,7 @@ export class FileKeyStore implements KeyStore {
     return this.#records;
   }
 
-  /** Applies the new content. Returns the change if it was small. */
+  /** Applies the new content. Returns the change if it was small enough to be found without parsing the whole file. */
   #apply(bytes: Buffer): LineChange | undefined {
     const change = this.#lines?.changeTo(bytes);
     const records = change && withChange(this.#records, change);
@@ -249,7 +248,7 @@ export class FileKeyStore implements KeyStore {
     try {
       if (change && (await this.#audit.isRecorded(change))) return;
       if ((await this.#audit.compare(this.#records, 'read')).unrecorded.length === 0) return;
-      // While the lock is held, no change is in progress, so any difference is a manual edit.
+      // While this process holds the lock, no change is in progress, so any difference is a manual edit.
       await withFileLock(this.#path, async () => this.#recordEdits(await this.#read()));
     } catch (err) {
       const { path } = this.options;
@@ -278,7 +277,7 @@ export class FileKeyStore implements KeyStore {
     this.#timer = setTimeout(async () => {
       const earlier = this.#error;
       await this.#read().catch((err: KeyStoreError) => {
-        // An error is logged once rather than at every poll.
+        // Log each error once rather than on every poll.
         if (err.message === earlier?.message) return;
         this.context.logger.error({ err }, 'the key file cannot be used; the previous keys stay active');
       });

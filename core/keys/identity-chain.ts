@@ -1,4 +1,4 @@
-/** Asks plugins who the caller is. Results are cached, and the number of concurrent calls is limited. */
+/** Asks plugins to identify callers. Results are cached, and the number of pending results is limited. */
 import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { IdentifiedCaller, Identity, IdentityRequest, RunningContext } from '../contracts/identity.js';
@@ -10,7 +10,6 @@ import { withTimeout } from '../util/with-timeout.js';
 import { type CallerIdentity, INVALID, NONE, type SomeIdentity } from './authenticator.js';
 
 export interface RegisteredIdentity {
-  /** The name of the plugin. */
   readonly plugin: string;
   open(context: RunningContext): Identity;
 }
@@ -21,17 +20,17 @@ interface OpenIdentity extends Identity {
 
 interface Entry {
   readonly identity: SomeIdentity;
-  /** When the entry expires, in milliseconds since 1970. */
+  /** Expiry in milliseconds since 1970. */
   readonly until: number;
 }
 
-/** A revoked credential is rejected after this time, like a revoked key. */
+/** Default lifetime of a result. Revoked credentials are rejected after this time, as with revoked keys. */
 const CACHED_MS = 5000;
 const LONGEST_CACHED_MS = 60_000;
-/** The capacity of each generation of the cache. */
+/** Capacity of each generation of the cache. */
 const CACHED = 10_000;
 const TIMEOUT_MS = 5000;
-/** The number of requests that may wait for a result, in total and for one address. Others get a 503. */
+/** Maximum number of pending results, in total and per address. Requests beyond them get a 503. */
 const MOST_WAITING = 200;
 const MOST_WAITING_OF_ADDRESS = 20;
 const LONGEST_ID = 256;
@@ -39,7 +38,6 @@ const LONGEST_ID = 256;
 interface ChainOptions {
   readonly clock: Pick<Clock, 'now'>;
   readonly logger: Pick<Logger, 'warn'>;
-  /** The names of the configured tiers. */
   readonly tiers: readonly string[];
 }
 
@@ -50,7 +48,6 @@ export class IdentityChain {
   readonly #usesAddress: boolean;
   readonly #cached = new LruMap<string, Entry>(CACHED);
   readonly #pending = new Map<string, Promise<SomeIdentity>>();
-  /** The number of pending results by address. */
   readonly #waiting = new Map<string, number>();
   readonly #unknownTiers = new Set<string>();
 
@@ -62,8 +59,8 @@ export class IdentityChain {
   }
 
   /**
-   * Returns a cached result immediately. Rejects with the error from a plugin, unless the status is 401.
-   * @param address the address of the client; called only if it is needed
+   * Returns cached results synchronously. Rejects with a plugin's error unless its status is 401.
+   * @param address returns the client's address; called only if needed
    */
   identify({ headers }: IncomingMessage, address: () => string): SomeIdentity | Promise<SomeIdentity> {
     if (!this.#usesAddress && this.#headers.every((name) => headers[name] === undefined)) return NONE;
@@ -122,11 +119,11 @@ export class IdentityChain {
     if (!tiers.includes(tier)) {
       if (this.#unknownTiers.size < tiers.length + 1 && !this.#unknownTiers.has(tier)) {
         this.#unknownTiers.add(tier);
-        logger.warn({ plugin, tier }, 'a caller was rejected, because auth.tiers does not have its tier');
+        logger.warn({ plugin, tier }, 'a caller was rejected because its tier is not in auth.tiers');
       }
       return { identity: INVALID, until: now + CACHED_MS };
     }
-    // Limiters join the account with other text, so it contains no separators.
+    // Limiters combine the account with other text, so it must not contain their separators.
     const account = `id:${plugin}:${encodeURIComponent(id)}`;
     const record = { id, tier, limit_per_minute: limit ?? null };
     return { identity: { kind: 'key', account, record, caller: undefined } satisfies CallerIdentity, until };
@@ -150,7 +147,7 @@ const callerProblem = (caller: IdentifiedCaller): string | undefined => {
   return undefined;
 };
 
-/** Null if no plugin identifies callers. */
+/** Returns null if no plugin identifies callers. */
 export const openIdentities = (
   registered: readonly RegisteredIdentity[],
   contextOf: (plugin: string) => RunningContext,

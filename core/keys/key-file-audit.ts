@@ -1,4 +1,3 @@
-/** The audit of a key file, which is stored next to the key file. */
 import { AuditFile } from '../audit/audit-file.js';
 import { endOf, madeOnly } from '../audit/chain.js';
 import {
@@ -19,16 +18,16 @@ import type { LineChange } from './key-lines.js';
 
 export class KeyFileAudit {
   readonly #keyFile: string;
-  /** The size of the audit at the last comparison. */
+  /** The audit's size at the last comparison, in bytes. */
   #size = 0;
-  /** Entries that were read since then, but whose change has not appeared in the key file yet. */
+  /** Entries added since then whose changes have not yet appeared in the key file. */
   #early: readonly KeyAuditEntry[] = [];
 
   constructor(keyFile: string) {
     this.#keyFile = keyFile;
   }
 
-  /** Must be called before the key file is read for the first time. */
+  /** Call this before the key file is first read. */
   async open(): Promise<void> {
     // If the audit cannot be read, the first comparison reports the error.
     this.#size = await this.#with('read', (file) => file.size()).catch(() => 0);
@@ -43,7 +42,7 @@ export class KeyFileAudit {
     await this.#with('written', (file) => file.append(entries, options));
   }
 
-  /** Returns all entries, including entries for changes that were not made. */
+  /** Returns all entries, including those for changes that were never made. */
   entries(): Promise<readonly KeyAuditEntry[]> {
     return this.#with('read', (file) => file.list());
   }
@@ -58,7 +57,7 @@ export class KeyFileAudit {
         const entries = await file.list();
         const records = await readKeys();
         const verified = await file.verify(expected);
-        // A change was made during the reads, so the keys may not match the entries. Read both again.
+        // The keys changed between the reads, so they may not match the entries. Try again.
         if (endOf(entries) !== verified.head) continue;
         return withComparison(verified, records, entries);
       }
@@ -75,7 +74,7 @@ export class KeyFileAudit {
     });
   }
 
-  /** Whether the entries since the last comparison describe the change. If not, all keys must be compared. */
+  /** Whether entries added since the last comparison account for this change. If not, compare all keys. */
   async isRecorded({ removed, added }: LineChange): Promise<boolean> {
     const entries = [...this.#early];
     await this.#with('read', async (file) => {

@@ -1,4 +1,4 @@
-/** The format of the key file, and of the file that records when keys were last used. */
+/** Defines the format of the key file, and of the file that records when keys were last used. */
 import { rm } from 'node:fs/promises';
 import type { KeyRecord } from '../contracts/keys.js';
 import { firstLines, KeyStoreError } from '../errors.js';
@@ -50,13 +50,13 @@ const validate = compileSchema<KeyFile>({
   },
 });
 
-/** The maximum size of both kinds of files, which is enough for about a million keys. */
+/** The maximum size of either file: enough for about a million keys. */
 export const MAX_KEY_FILE_BYTES = 384 * 2 ** 20;
 
 const MAX_SHOWN = 20;
 
 const reject = (path: string, errors: readonly string[]): never => {
-  // The file may contain a key by mistake, and an error message must not reveal it.
+  // The file may contain a key by mistake, and error messages must not reveal it.
   const lines = firstLines(errors, MAX_SHOWN).map((error) => `\n  - ${maskKeys(error)}`);
   throw new KeyStoreError('invalid_file', `The key file ${path} is not valid:${lines.join('')}`);
 };
@@ -71,13 +71,13 @@ const repetitions = (keys: readonly KeyRecord[], field: 'id' | 'hash'): string[]
   });
 };
 
-/** @throws KeyStoreError `invalid_file` with all errors. Its message reveals no hashes and no keys */
+/** @throws KeyStoreError with the code `invalid_file` and all errors. Its message reveals no hashes or keys */
 export const parseKeyFile = (path: string, content: string): readonly KeyRecord[] => {
   let value: unknown;
   try {
     value = JSON.parse(content);
   } catch {
-    // The parser's own message would quote the content.
+    // `JSON.parse` would quote the content in its message.
     const error = findJsonError(content);
     return reject(path, error ? [formatJsonError(error)] : []);
   }
@@ -85,21 +85,22 @@ export const parseKeyFile = (path: string, content: string): readonly KeyRecord[
   return assertUnique(path, value.keys);
 };
 
-/** @throws KeyStoreError `invalid_file` if several keys have the same id or the same hash */
+/** @throws KeyStoreError with the code `invalid_file` if two keys have the same id or hash */
 export const assertUnique = (path: string, keys: readonly KeyRecord[]): readonly KeyRecord[] => {
   const repeated = [...repetitions(keys, 'id'), ...repetitions(keys, 'hash')];
   return repeated.length > 0 ? reject(path, repeated) : keys;
 };
 
-/** The text around the keys in a file that a command has written. Each key has its own line, which helps in diffs. */
+/**
+ * The text around the keys in a file written by a command. Each key is on a line of its own, to keep diffs readable.
+ */
 export const KEYS_START = '{\n  "format": 1,\n  "keys": [';
 export const KEYS_END = '\n  ]\n}\n';
 export const KEY_INDENT = '    ';
 
-/** The number of keys that are formatted at once. */
+/** How many keys to format at a time. */
 const BATCH = 1000;
 
-/** Yields the content of a key file in pieces. */
 export function* keyFilePieces(keys: readonly KeyRecord[]): Generator<string> {
   yield KEYS_START;
   for (let start = 0; start < keys.length; start += BATCH) {
@@ -112,22 +113,22 @@ export function* keyFilePieces(keys: readonly KeyRecord[]): Generator<string> {
 export const formatKeyFile = (keys: readonly KeyRecord[]): string => [...keyFilePieces(keys)].join('');
 
 /**
- * Returns the path of a file next to the key file. If the key file is a symbolic link, the path is next to the link's
+ * Returns the path of a file next to the key file. If the key file is a symbolic link, the sibling is next to the
  * target.
  */
 export const siblingPath = async (path: string, extension: string): Promise<string> =>
   `${await linkTarget(path)}.${extension}`;
 
-/** The permissions of a new key file. */
+/** Permissions for a new key file. */
 export const KEY_FILE_MODE = 0o600;
 
 /**
- * When keys were last used is stored in a separate file, which is written every few minutes. Writing the key file
- * instead would conflict with manual edits and make every process read all keys again.
+ * Last-used times are stored in a separate file that is written every few minutes. Writing them to the key file would
+ * conflict with manual edits and make every process reload all keys.
  */
 const usedPath = (keyFile: string): Promise<string> => siblingPath(keyFile, 'used.json');
 
-/** Formats the times with one key per line. */
+/** Puts each key on its own line. */
 const formatUsed = (times: ReadonlyMap<string, number>): string => {
   const lines = [...times].map(([id, time]) => `\n    ${JSON.stringify(id)}: "${new Date(time).toISOString()}"`);
   return `{\n  "format": 1,\n  "last_used_at": {${lines.join(',')}\n  }\n}\n`;
@@ -141,12 +142,12 @@ const readTimes = async (path: string): Promise<Map<string, number>> => {
     const times = Object.entries(last_used_at).map(([id, time]) => [id, Date.parse(time)] as const);
     return new Map(times.filter(([, time]) => !Number.isNaN(time)));
   } catch {
-    // If the file is missing or damaged, it is not known when keys were last used.
+    // If the file is missing or damaged, last-used times are unknown.
     return new Map();
   }
 };
 
-/** Resolves with when keys were last used, in milliseconds since 1970 by id. Keys without a known time are absent. */
+/** Resolves with last-used times in milliseconds since 1970, by key id. Keys without a known time are absent. */
 export const readUsed = async (keyFile: string): Promise<ReadonlyMap<string, number>> =>
   readTimes(await usedPath(keyFile));
 

@@ -1,4 +1,4 @@
-/** Key files as commands write them, with one key per line, so that a change is found without parsing other lines. */
+/** Key files as written by commands, with one key per line. A change can be found without parsing the other lines. */
 import type { KeyRecord } from '../contracts/keys.js';
 import { isKeyRecord, KEY_INDENT, KEYS_END, KEYS_START } from './key-file.js';
 
@@ -7,12 +7,12 @@ const END = Buffer.from(KEYS_END);
 const NEWLINE = 0x0a;
 const COMMA = 0x2c;
 
-/** The maximum size of a change in bytes. A file with a larger change is read like a new file. */
+/** The maximum size of a change in bytes. After a larger change, the whole file is read again. */
 const MAX_CHANGE = 256 * 1024;
-/** The number of bytes that are compared at once. */
+/** How many bytes to compare at a time. */
 const BLOCK = 64 * 1024;
 
-/** Returns the keys on the lines between two positions. Undefined if they are invalid or have a different form. */
+/** Returns the keys on the lines between two offsets, or undefined if any line is invalid or has a different format. */
 const readLines = (bytes: Buffer, start: number, end: number): KeyRecord[] | undefined => {
   const records: KeyRecord[] = [];
   const last = bytes.length - END.length;
@@ -34,7 +34,7 @@ const readLines = (bytes: Buffer, start: number, end: number): KeyRecord[] | und
   return records;
 };
 
-/** Returns the length of the longest common prefix of two buffers. */
+/** Returns the length of the common prefix of two buffers. */
 const sharedStart = (a: Buffer, b: Buffer): number => {
   const most = Math.min(a.length, b.length);
   let at = 0;
@@ -44,7 +44,7 @@ const sharedStart = (a: Buffer, b: Buffer): number => {
   return at;
 };
 
-/** Returns the length of the longest common suffix of two buffers, limited to `most`. */
+/** Returns the length of the common suffix of two buffers, at most `most`. */
 const sharedEnd = (a: Buffer, b: Buffer, most: number): number => {
   let size = 0;
   for (; size + BLOCK <= most; size += BLOCK) {
@@ -55,7 +55,7 @@ const sharedEnd = (a: Buffer, b: Buffer, most: number): number => {
   return size;
 };
 
-/** A change to some adjacent lines. */
+/** A change to consecutive lines. */
 export interface LineChange {
   readonly lines: KeyLines;
   /** The index of the first changed key. */
@@ -71,7 +71,7 @@ export class KeyLines {
     this.#bytes = bytes;
   }
 
-  /** Undefined if the file was not written by a command, or is not valid. */
+  /** Returns undefined if the file is invalid or was not written by a command. */
   static read(bytes: Buffer): { readonly lines: KeyLines; readonly records: readonly KeyRecord[] } | undefined {
     const end = bytes.length - END.length;
     if (end < START.length || !bytes.subarray(0, START.length).equals(START) || !bytes.subarray(end).equals(END)) {
@@ -81,7 +81,7 @@ export class KeyLines {
     return records && { lines: new KeyLines(bytes), records };
   }
 
-  /** Returns what has changed in a new version of the file. Undefined if the whole file must be read again. */
+  /** Returns what changed in a new version of the file, or undefined if the whole file must be read again. */
   changeTo(bytes: Buffer): LineChange | undefined {
     const old = this.#bytes;
     const same = sharedStart(old, bytes);
@@ -91,7 +91,7 @@ export class KeyLines {
     const end = old.indexOf(NEWLINE, old.length - sharedEnd(old, bytes, most));
     const newEnd = end + bytes.length - old.length;
     if (end === -1 || end > old.length - END.length) return undefined;
-    // The line before the change must end with a comma, unless it is now the last one.
+    // The line before the change must end with a comma unless it is now the last line.
     const isNowLast = start === bytes.length - END.length;
     if (start > START.length && (bytes[start - 1] === COMMA) === isNowLast) return undefined;
     if (Math.max(end, newEnd) - start > MAX_CHANGE) return undefined;

@@ -1,9 +1,9 @@
-/** Applies changes to a list of key records. All key stores use these functions. */
+/** Changes to lists of key records, for all key stores. */
 import type { KeyChange, KeyRecord } from '../contracts/keys.js';
 import { KeyStoreError } from '../errors.js';
 import type { LineChange } from './key-lines.js';
 
-/** @throws KeyStoreError `conflict` if the id or the hash already exists */
+/** @throws KeyStoreError with the code `conflict` if the id or hash already exists */
 export const withInserted = (records: readonly KeyRecord[], record: KeyRecord): KeyRecord[] => {
   if (records.some(({ id, hash }) => id === record.id || hash === record.hash)) {
     throw new KeyStoreError('conflict', `A key with the id ${record.id}, or with the same hash, already exists.`);
@@ -11,7 +11,7 @@ export const withInserted = (records: readonly KeyRecord[], record: KeyRecord): 
   return [...records, record];
 };
 
-/** @throws KeyStoreError `unknown_key` if no key has this id */
+/** @throws KeyStoreError with the code `unknown_key` if no key has this id */
 export const withChanged = (
   records: readonly KeyRecord[],
   id: string,
@@ -24,7 +24,7 @@ export const withChanged = (
   return { records: records.with(at, changed), changed };
 };
 
-/** Returns undefined if an id or a hash would occur twice. */
+/** Returns undefined if an id or hash would no longer be unique. */
 export const withChange = (
   records: readonly KeyRecord[],
   { at, removed, added }: Pick<LineChange, 'at' | 'removed' | 'added'>,

@@ -1,37 +1,37 @@
-/** API keys: their text (a prefix, 256 random bits and a checksum), their digests and records, and how to mask them. */
+/** Creates, hashes and masks API keys. A key consists of a prefix, 256 random bits and a checksum. */
 import { createHmac, createSecretKey, hash, type KeyObject, randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import type { KeyRecord } from '../contracts/keys.js';
 import { defaultService } from '../contracts/service.js';
 
 /**
- * Matches at least 33 characters of the part after the prefix. Shorter text is not masked, because it may be a name or
- * a trace id. Even 32 characters of a key leave at least 11 random characters (65 bits) to guess.
+ * Matches 33 or more characters of the part after the prefix. Shorter text is not masked, because it may be a name or a
+ * trace id. Even 32 characters of a key leave at least 11 random ones (65 bits) to guess.
  */
 const SECRETS = /[0-9A-Za-z]{33,}/g;
 
-/** Replaces each key with `prefix_***`, and each secret part without its prefix with `***`. */
+/** Replaces each key with `prefix_***`, and each secret part that has no prefix with `***`. */
 export const maskKeys = (text: string): string => text.replace(SECRETS, '***');
 
 export const holdsKey = (text: string): boolean => maskKeys(text) !== text;
 
 const MAX_SHOWN_LENGTH = 80;
 
-/** Prepares text from a caller for an error message: masks keys and limits the length. */
+/** Prepares text from a caller for an error message by masking keys and limiting the length. */
 export const excerpt = (text: string, maxLength = MAX_SHOWN_LENGTH): string => {
   const masked = maskKeys(text);
   return masked.length > maxLength ? `${masked.slice(0, maxLength)}…` : masked;
 };
 
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-/** More than 256 random bits: 62^43 > 2^256. */
+/** Holds more than 256 random bits: 62^43 > 2^256. */
 const SECRET_LENGTH = 43;
-/** Enough digits for a CRC-32: 62^6 > 2^32. */
+/** Enough for a CRC-32: 62^6 > 2^32. */
 const CHECKSUM_LENGTH = 6;
 const ID_LENGTH = 10;
 
 // Base 62 needs no escaping, and a double click selects the whole key. Any prefix is accepted, so that keys remain
-// valid when a service changes its prefix.
+// valid if the service changes its prefix.
 const SHAPE = new RegExp(`^[A-Za-z][A-Za-z0-9_]{0,18}_[0-9A-Za-z]{${SECRET_LENGTH + CHECKSUM_LENGTH}}$`);
 
 const randomDigits = (length: number): string =>
@@ -44,14 +44,14 @@ const base62 = (value: number, length: number): string => {
 };
 
 /**
- * The CRC-32 of the preceding text. It detects typing errors (any within four adjacent characters), incomplete pastes,
- * and text that a secret scanner mistakes for a key. It does not prevent forgery; the 256 random bits do.
+ * The CRC-32 of the preceding text. It detects typos (any within four adjacent characters), incomplete pastes, and text
+ * that a secret scanner mistakes for a key. It does not prevent forgery; the 256 random bits do.
  */
 const checksum = (text: string): string => base62(crc32(text), CHECKSUM_LENGTH);
 
 /**
- * Returns the SHA-256, or with a pepper the HMAC-SHA-256 (RFC 2104), in lower-case hex. A slow hash would have no
- * benefit, because 256 random bits cannot be guessed.
+ * Returns the SHA-256 or, with a pepper, the HMAC-SHA-256 (RFC 2104), in lower-case hex. A slow hash would not help,
+ * because 256 random bits cannot be guessed.
  */
 export const hashKey = (key: string, pepper?: KeyObject): string =>
   pepper === undefined ? hash('sha256', key, 'hex') : createHmac('sha256', pepper).update(key).digest('hex');
@@ -59,9 +59,9 @@ export const hashKey = (key: string, pepper?: KeyObject): string =>
 type KeyDigest = Pick<KeyRecord, 'hash' | 'pepper'>;
 
 /**
- * Creates a key, the hash to store, and a random id for its record.
- * @param peppers the newest one is used; without peppers, the hash is SHA-256
- * @param prefix helps people and secret scanners recognise a leaked key
+ * Creates a key, the hash to store and a random id for its record.
+ * @param peppers the newest one is used; without peppers, the hash is plain SHA-256
+ * @param prefix helps people and secret scanners recognise leaked keys
  */
 export const createKey = (
   peppers?: { digest(key: string): KeyDigest },
@@ -72,16 +72,16 @@ export const createKey = (
   return { key, ...(peppers?.digest(key) ?? { hash: hashKey(key) }), id: `key_${randomDigits(ID_LENGTH)}` };
 };
 
-/** Whether text has the form of a key but a wrong checksum. The keys of some stores have another form. */
+/** Whether text looks like a key but has a wrong checksum. Some stores have keys in a different format. */
 export const isMistyped = (text: string): boolean =>
   SHAPE.test(text) && !text.endsWith(checksum(text.slice(0, -CHECKSUM_LENGTH)));
 
-/** The id of the first key in a chain of rotations. Keys in the same chain share their limit and usage. */
+/** The id of the first key in a chain of rotations. All keys in the chain share their limit and usage. */
 export const familyOf = ({ id, shares_limit_of }: Pick<KeyRecord, 'id' | 'shares_limit_of'>): string =>
   shares_limit_of ?? id;
 
 /**
- * Whether a key is neither revoked nor expired. A key with an invalid `expires_at` counts as expired.
+ * Whether a key is neither revoked nor expired. An invalid `expires_at` counts as expired.
  * @param now milliseconds since 1970
  */
 export const isActive = (
@@ -89,7 +89,7 @@ export const isActive = (
   now: number,
 ): boolean => revoked_at === null && (expires_at === null || now < Date.parse(expires_at));
 
-/** The fields of a new key that the operator can choose. */
+/** Fields of a new key that the operator can set. */
 type KeyTerms = Pick<KeyRecord, 'name' | 'tier'> &
   Partial<Pick<KeyRecord, 'limit_per_minute' | 'expires_at' | 'shares_limit_of'>>;
 
@@ -116,10 +116,10 @@ export const newKey = (
 };
 
 export class Peppers {
-  /** The secrets by version, newest first. */
+  /** Secrets by version, newest first. */
   readonly #secrets: ReadonlyMap<number, KeyObject>;
 
-  /** @param secrets the secrets by version; without any, keys are stored as SHA-256 */
+  /** @param secrets secrets by version; if empty, keys are hashed with plain SHA-256 */
   constructor(secrets: Readonly<Record<string, string>> = {}) {
     const versions = Object.keys(secrets).sort((a, b) => Number(b) - Number(a));
     this.#secrets = new Map(versions.map((each) => [Number(each), createSecretKey(secrets[each]!, 'utf8')]));
@@ -129,13 +129,13 @@ export class Peppers {
     return this.#secrets.has(version);
   }
 
-  /** Returns the digest of a new key with the newest pepper, and the version of that pepper. */
+  /** Hashes a new key with the newest pepper. */
   digest(key: string): KeyDigest {
     for (const [pepper, secret] of this.#secrets) return { hash: hashKey(key, secret), pepper };
     return { hash: hashKey(key) };
   }
 
-  /** Yields all digests under which a key may be stored. They are computed one by one; the plain SHA-256 is last. */
+  /** Yields every digest that a key may be stored under, computed one at a time. The plain SHA-256 is last. */
   *digests(key: string): Generator<string> {
     for (const secret of this.#secrets.values()) yield hashKey(key, secret);
     yield hashKey(key);
@@ -145,8 +145,8 @@ export class Peppers {
 const MAX_SHOWN = 3;
 
 /**
- * Finds peppers that active keys need but that are not configured.
- * @returns a message for each missing pepper, which also says what to do
+ * Finds peppers that are needed by active keys but not configured.
+ * @returns a message per missing pepper, including how to fix the problem
  */
 export const missingPeppers = (
   records: readonly Omit<KeyRecord, 'hash'>[],

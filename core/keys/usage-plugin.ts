@@ -1,4 +1,4 @@
-/** `GET /usage` shows callers their own usage. The endpoint exists only if usage is counted. */
+/** `GET /usage` shows callers their own usage. It exists only if usage is recorded. */
 import { USAGE_PATH } from '../config/tiers.js';
 import type { DayUsage } from '../contracts/limiter.js';
 import { type CallerAccount, definePlugin, type Plugin, serviceRoute } from '../contracts/plugin.js';
@@ -16,7 +16,7 @@ const schema = {
   properties: {
     data: {
       type: 'array',
-      description: 'UTC days of this month and the previous month with requests, oldest first.',
+      description: 'The UTC days with requests in this month and the previous one, oldest first.',
       items: {
         type: 'object',
         required: ['date', 'requests', 'refused'],
@@ -26,12 +26,12 @@ const schema = {
           requests: {
             type: 'integer',
             minimum: 0,
-            description: 'Admitted requests, without requests to this endpoint.',
+            description: 'Allowed requests, not counting requests to this endpoint.',
           },
           refused: {
             type: 'integer',
             minimum: 0,
-            description: 'Requests rejected by a limit, with a delay of one second.',
+            description: 'Requests rejected by a limit or quota. The count is about one second behind.',
           },
         },
       },
@@ -39,7 +39,7 @@ const schema = {
     tier: { type: 'string' },
     limits: {
       type: 'array',
-      description: 'The limit per minute, and the quotas.',
+      description: 'The limit per minute and any quotas.',
       items: {
         type: 'object',
         required: ['name', 'limit', 'used', 'resets_at'],
@@ -50,7 +50,7 @@ const schema = {
           used: {
             type: ['integer', 'null'],
             minimum: 0,
-            description: 'Null for `default`, which has a sliding window.',
+            description: 'Null for `default`, because its window slides.',
           },
           resets_at: { ...time, description: 'The end of the UTC day or month.' },
         },
@@ -75,18 +75,18 @@ const limitsOf = ({ limit, quotas }: CallerAccount, days: readonly DayUsage[], n
 export const usagePlugin: Plugin = definePlugin({
   name: 'usage',
   version: packageVersion,
-  description: 'The usage of the caller.',
+  description: 'Shows callers their own usage.',
   routes: () => [
     serviceRoute({
       path: USAGE_PATH,
       operationId: 'getUsage',
       summary: "The caller's own usage",
       description:
-        'Requests per day of the key, its predecessors and successors by rotation, and its limits. Days and months are ' +
-        'in UTC. Requests to this endpoint do not count. It has a separate limit per minute, as high as that of the key, ' +
-        'which its headers report, and it responds after a quota is used up too.',
+        'Shows the requests per day and the limits of the API key. Keys that are linked by rotation share their usage. ' +
+        'Days and months are in UTC. Requests to this endpoint are not counted. They have a separate limit, equal to the ' +
+        'limit per minute of the key and reported in the response headers. The endpoint also works after a quota is used up.',
       response: {
-        description: 'The usage, the tier and its limits.',
+        description: "The caller's usage, tier and limits.",
         schema,
         example: {
           data: [{ date: '2026-11-23', requests: 1200, refused: 3 }],
@@ -98,7 +98,7 @@ export const usagePlugin: Plugin = definePlugin({
         },
       },
       async handler(_input, { account, state }) {
-        // Requests made by this process and requests from pages have no account.
+        // Requests from this process and from pages have no account.
         if (account === null) throw new ApiError(errors.missing_api_key);
         const days = await state.usage(account.id);
         return {

@@ -1,4 +1,4 @@
-/** Checks the declaration of a route and its links to other routes. */
+/** Validates route declarations and their links to other routes. */
 import type { JsonSchema } from '../contracts/json-schema.js';
 import type { Parameter, Route } from '../contracts/plugin.js';
 import { isFrameworkHeader } from '../headers.js';
@@ -8,7 +8,7 @@ import { pointerPath, valueAt } from '../validation/path.js';
 import { type Members, memberErrors } from './check-members.js';
 import { declaredHeaders, frameworkParameters, listColumns } from './route-defaults.js';
 
-/** Returns the errors in `foundIn`. Each message names the route. Operations that the service lacks are ignored. */
+/** Checks a route's `foundIn` links. Links to operations that the service does not have are ignored. */
 export const linkErrors = (route: Route, routes: readonly Route[]): string[] =>
   Object.entries({ ...route.parameters?.path, ...route.parameters?.query }).flatMap(([name, parameter]) =>
     Object.entries(parameter.foundIn ?? {}).flatMap(([operationId, pointer]) => {
@@ -61,13 +61,12 @@ const ERROR: Members = { code: 'string', status: 'number', sentence: 'string', w
 const RESPONSE: Members = { description: 'string', schema: 'object', headers: 'object?' };
 const HEADER: Members = { description: 'string', example: 'string' };
 
-/** Returns the names of the parameters in a path, in order. */
 export const templateParameters = (path: string): string[] => [...path.matchAll(/\{([^}]+)\}/g)].map((m) => m[1]!);
 
-/** Removes the parameter names from a template, so that templates which match the same paths become equal. */
+/** Removes the parameter names, so that templates that match the same paths become equal. */
 export const templateShape = (path: string): string => path.replace(/\{[^}]+\}/g, '{}');
 
-/** Finds the errors in the declaration of a route. Each message names the route. */
+/** Returns one message per error in a route declaration. Each message names the route. */
 export const routeErrors = (route: Route): string[] => {
   const errors: string[] = [];
   const report = (text: string) => errors.push(`route ${String(route.path)}: ${text}`);
@@ -99,7 +98,7 @@ export const routeErrors = (route: Route): string[] => {
     if (!isObject(parameter)) report(`parameter "${name}" must be an object`);
     if (!isObject(parameter) || !members(parameter, PARAMETER, `parameter "${name}": `)) continue;
     for (const problem of parameterErrors(parameter)) report(`parameter "${name}": ${problem}`);
-    if (Object.hasOwn(provided, name)) report(`parameter "${name}" is one that the framework adds to such routes`);
+    if (Object.hasOwn(provided, name)) report(`parameter "${name}" is added by the framework`);
   }
   for (const [name, schema] of Object.entries(route.parameters?.filters ?? {})) {
     const problem = isObject(schema) ? (typeError(schema, TYPES) ?? compileError(schema)) : 'must be a schema';
@@ -111,7 +110,7 @@ export const routeErrors = (route: Route): string[] => {
   for (const [name, header] of Object.entries(declaredHeaders(route))) {
     const at = `response header "${name}"`;
     if (!/^[A-Za-z][A-Za-z0-9-]*$/.test(name)) report(`${at} must be a name like Link`);
-    else if (isFrameworkHeader(name)) report(`${at} is one that the framework sends`);
+    else if (isFrameworkHeader(name)) report(`${at} is set by the framework`);
     members(header ?? {}, HEADER, `${at}: `);
   }
   if (route.kind === 'data' && route.columns && !listColumns(route)) {
@@ -155,14 +154,14 @@ const compileError = (schema: object): string | undefined => {
   }
 };
 
-/** Keywords whose value is a schema, a list of schemas, or schemas by name. */
+// Keywords whose values are a schema, a list of schemas, and schemas by name.
 const SCHEMA = ['items', 'additionalProperties', 'not', 'if', 'then', 'else', 'contains', 'propertyNames'];
 const SCHEMAS = ['prefixItems', 'anyOf', 'oneOf', 'allOf'];
 const NAMED_SCHEMAS = ['properties', 'patternProperties', '$defs', 'dependentSchemas'];
 
 /**
- * Returns why a value does not conform to a schema, or undefined if it does.
- * @param schema a schema that compiles
+ * Explains why a value does not conform to a schema. Returns undefined if it does.
+ * @param schema must compile
  */
 const misfit = (schema: object, value: unknown): string | undefined => {
   const validate = compileSchema(schema);
@@ -174,7 +173,7 @@ const misfit = (schema: object, value: unknown): string | undefined => {
   return `${shown.length > 80 ? `${shown.slice(0, 80)}…` : shown} does not conform to the schema: ${error!.instancePath ? `${error!.instancePath} ` : ''}${message}`;
 };
 
-/** Checks every `default`, `example` and `examples` in a schema. Each error starts with the path of the value. */
+/** Checks every `default`, `example` and `examples` in a schema. Each message starts with the path of the value. */
 export const sampleErrors = (schema: unknown, at: string): string[] => {
   if (!isObject(schema)) return [];
   const samples = [

@@ -1,4 +1,3 @@
-/** Collects the collections of all plugins and checks them. */
 import type { Collection } from '../contracts/dataset.js';
 import type { Plugin } from '../contracts/plugin.js';
 import { textFields } from '../data/conditions.js';
@@ -7,13 +6,11 @@ import { compileSchema } from '../validation/compile-schema.js';
 import { type LoadedPlugin, label, type Registration } from './registration.js';
 
 interface FittedCollections {
-  /** The collections that each plugin declares. */
   readonly own: ReadonlyMap<Plugin, readonly Collection[]>;
-  /** The collections of all plugins by name. */
   readonly byName: ReadonlyMap<string, Collection>;
 }
 
-/** Collects all collections. Several plugins may declare the same one. */
+/** Collects and checks the collections of all plugins. Several plugins may declare the same collection. */
 export const collectCollections = (
   entries: readonly LoadedPlugin[],
   resolvePath: (path: string) => string,
@@ -43,14 +40,14 @@ export const collectCollections = (
   const byName = new Map([...owners].map(([name, { collection }]) => [name, collection]));
   const areValid = registration.errors.length === before;
   for (const { collection, owner } of areValid ? owners.values() : []) {
-    // The referenced collection may belong to a plugin that could not be loaded.
+    // The referenced collection may belong to a plugin that failed to load.
     if (missing.length > 0 && collection.references?.some(({ to }) => !byName.has(to))) continue;
     registration.report(owner, referenceErrors(collection, byName), `collection "${collection.name}" `);
   }
   return { own, byName };
 };
 
-/** Whether two declarations are equal. They need not be the same object, since packages may have their own copies. */
+/** Whether two declarations are equal. They may be different objects, because packages may each have their own copy. */
 const isSameDeclaration = (a: Collection, b: Collection): boolean =>
   a === b || JSON.stringify(declarationOf(a)) === JSON.stringify(declarationOf(b));
 
@@ -67,7 +64,7 @@ const fieldErrors = (collection: Collection, what: string, fields: readonly stri
       errors.push(`${what}: "${field}" must be a required property of the schema, of type string, integer or number`);
     }
   }
-  if (new Set(fields).size < fields.length) errors.push(`${what} names a field twice`);
+  if (new Set(fields).size < fields.length) errors.push(`${what} contains a field twice`);
   return errors;
 };
 
@@ -77,8 +74,8 @@ const orderErrors = (collection: Collection): string[] => {
     const what = `order [${order.join(', ')}]`;
     const errors = fieldErrors(collection, what, order);
     const missing = collection.key.filter((field) => !order.includes(field));
-    if (missing.length > 0) errors.push(`${what} leaves ties: add the key's "${missing.join('", "')}" at its end`);
-    if (seen.has(order.join())) errors.push(`${what} is declared already`);
+    if (missing.length > 0) errors.push(`${what} leaves ties: append the key's "${missing.join('", "')}"`);
+    if (seen.has(order.join())) errors.push(`${what} is already declared`);
     seen.add(order.join());
     return errors;
   });
@@ -101,7 +98,7 @@ const schemaErrors = ({ schema }: Collection): string[] => {
   }
 };
 
-/** Finds the errors in one declaration. The messages do not contain the name of the collection. */
+/** Checks one declaration. The messages do not name the collection. */
 export const checkCollection = (collection: Collection): string[] => [
   ...(NAME.test(collection.name) ? [] : [`the name must match ${NAME.source}`]),
   ...schemaErrors(collection),
@@ -113,7 +110,7 @@ export const checkCollection = (collection: Collection): string[] => [
   ),
 ];
 
-/** Finds errors in the references of a collection. @param byName all collections of the service */
+/** Checks a collection's references. @param byName all collections of the service */
 export const referenceErrors = (collection: Collection, byName: ReadonlyMap<string, Collection>): string[] =>
   (collection.references ?? []).flatMap(({ fields, to }) => {
     const target = byName.get(to);
@@ -122,5 +119,5 @@ export const referenceErrors = (collection: Collection, byName: ReadonlyMap<stri
       names.map((name) => scalarType(declaring, name)).join();
     return types(collection, fields) === types(target, target.key)
       ? []
-      : [`has a reference [${fields.join(', ')}] without the number and types of the key of "${to}"`];
+      : [`has a reference [${fields.join(', ')}] that differs in number or types from the key of "${to}"`];
   });

@@ -1,4 +1,3 @@
-/** Collects the routes and mounts of all plugins and checks them. */
 import { METHODS } from 'node:http';
 import type { Middleware } from 'koa';
 import type { Format } from '../contracts/format.js';
@@ -12,12 +11,12 @@ import { withFrameworkParameters } from './route-defaults.js';
 
 interface Registered {
   readonly plugin: Plugin;
-  /** The plugin's middleware, which runs around its routes and mounts. */
+  /** The plugin's middleware, which wraps its routes and mounts. */
   readonly middleware: readonly Middleware[];
 }
 
 export interface RegisteredRoute extends Registered {
-  /** The route, including the parameters that the framework adds. */
+  /** Includes the parameters that the framework adds. */
   readonly route: Route;
 }
 
@@ -27,7 +26,7 @@ export interface RegisteredMount extends Registered {
 
 type MiddlewareOf = (plugin: Plugin) => readonly Middleware[];
 
-/** Collects the mounts. If another plugin has a mount with the same path, a default plugin's mount is omitted. */
+/** Collects and checks all mounts. A default plugin's mount is dropped if another plugin has one at the same path. */
 export const collectMounts = (
   entries: readonly LoadedPlugin[],
   middlewareOf: MiddlewareOf,
@@ -49,7 +48,7 @@ export const collectMounts = (
 };
 
 const MOUNT_PATH = /^(\/|(\/[A-Za-z0-9._-]+)+)$/;
-/** A `token` as defined by RFC 9110, section 5.6.2. */
+/** An RFC 9110 `token` (section 5.6.2). */
 const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/;
 const MOUNT: Members = {
   path: 'string',
@@ -72,7 +71,7 @@ const mountErrors = (mount: Mount): string[] => {
     ...(MOUNT_PATH.test(mount.path) ? [] : ['path must look like /docs']),
     ...(mount.methods ?? [])
       .filter((method) => !METHODS.includes(method))
-      .map((method) => `methods: there is no HTTP method "${method}"; Node knows ${METHODS.join(', ')}`),
+      .map((method) => `methods: there is no HTTP method "${method}"; Node supports ${METHODS.join(', ')}`),
     ...(['requestHeaders', 'exposedHeaders'] as const).flatMap((member) =>
       (mount[member] ?? [])
         .filter((name) => !HEADER_NAME.test(name))
@@ -81,7 +80,7 @@ const mountErrors = (mount: Mount): string[] => {
   ];
 };
 
-/** Collects all routes that have no errors. */
+/** Collects and checks all routes. Routes with errors are left out. */
 export const collectRoutes = (
   entries: readonly LoadedPlugin[],
   middlewareOf: MiddlewareOf,
@@ -115,7 +114,7 @@ const isFit = (route: Route, plugin: Plugin, registration: Registration): boolea
   return found.length === 0;
 };
 
-/** Returns the errors of the framework and of all routes, by code. */
+/** Returns the errors of the framework and all routes by code. */
 export const collectErrors = (
   routes: readonly RegisteredRoute[],
   registration: Registration,

@@ -1,4 +1,3 @@
-/** Collects the response formats of all plugins and checks them. */
 import type { Format } from '../contracts/format.js';
 import { isObject } from '../validation/json.js';
 import { type Members, memberErrors } from './check-members.js';
@@ -14,10 +13,9 @@ const FORMAT: Members = {
 const NAME = /^[a-z][a-z0-9-]*$/;
 const MEDIA_TYPE = /^[a-z0-9][a-z0-9.+-]*\/[a-z0-9][a-z0-9.+-]*(;|$)/;
 
-/** Returns a media type without its parameters. */
 export const essenceOf = (mediaType: string): string => mediaType.split(';')[0]!;
 
-/** Collects the formats. The formats of the framework come first, so that JSON is the default. */
+/** Collects and checks all response formats. The framework's own come first, so that JSON is the default. */
 export const collectFormats = (entries: readonly LoadedPlugin[], registration: Registration): readonly Format[] => {
   const ordered = [...entries].sort((a, b) => Number(b.isDefault ?? false) - Number(a.isDefault ?? false));
   return ordered.flatMap((entry) => {

@@ -1,5 +1,6 @@
 /**
- * Loads an adapter, key store or plugin by built-in name, package name or path, and checks that it meets its contract.
+ * Loads adapters, key stores and plugins by built-in name, package name or path, and checks that they meet their
+ * contract.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -12,7 +13,6 @@ import { type Members, memberErrors } from './check-members.js';
 
 export type ModuleKind = 'adapter' | 'key-store' | 'plugin';
 
-/** The members that each kind of module must export. */
 const MEMBERS: Readonly<Record<ModuleKind, Members>> = {
   adapter: {
     name: 'string',
@@ -45,13 +45,14 @@ const MEMBERS: Readonly<Record<ModuleKind, Members>> = {
   },
 };
 
-/** Built-in modules by name. They are loaded when they are first used. */
+/** Built-in modules by name, loaded on first use. */
 export type Builtins<T> = Readonly<Record<string, () => Promise<{ default: T }>>>;
 
 /**
- * @param use a built-in name, a path that starts with `./` or `../`, an absolute path, or a package name
- * @param folder the folder against which relative paths and packages are resolved
- * @throws Error with a message that names the module and describes the problem
+ * Loads a module and returns its default export.
+ * @param use a built-in name, a path starting with `./` or `../`, an absolute path, or a package name
+ * @param folder relative paths and packages are resolved relative to this folder
+ * @throws Error that names the module and describes the problem
  */
 export const loadModule = async <T>(
   kind: ModuleKind,
@@ -70,7 +71,7 @@ export const loadModule = async <T>(
   return loaded.default as T;
 };
 
-/** @throws Error with a message that names the module and describes the problem */
+/** @throws Error that names the module and describes the problem */
 export const checkModule = (kind: ModuleKind, use: string, module: unknown): void => {
   const errors = isObject(module)
     ? [
@@ -81,7 +82,7 @@ export const checkModule = (kind: ModuleKind, use: string, module: unknown): voi
   if (errors.length > 0) throw new Error(`${kind} "${use}" is not valid: ${errors.join('; ')}`);
 };
 
-/** Describes an error from `import()` and suggests a solution. */
+/** Describes an error from `import()` and, where possible, how to fix it. */
 export const importErrorReason = (error: Error): string => {
   const { name, message } = error;
   if (name === 'SyntaxError' && /import statement outside a module|Unexpected token 'export'/.test(message)) {
@@ -90,7 +91,7 @@ export const importErrorReason = (error: Error): string => {
   if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') return message;
   const missing = /^Cannot find package '([^']+)'/.exec(message)?.[1] ?? '';
   if (!Object.hasOwn(peerDependencies, missing)) return message;
-  // Packages with the same scope are used together.
+  // Packages in the same scope are used together.
   const [scope] = missing.split('/');
   const names = Object.keys(peerDependencies).filter((each) => each === missing || each.startsWith(`${scope}/`));
   return `an optional package is not installed: npm install ${names.map((each) => `"${each}@${peerDependencies[each]}"`).join(' ')}`;
@@ -106,13 +107,13 @@ const locate = (use: string, folder: string, builtins: readonly string[]): strin
   if (found) return found;
   const guess = nearest(use, builtins);
   throw new Error(
-    `there is no built-in with this name (${builtins.join(', ')}) and no such package is installed${guess ? `; did you mean "${guess}"?` : ''}`,
+    `it is neither a built-in (${builtins.join(', ')}) nor an installed package${guess ? `; did you mean "${guess}"?` : ''}`,
   );
 };
 
 /**
- * Resolves a package like an import from `folder`. `createRequire` alone does not find packages that only export
- * `import`.
+ * Resolves a package the way an import from `folder` would. `createRequire` alone does not find packages that export
+ * only `import`.
  */
 const resolvePackage = (name: string, folder: string): string | undefined => {
   try {

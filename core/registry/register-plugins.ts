@@ -1,4 +1,4 @@
-/** Collects what all plugins declare, and checks it. There is one pass for each kind of declaration. */
+/** Collects and checks what plugins declare, one kind of declaration at a time. */
 import { resolve } from 'node:path';
 import type { Context, Middleware } from 'koa';
 import { serviceSchema } from '../config/schema.js';
@@ -33,7 +33,6 @@ export type { RegisteredMount, RegisteredRoute } from './collect-endpoints.js';
 export type { LoadedPlugin } from './registration.js';
 
 export interface RegisteredLifecycle {
-  /** The name of the plugin. */
   readonly plugin: string;
   open(context: OpenContext): unknown;
   close(): unknown;
@@ -41,24 +40,23 @@ export interface RegisteredLifecycle {
 }
 
 export interface RegisteredObserver {
-  /** The name of the plugin. */
   readonly plugin: string;
   open(context: ObserverContext): RequestObserver;
 }
 
 export interface Registry {
   readonly plugins: readonly Plugin[];
-  /** The names and texts of the service: from the configuration, otherwise from a plugin, otherwise the defaults. */
+  /** Names and texts from the configuration, a plugin or the defaults, in that order of precedence. */
   readonly service: ServiceInfo;
   readonly routes: readonly RegisteredRoute[];
   readonly mounts: readonly RegisteredMount[];
-  /** Middleware around the whole service, in the order of the plugins. */
+  /** Middleware for the whole service, in plugin order. */
   readonly serviceMiddleware: readonly Middleware[];
   readonly observers: readonly RegisteredObserver[];
   readonly identities: readonly RegisteredIdentity[];
-  /** The plugins that are opened and closed with the service, or that report errors. */
+  /** Plugins that have an `open`, `close` or `onError` function. */
   readonly lifecycles: readonly RegisteredLifecycle[];
-  /** The response formats. The first one is JSON, the default. */
+  /** All response formats. The first is JSON, the default. */
   readonly formats: readonly Format[];
   readonly collections: ReadonlyMap<string, Collection>;
   readonly errors: ReadonlyMap<string, ErrorKind>;
@@ -66,16 +64,16 @@ export interface Registry {
 
 interface Registered {
   readonly registry: Registry;
-  /** One message per error. Each message names the plugins involved. */
+  /** One message per error. Each names the plugins involved. */
   readonly errors: readonly string[];
-  /** False if the registry may lack endpoints of plugins that have errors. */
+  /** False if plugin errors may have kept endpoints out of the registry. */
   readonly isComplete: boolean;
 }
 
 /**
  * @param configured the `service` section of the configuration
  * @param resolvePath resolves relative paths in options
- * @param missing plugins that could not be loaded. References to them are not reported as errors
+ * @param missing plugins that failed to load; references to them are not reported as errors
  */
 export const registerPlugins = (
   loaded: readonly LoadedPlugin[],
@@ -121,7 +119,7 @@ export const registerPlugins = (
   return { registry, errors: registration.errors, isComplete: registration.isComplete };
 };
 
-/** Omits plugins that have the same name as an earlier one. */
+/** Drops plugins whose name is already taken by an earlier plugin. */
 const uniquePlugins = (loaded: readonly LoadedPlugin[], registration: Registration): readonly LoadedPlugin[] => {
   const byName = new Map<string, LoadedPlugin>();
   for (const entry of loaded) {
@@ -140,7 +138,7 @@ const collectComponents = (entries: readonly LoadedPlugin[], registration: Regis
       const { id, replaces } = component;
       registration.report(plugin, componentErrors(component), `component "${id}": `);
       registration.claim(plugin, `component "${id}"`);
-      if (replaces !== undefined) registration.claim(plugin, `what replaces component "${replaces}"`);
+      if (replaces !== undefined) registration.claim(plugin, `a replacement for component "${replaces}"`);
     }
     return components;
   });
@@ -152,14 +150,13 @@ const componentErrors = ({ id, replaces, check }: StatusComponent): string[] => 
   const isUnknown = replaces !== undefined && !own.includes(replaces);
   return [
     ...(isTaken
-      ? ["the framework has a component with this id; use another id, and name the framework's in replaces"]
+      ? ['the framework has a component with this id; to replace it, use a different id and set replaces']
       : []),
-    ...(isUnknown ? [`replaces "${replaces}", but there are only ${names}`] : []),
+    ...(isUnknown ? [`cannot replace "${replaces}", only ${names}`] : []),
     ...(check === undefined && replaces === undefined ? ['check is missing'] : []),
   ];
 };
 
-/** Merges names and texts. The configuration overrides plugins, and plugins override the defaults. */
 const mergeService = (
   entries: readonly LoadedPlugin[],
   configured: Partial<ServiceInfo>,

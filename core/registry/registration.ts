@@ -1,14 +1,14 @@
-/** Collects the errors found while checking plugins, and records which plugin has declared what. */
+/** Collects errors while plugins are checked, and tracks which plugin declares what. */
 import type { Plugin } from '../contracts/plugin.js';
 import { OperatorError } from '../errors.js';
 import { listFrom } from './check-members.js';
 
-/** A plugin with its options, and the place in the configuration that names it. */
+/** A plugin with its options. `at` is where the configuration lists it. */
 export interface LoadedPlugin {
   readonly plugin: Plugin;
   readonly options: unknown;
   readonly at: string;
-  /** Whether mounts of other plugins replace this plugin's mounts with the same path. */
+  /** Whether other plugins' mounts replace this plugin's mounts at the same path. */
   readonly isDefault?: boolean;
 }
 
@@ -16,7 +16,7 @@ export const label = (plugin: Plugin): string => `plugin "${plugin.name}" ${plug
 
 export class Registration {
   readonly errors: string[] = [];
-  /** False if the registry may lack endpoints of plugins that have errors. */
+  /** False if plugin errors may have kept endpoints out of the registry. */
   isComplete: boolean;
   readonly #owners = new Map<string, Plugin>();
 
@@ -28,15 +28,15 @@ export class Registration {
     this.errors.push(...errors.map((error) => `${label(plugin)}: ${about}${error}`));
   }
 
-  /** Reports errors in an endpoint, which the registry will therefore lack. */
+  /** Reports errors that keep an endpoint out of the registry. */
   reportLack(plugin: Plugin, errors: readonly string[], about?: string): void {
     this.report(plugin, errors, about);
     this.isComplete = false;
   }
 
   /**
-   * Ensures that only one plugin declares something. If another plugin has already declared it, an error is reported.
-   * @param what identifies what is declared
+   * Makes sure that only one plugin declares something. Reports an error if a different one already has.
+   * @param what identifies the declaration
    */
   claim(plugin: Plugin, what: string, described = what): void {
     const other = this.#owners.get(what);
@@ -45,7 +45,7 @@ export class Registration {
   }
 
   /**
-   * Calls a plugin's function that returns a list. If the function throws, reports the error and returns an empty list.
+   * Calls a plugin function that returns a list. If it throws, the error is reported and the result is an empty list.
    */
   listOf<T>({ plugin, at }: LoadedPlugin, name: string, declare: () => readonly T[] | undefined): readonly T[] {
     try {

@@ -1,12 +1,10 @@
-/** Explains why a file could not be read or written. */
-
 const reasons: Readonly<Record<string, string>> = {
   ENOENT: 'it does not exist, or its folder does not',
   ENOTDIR: 'a part of its path is not a folder',
   EISDIR: 'it is a folder; name a file in it',
   ENOTREG: 'it is a pipe, a socket or a device; name a regular file',
   ENXIO: 'it is a pipe, a socket or a device; name a regular file',
-  ELOOP: 'its symbolic links form a circle',
+  ELOOP: 'its symbolic links form a loop',
   ENAMETOOLONG: 'its name is too long',
   EACCES: 'permission is denied',
   EPERM: 'permission is denied',
@@ -14,13 +12,13 @@ const reasons: Readonly<Record<string, string>> = {
   ENOSPC: 'the disk is full',
   EDQUOT: 'the disk quota is used up',
   EMFILE: 'too many files are open',
-  EEXIST: 'it exists already',
+  EEXIST: 'it already exists',
 };
 
 interface FileError extends NodeJS.ErrnoException {
-  /** The size limit. Set by `readRegular` for the code `EFBIG`. */
+  /** The size limit. `readRegular` sets it on `EFBIG` errors. */
   readonly maxBytes?: number;
-  /** Set by functions of this package if the code alone does not explain the error. */
+  /** Set by this package if the code alone does not explain the error. */
   readonly reason?: string;
 }
 
@@ -29,7 +27,7 @@ const sizeOf = (bytes: number): string => {
   return bytes < 2 ** 20 ? `${Math.round(bytes / 2 ** 10)} KiB` : `${Math.round(bytes / 2 ** 20)} MiB`;
 };
 
-/** Returns the reason for an error from `node:fs`, without the path and without a full stop. */
+/** Explains an error from `node:fs`, without the path or a full stop. */
 export const fileErrorReason = (error: unknown): string => {
   const { code, message, maxBytes, reason } = error as FileError;
   if (reason !== undefined) return reason;
@@ -37,7 +35,7 @@ export const fileErrorReason = (error: unknown): string => {
   return (code && reasons[code]) ?? code ?? message;
 };
 
-/** Errors that may not occur on the next attempt, even if the file has not changed. */
+/** Codes of errors that may not recur, even if the file has not changed. */
 const transient: ReadonlySet<string | undefined> = new Set([
   'EMFILE',
   'ENFILE',

@@ -1,24 +1,24 @@
 /**
- * Measures the event loop, and splits long work into pieces so that short requests run between the pieces. Work for
+ * Measures the event loop, and splits long work into short pieces so that other requests can run in between. Work for
  * requests takes turns. Background work pauses while the loop is busy.
  */
 import { setTimeout as delay, setImmediate as laterTurn } from 'node:timers/promises';
 
 export interface EventLoop {
-  /** Calls the function at the end of this turn of the loop. */
+  /** Calls the function at the end of the current turn. */
   atEndOfTurn(callback: () => void): void;
-  /** CPU time in milliseconds: of this thread if Node can measure that, otherwise of the process. */
+  /** CPU time in milliseconds, for this thread if Node can measure it, otherwise for the whole process. */
   worked(): number;
-  /** Total idle time of the loop in milliseconds. */
+  /** Total idle time in milliseconds. */
   idle(): number;
 }
 
-/** Long work awaits `pause` between its pieces. */
+/** Long work awaits `pause` between pieces. */
 export interface Pauses {
   pause(): Promise<void>;
 }
 
-/** Waits only if pieces have run for `piecesMs` since the last wait. */
+/** Waits only if work has run for `piecesMs` since the last wait. */
 const pauseAfter = (piecesMs: number, wait: (signal?: AbortSignal) => Promise<void>) => {
   let until = Number.NEGATIVE_INFINITY;
   return async (signal?: AbortSignal): Promise<void> => {
@@ -29,11 +29,11 @@ const pauseAfter = (piecesMs: number, wait: (signal?: AbortSignal) => Promise<vo
   };
 };
 
-/** Lets concurrent tasks run in turn, one per turn of the loop, for `turnMs` each. Callers have equal shares. */
+/** Runs concurrent tasks in rotation: one per turn of the loop, for `turnMs` each. All callers get equal shares. */
 export class TurnQueue {
   readonly #turnMs: number;
   #last: Promise<unknown> = Promise.resolve();
-  /** The last turn of each caller whose tasks wait. */
+  /** The most recently queued turn of each caller with waiting tasks. */
   readonly #lastOf = new Map<string, Promise<void>>();
 
   constructor(turnMs: number) {
@@ -41,15 +41,15 @@ export class TurnQueue {
   }
 
   /**
-   * Adds a task. Its `pause` waits for the caller's next turn: before the task starts, and then each time `turnMs` has
-   * passed.
-   * @param caller default: this process itself
+   * Adds a task. `pause` waits for the caller's next turn: before the task starts, and again whenever it has run for
+   * `turnMs`.
+   * @param caller the default means this process itself
    */
   join(caller = 'local'): Pauses {
     return { pause: pauseAfter(this.#turnMs, () => this.#nextOf(caller)) };
   }
 
-  /** If a caller has many tasks, only one of them is in the queue at a time. */
+  /** A caller has at most one task in the shared queue at a time, however many tasks it has. */
   #nextOf(caller: string): Promise<void> {
     const turn = (this.#lastOf.get(caller) ?? Promise.resolve()).then(() => this.#next());
     this.#lastOf.set(caller, turn);
@@ -58,7 +58,6 @@ export class TurnQueue {
     });
   }
 
-  /** First come, first served. */
   #next(): Promise<void> {
     const turn = this.#last.then(() => laterTurn());
     this.#last = turn;
@@ -66,10 +65,10 @@ export class TurnQueue {
   }
 }
 
-/** The turns for requests whose responses are being computed. */
+/** Shared by all requests whose responses take long to compute. */
 export const longWork = new TurnQueue(2);
 
-/** If Node can, this excludes V8's other threads, which compile and collect garbage long after a publication. */
+/** Excludes V8's other threads if Node supports that. They compile and collect garbage long after a publication. */
 const { threadCpuUsage } = process as { threadCpuUsage?: () => NodeJS.CpuUsage };
 const cpuUsage = threadCpuUsage?.bind(process) ?? (() => process.cpuUsage());
 
@@ -82,11 +81,11 @@ export const nodeEventLoop: EventLoop = {
   idle: () => performance.nodeTiming.idleTime,
 };
 
-/** The loop has spare time if it is idle for this share of a window. */
+/** The loop has spare time if it is idle for at least this share of a window. */
 const SPARE_SHARE = 0.1;
 const WINDOW_MS = 500;
 
-/** Detects whether the loop has spare time, one window at a time. */
+/** Detects whether the loop has spare time, over consecutive windows. */
 export class SpareTime {
   readonly #loop: EventLoop;
   #since: number;
@@ -98,7 +97,7 @@ export class SpareTime {
     this.#idle = loop.idle();
   }
 
-  /** @returns true if a window has ended that had spare time */
+  /** @returns true if a window has just ended and the loop had spare time in it */
   poll(now: number): boolean {
     const passed = now - this.#since;
     if (passed < WINDOW_MS) return false;
@@ -110,22 +109,23 @@ export class SpareTime {
   }
 }
 
-/** How long pieces run without a pause. */
+/** How long work runs between pauses. */
 const PIECES_MS = 0.1;
 /**
- * The pause between pieces while the loop is busy, so that work and garbage collection use only a small part of any
- * second. After HALVED_AFTER_MS the pause is halved, then reduced to a third, and so on, so that long work also ends.
+ * The pause while the loop is busy, so that background work and garbage collection use only a small part of each
+ * second. It halves after HALVED_AFTER_MS, falls to a third after twice that time, and so on, so that long work still
+ * finishes.
  */
 const PAUSE_MS = 10;
 const HALVED_AFTER_MS = 10_000;
-/** The loop counts as idle if it was idle for this share of a pause. */
+/** The loop counts as idle if it was idle for more than this share of a pause. */
 const IDLE_SHARE = 0.9;
-/** If so, work continues for this time before the next measurement. */
+/** How long work continues without pauses once the loop is found idle. */
 const UNDISTURBED_MS = 30;
 
 /**
- * Paces background work, such as loading a new version of the data. The pieces are too short to delay requests, but
- * garbage collection does delay them. Spread over seconds, it affects few requests.
+ * Paces background work, such as loading a new version of the data. Pieces are too short to delay requests, but the
+ * garbage collection that they cause is not. Spreading the work over seconds limits how many requests it affects.
  */
 export class BackgroundPacing implements Pauses {
   readonly #loop: Pick<EventLoop, 'idle'>;
@@ -137,7 +137,7 @@ export class BackgroundPacing implements Pauses {
     this.#loop = loop;
   }
 
-  /** Await it after each piece of less than a millisecond. Rejects when the signal is aborted. */
+  /** Await this after every piece of work, each shorter than a millisecond. Rejects when the signal is aborted. */
   pause(signal?: AbortSignal): Promise<void> {
     return this.#pause(signal);
   }

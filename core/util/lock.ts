@@ -1,5 +1,6 @@
 /**
- * Lets one process at a time change a file. The lock is another file next to it. After a crash, the lock becomes stale.
+ * A lock that lets only one process at a time change a file. The lock is a second file next to the first. After a crash
+ * it becomes stale and can be taken over.
  */
 import { randomUUID } from 'node:crypto';
 import { open, stat, unlink, utimes } from 'node:fs/promises';
@@ -9,7 +10,7 @@ import { fileErrorReason } from './error-reason.js';
 import { readRegular, unlessMissing } from './read-file.js';
 import { linkTarget, ownNewFile } from './write-atomic.js';
 
-/** A holder that has not finished after this time is presumed dead. */
+/** A process that has held its lock for this long is presumed dead. */
 const STALE_MS = 10_000;
 const RETRY_MS = 20;
 const MAX_LOCK_BYTES = 4096;
@@ -18,20 +19,19 @@ export class FileLockError extends Error {
   override readonly name = 'FileLockError';
 }
 
-/** Adds a reason with the path of the lock file, because the caller's message names the file that is to be changed. */
+/** Adds a reason that names the lock file, because the caller's message names only the file to be changed. */
 const failing =
   (path: string, what: 'created' | 'read' | 'removed') =>
   (error: NodeJS.ErrnoException): never => {
     throw Object.assign(error, { reason: `its lock file ${path} cannot be ${what}: ${fileErrorReason(error)}` });
   };
 
-/** Resolves with undefined if there is no lock file. */
 const read = (path: string): Promise<string | undefined> =>
   readRegular(path, MAX_LOCK_BYTES).catch(unlessMissing).catch(failing(path, 'read'));
 
 const remove = (path: string): Promise<void> => unlink(path).catch(unlessMissing).catch(failing(path, 'removed'));
 
-/** Creates the file unless it exists. Any user may read it, to check whether its holder is still running. */
+/** Creates the lock file unless it exists. Any user may read it to find out whether its holder is still running. */
 const create = async (path: string, content: string): Promise<boolean> => {
   try {
     const file = await open(path, 'wx', 0o644);
@@ -45,18 +45,20 @@ const create = async (path: string, content: string): Promise<boolean> => {
   } catch (error) {
     const { code, syscall } = error as NodeJS.ErrnoException;
     if (code === 'EEXIST') return false;
-    // If the disk is full, the file was created but is empty.
+    // If the disk is full, the file was created but left empty.
     if (syscall !== 'open') await unlink(path).catch(unlessMissing);
-    // The folder does not exist, so the file that is to be changed cannot be there either.
+    // The folder does not exist, so the file to be changed cannot exist in it either.
     if (code === 'ENOENT') throw error;
     return failing(path, 'created')(error as NodeJS.ErrnoException);
   }
 };
 
-/** The holder of a lock that is still empty after this time has ended, because it writes its id immediately. */
+/**
+ * A process writes its id right after it creates the lock, so if the lock is still empty after this time, it has died.
+ */
 const EMPTY_MS = 1000;
 
-/** Whether the holder has ended. If it runs on another machine, this is not known. */
+/** Whether the holder is known to have exited. This cannot be determined if it runs on another machine. */
 const holderEnded = async (lock: string, content: string): Promise<boolean> => {
   if (content === '') {
     const modified = (await stat(lock).catch(unlessMissing))?.mtimeMs;
@@ -73,14 +75,14 @@ const holderEnded = async (lock: string, content: string): Promise<boolean> => {
 };
 
 /**
- * Removes a stale lock. When two processes find it stale, the slower one must not remove the lock that the faster one
- * has taken since. A second lock file lets one process at a time check again and remove it.
+ * Removes a stale lock. If two processes find the same stale lock, the slower one must not remove the new lock of the
+ * faster one. A second lock file makes sure that only one process at a time checks again and removes the lock.
  */
 const removeStale = async (lock: string, content: string, staleMs: number): Promise<void> => {
   const guard = `${lock}.break`;
   if (!(await create(guard, ''))) {
     const age = Date.now() - ((await stat(guard).catch(unlessMissing))?.mtimeMs ?? Date.now());
-    // An old guard was left by a process that ended during the system calls below.
+    // An old guard was left by a process that died during the system calls below.
     if (age > staleMs) await remove(guard);
     return;
   }
@@ -91,7 +93,7 @@ const removeStale = async (lock: string, content: string, staleMs: number): Prom
   }
 };
 
-/** Waits for the lock. A lock that stays unchanged for `staleMs`, according to this process's clock, is stale. */
+/** Waits for the lock. A lock is stale if it has not changed for `staleMs`, as measured by this process. */
 const waitFor = async (lock: string, content: string, staleMs: number): Promise<void> => {
   let seen: string | undefined;
   let since = performance.now();
@@ -107,7 +109,7 @@ const waitFor = async (lock: string, content: string, staleMs: number): Promise<
   }
 };
 
-/** Takes the lock or rejects. A lock whose file was not touched for `staleMs` is stale. */
+/** Takes the lock, or rejects if it is held. A lock is stale if its file has not been touched for `staleMs`. */
 const takeOrRefuse = async (lock: string, content: string, staleMs: number): Promise<void> => {
   while (!(await create(lock, content))) {
     const held = await read(lock);
@@ -120,7 +122,7 @@ const takeOrRefuse = async (lock: string, content: string, staleMs: number): Pro
     }
     if (!isEnded && Date.now() - modified <= staleMs) {
       const [pid, host] = held.split(' ');
-      throw new FileLockError(`Process ${pid} on ${host} holds the lock. If it has ended, remove ${lock}.`);
+      throw new FileLockError(`Process ${pid} on ${host} holds the lock. If that process has exited, remove ${lock}.`);
     }
     await removeStale(lock, held, staleMs);
     await delay(RETRY_MS * Math.random());
@@ -128,13 +130,12 @@ const takeOrRefuse = async (lock: string, content: string, staleMs: number): Pro
 };
 
 /**
- * Runs a task while no other process runs one for the same path.
- * @param path the file to be changed; the lock is `<path>.lock`, next to the target of a symbolic link
- * @param task awaits `confirm` right before it makes its change; `confirm` rejects if another process has taken over
- * the lock
- * @param options.staleMs time after which a lock that was not touched is stale
- * @param options.wait whether to wait if another process holds the lock, which suits short tasks; otherwise the call
- * rejects
+ * Runs a task while holding the lock for a path. Other processes that use the same path are locked out.
+ * @param path the file to be changed; the lock is `<path>.lock`, or next to the target if the path is a symbolic link
+ * @param task must await `confirm` right before it makes its change; `confirm` rejects if another process has taken
+ * over the lock
+ * @param options.staleMs a lock that has not been touched for this long is stale
+ * @param options.wait whether to wait for a held lock, which suits short tasks; otherwise the call rejects
  * @throws FileLockError
  */
 export const withFileLock = async <T>(
@@ -151,7 +152,7 @@ export const withFileLock = async <T>(
     return await task(async () => {
       if ((await read(lock)) === content) return;
       throw new FileLockError(
-        `Another process took over the lock ${lock}, since this process was suspended for too long.`,
+        `Another process took over the lock ${lock}, because this process was suspended for too long.`,
       );
     });
   } finally {

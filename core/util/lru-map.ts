@@ -1,11 +1,9 @@
-/** A map that drops entries that were not used recently, and memoized functions. */
-
-/** Longer strings are not memoized, so that clients cannot fill the memory. */
+/** Longer strings are not memoized, so that clients cannot exhaust the memory. */
 const MEMOIZED_LENGTH = 200;
 
 /**
- * Memoizes a function whose argument is a string.
- * @param most the capacity of each of the two generations (see `LruMap`)
+ * Memoizes a function of a string.
+ * @param most the size of each of the cache's two generations (see `LruMap`)
  */
 export const memoize = <T>(compute: (text: string) => T, most = 500): ((text: string) => T) => {
   const known = new LruMap<string, T>(most);
@@ -20,15 +18,19 @@ export const memoize = <T>(compute: (text: string) => T, most = 500): ((text: st
 };
 
 /**
- * Two generations of at most `capacity` entries each. A hit in the young generation changes nothing, so it is fast.
- * When the young generation is full, it becomes the old one.
+ * A map that discards entries that have not been used recently. It has two generations of at most `capacity` entries
+ * each. When the young generation is full, it replaces the old one. A hit in the young generation changes nothing, so
+ * it is fast.
  */
 export class LruMap<K, V> {
   #young = new Map<K, V>();
   #old = new Map<K, V>();
   #turnAt = Number.NEGATIVE_INFINITY;
 
-  /** @param spanMs drops an entry one to two spans after its last use; every call must then pass the time */
+  /**
+   * @param spanMs entries are dropped between one and two spans after their last use; every call must then pass the
+   * time
+   */
   constructor(
     readonly capacity: number,
     readonly spanMs = Number.POSITIVE_INFINITY,

@@ -1,9 +1,8 @@
-/** The memory limit of this process, from its control groups (cgroups) and the machine. */
 import { readFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
 import { dirname, join } from 'node:path';
 
-/** The folder and the file with the limit, for cgroup versions 1 and 2. Some systems mount version 2 in a subfolder. */
+/** The folder and limit file for cgroup versions 1 and 2. Some systems mount version 2 in a subfolder. */
 const V1 = ['sys/fs/cgroup/memory', 'memory.limit_in_bytes'] as const;
 const V2 = [
   ['sys/fs/cgroup', 'memory.max'],
@@ -18,11 +17,11 @@ const read = (path: string): string => {
   }
 };
 
-/** A group and all groups that contain it. In a container, the host's path may not exist, but the root group does. */
+/** A group and its ancestors. In a container, the host's path may not exist, but the root group does. */
 const withParents = (path: string): string[] =>
   path === '/' || path === '.' ? ['/'] : [path, ...withParents(dirname(path))];
 
-/** @param root the file system; tests use another one */
+/** @param root the root of the file system; tests use a different one */
 const groupLimits = (root: string): number[] =>
   read(join(root, 'proc/self/cgroup'))
     .split('\n')
@@ -32,9 +31,9 @@ const groupLimits = (root: string): number[] =>
       const groups = withParents(rest.join(':'));
       return places.flatMap(([folder, file]) => groups.map((group) => read(join(root, folder, group, file)).trim()));
     })
-    // A group without a limit contains "max", or in version 1 a number larger than any memory.
+    // A group without a limit contains "max" or, in version 1, a number that exceeds any real memory size.
     .filter((text) => /^\d+$/.test(text))
     .map(Number);
 
-/** Returns the limit in bytes. The limit of a parent group also applies to the groups inside it. */
+/** Returns the memory limit of this process in bytes. The limit of a group also applies to its subgroups. */
 export const memoryLimit = (root = '/'): number => Math.min(totalmem(), ...groupLimits(root));

@@ -1,4 +1,4 @@
-/** The open files of this process, which include its connections. Undefined on systems without /proc. */
+/** Counts the open files of this process, including connections. Results are undefined on systems without /proc. */
 import { readdirSync, readFileSync } from 'node:fs';
 
 export const openFiles = (): number | undefined => {
@@ -9,7 +9,7 @@ export const openFiles = (): number | undefined => {
   }
 };
 
-/** Returns the limit on open files. Node has raised the soft limit to the hard limit. */
+/** Returns the limit on open files. Node raises the soft limit to the hard limit on startup. */
 export const maxOpenFiles = (): number | undefined => {
   try {
     const limit = /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1];
@@ -19,17 +19,17 @@ export const maxOpenFiles = (): number | undefined => {
   }
 };
 
-/** Files that are not client connections: the dataset, the log, and the connections to stores. */
+/** Reserved for files other than client connections: the dataset, the log and connections to stores. */
 const RESERVED = 100;
 
 /**
- * The number of client connections that the limit on open files allows. Without a free file descriptor, clients would
- * have to wait.
+ * The number of client connections that the limit on open files leaves room for. Beyond it, clients would wait for a
+ * free file descriptor.
  */
 export const connectionsAllowed = (limit = maxOpenFiles()): number =>
   limit === undefined ? Number.POSITIVE_INFINITY : Math.max(1, limit - Math.min(RESERVED, Math.ceil(limit / 2)));
 
-/** Returns a warning if the limit on open files allows fewer connections than the configuration. */
+/** Returns a warning if the limit on open files allows fewer connections than configured. */
 export const fileLimitWarning = (maxConnections: number): string | undefined => {
   const limit = maxOpenFiles();
   const allowed = connectionsAllowed(limit);

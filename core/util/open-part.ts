@@ -1,10 +1,10 @@
-/** Opens a part that a plugin adds to the running service. */
 import { OperatorError } from '../errors.js';
 
 /**
- * @param name the function of the plugin that returns the part
- * @param member the function that the part must have
- * @throws OperatorError that names the plugin, if the part cannot be used
+ * Calls the function with which a plugin creates an identity or an observer, and checks the result.
+ * @param name the plugin function, used in error messages
+ * @param member a function that the result must have
+ * @throws OperatorError that names the plugin if the result is unusable
  */
 export const openPart = <Part extends object>(
   plugin: string,

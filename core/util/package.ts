@@ -1,12 +1,11 @@
-/** This package: its folder, its version and its dependencies. */
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /**
- * Loads a dependency when it is first needed, to save time and memory. Only for CommonJS packages. The type argument is
- * `typeof import(name)`.
+ * Loads a dependency on first use, to save startup time and memory. For CommonJS packages only. Pass `typeof
+ * import(name)` as the type argument.
  */
 export const loadPackage: NodeJS.Require = createRequire(import.meta.url);
 
@@ -17,7 +16,7 @@ const findRoot = (start: string): string => {
   }
 };
 
-/** The folder of the package, the same for sources and for a build. */
+/** The root folder of this package, whether the code runs from source or from a build. */
 export const packageRoot = findRoot(dirname(fileURLToPath(import.meta.url)));
 
 interface Manifest {
@@ -34,8 +33,7 @@ const manifest = readManifest();
 export const packageName = manifest.name;
 export const packageVersion = manifest.version;
 
-/** Reads the version again, because an upgrade may have changed it while this process was running. */
+/** Reads the version again, because an upgrade may have changed it since this process started. */
 export const installedVersion = (): string => readManifest().version;
 
-/** The required versions of Node and of optional packages. */
 export const { engines, peerDependencies } = manifest;

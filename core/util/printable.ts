@@ -1,19 +1,19 @@
 /**
- * Makes text safe for terminals. File names, key names and error messages may contain control characters that clear the
- * screen, imitate output or change the text direction.
+ * Makes text safe to print on a terminal. File names, key names and error messages may contain control characters that
+ * clear the screen, fake output or change the text direction.
  */
 const UNSAFE = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu;
 
 const escaped = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
-/** Writes control characters, except newlines and tabs, in the form `\u001b`. JSON text keeps its value. */
+/** Escapes control characters other than newlines and tabs, as `\u001b`. JSON text keeps its meaning. */
 export const printable = (text: string): string =>
   text.replace(UNSAFE, (character) => (character === '\n' || character === '\t' ? character : escaped(character)));
 
-/** The same for text that must stay on one line, such as the cell of a table. */
+/** Also escapes newlines and tabs, for text that must stay on one line, such as a table cell. */
 export const printableLine = (text: string): string => text.replace(UNSAFE, escaped);
 
-/** Returns a copy of plain data in which all strings are safe, including property names. */
+/** Returns a copy of plain data with all strings and property names made safe. */
 export const printableData = (value: unknown): unknown => {
   if (typeof value === 'string') return printable(value);
   if (Array.isArray(value)) return value.map(printableData);

@@ -1,6 +1,6 @@
 /**
- * Reads files named by the user. Only regular files are accepted: opening a pipe blocks a thread until there is a
- * writer, and devices have no end.
+ * Reads files named by the user. Only regular files are accepted, because opening a pipe blocks a thread until there is
+ * a writer, and devices have no end.
  */
 import { createHash } from 'node:crypto';
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats, statSync } from 'node:fs';
@@ -10,7 +10,6 @@ import { pipeline } from 'node:stream/promises';
 const { O_RDONLY, O_NONBLOCK = 0, O_NOCTTY = 0 } = constants;
 
 const MIB = 2 ** 20;
-/** The default size limit for files that are read as a whole. */
 const DEFAULT_MAX_BYTES = 64 * MIB;
 
 export const assertRegular = (path: string, found: Stats): void => {
@@ -25,23 +24,24 @@ const assertSize = (path: string, size: number, maxBytes: number): void => {
   throw Object.assign(new Error(message), { code: 'EFBIG', syscall: 'read', path, maxBytes });
 };
 
-/** An argument for `catch` that returns undefined if the file is missing, and rethrows all other errors. */
+/** For `catch`: returns undefined if the file does not exist, and rethrows all other errors. */
 export const unlessMissing = (error: NodeJS.ErrnoException): undefined => {
   if (error.code !== 'ENOENT') throw error;
   return undefined;
 };
 
 /**
- * @param flags as for `open(2)`; reading by default
- * @throws an error from `node:fs`, or a similar one with the code `EISDIR` or `ENOTREG`
+ * Opens a regular file.
+ * @param flags as for `open(2)`; default: read-only
+ * @throws an error from `node:fs`, or one like it with the code `EISDIR` or `ENOTREG`
  */
 export const openRegular = async (path: string, flags = O_RDONLY, mode?: number): Promise<FileHandle> => {
-  // Opening some devices has side effects, so the type is checked first.
+  // Opening some devices has side effects, so check the type first.
   const found = await stat(path).catch(unlessMissing);
   if (found) assertRegular(path, found);
   const file = await open(path, flags | O_NONBLOCK | O_NOCTTY, mode);
   try {
-    // The file may have been replaced since the first check.
+    // The file may have been replaced since that check.
     assertRegular(path, await file.stat());
     return file;
   } catch (error) {
@@ -50,13 +50,13 @@ export const openRegular = async (path: string, flags = O_RDONLY, mode?: number)
   }
 };
 
-/** Reads a whole file. @throws like `openRegular`, or with the code `EFBIG` for a larger file */
+/** Reads a whole file. @throws like `openRegular`, or with the code `EFBIG` if the file exceeds `maxBytes` */
 export const readRegularBytes = async (path: string, maxBytes = DEFAULT_MAX_BYTES): Promise<Buffer> => {
   const file = await openRegular(path);
   try {
     const { size } = await file.stat();
     assertSize(path, size, maxBytes);
-    // The size is only an estimate: the file may be growing, and files in /proc have size 0.
+    // The size is only an estimate, because the file may be growing and files in /proc have size 0.
     let buffer = Buffer.allocUnsafeSlow(size + 1);
     let bytes = 0;
     for (;;) {
@@ -72,9 +72,9 @@ export const readRegularBytes = async (path: string, maxBytes = DEFAULT_MAX_BYTE
 };
 
 /**
- * Yields the content of a file.
- * @param start where to start, in bytes
- * @throws like `readRegularBytes`, with `EFBIG` only after the first `maxBytes` bytes
+ * Streams the content of a file.
+ * @param start byte offset to start at
+ * @throws like `readRegularBytes`, but with `EFBIG` only once more than `maxBytes` bytes have been read
  */
 export async function* streamRegular(path: string, maxBytes: number, start = 0): AsyncGenerator<Buffer> {
   const file = await openRegular(path);
@@ -90,11 +90,11 @@ export async function* streamRegular(path: string, maxBytes: number, start = 0):
   }
 }
 
-/** Reads a whole file of UTF-8 text. @throws like `readRegularBytes` */
+/** Reads a whole UTF-8 text file. @throws like `readRegularBytes` */
 export const readRegular = async (path: string, maxBytes?: number): Promise<string> =>
   (await readRegularBytes(path, maxBytes)).toString('utf8');
 
-/** Like `readRegular`, for code that cannot wait. */
+/** Like `readRegular`, for synchronous code. */
 export const readRegularSync = (path: string, maxBytes = DEFAULT_MAX_BYTES): string => {
   assertRegular(path, statSync(path));
   const file = openSync(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
@@ -116,7 +116,6 @@ export const readRegularSync = (path: string, maxBytes = DEFAULT_MAX_BYTES): str
   }
 };
 
-/** The SHA-256 of a file in hex. */
 export const sha256Of = async (path: string): Promise<string> => {
   const file = await openRegular(path);
   const hash = createHash('sha256');

@@ -1,4 +1,4 @@
-/** Rejects with `failure()` if `promise` has not settled after `ms`. Its later result is ignored. */
+/** Rejects with `failure()` if the promise has not settled within `ms`. A later result is ignored. */
 export const withTimeout = <T>(
   promise: Promise<T>,
   ms: number,
@@ -6,7 +6,7 @@ export const withTimeout = <T>(
 ): Promise<T> =>
   new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
-      // After a busy turn of the event loop, timers run before pending I/O. The I/O is handled first.
+      // After a busy turn of the event loop, timers run before pending I/O. Give that I/O a chance first.
       setImmediate(() => reject(failure()));
     }, ms);
     promise.then(

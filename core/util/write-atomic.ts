@@ -1,6 +1,6 @@
 /**
- * Replaces files atomically: readers find either the old or the new content, even after a crash. A file keeps its
- * owner, group and permissions. If that is not possible, it is not changed.
+ * Replaces files atomically: readers see either the old or the new content, even after a crash. A replaced file keeps
+ * its owner, group and permissions. If they cannot be kept, the file is left unchanged.
  */
 import { randomUUID } from 'node:crypto';
 import {
@@ -19,11 +19,11 @@ import {
 import { dirname, resolve } from 'node:path';
 import { assertRegular, unlessMissing } from './read-file.js';
 
-/** The owner and the permissions for a file that does not exist yet. */
+/** Owner and permissions for a new file. */
 export interface NewFile {
-  /** Default: the usual permissions for new files of this process. */
+  /** Default: the process's usual permissions for new files. */
   readonly mode?: number;
-  /** A file from which the permissions are copied if it exists. For root, also its owner and group. */
+  /** If this file exists, its permissions are copied. When running as root, so are its owner and group. */
   readonly like?: string;
 }
 
@@ -33,7 +33,7 @@ interface Ownership {
   readonly mode?: number | undefined;
 }
 
-/** Follows symbolic links to the path of the file itself, which need not exist. */
+/** Resolves symbolic links. The target need not exist. */
 export const linkTarget = async (path: string): Promise<string> => {
   try {
     return await realpath(path);
@@ -45,8 +45,8 @@ export const linkTarget = async (path: string): Promise<string> => {
 };
 
 /**
- * Returns the ownership of a new file. If root creates the file, it gets the owner of the related file or of the
- * folder, because a service that runs as another user could not read or replace a file owned by root.
+ * Returns the ownership for a new file. When running as root, it is copied from the related file or the folder, because
+ * a service that runs as another user could not read or replace a file owned by root.
  */
 const ownershipOfNew = async (path: string, { mode, like }: NewFile): Promise<Ownership> => {
   const related = like === undefined ? undefined : await stat(like).catch(unlessMissing);
@@ -67,15 +67,14 @@ const applyOwnership = async (file: FileHandle, { uid, gid, mode }: Ownership): 
   if (mode !== undefined && mode !== (found.mode & 0o777)) await file.chmod(mode);
 };
 
-/** Gives a file that was just created its owner, group and permissions. */
 export const ownNewFile = async (path: string, file: FileHandle, options: NewFile = {}): Promise<void> =>
   applyOwnership(file, await ownershipOfNew(path, options));
 
-/** Used instead of a recursive `mkdir`, which never returns for a path under /proc on Linux. */
+/** A replacement for recursive `mkdir`, which never returns for a path under /proc on Linux. */
 const makeMissing = async (path: string): Promise<string | undefined> => {
   const missing: string[] = [];
   for (let at = path; !(await exists(at)); at = dirname(at)) missing.unshift(at);
-  // Rejects if a file has this name.
+  // This rejects if the path is a file.
   if (missing.length === 0) await mkdir(path, { recursive: true });
   for (const folder of missing) {
     await mkdir(folder).catch((error: NodeJS.ErrnoException) => {
@@ -95,9 +94,9 @@ const exists = (path: string): Promise<boolean> =>
   );
 
 /**
- * Creates a folder and its missing parents. For root, new folders get the owner and group of the existing parent
- * folder.
- * @returns the outermost folder that was created; undefined if all existed
+ * Creates a folder and its missing parents. When running as root, new folders get the owner and group of the parent
+ * that already existed.
+ * @returns the outermost folder that was created, or undefined if all of them existed
  */
 export const makeFolder = async (path: string): Promise<string | undefined> => {
   const top = await makeMissing(resolve(path));
@@ -107,7 +106,7 @@ export const makeFolder = async (path: string): Promise<string | undefined> => {
   return top;
 };
 
-/** Makes the directory entry durable if the system supports that. */
+/** Makes the directory entry durable where the system supports it. */
 const syncFolder = async (folder: string): Promise<void> => {
   const handle = await open(folder, 'r').catch(() => undefined);
   await handle?.sync().catch(() => undefined);
@@ -115,8 +114,9 @@ const syncFolder = async (folder: string): Promise<void> => {
 };
 
 /**
- * @param path if it is a symbolic link, its target is replaced
- * @param options.beforeCommit runs before the file is replaced; if it rejects, nothing is changed
+ * Replaces a file, or creates it.
+ * @param path if this is a symbolic link, its target is replaced
+ * @param options.beforeCommit runs right before the file is replaced; if it rejects, nothing changes
  */
 export const writeFileAtomic = async (
   path: string,

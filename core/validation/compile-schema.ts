@@ -1,6 +1,6 @@
 /**
- * Compiles JSON Schemas: draft 2020-12 with formats. Validators collect all errors. Code that stops at the first error
- * nests one `if` per property, which overflows the stack from about 1,600 properties on.
+ * Compiles JSON Schema draft 2020-12 with formats. Validators collect all errors. Code that stops at the first error
+ * nests one `if` per property, which overflows the stack at about 1,600 properties.
  */
 import { Ajv2020, type AnySchemaObject, type ErrorObject, type Options, type ValidateFunction } from 'ajv/dist/2020.js';
 import ajvFormats from 'ajv-formats';
@@ -14,14 +14,14 @@ const defaults: Options = {
   strictTypes: false,
   strictRequired: false,
   verbose: true,
-  // `compile` validates all schemas with one compiler, since each compiler has to compile the draft's own schema first
-  // (30 ms).
+  // `compile` validates all schemas with one compiler, because each new compiler would first have to compile the
+  // meta-schema (30 ms).
   validateSchema: false,
-  // Optimized code takes twice as long to compile, and runs no faster.
+  // Optimized code takes twice as long to compile and is no faster.
   code: { optimize: false },
 };
 
-/** Most dates of a dataset occur many times. A look-up takes a fraction of the time of a check. */
+/** Most dates in a dataset occur many times, and a cache lookup is much faster than a check. */
 const REPEATED_FORMATS = ['date', 'date-time'];
 const REMEMBERED = 10_000;
 
@@ -34,11 +34,11 @@ const createCompiler = (options: Options): Ajv2020 => {
   }
   // An annotation of OpenAPI 3.1.
   ajv.addVocabulary(['example']);
-  // The unit of a column, for descriptions of the data.
+  // The unit of a column, for documentation.
   ajv.addVocabulary(['x-unit']);
-  // Marks a configuration value that must never be shown.
+  // Marks a configuration value as secret, so that it is never shown.
   ajv.addVocabulary(['x-secret']);
-  // The environment variable that sets a configuration value.
+  // The environment variable for a configuration value.
   ajv.addVocabulary(['x-variable']);
   return ajv;
 };
@@ -52,7 +52,10 @@ const compilerWith = (options: Options): Ajv2020 => {
   return ajv;
 };
 
-/** Every object inherits properties such as "constructor". Checking for own properties takes longer. */
+/**
+ * Property names that every object inherits, such as "constructor". Only schemas that mention one of these check for
+ * own properties, because the check is slower.
+ */
 const INHERITED = new RegExp(`"(${Object.getOwnPropertyNames(Object.prototype).join('|')})":`);
 
 const compile = (schema: AnySchemaObject, options: Options): ValidateFunction => {
@@ -60,12 +63,12 @@ const compile = (schema: AnySchemaObject, options: Options): ValidateFunction =>
   const hasInherited = INHERITED.test(JSON.stringify(schema));
   const compiler = compilerWith(hasInherited ? { ...options, ownProperties: true } : options);
   const validate = compiler.compile(schema);
-  // Another service in this process may have a schema with the same id.
+  // Another service in this process may use the same schema id.
   compiler.removeSchema(schema);
   return validate;
 };
 
-/** Validators by schema and options. Routes share most parameter schemas. */
+/** Validators by schema and options. Most parameter schemas are shared between routes. */
 const compiled = new Map<string, ValidateFunction>();
 
 /** @throws Error for an invalid schema */

@@ -1,11 +1,11 @@
-/** Turns schema errors into messages: the path, the value, the allowed values, and a suggestion. */
+/** Turns schema errors into messages that contain the path, the value, the allowed values and a suggestion. */
 import type { JsonSchema } from '../contracts/json-schema.js';
 import { compileSchema, type ErrorObject } from './compile-schema.js';
 import { nearest } from './nearest.js';
 import { formatPath, isWithin, type Path, pointerPath } from './path.js';
 import { holdsSecret, maskUrlPasswords } from './secrets.js';
 
-/** A value from the environment. */
+/** A configuration value that comes from an environment variable. */
 export interface Override {
   readonly path: string;
   readonly variable: string;
@@ -21,7 +21,6 @@ const show = (value: unknown, schema: JsonSchema): string => {
   return text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}…` : text;
 };
 
-/** A suggestion for an unknown name. */
 export const suggest = (name: string, names: readonly string[]): string => {
   const near = nearest(name, names);
   if (near !== undefined) return `did you mean "${near}"?`;
@@ -29,8 +28,8 @@ export const suggest = (name: string, names: readonly string[]): string => {
 };
 
 /**
- * Removes errors that only repeat other errors. For `anyOf` and `oneOf`, the errors at deeper paths are kept. If there
- * are none, only the error of the whole choice is kept.
+ * Removes errors that only repeat other errors. For `anyOf` and `oneOf`, errors at deeper paths are kept. If there are
+ * none, only the error of the `anyOf` or `oneOf` itself is kept.
  */
 const withoutEchoes = (errors: readonly ErrorObject[]): ErrorObject[] => {
   const dropped = new Set<ErrorObject>();
@@ -46,7 +45,7 @@ const withoutEchoes = (errors: readonly ErrorObject[]): ErrorObject[] => {
   return errors.filter((error) => !dropped.has(error));
 };
 
-/** For alternatives that differ only in their required settings: `exactly one of "a" and "b"`. */
+/** Describes alternatives that differ only in required settings, such as `exactly one of "a", "b"`. */
 const requiredChoice = ({ keyword, schema }: ErrorObject): string | undefined => {
   if (keyword !== 'oneOf' && keyword !== 'anyOf') return undefined;
   const names = (schema as JsonSchema[]).map((each) =>
@@ -91,7 +90,7 @@ const sentence = (error: ErrorObject): { path: Path; text: string } => {
   return { path: [], text: `${shown} is not allowed; it must be ${allowed}${exampleOf(schema)}` };
 };
 
-/** The position of an error: the path, and the variable if the value comes from one. */
+/** Describes where an error is: the path, and the variable if that is where the value comes from. */
 export const placeOf = (path: string, overrides: readonly Override[]): string => {
   const from = overrides.find((override) => isWithin(path, override.path));
   return `${path || 'the whole'}${from ? ` (from ${from.variable})` : ''}`;
@@ -99,8 +98,8 @@ export const placeOf = (path: string, overrides: readonly Override[]): string =>
 
 /**
  * Returns one line per error, in the order of the schema's keywords, without duplicates.
- * @param root path of the checked value; empty for a whole file
- * @param overrides values from the environment, whose errors name the variable
+ * @param root the path of the checked value; empty for the whole document
+ * @param overrides values from the environment; their errors name the variable
  */
 export const describeErrors = (
   errors: readonly ErrorObject[],
@@ -117,9 +116,9 @@ export const describeErrors = (
 };
 
 /**
- * Checks the options of a module, and adds the defaults of its schema in place.
- * @param path path of the options, such as `adapter.options`
- * @returns one line for each error; none if the options are valid
+ * Checks a module's options, and fills in the defaults of its schema in place.
+ * @param path the path of the options, such as `adapter.options`
+ * @returns one line per error
  */
 export const checkOptions = (
   path: string,
@@ -131,7 +130,9 @@ export const checkOptions = (
   try {
     validate = compileSchema(schema, { useDefaults: true });
   } catch (cause) {
-    return [`${path}: cannot be checked, the module's own schema of its options is wrong: ${(cause as Error).message}`];
+    return [
+      `${path}: cannot be checked because the module's schema for its options is invalid: ${(cause as Error).message}`,
+    ];
   }
   return validate(value) ? [] : describeErrors(validate.errors!, value, path, overrides);
 };
@@ -187,7 +188,7 @@ const byType: Record<string, (schema: JsonSchema) => string> = {
   object,
 };
 
-/** Describes the allowed values, to follow "it must be" in a message. */
+/** Describes the allowed values, to complete "it must be ...". */
 export const describeSchema = (schema: JsonSchema): string => {
   const { enum: values, const: only, type, anyOf, oneOf } = schema;
   if (Array.isArray(values)) return list(values.map((value) => JSON.stringify(value)));
@@ -198,7 +199,7 @@ export const describeSchema = (schema: JsonSchema): string => {
   return types.length > 0 ? list(types.map((name) => byType[name]?.(schema) ?? name)) : 'another value';
 };
 
-/** `, for example X` if the schema has an example. */
+/** Returns `, for example X`, or an empty string if the schema has no example. */
 export const exampleOf = ({ examples, example }: JsonSchema): string => {
   const shown = Array.isArray(examples) ? examples[0] : example;
   return shown === undefined ? '' : `, for example ${JSON.stringify(shown)}`;

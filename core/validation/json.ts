@@ -1,22 +1,20 @@
 /**
- * Checks JSON: the kinds of values, the size of a text, and the position of a syntax error. `JSON.parse` reports the
- * position only in some versions of Node, and its message quotes the text, which may contain secrets.
+ * Checks JSON values and text, and finds syntax errors. `JSON.parse` reports their position only in some versions of
+ * Node, and its messages quote the text, which may contain secrets.
  */
 
-/** Whether a value is an object or an array. */
 export const isObject = (value: unknown): value is Record<string | number, unknown> =>
   typeof value === 'object' && value !== null;
 
-/** Whether a value is an object and not an array. */
 export const isJsonObject = (value: unknown): value is Record<string, unknown> =>
   isObject(value) && !Array.isArray(value);
 
-/** The maximum nesting depth of objects and arrays, which is also MongoDB's limit. Recursive functions rely on it. */
+/** The maximum nesting depth of objects and arrays, the same as in MongoDB. Recursive functions rely on it. */
 export const MAX_DEPTH = 100;
 
 /**
- * Returns the path of the first NaN or infinite number in a value. JSON has neither: `JSON.stringify` writes null, and
- * `JSON.parse` reads 1e999 as infinite.
+ * Returns the path of the first NaN or infinite number, or undefined if there is none. JSON has neither:
+ * `JSON.stringify` writes them as null, and `JSON.parse` reads 1e999 as Infinity.
  */
 export const nonFinitePath = (value: unknown): readonly string[] | undefined => {
   if (typeof value === 'number') return Number.isFinite(value) ? undefined : [];
@@ -37,7 +35,7 @@ export const nonFinitePath = (value: unknown): readonly string[] | undefined => 
   return undefined;
 };
 
-/** The names in a parsed value, in all its objects. */
+/** Counts property names at all levels of a parsed value. */
 export const countNames = (value: object): number => {
   let names = 0;
   if (Array.isArray(value)) {
@@ -53,12 +51,11 @@ export const countNames = (value: object): number => {
 };
 
 export interface JsonSize {
-  /** Whether the text is one object: the text starts with a brace, and its last brace closes the first one. */
+  /** Whether the text is exactly one object: it starts with a brace, and nothing follows the matching one. */
   isObject: boolean;
   depth: number;
-  /** The number of names in all objects, including repeated ones. */
+  /** The number of property names at all levels, including repeated names. */
   names: number;
-  /** The number of commas between members and items. */
   commas: number;
 }
 
@@ -90,7 +87,7 @@ const skipWhitespace = (bytes: Uint8Array, from: number, end: number): number =>
   return at;
 };
 
-/** Measures a JSON text in UTF-8 without parsing it. The counts are exact for valid JSON only. */
+/** Measures UTF-8 JSON without parsing it. The counts are exact only for valid JSON. */
 export const measureJson = (bytes: Uint8Array, start = 0, end = bytes.length): JsonSize => {
   const first = skipWhitespace(bytes, start, end);
   const size = { isObject: false, depth: 0, names: 0, commas: 0 };
@@ -113,7 +110,7 @@ export const measureJson = (bytes: Uint8Array, start = 0, end = bytes.length): J
 };
 
 interface JsonError {
-  /** Both start at 1. Columns are UTF-16 code units. */
+  /** Lines and columns start at 1. Columns are UTF-16 code units. */
   readonly line: number;
   readonly column: number;
   readonly problem: string;
@@ -133,8 +130,8 @@ class SyntaxProblem {
 }
 
 /**
- * Checks a text against RFC 8259. It also rejects a name that an object repeats, since `JSON.parse` silently drops the
- * first value, and more than MAX_DEPTH levels.
+ * Checks text against RFC 8259. Also rejects more than MAX_DEPTH levels, and repeated names in an object, because
+ * `JSON.parse` silently drops all but the last value.
  */
 class SyntaxCheck {
   #at = 0;
@@ -175,10 +172,7 @@ class SyntaxCheck {
     return new SyntaxProblem(this.#at, isInside ? `expected ${what}` : `the text ends where ${what} is expected`);
   }
 
-  /**
-   * Reads a string in two loops, since a single regular expression overflows the stack for strings of several
-   * megabytes.
-   */
+  /** Uses two loops, because a single regular expression overflows the stack on strings of several megabytes. */
   #string(): void {
     const start = this.#at++;
     do this.#read(PLAIN);
@@ -227,7 +221,7 @@ class SyntaxCheck {
   }
 }
 
-/** Returns the first syntax error in a JSON text. */
+/** Returns the first syntax error in JSON text, or undefined if there is none. */
 export const findJsonError = (text: string): JsonError | undefined => {
   try {
     new SyntaxCheck(text).run();
@@ -239,9 +233,8 @@ export const findJsonError = (text: string): JsonError | undefined => {
   }
 };
 
-/** `line 7, column 3: expected a value` */
 export const formatJsonError = ({ line, column, problem }: JsonError): string =>
   `line ${line}, column ${column}: ${problem}`;
 
-/** Removes a byte order mark, which some Windows editors write. */
+/** Removes the byte order mark that some Windows editors add. */
 export const withoutMark = (text: string): string => text.replace(/^\uFEFF/, '');

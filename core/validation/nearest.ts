@@ -1,11 +1,10 @@
-/** Suggests the name that was probably meant. */
 import { closest, distance } from 'fastest-levenshtein';
 
-/** Returns the nearest candidate if it differs by at most two edits or a third of its length. Case is ignored. */
+/** Returns the closest candidate, ignoring case, if it is at most two edits or a third of its length away. */
 export const nearest = (name: string, candidates: readonly string[]): string | undefined => {
   if (candidates.length === 0) return undefined;
   const byLower = new Map(candidates.map((candidate) => [candidate.toLowerCase(), candidate]));
-  // Comparing long names is slow, and a much longer name is not a typing error.
+  // Comparing long names is slow, and a name that is much longer than every candidate is not a typo.
   const longest = candidates.reduce((most, { length }) => Math.max(most, length), 0);
   if (name.length > longest + Math.max(2, longest / 3)) return undefined;
   const found = closest(name.toLowerCase(), [...byLower.keys()]);

@@ -1,7 +1,6 @@
-/** Reads IPv4 and IPv6 addresses and networks. */
 import { BlockList, isIPv4, isIPv6 } from 'node:net';
 
-/** The eight groups of a valid IPv6 address. */
+/** Returns the eight groups of a valid IPv6 address as numbers. */
 export const groupsOf = (address: string): number[] => {
   const dotted = /^(.*:)(\d+)\.(\d+)\.(\d+)\.(\d+)$/.exec(address);
   const hex = dotted
@@ -15,7 +14,9 @@ export const groupsOf = (address: string): number[] => {
   return [...left, ...new Array<number>(8 - left.length - right.length).fill(0), ...right];
 };
 
-/** Returns the address without its zone, and an IPv4-mapped address as IPv4. Undefined for any other text. */
+/**
+ * Removes the zone from an address, and converts IPv4-mapped addresses to IPv4. Returns undefined for any other text.
+ */
 export const plainAddress = (text: string): string | undefined => {
   const address = text.trim().replace(/%.*$/, '');
   if (isIPv4(address)) return address;
@@ -25,7 +26,7 @@ export const plainAddress = (text: string): string | undefined => {
   return isMapped ? dottedOf(groups.slice(6)) : address;
 };
 
-/** @param groups the two groups that contain the IPv4 address */
+/** @param groups the last two groups of an IPv4-mapped address */
 const dottedOf = (groups: readonly number[]): string => groups.flatMap((group) => [group >> 8, group & 255]).join('.');
 
 interface Network {
@@ -34,7 +35,7 @@ interface Network {
   readonly prefix: number;
 }
 
-/** Clears all bits after the first `prefix` bits. */
+/** Clears all bits after the first `prefix`. */
 const masked = (bytes: readonly number[], prefix: number): number[] =>
   bytes.map((byte, i) => byte & (0xff00 >> Math.min(8, Math.max(0, prefix - i * 8))) & 0xff);
 
@@ -50,9 +51,7 @@ const firstOf = ({ address, family, prefix }: Network): string => {
   return last === 8 ? head.join(':') : `${head.join(':')}::`;
 };
 
-/**
- * Reads an address or a network such as `10.0.0.0/8`. An IPv4-mapped network becomes an IPv4 network.
- */
+/** Parses an address or a network such as `10.0.0.0/8`. IPv4-mapped networks become IPv4 networks. */
 const parseNetwork = (text: string): Network | undefined => {
   const [, written = '', length] = /^([^/%]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
   const address = plainAddress(written);
@@ -65,7 +64,7 @@ const parseNetwork = (text: string): Network | undefined => {
   return { address, family: isV4 ? 'ipv4' : 'ipv6', prefix };
 };
 
-/** Returns the error in a network, to follow its name in a message. Undefined if the network is valid. */
+/** Returns a phrase that follows the network in a message, or undefined if the network is valid. */
 export const networkError = (text: string): string | undefined => {
   const network = parseNetwork(text);
   if (!network) return 'it must be an address or a network, such as "10.0.0.0/8" or "fd00::/8"';
@@ -80,7 +79,7 @@ export const networkError = (text: string): string | undefined => {
 const same = (a: string, b: string): boolean => groupsOf(a).join() === groupsOf(b).join();
 
 /**
- * Returns a function that checks whether an address, as `plainAddress` returns it, is in one of the networks.
+ * Returns a function that checks whether an address (as returned by `plainAddress`) is in any of the networks.
  * @param networks valid networks
  */
 export const inNetworks = (networks: readonly string[]): ((address: string) => boolean) => {

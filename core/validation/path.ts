@@ -1,8 +1,8 @@
-/** Paths of values in a document, such as `plugins[0].options.path` in text form. */
+/** Paths to values in a document. The text form is, for example, `plugins[0].options.path`. */
 
 export type Path = readonly (string | number)[];
 
-/** @param root the text form of the path that this one continues */
+/** @param root the text form of the path to prepend */
 export const formatPath = (path: Path, root = ''): string =>
   path.reduce<string>((text, segment) => {
     if (typeof segment === 'number') return `${text}[${segment}]`;
@@ -10,11 +10,11 @@ export const formatPath = (path: Path, root = ''): string =>
     return text === '' ? segment : `${text}.${segment}`;
   }, root);
 
-/** Whether a path in text form is equal to `outer` or inside it. */
+/** Whether a path in text form equals `outer` or is inside it. */
 export const isWithin = (path: string, outer: string): boolean =>
   path === outer || path.startsWith(`${outer}.`) || path.startsWith(`${outer}[`);
 
-/** Converts a JSON Pointer (RFC 6901). @param root the value that it points into */
+/** Converts a JSON Pointer (RFC 6901) to a path. @param root the value that the pointer refers to */
 export const pointerPath = (pointer: string, root: unknown): Path => {
   let value = root;
   return pointer
@@ -28,7 +28,6 @@ export const pointerPath = (pointer: string, root: unknown): Path => {
     });
 };
 
-/** Returns the value at the path. Undefined if there is none. */
 export const valueAt = (root: unknown, path: Path): unknown =>
   path.reduce<unknown>(
     (value, segment) =>

@@ -1,21 +1,21 @@
-/** Schemas that collections and responses are built from. */
+/** Building blocks for the schemas of collections and responses. */
 import { CADENCES } from '../contracts/dataset.js';
 import type { Empty } from '../contracts/json-schema.js';
 
-/** A calendar date: `2026-01-31`. */
+/** A calendar date, such as `2026-01-31`. */
 export const date = { type: 'string', format: 'date' } as const;
-/** A timestamp in UTC: `2026-01-31T12:00:00Z`. */
+/** A UTC timestamp, such as `2026-01-31T12:00:00Z`. */
 export const dateTime = { type: 'string', format: 'date-time', pattern: 'Z$' } as const;
-/** A string that is not empty. */
+/** A non-empty string. */
 export const text = { type: 'string', minLength: 1 } as const;
-/** How often a source publishes. */
+/** How often a source publishes data. */
 export const cadence = { type: 'string', enum: CADENCES } as const;
 
-/** Returns a schema that also allows null. */
+/** Returns the schema with null allowed as well. */
 export const nullable = <const T extends { readonly type: string }>(schema: T) =>
   ({ ...schema, type: [schema.type, 'null'] }) as Omit<T, 'type'> & { readonly type: readonly [T['type'], 'null'] };
 
-/** An object with these properties and no others. */
+/** Returns the schema of an object that has these properties and no others. */
 export const record = <const R extends Record<string, object>, const O extends Record<string, object> = Empty>(
   required: R,
   optional?: O,

@@ -1,21 +1,21 @@
-/** Masks secrets in output: values marked `x-secret`, and passwords in URLs. */
+/** Masks secrets before output: values marked `x-secret`, and passwords in URLs. */
 import type { JsonSchema } from '../contracts/json-schema.js';
 import { isObject } from './json.js';
 
 const MASK = '***';
 
-/** Advice for a URL that cannot be parsed, usually because of its password. */
+/** Advice for a URL that cannot be parsed. The cause is usually an unescaped character in the password. */
 export const ENCODE_CREDENTIALS =
   'percent-encode special characters in the user name and the password: @ is %40, : is %3A, / is %2F';
 
-/** Names of secrets, for values without a schema. */
+/** Matches the names of secret settings, for values without a schema. */
 const SECRET_NAME = /pass(word|phrase)?$|secret|token|credential|pepper|(api|private|access)_?key$/i;
 
-/** Greedy up to the last `@`, so that a password with an unescaped `@` or `/` is masked completely. */
+/** Greedy up to the last `@`, so that a password containing an unescaped `@` or `/` is masked completely. */
 export const maskUrlPasswords = (text: string): string =>
   text.replace(/([a-z][a-z0-9+.-]*:\/\/[^\s:@/]*):\S*@/gi, `$1:${MASK}@`);
 
-/** Masks a secret URL except its scheme and hosts, which operators need to see. */
+/** Keeps the scheme and hosts of a secret URL, because operators need to see them. */
 const maskSecret = (value: unknown): unknown => {
   if (value === null || value === undefined || value === '') return value;
   const url = typeof value === 'string' ? /^([a-z][a-z0-9+.-]*:\/\/)(.*@)?([^/?#@]*)(.*)$/is.exec(value) : null;
@@ -31,8 +31,8 @@ const childSchema = (schema: JsonSchema | undefined, name: string): JsonSchema |
 };
 
 /**
- * Returns a copy with masked secrets: values that the schema marks, secret names without a schema, and passwords in
- * URLs.
+ * Returns a copy with secrets masked: values that the schema marks as secret, values with secret-looking names if there
+ * is no schema, and passwords in URLs.
  */
 export const maskBySchema = (value: unknown, schema: JsonSchema | undefined, name = ''): unknown => {
   if (schema?.['x-secret'] === true) return maskSecret(value);
@@ -46,6 +46,6 @@ export const maskBySchema = (value: unknown, schema: JsonSchema | undefined, nam
   );
 };
 
-/** Whether the schema marks any value as secret. If so, an invalid value may itself be the secret. */
+/** Whether any part of the schema is marked as secret. If so, an invalid value may itself be the secret. */
 export const holdsSecret = (schema: unknown): boolean =>
   isObject(schema) && (schema['x-secret'] === true || Object.values(schema).some(holdsSecret));

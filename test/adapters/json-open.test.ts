@@ -35,7 +35,7 @@ describe('json.open()', () => {
       '  - stations.ndjson:1: name: is missing',
       '  - readings.ndjson:1: station: refers to north, which is not in "stations"',
       '  - readings.ndjson:1: low: must not be above high',
-      '  - readings.ndjson:2: day: must be a date of the calendar, YYYY-MM-DD, not "today"',
+      '  - readings.ndjson:2: day: must be a calendar date, YYYY-MM-DD, not "today"',
     ]);
   });
 

@@ -107,7 +107,7 @@ describe('json.publish()', () => {
     expect((await checkDataset(dataset, collections)).total).to.equal(0);
     await writeFile(join(source, 'readings.ndjson'), lines([{ ...rows.readings[0], low: 1e6 }]));
     const { code, message } = await rejection(dataset);
-    expect([code, message]).to.deep.equal(['invalid_dataset', 'readings.ndjson: was changed while it was in use']);
+    expect([code, message]).to.deep.equal(['invalid_dataset', 'readings.ndjson: changed while it was in use']);
     await expectServed(instance, 1);
   });
 

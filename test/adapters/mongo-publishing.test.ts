@@ -115,10 +115,7 @@ describe('publishing to MongoDB', () => {
     });
     const { message } = await failsWith('conflict', () => adapter.publish(again));
     const since = adapter.snapshot().publishedAt.toISOString();
-    assert.equal(
-      message,
-      `Version ${FIRST} has been published already, on ${since}: other content needs a new version.`,
-    );
+    assert.equal(message, `Version ${FIRST} was already published on ${since}: different content needs a new version.`);
     assert.equal(read, 0);
   });
 

@@ -66,7 +66,7 @@ describe('SQLite: the time limit of totals', () => {
     const results = (await Promise.allSettled([next()(ask), next()(ask)])) as PromiseRejectedResult[];
     for (const { reason } of results) {
       expect(reason).to.be.instanceOf(ApiError);
-      const sentence = 'The totals take longer than 0.3 seconds. Narrow the question with filters.';
+      const sentence = 'The totals take longer than 0.3 seconds. Use filters to narrow the query.';
       expect([reason.status, reason.message]).to.deep.equal([503, sentence]);
     }
   });

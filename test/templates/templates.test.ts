@@ -144,7 +144,7 @@ describe('metro-forecast new', () => {
       it('overwrites no files', async () => {
         const before = await readFile(join(own, 'index.js'), 'utf8');
         const { error } = await write(kind, name);
-        expect(error?.message).to.equal(`${own} cannot be written: it exists already.`);
+        expect(error?.message).to.equal(`${own} cannot be written: it already exists.`);
         expect(await readFile(join(own, 'index.js'), 'utf8')).to.equal(before);
       });
     });

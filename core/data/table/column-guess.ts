@@ -1,4 +1,4 @@
-/** Guesses the type of a column while its cells are read, and finds values that a conversion would change. */
+/** Guesses the type of a column as its cells are read, and finds values that a conversion would alter. */
 import {
   type ColumnType,
   isMarker,
@@ -11,20 +11,20 @@ import {
 } from './notations.js';
 import { TrailingZeros } from './trailing-zeros.js';
 
-/** A cell of a file. In CSV, all cells are text. Other formats have typed cells. */
+/** A cell. CSV cells are always text; other formats have typed cells. */
 export type Cell = string | number | boolean | null;
 
 export interface GuessOptions {
-  /** The type that the user gave, if any. */
+  /** The type set by the user, if any. */
   readonly type?: ColumnType | undefined;
-  /** Whether the format has types, as JSON does. A string is then text, unless it is a date. */
+  /** Whether the format is typed, like JSON. Strings are then text unless they are dates. */
   readonly isTyped: boolean;
-  /** The decimal separator, if it is known. */
+  /** The decimal separator. */
   readonly decimal: 'point' | 'comma' | 'either';
   readonly dateOrder?: 'dmy' | 'mdy' | undefined;
-  /** Cell values that mark a missing value, even in text columns. */
+  /** Cell values that mark missing values, even in text columns. */
   readonly missing: ReadonlySet<string>;
-  /** Whether every row needs a value in this column. */
+  /** Whether every row must have a value in this column. */
   readonly isRequired?: boolean;
 }
 
@@ -33,13 +33,13 @@ export interface GuessedType {
   readonly notation: NotationName;
   /** Explains an unexpected type or conversion. */
   readonly note?: string;
-  /** Why the column does not have the given type. */
+  /** Explains why the column cannot have the type set by the user. */
   readonly error?: string;
 }
 
 const PLAIN: readonly NotationName[] = ['integer', 'number'];
 const NUMERIC: readonly NotationName[] = [...PLAIN, 'grouped', 'decimalComma'];
-/** The notations to try. If several fit all cells, the first one is chosen. */
+/** The notations to try. If several fit all cells, the first is chosen. */
 const GUESSES: readonly NotationName[] = [
   'integer',
   'whole',
@@ -52,7 +52,7 @@ const GUESSES: readonly NotationName[] = [
   'mdy',
   'datetime',
 ];
-/** Further notations, which are tried only if the user gave the type. */
+/** Additional notations to try if the user set the type. */
 const IF_GIVEN: readonly NotationName[] = ['mixedWhole', 'words'];
 const IN_STRINGS: readonly NotationName[] = ['iso', 'datetime'];
 
@@ -73,21 +73,21 @@ const GROUP = 3;
 export class ColumnGuess {
   readonly #options: GuessOptions;
   #fitting: readonly NotationName[];
-  /** Which plain numbers fit all remaining notations, so that they need no further check. */
+  /** Kinds of plain numbers that fit all remaining notations and need no further check. */
   #accepts = { smallWhole: false, whole: false, smallFraction: false, fraction: false };
-  /** The number of cells that have a value. Markers of missing values are not counted. */
+  /** The number of cells with a value. Missing-value markers are not counted. */
   #filled = 0;
-  /** The cell that ruled out every type except text, with the number and the type of the values above it. */
+  /** The cell that ruled out every type except text, and the number and type of the values above it. */
   #end: { readonly line: number; readonly cell: Cell; readonly above: number; readonly type: ColumnType } | undefined;
-  /** Why a cell cannot be converted to a number without loss. */
+  /** Why a cell cannot become a number without loss. */
   #loss: string | undefined;
   readonly #zeros = new TrailingZeros();
-  /** Names the first cell that looks like a number but may be a code, such as 1E5. */
+  /** Describes the first cell that looks like a number but may be a code, such as 1E5. */
   #code: string | undefined;
   #hasFraction = false;
-  /** The number of empty cells. Markers of missing values are not counted. */
+  /** The number of empty cells. Missing-value markers are not counted. */
   empty = 0;
-  /** Number of cells per marker of a missing value. */
+  /** The number of cells for each missing-value marker. */
   readonly markers = new Map<string, number>();
 
   constructor(options: GuessOptions) {
@@ -130,7 +130,7 @@ export class ColumnGuess {
     return -digits > GROUP ? fraction : smallFraction;
   }
 
-  /** Returns why the cell makes its row bad: it does not have the given type, or lacks a required value. */
+  /** Returns the problem if the cell makes its row bad, because it has the wrong type or lacks a required value. */
   problemOf(cell: Cell): string | undefined {
     const { type, missing, isRequired } = this.#options;
     const text = typeof cell === 'string' ? cell.trim() : cell;
@@ -139,7 +139,7 @@ export class ColumnGuess {
       return isRequired ? 'is empty' : undefined;
     if (type === undefined || type === 'text') return undefined;
     const fits = typeof text === 'string' ? this.#fitsText(text) : fitsTyped(text);
-    return this.#fitting.some(fits) ? undefined : `must be ${NEEDS[type]}, and is ${shown(cell)}`;
+    return this.#fitting.some(fits) ? undefined : `must be ${NEEDS[type]}, not ${shown(cell)}`;
   }
 
   #addTyped(cell: number | boolean, line: number): void {
@@ -201,7 +201,7 @@ export class ColumnGuess {
     };
   }
 
-  /** The type that fits all cells. Read it after the last cell has been added. */
+  /** The type that fits all cells. Read this after adding the last cell. */
   get result(): GuessedType {
     const { type } = this.#options;
     const guess = this.#guess();
@@ -215,7 +215,7 @@ export class ColumnGuess {
     const { line, cell } = this.#end ?? {};
     if (line === undefined)
       return 'the order of day and month is not certain: add --date-order dmy or --date-order mdy';
-    return `must be ${NEEDS[type]}, and is ${shown(cell!)} in line ${line}; --skip-bad-rows leaves such rows out`;
+    return `must be ${NEEDS[type]}, but line ${line} has ${shown(cell!)}; --skip-bad-rows skips such rows`;
   }
 
   #guess(): GuessedType {

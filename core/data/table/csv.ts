@@ -1,10 +1,10 @@
-/** Splits the text of a CSV file into records. Records with quotes that RFC 4180 forbids are accepted, but marked. */
+/** Splits CSV text into records. Records with quotes that RFC 4180 forbids are accepted but flagged. */
 
 export interface CsvRecord {
-  /** The line of the file on which the record starts. The first line is 1. */
+  /** The line number where the record starts. The first line is 1. */
   readonly line: number;
   readonly cells: readonly string[];
-  /** Whether a quote is neither doubled nor at the start or end of its cell. Such a quote is part of the text. */
+  /** Whether a quote is neither doubled nor at the start or end of its cell. Such quotes are kept as text. */
   readonly isMisquoted?: boolean;
 }
 
@@ -12,17 +12,16 @@ export interface Dialect {
   readonly separator: string;
   /** Undefined if quotes are ordinary characters. */
   readonly quote: string | undefined;
-  /** Whether a backslash escapes a quote or a backslash in quoted cells. */
+  /** Whether backslashes escape quotes and backslashes in quoted cells. */
   readonly isEscaped?: boolean;
-  /** With LF, lines may also end in CRLF. */
+  /** If this is LF, lines may also end in CRLF. */
   readonly lineEnd: '\n' | '\r';
   /** Whether spaces after a separator are ignored. */
   readonly skipsSpaces?: boolean;
-  /** Whether a record always ends with its line, even inside quotes, so that a missing quote affects only one line. */
+  /** Whether line ends always end the record, even inside quotes, so that a missing quote affects only one line. */
   readonly isOneLine?: boolean;
 }
 
-/** A record that cannot be read. */
 export class CsvSyntaxError extends Error {
   constructor(
     readonly line: number,
@@ -33,33 +32,33 @@ export class CsvSyntaxError extends Error {
   }
 }
 
-/** The maximum length of a record in characters. Without it, a quote that is not closed would fill the memory. */
+/** Maximum length of a record in characters. Without this limit, an unclosed quote would exhaust the memory. */
 const MAX_RECORD = 16 * 1024 * 1024;
 const NOT_CLOSED = 'has a quote that is not closed';
 const CARRIAGE_RETURN = 0x0d;
 
-/** The text of a cell, and where it ends: at a separator, a line end, or the end of the text. */
+/** The text of a cell. `end` is the position of the separator, line end or end of text that follows it. */
 interface Cell {
   readonly text: string;
   readonly end: number;
   readonly isMisquoted?: boolean;
 }
 
-/** Whether the character at `end` is escaped: an odd number of backslashes, none before `start`, precedes it. */
+/** Whether the character at `end` is escaped, by an odd number of backslashes between `start` and `end`. */
 const hasEscape = (text: string, start: number, end: number): boolean => {
   let at = end;
   while (at > start && text[at - 1] === '\\') at--;
   return (end - at) % 2 === 1;
 };
 
-/** Splits a text that arrives in parts. */
+/** Splits text that arrives in parts. */
 export class CsvSplitter {
   readonly #dialect: Dialect;
   #line: number;
-  /** The start of an incomplete record. */
+  /** The beginning of an incomplete record. */
   #rest = '';
   #text = '';
-  /** Whether the whole text has arrived. */
+  /** Whether all of the text has arrived. */
   #isLast = false;
 
   /** @param line the number of the first line */
@@ -73,7 +72,7 @@ export class CsvSplitter {
     return this.#split(this.#rest + text);
   }
 
-  /** Returns the records that are left when no more text follows. @throws CsvSyntaxError */
+  /** Returns the remaining records once all of the text has arrived. @throws CsvSyntaxError */
   end(): CsvRecord[] {
     this.#isLast = true;
     return this.#split(this.#rest);
@@ -108,19 +107,19 @@ export class CsvSplitter {
     return records;
   }
 
-  /** Returns `found`, or the end of the text if -1 was found. Undefined if more text may follow. */
+  /** Converts the result of `indexOf`: -1 becomes the end of the text, or undefined if more text may follow. */
   #orEnd(found: number): number | undefined {
     if (found !== -1) return found;
     return this.#isLast ? this.#text.length : undefined;
   }
 
-  /** Returns the text up to `end`, without a carriage return at its end. */
+  /** Returns the text up to `end` without a trailing carriage return. */
   #upTo(start: number, end: number): string {
     const stop = end > start && this.#text.charCodeAt(end - 1) === CARRIAGE_RETURN ? end - 1 : end;
     return this.#text.slice(start, stop);
   }
 
-  /** Reads a record that has quotes. @param lineEnd the end of its first line */
+  /** Reads a record that contains quotes. @param lineEnd the end of its first line */
   #quotedRecord(start: number, lineEnd: number): { readonly record: CsvRecord; readonly end: number } | undefined {
     const { separator } = this.#dialect;
     const line = this.#line;
@@ -175,7 +174,7 @@ export class CsvSplitter {
     return { ...cell, text };
   }
 
-  /** Reads a quoted cell without replacing its escapes. */
+  /** Reads a quoted cell without unescaping it. */
   #rawCell(open: number, lineEnd: number): Cell | undefined {
     const { quote, isOneLine, isEscaped } = this.#dialect;
     const text = this.#text;
@@ -212,8 +211,8 @@ export class CsvSplitter {
   }
 
   /**
-   * Returns the end of a cell after its closing quote. Undefined if anything except spaces and tabs follows the quote,
-   * or if more text must arrive first.
+   * Returns the end of a cell whose closing quote precedes this position. Undefined if anything but spaces and tabs
+   * follows the quote, or if more text must arrive first.
    */
   #endAfter(quote: number): number | undefined {
     const { separator, lineEnd } = this.#dialect;

@@ -1,25 +1,25 @@
-/** Recognizes the separator, the quotes and the line ends of a CSV file, and the line that names its columns. */
+/** Detects the separator, quotes and line ends of a CSV file, and the line with the column headings. */
 import { type CsvRecord, CsvSplitter, CsvSyntaxError, type Dialect } from './csv.js';
 
 export interface CsvLayout extends TableStart {
   readonly dialect: Dialect;
 }
 
-/** Settings that the user gives, so that they need not be recognized. */
+/** Settings from the user, which override detection. */
 export interface CsvOptions {
   readonly separator?: string | undefined;
-  /** `none`: quotes are ordinary characters. */
+  /** `none` treats quotes as ordinary characters. */
   readonly quote?: string | undefined;
-  /** The line that names the columns, or `none`. */
+  /** The number of the line with the headings, or `none`. */
   readonly header?: number | 'none' | undefined;
 }
 
 const COMMON = [',', ';', '\t', '|'];
-/** The likeliest separators come first. The rare ones are accepted only if they split nearly all records. */
+/** Common separators come first. Rare ones are accepted only if they split nearly all records consistently. */
 const SEPARATORS = [...COMMON, '~', '^', ':', '\u0001', '\u001f'];
-/** The number of records to inspect. */
+/** How many records to inspect. */
 const SAMPLE = 500;
-/** The maximum number of records above the table. */
+/** Maximum number of records above the table. */
 const MAX_PREAMBLE = 50;
 
 type Cells = Pick<CsvRecord, 'cells'>;
@@ -30,11 +30,10 @@ const filledIn = ({ cells }: Cells): number => cells.reduce((sum, cell) => sum +
 
 interface Sample {
   readonly text: string;
-  /** Whether the text is the whole file. */
   readonly isWhole: boolean;
 }
 
-/** The maximum length of a sample in characters, unless its first line is longer. */
+/** Maximum length of a sample in characters, unless its first line is longer. */
 const SAMPLE_LENGTH = 128 * 1024;
 
 const sampleOf = (text: string, isWhole: boolean): Sample => {
@@ -49,13 +48,13 @@ const recordsOf = ({ text, isWhole }: Sample, dialect: Dialect): readonly CsvRec
     records.push(...splitter.push(text));
     if (isWhole || records.length === 0) records.push(...splitter.end());
   } catch (error) {
-    // The import itself reports the error.
+    // The import itself reports this error.
     if (!(error instanceof CsvSyntaxError)) throw error;
   }
   return records.slice(0, SAMPLE);
 };
 
-/** Returns the most frequent width of the records, or the greater one if two widths are equally frequent. */
+/** Returns the most common record width. In case of a tie, the larger one wins. */
 const usualWidth = (records: readonly CsvRecord[]): { readonly width: number; readonly share: number } => {
   const counts = new Map<number, number>();
   for (const { cells } of records) counts.set(cells.length, (counts.get(cells.length) ?? 0) + 1);
@@ -65,12 +64,12 @@ const usualWidth = (records: readonly CsvRecord[]): { readonly width: number; re
   return { width, share: count / records.length };
 };
 
-/** Returns the most frequent number of cells in a record. */
+/** Returns the most common number of cells per record. */
 export const widthOf = (records: readonly CsvRecord[]): number => usualWidth(records).width;
 
 /**
- * The quote of a file: double quotes, or single quotes if they surround most text cells. Undefined if quotes at the
- * start of cells have no counterpart at the end of cells.
+ * Detects the quote character: double quotes, or single quotes if they surround most text cells. Undefined if quotes
+ * that open cells mostly have no closing counterpart.
  */
 const quoteOf = (sample: Sample, dialect: Omit<Dialect, 'quote'>): string | undefined => {
   const [first, ...rest] = recordsOf(sample, { ...dialect, quote: undefined }).map((record) =>
@@ -84,7 +83,7 @@ const quoteOf = (sample: Sample, dialect: Omit<Dialect, 'quote'>): string | unde
   });
   const double = quoted('"');
   if (double.opened > 0 || first?.some((cell) => cell.startsWith('"'))) {
-    // Files with tabs often do not use quotes at all. In other files, a single unclosed quote is an error.
+    // Tab-separated files often do not use quotes at all. In other files, a single unclosed quote is an error.
     const most = dialect.separator === '\t' ? 0 : 1;
     return double.opened > most && double.closed < double.opened / 2 ? undefined : '"';
   }
@@ -94,9 +93,7 @@ const quoteOf = (sample: Sample, dialect: Omit<Dialect, 'quote'>): string | unde
 
 type Plain = Pick<Dialect, 'separator' | 'quote' | 'lineEnd'>;
 
-/**
- * Finds the separator that splits the largest share of the records into the same number of cells, which is at least 2.
- */
+/** Returns the separator that splits the largest share of records into the same number of cells, at least 2. */
 const plainDialect = (sample: Sample, lineEnd: Dialect['lineEnd'], options: CsvOptions): Plain => {
   const of = (separator: string): Plain => {
     const quote = options.quote === undefined ? quoteOf(sample, { separator, lineEnd }) : options.quote;
@@ -128,12 +125,12 @@ const isNumeric = (cell: string): boolean => /^\s*[+-]?(\d[\d,]*\.?\d*|\.\d+)(e[
 const isDate = (cell: string): boolean => /^\s*\d{1,4}([-/.])\d{1,2}\1\d{1,4}([T ][\d:.]+Z?)?\s*$/.test(cell);
 const isYear = (value: number): boolean => value >= 1500 && value <= 2200;
 
-/** Whether numbers may be headings: years, or consecutive numbers such as 0, 1, 2, which some programs write. */
+/** Whether numbers may be headings: years, or the consecutive numbers (0, 1, 2, ...) that some programs write. */
 const mayBeHeadings = (numbers: readonly number[]): boolean =>
   numbers.every(Number.isInteger) &&
   (numbers.every(isYear) || numbers.every((each, i) => i === 0 || each === numbers[i - 1]! + 1));
 
-/** Whether the first record is a row of the table rather than a header. */
+/** Whether the first record is a data row rather than a header. */
 const isRow = (first: CsvRecord, rest: readonly CsvRecord[]): boolean => {
   if (rest.length < 2) return false;
   const cellsBelow = (i: number) => rest.map(({ cells }) => cells[i] ?? '').filter((cell) => !isBlankCell(cell));
@@ -154,7 +151,7 @@ const isRow = (first: CsvRecord, rest: readonly CsvRecord[]): boolean => {
   return hasDate || (numbers.length > 0 && (isRepeated || !mayBeHeadings(numbers)));
 };
 
-/** Whether a record is part of a preamble, such as a title, a note or a comment. */
+/** Whether a record belongs to the preamble, for example a title, a note or a comment. */
 const isPreamble = (records: readonly CsvRecord[], at: number, width: number, most: number): boolean => {
   const [{ cells }, next] = records.slice(at, at + 2) as [CsvRecord, CsvRecord | undefined];
   if (!next) return false;
@@ -166,11 +163,11 @@ const isPreamble = (records: readonly CsvRecord[], at: number, width: number, mo
 };
 
 export interface TableStart {
-  /** The line of the header, or of the first row if there is no header. The lines above it are a preamble. */
+  /** The line of the header or, without one, of the first row. Any lines above it are a preamble. */
   readonly firstLine: number;
-  /** Whether the first record names the columns. */
+  /** Whether the first record contains the headings. */
   readonly hasHeader: boolean;
-  /** The first records of the table, including the header. Blank records are omitted. */
+  /** The first records of the table, including the header but not blank records. */
   readonly sample: readonly CsvRecord[];
 }
 
@@ -183,9 +180,7 @@ const firstRecord = (records: readonly CsvRecord[]): CsvRecord | undefined => {
   return start.find((record, i) => !isBlank(record) && !isPreamble(start, i, width, most)) ?? filled[0];
 };
 
-/**
- * Finds the start of the table. @param header the line that names the columns, or `none`; by default, it is recognized
- */
+/** Finds the start of the table. @param header the number of the header line, or `none`; default: detected */
 export const startOf = (records: readonly CsvRecord[], header?: number | 'none'): TableStart => {
   const first = typeof header === 'number' ? records.find(({ line }) => line >= header) : firstRecord(records);
   if (!first) return { firstLine: typeof header === 'number' ? header : 1, hasHeader: header !== 'none', sample: [] };
@@ -195,8 +190,8 @@ export const startOf = (records: readonly CsvRecord[], header?: number | 'none')
 };
 
 /**
- * Whether backslashes escape quotes. They do if, in some quoted cell, a backslash precedes the first inner quote and
- * more text follows it. A backslash before the closing quote proves nothing, because it may be the end of a path.
+ * Whether backslashes escape quotes. This is assumed if a quoted cell contains a backslash before its first inner
+ * quote, with more text after it. A backslash before the closing quote proves nothing, because it may end a path.
  */
 const escapesQuotes = (text: string, { separator, quote }: Plain): boolean => {
   if (quote === undefined) return false;
@@ -215,8 +210,8 @@ const escapesQuotes = (text: string, { separator, quote }: Plain): boolean => {
 const SEP_LINE = /^"?sep=(.)"?\r?[\r\n]/i;
 
 /**
- * Recognizes the layout of a CSV file.
- * @param head the start of the text, with at least one whole record
+ * Detects the layout of a CSV file.
+ * @param head the start of the text, with at least one complete record
  * @param isWhole whether `head` is the whole text
  */
 export const layoutOf = (head: string, isWhole: boolean, options: CsvOptions = {}): CsvLayout => {
@@ -227,7 +222,7 @@ export const layoutOf = (head: string, isWhole: boolean, options: CsvOptions = {
   const plain = { ...unescaped, ...(escapesQuotes(head, unescaped) && { isEscaped: true }) };
   const spaced = plain.separator !== ' ' && skipsSpaces(recordsOf(sample, plain));
   const dialect: Dialect = { ...plain, ...(spaced && { skipsSpaces: true }) };
-  // Line numbers include the line `sep=`.
+  // Line numbers count the `sep=` line.
   const above = sepLine === '' ? 0 : 1;
   const records = recordsOf(sample, dialect).map((record) => ({ ...record, line: record.line + above }));
   return { dialect, ...startOf(records, options.header) };

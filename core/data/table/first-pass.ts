@@ -1,4 +1,4 @@
-/** Reads all rows of a table once to find the names and types of its columns. */
+/** Reads all rows of a table once to determine the names and types of its columns. */
 import { counted } from '../../util/counted.js';
 import { MAX_NAMES } from '../ndjson.js';
 import { type Cell, ColumnGuess, type GuessOptions } from './column-guess.js';
@@ -9,20 +9,20 @@ import type { Problems } from './problems.js';
 import type { FormatOptions, OpenedTable, Row } from './rows.js';
 
 export interface TableOptions extends FormatOptions {
-  /** The file as messages name it. */
+  /** The file name for messages. */
   readonly file: string;
   readonly name: string;
-  /** The key, as names or headings of columns. By default, the reader searches for columns that identify a row. */
+  /** Names or headings of the key columns. By default, the import searches for columns that identify a row. */
   readonly key?: readonly string[] | undefined;
   /** Columns to sort and filter by, in addition to the key. */
   readonly sort: readonly string[];
-  /** Columns with text whose words the store keeps an index of. */
+  /** Text columns that the store indexes for word search. */
   readonly search: readonly string[];
-  /** The types that the user gave, by column. Other types are guessed. */
+  /** Types set by the user, by column. The other types are guessed. */
   readonly types: ReadonlyMap<string, ColumnType>;
-  /** The column names that the user gave, by heading. */
+  /** Column names set by the user, by heading. */
   readonly names: ReadonlyMap<string, string>;
-  /** Cell values that mark a missing value. */
+  /** Cell values that mark missing values. */
   readonly missing: readonly string[];
   readonly decimal?: 'point' | 'comma' | undefined;
   readonly dateOrder?: 'dmy' | 'mdy' | undefined;
@@ -32,23 +32,23 @@ export interface TableOptions extends FormatOptions {
 export interface Column extends ColumnName {
   readonly type: ColumnType;
   readonly guessed: boolean;
-  /** The number of cells that become null, including markers of missing values. */
+  /** The number of cells that become null, including missing-value markers. */
   readonly empty: number;
-  /** How often each marker of a missing value occurs. */
+  /** The number of cells for each missing-value marker. */
   readonly missing?: Readonly<Record<string, number>>;
   /** Explains an unexpected type or conversion. */
   readonly why?: string;
 }
 
 export interface ReadColumn extends Column {
-  /** The position of the column in a row, starting at 0. */
+  /** The column's position in a row, starting at 0. */
   readonly at: number;
   readonly notation: NotationName;
 }
 
 const isBlankCell = (cell: Cell): boolean => String(cell ?? '').trim() === '';
 
-/** Whether the key that the user gave means the row number. It does not if a column has the same name. */
+/** Whether the user chose the row number as the key. If a column is called `row`, that column is the key instead. */
 export const isRowNumber = (key: readonly string[]): boolean => key.length === 1 && key[0] === 'row';
 
 export class FirstPass {
@@ -56,9 +56,9 @@ export class FirstPass {
   readonly names: readonly ColumnName[];
   readonly #guesses: readonly ColumnGuess[];
   readonly #problems: Problems;
-  /** The columns to check in each row. If one of their cells has an error, the row is left out. */
+  /** Columns to check in each row. A row with an error in any of them is skipped. */
   readonly #checked: readonly number[];
-  /** The positions of bad rows, starting at 0. */
+  /** Positions of bad rows, starting at 0. */
   readonly #bad = new Set<number>();
   #position = 0;
   rowCount = 0;
@@ -66,7 +66,7 @@ export class FirstPass {
   constructor(opened: OpenedTable, options: TableOptions, problems: Problems) {
     const { headings, isTyped, separator } = opened;
     this.#problems = problems;
-    if (headings.length === 0) problems.refuse(['it is empty: there are no columns']);
+    if (headings.length === 0) problems.refuse(['it is empty: it has no columns']);
     if (headings.length > MAX_NAMES) {
       const [found, most] = [headings.length, MAX_NAMES].map((number) => number.toLocaleString('en-US'));
       problems.refuse([`it has ${found} columns; a table has at most ${most}`]);
@@ -115,7 +115,7 @@ export class FirstPass {
       this.#problems.addBadRow(line, problem);
       return;
     }
-    if (row.isMisquoted) this.#problems.note('quotes inside cells, which stay', line);
+    if (row.isMisquoted) this.#problems.note('quotes inside cells, which are kept', line);
     if (cells.length < this.names.length)
       this.#problems.note('fewer cells than the table has columns; the others are null', line);
     this.rowCount++;
@@ -123,7 +123,7 @@ export class FirstPass {
     for (let i = 0; i < this.#guesses.length; i++) this.#guesses[i]!.add(cells[i] ?? null, line);
   }
 
-  /** @param position the position of a row in the file, starting at 0 */
+  /** @param position the row's position in the file, starting at 0 */
   isBad(position: number): boolean {
     return this.#bad.has(position);
   }
@@ -136,7 +136,7 @@ export class FirstPass {
     return undefined;
   }
 
-  /** @throws OperatorError if a column does not have the type that the user gave */
+  /** @throws OperatorError if a column does not have the type set by the user */
   columns(types: ReadonlyMap<string, ColumnType>): readonly ReadColumn[] {
     const errors: string[] = [];
     const columns = this.names.flatMap((column, at): ReadColumn[] => {
@@ -146,7 +146,7 @@ export class FirstPass {
       const isText = notation === 'text';
       const { markers } = guess;
       const empty = guess.empty + (isText ? 0 : [...markers.values()].reduce((sum, count) => sum + count, 0));
-      // Trailing commas produce a column without a heading or values.
+      // Trailing commas create a column without a heading or values.
       if (column.heading === '' && empty === this.rowCount) return [];
       const given = types.get(column.name) ?? types.get(column.heading);
       return [
@@ -168,10 +168,9 @@ export class FirstPass {
 }
 
 /**
- * Returns an error if a row has more cells than the table has columns, unless they are empty because of trailing
- * commas.
+ * Returns an error if a row has more cells than the table has columns. Empty cells after trailing commas are allowed.
  */
 const badWidth = ({ cells }: Row, width: number): string | undefined =>
   cells.length <= width || cells.slice(width).every(isBlankCell)
     ? undefined
-    : `has ${counted(cells.length, 'cell')}, and the table has ${counted(width, 'column')}`;
+    : `has ${counted(cells.length, 'cell')}, but the table has ${counted(width, 'column')}`;

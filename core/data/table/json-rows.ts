@@ -1,4 +1,4 @@
-/** Reads JSON as a table: either an array of objects, or one object per line (NDJSON). */
+/** Reads JSON as a table: an array of objects, or one object per line (NDJSON). */
 import { OperatorError } from '../../errors.js';
 import { isJsonObject } from '../../validation/json.js';
 import type { Cell } from './column-guess.js';
@@ -6,16 +6,16 @@ import { textOf } from './text.js';
 
 interface JsonText {
   readonly text: string;
-  /** The line of the first character, starting at 1. */
+  /** The line number of the first character, starting at 1. */
   readonly line: number;
 }
 
-/** The maximum length of an object in characters. */
+/** Maximum length of an object in characters. */
 const MAX_OBJECT = 16 * 1024 * 1024;
-/** The characters that change the depth, start or end a string, escape a character, or end a line. */
+/** Matches characters that affect the nesting depth, strings, escapes or line numbers. */
 const STEP = /["\\[\]{}\n]/g;
 
-/** Splits a text into its objects, which may be separated by brackets, commas and white space. */
+/** Splits text into its objects. They may be separated by brackets, commas and white space. */
 class ObjectSplitter {
   #rest = '';
   #line = 1;
@@ -59,7 +59,7 @@ class ObjectSplitter {
     this.#line = start === -1 ? line : startLine;
     if (start === -1) this.#line -= this.#rest.split('\n').length - 1;
     if (this.#rest.length > MAX_OBJECT)
-      throw new OperatorError(`line ${this.#line}: an object is not closed, or too long`);
+      throw new OperatorError(`line ${this.#line}: an object is not closed or is too long`);
     return found;
   }
 
@@ -70,15 +70,13 @@ class ObjectSplitter {
 
   #assertBetween(text: string, sign: string, line: number): void {
     if (/^[\s,]*$/.test(text) && /[[\]{]/.test(sign)) return;
-    throw new OperatorError(
-      `line ${line}: must be an object; a table is an array of objects, or has one object per line`,
-    );
+    throw new OperatorError(`line ${line}: must be an object; a table is an array of objects, or one object per line`);
   }
 }
 
 /**
- * Matches strings, and numbers of at least 16 characters, which may have more digits than a double keeps. A number that
- * parsing would change becomes a string.
+ * Matches strings, and numbers of at least 16 characters, which may have more digits than a double can hold. A number
+ * that parsing would alter becomes a string.
  */
 const LONG_NUMBER = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]{15,}/g;
 const HAS_LONG_NUMBER = /\d[\d.]{15}/;
@@ -103,13 +101,13 @@ export interface JsonRow {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** @throws OperatorError that names the line with an error */
+/** @throws OperatorError that names the line with the error */
 export async function* jsonRows(
   bytes: AsyncIterable<Uint8Array>,
   encoding: string,
 ): AsyncGenerator<readonly JsonRow[]> {
   const splitter = new ObjectSplitter();
-  /** The first object, which is the whole table if no other object follows. */
+  /** The first object. If no others follow, it is the whole table. */
   let first: JsonRow | undefined;
   let count = 0;
   for await (const text of textOf(bytes, encoding)) {
@@ -125,7 +123,7 @@ export async function* jsonRows(
   if (first) yield rowsOfOnly(first);
 }
 
-/** The rows of a file with one object, whose fields may be the columns of a table. */
+/** Handles a file with a single object, whose fields may be the columns of a table. */
 const rowsOfOnly = (only: JsonRow): readonly JsonRow[] => {
   const columns = Object.entries(only.fields);
   const lists = columns.filter((column): column is [string, unknown[]] => Array.isArray(column[1]));
@@ -139,7 +137,7 @@ const rowsOfOnly = (only: JsonRow): readonly JsonRow[] => {
   const long = lists.find(([, values]) => values.length > 1);
   if (!long) return [only];
   throw new OperatorError(
-    `it is one object, whose field ${JSON.stringify(long[0])} is an array; a table is an array of objects, one object ` +
+    `it is one object, and its field ${JSON.stringify(long[0])} is an array; a table is an array of objects, one object ` +
       'per line, or an object of arrays of equal length',
   );
 };

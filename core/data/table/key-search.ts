@@ -1,4 +1,4 @@
-/** Looks for columns that identify a row. Only the first rows are compared; writing all rows verifies the result. */
+/** Searches for columns that identify a row. Only the first rows are compared. Writing all rows verifies the result. */
 import type { Cell } from './column-guess.js';
 import type { ColumnType } from './notations.js';
 
@@ -9,13 +9,13 @@ export interface KeyColumn {
   readonly hasGaps: boolean;
 }
 
-/** The number of rows, from the first one, in which a single column must be unique. */
+/** The number of leading rows in which a single column must be unique. */
 const MAX_ROWS = 20_000;
-/** The number of rows, from the first one, in which a combination of columns must be unique. */
+/** The number of leading rows in which a combination of columns must be unique. */
 const MAX_SAMPLE = 4096;
-/** The number of columns from which combinations are built. */
+/** The maximum number of columns to combine. */
 const MAX_COMBINED = 6;
-/** A column with longer text is considered a description rather than a key. */
+/** Columns with longer text are treated as descriptions rather than keys. */
 const MAX_TEXT = 80;
 const MAX_CANDIDATES = 3;
 
@@ -25,7 +25,7 @@ const PART =
   /(^|_)(id|code|key|no|nr|number|year|quarter|month|week|day|hour|period|age|rank|level|round|version)($|_)/;
 
 export class KeySearch {
-  /** The values of each column. Undefined for a column in which a value occurs twice or a cell is empty. */
+  /** The values of each column, or undefined if a value occurs twice or a cell is empty. */
   #values: (Set<Cell> | undefined)[] = [];
   #lengths: number[] = [];
   #rows = 0;
@@ -45,7 +45,7 @@ export class KeySearch {
     }
   }
 
-  /** Returns the candidates, the best first. Each is a list of column positions. */
+  /** Returns the candidate keys, best first. Each is a list of column positions. */
   candidates(columns: readonly KeyColumn[]): readonly (readonly number[])[] {
     const usable = [...columns.keys()].filter((i) => {
       const { type, hasGaps } = columns[i]!;
@@ -56,7 +56,7 @@ export class KeySearch {
       if (type === 'text' && (this.#lengths[i] ?? 0) > MAX_TEXT) return 3;
       if (IDENTIFIER.test(name)) return 0;
       if (i === 0) return 1;
-      // Integers that are measurements are often unique by chance.
+      // Integer measurements are often unique by chance.
       return type === 'integer' ? 3 : 2;
     };
     const unique = usable.filter((i) => this.#values[i]);
@@ -70,7 +70,7 @@ export class KeySearch {
     return [...single([0, 1, 2]), ...this.#combinations(short), ...single([3])].slice(0, MAX_CANDIDATES);
   }
 
-  /** Returns the pairs of columns that are unique together, or triples if there are no such pairs. */
+  /** Returns the pairs of columns that are unique together or, if there are none, the triples. */
   #combinations(columns: readonly number[]): readonly (readonly number[])[] {
     const after = (i: number) => columns.slice(columns.indexOf(i) + 1);
     const pairs = columns.flatMap((a) => after(a).map((b) => [a, b]));

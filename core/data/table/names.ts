@@ -1,12 +1,12 @@
-/** Derives the names of columns and collections: snake case in ASCII, which suits URLs, SQL and programs. */
+/** Derives column and collection names in ASCII snake case, which suits URLs, SQL and programs. */
 import anyAscii from 'any-ascii';
 import { nearest } from '../../validation/nearest.js';
 
 export interface ColumnName {
   readonly name: string;
-  /** The heading in the file. Empty if the column has none. */
+  /** The heading in the file, or an empty string. */
   readonly heading: string;
-  /** Explains a number that was appended to the name. */
+  /** Explains why a number was appended to the name. */
   readonly note?: string;
 }
 
@@ -19,13 +19,13 @@ const snakeCase = (text: string): string =>
     .replaceAll(/[^a-z0-9]+/g, '_')
     .replaceAll(/^_+|_+$/g, '');
 
-/** `Permit No.` becomes `permit_no`, `Größe (cm)` becomes `grosse_cm`. Empty if the text has no letters or digits. */
+/** Converts `Permit No.` to `permit_no` and `Größe (cm)` to `grosse_cm`. Empty if the text has no letters or digits. */
 export const nameOf = (text: string, prefix = 'c'): string => {
   const name = snakeCase(text);
   return name === '' || /^[a-z]/.test(name) ? name : `${prefix}_${name}`;
 };
 
-/** Returns the first of `name`, `name_2`, `name_3` and so on that is not taken. */
+/** Returns the first free name out of `name`, `name_2`, `name_3` and so on. */
 const numbered = (name: string, taken: ReadonlySet<string>): string => {
   if (!taken.has(name)) return name;
   let number = 2;
@@ -34,9 +34,9 @@ const numbered = (name: string, taken: ReadonlySet<string>): string => {
 };
 
 /**
- * Returns the names of columns. Duplicate names get numbers. Names that the user gave, and headings that are already
- * valid names, take precedence.
- * @param given names that the user gave, by heading or by derived name
+ * Returns the column names. Duplicates get numbers. Names set by the user, and headings that are already valid names,
+ * take precedence.
+ * @param given names set by the user, by heading or derived name
  */
 export const columnNames = (headings: readonly string[], given: ReadonlyMap<string, string>): readonly ColumnName[] => {
   const wanted = headings.map((heading, i) => {
@@ -62,7 +62,7 @@ export const columnNames = (headings: readonly string[], given: ReadonlyMap<stri
 
 const MAX_LISTED = 20;
 
-/** Returns the error message for a column that does not exist. */
+/** Returns an error message for a column that does not exist. */
 export const unknownColumn = (name: string, names: readonly string[]): string => {
   const guess = nearest(name, names);
   const listed = names.length > MAX_LISTED ? `${names.slice(0, MAX_LISTED).join(', ')}, ...` : names.join(', ');

@@ -1,4 +1,4 @@
-/** The notations for numbers, dates and other values in the cells of a table. */
+/** How numbers, dates and other values can be written in the cells of a table. */
 import type { JsonSchema } from '../../contracts/json-schema.js';
 
 export const COLUMN_TYPES = ['text', 'integer', 'number', 'date', 'datetime', 'boolean'] as const;
@@ -13,28 +13,28 @@ export const SCHEMAS: Readonly<Record<ColumnType, JsonSchema>> = {
   boolean: { type: 'boolean' },
 };
 
-/** Describes the values of each type, to follow "must be" in a message. */
+/** Describes the values of each type, to complete "must be ...". */
 export const NEEDS: Readonly<Record<ColumnType, string>> = {
   text: 'text',
   integer: 'a whole number',
   number: 'a number like 12.5',
-  date: 'a day of the calendar like 2025-12-31',
-  datetime: 'a time with a zone like 2025-12-31T12:00:00Z',
+  date: 'a calendar date like 2025-12-31',
+  datetime: 'a time with a time zone like 2025-12-31T12:00:00Z',
   boolean: 'true or false',
 };
 
 export interface Notation {
   readonly type: ColumnType;
-  /** Returns the value of a cell, or undefined if the cell is not in this notation. */
+  /** Returns the value of a cell, or undefined if it does not have this notation. */
   read(cell: string): string | number | boolean | undefined;
-  /** Says in the report of an import how the cells were read. */
+  /** Describes, for the import report, how the cells were read. */
   readonly note?: string;
 }
 
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/;
 const INTEGER = /^[+-]?\d+$/;
 
-/** Whether a text is a number, even one that no double can represent. */
+/** Whether text is a number, even one that no double can represent. */
 export const isNumber = (cell: string): boolean => NUMBER.test(cell);
 
 const read = (pattern: RegExp, plain: (cell: string) => string) => (cell: string) => {
@@ -61,7 +61,7 @@ const YEAR_LAST = /^(\d{1,2})([/.-])(\d{1,2})\2(\d{4})$/;
 const DATE_TIME =
   /^(\d{4}-\d\d-\d\d)[Tt ]((?:[01]\d|2[0-3]):[0-5]\d)(:[0-5]\d(?:\.\d+)?)?(?:([Zz]| ?UTC)|([+-](?:[01]\d|2[0-3])):?([0-5]\d)?)$/;
 
-/** Returns a function that reads dates, from the positions of their parts in the pattern. */
+/** Creates a date reader. @param year the capture group of the year; likewise for the other two */
 const dayIn = (pattern: RegExp, year: number, month: number, date: number) => (cell: string) => {
   const found = pattern.exec(cell);
   return found ? day(found[year]!, found[month]!, found[date]!) : undefined;
@@ -80,9 +80,9 @@ const FALSE = /^(false|f|no|n|0)$/i;
 
 export const NOTATIONS = {
   integer: { type: 'integer', read: read(INTEGER, (cell) => cell) },
-  /** 1950.0, which is how pandas writes the integers of a column that has missing values. */
+  /** 1950.0. pandas writes integers this way if the column has missing values. */
   whole: { type: 'integer', read: read(/^[+-]?\d+\.0$/, (cell) => cell), note: 'read without ".0"' },
-  /** Read only if the user gave the type of the column. */
+  /** Tried only if the user set the type of the column. */
   mixedWhole: { type: 'integer', read: read(/^[+-]?\d+(\.0*)?$/, (cell) => cell), note: 'read without decimals' },
   number: { type: 'number', read: read(NUMBER, (cell) => cell) },
   /** 1,234.5 */
@@ -103,7 +103,7 @@ export const NOTATIONS = {
     note: 'in percent, read without the sign',
   },
   boolean: { type: 'boolean', read: (cell) => (/^(true|false)$/i.test(cell) ? /^t/i.test(cell) : undefined) },
-  /** Yes, no, 1, 0 and the like. Read only if the user gave the type of the column. */
+  /** Yes, no, 1, 0 and similar. Tried only if the user set the type of the column. */
   words: {
     type: 'boolean',
     read: (cell) => (TRUE.test(cell) ? true : FALSE.test(cell) ? false : undefined),
@@ -130,7 +130,7 @@ export const NOTATIONS = {
 
 export type NotationName = keyof typeof NOTATIONS;
 
-/** Cell values that mark a missing value, in lower case. In text columns, they are ordinary text. */
+/** Missing-value markers in lower case. In text columns, they are ordinary text. */
 const MARKERS = new Set('|na|n/a|n.a.|#n/a|<na>|nan|null|(null)|none|\\n|-|--|.|..|?'.split('|'));
 const LONGEST_MARKER = 6;
 
@@ -143,12 +143,12 @@ const significant = (text: string): string =>
     .replace(/^0+/, '')
     .replace(/0+$/, '');
 
-/** A double represents any number of this many significant digits without loss. */
+/** Any number with this many significant digits can be represented exactly by a double. */
 const SAFE_DIGITS = 15;
 
-/** Returns why the number in a cell cannot become a JSON number without loss. Undefined if it can. */
+/** Returns the reason if a number cannot become a JSON number without loss, otherwise undefined. */
 export const lossOf = (cell: string): string | undefined => {
-  if (/^[+-]?0\d/.test(cell)) return 'zeros at its start would be lost';
+  if (/^[+-]?0\d/.test(cell)) return 'its leading zeros would be lost';
   if (/^\+\d{7}/.test(cell)) return 'its plus sign would be lost';
   if (cell.length <= SAFE_DIGITS && !/[eE]/.test(cell)) return undefined;
   const value = Number(cell);
@@ -160,8 +160,8 @@ export const lossOf = (cell: string): string | undefined => {
 const isDigit = (code: number): boolean => code >= 0x30 && code <= 0x39;
 
 /**
- * Counts the digits before the decimal point of a number such as 12 or -1.5, which has at most 15 characters and no
- * leading zeros. The result is positive for whole numbers and negative for others. For any other text, it is 0.
+ * Counts the digits before the decimal point in numbers such as 12 or -1.5, with at most 15 characters and no leading
+ * zeros. The result is positive for whole numbers, negative for others, and 0 for any other text.
  */
 export const plainDigits = (cell: string): number => {
   const { length } = cell;

@@ -1,4 +1,4 @@
-/** Reads Parquet files and Excel workbooks. The packages that parse them are loaded when such a file is imported. */
+/** Reads Parquet files and Excel workbooks. The packages that parse them are loaded on first use. */
 import { readFile, stat } from 'node:fs/promises';
 import { OperatorError } from '../../errors.js';
 import type { Cell } from './column-guess.js';
@@ -6,11 +6,11 @@ import { cellOf } from './json-rows.js';
 
 export interface ParquetTable {
   readonly headings: readonly string[];
-  /** Yields one batch of rows for each row group. */
+  /** Yields one batch per row group. */
   rows(): AsyncGenerator<readonly (readonly Cell[])[]>;
 }
 
-/** Returns a time without loss of precision: as a `Date` if milliseconds are enough, otherwise as text. */
+/** Returns a time without loss of precision: as a `Date` if milliseconds suffice, otherwise as text. */
 const exactTime = (value: bigint, digits: number): Date | string => {
   const unit = 10n ** BigInt(digits - 3);
   const rest = ((value % unit) + unit) % unit;
@@ -61,21 +61,21 @@ export const openParquet = async (path: string): Promise<ParquetTable> => {
 
 export interface ExcelTable {
   readonly sheet: string;
-  /** The names of other sheets. */
+  /** The names of the other sheets. */
   readonly others: readonly string[];
   readonly rows: readonly (readonly Cell[])[];
 }
 
-/** The maximum size of a workbook, which is read into memory as a whole. */
+/** Maximum size of a workbook. It is read into memory as a whole. */
 const MAX_WORKBOOK = 200 * 1024 * 1024;
 
 const DAY = 24 * 60 * 60 * 1000;
-/** Excel's day 0. A date with this day is only a time of day. */
+/** Excel's day 0. Values on this day are times without a date. */
 const DAY_0 = Date.UTC(1899, 11, 30);
 
 /**
- * Corrects a time that was read from Excel. Excel stores times as fractions of a day, so 14:57:13 may be read as
- * 14:57:12.999. Days before day 60 are read one day early, because Excel wrongly treats 1900 as a leap year.
+ * Corrects a time read from Excel. Excel stores times as fractions of a day, so 14:57:13 may be read as 14:57:12.999.
+ * Dates before day 60 are read one day early, because Excel wrongly treats 1900 as a leap year.
  */
 const excelTime = (value: Date): Date => {
   const second = Math.round(value.getTime() / 1000) * 1000;
@@ -84,7 +84,7 @@ const excelTime = (value: Date): Date => {
 };
 
 const excelCell = (value: unknown): Cell => {
-  // XML treats every line end as LF.
+  // XML normalizes all line ends to LF.
   if (typeof value === 'string') return value.replaceAll(/\r+\n/g, '\n');
   if (!(value instanceof Date)) return cellOf(value);
   const time = excelTime(value);
@@ -96,7 +96,7 @@ const excelCell = (value: unknown): Cell => {
   return text.endsWith('T00:00:00') ? text.slice(0, 10) : text.replace('T', ' ');
 };
 
-/** @param name the name of the sheet; by default, the first sheet that has rows is read */
+/** @param name the name of the sheet; default: the first sheet with rows */
 export const openExcel = async (path: string, name?: string): Promise<ExcelTable> => {
   const { size } = await stat(path);
   if (size > MAX_WORKBOOK) throw new OperatorError('it is a workbook of more than 200 MiB; save it as CSV');

@@ -1,11 +1,10 @@
-/** Collects the problems that an import finds in a file, for its report or for the error that rejects the file. */
 import { firstLines, OperatorError } from '../../errors.js';
 import { counted } from '../../util/counted.js';
 
-/** The maximum number of errors in a message. */
+/** Maximum number of errors per message. */
 const MAX_LISTED = 20;
 
-/** Collects the errors of bad rows, and notes about rows that were corrected. */
+/** Collects errors in bad rows and notes about corrected rows, for the import report or an error message. */
 export class Problems {
   readonly #file: string;
   readonly #errors: string[] = [];
@@ -35,7 +34,7 @@ export class Problems {
   get notes(): readonly string[] {
     const listed = this.#listed.join('; ');
     const verb = this.#count === 1 ? 'was' : 'were';
-    const left = this.#count > 0 ? [`${counted(this.#count, 'bad row')} ${verb} left out: ${listed}`] : [];
+    const left = this.#count > 0 ? [`${counted(this.#count, 'bad row')} ${verb} skipped: ${listed}`] : [];
     const rows = (count: number) => `${counted(count, 'row')} ${count === 1 ? 'has' : 'have'}`;
     return [
       ...left,
@@ -45,8 +44,7 @@ export class Problems {
 
   throwBadRows(): void {
     if (this.#count === 0) return;
-    const advice =
-      '--skip-bad-rows leaves such rows out, and the options --separator and --quote correct wrong guesses';
+    const advice = '--skip-bad-rows skips such rows; --separator and --quote override wrong guesses';
     this.refuse([...this.#listed, advice]);
   }
 

@@ -1,4 +1,4 @@
-/** Opens a file in any supported format, and reads it as column headings and rows of cells. */
+/** Opens a file in any supported format and reads it as headings and rows of cells. */
 import { OperatorError } from '../../errors.js';
 import type { Cell } from './column-guess.js';
 import { CsvSplitter } from './csv.js';
@@ -11,17 +11,17 @@ import { encodingOf, headText, textOf } from './text.js';
 export const FORMATS = ['csv', 'json', 'parquet', 'xlsx'] as const;
 export type Format = (typeof FORMATS)[number];
 
-/** Settings that are recognized from the file unless the user gives them. */
+/** Settings that are detected unless the user sets them. */
 export interface FormatOptions extends CsvOptions, SourceOptions {
   readonly format?: Format | undefined;
-  /** A label of the WHATWG Encoding Standard. */
+  /** A label from the WHATWG Encoding Standard. */
   readonly encoding?: string | undefined;
-  /** The sheet of a workbook. */
+  /** The name of a sheet in a workbook. */
   readonly sheet?: string | undefined;
 }
 
 export interface Row {
-  /** The line in the file, or the number of the row in a format without lines. Both start at 1. */
+  /** The line number, or the row number in formats without lines. Both start at 1. */
   readonly line: number;
   readonly cells: readonly Cell[];
   readonly isMisquoted?: boolean;
@@ -29,11 +29,11 @@ export interface Row {
 
 export interface OpenedTable {
   readonly format: Format;
-  /** How the file was read, for the report. */
+  /** Describes how the file was read, for the report. */
   readonly found: readonly string[];
-  /** One heading per column, which is empty if the column has none. */
+  /** One heading per column. Empty if the column has none. */
   readonly headings: readonly string[];
-  /** Whether the format has types, so that strings are known to be text. */
+  /** Whether the format is typed, so that strings are known to be text. */
   readonly isTyped: boolean;
   readonly separator?: string;
   /** Yields the rows below the headings, without blank rows. Each call starts again at the first row. */
@@ -74,7 +74,7 @@ const NAMES: Readonly<Record<string, string>> = {
   ' ': 'spaces',
 };
 
-/** Where the headings are, for the report. Headings without letters may be a row of values. */
+/** Describes where the headings are, for the report. Headings without letters may really be a row of values. */
 const headingsFound = (
   hasHeader: boolean,
   line: number,
@@ -83,7 +83,7 @@ const headingsFound = (
 ): readonly string[] => {
   if (!hasHeader) return ['without a line of headings'];
   if (given === undefined && headings.length > 0 && !headings.some((heading) => /\p{L}/u.test(heading)))
-    return [`line ${line} was taken as the headings; if it is a row, use --header none`];
+    return [`line ${line} was read as the headings; if it is a row, use --header none`];
   return line > 1 ? [`columns named in line ${line}`] : [];
 };
 
@@ -131,8 +131,8 @@ const csvTable = async (source: Source, encoding: string, options: CsvOptions): 
 };
 
 /**
- * Returns one heading for each column. In files that R wrote, the first column contains row names and has no heading.
- * @param width the usual number of cells in a row
+ * Returns one heading per column. In files written by R, the first column contains row names and has no heading.
+ * @param width the most common number of cells per row
  */
 const headingsFor = (
   named: readonly string[],
@@ -147,7 +147,7 @@ const headingsFor = (
 };
 
 const jsonTable = async (source: Source, encoding: string): Promise<OpenedTable> => {
-  // All objects must be read, because a later one may have more fields.
+  // All objects must be read, because a later one may have additional fields.
   const names = new Map<string, number>();
   for await (const objects of jsonRows(source.open(), encoding)) {
     for (const { fields } of objects) for (const name in fields) if (!names.has(name)) names.set(name, names.size);

@@ -1,4 +1,4 @@
-/** Sorts rows by their key in bounded memory: it writes sorted runs to a temporary file, and then merges them. */
+/** Sorts rows by key in bounded memory: writes sorted runs to a temporary file and then merges them. */
 import { randomUUID } from 'node:crypto';
 import { type FileHandle, open, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { compareScalars } from '../scalars.js';
 
 export interface KeyedRow {
   readonly key: readonly Scalar[];
-  /** The line in the imported file. */
+  /** The line number in the imported file. */
   readonly line: number;
   /** The row as JSON. */
   readonly text: string;
@@ -23,13 +23,12 @@ export const compareKeys = (a: readonly Scalar[], b: readonly Scalar[]): number 
 
 const compareRows = (a: KeyedRow, b: KeyedRow): number => compareKeys(a.key, b.key) || a.line - b.line;
 
-/** Limits for the rows that are sorted in memory at a time. */
+/** Limits for the rows sorted in memory at a time. */
 const MAX_CHARACTERS = 16 * 1024 * 1024;
 const MAX_ROWS = 32_768;
-/** Limits for the bytes read at a time, from one run and from all runs together. A file of 5 GB may have 2,000 runs. */
+/** Limits for the bytes read at a time: per run, and for all runs together. A 5 GB file may have 2,000 runs. */
 const MAX_BLOCK = 32 * 1024;
 const MAX_BLOCKS = 8 * 1024 * 1024;
-/** The number of rows in a batch. */
 const BATCH = 1000;
 const NEWLINE = 0x0a;
 
@@ -45,7 +44,7 @@ const decode = (text: string): KeyedRow => {
   };
 };
 
-/** Reads the rows of one run, one after the other. */
+/** Reads the rows of a run in order. */
 class Run {
   readonly #file: FileHandle;
   #at: number;
@@ -53,10 +52,10 @@ class Run {
   readonly #buffer: Buffer;
   #lines: readonly string[] = [];
   #next = 0;
-  /** The current row. Undefined at the end of the run. */
+  /** The current row, or undefined at the end of the run. */
   row: KeyedRow | undefined;
 
-  /** @param buffer shared by all runs, since only one run reads at a time */
+  /** @param buffer shared by all runs, because only one of them reads at a time */
   constructor(file: FileHandle, start: number, end: number, buffer: Buffer) {
     this.#file = file;
     this.#at = start;
@@ -64,7 +63,7 @@ class Run {
     this.#buffer = buffer;
   }
 
-  /** Whether `advance` must wait for the file. */
+  /** Whether `read` must be called before `advance`. */
   get mustRead(): boolean {
     return this.#next === this.#lines.length && this.#at < this.#end;
   }
@@ -89,7 +88,7 @@ class Run {
   }
 }
 
-/** Moves the first run of a heap down to its place. */
+/** Restores the heap after its first run has changed. */
 const siftDown = (heap: Run[]): void => {
   for (let at = 0; ; ) {
     const left = 2 * at + 1;
@@ -133,8 +132,8 @@ function* batchesOf(rows: readonly KeyedRow[]): Generator<readonly KeyedRow[]> {
 }
 
 /**
- * Yields the rows in key order, in batches. Rows with equal keys are in the order of their lines.
- * @param folder the folder for the temporary file
+ * Yields the rows in key order, in batches. Rows with equal keys stay in line order.
+ * @param folder where to put the temporary file
  */
 export async function* sortRows(
   rows: AsyncIterable<readonly KeyedRow[]>,
@@ -179,7 +178,7 @@ export async function* sortRows(
   }
 }
 
-/** Opens a file and removes its name, so that it disappears with its handle, even if the process is killed. */
+/** Opens a file and unlinks it, so that it disappears when the handle is closed, even if the process is killed. */
 const scratchFile = async (folder: string): Promise<FileHandle> => {
   const path = join(folder, `.${randomUUID()}.tmp`);
   const file = await open(path, 'wx+', 0o600);

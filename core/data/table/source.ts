@@ -1,6 +1,4 @@
-/**
- * Opens the file of a table, which may be compressed with gzip or be in a zip archive. It can be read several times.
- */
+/** Opens a table file, which may be compressed with gzip or inside a zip archive. It can be read several times. */
 import { createReadStream } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { pipeline, type Readable } from 'node:stream';
@@ -12,10 +10,10 @@ import { openRegular } from '../../util/read-file.js';
 export const COMPRESSIONS = ['none', 'gzip', 'zip'] as const;
 export type Compression = (typeof COMPRESSIONS)[number];
 
-/** Settings that are recognized from the file unless the user gives them. */
+/** Settings that are detected unless the user sets them. */
 export interface SourceOptions {
   readonly compression?: Compression | undefined;
-  /** The name of the file in a zip archive. */
+  /** The name of a file in a zip archive. */
   readonly member?: string | undefined;
 }
 
@@ -26,20 +24,18 @@ export interface Source {
   readonly head: Buffer;
   /** Whether `head` is the whole content. */
   readonly isWholeHead: boolean;
-  /** Whether the content is an Excel workbook, which is a zip archive. */
+  /** Whether the content is an Excel workbook. Workbooks are zip archives. */
   readonly isWorkbook: boolean;
-  /** Reads the uncompressed content from its start. A chunk is valid until the next chunk is requested. */
+  /** Reads the uncompressed content from the start. A chunk is valid only until the next one is requested. */
   open(): AsyncIterable<Buffer>;
 }
 
-/** The number of bytes from which the format, the encoding and the separator are recognized. */
+/** Bytes used to detect the format, encoding and separator. */
 const HEAD_BYTES = 1024 * 1024;
-/**
- * The size of a chunk. It is small so that few rows are alive at a time, which halves the work of garbage collection.
- */
+/** Size of a chunk. Small chunks keep few rows alive at a time, which halves the cost of garbage collection. */
 const CHUNK_BYTES = 64 * 1024;
 
-/** Formats that the import cannot read, by their first bytes in hexadecimal. */
+/** The first bytes, in hex, of formats that cannot be imported. */
 const REJECTED: readonly (readonly [start: string, problem: string])[] = [
   ['d0cf11e0', 'it is an old Excel workbook; save it as .xlsx or CSV'],
   ['425a68', 'it is compressed with bzip2; unpack it'],
@@ -58,12 +54,12 @@ const compressionOf = (head: Buffer): Compression => {
   return hex(head).startsWith('504b0304') ? 'zip' : 'none';
 };
 
-/** @throws OperatorError for files that are not tables */
+/** @throws OperatorError if the file is not a table */
 const assertReadable = (head: Buffer): void => {
   const [, problem] = REJECTED.find(([start]) => hex(head).startsWith(start)) ?? [];
   if (problem !== undefined) throw new OperatorError(problem);
   if (/^\s*<(!doctype|html|\?xml)/i.test(head.subarray(0, 200).toString('latin1'))) {
-    throw new OperatorError('it is a web page or XML, not a table');
+    throw new OperatorError('it is a web page or an XML file, not a table');
   }
 };
 
@@ -81,7 +77,7 @@ const headOf = async (bytes: AsyncIterable<Buffer>): Promise<Buffer> => {
 const isDecodingError = (error: unknown): boolean =>
   /^Z_|^ERR_.*ZLIB/.test((error as NodeJS.ErrnoException).code ?? '');
 
-/** Yields the bytes of a stream. A decompression error becomes a message for the user. */
+/** Yields the bytes of a stream. Decompression errors become messages for the user. */
 async function* contentOf(stream: Readable): AsyncGenerator<Buffer> {
   try {
     yield* stream;
@@ -123,7 +119,7 @@ const openArchive = async (path: string): Promise<Archive> => {
   const { open } = await import('yauzl');
   return new Promise((resolve, reject) => {
     const fail = (cause: Error): void =>
-      reject(new OperatorError(`it is not a whole zip archive: ${cause.message}`, [], { cause }));
+      reject(new OperatorError(`it is not a complete zip archive: ${cause.message}`, [], { cause }));
     open(path, { autoClose: false, lazyEntries: false }, (error, zip) => {
       if (error) return fail(error);
       const files: Entry[] = [];
@@ -146,7 +142,7 @@ async function* memberOf({ zip, files }: Archive, name: string): AsyncGenerator<
 
 const WORKBOOK = 'xl/workbook.xml';
 
-/** The maximum number of file names that a message lists. */
+/** Maximum number of file names to list in a message. */
 const MAX_LISTED = 20;
 
 const openZip = async (path: string, given?: string): Promise<Pick<Source, 'isWorkbook' | 'open'>> => {

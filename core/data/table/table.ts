@@ -1,4 +1,4 @@
-/** Reads a file as a collection. It finds the types of the columns and a key, and returns the rows in key order. */
+/** Reads a file as a collection: determines the column types and a key, and returns the rows in key order. */
 import type { Collection } from '../../contracts/dataset.js';
 import type { Scalar } from '../../contracts/storage.js';
 import { firstLines, OperatorError } from '../../errors.js';
@@ -16,7 +16,7 @@ import { EncodingError } from './text.js';
 
 export type { Column, TableOptions } from './first-pass.js';
 
-/** A key for the table, which consists of columns or of the number of the row. */
+/** A candidate key: either columns or the row number. */
 export interface Key {
   readonly columns: readonly string[];
   readonly isNumbered: boolean;
@@ -25,28 +25,28 @@ export interface Key {
 export interface ReadTable {
   readonly columns: readonly Column[];
   readonly rowCount: number;
-  /** How the file was read, for the report. */
+  /** Describes how the file was read, for the report. */
   readonly found: readonly string[];
-  /** Remarks about rows and cells, for the report. */
+  /** Notes about rows and cells, for the report. */
   readonly notes: readonly string[];
-  /** The keys to try, the best one first. */
+  /** Candidate keys, best first. */
   readonly keys: readonly Key[];
   collection(key: Key): Collection;
   /**
    * Reads all rows in the order of this key.
-   * @param folder the folder for temporary files; if it is undefined, the file must be in key order
+   * @param folder where to put temporary files; if undefined, the file must already be in key order
    * @throws OutOfOrder, RepeatedKey
    */
   rows(key: Key, folder: string | undefined): AsyncGenerator<NdjsonBatch>;
 }
 
-/** Thrown if the rows of the file are not in key order. */
+/** Thrown if the file's rows are not in key order. */
 export class OutOfOrder extends Error {}
 
 /** Thrown if two rows have the same key. */
 export class RepeatedKey extends OperatorError {}
 
-/** Characters that JSON escapes. Surrogates are included because JSON escapes unpaired ones. */
+/** Matches characters that JSON escapes. Surrogates are included because JSON escapes unpaired ones. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON escapes control characters
 const ESCAPED = /["\\\u0000-\u001f\ud800-\udfff]/;
 
@@ -55,7 +55,7 @@ const textToJson = (cell: string): string => {
   return ESCAPED.test(cell) ? JSON.stringify(cell) : `"${cell}"`;
 };
 
-/** Returns a function that writes a cell of the column as JSON. */
+/** Returns a function that writes cells of this column as JSON. */
 const writerOf = ({ notation }: ReadColumn, missing: ReadonlySet<string>): ((cell: Cell | undefined) => string) => {
   const isPlainNumber = notation === 'integer' || notation === 'number';
   return (cell) => {
@@ -69,14 +69,14 @@ const writerOf = ({ notation }: ReadColumn, missing: ReadonlySet<string>): ((cel
   };
 };
 
-/** Returns a name for the row number that no column has. */
+/** Returns a name for the row number that is not taken by a column. */
 const numberField = (columns: readonly Column[]): string => {
   const taken = columns.map(({ name }) => name);
   return ['row', 'row_number'].find((name) => !taken.includes(name)) ?? `row_${taken.length + 1}`;
 };
 
 const noRows = ({ headings, format }: OpenedTable): readonly string[] => [
-  `it has headings and no rows: ${firstLines(
+  `it has headings but no rows: ${firstLines(
     headings.map((heading) => JSON.stringify(heading)),
     5,
   ).join(', ')}`,
@@ -135,7 +135,7 @@ class ImportedTable implements ReadTable {
     return [...found, numbered];
   }
 
-  /** The names of columns that are given by name or heading. */
+  /** Returns the names of columns given by name or heading. */
   #namesOf(given: readonly string[]): readonly string[] {
     return given.map((name) => this.#named(name)?.name ?? name);
   }
@@ -165,12 +165,12 @@ class ImportedTable implements ReadTable {
   }
 
   #emptyError({ name, empty, type, guessed }: ReadColumn, role: string): string {
-    // A marker such as NA makes its row bad only if the user gave the type of the column.
+    // Unless the user sets the column's type, a marker such as NA does not make its row bad.
     const typed = guessed && this.#options.skipBadRows ? `--type ${name}=${type} with ` : '';
     const others = role === 'a key' ? 'name other columns with --key' : 'leave it out of --sort';
     return (
-      `"${name}" is empty in ${counted(empty, 'row')}: ${role} needs a value in each row; ${others}, ` +
-      `or leave such rows out: ${typed}--skip-bad-rows`
+      `"${name}" is empty in ${counted(empty, 'row')}: ${role} needs a value in every row; ${others}, ` +
+      `or skip such rows with ${typed}--skip-bad-rows`
     );
   }
 
@@ -185,7 +185,7 @@ class ImportedTable implements ReadTable {
       }),
     );
     const number = key.isNumbered && {
-      [key.columns[0]!]: { type: 'integer', description: 'The number of the row in the file.' },
+      [key.columns[0]!]: { type: 'integer', description: 'The row number in the file.' },
     };
     const orders = sort
       .map((column) => [column, ...key.columns.filter((field) => field !== column)])
@@ -229,13 +229,13 @@ class ImportedTable implements ReadTable {
 
   readonly #refuseKey = (key: Key, { line: other, key: values }: KeyedRow, { line }: KeyedRow): never => {
     const shown = key.columns.map((name, i) => `${name} ${JSON.stringify(values[i])}`).join(', ');
-    return this.#problems.refuse([`line ${line}: has the key of line ${other}: ${shown}`], RepeatedKey);
+    return this.#problems.refuse([`line ${line}: has the same key as line ${other}: ${shown}`], RepeatedKey);
   };
 
   async *#keyed(key: Key): AsyncGenerator<readonly KeyedRow[]> {
     const missing = new Set(this.#options.missing);
     const writers = this.columns.map((column) => ({ at: column.at, write: writerOf(column, missing) }));
-    // Every second part is the JSON of a value. Joining the parts takes half as long as concatenating them.
+    // Every second part is the JSON of a value. Joining parts takes half as long as concatenating strings.
     const names = [...(key.isNumbered ? key.columns : []), ...this.columns.map(({ name }) => name)];
     const parts = names.flatMap((name, i) => [`${i === 0 ? '{' : ','}${JSON.stringify(name)}:`, '']);
     parts.push('}');
@@ -277,8 +277,8 @@ const firstPass = async (opened: OpenedTable, options: TableOptions, problems: P
 };
 
 /**
- * Reads the whole file once to find its columns and possible keys.
- * @throws OperatorError with the first errors in the file, each with its line, and errors from `node:fs`
+ * Reads the whole file once to determine its columns and candidate keys.
+ * @throws OperatorError with the first errors and their lines, and errors from `node:fs`
  */
 export const readTable = async (path: string, options: TableOptions): Promise<ReadTable> => {
   const problems = new Problems(options.file);

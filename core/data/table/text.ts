@@ -1,8 +1,8 @@
-/** Decodes the bytes of a text file, and recognizes whether they are UTF-8 or UTF-16. */
+/** Decodes text files, and detects whether they are UTF-8 or UTF-16. */
 import { isAscii, isUtf8 } from 'node:buffer';
 
 export class EncodingError extends Error {
-  /** @param mayBeOther whether the text may have another encoding, because only ASCII precedes the error */
+  /** @param mayBeOther whether the text may have a different encoding, because there was only ASCII before the error */
   constructor(
     message: string,
     readonly mayBeOther = false,
@@ -11,14 +11,14 @@ export class EncodingError extends Error {
   }
 }
 
-/** The number of bytes at the start of a file that decide between UTF-8 and UTF-16. */
+/** Bytes inspected to distinguish UTF-8 from UTF-16. */
 const HEAD_BYTES = 4096;
 
-/** Returns the encoding that the first bytes suggest. Only the whole file shows whether it really is UTF-8. */
+/** Returns the encoding suggested by the first bytes. Only reading the whole file confirms that it is UTF-8. */
 export const encodingOf = (head: Buffer): 'utf-8' | 'utf-16le' | 'utf-16be' => {
   if (head[0] === 0xff && head[1] === 0xfe) return 'utf-16le';
   if (head[0] === 0xfe && head[1] === 0xff) return 'utf-16be';
-  // In UTF-16, every ASCII character has a zero byte.
+  // In UTF-16, every ASCII character contains a zero byte.
   const zeros = [0, 0];
   for (let i = 0; i < Math.min(head.length, HEAD_BYTES); i++) if (head[i] === 0) zeros[i % 2]!++;
   const [even, odd] = zeros as [number, number];
@@ -26,7 +26,7 @@ export const encodingOf = (head: Buffer): 'utf-8' | 'utf-16le' | 'utf-16be' => {
   return odd > even ? 'utf-16le' : 'utf-16be';
 };
 
-/** Returns the number of bytes of an incomplete UTF-8 character at the end of `bytes`. */
+/** Returns the number of bytes that belong to an incomplete UTF-8 character at the end. */
 const incompleteAtEnd = (bytes: Buffer): number => {
   for (let back = 1; back <= Math.min(3, bytes.length); back++) {
     const byte = bytes[bytes.length - back]!;
@@ -36,7 +36,7 @@ const incompleteAtEnd = (bytes: Buffer): number => {
   return 0;
 };
 
-/** Matches a character that is not ASCII and was decoded correctly. Invalid bytes become U+FFFD. */
+/** Matches a non-ASCII character that was decoded correctly. Invalid bytes become U+FFFD. */
 const VALID = /[^\p{ASCII}\ufffd]/u;
 
 async function* utf8Text(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
@@ -48,7 +48,7 @@ async function* utf8Text(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<strin
       hasOtherThanAscii ||= VALID.test(part.toString('utf8'));
       throw new EncodingError(
         hasOtherThanAscii
-          ? 'it is not UTF-8 throughout: set its encoding with --encoding, such as windows-1252'
+          ? 'it is not entirely UTF-8: set its encoding with --encoding, for example windows-1252'
           : 'it is not in UTF-8',
         !hasOtherThanAscii,
       );
@@ -60,14 +60,14 @@ async function* utf8Text(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<strin
     const all =
       rest.length === 0 ? Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length) : Buffer.concat([rest, chunk]);
     const whole = all.length - incompleteAtEnd(all);
-    // A stream may reuse the buffer of a chunk.
+    // The stream may reuse the buffer of a chunk.
     rest = Buffer.from(all.subarray(whole));
     if (whole > 0) yield decode(all.subarray(0, whole));
   }
   if (rest.length > 0) throw new EncodingError('it ends within a UTF-8 character: it was cut short');
 }
 
-/** Bytes that Windows-1252 does not define. They are decoded as these control characters. */
+/** Bytes that Windows-1252 leaves undefined are decoded as these control characters. */
 const UNDEFINED = /[\u0081\u008d\u008f\u0090\u009d]/;
 
 async function* otherText(bytes: AsyncIterable<Uint8Array>, encoding: string): AsyncGenerator<string> {
@@ -77,7 +77,7 @@ async function* otherText(bytes: AsyncIterable<Uint8Array>, encoding: string): A
     try {
       return chunk ? decoder.decode(chunk, { stream: true }) : decoder.decode();
     } catch {
-      throw new EncodingError(`it is not in ${encoding}: set its encoding with --encoding, such as windows-1252`);
+      throw new EncodingError(`it is not in ${encoding}: set its encoding with --encoding, for example windows-1252`);
     }
   };
   for await (const chunk of bytes) yield decode(chunk);
@@ -85,9 +85,9 @@ async function* otherText(bytes: AsyncIterable<Uint8Array>, encoding: string): A
 }
 
 /**
- * Yields the text of a file in parts, without its byte order mark.
- * @param encoding a label of the WHATWG Encoding Standard
- * @throws EncodingError, and the errors that reading `bytes` throws
+ * Yields the text of a file in parts, without a byte order mark.
+ * @param encoding a label from the WHATWG Encoding Standard
+ * @throws EncodingError, and any error from reading `bytes`
  */
 export async function* textOf(bytes: AsyncIterable<Uint8Array>, encoding: string): AsyncGenerator<string> {
   let isFirst = true;

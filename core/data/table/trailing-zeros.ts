@@ -1,6 +1,6 @@
-/** Finds numbers that differ only in trailing zeros, such as 1.1 and 1.10. These are versions or codes. */
+/** Finds numbers that differ only in trailing zeros, such as 1.1 and 1.10. They are versions or codes. */
 
-/** The maximum number of cells and of different values that are compared exactly. */
+/** Maximum number of cells and distinct values to compare exactly. */
 const MAX_CELLS = 65_536;
 const MAX_VALUES = 20_000;
 
@@ -35,10 +35,10 @@ export class TrailingZeros {
     if (++this.#count > MAX_CELLS || cells.size > MAX_VALUES) this.#cells = undefined;
   }
 
-  /** Why trailing zeros may matter: two cells differ only in them, or there were too many cells to compare. */
+  /** Explains why trailing zeros may matter: two cells differ only in them, or there were too many cells to compare. */
   get reason(): string | undefined {
     if (this.#pair !== undefined || this.#isUniform || this.#cells) return this.#pair;
     const found = this.#fractionWithZero ?? (this.#hasWhole ? this.#wholeWithZero : undefined);
-    return found && `the number of decimals varies, and zeros at the end may matter: ${found}`;
+    return found && `the number of decimals varies, and trailing zeros may matter: ${found}`;
   }
 }

@@ -1,4 +1,4 @@
-/** Writes an imported table into a dataset directory, and keeps the other collections in it. */
+/** Writes an imported table to a dataset directory, keeping the other collections in it. */
 import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { Collection, Source } from '../../contracts/dataset.js';
@@ -23,10 +23,7 @@ interface Target {
   readonly onWrite?: (rows: number) => void;
 }
 
-/**
- * Returns the nearest existing folder. Temporary files go there, because this folder is on the same disk as the
- * dataset.
- */
+/** Returns the nearest existing folder. Temporary files go there because it is on the same disk as the dataset. */
 const existingFolder = (path: string): string => (existsSync(path) ? path : existingFolder(dirname(path)));
 
 const writeOnce = async (
@@ -54,8 +51,8 @@ const writeOnce = async (
 };
 
 /**
- * Writes the table with the first candidate key that is unique. Rows are sorted only if the file is not in the order of
- * the key.
+ * Writes the table with the first candidate key that turns out to be unique. Rows are sorted only if the file is not
+ * already in key order.
  * @throws OperatorError
  */
 export const writeTable = async (table: ReadTable, target: Target): Promise<WrittenTable> => {
@@ -69,5 +66,5 @@ export const writeTable = async (table: ReadTable, target: Target): Promise<Writ
       }
     }
   }
-  throw new Error('the last key is the number of the row, which is unique and ascending');
+  throw new Error('the last candidate is the row number, which is unique and ascending');
 };

@@ -570,9 +570,9 @@ interface SharedParameters {
   readonly until?: string;
   /** Forecast horizon in months. */
   readonly horizon_months?: 3 | 6 | 12 | 24;
-  /** The format of the response. It overrides the header `Accept`. Default: JSON. */
+  /** The response format. Overrides the header `Accept`. Default: JSON. */
   readonly format?: 'json' | 'csv' | 'ndjson' | 'parquet';
-  /** Uses the snapshot that was current at the end of this day in UTC, instead of the newest one. The response is a 404 if the store no longer has that snapshot, or stores no earlier snapshots. */
+  /** Selects the snapshot that was current at the end of this day (UTC) instead of the newest one. Returns a 404 if the store no longer has that snapshot or keeps only the newest one. */
   readonly as_of?: string;
 }
 

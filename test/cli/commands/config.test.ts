@@ -213,7 +213,7 @@ describe('metro-forecast init', () => {
     await writeFile(join(folder, 'broken/manifest.json'), '{');
     const path = join(folder, 'broken.json');
     const { error } = await runCommand(registerInit, ['init', path, '--dataset', 'broken']);
-    expect(error?.message).to.include('is not a manifest');
+    expect(error?.message).to.include('is not a valid manifest');
     expect(existsSync(path)).to.equal(false);
   });
 
@@ -222,7 +222,7 @@ describe('metro-forecast init', () => {
     await writeFile(path, 'mine');
     const { error } = await runCommand(registerInit, ['init', path]);
     expect(error).to.be.instanceOf(OperatorError);
-    expect(error?.message).to.equal(`${path} cannot be written: it exists already.`);
+    expect(error?.message).to.equal(`${path} cannot be written: it already exists.`);
     expect(await readFile(path, 'utf8')).to.equal('mine');
   });
 

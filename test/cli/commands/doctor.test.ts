@@ -213,7 +213,7 @@ describe('metro-forecast doctor', () => {
     expect(advice!.join()).to.not.contain('adapter.options');
     await writeFile(path, '{');
     const unread = (await examine()).found['storage']!;
-    expect(unread.message).to.contain('is not a manifest:');
+    expect(unread.message).to.contain('is not a valid manifest:');
     expect(unread.advice!.join()).to.not.contain('adapter.options');
   });
 
@@ -235,7 +235,7 @@ describe('metro-forecast doctor', () => {
     expect(found['metrics port']).to.include({ state: 'failed' });
     expect(found['metrics port']!.message).to.contain(`port ${port} is taken; set metrics.port`);
     await configure({ metrics: { port: server.port } });
-    expect((await examine()).found['configuration']!.advice![0]).to.contain('is the port of the API (server.port)');
+    expect((await examine()).found['configuration']!.advice![0]).to.contain('is already the API port (server.port)');
   });
 
   it('another service on the port fails, even if its /health responds', async () => {

@@ -94,7 +94,7 @@ describe('metro-forecast import-table', () => {
     expect(stdout)
       .to.match(/with 2 rows of a:/)
       .and.to.include('columns named in line 3');
-    expect(stdout).to.include('2 bad rows were left out: line 6: "year" must be a whole number, and is "Source: some');
+    expect(stdout).to.include('2 bad rows were skipped: line 6: "year" must be a whole number, not "Source: some');
   });
 
   it('numbers the rows if no columns identify a row or if asked to', async () => {
@@ -285,7 +285,7 @@ describe('metro-forecast import-table', () => {
       /the zip archive has 2 files; choose one with --member:\n.*a\.csv\n.*b\.csv/,
     );
     await writeFile(at('mixed.csv'), Buffer.concat([Buffer.from(`id,name\n1,ö\n`), Buffer.from('2,ö\n', 'latin1')]));
-    expect(await refused(at('mixed.csv'))).to.match(/it is not UTF-8 throughout: set its encoding with --encoding/);
+    expect(await refused(at('mixed.csv'))).to.match(/it is not entirely UTF-8: set its encoding with --encoding/);
     expect(await readdir(folder)).not.to.include('data');
   });
 

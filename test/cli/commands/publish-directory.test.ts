@@ -73,7 +73,7 @@ describe('metro-forecast publish into a directory', () => {
   it('explains why the folder cannot be created', async () => {
     await writeFile(served, 'a file');
     expect(await refused('publish', data)).to.contain(
-      `The dataset ${served} cannot be written, since its folder cannot be created: a file with its name exists.`,
+      `The dataset ${served} cannot be written because its folder cannot be created: a file with that name exists.`,
     );
     served = join(served, 'below');
     await writeConfig(served);
@@ -115,7 +115,7 @@ describe('metro-forecast publish into a directory', () => {
   it('--json reports the damage', async () => {
     await done('publish', data);
     await truncate(join(served, 'manifest.json'), 40);
-    expect((await json('publish', data)).repaired).to.contain('manifest.json is not a manifest');
+    expect((await json('publish', data)).repaired).to.contain('manifest.json is not a valid manifest');
   });
 
   it('does not replace a manifest without read permission', async function () {
@@ -131,7 +131,7 @@ describe('metro-forecast publish into a directory', () => {
     const before = await state();
     const message = await refused('publish', await named(version, await otherRows()));
     expect(message).to.contain(`Version ${version} was published before with other rows: nothing has changed.`);
-    expect(message).to.contain('with other rows in ').and.to.contain('another "version"');
+    expect(message).to.contain('with different rows in ').and.to.contain('another "version"');
     expect(await state()).to.deep.equal(before);
   });
 
@@ -174,10 +174,10 @@ describe('metro-forecast publish into a directory', () => {
     await cp(path, join(served, 'mine.ndjson'));
     manifest.collections.markets = { file: 'mine.ndjson' };
     await writeFile(join(served, 'manifest.json'), JSON.stringify(manifest));
-    expect((await verify()).stderr).to.contain(`"${version}": manifest.json was changed: it names other rows`);
+    expect((await verify()).stderr).to.contain(`"${version}": manifest.json was changed: it refers to different rows`);
 
     await truncate(join(served, 'manifest.json'), 40);
-    expect((await verify()).stderr).to.contain(`version "${version}": ${served}/manifest.json is not a manifest`);
+    expect((await verify()).stderr).to.contain(`version "${version}": ${served}/manifest.json is not a valid manifest`);
     await rm(path);
     await done('publish', data);
     expect((await verify()).stderr).to.equal('');

@@ -101,7 +101,7 @@ describe('commands with a database file', () => {
   it('import-table changes nothing if it fails', async () => {
     await done('permits.csv', '--key', 'no');
     await writeFile(at('permits.csv'), 'no,city\n1,Oslo\n1,Bergen\n');
-    expect(await refused('permits.csv', '--key', 'no')).to.match(/line 3: has the key of line 2/);
+    expect(await refused('permits.csv', '--key', 'no')).to.match(/line 3: has the same key as line 2/);
     expect(await tables()).to.deep.equal({ permits: PERMITS });
     expect((await readdir(at('service'))).filter((name) => name.startsWith('.'))).to.deep.equal([]);
   });

@@ -92,7 +92,7 @@ describe('metro-forecast validate', () => {
     const path = join(to, collections.hpi.file);
     await writeFile(path, (await readFile(path, 'utf8')).replace('101', '102'));
     const { stdout, exitCode } = await run();
-    expect(stdout).to.match(/does not have the sha256 that the manifest states/);
+    expect(stdout).to.match(/does not match the sha256 in the manifest/);
     expect(exitCode).to.equal(1);
   });
 

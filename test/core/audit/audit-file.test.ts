@@ -260,7 +260,7 @@ describe('the audit of a key file', () => {
       expect(await store.verifyAudit()).to.deep.include({
         chained: 3,
         faults: [],
-        notes: ['line 3 is not an entry: a process was stopped while it wrote it'],
+        notes: ['line 3 is not an entry: the process that wrote it was stopped'],
       });
       const whole = await lines();
       await writeLines(whole.with(1, whole[1]!.slice(0, 40)));

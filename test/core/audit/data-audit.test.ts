@@ -50,7 +50,7 @@ describe('withPublished()', () => {
 
   it('notes that the newest change failed or is not finished', () => {
     expect(verify('+a< +b<a', { current: 'a', versions: ['a'] })).to.deep.equal({
-      notes: ['the newest change, publish "b", was not made, or is not yet'],
+      notes: ['the newest change, publish "b", was not made, or is still in progress'],
       faults: [],
     });
   });
@@ -75,7 +75,7 @@ describe('withPublished()', () => {
       'a deleted version exists',
       '+a< +b<a -a',
       { current: 'b', versions: ['a', 'b'] },
-      [/"a" is there, though .* deletes it/],
+      [/"a" still exists, although .* deletes it/],
     ],
   ];
   for (const [when, text, published, expected] of inconsistent) {

@@ -214,7 +214,7 @@ describe('loadConfig', () => {
       [
         'metrics on the port of the API',
         { server: { host: '0.0.0.0', port: 9464 }, metrics: {} },
-        'metrics.port: 9464 is the port of the API (server.port); use another one',
+        'metrics.port: 9464 is already the API port (server.port); use a different one',
       ],
       [
         'a realm with quotes',

@@ -130,7 +130,7 @@ describe('strayVariables', () => {
   it('reports variables that would have no effect', () => {
     expect(strayVariables({ DEMO_CONFG: 'x', DEMO_SERVER__PORT: '1' }, 'DEMO')).to.deep.equal([
       'DEMO_CONFG: there is no such variable; did you mean DEMO_CONFIG?',
-      'DEMO_SERVER__PORT: names of settings start with "DEMO__", with two underscores',
+      'DEMO_SERVER__PORT: setting names start with "DEMO__", with two underscores',
     ]);
   });
 
@@ -172,7 +172,7 @@ describe('withFiles', () => {
     );
     expect(await errorsOf({ REDIS_URL_FILE: join(folder, 'empty') })).to.match(/empty is empty$/);
     expect(await errorsOf({ REDIS_URL_FILE: join(folder, 'url'), REDIS_URL: 'redis://h' })).to.equal(
-      'REDIS_URL_FILE: REDIS_URL is set too; remove one of them',
+      'REDIS_URL_FILE: REDIS_URL is also set; remove one of them',
     );
   });
 

@@ -172,7 +172,7 @@ describe('writeDirectory(path, manifest, collections)', () => {
     it('when the version exists with other rows', async () => {
       const error = await unchangedBy(() => writeDirectory(path(), manifestOf('v1'), batches(rowsOf(2))));
       expect(error).to.have.property('code', 'conflict');
-      expect(error.message).to.include('contains version "v1" with other rows in "stations", "readings"');
+      expect(error.message).to.include('contains version "v1" with different rows in "stations", "readings"');
     });
 
     it('when beforeCommit throws', async () => {
@@ -217,7 +217,7 @@ describe('writeDirectory(path, manifest, collections)', () => {
       const error = await failure(write(1));
       expect(error).to.be.instanceOf(OperatorError);
       expect(error.message).to.match(
-        /cannot be written, since its folder cannot be created: a part of its path is not a folder\.$/,
+        /cannot be written because its folder cannot be created: a part of its path is not a folder\.$/,
       );
     });
   });

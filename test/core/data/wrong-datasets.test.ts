@@ -22,11 +22,11 @@ const wrongReadings: Record<string, { content: string | Buffer; errors: string[]
   },
   'the same key twice': {
     content: lines([north, north, second]),
-    errors: ['readings.ndjson:2: station+day: has the same key as the row before: ["north","2025-01-01"]'],
+    errors: ['readings.ndjson:2: station+day: has the same key as the previous row: ["north","2025-01-01"]'],
   },
   'rows out of order': {
     content: lines([second, north, south]),
-    errors: ['readings.ndjson:2: station+day: must come after ["north","2025-01-02"]: rows are in key order'],
+    errors: ['readings.ndjson:2: station+day: must come after ["north","2025-01-02"]: rows must be in key order'],
   },
   'a reference to nothing': {
     content: lines([north, { ...south, station: 'west' }]),
@@ -39,12 +39,12 @@ const wrongReadings: Record<string, { content: string | Buffer; errors: string[]
   'the word NaN': {
     content: `${lines([north])}{"station":"north","day":"2025-01-02","low":NaN,"high":1}\n`,
     errors: [
-      'readings.ndjson:2: is not JSON, column 45: expected a value; JSON has no NaN and no infinities: use null, or leave the row out',
+      'readings.ndjson:2: is not JSON, column 45: expected a value; JSON has no NaN or infinities: use null, or omit the row',
     ],
   },
   'a day that is not in the calendar': {
     content: lines([{ ...north, day: '2025-02-29' }, second, south]),
-    errors: ['readings.ndjson:1: day: must be a date of the calendar, YYYY-MM-DD, not "2025-02-29"'],
+    errors: ['readings.ndjson:1: day: must be a calendar date, YYYY-MM-DD, not "2025-02-29"'],
   },
   'a violated rule of the collection': {
     content: lines([{ ...north, low: 7 }]),
@@ -53,7 +53,7 @@ const wrongReadings: Record<string, { content: string | Buffer; errors: string[]
   'a truncated line': {
     content: `${lines([north])}{"station":"north","da`,
     errors: [
-      'readings.ndjson:2: is not JSON, column 20: a string is not closed, or contains a character that must be escaped (the file ends in this line: it was cut short)',
+      'readings.ndjson:2: is not JSON, column 20: a string is not closed, or contains a character that must be escaped (the file ends within this line: it was cut short)',
     ],
   },
   'two documents in one line, and one document in two lines': {
@@ -89,7 +89,7 @@ const wrongReadings: Record<string, { content: string | Buffer; errors: string[]
   },
   'a row with a million names': {
     content: `{"station":"north"${Array.from({ length: 1_000_000 }, (_, i) => `,"k${i}":1`).join('')}}\n`,
-    errors: ['readings.ndjson:1: has more than 20,000 names'],
+    errors: ['readings.ndjson:1: has more than 20,000 property names'],
   },
   'a row with a million values': {
     content: `{"station":[${'1,'.repeat(1_000_000)}1]}\n`,
@@ -102,8 +102,8 @@ const wrongReadings: Record<string, { content: string | Buffer; errors: string[]
   'empty lines': {
     content: `${JSON.stringify(north)}\n\n${JSON.stringify(second)}\n \n`,
     errors: [
-      'readings.ndjson:2: is empty: each line is one JSON document',
-      'readings.ndjson:4: is empty: each line is one JSON document',
+      'readings.ndjson:2: is empty: each line must be one JSON document',
+      'readings.ndjson:4: is empty: each line must be one JSON document',
     ],
   },
   'lines that are not objects': {
@@ -130,7 +130,7 @@ const wrongReadings: Record<string, { content: string | Buffer; errors: string[]
     errors: [
       'readings.ndjson:1: is not UTF-8',
       // The text is UTF-16, so the line starts with the high byte of the line feed.
-      'readings.ndjson:2: is not JSON, column 1: expected a value (the file ends in this line: it was cut short)',
+      'readings.ndjson:2: is not JSON, column 1: expected a value (the file ends within this line: it was cut short)',
     ],
   },
   'a field named __proto__': {
@@ -139,7 +139,7 @@ const wrongReadings: Record<string, { content: string | Buffer; errors: string[]
   },
   'a line of 17 MiB': {
     content: `${lines([north])}{"station":"${'x'.repeat(17 * 1024 * 1024)}"}\n`,
-    errors: ['readings.ndjson:2: is longer than 16,777,216 bytes: each line is one JSON document'],
+    errors: ['readings.ndjson:2: is longer than 16,777,216 bytes: each line must be one JSON document'],
   },
 };
 
@@ -158,7 +158,7 @@ const wrongManifests: Record<string, { manifest: object; errors: string[] }> = {
         readings: { file: 'readings.ndjson' },
       },
     },
-    errors: ['stations.ndjson: does not have the sha256 that the manifest states: it was changed, or is being written'],
+    errors: ['stations.ndjson: does not match the sha256 in the manifest: it was changed, or is being written'],
   },
   'a missing file': {
     manifest: { collections: { stations: { file: 'stations.ndjson' }, readings: { file: 'gone.ndjson' } } },
@@ -200,7 +200,7 @@ const noManifests: Record<string, { text: string | Buffer; errors: string[] }> =
   },
   'a manifest with a million names': {
     text: `{"sources":[${'{"a":1},'.repeat(120_000)}{}]}`,
-    errors: ['manifest.json: has more than 100000 names'],
+    errors: ['manifest.json: has more than 100000 property names'],
   },
   'a manifest in another encoding': {
     text: Buffer.from('{"version":"é"}', 'latin1'),
@@ -225,7 +225,7 @@ const noManifests: Record<string, { text: string | Buffer; errors: string[] }> =
     errors: [
       'manifest.json: synthetics: is not a known field; did you mean "synthetic"?',
       'manifest.json: version: must be a string, matching ^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$, not "a b"',
-      'manifest.json: vintage: must be a date of the calendar, YYYY-MM-DD, not "2025-02-29"',
+      'manifest.json: vintage: must be a calendar date, YYYY-MM-DD, not "2025-02-29"',
     ],
   },
   'a time with a leap second, which JavaScript does not support': {
@@ -284,7 +284,7 @@ describe('an invalid dataset', () => {
     expect(await errorsOf()).to.deep.equal([
       'stations.ndjson:2: is not JSON, column 1: expected a value',
       'stations.ndjson:1: name: must be a string that is not empty, not ""',
-      'stations.ndjson:4: id: must come after south: rows are in key order',
+      'stations.ndjson:4: id: must come after south: rows must be in key order',
       'readings.ndjson:1: station: refers to north, which is not in "stations"',
       'readings.ndjson:2: low: must be a number, not null',
       'readings.ndjson:3: low: must not be above high',

@@ -41,9 +41,9 @@ describe('checkCollection(collection)', () => {
       { key: ['a.b'], orders: [] },
       'the key: the field name "a.b" must match ^[a-z][a-z0-9_]*$',
     ],
-    ['a key field that is repeated', { key: ['id', 'id'] }, 'the key names a field twice'],
-    ['an order that is not unique', { orders: [['rank']] }, 'order [rank] leaves ties: add the key\'s "id" at its end'],
-    ['an order that is the key', { orders: [['id']] }, 'order [id] is declared already'],
+    ['a key field that is repeated', { key: ['id', 'id'] }, 'the key contains a field twice'],
+    ['an order that is not unique', { orders: [['rank']] }, 'order [rank] leaves ties: append the key\'s "id"'],
+    ['an order that is the key', { orders: [['id']] }, 'order [id] is already declared'],
     ['an empty order', { key: ['id'], orders: [[]] }, 'order [] has no fields'],
     [
       'a reference by a missing field',
@@ -86,7 +86,7 @@ describe('referenceErrors(collection, byName)', () => {
       'refers to the collection "nothing", which no plugin declares',
     ]);
     expect(referenceErrors(to('rows'), byName)).to.deep.equal([
-      'has a reference [rank] without the number and types of the key of "rows"',
+      'has a reference [rank] that differs in number or types from the key of "rows"',
     ]);
   });
 });

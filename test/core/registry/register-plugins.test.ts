@@ -115,10 +115,10 @@ describe('registerPlugins', () => {
         plugin('c', { components: [{ id: 'z', replaces: 'strage' as 'storage', check }] }),
       ),
     ).to.deep.equal([
-      'plugin "a" 1.0.0: component "api": the framework has a component with this id; use another id, and name the framework\'s in replaces',
+      'plugin "a" 1.0.0: component "api": the framework has a component with this id; to replace it, use a different id and set replaces',
       'plugin "b" 1.0.0 and plugin "a" 1.0.0 both declare component "disk"',
-      'plugin "b" 1.0.0 and plugin "a" 1.0.0 both declare what replaces component "storage"',
-      'plugin "c" 1.0.0: component "z": replaces "strage", but there are only "api" and "storage"',
+      'plugin "b" 1.0.0 and plugin "a" 1.0.0 both declare a replacement for component "storage"',
+      'plugin "c" 1.0.0: component "z": cannot replace "strage", only "api" and "storage"',
     ]);
   });
 

@@ -197,6 +197,6 @@ describe('lists as CSV', () => {
       () => undefined,
       (reason: Error) => reason,
     );
-    expect(error?.message).to.contain('route /things: parameter "format" is one that the framework adds');
+    expect(error?.message).to.contain('route /things: parameter "format" is added by the framework');
   });
 });

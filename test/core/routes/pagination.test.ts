@@ -174,9 +174,9 @@ describe('headers that a route declares', () => {
 
   for (const [headers, error] of [
     [{ 'Bad Name': header }, 'response header "Bad Name" must be a name like Link'],
-    [{ etag: header }, 'response header "etag" is one that the framework sends'],
-    [{ 'Set-Cookie': header }, 'response header "Set-Cookie" is one that the framework sends'],
-    [{ 'Content-Type': header }, 'response header "Content-Type" is one that the framework sends'],
+    [{ etag: header }, 'response header "etag" is set by the framework'],
+    [{ 'Set-Cookie': header }, 'response header "Set-Cookie" is set by the framework'],
+    [{ 'Content-Type': header }, 'response header "Content-Type" is set by the framework'],
     [{ Deflator: { description: 'x' } }, 'response header "Deflator": "example" is missing'],
   ] as const) {
     it(`${JSON.stringify(headers)} is rejected at the start`, () => expect(errorsOf(headers)).to.include(error));

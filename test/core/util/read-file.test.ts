@@ -59,7 +59,7 @@ describe('readRegular(path)', () => {
     ['link to a device', NO_FILE],
     ['socket', NO_FILE],
     ['folder', /it is a folder; name a file in it/],
-    ['circle', /its symbolic links form a circle/],
+    ['circle', /its symbolic links form a loop/],
     ['nothing', /it does not exist/],
   ] as const) {
     it(`rejects a ${name}`, async () => {

@@ -116,6 +116,8 @@ describe('checkOptions(path, schema, value)', () => {
 
   it('reports an invalid schema of the module', () => {
     const [error] = checkOptions('adapter.options', { type: 'objekt' }, {});
-    expect(error).to.match(/^adapter\.options: cannot be checked, the module's own schema of its options is wrong: /);
+    expect(error).to.match(
+      /^adapter\.options: cannot be checked because the module's schema for its options is invalid: /,
+    );
   });
 });

@@ -47,7 +47,7 @@ describe('plugin tables', () => {
     if (error) throw error;
     expect(stdout)
       .to.include('10,000 rows of building_permits')
-      .and.match(/zip +text, guessed: line \d+ has "0\d+": zeros at its start/);
+      .and.match(/zip +text, guessed: line \d+ has "0\d+": its leading zeros/);
     const keyStore = new MemoryKeyStore();
     app = await createApp(config({ path: join(folder, 'data') }), { keyStore });
     headers = { authorization: `Bearer ${(await addKey(keyStore)).key}` };
@@ -148,7 +148,7 @@ describe('plugin tables', () => {
   it('changes nothing if rows are invalid', async () => {
     const manifest = await readFile(join(folder, 'data/manifest.json'), 'utf8');
     const { error } = await run('--collection', 'building_permits', '--key', 'city');
-    expect((error as OperatorError).errors[0]).to.match(/^line \d+: has the key of line \d+: city "Austin"$/);
+    expect((error as OperatorError).errors[0]).to.match(/^line \d+: has the same key as line \d+: city "Austin"$/);
     expect(await readFile(join(folder, 'data/manifest.json'), 'utf8')).to.equal(manifest);
   });
   for (const [what, options, says] of [

@@ -76,7 +76,7 @@ describe('readTable(path, options)', () => {
       ['number', [1, 0.30000000000000004], ['1.', '0.30000000000000004']],
       ['number', [1.5, 2.5], ['1.50', '2.50']],
       ['number', [100000, 1.5], ['1E5', '1.5']],
-      ['text', ['01001', '36061'], ['01001', '36061'], /^line 2 has "01001": zeros at its start would be lost/],
+      ['text', ['01001', '36061'], ['01001', '36061'], /^line 2 has "01001": its leading zeros would be lost/],
       ['text', ['+4930123456', '+4930123457'], ['+4930123456', '+4930123457'], /its plus sign would be lost/],
       ['text', ['1', '9007199254740993'], ['1', '9007199254740993'], /^line 3 .* would lose digits/],
       ['text', ['9007199254740993.00'], ['9007199254740993.00'], /would lose digits/],
@@ -139,7 +139,7 @@ describe('readTable(path, options)', () => {
       const { type, why } = (await read(`id,v\n${many}\n30000,7.50\n30001,7.5\n`)).columns[1]!;
       expect([type, why]).to.deep.equal([
         'text',
-        'the number of decimals varies, and zeros at the end may matter: "7.50" in line 30002',
+        'the number of decimals varies, and trailing zeros may matter: "7.50" in line 30002',
       ]);
     });
 
@@ -297,7 +297,7 @@ describe('readTable(path, options)', () => {
 
     it('rejects other JSON with the line of the error', async () => {
       expect(await errorsOf('[{"a":1},\n 5]')).to.deep.equal([
-        'line 2: must be an object; a table is an array of objects, or has one object per line',
+        'line 2: must be an object; a table is an array of objects, or one object per line',
       ]);
       expect((await errorsOf('{"a":1}\n{"a":}\n'))[0]).to.match(/^line 2: is not JSON/);
       expect((await errorsOf('[{"a":1},\n{"b":2'))[0]).to.match(/it was cut short/);
@@ -388,32 +388,32 @@ describe('readTable(path, options)', () => {
   });
 
   for (const [what, content, options, ...errors] of [
-    ['the same key twice', 'id,v\n1,a\n2,b\n1,c\n', { key: ['id'] }, 'line 4: has the key of line 2: id 1'],
+    ['the same key twice', 'id,v\n1,a\n2,b\n1,c\n', { key: ['id'] }, 'line 4: has the same key as line 2: id 1'],
     [
       'an empty key',
       'id,v\n1,a\n,b\n',
       { key: ['id'] },
-      '"id" is empty in 1 row: a key needs a value in each row; name other columns with --key, or leave such rows out: --skip-bad-rows',
+      '"id" is empty in 1 row: a key needs a value in every row; name other columns with --key, or skip such rows with --skip-bad-rows',
     ],
     [
       'an empty cell in a sort column',
       'id,v\n1,\n2,3\n',
       { sort: ['v'] },
-      '"v" is empty in 1 row: a column to sort by needs a value in each row; leave it out of --sort, or leave such rows out: --skip-bad-rows',
+      '"v" is empty in 1 row: a column to sort by needs a value in every row; leave it out of --sort, or skip such rows with --skip-bad-rows',
     ],
     [
       'a cell that does not match the given type',
       'id,v\n1,x\n',
       { types: new Map([['v', 'number']]) },
-      '"v" must be a number like 12.5, and is "x" in line 2; --skip-bad-rows leaves such rows out',
+      '"v" must be a number like 12.5, but line 2 has "x"; --skip-bad-rows skips such rows',
     ],
     ['an unknown column', 'id,v\n1,x\n', { key: ['idd'] }, 'there is no column "idd"; did you mean "id"?'],
     [
       'a row with more cells than columns',
       'id,v\n1,x\n2,y\n3,z\n4,a,b\n',
       {},
-      'line 5: has 3 cells, and the table has 2 columns',
-      '--skip-bad-rows leaves such rows out, and the options --separator and --quote correct wrong guesses',
+      'line 5: has 3 cells, but the table has 2 columns',
+      '--skip-bad-rows skips such rows; --separator and --quote override wrong guesses',
     ],
     [
       'a quote that is not closed',
@@ -422,16 +422,16 @@ describe('readTable(path, options)', () => {
       'line 2: has a quote that is not closed',
       'add the quote, or use --quote none if quotes belong to the text',
     ],
-    ['nothing', '', {}, 'it is empty: there are no columns'],
+    ['nothing', '', {}, 'it is empty: it has no columns'],
     [
       'headings without rows',
       'id,name\n',
       {},
-      'it has headings and no rows: "id", "name"',
+      'it has headings but no rows: "id", "name"',
       'add a row, or use --header none if these cells are a row',
     ],
     ['200,000 columns', `id${',c'.repeat(200_000)}\n1\n`, {}, 'it has 200,001 columns; a table has at most 20,000'],
-    ['a web page', '<!DOCTYPE html><html></html>', {}, 'it is a web page or XML, not a table'],
+    ['a web page', '<!DOCTYPE html><html></html>', {}, 'it is a web page or an XML file, not a table'],
     [
       'an old workbook',
       Buffer.from('d0cf11e0a1b11ae1', 'hex'),
@@ -457,7 +457,7 @@ describe('readTable(path, options)', () => {
   it('skips and reports bad rows with skipBadRows', async () => {
     const { rows, notes } = await read('id,v\n1,x\n2,y\n3,z\n4,a,b\n', { skipBadRows: true });
     expect(rows).to.have.length(3);
-    expect(notes).to.deep.equal(['1 bad row was left out: line 5: has 3 cells, and the table has 2 columns']);
+    expect(notes).to.deep.equal(['1 bad row was skipped: line 5: has 3 cells, but the table has 2 columns']);
   });
 
   it('leaves out rows whose cell does not have the given type, or whose key or sort column is empty', async () => {
@@ -474,12 +474,12 @@ describe('readTable(path, options)', () => {
       ['integer', 0],
     ]);
     expect(notes).to.deep.equal([
-      '5 bad rows were left out: line 3: "country" is empty; line 4: "year" is empty; line 5: "v" is empty; ' +
-        'line 6: "year" must be a whole number, and is "x"; line 7: "year" is empty',
+      '5 bad rows were skipped: line 3: "country" is empty; line 4: "year" is empty; line 5: "v" is empty; ' +
+        'line 6: "year" must be a whole number, not "x"; line 7: "year" is empty',
     ]);
     const many = `${content}${'E,x,1\n'.repeat(5000)}`;
     const [note] = (await read(many, { ...options, skipBadRows: true })).notes;
-    expect(note).to.match(/^5,005 bad rows were left out: .*; and 4,985 more$/);
+    expect(note).to.match(/^5,005 bad rows were skipped: .*; and 4,985 more$/);
   });
 
   it('leaves out the rows that lack a value in one line of JSON objects', async () => {
@@ -520,7 +520,7 @@ describe('readTable(path, options)', () => {
       { row: 1, lat: 1.5, name: 'a' },
       { row: 2, lat: 2.5, name: null },
     ]);
-    const unequal = 'it is one object, whose field "b" is an array; a table is an array of objects';
+    const unequal = 'it is one object, and its field "b" is an array; a table is an array of objects';
     for (const content of ['{"a":[1],"b":[1,2]}', '{"a":"x","b":[{"id":1},{"id":2}]}'])
       expect((await errorsOf(content)).join()).to.include(unequal);
     expect((await read('{"id":1,"tags":["x"]}\n{"id":2,"tags":["y","z"]}')).rows).to.have.length(2);
@@ -531,7 +531,7 @@ describe('readTable(path, options)', () => {
     const dates = await read('2024-01-01,5\n2024-01-02,6\n2024-01-03,7\n');
     expect(dates.rows).to.have.length(3);
     expect(dates.found).to.include('without a line of headings');
-    const note = 'line 1 was taken as the headings; if it is a row, use --header none';
+    const note = 'line 1 was read as the headings; if it is a row, use --header none';
     const numbers = '1,2\n3,4\n5,6\n';
     expect((await read(numbers)).found).to.include(note);
     expect((await read(numbers, { header: 1 })).found).to.not.include(note);
