@@ -81,7 +81,7 @@ describe('checkQuery(collection, query)', () => {
     ['a negative limit', { limit: -1 }, /whole number from 0, not -1/],
     ['a fractional limit', { limit: 1.5 }, /whole number/],
     ['a direction that is not a boolean', { descending: 'yes' }, /true or false/],
-    ['an unknown property', { where: {} }, /there is no \[where\]; a query has \[order, equal/],
+    ['an unknown property', { where: {} }, /unknown parts \[where\]; a query has \[order, equal/],
   ];
   for (const [what, query, sentence] of wrong) {
     it(`rejects ${what}`, () => {

@@ -165,7 +165,7 @@ describe('writeDirectory(path, manifest, collections)', () => {
       expect(error).to.have.property('code', 'invalid_dataset');
       expect(error.message)
         .to.include('manifest.json: version: must be a string')
-        .and.include('manifest.json: vintage: must be a date of the calendar')
+        .and.include('manifest.json: vintage: must be a calendar date')
         .and.include('the collection name "../stations" must match');
     });
 
