@@ -1,4 +1,4 @@
-/** Reports the health of the service and the freshness of its data, and whether the service is ready for requests. */
+/** Serves `/status`, `/ready` and `/health`: the state of the service and the freshness of its data. */
 import {
   ApiError,
   type ComponentState,
@@ -20,13 +20,13 @@ const { date, dateTime, nullable, record, text } = schemas;
 
 type Level = ComponentState['status'];
 
-/** The levels from best to worst. */
+/** Sorted from best to worst. */
 const LEVELS: readonly Level[] = ['operational', 'unknown', 'degraded', 'outage'];
 
 const worst = (levels: readonly Level[]): Level =>
   levels.reduce((a, b) => (LEVELS.indexOf(a) > LEVELS.indexOf(b) ? a : b), 'operational');
 
-/** Formats a time according to RFC 3339, without fractions of a second. */
+/** Formats a time as in RFC 3339, in whole seconds. */
 const timestamp = (time: Date): string => time.toISOString().replace(/\.\d+Z$/, 'Z');
 
 type Freshness = 'fresh' | 'late' | 'stale' | 'unknown';
@@ -62,7 +62,7 @@ const api: CheckedComponent = {
       () => true,
       () => false,
     );
-    if (!readable) problems.push('Storage cannot be read; cached responses are still served.');
+    if (!readable) problems.push('Storage is unreachable; cached responses are still served.');
     for (const part of ['limiter', 'cache', 'keys'] as const) {
       const { ok, message } = state.health[part];
       if (!ok) problems.push(message ?? `The ${part} is impaired.`);
@@ -75,7 +75,7 @@ const api: CheckedComponent = {
   },
 };
 
-/** Reports whether the newest dataset is served, and whether its sources are on time. */
+/** Checks that the newest dataset is loaded and that its sources are on schedule. */
 const storage: CheckedComponent = {
   id: 'storage',
   check({ snapshot, health, now }) {
@@ -98,7 +98,7 @@ const storage: CheckedComponent = {
 
 type CheckedComponent = StatusComponent & Required<Pick<StatusComponent, 'check'>>;
 
-/** Returns the components of the framework or their replacements, followed by the components of plugins. */
+/** Returns the built-in components, unless a plugin replaces them, followed by the other components of plugins. */
 const componentsOf = (declared: readonly StatusComponent[]): readonly CheckedComponent[] => [
   ...[api, storage].map((own) => ({ ...own, ...declared.find(({ replaces }) => replaces === own.id) })),
   ...declared.filter((component): component is CheckedComponent => component.replaces === undefined),
@@ -137,14 +137,14 @@ const seconds = { type: 'integer', minimum: 0 } as const;
 const statusSchema = (ids: readonly string[]) => ({
   title: 'Status',
   ...record({
-    status: { ...level, description: 'Status of the worst component.' },
+    status: { ...level, description: 'The worst status among the components.' },
     generated_at: dateTime,
     snapshot: {
       anyOf: [
         record({
           version: text,
           published_at: dateTime,
-          synthetic: { type: 'boolean', description: 'Whether the numbers are synthetic, not real data.' },
+          synthetic: { type: 'boolean', description: 'Whether the data is synthetic.' },
         }),
         { type: 'null' },
       ],
@@ -164,9 +164,9 @@ const statusSchema = (ids: readonly string[]) => ({
         id: text,
         cadence: schemas.cadence,
         state: { type: 'string', enum: ['fresh', 'late', 'stale', 'unknown'] },
-        latest_period: { ...nullable(date), description: 'First day of the newest period.' },
+        latest_period: { ...nullable(date), description: 'First day of the latest period.' },
         last_loaded_at: nullable(dateTime),
-        age_seconds: { ...nullable(seconds), description: 'Time since the end of the newest period, in seconds.' },
+        age_seconds: { ...nullable(seconds), description: 'Seconds since the end of the latest period.' },
         late_after_seconds: seconds,
         stale_after_seconds: seconds,
       }),
@@ -179,12 +179,12 @@ const statusRoute = ({ components: declared }: PluginContext): Route => {
   return serviceRoute({
     path: '/status',
     operationId: 'getStatus',
-    summary: 'Health of the platform, its components and its sources',
-    description: 'Built once a minute for all callers; needs no API key.',
+    summary: 'Health of the service, its components and its sources',
+    description: 'The same for all callers, and updated once a minute. Needs no API key.',
     key: false,
     sharedSeconds: 60,
     response: {
-      description: 'The status of the platform.',
+      description: 'The current status.',
       schema: statusSchema(components.map(({ id }) => id)),
       example: {
         status: 'operational',
@@ -214,7 +214,6 @@ const statusRoute = ({ components: declared }: PluginContext): Route => {
   });
 };
 
-/** @throws ApiError while this replica cannot serve anything */
 const assertReady = ({ draining, snapshot }: ServiceState): void => {
   if (draining) throw new ApiError(errors.service_unavailable, 'The service is shutting down.');
   if (!snapshot) throw new ApiError(errors.service_unavailable, 'No dataset has been loaded yet.');
@@ -223,9 +222,9 @@ const assertReady = ({ draining, snapshot }: ServiceState): void => {
 const readyRoute = serviceRoute({
   path: '/ready',
   operationId: 'getReady',
-  summary: 'Whether this replica may get requests',
+  summary: 'Whether this replica can receive requests',
   description:
-    'For load balancers: it has a dataset and is not shutting down. It stays ready while storage is unreachable, since it serves cached responses. Needs no API key and has no rate limit for valid requests.',
+    'For load balancers. A replica is ready if it has loaded a dataset and is not shutting down. It stays ready while storage is unreachable, because it can serve cached responses. Needs no API key. Valid requests have no rate limit.',
   key: false,
   limited: false,
   response: {
@@ -242,13 +241,13 @@ const readyRoute = serviceRoute({
 const healthRoute = serviceRoute({
   path: '/health',
   operationId: 'getHealth',
-  summary: 'Whether this replica and its storage can respond',
+  summary: 'Whether this replica is ready and can reach its storage',
   description:
-    'For monitors: like `/ready`, and its storage can be read. Needs no API key and has no rate limit for valid requests. Platform health is in `/status`.',
+    'For monitors. Like `/ready`, but also checks that storage is reachable. Needs no API key. Valid requests have no rate limit. For the health of each component, see `/status`.',
   key: false,
   limited: false,
   response: {
-    description: 'It can respond.',
+    description: 'Ready, and storage is reachable.',
     schema: { title: 'Health', ...record({ status: { const: 'ok' } }) },
     example: { status: 'ok' },
   },
@@ -262,6 +261,6 @@ const healthRoute = serviceRoute({
 export default definePlugin({
   name: 'status',
   version,
-  description: 'Health of the platform and freshness of its sources, and pings for load balancers and monitors.',
+  description: 'Health of the service, freshness of its sources, and health checks for load balancers and monitors.',
   routes: (_options, context) => [statusRoute(context), readyRoute, healthRoute],
 });

@@ -1,12 +1,10 @@
-/**
- * Serves the guide to formats, and the API reference at `/docs`, which the browser builds from the OpenAPI document.
- */
+/** Serves the API reference at `/docs`, which the browser builds from the OpenAPI document, and two guides. */
 import { definePlugin, guidePage, pageMount, version } from 'metro-forecast-api/plugin';
 
 export default definePlugin({
   name: 'docs',
   version,
-  description: 'A page that documents every endpoint and sends requests with the reader’s key.',
+  description: 'A page that documents every endpoint and can send requests with the user’s key.',
   routes: () => [],
   mounts: () => [
     pageMount({

@@ -1,12 +1,12 @@
 /**
- * Serves the endpoints as tools for AI assistants at `/mcp`, using the Model Context Protocol. The API's keys and
+ * Serves the API's endpoints as tools for AI assistants at `/mcp`, using the Model Context Protocol. API keys and rate
  * limits apply.
  */
 import { ApiError, definePlugin, errors, version } from 'metro-forecast-api/plugin';
 import { checkBrowser, respond } from './http.js';
 import { MAX_ANSWER_BYTES, type Tools, toolsOf } from './tools.js';
 
-/** The headers of the Model Context Protocol that clients in browsers send. */
+/** MCP request headers that clients in browsers send. */
 const MCP_HEADERS = ['Mcp-Protocol-Version', 'Mcp-Session-Id', 'Mcp-Method', 'Mcp-Name', 'Last-Event-ID'];
 
 export default definePlugin({
@@ -19,27 +19,28 @@ export default definePlugin({
     properties: {
       path: {
         type: 'string',
-        description: 'The path of the endpoint, from the origin.',
+        description: 'Path of the MCP endpoint.',
         pattern: '^(/[A-Za-z0-9._~-]+)+$',
         examples: ['/mcp'],
         default: '/mcp',
       },
       maxAnswerBytes: {
         type: 'integer',
-        description: 'Maximum size of a result in bytes. Larger results become errors that ask for a narrower call.',
+        description:
+          'Maximum size of a result, in bytes. A larger result becomes an error that asks for a narrower call.',
         minimum: 100,
         default: MAX_ANSWER_BYTES,
       },
       allowedOrigins: {
         type: 'array',
         description:
-          'Origins of web pages that may call the tools, in addition to pages of this machine. Programs send no Origin and are always allowed.',
+          'Origins of web pages that may call the tools, in addition to pages on this machine. Programs send no Origin header and are always allowed.',
         items: { type: 'string', pattern: '^[a-z][a-z0-9+.-]*://[^/\\s]+$', examples: ['https://assistant.example'] },
         default: [],
       },
       allowedHosts: {
         type: ['array', 'null'],
-        description: 'Host names under which the tools are available, without ports; null: any.',
+        description: 'Host names under which the tools are available, without ports. Null allows any host name.',
         items: { type: 'string', pattern: '^[^/\\sA-Z]+$', examples: ['api.example.com'] },
         minItems: 1,
         default: null,

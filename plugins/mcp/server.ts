@@ -1,11 +1,10 @@
-/** A Model Context Protocol server for the tools of a service. It keeps no state between calls. */
 import { Server } from '@modelcontextprotocol/server';
 import { type MountContext, version } from 'metro-forecast-api/plugin';
 import { MAX_ANSWER_BYTES, type Tools, toolsOf } from './tools.js';
 
-const INSTRUCTIONS = "Read-only tools, one for each endpoint of the API; the result is the endpoint's JSON.";
+const INSTRUCTIONS = 'Read-only tools, one per API endpoint. Each result is the JSON that the endpoint returns.';
 
-/** @param mount makes the requests for the tools */
+/** Creates an MCP server, which keeps no state between calls. */
 export const mcpServer = (tools: Tools, { info, request }: Pick<MountContext, 'info' | 'request'>): Server => {
   const server = new Server(
     { name: info.name, version },
@@ -17,8 +16,8 @@ export const mcpServer = (tools: Tools, { info, request }: Pick<MountContext, 'i
 };
 
 /**
- * Serves the tools over standard input and output until `close` is called. Used by assistants that start the process.
- * From then on, standard output may contain only protocol messages.
+ * Serves the tools over standard input and output until `close` is called, for assistants that start the service
+ * themselves. While it runs, nothing else may write to standard output.
  */
 export const serveOverStdio = async (context: MountContext): Promise<{ close(): Promise<void> }> => {
   const { serveStdio } = await import('@modelcontextprotocol/server/stdio');

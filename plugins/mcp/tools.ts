@@ -1,4 +1,3 @@
-/** Turns the routes of a service into read-only tools. Each call makes a GET request. Errors say what to change. */
 import { createHash } from 'node:crypto';
 import { type CallToolResult, ProtocolError, ProtocolErrorCode, type Tool } from '@modelcontextprotocol/server';
 import {
@@ -24,13 +23,13 @@ export interface Tools {
   call(ask: Ask, name: string, given?: Arguments): Promise<CallToolResult>;
 }
 
-/** The default maximum size of a result, so that it fits into a model's context. */
+/** Default maximum size of a result. A result of this size fits into a model's context. */
 export const MAX_ANSWER_BYTES = 256 * 1024;
 
-/** The endpoint for the OpenAPI document is not a tool, since the document is long and repeats the tools' schemas. */
+/** Not offered as a tool, because the document is long and repeats the tools' schemas. */
 const OPENAPI_OPERATION = 'getOpenApi';
 
-/** @param maxAnswerBytes longer results become errors that ask for a narrower call */
+/** @param maxAnswerBytes a larger result becomes an error that asks for a narrower call */
 export const toolsOf = (routes: readonly Route[], maxAnswerBytes: number): Tools => {
   const served = new Map(
     routes.flatMap((route) => (route.operationId === OPENAPI_OPERATION ? [] : [[route.operationId, route]])),
@@ -43,7 +42,7 @@ export const toolsOf = (routes: readonly Route[], maxAnswerBytes: number): Tools
       const tool = tools.get(name);
       if (!tool) {
         const near = nearest(name, [...tools.keys()]);
-        const advice = near ? `did you mean "${near}"?` : 'tools/list has all of them.';
+        const advice = near ? `did you mean "${near}"?` : 'tools/list returns all tools.';
         throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no tool "${excerpt(name)}"; ${advice}`);
       }
       const errors = tool.argumentErrors(given);
@@ -59,7 +58,7 @@ export const toolsOf = (routes: readonly Route[], maxAnswerBytes: number): Tools
 const text = (content: string) => [{ type: 'text' as const, text: content }];
 const refusal = (sentence: string): CallToolResult => ({ content: text(sentence), isError: true });
 
-/** A route as a tool. Maps the names of the tool and its arguments to the route and its parameters. */
+/** Exposes a route as a tool whose arguments are the route's parameters. */
 class RouteTool {
   readonly #inPath: ReadonlyMap<string, Parameter>;
   readonly #inQuery: ReadonlyMap<string, Parameter>;
@@ -82,7 +81,7 @@ class RouteTool {
     return {
       name: this.name,
       title: summary,
-      description: [`${summary}.`, description, `Answers with: ${response.description}`].filter(Boolean).join(' '),
+      description: [`${summary}.`, description, `Returns: ${response.description}`].filter(Boolean).join(' '),
       inputSchema: {
         type: 'object',
         properties: {
@@ -96,7 +95,7 @@ class RouteTool {
     };
   }
 
-  /** Returns the errors in arguments that prevent a request. The route checks all other values. */
+  /** Checks only what would make a request impossible. The route validates everything else. */
   argumentErrors(given: Arguments): string[] {
     const values = this.#valuesOf(given);
     const unfit = [...values].flatMap(([argument, value]) => {
@@ -113,9 +112,7 @@ class RouteTool {
     return [...unfit, ...missing];
   }
 
-  /**
-   * Returns the request target. Undeclared arguments are put into the query, so that the API suggests the right name.
-   */
+  /** Returns the request target. Unknown arguments go into the query, so that the API's error suggests a known name. */
   target(given: Arguments): string {
     const values = new Map(
       [...this.#valuesOf(given)].map(([argument, value]) => [this.#parameterName(argument), value]),
@@ -129,11 +126,11 @@ class RouteTool {
     const names = [...this.#parameters]
       .filter(([, name]) => this.#inQuery.has(name))
       .map(([argument]) => `"${argument}"`);
-    const advice = names.length > 0 ? `Narrow it by ${names.join(' or ')}.` : 'Ask for a single item instead.';
-    return `The result has ${bytes} bytes, more than the ${maxBytes} that are sent to models. ${advice}`;
+    const advice = names.length > 0 ? `Narrow it with ${names.join(' or ')}.` : 'Request a single item instead.';
+    return `The result is ${bytes} bytes long, but the limit is ${maxBytes}. ${advice}`;
   }
 
-  /** The values as text, with the filters. Models send null or an empty string for omitted arguments. */
+  /** Returns arguments and filters as text, except null and empty strings, which models send for omitted arguments. */
   #valuesOf(given: Arguments): Map<string, string> {
     const { [FILTERS]: filters, ...others } = given;
     const all = this.#filters && typeof filters === 'object' ? { ...others, ...filters } : given;
@@ -159,7 +156,7 @@ class RouteTool {
   }
 }
 
-/** The name of the argument that contains the filters of a list. */
+/** The argument that groups the filters of a list endpoint. */
 const FILTERS = 'filters';
 type Filters = NonNullable<NonNullable<Route['parameters']>['filters']>;
 
@@ -168,8 +165,8 @@ const filtersProperty = (filters: Filters) => {
   return {
     type: 'object' as const,
     description:
-      `Conditions that a row must meet: a column with an operator (eq, not, in, gt, gte, lt, lte, null) and ` +
-      `a value. The columns: ${columns.join(', ')}.`,
+      `Conditions that rows must meet. Each is a column with an operator (eq, not, in, gt, gte, lt, lte, null) and a ` +
+      `value. Columns: ${columns.join(', ')}.`,
     additionalProperties: { type: ['string', 'number', 'boolean'] },
     examples: [{ [`${Object.keys(filters)[0]}[null]`]: false }],
   };
@@ -185,28 +182,24 @@ const missingArgument = (argument: string, { description, example }: Parameter):
   `The argument "${argument}" is required: ${description}${example === undefined ? '' : ` Example: "${example}".`}`;
 
 /**
- * Encodes a value as one path segment. The first character is always percent-encoded, so that the value is never a dot
- * segment and never matches the literal path of another route.
+ * Encodes a value as one path segment. The first character is always percent-encoded, so that the value cannot be
+ * mistaken for a dot segment or for a literal segment of another route's path.
  */
 const segment = (value: string): string =>
   encodeURIComponent(value).replace(/^[^%]/, (first) => `%${first.charCodeAt(0).toString(16)}`);
 
-/**
- * Formats an API error as text. Details are listed only if there are several, since the message describes a single one.
- */
+/** Formats an API error as text. A single detail is not listed, because the message already includes it. */
 const errorText = (body: string): string => {
   const { error, code, details = [] } = JSON.parse(body) as { error: string; code: string; details?: ErrorDetail[] };
   const errors = details.length > 1 ? details.map(({ name, issue }) => `- ${name}: ${issue}`) : [];
   return [`${error} (${code})`, ...errors].join('\n');
 };
 
-/** The maximum length of names that assistants accept. Allowed characters are `[A-Za-z0-9_-]`. */
+/** Assistants accept names of up to 64 characters from `[A-Za-z0-9_-]`. */
 const MAX_LENGTH = 64;
 const HASH_LENGTH = 8;
 
-/**
- * Turns `listMarkets` into `list_markets`. Each capital gets an underscore, so `listXY` and `listXy` stay different.
- */
+/** Turns `listMarkets` into `list_markets`. Each capital gets an underscore, so `listXY` and `listXy` stay distinct. */
 export const toolName = (operationId: string): string =>
   operationId.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
@@ -215,9 +208,9 @@ export const argumentName = (parameter: string): string =>
   parameter.replace(/[^A-Za-z0-9_-]+/g, '_').replace(/^_+|_+$/g, '');
 
 /**
- * Names each id with `derive`. If the name is empty, too long or shared with another id, it gets a hash of the id as
- * its end, so that names depend on the ids and not on their order.
- * @returns the id of each name
+ * Gives each id a unique name, using `derive`. If a name is empty, too long or derived from several ids, a hash of the id
+ * is appended. Names therefore do not depend on the order of the ids.
+ * @returns a map from names to ids
  */
 export const uniqueNames = (ids: readonly string[], derive: (id: string) => string): ReadonlyMap<string, string> => {
   const uses = new Map<string, number>();

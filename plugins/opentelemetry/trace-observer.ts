@@ -1,4 +1,3 @@
-/** Creates a span for each finished request, and exports spans in batches. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import {
@@ -38,10 +37,10 @@ interface TraceOptions {
 
 const BATCH = 512;
 
-/** The maximum length of an attribute. Without it, a path or a host could be as long as the largest request head. */
+/** Maximum length of an attribute, in characters. Without it, a path or host could be as long as a request head. */
 const MAX_VALUE_LENGTH = 1024;
 
-/** The timeout for the last export. It is shorter than the time for closing stores, so it does not delay a shutdown. */
+/** Timeout for the last export. Closing stores may take longer than this, so it does not delay a shutdown. */
 const FLUSH_MS = 1500;
 
 export const traceObserver = (options: TraceOptions, { logger, info }: ObserverContext): RequestObserver => {
@@ -78,24 +77,24 @@ export const traceObserver = (options: TraceOptions, { logger, info }: ObserverC
     },
     async close() {
       const late = setTimeout(FLUSH_MS, undefined, { ref: false }).then(() => {
-        throw new Error(`The receiver of spans has not responded within ${FLUSH_MS} ms.`);
+        throw new Error(`The tracing backend did not respond within ${FLUSH_MS} ms.`);
       });
       await Promise.race([provider.shutdown(), late]);
     },
   };
 };
 
-/** The success code of an `ExportResult`. The package that defines it is not a dependency of this project. */
+/** `ExportResultCode.SUCCESS` of `@opentelemetry/core`, which is not a dependency of this project. */
 const SUCCESS = 0;
 
-/** Wraps an exporter so that undeliverable spans are logged once per outage, however many batches fail. */
+/** Wraps an exporter so that an outage is logged once, not once per failed batch. */
 const reportingExporter = (exporter: SpanExporter, logger: Logger): SpanExporter => {
   let lost = 0;
   return {
     export(spans, done) {
       exporter.export(spans, (result) => {
         if (result.code !== SUCCESS) {
-          if (lost === 0) logger.warn({ err: result.error }, 'spans could not be delivered, and are lost');
+          if (lost === 0) logger.warn({ err: result.error }, 'spans could not be delivered and were lost');
           lost += spans.length;
         } else if (lost > 0) {
           logger.info({ lost }, 'spans are delivered again');
@@ -116,23 +115,23 @@ const contextOf = (parent: TraceParent | null): Context => {
 };
 
 /**
- * The methods in RFC 9110, and PATCH and QUERY. All others become `_OTHER`, since callers can invent any number of
- * them.
+ * The methods of RFC 9110, plus PATCH and QUERY. Other methods are recorded as `_OTHER`, because callers can invent any
+ * number of names.
  */
 const KNOWN_METHODS: ReadonlySet<string> = new Set(
   'CONNECT DELETE GET HEAD OPTIONS PATCH POST PUT QUERY TRACE'.split(' '),
 );
 
-/** Matches `host[:port]`. IPv6 addresses are in brackets. */
+/** Matches `host[:port]`. The host can be an IPv6 address in brackets. */
 const HOST = /^\[?(.*?)\]?(?::(\d+))?$/;
 
-/** Whether the server failed. A rejected request is not a failure. */
+/** Rejected requests (4xx) are not failures of the service. */
 const isFailure = ({ status }: FinishedRequest): boolean => status >= 500;
 
 const spanName = ({ method, route }: FinishedRequest): string =>
   [KNOWN_METHODS.has(method) ? method : 'HTTP', route].filter(Boolean).join(' ');
 
-/** The query, the caller's address and its user agent are omitted, as in the log. */
+/** Leaves out the query, the client address and the user agent, as the log does. */
 const attributesOf = (request: FinishedRequest): Attributes => {
   const { id, method, route, path, host, httpVersion, status, key, snapshot, cached } = request;
   const known = KNOWN_METHODS.has(method);

@@ -1,4 +1,3 @@
-/** Reads the files of a page from disk. Their names are the paths that the browser requests, and links are relative. */
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { extname, join, posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -19,29 +18,26 @@ export interface PageFile {
   readonly type: string;
 }
 
-/**
- * Files by their name relative to the page's address, such as `pages/shared/dom.js`. Names mirror the paths in
- * `plugins/`.
- */
+/** Files by name. Names are paths relative to the page's address, and mirror `plugins/`: `pages/shared/dom.js`. */
 export type PageFiles = ReadonlyMap<string, PageFile>;
 
-/** The folder with the shared files. Its layout is part of every page: `../../pages/shared/dom.js`. */
+/** The shared files. Do not rename the folder: the scripts of every page import `../../pages/shared/dom.js`. */
 const SHARED = join(packageRoot, 'plugins', 'pages');
 
-/** Returns the source folder for a folder in `dist/`, because browser code is not compiled into `dist/`. */
+/** Maps a folder in `dist/` to its source folder, because browser code is not compiled. */
 const sourceFolder = (folder: URL): string => {
   const path = fileURLToPath(folder);
   return existsSync(path) ? path : path.replace(/(.*[\\/])dist[\\/]/, '$1');
 };
 
-/** Comments that start a line in scripts and styles. Such comments are a third of the bytes. */
+/** Block comments in scripts and styles that have lines of their own. They make up a third of the bytes. */
 const COMMENTS = /^[ \t]*\/\*(?:(?!\*\/)[\s\S])*\*\/[ \t]*$/gm;
 
 const readFile = (path: string): PageFile => {
   const bytes = readFileSync(path);
   const hasComments = /^\.(js|css)$/.test(extname(path));
   return {
-    // Lines keep their numbers, because error messages contain them.
+    // Line breaks are kept, so that the line numbers in stack traces stay correct.
     bytes: hasComments
       ? Buffer.from(bytes.toString().replace(COMMENTS, (comment) => comment.replace(/[^\n]+/g, '')))
       : bytes,
@@ -50,7 +46,7 @@ const readFile = (path: string): PageFile => {
   };
 };
 
-/** Reads a file of this folder. @param path relative to the folder: `shared/tokens.css` */
+/** @param path relative to `plugins/pages`: `shared/tokens.css` */
 export const readSharedFile = (path: string): PageFile => readFile(join(SHARED, path));
 
 const filesIn = (folder: string, name: string): [string, PageFile][] =>
@@ -59,9 +55,9 @@ const filesIn = (folder: string, name: string): [string, PageFile][] =>
     .map((path) => [posix.join(name, path.replaceAll('\\', '/')), readFile(join(folder, path))]);
 
 /**
- * Reads the shared files and the files of one folder.
- * @param name the name of the folder, from which the file names are built
- * @param more further files by name, with their paths on disk
+ * Reads the shared files and the files in a page's own folder.
+ * @param name prefix for the names of the folder's files
+ * @param more additional files: names mapped to paths on disk
  * @throws Error from `node:fs` if a file cannot be read
  */
 export const readPageFiles = (folder: URL, name: string, more: Readonly<Record<string, string>> = {}): PageFiles =>
@@ -71,26 +67,24 @@ export const readPageFiles = (folder: URL, name: string, more: Readonly<Record<s
     ...Object.entries(more).map(([file, path]): [string, PageFile] => [file, readFile(path)]),
   ]);
 
-/** Resolves a relative path in the file `from` to the name of a file. */
+/** Resolves a path relative to the file `from`. Returns a file name. */
 export const resolveName = (from: string, path: string): string => posix.join(posix.dirname(from), path);
 
-/**
- * Matches `import ... from './x.js'` (even across lines), `export ... from` and `import './x.js'`, but not comments.
- */
+/** Matches `import ... from './x.js'`, also across lines, `export ... from` and `import './x.js'`, but not comments. */
 const IMPORT = /^(?:import|export|\}) ?[^'\n]*'(\.[^']+)';$/gm;
 
 /**
- * Returns all modules that a module imports, directly or indirectly, except the module itself.
- * @throws Error if a module imports a file that the page does not have
+ * Returns all modules that a module imports, directly or indirectly.
+ * @throws Error if an imported file is not one of the page's files
  */
 export const importsOf = (files: PageFiles, entry: string): string[] => {
   const found = new Set([entry]);
   for (const module of found) {
     const file = files.get(module);
-    if (!file) throw new Error(`${module} is not a file of the page`);
+    if (!file) throw new Error(`${module} is not one of the page's files`);
     for (const [, path = ''] of file.bytes.toString().matchAll(IMPORT)) {
       const name = resolveName(module, path);
-      if (!files.has(name)) throw new Error(`${module} imports ${path}, which is not a file of the page`);
+      if (!files.has(name)) throw new Error(`${module} imports ${path}, which is not one of the page's files`);
       found.add(name);
     }
   }

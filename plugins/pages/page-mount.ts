@@ -1,4 +1,3 @@
-/** Serves a page and its files, compressed and with validators. Its policy allows only these files to run. */
 import { createHash } from 'node:crypto';
 import { join, posix } from 'node:path';
 import type { FrontPageContent, FrontPageContext, Mount, MountContext } from '../../core/contracts/plugin.js';
@@ -9,7 +8,7 @@ import { packageRoot } from '../../core/util/package.js';
 import { type PageFile, type PageFiles, readPageFiles } from './page-files.js';
 import { documents, Template } from './template.js';
 
-/** Allows scripts, styles and requests of the page's own origin. Forbids inline code, eval and markup from text. */
+/** Allows scripts, styles and requests from the page's origin. Forbids inline code, `eval` and HTML from strings. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -22,45 +21,43 @@ const POLICY = [
   "trusted-types 'none'",
 ];
 
-/** @param ancestors origins whose pages may show this page in a frame */
+/** @param ancestors origins that may embed this page in a frame. Default: none */
 const pagePolicy = (ancestors: readonly string[] = []): string =>
   [...POLICY, `frame-ancestors ${ancestors.length > 0 ? ancestors.join(' ') : "'none'"}`].join('; ');
 
-/** Makes browsers revalidate each time, which costs a request with a 304, so that a new release is visible at once. */
+/** Browsers revalidate on every use, so that a new release is visible immediately. Unchanged files cost a 304. */
 const REVALIDATED = 'no-cache';
-/** The caching of addresses that contain the digest of all files, since their content never changes. */
+/** For addresses that contain the digest of all files. Their content never changes. */
 const IMMUTABLE = 'public, max-age=31536000, immutable';
 
 export interface Page {
-  /** The address of the page, such as `/tables`. */
+  /** The page's address: `/tables`. */
   readonly path: string;
-  /** The text of links to the page, which is also its name in the log. */
+  /** Text of links to the page, and the page's name in the log. */
   readonly summary: string;
-  /**
-   * The folder with the page's own files, relative to the plugin's module: `new URL('./browser/', import.meta.url)`.
-   */
+  /** Folder with the page's own files: `new URL('./browser/', import.meta.url)`. */
   readonly folder: URL;
   /**
-   * The location of the folder, relative to the page's address. The shared files are in `pages`, so a script in
-   * `tables/browser` imports `../../pages/shared/dom.js`.
+   * Path under which the folder's files are served, relative to the page's address. The shared files are served under
+   * `pages`, so a script in `tables/browser` imports `../../pages/shared/dom.js`.
    */
   readonly at: string;
   /**
-   * The place of the folder with the HTML files, which are templates: `index.html` is served at `path`, `embed.html` at
-   * `path/embed`. Default: `at`.
+   * Folder of the HTML templates, relative to the page's address like `at`: `index.html` is served at `path`, and
+   * `embed.html` at `path/embed`. Default: `at`.
    */
   readonly templates?: string;
-  /** Additional files: their names relative to the page's address, and their paths on disk. */
+  /** Additional files. Maps names relative to the page's address to paths on disk. */
   readonly files?: Readonly<Record<string, string>>;
-  /** Additional values for the templates, by the name that is used in braces. */
+  /** Additional values for the templates, by placeholder: `script` for `{{script}}`. */
   readonly values?: Readonly<Record<string, string>>;
-  /** Origins that may show a page in a frame, by the page's name below `path`: `embed`. */
+  /** Origins that may embed a page in a frame, by the page's name under `path`: `embed`. */
   readonly framedBy?: Readonly<Record<string, readonly string[]>>;
-  /** What the page contributes to the front page. */
+  /** Returns the page's contribution to the front page. */
   readonly frontPage?: (context: FrontPageContext) => Promise<FrontPageContent>;
 }
 
-/** Number of rendered templates to cache. Proxies report only a few public paths. */
+/** Maximum number of cached renderings. There is one for each public path, and proxies use only a few paths. */
 const MOST_FILLED = 20;
 
 const digestOf = (files: PageFiles): string => {
@@ -69,7 +66,7 @@ const digestOf = (files: PageFiles): string => {
   return digest.digest('base64url').slice(0, 12);
 };
 
-/** The HTML files of a folder, by the page's name below its address: an empty name for `index.html`. */
+/** Returns the templates in a folder by page name. The name of `index.html` is empty. */
 const templatesIn = (files: PageFiles, folder: string, values: Page['values']): Map<string, Template> =>
   new Map(
     [...files.keys()]
@@ -78,8 +75,8 @@ const templatesIn = (files: PageFiles, folder: string, values: Page['values']): 
   );
 
 /**
- * Returns a mount that serves a page. All files are read immediately, so that a missing file or import prevents
- * startup.
+ * Returns a mount that serves a page with its scripts and styles. All files are read immediately, so the service does
+ * not start if one is missing.
  * @throws Error if a file cannot be read or an imported file does not exist
  */
 export const pageMount = (page: Page): Mount => {
@@ -105,7 +102,7 @@ export const pageMount = (page: Page): Mount => {
     contentSecurityPolicy: pagePolicy(),
     ...(frontPage && { frontPage }),
     handler(ctx, context) {
-      // During a rolling release, a page may request files from another release. These responses must not be cached.
+      // During a rolling update, a page may request files of a different release. Those responses must not be cached.
       const [, requested, name = ''] = /^(?:(v-[\w-]{12})\/)?(.*)$/s.exec(ctx.path.slice(path.length + 1)) ?? [];
       const template = requested === undefined ? pages.get(name) : undefined;
       const source = template ?? (name.endsWith('.html') ? undefined : files.get(name));
@@ -124,7 +121,7 @@ export const pageMount = (page: Page): Mount => {
 
 const GUIDES = 'pages/guides';
 
-/** A script that replaces the default script for guides. `folder` and `at` have the same meaning as in `Page`. */
+/** Replaces the default script of guides. `folder` and `at` are the same as in `Page`. */
 interface GuideScript {
   readonly folder: URL;
   readonly at: string;
@@ -132,9 +129,9 @@ interface GuideScript {
 }
 
 /**
- * A mount that serves a document of `docs/` as a page. The browser formats the Markdown.
- * @param path under the path of the API reference, which lists the guides: `/docs/csv`
- * @param document the file, relative to `docs/`: `reference/formats.md`
+ * Returns a mount that serves a Markdown document as a web page. The browser formats the Markdown.
+ * @param path under the API reference, which lists the guides: `/docs/csv`
+ * @param document path of the document in `docs/`: `reference/formats.md`
  */
 export const guidePage = (path: string, summary: string, document: string, script?: GuideScript): Mount => {
   const mount = pageMount({

@@ -1,4 +1,3 @@
-/** Fills HTML templates with the service's names and addresses, links to other pages, and the addresses of files. */
 import type { Mount, MountContext } from '../../core/contracts/plugin.js';
 import { importsOf, type PageFile, type PageFiles, resolveName } from './page-files.js';
 
@@ -12,12 +11,12 @@ const ENTITIES: Readonly<Record<string, string>> = {
 
 export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (character) => ENTITIES[character]!);
 
-/** The path of the sign-in page, which pages do not list. */
+/** The sign-in page. It is not listed among the pages. */
 export const SIGN_IN = '/sign-in';
 
 /**
- * Returns the pages and the guides of a service. A guide is a page whose path is under the path of another page. Mounts
- * without a content security policy are not pages, since they serve other protocols.
+ * Lists pages and guides separately. A guide is a page whose path is under another page's path. Mounts without a
+ * content security policy are not pages: they serve other protocols.
  */
 export const pagesOf = ({
   mounts,
@@ -30,8 +29,8 @@ export const pagesOf = ({
 };
 
 /**
- * The source documents of the guides, relative to `docs/`. A guide uses them to turn links between documents into links
- * between pages.
+ * Maps each guide to its Markdown document in `docs/`. Guides use it to turn links between documents into links between
+ * pages.
  */
 export const documents = new WeakMap<Mount, string>();
 
@@ -44,13 +43,11 @@ const listItem = (page: Mount, publicPath: string): string => {
 const listOf = (pages: readonly Mount[], publicPath: string): string =>
   pages.map((page) => listItem(page, publicPath)).join('');
 
-/**
- * Links that let the browser load all modules at once, instead of loading each module after the one that imports it.
- */
+/** Returns links that make the browser load all modules in parallel, not only after it has parsed their importers. */
 const preloadsOf = (modules: readonly string[], root: string): string =>
   modules.map((name) => `<link rel="modulepreload" href="${escapeHtml(`${root}/${name}`)}">`).join('');
 
-/** Returns the limits for callers without a key, in words. */
+/** Formats the limits for callers without a key, such as `60 requests per minute`. */
 export const limitsText = ({ limit, quotas }: NonNullable<MountContext['anonymous']>): string =>
   [
     [limit, 'minute'],
@@ -82,23 +79,22 @@ const escaped = (values: Readonly<Record<string, string>>): Record<string, strin
 const replaceValues = (html: string, values: Readonly<Record<string, string>>): string =>
   html.replace(/\{\{(\w+)\}\}/g, (whole, name: string) => (Object.hasOwn(values, name) ? values[name]! : whole));
 
-/** Matches a reference to a file, relative to the HTML file. */
+/** Matches references relative to the HTML file. */
 const REFERENCE = /\b(src|href)="(\.[^"]+)"/g;
 
 /**
- * An HTML file with values in braces: `{{head}}`, `{{service}}`, `{{owner}}`, `{{title}}`, `{{base}}` (the API's base
- * path), `{{mount}}` (the page's address), `{{preloads}}`, and the list items `{{links}}` and `{{guides}}`. It refers
- * to other files by relative paths, which become the addresses of the files.
+ * An HTML file with placeholders: `{{head}}`, `{{service}}`, `{{owner}}`, `{{title}}`, `{{base}}` (the API's base
+ * path), `{{mount}}` (the page's address), `{{preloads}}`, and `{{links}}` and `{{guides}}` (list items). Relative
+ * references to other files are replaced by the addresses under which the files are served.
  */
 export class Template {
   readonly #file: PageFile;
   readonly #name: string;
   readonly #html: string;
-  /** Modules that the page's scripts import. */
   readonly #modules: readonly string[];
 
   /**
-   * @param values more values, by the name in braces
+   * @param values additional values, by placeholder
    * @throws Error if a referenced or imported file does not exist
    */
   constructor(files: PageFiles, name: string, values: Readonly<Record<string, string>> = {}) {
@@ -107,13 +103,14 @@ export class Template {
     this.#html = replaceValues(this.#file.bytes.toString(), escaped(values));
     const references = [...this.#html.matchAll(REFERENCE)].map(([, , path = '']) => resolveName(name, path));
     for (const reference of references) {
-      if (!files.has(reference)) throw new Error(`${name} refers to ${reference}, which is not a file of the page`);
+      if (!files.has(reference))
+        throw new Error(`${name} refers to ${reference}, which is not one of the page's files`);
     }
     const scripts = references.filter((reference) => reference.endsWith('.js'));
     this.#modules = [...new Set(scripts.flatMap((script) => importsOf(files, script)))];
   }
 
-  /** @param page its address, its title, and the address of its files */
+  /** @param page `root`: the path under which the page's files are served */
   fill(
     page: { readonly path: string; readonly title: string; readonly root: string },
     context: MountContext,

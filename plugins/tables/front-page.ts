@@ -1,4 +1,3 @@
-/** The tables that the front page lists, with the number of rows and the newest date, and a chart of one of them. */
 import type {
   Drawing,
   Finding,
@@ -20,19 +19,18 @@ interface Table {
   readonly path: string;
   readonly title: string;
   readonly columns: readonly Column[];
-  /** The path of a row, with the columns of the key in braces. */
+  /** Path template for a single row, such as `/permits/{id}`. */
   readonly key: string;
   readonly rows: readonly Row[];
-  /** The number of rows in the table. Undefined if the store cannot count them. */
+  /** Number of rows in the table, or undefined if the store cannot count them. */
   readonly total: number | undefined;
   readonly newest: string | undefined;
 }
 
-/** The maximum number of rows to read per table. The front page reads them once per snapshot. */
+/** Maximum number of rows read per table. The front page reads each table once per snapshot. */
 const MOST_ROWS = 10_000;
 const MOST_TABLES = 12;
-/** The maximum number of columns to name in a sentence. */
-const MOST_NAMED = 8;
+const MOST_COLUMNS_NAMED = 8;
 
 const count = (value: number): string => value.toLocaleString('en-US');
 
@@ -67,7 +65,7 @@ const tablesOf = async ({ get, list }: FrontPageContext): Promise<Table[]> => {
   return (await Promise.all(tables)).filter((table) => table !== undefined);
 };
 
-/** The newest date in the first column with dates. */
+/** Returns the latest date in the first date column. */
 const newestDate = (columns: readonly Column[], rows: readonly Row[]): string | undefined => {
   const column = columns.find(isDate);
   const days = column ? rows.flatMap((row) => (row[column[0]] as string | null) ?? []) : [];
@@ -78,8 +76,9 @@ type Rows = Pick<Table, 'rows' | 'total'>;
 
 const sizeOf = ({ rows, total }: Rows): number => total ?? rows.length;
 
-/** @param more precedes the number if there are more rows than were read */
-const sizeText = (of: Rows, more: string): string => `${of.total === undefined ? more : ''}${count(sizeOf(of))}`;
+/** @param moreThan prefix used if the total is unknown because the table has more rows than were read */
+const sizeText = (of: Rows, moreThan: string): string =>
+  `${of.total === undefined ? moreThan : ''}${count(sizeOf(of))}`;
 
 const rowsText = (of: Rows): string => `${sizeText(of, 'More than ')} ${sizeOf(of) === 1 ? 'row' : 'rows'}`;
 
@@ -112,7 +111,10 @@ const summaryOf = (tables: readonly Table[]): Finding[] => {
       ? []
       : [{ figure: newest, sentence: `The newest date in the data is ${dateText(newest)}.` }]),
     tables.length === 1
-      ? { figure: `${columns.length} columns`, sentence: `Each row has ${list(columns.slice(0, MOST_NAMED))}.` }
+      ? {
+          figure: `${columns.length} columns`,
+          sentence: `The columns are ${list(columns.slice(0, MOST_COLUMNS_NAMED))}.`,
+        }
       : {
           figure: `${tables.length} tables`,
           sentence: `The largest is ${first!.title.toLowerCase()}, with ${rowsText(first!).toLowerCase()}.`,
@@ -120,7 +122,7 @@ const summaryOf = (tables: readonly Table[]): Finding[] => {
   ];
 };
 
-/** Periods, by the number of leading characters that all dates in a period share. */
+/** Two dates are in the same period if their first 10, 7 or 4 characters are equal. */
 const PERIODS = [
   [10, 'day'],
   [7, 'month'],
@@ -133,15 +135,15 @@ interface Bars {
   readonly values: readonly (readonly [period: string, value: number])[];
 }
 
-/** The shortest period that needs at most `MOST_BARS` bars, otherwise a year. */
+/** Returns the shortest period that needs at most `MOST_BARS` bars, or years if none does. */
 const periodOf = (days: readonly string[]) =>
   PERIODS.find(([length]) => new Set(days.map((day) => day.slice(0, length))).size <= MOST_BARS) ?? PERIODS[2];
 
 const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
 
 /**
- * The rows per period. If the date is part of the key, each period has the same number of rows, so the bars show the
- * mean of the first numeric column instead.
+ * Counts the rows in each period. If the date is part of the key, the counts would all be about the same, so the bars
+ * show the mean of the first numeric column instead.
  */
 const barsOf = ({ columns, rows, title, total, key }: Table): Bars | undefined => {
   const time = columns.find(isDate);
@@ -172,7 +174,7 @@ const barsOf = ({ columns, rows, title, total, key }: Table): Bars | undefined =
 
 const [WIDTH, HEIGHT, LEFT, BOTTOM, TOP] = [960, 360, 70, 34, 14];
 
-/** A step of 1, 2 or 5 times a power of ten, so that the axis has about four lines. */
+/** Returns a step of 1, 2 or 5 times a power of ten that gives the axis about four lines. */
 const stepOf = (range: number): number => {
   const power = 10 ** Math.floor(Math.log10(range / 4));
   return power * ([1, 2, 5].find((factor) => factor * power * 5 >= range) ?? 10);
@@ -233,7 +235,7 @@ const figureOf = (tables: readonly Table[]): FrontPageFigure | undefined => {
     const [first, last] = [bars.values[0]![0], bars.values.at(-1)![0]];
     return {
       title: bars.title,
-      description: `Bar chart of ${bars.values.length} periods, from ${first} to ${last}. The table has the values.`,
+      description: `Bar chart of ${bars.values.length} periods, from ${first} to ${last}. The table lists the values.`,
       drawing: drawingOf(bars),
       note: `From ${first} to ${last}, ${rowsText(table).toLowerCase()}.`,
       href: `/tables#${table.path}`,

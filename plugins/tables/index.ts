@@ -1,11 +1,11 @@
-/** Serves the rows of collections without any code. Filters, sorting and paging follow from the declared orders. */
+/** Serves collections as tables, with filters, sorting and paging derived from their declarations. */
 import { type Collection, definePlugin, OperatorError, readDeclarations, version } from 'metro-forecast-api/plugin';
 import { tableRoutes } from './routes.js';
 
 export default definePlugin({
   name: 'tables',
   version,
-  description: 'The rows of tables: lists with filters, sorting and pages, and single rows by their key.',
+  description: 'Tables: lists of rows with filters, sorting and paging, and single rows by key.',
   options: {
     type: 'object',
     additionalProperties: false,
@@ -14,13 +14,13 @@ export default definePlugin({
         type: 'string',
         minLength: 1,
         description:
-          'A directory whose files NAME.collection.json declare collections, such as a dataset that `import-table` wrote. All of them are served.',
+          'A directory with files NAME.collection.json, such as a dataset that `import-table` wrote. Every collection declared there is served.',
       },
       collections: {
         type: 'array',
         items: { type: 'string', minLength: 1 },
         uniqueItems: true,
-        description: 'Names of collections of other plugins to serve too. Their schemas must have `examples`.',
+        description: 'Names of collections from other plugins to serve as well. Their schemas must have `examples`.',
       },
     },
   },
@@ -34,7 +34,7 @@ export default definePlugin({
       const found = collections.get(name);
       if (found) return found;
       const known = [...collections.keys()].join(', ') || 'none';
-      throw new OperatorError(`no plugin declares a collection "${name}"; there are: ${known}`);
+      throw new OperatorError(`no plugin declares a collection "${name}"; available: ${known}`);
     });
     return [...new Set([...ownCollections, ...others])].flatMap(tableRoutes);
   },

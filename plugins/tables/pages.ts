@@ -1,11 +1,11 @@
-/** Serves pages at `/tables` that show the tables of the plugin `tables` as lists, charts and single rows. */
+/** Serves web pages at `/tables` for the tables of the plugin `tables`: lists, charts and single rows. */
 import { definePlugin, pageMount, version } from 'metro-forecast-api/plugin';
 import { tablesFrontPage } from './front-page.js';
 
 export default definePlugin({
   name: 'table-pages',
   version,
-  description: 'Pages that show tables, with search, sorting, filters and charts.',
+  description: 'Web pages for tables, with search, sorting, filters and charts.',
   needs: ['tables', 'status'],
   routes: () => [],
   mounts: () => [

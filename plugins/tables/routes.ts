@@ -1,4 +1,3 @@
-/** Defines the endpoints of a table. */
 import {
   ApiError,
   type Collection,
@@ -25,13 +24,16 @@ type Row = Readonly<Record<string, Scalar>>;
 export const rowNotFound = defineError({
   code: 'row_not_found',
   status: 404,
-  sentence: 'There is no row with this key. Leave the key out to list all rows.',
+  sentence: 'There is no row with this key. Omit the key to list all rows.',
   when: 'The table has no row with this key.',
 });
 
 const pascal = (name: string): string => name.replaceAll(/(?:^|_)([a-z0-9])/g, (_, letter) => letter.toUpperCase());
 
-/** Returns the values of `sort`. Each is the shortest prefix of an order that differs from all earlier values. */
+/**
+ * Returns the values of the parameter `sort`, with the order that each selects. A value is the shortest prefix of its
+ * order that no earlier order uses.
+ */
 export const sortNames = (orders: readonly (readonly string[])[]): ReadonlyMap<string, readonly string[]> => {
   const names = new Map<string, readonly string[]>();
   for (const order of orders) {
@@ -42,7 +44,7 @@ export const sortNames = (orders: readonly (readonly string[])[]): ReadonlyMap<s
   return names;
 };
 
-/** Returns the schema of a parameter, with the type and the limits of its field. */
+/** Returns the schema of a field without its default and examples, for use as a parameter. */
 const schemaOf = (schema: JsonSchema, field: string): JsonSchema => {
   const {
     default: _,
@@ -53,37 +55,35 @@ const schemaOf = (schema: JsonSchema, field: string): JsonSchema => {
   return rest;
 };
 
-/** The data about a table that its endpoints need. */
 export interface Table {
   readonly collection: Collection<Row>;
   readonly path: string;
-  /** The name of the table in operation ids. */
+  /** The table's name in PascalCase, used in operation ids. */
   readonly operation: string;
-  /** The orders, by the values of `sort`. */
+  /** Maps values of the parameter `sort` to orders. */
   readonly orders: ReadonlyMap<string, readonly string[]>;
   readonly example: Row;
-  /** The schema of a row, with a title. */
   readonly row: JsonSchema;
 }
 
-/** The longest list of columns in a message. */
+/** Maximum number of columns listed in a message. */
 const MOST_LISTED = 20;
 
-/** Endpoints that a service with tables has. */
+/** Paths of other endpoints in a service with tables. */
 const RESERVED: readonly string[] = ['health', 'ready', 'status', 'totals', 'usage'];
 
-/** Returns the reason why a table cannot have a name, or undefined if it can. Columns can have any name. */
+/** Returns an error message if a table cannot have this name, otherwise undefined. */
 export const tableNameError = (name: string): string | undefined =>
   RESERVED.includes(name) ? `a table must not be called "${name}": the service has an endpoint /${name}` : undefined;
 
-/** @throws OperatorError if the declaration of the table cannot be served */
+/** @throws OperatorError if the table's name is reserved or its schema has no example */
 export const tableRoutes = (declared: Collection): Route[] => {
   const collection = declared as Collection<Row>;
   const { name, key, orders: more = [], schema } = collection;
   const [example] = (schema['examples'] ?? []) as readonly Row[];
   const nameError = tableNameError(name);
   if (nameError) throw new OperatorError(nameError);
-  if (!example) throw new OperatorError(`collection "${name}" has no example of a row: "examples" of its schema`);
+  if (!example) throw new OperatorError(`collection "${name}" has no example row: add "examples" to its schema`);
   const orders = sortNames([key, ...more]);
   const operation = pascal(name);
   const table: Table = {
@@ -92,21 +92,20 @@ export const tableRoutes = (declared: Collection): Route[] => {
     operation,
     orders,
     example,
-    // `fields` can remove all other columns.
+    // The parameter `fields` can remove every column outside the key.
     row: { title: `${operation}Row`, ...schema, required: key },
   };
   return [listRoute(table), rowRoute(table), totalsRoute(table)];
 };
 
-/** Rewrites a search so that searches for the same words have equal inputs. */
+/** Normalizes `q`, so that searches for the same words share a cached response. */
 export const withWords = <I extends { readonly q?: Scalar | boolean }>(input: I): I =>
   input.q === undefined ? input : { ...input, q: wordsOf(input)!.join(' ') };
 
-/** The words of the search in a request. */
 export const wordsOf = ({ q }: { readonly q?: Scalar | boolean }): readonly string[] | undefined =>
   selection.wordsIn(q as string | undefined);
 
-/** The parameter that searches for words, if the table has text. */
+/** Returns the parameter `q` if the table has text columns. */
 export const searchParameter = (collection: Collection): { readonly q?: Parameter } => {
   const fields = selection.searchedFields(collection);
   if (fields.length === 0) return {};
@@ -114,15 +113,15 @@ export const searchParameter = (collection: Collection): { readonly q?: Paramete
   return {
     q: {
       description:
-        `Words that a row must contain, in any of these columns: ${fields.slice(0, MOST_LISTED).join(', ')}${most}. A ` +
-        'word consists of letters and digits, and at least one is required. Case and accents do not matter. A `*` at the end of a word matches every word that starts with it.',
+        `Search words. A row matches if each word occurs in at least one of these columns: ${fields.slice(0, MOST_LISTED).join(', ')}${most}. ` +
+        'Words consist of letters and digits; at least one word is required. Case and accents are ignored. With a `*` at the end, a word matches every word that starts with it.',
       schema: { type: 'string', minLength: 1, maxLength: 200 },
     },
   };
 };
 
 const countParameter = {
-  description: 'Whether to count the rows on all pages. The header `Total-Count` then has the number.',
+  description: 'If true, the header `Total-Count` contains the number of rows on all pages.',
   schema: { type: 'boolean' },
 } as const satisfies Parameter;
 
@@ -136,19 +135,20 @@ const listRoute = ({ collection, path, operation, orders, example, row }: Table)
     vintages: true,
     summary: `The rows of ${name}`,
     description:
-      `Ordered by ${key.join(', ')} unless \`sort\` or a filter says otherwise. Filters on the first fields of an order ` +
-      `are fast, as are limits on the next field: ${[...orders.values()].map((each) => each.join(', ')).join('; ')}. ` +
-      'Other filters read the rows one by one.',
+      `Sorted by ${key.join(', ')} by default; \`sort\` and some filters change the order. The table has indexes for these ` +
+      `orders: ${[...orders.values()].map((each) => each.join(', ')).join('; ')}. Filters that match the first fields of an ` +
+      'order exactly, and a range of the next field, use an index. Other filters scan the rows.',
     parameters: {
       filters: filterColumns(collection),
       query: {
         sort: {
-          description: 'The order, descending with a leading "-". Default: an order that fits the filters.',
+          description:
+            'The order of the rows. A leading "-" means descending. Default: an order that fits the filters.',
           schema: { type: 'string', enum: names.flatMap((each) => [each, `-${each}`]) },
           example: names.at(-1)!,
           allowed:
             `${names.slice(0, MOST_LISTED).join(', ')}${names.length > MOST_LISTED ? ', ...' : ''}, or one of these with ` +
-            'a "-" in front; the option --sort of import-table adds other columns',
+            'a leading "-"; to sort by other columns, use the option --sort of import-table',
         },
         fields: fields.parameter,
         ...searchParameter(collection),
@@ -166,7 +166,7 @@ const listRoute = ({ collection, path, operation, orders, example, row }: Table)
       example: { data: [example] },
       headers: {
         ...paging.headers,
-        'Total-Count': { description: 'The number of rows, if `count` is true.', example: '12' },
+        'Total-Count': { description: 'The total number of rows. Sent if `count` is true.', example: '12' },
       },
     },
     async handler(input, context) {
@@ -184,7 +184,7 @@ const listRoute = ({ collection, path, operation, orders, example, row }: Table)
 const rowRoute = ({ collection, path, operation, example, row }: Table): Route => {
   const { name, key, schema } = collection;
   const parameter = (field: string): Parameter => ({
-    description: `\`${field}\` of the row.`,
+    description: `The row's \`${field}\`.`,
     schema: schemaOf(schema, field),
     example: example[field]!,
     foundIn: { [`list${operation}`]: `/data/0/${field}` },
@@ -192,7 +192,7 @@ const rowRoute = ({ collection, path, operation, example, row }: Table): Route =
   return dataRoute({
     path: `${path}/${key.map((field) => `{${field}}`).join('/')}`,
     operationId: `get${operation}`,
-    // If a key column is named `as_of`, the path contains that name.
+    // A key column named `as_of` would clash with the parameter for vintages.
     vintages: !key.includes('as_of'),
     summary: `One row of ${name}`,
     parameters: { path: Object.fromEntries(key.map((field) => [field, parameter(field)])) },

@@ -1,4 +1,3 @@
-/** Defines the endpoint for a table's totals, such as the number of rows for each value of a column. */
 import {
   type Collection,
   conditionsOf,
@@ -22,27 +21,26 @@ type Properties = Readonly<Record<string, JsonSchema>>;
 const MEASURES = ['count', 'sum', 'mean', 'min', 'max'] as const;
 type Measure = (typeof MEASURES)[number];
 
-/** The measures in the response, given the column with numbers in `of`. */
 const measuresFor = (of: string | undefined): readonly Measure[] => (of === undefined ? ['count'] : MEASURES);
 
-/** The maximum number of columns in `by`. */
+/** Maximum number of columns in `by`. */
 const MOST_COLUMNS = 2;
 
-/** Names the measures. If a column already has the name, an underscore is appended. */
+/** Maps each measure to a column name, appending underscores while the table already has a column with that name. */
 const measureNames = (columns: readonly string[]): Readonly<Record<Measure, string>> => {
   const free = (name: string): string => (columns.includes(name) ? free(`${name}_`) : name);
   return Object.fromEntries(MEASURES.map((measure) => [measure, free(measure)])) as Record<Measure, string>;
 };
 
 const MEANINGS: Readonly<Record<Measure, string>> = {
-  count: 'The number of rows.',
-  sum: 'The sum of the numbers, rounded to 15 digits. Null if there are no numbers.',
-  mean: 'The mean of the numbers. Null if there are no numbers.',
-  min: 'The least number. Null if there are no numbers.',
-  max: 'The greatest number. Null if there are no numbers.',
+  count: 'Number of rows.',
+  sum: 'Sum of the numbers, rounded to 15 significant digits. Null if there are no numbers.',
+  mean: 'Mean of the numbers. Null if there are no numbers.',
+  min: 'Smallest number. Null if there are no numbers.',
+  max: 'Largest number. Null if there are no numbers.',
 };
 
-/** The schema of a column that groups rows. Rows without a value are in a group whose value is null. */
+/** Makes the schema of an optional column nullable, because rows without a value form a group with the value null. */
 const groupColumn = (schema: JsonSchema, isRequired: boolean): JsonSchema => {
   const types = [schema['type']].flat();
   if (isRequired || types.includes('null')) return schema;
@@ -50,7 +48,7 @@ const groupColumn = (schema: JsonSchema, isRequired: boolean): JsonSchema => {
   return { ...schema, type: [...types, 'null'], ...(Array.isArray(values) && { enum: [...values, null] }) };
 };
 
-/** Rounds a sum, so that the order of the numbers and binary fractions do not change it. */
+/** Rounds a number to 15 significant digits, to hide binary rounding errors that depend on the order of summation. */
 const rounded = (value: number): number => (Number.isSafeInteger(value) ? value : Number(value.toPrecision(15)));
 
 const measuresOf = ({ count, numbers }: Group): Readonly<Record<Measure, number | null>> => {
@@ -59,7 +57,6 @@ const measuresOf = ({ count, numbers }: Group): Readonly<Record<Measure, number 
   return { count, sum, mean: rounded(sum / numbers.count), min: numbers.min, max: numbers.max };
 };
 
-/** The schema of a group, and its columns for a request. */
 const describeGroups = ({ collection: { schema }, operation, example }: Table, grouped: readonly string[]) => {
   const properties = schema['properties'] as Properties;
   const required = (schema['required'] ?? []) as readonly string[];
@@ -98,19 +95,19 @@ const queryOf = (collection: Collection, names: Readonly<Record<Measure, string>
   const sorts = MEASURES.flatMap((measure) => [names[measure], `-${names[measure]}`]);
   return {
     by: {
-      description: `Up to ${MOST_COLUMNS} columns. The response has a row for each combination of their values. Default: one row for all.`,
+      description: `Up to ${MOST_COLUMNS} columns to group by. The response has one row for each combination of their values. Default: a single row for the whole table.`,
       schema: { type: 'array', items: { type: 'string', enum: grouped }, maxItems: MOST_COLUMNS },
       example: grouped.slice(0, 1),
     },
     ...(numeric.length > 0 && {
       of: {
-        description: 'A column with numbers. Each row then also has their sum, mean, least and greatest value.',
+        description: 'A numeric column. Each row of the response then also has its sum, mean, minimum and maximum.',
         schema: { type: 'string', enum: numeric },
         example: numeric[0]!,
       },
     }),
     sort: {
-      description: 'The order, descending with a leading "-". Default: by the values of the columns.',
+      description: 'The measure to sort by. A leading "-" means descending. Default: sorted by the columns in `by`.',
       schema: { type: 'string', enum: sorts },
       example: `-${names.count}`,
     },
@@ -125,7 +122,6 @@ interface Input {
   readonly sort?: string;
 }
 
-/** The value by which rows are sorted. */
 const sortValue = (row: Readonly<Record<string, Group['values'][number]>>, field: string): Scalar | null => {
   const value = row[field] ?? null;
   return typeof value === 'boolean' ? Number(value) : value;
@@ -135,21 +131,21 @@ export const totalsRoute = (table: Table): Route => {
   const { collection, path, operation } = table;
   const filters = filterColumns(collection);
   const { names, row, example, columns } = describeGroups(table, Object.keys(filters));
-  const isOfNumbers = (sort: string) => sort.replace(/^-/, '') !== names.count;
+  const needsNumbers = (sort: string) => sort.replace(/^-/, '') !== names.count;
   return dataRoute({
     path: `/totals${path}`,
     operationId: `total${operation}`,
     vintages: true,
-    summary: `The number of rows of ${collection.name}, and totals of a column`,
+    summary: `Row counts and totals for ${collection.name}`,
     description:
-      'Counts the rows that match, by the values of up to two columns. With `of`, each row also has the sum, mean, ' +
-      'least and greatest value of a column with numbers.',
+      'Counts the matching rows, grouped by the values of up to two columns. With `of`, each group also has the sum, ' +
+      'mean, minimum and maximum of a numeric column.',
     parameters: { filters, query: queryOf(collection, names) },
     columns: (input) => columns((input as Input).by, (input as Input).of),
     normalize: withWords,
     check(input) {
       const { sort, of } = input as Input;
-      if (sort === undefined || of !== undefined || !isOfNumbers(sort)) return;
+      if (sort === undefined || of !== undefined || !needsNumbers(sort)) return;
       throw invalidParameter('query', 'sort', `is not in the response: add "of", or sort by ${names.count}`);
     },
     errors: [selection.tooManyRows],

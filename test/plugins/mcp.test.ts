@@ -139,7 +139,7 @@ describe('the plugin mcp', () => {
       const long = await call(client, 'list_observations', { series_id: 'metro_hpi' });
       expect(long.isError).to.equal(true);
       expect(long.text).to.match(
-        /^The result has \d+ bytes, more than the 200 .+ Narrow it by "series_id" or "since" or "until" or "cbsa"/,
+        /^The result is \d+ bytes long, but the limit is 200\. Narrow it with "series_id" or "since" or "until" or "cbsa"/,
       );
       expect((await call(client, 'get_area', { cbsa: fixture.HOUSTON })).isError).to.equal(false);
     } finally {
@@ -212,7 +212,7 @@ describe('the plugin mcp', () => {
     for (const message of [nested(31), nested(30_000), `${'{"a":'.repeat(5000)}1${'}'.repeat(5000)}`]) {
       const { status, json } = await post(app, app.key, message);
       expect([status, json.error.code]).to.deep.equal([400, -32600]);
-      expect(json.error.message).to.match(/more than 32 levels/);
+      expect(json.error.message).to.match(/more than 32 nested levels/);
     }
     expect((await post(app, app.key, nested(30))).status).to.equal(200);
     const since = performance.now();

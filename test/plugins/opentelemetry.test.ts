@@ -242,7 +242,7 @@ describe('the plugin opentelemetry', () => {
     expect(await spansOf(served)).to.have.length(1);
     const lines = logger.lines.filter((line) => line.includes('span'));
     expect(lines).to.deep.equal([
-      'warn: spans could not be delivered, and are lost',
+      'warn: spans could not be delivered and were lost',
       'info: spans are delivered again',
     ]);
   });

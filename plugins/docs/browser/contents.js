@@ -1,10 +1,9 @@
-/** The table of contents, which links to all parts, marks the current part, and is a drawer on narrow screens. */
 import { find, h } from '../../pages/shared/dom.js';
 import { linkTo, placeOf } from './parts.js';
 
 /** @typedef {import('./model.js').Model} Model */
 
-/** A part is current once its top is above this line, in pixels from the top of the window. */
+/** In pixels from the top of the window. The current part is the last one that starts above this line. */
 const READING_LINE = 140;
 
 /** @param {string} title @param {readonly (readonly [place: string, text: string, code?: boolean])[]} links */
@@ -41,7 +40,7 @@ export const contentsOf = ({ groups, changes }) => [
   ]),
 ];
 
-/** Scrolls the contents so that the mark is visible. @param {HTMLElement} nav @param {HTMLElement} link */
+/** Scrolls the contents until the link is visible. @param {HTMLElement} nav @param {HTMLElement} link */
 const reveal = (nav, link) => {
   const { top, bottom } = link.getBoundingClientRect();
   const box = nav.getBoundingClientRect();
@@ -49,7 +48,7 @@ const reveal = (nav, link) => {
   else if (bottom > box.bottom - 40) nav.scrollTop += bottom - box.bottom + 40;
 };
 
-/** Marks the current part and keeps it in the address, so that a reload returns to it. */
+/** Marks the current part in the contents and stores it in the address, so that a reload returns to it. */
 export const followReading = () => {
   const nav = find('#contents');
   const parts = [...document.querySelectorAll('[data-part]')];
@@ -59,7 +58,7 @@ export const followReading = () => {
   let naming;
   const name = () => {
     const here = decodeURIComponent(location.hash.slice(1));
-    // The address may already name an element inside the current part.
+    // The address may already refer to an element inside the current part.
     if (here === current || here.startsWith(`${current}/`)) return;
     history.replaceState(history.state, '', linkTo(current));
   };
@@ -100,7 +99,7 @@ export const followReading = () => {
   mark();
 };
 
-/** Makes the contents a drawer on narrow screens. The button, Escape, a link or a click outside closes the drawer. */
+/** Turns the contents into a drawer on narrow screens. The button, Escape, a link or a click outside closes it. */
 export const startDrawer = () => {
   const button = find('#open-contents');
   const side = find('#side');

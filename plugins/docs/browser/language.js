@@ -1,4 +1,3 @@
-/** Manages the language for all samples. The choice is stored in the browser and in the URL. */
 import { h } from '../../pages/shared/dom.js';
 import { radios } from './parts.js';
 import { LANGUAGES } from './samples.js';
@@ -26,7 +25,7 @@ const choose = (name) => {
   try {
     localStorage.setItem(KEY, name);
   } catch {
-    // If the browser does not store data, the choice is lost when the page closes.
+    // If the browser does not allow pages to store data, the choice is lost when the page is closed.
   }
   const address = new URL(location.href);
   address.searchParams.set('lang', name);
@@ -37,12 +36,12 @@ const choose = (name) => {
 /** @param {() => void} listener called when the language changes */
 export const onLanguage = (listener) => addEventListener('languagechange-of-samples', listener);
 
-/** Radio buttons for the language. @param {string} name of the group, unique on the page */
+/** Creates radio buttons for the language of all samples. @param {string} name of the group, unique on the page */
 export const languageChoice = (name) => {
   const inputs = Object.entries(LANGUAGES).map(([value, { name: text }]) => {
     const input = h('input', { type: 'radio', name, value, checked: value === chosen });
     input.addEventListener('change', () => {
-      // The heights of the samples above change, so the window scrolls to keep this control in the same position.
+      // The samples above change their height. Scrolling keeps this control in the same position.
       const before = input.getBoundingClientRect().top;
       choose(value);
       scrollBy({ top: input.getBoundingClientRect().top - before, behavior: 'instant' });

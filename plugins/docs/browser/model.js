@@ -1,6 +1,6 @@
 /**
- * Converts the OpenAPI document to the model of the page: endpoints by group with their fields, and lists of errors and
- * headers without duplicates.
+ * Converts the OpenAPI document to the data that the page shows: endpoints by group, and errors and headers without
+ * duplicates.
  */
 
 /** @typedef {Record<string, any>} Any */
@@ -21,13 +21,13 @@
  *   groups: Group[], operations: Operation[], errors: ErrorKind[], errorFields: Field[], headers: Header[], changes: Change[] }} Model
  */
 
-/** The maximum depth of fields, which limits schemas that refer to themselves. No response is nested deeper. */
+/** Maximum nesting depth of fields. Without it, schemas that refer to themselves would never end. */
 const DEEPEST = 6;
 
 /**
  * @param {Any} document
  * @param {Any} value
- * @returns {Any} the target of a `$ref` with its own keywords; other values unchanged
+ * @returns {Any} for a `$ref`: its target, merged with the keywords next to the `$ref`; otherwise the value
  */
 const resolve = (document, value) => {
   const { $ref, ...own } = value;
@@ -42,7 +42,7 @@ const resolve = (document, value) => {
 /** @param {unknown} value */
 const shown = (value) => `\`${typeof value === 'string' ? value : JSON.stringify(value)}\``;
 
-/** Descriptions of keywords that limit values. @type {readonly (readonly [string, (value: any) => string])[]} */
+/** Describes schema keywords in words. @type {readonly (readonly [string, (value: any) => string])[]} */
 const LIMITS = [
   ['format', (value) => `format ${shown(value)}`],
   ['pattern', (value) => `pattern ${shown(value)}`],
@@ -65,7 +65,7 @@ const limitsOf = (schema) =>
     .filter(Boolean)
     .join(', ');
 
-/** @param {Any} schema resolved @returns {readonly Any[] | undefined} */
+/** @param {Any} schema without `$ref` @returns {readonly Any[] | undefined} */
 const variantsOf = ({ anyOf, oneOf, allOf }) => anyOf ?? oneOf ?? allOf;
 
 /** @param {Any} document @param {Any} given @returns {string} */
@@ -79,14 +79,14 @@ const typeOf = (document, given) => {
   return types.map((one) => (one === 'array' && items ? `array of ${typeOf(document, items)}` : one)).join(' or ');
 };
 
-/** @param {Any} document @param {Any} given @param {number} depth @returns {Field[]} the fields of a schema */
+/** @param {Any} document @param {Any} given schema or `$ref` @param {number} depth @returns {Field[]} */
 const fieldsOf = (document, given, depth = 0) => {
   const schema = resolve(document, given);
   if (depth > DEEPEST) return [];
   const variants = variantsOf(schema);
   if (variants) {
     const fields = variants.flatMap((one) => fieldsOf(document, one, depth));
-    // A field that several variants have is listed once.
+    // A field that occurs in several variants is listed only once.
     return fields.filter(({ name }, index) => fields.findIndex((field) => field.name === name) === index);
   }
   if (schema['items']) return fieldsOf(document, schema['items'], depth);
@@ -140,7 +140,7 @@ const operationOf = (document, path, operation) => {
     needsKey: (security ?? document['security'] ?? []).some((/** @type {object} */ one) => Object.keys(one).length > 0),
     parameters: parameters.map((/** @type {Any} */ one) => parameterOf(document, one)),
     answer: success['description'] ?? '',
-    // Binary formats have no example.
+    // Binary formats have no example and are left out.
     contents: contents.flatMap(([type, { example }]) => (example === undefined ? [] : [{ type, example }])),
     type: typeOf(document, schema),
     fields: fieldsOf(document, schema),
@@ -171,9 +171,7 @@ const errorsOf = (document, operations) => {
   return [...kinds.values()].sort((a, b) => Number(a.status) - Number(b.status));
 };
 
-/**
- * The headers of all endpoints, including headers of single endpoints. @param {Any} document @returns {Header[]}
- */
+/** Returns shared headers and the headers of individual endpoints. @param {Any} document @returns {Header[]} */
 const headersOf = (document) => {
   const own = Object.values(document['paths']).flatMap(({ get }) =>
     Object.values(get.responses).map((response) => resolve(document, response)['headers'] ?? {}),
@@ -185,7 +183,7 @@ const headersOf = (document) => {
   });
 };
 
-/** @param {Any} document in which every path has GET @returns {Model} */
+/** @param {Any} document an OpenAPI document in which every path has a GET operation @returns {Model} */
 export const modelOf = (document) => {
   const { title, version, summary = '', description = '', 'x-changes': changes = [], ...about } = document['info'];
   const operations = Object.entries(document['paths']).map(([path, { get }]) => operationOf(document, path, get));

@@ -1,4 +1,3 @@
-/** Shows one endpoint with its parameters, response, errors and samples. */
 import { h } from '../../pages/shared/dom.js';
 import { inline, prose } from '../../pages/shared/markdown.js';
 import { linkTo, nameLink, placeOf, section } from './parts.js';
@@ -38,7 +37,7 @@ const entry = (place, { name, type, limits, description }, { mark, children = []
 /**
  * @param {string} place
  * @param {readonly Field[]} fields
- * @param {Set<string>} [listed] types whose fields are already open further up
+ * @param {Set<string>} [listed] types whose fields are already shown further up; opened types are added
  * @returns {HTMLElement}
  */
 export const fieldList = (place, fields, listed) =>
@@ -46,7 +45,7 @@ export const fieldList = (place, fields, listed) =>
     'ul',
     { class: 'entries' },
     ...fields.map((field) => {
-      // If an envelope has only one field, the field is open.
+      // If an envelope has only one field, such as `data`, the field's children are open.
       const rows = field.type.replace(/^array of /, '');
       const open = listed !== undefined && fields.length === 1 && !listed.has(rows);
       if (open) listed.add(rows);
@@ -77,7 +76,7 @@ const parameterList = (id, title, parameters) =>
 const responseFields = ({ id, type, fields }, listed) => {
   if (fields.length === 0) return [];
   const again = listed.has(type);
-  // All envelopes have the type `object`, so it does not identify their fields.
+  // Types without a title are all called `object`, so the name does not identify their fields.
   if (type !== 'object') listed.add(type);
   const list = fieldList(placeOf(id, 'fields'), fields, listed);
   if (!again) return [list];
@@ -85,7 +84,7 @@ const responseFields = ({ id, type, fields }, listed) => {
   return [h('details', {}, h('summary', {}, ...title), list)];
 };
 
-/** @param {Operation} operation @param {ReadonlySet<string>} everywhere codes of errors that all endpoints have */
+/** @param {Operation} operation @param {ReadonlySet<string>} everywhere codes of errors that all endpoints can return */
 const errorLinks = ({ errors }, everywhere) => {
   const own = errors.filter(({ code }) => !everywhere.has(code));
   return [
@@ -96,11 +95,7 @@ const errorLinks = ({ errors }, everywhere) => {
       ...own.map(({ status, code }) =>
         h('a', { href: linkTo(placeOf('errors', code)) }, h('span', {}, status), ` ${code}`),
       ),
-      h(
-        'a',
-        { href: linkTo(placeOf('errors')) },
-        own.length === 0 ? 'errors of all endpoints' : 'and errors of all endpoints',
-      ),
+      h('a', { href: linkTo(placeOf('errors')) }, own.length === 0 ? 'common errors' : 'and common errors'),
     ),
   ];
 };

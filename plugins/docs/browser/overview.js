@@ -1,4 +1,3 @@
-/** Shows the parts that apply to all endpoints: introduction, authentication, errors, headers and changes. */
 import { basePath, getKey, setKey } from '../../pages/shared/api.js';
 import { h } from '../../pages/shared/dom.js';
 import { keyForm } from '../../pages/shared/key-form.js';
@@ -64,7 +63,7 @@ export const introduction = ({ title, version, summary, description, about }) =>
     ),
   );
 
-/** Shows the form for the key, or a notice that a key has been entered. */
+/** Shows a form for the key, or a notice if there already is one. */
 const keyPlace = () => {
   const place = h('div');
   const show = () =>
@@ -74,7 +73,7 @@ const keyPlace = () => {
         : h(
             'p',
             { class: 'notice', role: 'status' },
-            'Requests from this page carry your key.',
+            'Requests from this page include your key.',
             h('button', { type: 'button', class: 'quiet', onclick: () => setKey('') }, 'Forget key'),
           ),
     );
@@ -92,9 +91,9 @@ export const authentication = () =>
       h(
         'p',
         {},
-        'The samples read the key from the environment. Without a valid key the response is a ',
+        'The samples read the key from an environment variable. Without a valid key, the response is a ',
         h('code', {}, '401'),
-        '. Endpoints that need no key are marked.',
+        '. Endpoints that need no key are marked as such.',
       ),
     ],
     keyPlace(),
@@ -116,7 +115,7 @@ export const errorsPart = ({ errors, errorFields, operations }) => {
       h(
         'p',
         {},
-        'An error has a status, a message that says what to do, and a stable code. Programs should check the code.',
+        'Every error has a status, a stable code, and a message that explains what to do. Programs should check the code.',
       ),
       fieldList(placeOf('errors', 'fields'), errorFields),
       ...errors.map(({ code, status, when, example, headers, operations: some }) =>
@@ -145,7 +144,7 @@ export const errorsPart = ({ errors, errorFields, operations }) => {
         ),
       ),
     ],
-    example ? codePanel('Example of an error', `${example.status} response`, exampleText(example.example)) : [],
+    example ? codePanel('Example error', `${example.status} response`, exampleText(example.example)) : [],
   );
 };
 
@@ -175,7 +174,7 @@ export const changesPart = ({ changes, operations }) => {
     { place: placeOf('changes'), title: 'Changes' },
     h(
       'div',
-      { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Changes of the API' },
+      { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Changes to the API' },
       h(
         'table',
         {},

@@ -1,22 +1,21 @@
-/** Creates the elements of the page, such as linked names, sections, code blocks and panels. */
 import { copyButton, h } from '../../pages/shared/dom.js';
 
 /** @typedef {import('../../pages/shared/dom.js').Children} Children */
 
-/** @param {...string} path of a place on the page: `listBooks`, `fields`, `isbn` */
+/** Returns the id of an element, such as `/listBooks/fields/isbn`. @param {...string} path */
 export const placeOf = (...path) => `/${path.join('/')}`;
 
 /** @param {string} place */
 export const linkTo = (place) => `#${place.split('/').map(encodeURIComponent).join('/')}`;
 
-/** A name that links to its own position on the page. @param {string} place @param {...Children} children */
+/** Creates a link to the element that contains it. @param {string} place @param {...Children} children */
 export const nameLink = (place, ...children) => h('a', { class: 'name', href: linkTo(place) }, ...children.flat());
 
 /**
- * Creates a section with its sample.
+ * Creates a section. Without an aside, its text takes the full width.
  * @param {{ place: string, title: string, level?: 'h2' | 'h3', id?: string }} heading
  * @param {Children} text
- * @param {Children} [aside]
+ * @param {Children} [aside] samples, shown next to the text
  */
 export const section = ({ place, title, level = 'h2', id }, text, aside = []) =>
   h(
@@ -32,7 +31,7 @@ export const section = ({ place, title, level = 'h2', id }, text, aside = []) =>
   );
 
 /**
- * Radio buttons that look like one switch.
+ * Creates radio buttons styled as a single switch.
  * @param {string} legend
  * @param {readonly { input: Node, text: string }[]} choices
  */
@@ -44,7 +43,7 @@ export const radios = (legend, choices) =>
     ...choices.map(({ input, text }) => h('label', {}, input, h('span', {}, text))),
   );
 
-/** Keywords of the languages in which samples are written. */
+/** Keywords that occur in the samples, in any language. */
 const KEYWORDS = new Set(
   ['import', 'from', 'const', 'await', 'if', 'not', 'throw', 'new', 'library', 'raise', 'print', 'curl'].concat([
     'true',
@@ -56,7 +55,7 @@ const KEYWORDS = new Set(
 const TOKEN =
   /(https?:\/\/[^\s'"]+|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')|(\b[A-Za-z_]\w*\b)|(-?\b\d[\d.]*(?:[eE][+-]?\d+)?\b)/g;
 
-/** Code with colours for strings, numbers and keywords. @param {string} code @returns {Children} */
+/** Highlights strings, numbers and keywords. @param {string} code @returns {Children} */
 export const coloured = (code) => {
   /** @type {import('../../pages/shared/dom.js').Child[]} */
   const parts = [];
@@ -75,7 +74,7 @@ export const coloured = (code) => {
 export const exampleText = (example) => (typeof example === 'string' ? example : JSON.stringify(example, null, 2));
 
 /**
- * Creates a dark block of code with a header.
+ * Creates a dark panel with a header.
  * @param {string} label for screen readers
  * @param {Children} head
  * @param {Children} body
@@ -100,7 +99,7 @@ export const codePanel = (label, title, code) =>
 export const codeBlock = (label, code) =>
   h('pre', { tabindex: '0', role: 'group', 'aria-label': label }, h('code', {}, ...[code].flat()));
 
-/** Why there is no response. @param {string} title @param {Children} text */
+/** Explains why there is no response. @param {string} title @param {Children} text */
 export const problem = (title, text) =>
   panel(
     'Response to your request',
@@ -109,4 +108,4 @@ export const problem = (title, text) =>
   );
 
 export const unreachable = () =>
-  problem('No response', 'The service cannot be reached. Check that it runs, and try again.');
+  problem('No response', 'The service cannot be reached. Check that it is running, and try again.');

@@ -1,13 +1,10 @@
-/** Sends the reader's request and shows the response. */
 import { mayCall, send } from '../../pages/shared/api.js';
 import { h } from '../../pages/shared/dom.js';
 import { codeBlock, coloured, linkTo, panel, placeOf, problem, unreachable } from './parts.js';
 
 /** @typedef {import('./model.js').Operation} Operation */
 
-/**
- * The number of characters that are shown. Longer responses are cut off, since megabytes of text slow the browser down.
- */
+/** Longer responses are cut off, because megabytes of text slow the browser down. */
 const SHOWN_CHARACTERS = 20_000;
 
 /** @param {string} text @param {string} type */
@@ -32,7 +29,7 @@ const codeOf = (text) => {
   }
 };
 
-/** The body as text; the size of a binary body. @param {Response} response */
+/** Returns the body as text, or the size of a binary body. @param {Response} response */
 const textOf = async (response) => {
   const type = response.headers.get('content-type') ?? '';
   if (/json|^text\//.test(type)) return response.text();
@@ -84,9 +81,9 @@ const triedResponse = ({ headers }, response, text, ms, close) => {
             h('a', { href: linkTo(placeOf('errors', code)) }, h('code', {}, code)),
           ),
       h('details', { class: 'sent' }, h('summary', {}, `${rows.length} headers`), h('dl', {}, ...rows)),
-      codeBlock('Body of the response', type.includes('json') ? coloured(body) : body),
+      codeBlock('Response body', type.includes('json') ? coloured(body) : body),
       text.length > body.length && body.length === SHOWN_CHARACTERS
-        ? h('p', { class: 'advice' }, `Cut after ${SHOWN_CHARACTERS.toLocaleString('en')} characters.`)
+        ? h('p', { class: 'advice' }, `Only the first ${SHOWN_CHARACTERS.toLocaleString('en')} characters are shown.`)
         : null,
     ],
   );
@@ -95,15 +92,15 @@ const triedResponse = ({ headers }, response, text, ms, close) => {
 /** @returns {HTMLElement} */
 const keyNeeded = () => {
   const link = h('a', { href: linkTo(placeOf('authentication')) }, 'enter yours');
-  return problem('No key', ['This endpoint needs a key: ', link, ', then send again.']);
+  return problem('No key', ['This endpoint needs a key: ', link, ', then send the request again.']);
 };
 
 /**
- * Sends the reader's request. The promise never rejects.
+ * Sends a request. The promise never rejects.
  * @param {Operation} operation
  * @param {{ target: string, query: readonly (readonly [string, string])[] }} call
- * @param {() => void} close shows the example again
- * @returns {Promise<HTMLElement>} the response, or why there is none
+ * @param {() => void} close called when the user wants to see the example again
+ * @returns {Promise<HTMLElement>} the response, or the reason why there is none
  */
 export const respond = async (operation, { target, query }, close) => {
   if (operation.needsKey && !mayCall()) return keyNeeded();

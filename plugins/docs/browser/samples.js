@@ -1,14 +1,13 @@
-/** Writes a sample request in each language. Samples read the key from the environment. */
 import { keyVariable } from '../../pages/shared/api.js';
 
 /**
- * @typedef {{ url: string, query: readonly (readonly [name: string, value: string])[], needsKey: boolean, text: boolean }} Call
- *   `url` without its query; `text`: the response is not JSON
+ * @typedef {{ url: string, query: readonly (readonly [name: string, value: string])[], needsKey: boolean,
+ *   text: boolean }} Call `url` excludes the query; `text`: whether the response is not JSON
  */
 
-/** A string literal of JavaScript, Python and R. @param {string} value */
+/** Returns a string literal that is valid in JavaScript, Python and R. @param {string} value */
 const quoted = (value) => JSON.stringify(value);
-/** A value as one word of a shell. @param {string} value */
+/** Quotes a value for the shell, if necessary. @param {string} value */
 const word = (value) => (/^[\w.,:/=@%+-]+$/.test(value) ? value : `'${value.replaceAll("'", "'\\''")}'`);
 
 /** @param {Call} call */
@@ -38,7 +37,7 @@ const python = ({ url, query, needsKey, text }) =>
     `print(response.${text ? 'text' : 'json()'})`,
   ].join('\n');
 
-/** @param {string} name of an argument */
+/** Quotes an argument name for R, if necessary. @param {string} name */
 const argument = (name) => (/^[A-Za-z.][\w.]*$/.test(name) ? name : `\`${name}\``);
 
 /** @param {Call} call */
@@ -71,7 +70,7 @@ const typescript = ({ url, query, needsKey, text }) =>
     `console.log(await response.${text ? 'text' : 'json'}());`,
   ].join('\n');
 
-/** By their names in addresses. @type {Readonly<Record<string, { name: string, write: (call: Call) => string }>>} */
+/** Keys are used in addresses. @type {Readonly<Record<string, { name: string, write: (call: Call) => string }>>} */
 export const LANGUAGES = {
   curl: { name: 'curl', write: curl },
   python: { name: 'Python', write: python },

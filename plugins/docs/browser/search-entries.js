@@ -1,12 +1,11 @@
-/** Lists what the search can find: the parts of the reference, the guides, and the views of other pages. */
 import { headingId } from '../../pages/shared/markdown.js';
 import { linkTo, placeOf } from './parts.js';
 
 /**
  * @typedef {import('./model.js').Model} Model
  * @typedef {import('./model.js').Field} Field
- * @typedef {{ kind: string, name: string, where: string, text: string, href: string, rank: number }} Entry `rank`: is added
- *   to the score
+ * @typedef {{ kind: string, name: string, where: string, text: string, href: string, rank: number }} Entry `rank` is
+ *   added to the score
  */
 
 /** @param {string} place @param {readonly Field[]} fields @returns {{ place: string, field: Field }[]} */
@@ -69,7 +68,7 @@ export const entriesOf = ({ groups, operations, errors, headers, changes }) => [
   })),
 ];
 
-/** The guides and their headings. The text of a guide is a file under the guide's URL. @returns {Promise<Entry[]>} */
+/** Lists the guides and their headings. The Markdown of a guide is served under its URL. @returns {Promise<Entry[]>} */
 const guideEntries = async () => {
   const links = /** @type {HTMLAnchorElement[]} */ ([...document.querySelectorAll('#guides a')]);
   const guides = links.map(async (link) => {
@@ -94,14 +93,14 @@ const guideEntries = async () => {
   return (await Promise.all(guides)).flat();
 };
 
-/** The other pages of the service, and the views in their navigation. @returns {Promise<Entry[]>} */
+/** Lists the service's other pages and the views in their navigation. @returns {Promise<Entry[]>} */
 const pageEntries = async () => {
   const links = /** @type {HTMLAnchorElement[]} */ ([...document.querySelectorAll('.top .end a')]);
   const pages = links.map(async (link) => {
     const page = link.textContent ?? '';
     const response = await fetch(link.href);
     const text = response.ok ? await response.text() : '';
-    // The links are found with a regular expression, since the content security policy forbids parsing text as HTML.
+    // The page's content security policy forbids parsing text as HTML, so the links are found with a regular expression.
     const views = [...text.matchAll(/<a href="(#\/[^"]+)"(?: title="([^"]*)")?>([^<]+)<\/a>/g)];
     return [
       { kind: 'page', name: page, where: '', text: '', href: link.href, rank: 2 },
@@ -118,5 +117,5 @@ const pageEntries = async () => {
   return (await Promise.all(pages)).flat();
 };
 
-/** Entries that need requests. @returns {Promise<Entry[]>} */
+/** Loads the entries that are not part of the API reference. @returns {Promise<Entry[]>} */
 export const remoteEntries = async () => (await Promise.all([guideEntries(), pageEntries()])).flat();

@@ -1,4 +1,3 @@
-/** Searches the reference, its guides and the views of other pages. `/` focuses the box, Enter opens a result. */
 import { find, h } from '../../pages/shared/dom.js';
 import { plain } from '../../pages/shared/format.js';
 import { entriesOf, remoteEntries } from './search-entries.js';
@@ -6,7 +5,7 @@ import { entriesOf, remoteEntries } from './search-entries.js';
 /** @typedef {import('./search-entries.js').Entry} Entry */
 
 const MOST_RESULTS = 12;
-/** The maximum number of results with the same name. Many lists have fields with the same name. */
+/** Maximum number of results with the same name. Many lists have fields with the same name. */
 const MOST_OF_ONE_NAME = 3;
 
 /** @param {string} text */
@@ -15,7 +14,7 @@ const wordsOf = (text) =>
     .split(/[^\p{L}\p{N}_]+/u)
     .filter(Boolean);
 
-/** @param {readonly Entry[]} entries @param {string} query @returns {Entry[]} best first */
+/** @param {readonly Entry[]} entries @param {string} query @returns {Entry[]} sorted by relevance */
 export const search = (entries, query) => {
   const asked = wordsOf(query);
   const whole = plain(query.trim());
@@ -34,7 +33,7 @@ export const search = (entries, query) => {
       else if (more.some((one) => one.startsWith(word))) total += 4;
       else return 0;
     }
-    // If two names match equally well, the reader more likely means the shorter one.
+    // If two names match equally well, the shorter one is more likely to be meant.
     return total + (plain(name) === whole ? 40 : 0) - name.length / 100;
   };
   /** @type {Map<string, number>} */
@@ -52,7 +51,7 @@ export const search = (entries, query) => {
     .slice(0, MOST_RESULTS);
 };
 
-/** The list of results. @param {HTMLElement} input @param {(entry: Entry) => void} onpick */
+/** @param {HTMLElement} input @param {(entry: Entry) => void} onpick */
 const resultList = (input, onpick) => {
   const list = find('#found');
   /** @type {readonly Entry[]} */
@@ -74,7 +73,7 @@ const resultList = (input, onpick) => {
       h('span', { class: 'kind' }, kind),
       h('span', { class: 'what' }, name, where ? h('span', { class: 'where' }, where) : null),
     );
-    // Keeps the focus in the input until the click.
+    // Without this, the input would lose the focus before the click, which closes the list.
     option.addEventListener('pointerdown', (event) => event.preventDefault());
     option.addEventListener('click', () => onpick(entry));
     return option;
@@ -83,7 +82,7 @@ const resultList = (input, onpick) => {
     h(
       'div',
       { class: 'found', role: 'option', 'aria-disabled': 'true', 'aria-selected': 'false' },
-      `Nothing is called “${query}”.`,
+      `No results for “${query}”.`,
     );
   return {
     isOpen: () => !list.hidden,
@@ -111,9 +110,9 @@ const resultList = (input, onpick) => {
 };
 
 /**
- * Starts the search in a box that has the focus.
+ * Starts the search in a search box that already has the focus.
  * @param {HTMLInputElement} input @param {import('./model.js').Model} model
- * @param {() => void} aim called if the address already names the result
+ * @param {() => void} aim called if the user picks the result that is already in the address
  */
 export const startSearch = (input, model, aim) => {
   const note = find('#found-note');
@@ -130,7 +129,8 @@ export const startSearch = (input, model, aim) => {
   const look = () => {
     const query = input.value.trim();
     const found = search(entries, query);
-    note.textContent = query === '' ? '' : `${found.length === 0 ? 'Nothing' : found.length} found`;
+    note.textContent =
+      query === '' ? '' : `${found.length === 0 ? 'No' : found.length} ${found.length === 1 ? 'result' : 'results'}`;
     if (query === '') list.close();
     else list.open(found, query);
   };

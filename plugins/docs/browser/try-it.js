@@ -1,4 +1,3 @@
-/** A form for a request to an endpoint. It shows and sends the request, and shows the response. */
 import { basePath } from '../../pages/shared/api.js';
 import { copyButton, h } from '../../pages/shared/dom.js';
 import { language, languageChoice, onLanguage } from './language.js';
@@ -7,14 +6,14 @@ import { LANGUAGES } from './samples.js';
 
 /** @typedef {import('./model.js').Operation} Operation */
 /** @typedef {import('./model.js').Parameter} Parameter */
-/** @typedef {{ parameter: Parameter, name: string, value: string }} Filled `name`: with the operator */
+/** @typedef {{ parameter: Parameter, name: string, value: string }} Filled `name` includes the operator */
 
 /** @param {Operation} operation @param {Parameter} parameter @param {() => void} onchange */
 const field = (operation, parameter, onchange) => {
   const { name, schema, required, example, operators } = parameter;
   const id = `${operation.id}-${name}`;
   const values = schema['enum'] ?? (schema['type'] === 'boolean' ? [true, false] : undefined);
-  // Required parameters have example values, so that the first request succeeds.
+  // Required parameters start with example values, so that the first request succeeds.
   const first = required ? (example ?? '') : '';
   const control = values
     ? h(
@@ -38,7 +37,7 @@ const field = (operation, parameter, onchange) => {
       ? null
       : h(
           'select',
-          { 'aria-label': `Operator of ${name}`, onchange },
+          { 'aria-label': `Operator for ${name}`, onchange },
           ...['', ...operators].map((each) => h('option', { value: each }, each || '=')),
         );
   const element = h(
@@ -64,9 +63,9 @@ const callOf = ({ path, needsKey }, filled) => {
   return { url: `${location.origin}${basePath}${target}`, target, query, needsKey, text };
 };
 
-/** The examples from the OpenAPI document, by format. @param {Operation} operation */
+/** Shows the OpenAPI document's example in each format. @param {Operation} operation */
 const exampleResponse = ({ id, contents }) => {
-  const label = 'Example of a response';
+  const label = 'Example response';
   const shown = h('div');
   const show = (/** @type {{ type: string, example: unknown }} */ { type, example }) => {
     const text = exampleText(example);
@@ -102,7 +101,7 @@ const parameterFields = (fields) =>
         h('div', { class: 'fields' }, ...fields.map(({ element }) => element)),
       );
 
-/** A form with the request, its parameters and the response. @param {Operation} operation @returns {HTMLElement} */
+/** Creates a form that sends a request and shows the response. @param {Operation} operation @returns {HTMLElement} */
 export const tryIt = (operation) => {
   const code = h('div');
   const answer = h('div', { class: 'answer', role: 'status' });
@@ -114,7 +113,7 @@ export const tryIt = (operation) => {
     );
   const sample = () => /** @type {(typeof LANGUAGES)[string]} */ (LANGUAGES[language()]).write(call());
   const write = () => {
-    code.replaceChildren(codeBlock(`Sample of ${operation.path} in ${language()}`, coloured(sample())));
+    code.replaceChildren(codeBlock(`Sample request to ${operation.path} in ${language()}`, coloured(sample())));
   };
   const showExample = () => answer.replaceChildren(exampleResponse(operation));
   const button = h('button', { type: 'submit' }, 'Send');

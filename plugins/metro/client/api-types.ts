@@ -493,13 +493,13 @@ export type Series = {
 };
 
 export type Status = {
-  /** Status of the worst component. */
+  /** The worst status among the components. */
   readonly status: 'operational' | 'unknown' | 'degraded' | 'outage';
   readonly generated_at: string;
   readonly snapshot: {
     readonly version: string;
     readonly published_at: string;
-    /** Whether the numbers are synthetic, not real data. */
+    /** Whether the data is synthetic. */
     readonly synthetic: boolean;
   } | null;
   readonly components: readonly {
@@ -512,10 +512,10 @@ export type Status = {
     readonly id: string;
     readonly cadence: 'daily' | 'weekly' | 'biweekly' | 'monthly' | 'quarterly' | 'semiannual' | 'annual' | 'five-year' | 'irregular';
     readonly state: 'fresh' | 'late' | 'stale' | 'unknown';
-    /** First day of the newest period. */
+    /** First day of the latest period. */
     readonly latest_period: string | null;
     readonly last_loaded_at: string | null;
-    /** Time since the end of the newest period, in seconds. */
+    /** Seconds since the end of the latest period. */
     readonly age_seconds: number | null;
     readonly late_after_seconds: number;
     readonly stale_after_seconds: number;
@@ -726,17 +726,17 @@ export interface Paths {
     readonly input: Readonly<Record<string, never>>;
     readonly output: { readonly data: readonly Vintage[] };
   };
-  /** Health of the platform, its components and its sources */
+  /** Health of the service, its components and its sources */
   readonly '/status': {
     readonly input: Readonly<Record<string, never>>;
     readonly output: Status;
   };
-  /** Whether this replica may get requests */
+  /** Whether this replica can receive requests */
   readonly '/ready': {
     readonly input: Readonly<Record<string, never>>;
     readonly output: Ready;
   };
-  /** Whether this replica and its storage can respond */
+  /** Whether this replica is ready and can reach its storage */
   readonly '/health': {
     readonly input: Readonly<Record<string, never>>;
     readonly output: Health;

@@ -1,10 +1,6 @@
 /**
- * Handles the part of the address after `#`. That part contains the view and the reader's choices, so that links keep
- * them.
- */
-
-/**
- * Reads an address: `#/books/9780141439587?show=all` has the parts `books` and `9780141439587`.
+ * Reads the fragment of the address. `#/books/9780141439587?show=all` has the parts `books` and `9780141439587` and
+ * the query `show=all`.
  * @returns {{ parts: string[], query: URLSearchParams }}
  */
 export const readAddress = () => {
@@ -18,14 +14,14 @@ export const readAddress = () => {
 
 /** @param {readonly string[]} parts @param {URLSearchParams} [query] */
 export const addressOf = (parts, query = new URLSearchParams()) => {
-  // Commas separate values and need no escape after `#`.
+  // Commas are used in lists and need no escaping in a fragment.
   const asked = query.size > 0 ? `?${query}`.replaceAll('%2C', ',') : '';
   return `#/${parts.map(encodeURIComponent).join('/')}${asked}`;
 };
 
 /**
- * Changes the choices in the address. Back goes to the previous view, not to the previous choice.
- * @param {Record<string, string | null>} choices null for the default
+ * Stores the user's choices in the address. This adds no history entry, so Back returns to the previous view.
+ * @param {Record<string, string | null>} choices null or an empty string removes the choice
  */
 export const keepInAddress = (choices) => {
   const { parts, query } = readAddress();
@@ -36,5 +32,5 @@ export const keepInAddress = (choices) => {
   history.replaceState(history.state, '', addressOf(parts, query));
 };
 
-/** @param {string | null} list separated by commas */
+/** Splits a comma-separated list. @param {string | null} list */
 export const listIn = (list) => (list ?? '').split(',').filter(Boolean);

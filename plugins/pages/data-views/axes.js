@@ -1,10 +1,8 @@
-/** Computes the ticks of chart axes. */
-
-/** @param {string} date @returns {number} milliseconds */
+/** @param {string} date @returns {number} milliseconds since 1970 */
 export const timeOf = (date) => Date.parse(`${date}T00:00:00Z`);
 
 /**
- * Returns about `count` round values that cover a range.
+ * Returns about `count` round values within a range, and the number of decimals needed to show them.
  * @param {number} low @param {number} high @param {number} count
  */
 export const roundTicks = (low, high, count) => {
@@ -20,12 +18,12 @@ export const roundTicks = (low, high, count) => {
 };
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
-/** The width of a label with its margin, in pixels. */
+/** Width of a label including its margin, in pixels. */
 const LABEL_WIDTH = 62;
 
 /** @typedef {{ date: string, text: string }} DateTick */
 
-/** @param {number} first @param {number} last years @param {number} room number of labels @returns {DateTick[]} */
+/** @param {number} first year @param {number} last year @param {number} room number of labels @returns {DateTick[]} */
 const yearTicks = (first, last, room) => {
   const step = [1, 2, 5, 10, 20, 50].find((one) => (last - first) / one <= room) ?? 100;
   const ticks = [];
@@ -54,7 +52,7 @@ const monthTicks = (first, last, room) => {
 };
 
 /**
- * Returns ticks for years if the range is at least three years long, otherwise for months.
+ * Returns yearly ticks if the range covers at least three years, otherwise monthly ticks.
  * @param {string} first @param {string} last @param {number} width in pixels
  */
 export const dateTicks = (first, last, width) => {

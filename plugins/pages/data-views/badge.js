@@ -1,7 +1,6 @@
-/** Shows signals, grades and states as labels with a colour. The map and the charts use the same colours. */
 import { h } from '../shared/dom.js';
 
-/** The colours of labels, as class names in the style sheet. Labels that are not listed have a neutral colour. */
+/** CSS classes for the colours of labels. All other labels are neutral. */
 const TONES = new Map([
   ...[...'ABCDF'].map((grade, index) => /** @type {const} */ ([grade, `grade-${index + 1}`])),
   ['expand', 'rise'],

@@ -1,14 +1,13 @@
-/** Draws bars in tables. They are hidden from screen readers, since the row contains the same values as text. */
 import { paint, svg } from './svg.js';
 
 const [WIDTH, HEIGHT] = [150, 16];
 
-/** @param {...(SVGElement)} children */
+/** Hidden from screen readers, because the row also contains the values as text. @param {...SVGElement} children */
 const picture = (...children) =>
   svg('svg', { width: WIDTH, height: HEIGHT, viewBox: `0 0 ${WIDTH} ${HEIGHT}`, 'aria-hidden': 'true' }, ...children);
 
 /**
- * Draws a bar from zero to a value. `mark` is a second value, which is drawn as a line across the bar.
+ * Draws a bar from zero to a value. `mark` is a second value, drawn as a line across the bar.
  * @param {number} value
  * @param {{ least?: number, most: number, color: string, mark?: number | null }} scale
  */
@@ -25,7 +24,7 @@ export const bar = (value, { least = 0, most, color, mark }) => {
 };
 
 /**
- * Draws an age on a line, with ticks at the ages from which a source is late and stale.
+ * Draws an age as a dot on a line, with ticks at the ages at which a source becomes late and stale.
  * @param {number} age @param {number} late @param {number} stale
  */
 export const ageLine = (age, late, stale) => {

@@ -1,4 +1,3 @@
-/** A chart whose values can be shown with the mouse, by touch or with the arrow keys. */
 import { h } from '../shared/dom.js';
 import { draw, legendOf } from './drawing.js';
 import { readoutOf } from './readout.js';
@@ -6,24 +5,24 @@ import { readoutOf } from './readout.js';
 /** @typedef {import('./drawing.js').ChartOptions} ChartOptions */
 /** @typedef {import('./drawing.js').Drawing} Drawing */
 
-/** The height of a chart, in pixels. */
-const HEIGHT = 340;
-/** The minimum height in a frame. If the frame is lower, the page scrolls. */
-const LEAST_HEIGHT = 120;
-/** The size on paper, which fits the width of A4 and Letter without margins. Two charts fit on a Letter page. */
+/** Maximum height on screen, in pixels. */
+const MAX_HEIGHT = 340;
+/** Minimum height in a frame, in pixels. If the frame is too small for it, the page scrolls. */
+const MIN_HEIGHT = 120;
+/** Size in print. The width fits the printable area of A4 and Letter, and two charts fit on a Letter page. */
 const PAPER = { width: 680, height: 168 };
 
-/** The height that the rest of the page leaves in its frame. @param {HTMLElement} host */
+/** Returns the height that remains in the frame for the chart. @param {HTMLElement} host */
 const heightInFrame = (host) => {
   const others = document.body.offsetHeight - host.offsetHeight;
-  return Math.max(LEAST_HEIGHT, innerHeight - others);
+  return Math.max(MIN_HEIGHT, innerHeight - others);
 };
 
 /** @param {ChartOptions} options */
 const legend = (options) =>
   h('ul', { class: 'legend' }, ...legendOf(options).map(({ label, swatch }) => h('li', {}, swatch, label)));
 
-/** The index of the date next to the pointer. @param {Drawing} drawn @param {number} clientX */
+/** Returns the index of the date closest to the pointer. @param {Drawing} drawn @param {number} clientX */
 const nearestDate = ({ svg, dates, first, x }, clientX) => {
   const { left, width } = svg.getBoundingClientRect();
   const wanted = ((clientX - left) / width) * svg.viewBox.baseVal.width;
@@ -32,7 +31,7 @@ const nearestDate = ({ svg, dates, first, x }, clientX) => {
 };
 
 /**
- * Shows values for the pointer and for keys.
+ * Shows values at the pointer, and for the arrow keys, Home and End.
  * @param {HTMLElement} host
  * @param {{ drawn: () => Drawing | undefined, last: number, show: (index: number) => void, clear: () => void }} chart
  *   `last`: index of the last date
@@ -49,8 +48,8 @@ const listen = (host, { drawn, last, show, clear }) => {
   };
   host.addEventListener('pointermove', showNearest);
   host.addEventListener('pointerdown', (event) => {
-    // A finger that moves sideways beyond the chart still shows values. A finger that moves up or down scrolls the
-    // page.
+    // With capture, values are still shown when the finger moves sideways out of the chart. Moving it up or down
+    // scrolls the page.
     if (event.pointerType === 'touch') host.setPointerCapture(event.pointerId);
     showNearest(event);
   });
@@ -69,7 +68,8 @@ const listen = (host, { drawn, last, show, clear }) => {
 };
 
 /**
- * Redraws a chart when its width changes and for printing. In a frame, it is also redrawn when the height changes.
+ * Redraws a chart when its width changes and for printing. In a frame, also redraws it when the available height
+ * changes.
  * @param {HTMLElement} host
  * @param {(size: { width: number, height: number }) => Drawing} redraw
  * @param {AbortSignal} signal
@@ -82,7 +82,7 @@ const followSize = (host, redraw, signal) => {
   const adapt = () => {
     const width = host.clientWidth;
     if (width === 0) return;
-    drawn = redraw({ width, height: isFramed ? heightInFrame(host) : Math.min(HEIGHT, 180 + width / 3) });
+    drawn = redraw({ width, height: isFramed ? heightInFrame(host) : Math.min(MAX_HEIGHT, 180 + width / 3) });
   };
   const resized = new ResizeObserver(() => {
     if (isPrinting) return;
@@ -91,7 +91,7 @@ const followSize = (host, redraw, signal) => {
   });
   resized.observe(host);
   if (isFramed) {
-    // The attribution appears below the chart later, so that the chart has less height.
+    // Attributions are added below the chart later, which leaves less height for it.
     resized.observe(document.body);
     addEventListener('resize', adapt, { signal });
   }
@@ -108,14 +108,17 @@ const followSize = (host, redraw, signal) => {
   signal.addEventListener('abort', () => resized.disconnect());
 };
 
-/** @param {ChartOptions} options @param {AbortSignal} signal ends the chart */
+/**
+ * Creates a chart with a legend. Its values can be read with the mouse, by touch or with the arrow keys.
+ * @param {ChartOptions} options @param {AbortSignal} signal aborted when the chart is no longer needed
+ */
 export const chart = (options, signal) => {
   const { text, box, mark, show, clear } = readoutOf(options);
   const host = h('div', {
     class: 'plot',
     tabindex: '0',
     role: 'group',
-    'aria-label': `${options.label} Arrow keys read its values.`,
+    'aria-label': `${options.label} Use the arrow keys to read the values.`,
   });
   /** @type {Drawing | undefined} */
   let drawn;

@@ -1,13 +1,12 @@
-/** Creates controls: switches, lists and check boxes. */
 import { h } from '../shared/dom.js';
 
-/** The numbers of years that a chart offers. 0 means all years. */
+/** In years. 0 means all years. */
 const SPANS = [5, 10, 20, 0];
 
 /**
  * @param {readonly string[]} dates
  * @param {number} years
- * @returns {string | undefined} the first date of the last years
+ * @returns {string | undefined} the date that many years before the last date, or undefined to show all dates
  */
 export const lastYears = (dates, years) => {
   const last = dates.at(-1);
@@ -15,7 +14,7 @@ export const lastYears = (dates, years) => {
 };
 
 /**
- * Creates radio buttons that look like one switch.
+ * Creates radio buttons styled as a single switch.
  * @template {string | number} Value
  * @param {{ legend: string, name: string, choices: readonly (readonly [value: Value, label: string])[], value: Value,
  *   onchange: (value: Value) => void }} options
@@ -46,7 +45,6 @@ export const spanChoice = (years, onchange) =>
   });
 
 /**
- * Creates a list with its label.
  * @param {string} id @param {string} label @param {readonly (readonly [value: string, text: string])[]} options
  * @param {string} value @param {(value: string) => void} onchange
  */
@@ -59,7 +57,7 @@ export const labelledSelect = (id, label, options, value, onchange) => {
   return [h('label', { for: id }, label), field];
 };
 
-/** A list and its label on one line. @param {Parameters<typeof labelledSelect>} list */
+/** Creates a drop-down list with its label on the same line. @param {Parameters<typeof labelledSelect>} list */
 export const select = (...list) => h('div', { class: 'check' }, ...labelledSelect(...list));
 
 /** @param {string} id @param {string} label @param {boolean} checked @param {(checked: boolean) => void} onchange */

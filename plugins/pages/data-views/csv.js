@@ -1,9 +1,7 @@
-/** Formats the content of charts and tables as CSV. */
-
-/** The maximum number of decimals. No source has more, and further digits are rounding errors. */
+/** Maximum number of decimals. No source has more, and further digits are rounding errors. */
 const DECIMALS = 6;
 
-/** Matches text that a spreadsheet would run as a formula. The service uses the same rule for CSV. */
+/** Matches text that a spreadsheet would run as a formula. The API uses the same rule for its CSV. */
 const FORMULA = /^'*[=+\-@\t\r\n＝＋－＠]/u;
 
 /** @param {string | number | null | undefined} cell */
@@ -22,8 +20,8 @@ const quoted = (cell) => {
 export const csvOf = (rows) => [...rows.map((row) => row.map(quoted).join(',')), ''].join('\r\n');
 
 /**
- * The lines of a chart, from the first date shown: a column of dates, and a column for each line.
- * @param {import('./drawing.js').ChartOptions} options @param {string} time the name of the column of dates
+ * Exports the visible part of a chart as CSV, with one column for the dates and one for each line.
+ * @param {import('./drawing.js').ChartOptions} options @param {string} time the name of the date column
  */
 export const linesCsv = ({ dates, lines, from = '' }, time) =>
   csvOf([

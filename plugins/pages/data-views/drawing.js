@@ -1,4 +1,3 @@
-/** Draws lines, bars and bands over time as SVG, for the screen, for print and for saved pictures. */
 import { dateTicks } from './axes.js';
 import { BAR_SHARE, BAR_WIDTH, frameOf } from './frame.js';
 import { FONT_FAMILY, FONT_SIZE, LINE_HEIGHT, paint, svg, textWidth } from './svg.js';
@@ -6,11 +5,11 @@ import { FONT_FAMILY, FONT_SIZE, LINE_HEIGHT, paint, svg, textWidth } from './sv
 /**
  * @typedef {object} Line
  * @property {string} label
- * @property {string} [short] name at the end of the line, if there is room
+ * @property {string} [short] label at the end of the line, shown if there is room
  * @property {readonly (number | null)[]} values one per date; null is a gap
  * @property {string} color a custom property, without `--`
  * @property {boolean} [dashed]
- * @property {boolean} [bars] draws bars from zero instead of a line
+ * @property {boolean} [bars] whether to draw bars from zero instead of a line
  *
  * @typedef {object} Band
  * @property {string} label
@@ -18,23 +17,23 @@ import { FONT_FAMILY, FONT_SIZE, LINE_HEIGHT, paint, svg, textWidth } from './sv
  * @property {readonly (number | null)[]} upper
  *
  * @typedef {object} ChartOptions
- * @property {string} label what the chart shows, in one sentence
- * @property {string} unit of the values, above their axis
+ * @property {string} label one sentence about what the chart shows, for screen readers
+ * @property {string} unit shown above the value axis
  * @property {readonly string[]} dates ascending, `YYYY-MM-DD`
  * @property {readonly Line[]} lines
  * @property {Band} [band]
- * @property {{ label: string, spans: readonly (readonly [from: string, to: string])[] }} [shades] times in the background
+ * @property {{ label: string, spans: readonly (readonly [from: string, to: string])[] }} [shades] shaded periods
  * @property {(date: string) => string} dateText
  * @property {(value: number) => string} valueText
  * @property {string | undefined} [from] earliest date to show
- * @property {boolean} [zero] whether the values' axis includes zero. Bars always include it
- * @property {{ label: string, values: readonly (number | null)[], text: (value: number) => string }} [extra] values that
- *   the readout lists, and the drawing leaves out
+ * @property {boolean} [zero] whether the value axis includes zero. With bars, it always does
+ * @property {{ label: string, values: readonly (number | null)[], text: (value: number) => string }} [extra] values
+ *   listed in the readout but not drawn
  *
  * @typedef {object} Drawing
  * @property {SVGSVGElement} svg
  * @property {readonly string[]} dates the dates shown
- * @property {number} first index of the first date shown among all dates
+ * @property {number} first index in `ChartOptions.dates` of the first date shown
  * @property {(date: string) => number} x
  * @property {(value: number) => number} y
  * @property {{ left: number, right: number, top: number, bottom: number }} plot the area inside the axes
@@ -43,7 +42,7 @@ import { FONT_FAMILY, FONT_SIZE, LINE_HEIGHT, paint, svg, textWidth } from './sv
  */
 
 /**
- * Returns the path data of a line with gaps. A single value between two gaps becomes a dot.
+ * Returns SVG path data for a line with gaps. A single value between two gaps becomes a dot.
  * @param {readonly (number | null)[]} values @param {(index: number) => number} x @param {(value: number) => number} y
  */
 export const lineOf = (values, x, y) => {
@@ -59,11 +58,11 @@ export const lineOf = (values, x, y) => {
   return { path, dots };
 };
 
-/** The outline of one part of a band. @param {readonly { x: number, low: number, high: number }[]} part */
+/** Outlines one part of a band without gaps. @param {readonly { x: number, low: number, high: number }[]} part */
 const outlineOf = (part) => {
   if (part.length === 0) return '';
   const [only] = part;
-  // A single date is drawn as a bar of 4 pixels.
+  // A single date is drawn as a bar 4 pixels wide.
   const points =
     part.length === 1 && only
       ? [
@@ -92,7 +91,7 @@ const bandPath = ({ lower, upper }, { first, dates, x, y }) => {
   return path + outlineOf(part);
 };
 
-/** Recessions and other times in the background. @param {ChartOptions['shades']} shades @param {Frame} frame */
+/** @param {ChartOptions['shades']} shades @param {Frame} frame */
 const shadeRects = (shades, { start, end, x, plot }) =>
   (shades?.spans ?? []).flatMap(([since, until]) => {
     const [left, right] = [x(since < start ? start : since), x(until > end ? end : until)];
@@ -101,7 +100,7 @@ const shadeRects = (shades, { start, end, x, plot }) =>
     return [svg('rect', { x: left, y: plot.top, width: right - left, height, fill: paint('shade') })];
   });
 
-/** The unit above the axis, and the grid lines with their values. @param {Frame} frame */
+/** @param {Frame} frame */
 const valueAxis = ({ unitLines, ticks, tickTexts, low, y, plot }) => [
   ...unitLines.map((line, index) =>
     svg('text', { x: 2, y: FONT_SIZE + index * LINE_HEIGHT, fill: paint('muted'), class: 'unit' }, line),
@@ -117,7 +116,7 @@ const valueAxis = ({ unitLines, ticks, tickTexts, low, y, plot }) => [
   }),
 ];
 
-/** Labels that would overlap the previous one are left out. @param {Frame} frame */
+/** Leaves out labels that would overlap the previous one. @param {Frame} frame */
 const dateAxis = ({ start, end, x, plot, width, height }) => {
   const stroke = paint('muted');
   let free = 0;
@@ -182,7 +181,7 @@ const apart = (names, top, bottom) => {
   return sorted;
 };
 
-/** Names at the ends of lines. @param {readonly Line[]} lines @param {Frame} frame */
+/** @param {readonly Line[]} lines @param {Frame} frame */
 const lineNames = (lines, { columns, y, plot, isNamed }) => {
   if (!isNamed) return [];
   const names = lines.flatMap(({ short, color }, index) => {
@@ -195,6 +194,7 @@ const lineNames = (lines, { columns, y, plot, isNamed }) => {
 };
 
 /**
+ * Draws lines, bars and bands over time as SVG, for the screen, for print and for downloaded pictures.
  * @param {ChartOptions} options
  * @param {{ width: number, height: number }} size in pixels
  * @returns {Drawing}
@@ -222,7 +222,6 @@ export const draw = (options, size) => {
 };
 
 /**
- * Creates the legend, which explains the colours and strokes in the chart.
  * @param {Pick<ChartOptions, 'lines' | 'band' | 'shades' | 'dates' | 'from'>} options
  * @returns {{ label: string, swatch: SVGSVGElement }[]}
  */

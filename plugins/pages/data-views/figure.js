@@ -1,5 +1,3 @@
-/** Shows charts and tables with their tools: the rows, a CSV file, a picture, a link and the API call. */
-
 import { anonymousLimits, basePath, curlOf, keyVariable, Problem, request } from '../shared/api.js';
 import { copyButton, h } from '../shared/dom.js';
 import { exact } from '../shared/format.js';
@@ -9,23 +7,27 @@ import { save } from './save.js';
 import { dataTable } from './table.js';
 
 /**
- * @typedef {{ label: string, target: string, file?: string }} Source an API call; `file` without `.csv`, if the
- *   response has a CSV format
+ * @typedef {{ label: string, target: string, file?: string }} Source an API call; `file` is a file name without `.csv`,
+ *   present if the endpoint supports CSV
  * @typedef {{ legend: readonly { label: string, swatch: SVGSVGElement }[],
  *   draw: (size: { width: number, height: number }) => SVGSVGElement }} Content
  * @typedef {{ title: string, file: string, options?: () => import('./drawing.js').ChartOptions, drawn?: () => Content,
- *   credits: () => readonly string[] }} Picture a chart with `options`, or another drawing
- * @typedef {{ file: string, text: () => string }} Shown the content of a chart or list as CSV
+ *   credits: () => readonly string[] }} Picture has either `options` for a chart, or `drawn`, which returns a different
+ *   drawing
+ * @typedef {{ file: string, text: () => string }} Shown a CSV file with what the page shows
  * @typedef {object} Tools
  * @property {readonly Source[]} sources
- * @property {string} [remark] the differences between the page and the API calls
- * @property {HTMLElement} [more] a further link
+ * @property {string} [remark] explains how the API responses differ from what the page shows
+ * @property {HTMLElement} [more] an additional link
  * @property {Picture} [picture]
  * @property {Shown} [shown]
- * @property {string} [figure] name of the figure in addresses; the first figure of a view needs none
+ * @property {string} [figure] name of the figure in addresses. Not needed for the first figure of a view
  */
 
-/** A button that shows when its work failed. @param {string} label @param {() => Promise<void>} work */
+/**
+ * Creates a button for asynchronous work, and an element that shows an error if the work fails.
+ * @param {string} label @param {() => Promise<void>} work
+ */
 const workButton = (label, work) => {
   const failure = h('span', { class: 'problem', role: 'alert' });
   const button = h('button', { type: 'button', class: 'quiet' }, label);
@@ -43,7 +45,7 @@ const workButton = (label, work) => {
   return [button, failure];
 };
 
-/** Columns with text that looks like numbers, such as codes. Samples read these columns as text. @type {Set<string>} */
+/** Text columns whose values may look like numbers, such as codes. Samples read them as text. @type {Set<string>} */
 export const textColumns = new Set();
 
 const textTypes = () =>
@@ -80,14 +82,14 @@ const LANGUAGES = {
     ].join('\n'),
 };
 
-/** The reader's language for all API calls on the page. */
+/** The chosen language applies to all API calls on the page. */
 let language = 'curl';
 let calls = 0;
 
 /** @param {readonly Source[]} sources */
 const apiCalls = (sources) => {
   const targets = sources.map(({ target }) => target);
-  // The samples in Python and R read CSV. The shell sample can also show JSON.
+  // The Python and R samples read CSV, so they only include endpoints that support it.
   const csv = sources.flatMap(({ target, file }) => (file === undefined ? [] : [target]));
   const code = h('code');
   const show = () => {
@@ -115,7 +117,7 @@ const apiCalls = (sources) => {
   );
 };
 
-/** The address of the view with the figure. @param {string | undefined} figure */
+/** Returns the fragment of a link to a figure. @param {string | undefined} figure */
 const hashOf = (figure) => {
   const { parts, query } = readAddress();
   if (figure === undefined) query.delete('figure');
@@ -124,7 +126,7 @@ const hashOf = (figure) => {
 };
 
 /**
- * Returns the HTML of a frame with the figure, or null if the operator allows no origins to embed figures.
+ * Shows HTML for embedding the figure in other pages. Returns null if the operator allows no origins to do so.
  * @param {string} title @param {string | undefined} figure
  */
 const embedCode = (title, figure) => {
@@ -137,15 +139,15 @@ const embedCode = (title, figure) => {
   const code = h('code');
   return h(
     'details',
-    // The code is created when it is shown, so that the address has the reader's latest choices.
+    // The code is generated when it is opened, so that its address contains the user's latest choices.
     { ontoggle: () => code.replaceChildren(text()) },
     h('summary', {}, 'Embed'),
     h(
       'p',
       { class: 'muted' },
-      `Only pages of ${origins} may show it.${
+      `Only pages from ${origins} can embed this figure.${
         anonymousLimits === ''
-          ? ' Each reader enters a key of this service. For readers without a key, use the PNG or SVG.'
+          ? ' Every visitor needs a key for this service. For visitors without a key, use the PNG or SVG.'
           : ''
       }`,
     ),
@@ -190,7 +192,7 @@ export const dataTools = ({ sources, remark, more, picture, shown, figure }) =>
   );
 
 /**
- * Replaces the content of an element. API calls and tables that the reader has opened stay open.
+ * Replaces the content of an element. Details that the user has opened, such as the API call, stay open.
  * @param {HTMLElement} place
  * @param {readonly HTMLElement[]} content
  */
@@ -200,16 +202,16 @@ const replaceContent = (place, content) => {
   for (const [at, details] of place.querySelectorAll('details').entries()) details.open = open[at] === true;
 };
 
-/** Replaces the tools in an element. @param {HTMLElement} place @param {Tools} tools */
+/** @param {HTMLElement} place @param {Tools} tools */
 export const replaceTools = (place, tools) => replaceContent(place, [dataTools(tools)]);
 
-/** The maximum number of decimals. Further digits are rounding errors. */
+/** Maximum number of decimals. Further digits are rounding errors. */
 const DECIMALS = 6;
 
 /**
- * The values of a chart's lines as a table, the newest first.
+ * Converts a chart's lines to a table with the latest date first.
  * @param {import('./drawing.js').ChartOptions} options
- * @param {string} time the name of the column of dates
+ * @param {string} time the label of the date column
  */
 export const linesTable = ({ dates, lines, dateText }, time) => ({
   rows: dates.map((date, index) => ({ date, values: lines.map(({ values }) => values[index] ?? null) })).toReversed(),
@@ -243,7 +245,7 @@ export const linesTable = ({ dates, lines, dateText }, time) => ({
 /** @template Row @param {Below<Row>} options */
 const belowChart = ({ title, table, ...tools }) => {
   const details = h('details', {}, h('summary', {}, 'Data as a table'));
-  // The table may have hundreds of rows, so it is created only when the reader opens it.
+  // The table may have hundreds of rows, so it is created only when the user opens it.
   const fill = () => details.append(dataTable({ caption: title, ...table }).element);
   details.addEventListener('toggle', fill, { once: true });
   return [dataTools(tools), details];
@@ -268,7 +270,7 @@ const figureOf = ({ title, note, figure }, ...content) =>
 export const chartFigure = ({ note, chart, ...below }) => figureOf({ note, ...below }, chart, ...belowChart(below));
 
 /**
- * A figure whose tools and table follow the reader's choices.
+ * Creates a figure whose tools and table can be updated, for example when the user changes what the chart shows.
  * @param {{ title: string, note: import('../shared/dom.js').Child, chart: HTMLElement }} options
  */
 export const changingFigure = ({ title, note, chart }) => {

@@ -1,18 +1,17 @@
-/** Computes the frame of a chart: the values that it shows, its scales, and the area inside the axes. */
 import { number } from '../shared/format.js';
 import { roundTicks, timeOf } from './axes.js';
 import { FONT_SIZE, LINE_HEIGHT, textWidth, wrap } from './svg.js';
 
 /** @typedef {import('./drawing.js').ChartOptions} ChartOptions */
 
-/** Width of the widest bar, in pixels. */
+/** Maximum width of a bar, in pixels. */
 export const BAR_WIDTH = 60;
-/** The share of its slot that a bar fills. */
+/** Each bar fills this fraction of its slot. */
 export const BAR_SHARE = 0.8;
-/** The width from which a chart has room for names at the ends of lines, in pixels. */
+/** Minimum width for labels at the ends of lines, in pixels. */
 const NAMED_FROM_WIDTH = 640;
 
-/** The values from the first date shown. @param {ChartOptions} options */
+/** Drops values before the first date shown. @param {ChartOptions} options */
 const shownOf = ({ dates, lines, band, from, zero = false }) => {
   const found = from === undefined ? 0 : dates.findIndex((date) => date >= from);
   const first = Math.max(0, found);
@@ -26,7 +25,7 @@ const shownOf = ({ dates, lines, band, from, zero = false }) => {
   };
 };
 
-/** The lowest and the highest value, with a margin. @param {ReturnType<typeof shownOf>} shown */
+/** Returns the range of the value axis. @param {ReturnType<typeof shownOf>} shown */
 const rangeOf = ({ columns, bounds, hasZero }) => {
   const known = [...columns, ...bounds].flat().filter((value) => value !== null);
   let low = known.reduce((least, value) => Math.min(least, value), Number.POSITIVE_INFINITY);
@@ -34,13 +33,13 @@ const rangeOf = ({ columns, bounds, hasZero }) => {
   if (known.length === 0) [low, high] = [0, 1];
   if (hasZero) [low, high] = [Math.min(low, 0), Math.max(high, 0)];
   const margin = high === low ? Math.abs(high) * 0.05 || 1 : (high - low) * 0.06;
-  // There is no margin at zero.
+  // If the axis starts or ends at zero, there is no margin on that side.
   return { low: hasZero && low === 0 ? 0 : low - margin, high: hasZero && high === 0 ? 0 : high + margin };
 };
 
 /**
- * The width of a bar's slot, which follows from the smallest distance between two dates. The first and the last bar
- * need half a slot beyond their dates.
+ * Returns the width of a bar's slot in pixels, based on the smallest distance between two dates. The first and the last
+ * bar each need another half slot beyond their dates.
  * @param {readonly number[]} times ascending @param {number} width
  */
 const slotOf = (times, width) => {
@@ -63,6 +62,7 @@ const dateScale = (dates, { left, right }, hasBars) => {
 };
 
 /**
+ * Computes what a chart shows, its scales, and the area inside its axes.
  * @param {ChartOptions} options
  * @param {{ width: number, height: number }} size in pixels
  */

@@ -1,10 +1,10 @@
-/** Makes sure that only the last of several choices in quick succession has an effect. */
 import { problemView } from '../shared/problems.js';
 
 /**
- * Gives each choice a signal, so that a slow earlier choice does not replace a later one.
- * @param {AbortSignal} signal of the view
- * @returns {() => AbortSignal} a signal that the next choice and the end of the view abort
+ * Returns a function that aborts its previous signal and returns a new one. With it, the result of a slow earlier
+ * request cannot replace that of a later one.
+ * @param {AbortSignal} signal aborted when the user leaves the view; this also aborts the returned signals
+ * @returns {() => AbortSignal}
  */
 export const latestOf = (signal) => {
   let current = new AbortController();
@@ -18,9 +18,9 @@ export const latestOf = (signal) => {
 };
 
 /**
- * Shows the result of the last choice, or its error.
+ * Shows the result of `make`, or its error with a button to try again, unless a newer call has started.
  * @template Made
- * @param {() => AbortSignal} next of `latestOf` @param {HTMLElement} place shows an error
+ * @param {() => AbortSignal} next from `latestOf` @param {HTMLElement} place where an error is shown
  * @param {(shown: AbortSignal) => Promise<Made>} make @param {(made: Made, shown: AbortSignal) => void} show
  * @returns {Promise<void>}
  */

@@ -1,22 +1,18 @@
-/**
- * Sets up the parts that every data page has: the banner for synthetic data, the skip link, the key and the search box.
- */
 import { anonymousLimits, getJson, getKey, publicPath, setKey } from '../shared/api.js';
 import { find, h } from '../shared/dom.js';
 import { startSearchField } from './search-field.js';
 
-/** Loads the status, and marks the page if the data is synthetic. @param {AbortSignal} [signal] */
+/** Loads the status, and shows the banner if the data is synthetic. @param {AbortSignal} [signal] */
 export const getStatus = async (signal) => {
   const status = await getJson('/status', { key: false, signal });
   find('#synthetic').hidden = status.snapshot?.synthetic !== true;
   return status;
 };
 
-/** Readers without a key see their limits below the content. */
 const showLimits = () => {
   if (anonymousLimits === '') return;
   const link = h('a', { href: `${publicPath}/sign-in` }, 'Use a key');
-  const note = h('p', { class: 'keyless muted' }, `You are reading without a key: ${anonymousLimits}. `, link);
+  const note = h('p', { class: 'keyless muted' }, `Without a key, you can make up to ${anonymousLimits}. `, link);
   const toggle = () => {
     note.hidden = getKey() !== '';
   };
@@ -25,18 +21,19 @@ const showLimits = () => {
   find('#notes').before(note);
 };
 
+/** Sets up the parts that all data pages share, such as the banner for synthetic data and the search box. */
 export const startPage = () => {
   showLimits();
-  // The status view itself shows why the status cannot be loaded.
+  // Errors are ignored here, because the status view shows them.
   void getStatus().catch(() => undefined);
-  // A printed page names the service and its address.
+  // Printed pages show the name of the service and the address.
   const paper = document.querySelector('.on-paper');
   const owner = paper?.textContent ?? '';
   addEventListener('beforeprint', () => {
     if (paper) paper.textContent = `${owner} · ${location.href}`;
   });
   document.querySelector('#forget')?.addEventListener('click', () => setKey(''));
-  // The part after # names the view, so if the browser followed the link, the reader would leave the view.
+  // Following the skip link would replace the fragment of the address, and so leave the view.
   document.querySelector('.skip')?.addEventListener('click', (event) => {
     event.preventDefault();
     find('#main').focus();

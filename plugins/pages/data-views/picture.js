@@ -1,13 +1,12 @@
-/** Draws a chart or a map as a picture, in light colours, with its title, legend, sources and attribution. */
 import { h } from '../shared/dom.js';
 import { draw, legendOf } from './drawing.js';
 import { paint, svg, textWidth, wrap } from './svg.js';
 
 const [WIDTH, HEIGHT, MARGIN] = [1200, 675, 36];
-/** The number of pixels in the PNG for each pixel of the drawing. */
+/** PNGs have twice the resolution of the drawing. */
 const SCALE = 2;
 
-/** Replaces the custom properties with their light colours. @param {SVGElement} picture */
+/** Replaces custom properties with colours of the light theme. @param {SVGElement} picture */
 const resolveColors = (picture) => {
   const probe = h('span');
   probe.style.colorScheme = 'light';
@@ -85,7 +84,10 @@ const pngOf = async (markup) => {
   });
 };
 
-/** @param {import('./figure.js').Picture} picture @param {'png' | 'svg'} format @returns {Promise<Blob>} */
+/**
+ * Renders a chart or map as a standalone picture with its title, legend and credits, in light colours.
+ * @param {import('./figure.js').Picture} picture @param {'png' | 'svg'} format @returns {Promise<Blob>}
+ */
 export const drawPicture = async (picture, format) => {
   const markup = pictureOf(picture);
   return format === 'svg' ? new Blob([markup], { type: 'image/svg+xml' }) : pngOf(markup);

@@ -1,11 +1,10 @@
-/** Shows the values of a chart at one date, in a box next to the pointer and as text for screen readers. */
 import { h } from '../shared/dom.js';
 import { paint, svg } from './svg.js';
 
 /** @typedef {import('./drawing.js').ChartOptions} ChartOptions */
 /** @typedef {import('./drawing.js').Drawing} Drawing */
 
-/** The distance between the box and the date, in pixels. */
+/** Distance between the box and the marked date, in pixels. */
 const MARGIN = 14;
 
 /** @param {ChartOptions} options @param {number} index */
@@ -27,7 +26,7 @@ const valuesAt = ({ lines, band, extra, valueText }, index) => {
 
 /** @typedef {ReturnType<typeof valuesAt>} Values */
 
-/** A line at the date, and a dot at each value. @param {Drawing} drawn @param {number} x @param {Values} values */
+/** @param {Drawing} drawn @param {number} x @param {Values} values */
 const crosshair = ({ plot, y }, x, { values }) => [
   svg('line', { x1: x, x2: x, y1: plot.top, y2: plot.bottom, stroke: paint('muted') }),
   ...values.map(({ value, color }) =>
@@ -43,7 +42,7 @@ const dot = (color) =>
     svg('circle', { cx: 5, cy: 5, r: 4, fill: paint(color) }),
   );
 
-/** The rows of the box, the largest value first. @param {Values} values */
+/** @param {Values} values */
 const rowsOf = ({ values, others, isEmpty }) => [
   ...values
     .toSorted((a, b) => b.value - a.value)
@@ -52,7 +51,10 @@ const rowsOf = ({ values, others, isEmpty }) => [
   ...(isEmpty ? [h('div', {}, 'No value was published.')] : []),
 ];
 
-/** @param {ChartOptions} options */
+/**
+ * Shows the values at one date in a box next to the date, and as text for screen readers.
+ * @param {ChartOptions} options
+ */
 export const readoutOf = (options) => {
   const text = h('p', { class: 'readout hidden-text', 'aria-live': 'polite' });
   const box = h('div', { class: 'values', 'aria-hidden': 'true' });
@@ -66,7 +68,7 @@ export const readoutOf = (options) => {
       box.hidden = true;
       mark.replaceChildren();
     },
-    /** @param {HTMLElement} host of the drawing @param {Drawing} drawn @param {number} index of the date among all */
+    /** @param {HTMLElement} host the drawing's parent @param {Drawing} drawn @param {number} index in `options.dates` */
     show: (host, drawn, index) => {
       const date = `${options.dates[index]}`;
       const found = valuesAt(options, index);

@@ -1,5 +1,3 @@
-/** Shows the view that the address names after `#`, and the loading and error states. */
-
 import { getKey, Problem } from '../shared/api.js';
 import { find, h } from '../shared/dom.js';
 import { problemView } from '../shared/problems.js';
@@ -8,20 +6,20 @@ import { addressOf, readAddress } from './address.js';
 /**
  * @typedef {object} View
  * @property {string} title the main finding, as a sentence
- * @property {string} [name] of the view, for the title of the browser's tab. Default: `title`
- * @property {string} [question] that the view answers
- * @property {import('../shared/dom.js').Child[]} content below the heading
- * @property {import('../shared/dom.js').Children[]} [about] the origin of the figures, below the content
- * @property {string} [layout] a class of the style sheet
- * @property {readonly string[]} [series] series with notes (attributions) and an age to show
+ * @property {string} [name] short name for the title of the browser tab. Default: `title`
+ * @property {string} [question] the question that the view answers
+ * @property {import('../shared/dom.js').Child[]} content
+ * @property {import('../shared/dom.js').Children[]} [about] where the figures come from; shown below the content
+ * @property {string} [layout] CSS class for the content
+ * @property {readonly string[]} [series] ids of the series shown, used to look up attributions and overdue data
  *
- * @typedef {(parameters: string[], signal: AbortSignal, query: URLSearchParams) => Promise<View>} Route the signal is
- *   aborted when the view ends; `query` has the reader's choices
+ * @typedef {(parameters: string[], signal: AbortSignal, query: URLSearchParams) => Promise<View>} Route `signal` is
+ *   aborted when the user leaves the view; `query` contains the user's choices
  * @typedef {(series: readonly string[], signal: AbortSignal) => Promise<{ notes: readonly string[], late: string }>} About
  */
 
 /**
- * Returns a view whose modules the browser loads when the view is first shown.
+ * Returns a route whose modules are loaded when the user first opens it.
  * @param {() => Promise<Route>} load
  * @returns {Route}
  */
@@ -47,7 +45,7 @@ const markCurrent = (name) => {
   for (const link of document.querySelectorAll('nav a')) {
     if (link.getAttribute('href') === `#/${name}`) {
       link.setAttribute('aria-current', 'page');
-      // On a phone, the links are on one line that scrolls.
+      // On a phone, the links are in a single line that scrolls sideways.
       link.scrollIntoView({ block: 'nearest', inline: 'nearest' });
     } else link.removeAttribute('aria-current');
   }
@@ -59,10 +57,10 @@ const titleOf = (error) => {
   return error.status === 401 ? 'Key needed' : error.status === 404 ? 'Not found' : 'Problem';
 };
 
-/** Lists that scroll inside the page. */
+/** Matches lists with their own scroll bar. */
 const SCROLLING = '[data-scrolls]';
 
-/** Stores the scroll position in the history entry, for Back and reload. */
+/** Stores scroll positions in the history entry, so that Back and reload can restore them. */
 const keepScroll = () => {
   const inner = document.querySelector(SCROLLING)?.scrollTop ?? 0;
   history.replaceState({ top: scrollY, inner }, '');
@@ -76,7 +74,7 @@ const restoreScroll = () => {
 };
 
 /**
- * Scrolls to the figure that the address names. A frame shows only that figure.
+ * Scrolls to the named figure. On an embedded page, all other figures are hidden; the default is the first figure.
  * @param {string | null} name
  */
 const showFigure = (name) => {
@@ -87,12 +85,10 @@ const showFigure = (name) => {
   } else if (!history.state?.top) named?.scrollIntoView();
 };
 
-/**
- * Whether the page is in a frame. In a frame, it must not change the focus or the scroll position of the outer page.
- */
+/** In a frame, the page must not move the focus or the scroll position of the outer page. */
 const isFramed = () => window !== window.top;
 
-/** Changes the title and the question of the view. @param {string} title @param {string} question */
+/** @param {string} title @param {string} question */
 export const retitle = (title, question) => {
   find('main h1').textContent = title;
   find('main .question').textContent = question;
@@ -132,9 +128,9 @@ const render = ({ title, name = title, question, layout, content, about }, site,
 };
 
 /**
- * Shows a placeholder if a view takes longer than 300 ms to load.
- * @param {AbortSignal} signal of the view
- * @returns {() => void} stops it
+ * Shows a placeholder if a view takes more than 300 ms to load.
+ * @param {AbortSignal} signal
+ * @returns {() => void} to be called when the view has loaded
  */
 const showLoading = (signal) => {
   const main = find('#main');
@@ -149,7 +145,7 @@ const showLoading = (signal) => {
   return stop;
 };
 
-/** Remembers the scroll position of each view for Back and reload. @param {() => boolean} isSettled */
+/** Stores the scroll position 100 ms after the last scroll event. @param {() => boolean} isSettled */
 const followScroll = (isSettled) => {
   /** @type {ReturnType<typeof setTimeout>} */
   let waiting;
@@ -162,9 +158,10 @@ const followScroll = (isSettled) => {
 };
 
 /**
- * @param {Record<string, Route>} routes by the first part of the address
- * @param {string} home the route of an empty address
- * @param {About} [about] returns the notes and the age of a view's series
+ * Shows the view that the fragment of the address names, now and whenever the fragment or the key changes.
+ * @param {Record<string, Route>} routes by the first part of the fragment
+ * @param {string} home the route for an empty fragment
+ * @param {About} [about] returns attributions for a view's series, and a text about overdue data
  */
 export const startRouter = (routes, home, about) => {
   const site = document.title;
@@ -178,12 +175,12 @@ export const startRouter = (routes, home, about) => {
       if (!route) throw new Problem('There is no such view.', { status: 404, code: 'no_view' });
       return await route(...call);
     } catch (error) {
-      // Errors from requests that were aborted with the view are not shown.
+      // When the user leaves a view, its requests are aborted. Their errors are not shown.
       if (call[1].aborted) return { title: '', content: [] };
       return { title: titleOf(error), content: [problemView(error, () => void show(true))] };
     }
   };
-  /** @param {boolean} moved whether the reader went to another view, which then gets the focus */
+  /** @param {boolean} moved whether the user opened another view. If so, its heading gets the focus */
   const show = async (moved) => {
     current.abort();
     current = new AbortController();
@@ -194,10 +191,10 @@ export const startRouter = (routes, home, about) => {
     markCurrent(name || home);
     const loaded = showLoading(signal);
     const view = await viewOf(name || home, [parameters, signal, query]);
-    // Text that was added later would move the view.
+    // The notes are loaded before the view is shown, because adding them later would shift its content.
     const series = (await about?.(view.series ?? [], signal)) ?? { notes: [], late: '' };
     loaded();
-    // The reader has opened another view in the meantime.
+    // The user has opened another view in the meantime.
     if (signal.aborted) return;
     const heading = render(view, site, series);
     const field = document.querySelector('#main #key');
@@ -208,7 +205,7 @@ export const startRouter = (routes, home, about) => {
     settled = true;
   };
 
-  // The search on the front page is a form, which sends the text in the query of the URL.
+  // The search form on the front page sends its text in the query string. This moves it to the fragment.
   const q = new URLSearchParams(location.search).get('q');
   if (q !== null) {
     const hash = q === '' ? location.hash : addressOf([home], new URLSearchParams({ q }));

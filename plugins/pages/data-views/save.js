@@ -1,7 +1,6 @@
-/** Saves files. */
 import { h } from '../shared/dom.js';
 
-/** @param {Blob} blob @param {string} file */
+/** Downloads a blob as a file. @param {Blob} blob @param {string} file */
 export const save = (blob, file) => {
   const url = URL.createObjectURL(blob);
   h('a', { href: url, download: file }).click();

@@ -1,19 +1,19 @@
-/** The search box above every view, which `/` focuses. If the view has a list, the text filters the list. */
 import { focusOnSlash } from '../shared/dom.js';
 
-/** Returns the search box, or null on a page in a frame. */
+/** Returns the search box, or null on embedded pages. */
 export const searchField = () => /** @type {HTMLInputElement | null} */ (document.querySelector('#search'));
 
 /** @type {((query: string) => void) | undefined} */
 let narrow;
 
-/** Whether the view's list uses the search box. */
+/** Whether text in the search box currently filters a list. */
 export const isNarrowing = () => narrow !== undefined;
 
 /**
- * @param {string} query shown in the box
- * @param {(query: string) => void} onquery called with the text, until the view ends
- * @param {AbortSignal} signal
+ * Makes the search box filter the list of the current view.
+ * @param {string} query initial text
+ * @param {(query: string) => void} onquery called whenever the text changes
+ * @param {AbortSignal} signal aborted when the user leaves the view
  */
 export const narrowBy = (query, onquery, signal) => {
   const field = searchField();

@@ -1,4 +1,3 @@
-/** The status view, which shows the health of the service and the age of each source. It needs no key. */
 import { h } from '../shared/dom.js';
 import { day, period, span } from '../shared/format.js';
 import { badge } from './badge.js';
@@ -32,7 +31,7 @@ const sourceColumns = (titles) => [
   },
   column('State', ({ state }) => state, badge),
   {
-    label: 'Newest period',
+    label: 'Latest period',
     cell: (row) => period(row.latest_period, row.cadence),
     value: (row) => row.latest_period,
     name: 'date',
@@ -49,7 +48,7 @@ const sourceColumns = (titles) => [
   column('Loaded', (row) => row.last_loaded_at, day, { name: 'date wide' }),
 ];
 
-/** @param {string} status of the platform @param {readonly Source[]} sources */
+/** @param {string} status @param {readonly Source[]} sources */
 const findingOf = (status, sources) => {
   const late = sources.filter(({ state }) => state === 'late' || state === 'stale').length;
   const fresh = late === 0 ? 'all sources are up to date' : `${late} of ${sources.length} sources are overdue`;
@@ -57,8 +56,9 @@ const findingOf = (status, sources) => {
 };
 
 /**
- * @param {{ titles?: () => Promise<ReadonlyMap<string, string>>, more?: () => HTMLElement }} [parts] `titles`: of sources,
- *   by id; `more`: further content
+ * Shows the health of the service and the age of each source. Needs no key.
+ * @param {{ titles?: () => Promise<ReadonlyMap<string, string>>, more?: () => HTMLElement }} [parts] `titles` returns
+ *   the titles of sources by id; `more` returns additional content
  * @returns {import('./router.js').Route}
  */
 export const statusView =
@@ -77,7 +77,7 @@ export const statusView =
         `state as of ${generated_at.replace('T', ' ').replace('Z', ' UTC')}`,
       ],
       content: [
-        snapshot ? null : h('p', { class: 'notice' }, 'No dataset is loaded. Until then only this page works.'),
+        snapshot ? null : h('p', { class: 'notice' }, 'No dataset is loaded. Until one is, only this page works.'),
         h('h2', {}, 'Components'),
         dataTable({
           caption: 'Components of the service.',
@@ -88,7 +88,7 @@ export const statusView =
           ? [
               h('h2', {}, 'Sources'),
               dataTable({
-                caption: 'Time since the end of each source’s newest period, and whether the source is late.',
+                caption: 'Time since the end of each source’s latest period, and whether the source is late.',
                 columns: sourceColumns(known),
                 rows: /** @type {Source[]} */ (sources),
                 sort: 'source',

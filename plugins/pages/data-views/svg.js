@@ -1,9 +1,7 @@
-/** Creates SVG elements, and provides text widths and colours for drawings. */
-
 const NAMESPACE = 'http://www.w3.org/2000/svg';
 export const FONT_SIZE = 12;
 export const FONT_FAMILY = 'system-ui, sans-serif';
-/** The distance between two lines of text, in pixels. */
+/** Distance between two lines of text, in pixels. */
 export const LINE_HEIGHT = 15;
 
 /**
@@ -23,15 +21,15 @@ export const svg = (tag, attributes = {}, ...children) => {
 };
 
 /**
- * A colour from the style sheet, so that drawings follow the page's colour scheme.
- * @param {string} name without `--`
+ * Refers to a colour of the style sheet, so that drawings follow the page's colour scheme.
+ * @param {string} name a custom property, without `--`
  */
 export const paint = (name) => `var(--${name})`;
 
 /** @type {CanvasRenderingContext2D | null | undefined} */
 let ruler;
 
-/** @param {string} text @param {number} [size] @param {number} [weight] @returns {number} pixels */
+/** Measures text, in pixels. @param {string} text @param {number} [size] @param {number} [weight] @returns {number} */
 export const textWidth = (text, size = FONT_SIZE, weight = 400) => {
   ruler ??= document.createElement('canvas').getContext('2d');
   if (!ruler) return text.length * size * 0.6;

@@ -1,4 +1,3 @@
-/** A table whose rows can be sorted with the column headings. */
 import { h } from '../shared/dom.js';
 import { exact } from '../shared/format.js';
 
@@ -7,15 +6,16 @@ import { exact } from '../shared/format.js';
  * @typedef {object} Column
  * @property {string} label
  * @property {(row: Row) => import('../shared/dom.js').Children} cell
- * @property {((row: Row) => string | number | null) | undefined} [value] sorts the column; without it the column cannot be sorted
+ * @property {((row: Row) => string | number | null) | undefined} [value] returns the value to sort by; without it, the
+ *   column cannot be sorted
  * @property {boolean} [numeric]
  * @property {string} [hint] explains the label
- * @property {string} [name] class for styles
- * @property {string} [key] of the column in addresses
+ * @property {string} [name] CSS class
+ * @property {string} [key] identifies the column in addresses. Default: the label in lower case
  */
 
 /**
- * A column that is sorted by the value that it shows.
+ * Defines a column that shows and sorts by the same value.
  * @template Row
  * @template {string | number | null} Value
  * @param {string} label @param {(row: Row) => Value} value
@@ -31,7 +31,7 @@ export const column = (label, value, shown = (one) => one, more = {}) => ({
 });
 
 /**
- * A column of numbers.
+ * Defines a right-aligned column of numbers.
  * @template Row
  * @template {number | null} Value
  * @param {string} label @param {(row: Row) => Value} value @param {(value: Value) => string} text
@@ -40,12 +40,12 @@ export const column = (label, value, shown = (one) => one, more = {}) => ({
  */
 export const numbers = (label, value, text, more = {}) => column(label, value, text, { numeric: true, ...more });
 
-/** The number of rows in a table before the reader asks for all of them. */
+/** Number of rows shown until the user asks for all of them. */
 const SHOWN = 50;
 
 /** @type {(a: string | number | null, b: string | number | null, sign: number) => number} */
 const compare = (a, b, sign) => {
-  // Rows without a value come last in both orders.
+  // Rows without a value come last, both in ascending and in descending order.
   if (a === null || b === null) return a === b ? 0 : a === null ? 1 : -1;
   if (typeof a === 'number' && typeof b === 'number') return sign * (a - b);
   return sign * String(a).localeCompare(String(b), 'en');
@@ -55,7 +55,7 @@ const compare = (a, b, sign) => {
 const keyOf = ({ key, label }) => key ?? label.toLowerCase();
 
 /**
- * Keeps track of the column by which the table is sorted, and of the direction.
+ * Keeps track of the sort column and its direction.
  * @template Row
  * @param {readonly Column<Row>[]} columns @param {string | null | undefined} sort
  */
@@ -69,10 +69,13 @@ const orderOf = (columns, sort) => {
   start(sort);
   return {
     start,
-    /** Sorts by a column, or reverses its order. @param {number} index @returns {string} the new order */
+    /**
+     * Sorts by a column, or reverses the order if the table is already sorted by it.
+     * @param {number} index @returns {string} the column's key, with a leading `-` if descending
+     */
     choose: (index) => {
       const column = /** @type {Column<Row>} */ (columns[index]);
-      // Numbers are first sorted from the largest, and names from A.
+      // On the first click, numbers are sorted from the largest, and text from A.
       sign = sorted === index ? -sign : column.numeric ? -1 : 1;
       sorted = index;
       return `${sign < 0 ? '-' : ''}${keyOf(column)}`;
@@ -107,18 +110,19 @@ const rowOf = (columns, row) =>
   );
 
 /**
- * A table. The first column is the row's heading. A click anywhere in a row follows the link in that column.
+ * Creates a table that can be sorted by its columns. The first cell of each row is its heading. Clicking anywhere in a
+ * row follows the link in that cell.
  * @template Row
  * @param {object} options
  * @param {string} options.caption
  * @param {readonly Column<Row>[]} options.columns
  * @param {readonly Row[]} options.rows
- * @param {string | null} [options.sort] key of the column that sorts the table at first, after `-` in descending order.
- *   Default: the order of the rows
- * @param {(sort: string) => void} [options.onsort]
- * @param {boolean} [options.scrolls] whether the rows scroll below the headings
- * @param {boolean} [options.whole] whether all rows are shown. Default: the first 50, and a button
- * @param {() => void} [options.onwhole]
+ * @param {string | null} [options.sort] key of the initial sort column, with a leading `-` for descending order.
+ *   Default: the rows keep their order
+ * @param {(sort: string) => void} [options.onsort] called when the user sorts the table
+ * @param {boolean} [options.scrolls] whether the rows scroll under fixed headings
+ * @param {boolean} [options.whole] whether to show all rows. Default: the first 50 rows and a button
+ * @param {() => void} [options.onwhole] called when the user asks for all rows
  */
 export const dataTable = ({ caption, columns, rows, sort, onsort, scrolls = false, whole = false, onwhole }) => {
   const order = orderOf(columns, sort);
@@ -154,22 +158,22 @@ export const dataTable = ({ caption, columns, rows, sort, onsort, scrolls = fals
     all.textContent = `Show all ${exact(ordered.length)}`;
   };
   const heads = [h('caption', {}, caption), h('thead', {}, h('tr', {}, ...headings))];
-  // On a narrow screen, the table can be scrolled sideways, including with the keyboard.
+  // With `tabindex`, a table that is too wide for the screen can also be scrolled with the keyboard.
   const scroll = { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': caption, 'data-scrolls': scrolls };
   const element = h('div', { class: 'table' }, h('div', scroll, h('table', {}, ...heads, body)), more);
   fill();
   return {
     element,
-    /** All rows in their order, including rows that are not shown. */
+    /** Returns all rows in their current order, including hidden ones. */
     rows: () => ordered,
-    /** @param {readonly Row[]} some other rows */
-    show: (some) => {
-      shown = some;
+    /** @param {readonly Row[]} others */
+    show: (others) => {
+      shown = others;
       fill();
     },
-    /** @param {string} other key of a column, after `-` in descending order */
-    sortBy: (other) => {
-      order.start(other);
+    /** @param {string} key of a column, with a leading `-` for descending order */
+    sortBy: (key) => {
+      order.start(key);
       fill();
     },
   };

@@ -1,4 +1,4 @@
-/** Describes the lists of the service as a Data Package (Frictionless), with one CSV resource per list. */
+/** Describes the API's lists as a Frictionless Data Package, with one CSV resource per list. */
 import type { MountContext } from '../../../core/contracts/plugin.js';
 import type { Content } from '../front-page/content.js';
 import type { Column, Dataset } from './datasets.js';

@@ -1,4 +1,4 @@
-/** Reads the lists of a service from its OpenAPI document. Each list that needs no parameter is a dataset. */
+/** Finds datasets in the service's OpenAPI document. Every list without required parameters is a dataset. */
 import type { JsonSchema } from '../../../core/contracts/json-schema.js';
 import type { MountContext } from '../../../core/contracts/plugin.js';
 
@@ -19,14 +19,14 @@ export interface Distribution {
 }
 
 export interface Dataset {
-  /** A name for programs, derived from the path: `forecast_runs`. */
+  /** Machine-readable name, derived from the path: `forecast_runs`. */
   readonly name: string;
   readonly path: string;
   readonly title: string;
   readonly description: string;
   readonly columns: readonly Column[];
   readonly key: readonly string[];
-  /** Whether callers without a key can read the list. */
+  /** Whether the list can be read without a key. */
   readonly isOpen: boolean;
   /** CSV is first. */
   readonly distributions: readonly Distribution[];
@@ -69,13 +69,13 @@ const columnOf = (name: string, schema: Json, isRequired: boolean): Column => ({
   type: typeOf(schema),
   unit: schema['x-unit'],
   values: (schema.enum ?? []).filter((value: unknown) => value !== null),
-  // An array is one field of JSON, and a schema without a type allows null.
+  // If `type` is a list or missing, the column may be null.
   isRequired: isRequired && typeof schema.type === 'string',
 });
 
 const datasetOf = (document: Json, path: string, get: Json): Dataset | undefined => {
   const content = get.responses[200].content;
-  // The totals for a table are derived from its rows.
+  // Totals are not datasets, because they are computed from the rows of a table.
   const isList = content['text/csv'] !== undefined && !path.includes('{') && !path.startsWith('/totals/');
   if (!isList || get.parameters?.some(({ required }: Json) => required)) return undefined;
   const { items } = content['application/json'].schema.properties.data;
@@ -83,7 +83,7 @@ const datasetOf = (document: Json, path: string, get: Json): Dataset | undefined
   const single = Object.keys(document.paths).find((other) => other.startsWith(`${path}/{`) && !/\}\/[^{]/.test(other));
   const key = [...(single ?? '').matchAll(/\{([^}]+)\}/g)].map(([, name]) => name!);
   const base = document.servers[0].url;
-  // `fields` can add further columns. The example has the columns of a request without parameters.
+  // The schema includes columns that are sent only if `fields` asks for them. The example has the default columns.
   const served = new Set(content['text/csv'].example.split(/\r?\n/, 1)[0].split(','));
   return {
     name: path.slice(1).replaceAll(/[^A-Za-z0-9]+/g, '_'),
@@ -107,14 +107,14 @@ const datasetOf = (document: Json, path: string, get: Json): Dataset | undefined
 
 export interface Catalog {
   readonly datasets: readonly Dataset[];
-  /** The OpenAPI document, which also describes the endpoints that are not datasets. */
+  /** The OpenAPI document, including endpoints that are not datasets. */
   readonly document: Json;
 }
 
 /** @throws Error if the OpenAPI document cannot be read */
 export const readCatalog = async ({ requestWithoutKey, publicUrl, basePath }: MountContext): Promise<Catalog> => {
   const document = JSON.parse((await requestWithoutKey('/openapi.json')).body);
-  // An inner request does not know the path that a proxy strips.
+  // An internal request does not see the path prefix that a proxy strips.
   document.servers[0].url = `${publicUrl}${basePath}`;
   const datasets = Object.entries<Json>(document.paths).flatMap(([path, { get }]) => {
     const dataset = datasetOf(document, path, get);

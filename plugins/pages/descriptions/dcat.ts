@@ -1,4 +1,4 @@
-/** Describes the lists of the service as a catalogue in DCAT 3, in JSON-LD. */
+/** Describes the API's lists as a DCAT 3 catalogue, in JSON-LD. */
 import type { MountContext } from '../../../core/contracts/plugin.js';
 import type { Content } from '../front-page/content.js';
 import type { Dataset } from './datasets.js';

@@ -1,4 +1,4 @@
-/** Serves descriptions of the service for search engines and programs, all derived from the declarations. */
+/** Serves machine-readable descriptions of the service, such as `/llms.txt` and `/sitemap.xml`. */
 import type { Mount, MountContext } from '../../../core/contracts/plugin.js';
 import { Representation } from '../../../core/response/representation.js';
 import type { Content, ContentReader } from '../front-page/content.js';
@@ -21,7 +21,7 @@ const DESCRIPTIONS: readonly (readonly [path: string, summary: string, mediaType
   ['/datapackage.json', 'Description of the data (Data Package)', 'application/json', json(dataPackage)],
   ['/llms.txt', 'Description of the service for language models', 'text/plain; charset=utf-8', llmsText],
   ['/robots.txt', 'Rules for crawlers', 'text/plain; charset=utf-8', robotsText],
-  ['/sitemap.xml', 'Addresses of the pages', 'application/xml; charset=utf-8', sitemap],
+  ['/sitemap.xml', 'Sitemap', 'application/xml; charset=utf-8', sitemap],
 ];
 
 export const descriptionMounts = (readContent: ContentReader): Mount[] =>

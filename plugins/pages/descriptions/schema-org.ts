@@ -1,13 +1,13 @@
 /**
- * Describes the service as a schema.org Dataset that is also a Croissant description (version 1.0), in JSON-LD. Search
- * engines read the former, and tools for machine learning the latter.
+ * Describes the service in JSON-LD, as a schema.org Dataset for search engines and as a Croissant 1.0 dataset for
+ * machine-learning tools. One document is valid as both.
  */
 import type { MountContext } from '../../../core/contracts/plugin.js';
 import type { Content } from '../front-page/content.js';
 import type { Column, Dataset } from './datasets.js';
 import { descriptionOf, licenceUrl, publisherName } from './service-facts.js';
 
-/** The terms of Croissant 1.0 that the description uses. */
+/** The JSON-LD context of Croissant 1.0. */
 const CONTEXT = {
   '@language': 'en',
   '@vocab': 'https://schema.org/',
@@ -86,7 +86,7 @@ const recordSetOf = ({ name, title, columns, key }: Dataset) => ({
   })),
 });
 
-/** The numeric columns, which search engines show as the variables of a dataset. */
+/** Returns the numeric columns. Search engines show them as the variables of the dataset. */
 const variablesOf = (datasets: readonly Dataset[]) => {
   const columns = new Map(datasets.flatMap((dataset) => dataset.columns.map((column) => [column.name, column])));
   return [...columns.values()]

@@ -1,4 +1,3 @@
-/** Facts about the service that several descriptions contain. */
 import type { MountContext } from '../../../core/contracts/plugin.js';
 
 type Info = MountContext['info'];

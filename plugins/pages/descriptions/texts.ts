@@ -1,4 +1,3 @@
-/** Writes `llms.txt`, `robots.txt` and `sitemap.xml`. */
 import type { MountContext } from '../../../core/contracts/plugin.js';
 import { ApiError, errors } from '../../../core/errors.js';
 import type { Content } from '../front-page/content.js';
@@ -6,7 +5,7 @@ import { escapeHtml, pagesOf } from '../template.js';
 
 const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ').trim();
 
-/** Describes the service to language models, in the format of llmstxt.org. */
+/** Describes the service for language models, in the format of llmstxt.org. */
 export const llmsText = (context: MountContext, { catalog: { datasets, document } }: Content): string => {
   const { info, publicUrl, basePath, anonymous } = context;
   const base = `${publicUrl}${basePath}`;
@@ -21,7 +20,7 @@ export const llmsText = (context: MountContext, { catalog: { datasets, document 
     ...(info.instructions === '' ? [] : [oneLine(info.instructions)]),
     '## Access',
     anonymous
-      ? `Requests need no key for ${anonymous.limit} requests per minute. A key is sent as \`Authorization: Bearer API_KEY\`.${getKey}`
+      ? `Without a key, up to ${anonymous.limit} requests per minute are allowed. A key is sent as \`Authorization: Bearer API_KEY\`.${getKey}`
       : `Requests need the header \`Authorization: Bearer API_KEY\`.${getKey}`,
     '## Data',
     datasets
@@ -40,7 +39,7 @@ export const llmsText = (context: MountContext, { catalog: { datasets, document 
   ].join('\n\n');
 };
 
-/** Crawlers may read the pages, but not the API, whose responses are not pages. */
+/** Allows crawlers to read the pages, but not the API. */
 export const robotsText = ({ publicUrl, publicPath, basePath }: MountContext): string =>
   [
     'User-agent: *',
@@ -50,7 +49,7 @@ export const robotsText = ({ publicUrl, publicPath, basePath }: MountContext): s
   ].join('\n');
 
 /**
- * The addresses in a sitemap must be absolute.
+ * Lists the pages. A sitemap needs absolute addresses.
  * @throws ApiError if `server.publicUrl` is not set
  */
 export const sitemap = (context: MountContext): string => {

@@ -1,4 +1,3 @@
-/** Serves files that are built from the content of the front page. */
 import type { Mount, MountContext } from '../../../core/contracts/plugin.js';
 import { ApiError, errors } from '../../../core/errors.js';
 import type { Representation } from '../../../core/response/representation.js';
@@ -10,14 +9,14 @@ interface ContentFile extends Pick<Mount, 'path' | 'summary'> {
   build(context: MountContext, content: Content): Representation;
 }
 
-/** Returns a mount that builds its file once per version of the content. */
+/** Returns a mount for a file derived from the front page's content. The file is rebuilt when the content changes. */
 export const contentFile = (readContent: ContentReader, { path, summary, cacheControl, build }: ContentFile): Mount => {
   let latest: { readonly version: string; readonly file: Representation } | undefined;
   return {
     path,
     summary,
     async handler(ctx, context) {
-      // The mount also owns all paths below its own.
+      // A mount also receives requests for all paths under its own.
       if (ctx.path !== path) throw new ApiError(errors.route_not_found);
       const content = await readContent(context);
       const { version } = content;

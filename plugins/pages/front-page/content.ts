@@ -1,4 +1,3 @@
-/** Collects what the pages contribute to the front page, once per snapshot, and the state of the service. */
 import type {
   FrontPageContent,
   FrontPageContext,
@@ -8,7 +7,7 @@ import type {
 import { LruMap } from '../../../core/util/lru-map.js';
 import { type Catalog, readCatalog } from '../descriptions/datasets.js';
 
-/** The response of `/status`, if the service has that endpoint. */
+/** The fields of `/status` that the front page uses. */
 export interface Status {
   readonly status: string;
   readonly snapshot: { readonly published_at: string; readonly synthetic: boolean } | null;
@@ -27,10 +26,10 @@ export interface Content {
   readonly pages: readonly FrontPageContent[];
 }
 
-/** How long the state of the service and failed contributions are kept, in milliseconds. */
+/** Interval between reads of `/status`. Failed contributions are also retried at this interval. */
 const KEPT_MS = 60_000;
 
-/** Requests an endpoint as a caller without a key. Undefined if such callers may not use the endpoint. */
+/** Makes a request without a key. Returns undefined if the endpoint requires a key or does not exist. */
 const readOpen = async ({ requestWithoutKey }: MountContext, target: string): Promise<InnerResponse | undefined> => {
   const response = await requestWithoutKey(target);
   if (response.status === 200) return response;
@@ -61,12 +60,12 @@ const contextOf = (context: MountContext): FrontPageContext => ({
   },
 });
 
-/** The number of public paths for which the content is cached. Proxies report only a few. */
+/** Maximum number of public paths for which the content is cached. Proxies use only a few. */
 const MOST_PATHS = 10;
 
 interface Contributions {
   readonly contents: readonly FrontPageContent[];
-  /** Whether no contribution has failed. */
+  /** False if any contribution failed. */
   readonly isComplete: boolean;
 }
 
@@ -82,12 +81,11 @@ const contributionsOf = async (context: MountContext): Promise<Contributions> =>
   return { contents, isComplete };
 };
 
-/** Resolves with the current content. */
 export type ContentReader = (context: MountContext) => Promise<Content>;
 
 /**
- * Returns a function that resolves with the current content. Contributions are collected once per snapshot. After an
- * error, they are collected again when the state of the service is read again.
+ * Returns a function that resolves with the current content. Contributions are collected once per snapshot. If one
+ * fails, they are collected again a minute later.
  */
 export const contentReader = (): ContentReader => {
   let collected: { readonly version: string; readonly contributions: Promise<Contributions> } | undefined;

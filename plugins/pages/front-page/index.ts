@@ -1,4 +1,3 @@
-/** Serves the front page at `/` as HTML or JSON, its picture, the sign-in page and the descriptions for programs. */
 import { definePlugin, type Mount, type MountContext } from '../../../core/contracts/plugin.js';
 import { ApiError, errors } from '../../../core/errors.js';
 import { jsonRepresentation, mediaTypeChooser, Representation } from '../../../core/response/representation.js';
@@ -14,14 +13,14 @@ import { pngOf } from './png.js';
 import { figureOf } from './site.js';
 import { lightColors } from './styles.js';
 
-/** A link. Its relations are defined by RFC 8631 and, for `terms-of-service`, by RFC 6903. */
+/** Link relations are defined in RFC 8631 and, for `terms-of-service`, in RFC 6903. */
 interface Link {
   readonly rel: 'service-desc' | 'service-doc' | 'status' | 'terms-of-service';
   readonly href: string;
   readonly title: string;
 }
 
-/** The routes to which the front page links, by operationId. */
+/** Link relations of the routes that the front page links to, by operationId. */
 const ROUTES: Readonly<Record<string, Link['rel']>> = { getOpenApi: 'service-desc', getStatus: 'status' };
 
 const linksOf = (context: MountContext): Link[] => {
@@ -41,11 +40,11 @@ const linksOf = (context: MountContext): Link[] => {
   return [...ofPages, ...ofRoutes, ...(termsOfService === null ? [] : [terms])];
 };
 
-/** The number of versions of the page to cache, for different public paths. Proxies report only a few. */
+/** Maximum number of cached renderings. There is one for each public path, and proxies use only a few paths. */
 const MOST_VERSIONS = 10;
 
 const HTML = { mediaTypes: ['text/html'] } as const;
-/** JSON is the default. Browsers prefer HTML. */
+/** Without a preference for HTML, which all browsers send, the response is JSON. */
 const choose = mediaTypeChooser([{ mediaTypes: ['application/json'] }, HTML]);
 
 const frontPage = (readContent: ContentReader): Mount => {
@@ -86,7 +85,7 @@ const frontPage = (readContent: ContentReader): Mount => {
 const picture = (readContent: ContentReader): Mount =>
   contentFile(readContent, {
     path: '/front-page.png',
-    summary: 'Picture for links to the front page',
+    summary: 'Preview image for links to the front page',
     cacheControl: 'public, max-age=3600',
     build({ state }, content) {
       const figure = figureOf(content);

@@ -1,7 +1,6 @@
-/** Builds HTML from templates that escape every value. */
 import { escapeHtml } from '../template.js';
 
-/** Text that is already markup. */
+/** HTML that must not be escaped again. */
 export class Markup {
   constructor(readonly text: string) {}
 }
@@ -14,6 +13,6 @@ const textOf = (value: Value): string => {
   return value === false || value === null || value === undefined ? '' : escapeHtml(String(value));
 };
 
-/** Values are escaped, unless they are markup. `false`, `null` and `undefined` are empty. */
+/** Escapes all values except `Markup`. `false`, `null` and `undefined` become empty text. */
 export const html = (strings: TemplateStringsArray, ...values: readonly Value[]): Markup =>
   new Markup(String.raw({ raw: strings }, ...values.map(textOf)));

@@ -1,4 +1,3 @@
-/** Writes the front page. */
 import { createHash } from 'node:crypto';
 import type { MountContext } from '../../../core/contracts/plugin.js';
 import { dataCatalog } from '../descriptions/schema-org.js';
@@ -9,7 +8,7 @@ import { dataSection, figureSection, findingsSection, offerSection, statusSectio
 import { figureOf, keySource, link, mountAt, partsOf, type Site } from './site.js';
 import { styles } from './styles.js';
 
-/** The digest in the policy allows the page's inline style. The page loads nothing. */
+/** The digest allows the page's inline style. The page loads nothing except images from the same origin. */
 export const frontPagePolicy = [
   "default-src 'none'",
   `style-src 'sha256-${createHash('sha256').update(styles).digest('base64')}'`,
@@ -19,7 +18,7 @@ export const frontPagePolicy = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** If the description is longer, the page omits the columns. The full description has its own address. */
+/** Above this length, in characters, the JSON-LD omits the columns. `/dataset.jsonld` has the full description. */
 const MOST_JSON = 48 * 1024;
 
 const jsonLd = (site: Site): Markup => {
@@ -132,9 +131,9 @@ export const frontPageHtml = (context: MountContext, content: Content): string =
     ${headOf(site)}
   </head>
   <body>
-    <a class="skip" href="#main">Skip to the content</a>
+    <a class="skip" href="#main">Skip to content</a>
     ${headerOf(site)}
-    ${isSynthetic && html`<aside class="banner" aria-label="About these numbers">Synthetic data: these numbers were made up to try the service.</aside>`}
+    ${isSynthetic && html`<aside class="banner" aria-label="About these numbers">Synthetic data: these numbers were generated for trying out the service.</aside>`}
     <main id="main">
       ${[heroOf, findingsSection, figureSection, offerSection, dataSection, statusSection].map((section) => section(site))}
     </main>

@@ -1,8 +1,8 @@
-/** Draws the shapes of a drawing into a PNG, which sites show next to a link to the front page. */
+/** Renders a drawing as a PNG, which other sites show as the preview of links to the front page. */
 import { crc32, deflateSync } from 'node:zlib';
 import type { Drawing } from '../../../core/contracts/plugin.js';
 
-/** The size that social networks recommend. */
+/** The size recommended by social networks, in pixels. */
 const WIDTH = 1200;
 const HEIGHT = 630;
 const MARGIN = 24;
@@ -10,7 +10,7 @@ const MARGIN = 24;
 type Point = readonly [x: number, y: number];
 type Color = readonly [red: number, green: number, blue: number];
 
-/** Reads path data into closed polygons or open lines. */
+/** Parses SVG path data into closed polygons and open lines. Curves are not supported. */
 const linesOf = (path: string): Point[][] => {
   const lines: Point[][] = [];
   let [x, y] = [0, 0];
@@ -38,7 +38,7 @@ const linesOf = (path: string): Point[][] => {
   return lines;
 };
 
-/** The outline of a segment of a stroke. All outlines have the same orientation, so that overlapping areas add up. */
+/** Outlines a line segment. All outlines have the same orientation, so that overlaps do not cancel out. */
 const quadOf = ([x0, y0]: Point, [x1, y1]: Point, width: number): Point[] => {
   const length = Math.hypot(x1 - x0, y1 - y0) || 1;
   const [dx, dy] = [((y1 - y0) / length) * (width / 2), ((x0 - x1) / length) * (width / 2)];
@@ -52,7 +52,7 @@ const quadOf = ([x0, y0]: Point, [x1, y1]: Point, width: number): Point[] => {
 
 class Canvas {
   readonly #pixels = new Uint8Array(WIDTH * HEIGHT * 3);
-  /** For each pixel, the change of the covered area relative to the pixel to its left. */
+  /** The difference in coverage between each pixel and the pixel to its left. */
   readonly #cover = new Float32Array(WIDTH * HEIGHT + 2);
 
   constructor(background: Color) {
@@ -86,7 +86,7 @@ class Canvas {
     }
   }
 
-  /** Adds the area to the right of an edge, row by row. */
+  /** Marks the area to the right of an edge as covered, or as uncovered for upward edges. */
   #edge([x0, y0]: Point, [x1, y1]: Point): void {
     if (y0 === y1) return;
     const sign = y0 < y1 ? 1 : -1;
@@ -100,7 +100,7 @@ class Canvas {
     }
   }
 
-  /** Distributes the area of an edge between two x coordinates within a row. */
+  /** Distributes an edge's coverage within one row between two x coordinates. */
   #span(row: number, left: number, right: number, area: number): void {
     const [first, last] = [Math.floor(left), Math.floor(right)];
     for (let x = first; x <= last; x++) {
@@ -112,7 +112,7 @@ class Canvas {
     }
   }
 
-  /** The image as PNG with 8 bits per channel, without filters. */
+  /** Encodes the image as a PNG with 8 bits per channel and no filtering. */
   png(): Buffer {
     const rows = Buffer.alloc((WIDTH * 3 + 1) * HEIGHT);
     for (let y = 0; y < HEIGHT; y++) {
@@ -144,7 +144,7 @@ const colorOf = (colors: ReadonlyMap<string, string>, name: string): Color => {
   return [1, 3, 5].map((at) => Number.parseInt(hex.slice(at, at + 2), 16)) as unknown as Color;
 };
 
-/** @param colors hexadecimal colours by the name of their token */
+/** @param colors hexadecimal colours by token */
 export const pngOf = ({ width, height, shapes }: Drawing, colors: ReadonlyMap<string, string>): Buffer => {
   const canvas = new Canvas(colorOf(colors, 'page'));
   const scale = Math.min((WIDTH - 2 * MARGIN) / width, (HEIGHT - 2 * MARGIN) / height);

@@ -1,4 +1,3 @@
-/** The sections of the front page below its title. */
 import type { Finding, FrontPageItem } from '../../../core/contracts/plugin.js';
 import { limitsText } from '../template.js';
 import type { Status } from './content.js';
@@ -38,10 +37,10 @@ export const figureSection = (site: Site): Markup | undefined => {
 const cardOf = (site: Site, { title, text, href }: FrontPageItem): Markup =>
   html`<li>${link(site, href, title)}<span>${text}</span></li>`;
 
-/** The number of lists that the page shows. The API reference shows all lists. */
+/** Maximum number of lists shown. The API reference shows all of them. */
 const MOST_LISTS = 6;
 
-/** What the service offers: the tables from the pages' contributions, or the lists of the API if there are none. */
+/** Shows the tables that pages contribute, or the API's lists if there are none. */
 export const offerSection = (site: Site): Markup | undefined => {
   const { datasets } = site.content.catalog;
   const { items } = partsOf(site);
@@ -62,15 +61,14 @@ export const offerSection = (site: Site): Markup | undefined => {
   return html`<section aria-labelledby="offer">
         <h2 id="offer">What is published</h2>
         <ul class="cards">${cards}</ul>
-        ${docs && html`<p class="note">${link(site, docs.path, 'All endpoints, with their parameters and columns')}</p>`}
+        ${docs && html`<p class="note">${link(site, docs.path, 'All endpoints with their parameters and columns')}</p>`}
       </section>`;
 };
 
-/** A link to a guide, if the service has it. */
 const guideTo = (site: Site, path: string, text: string): Markup | undefined =>
   mountAt(site, path) && html` ${link(site, path, text)}.`;
 
-/** The command that reads the first list, with a key if callers need one. */
+/** Returns a curl command that reads the first list, with a key if the list requires one. */
 const commandOf = ({ content, publicUrl }: Site): string | undefined => {
   const [dataset] = content.catalog.datasets;
   if (!dataset) return undefined;
@@ -87,7 +85,7 @@ const access = (site: Site): Markup => {
       ? html`${info.contact.name ?? 'The operator of this service'} issues keys.`
       : html`<a href="${source}">Get a key</a>.`;
   return anonymous
-    ? html`<p class="note">You can read without a key: ${limitsText(anonymous)}. With a key, your own limits apply. ${get}</p>`
+    ? html`<p class="note">You can read without a key, up to ${limitsText(anonymous)}. A key has its own limits. ${get}</p>`
     : html`<p class="note">Requests need an API key. ${get} ${link(site, '/sign-in', 'Sign in with a key')} to see the data in this browser.</p>`;
 };
 

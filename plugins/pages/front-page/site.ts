@@ -1,4 +1,3 @@
-/** The data from which the front page is built. */
 import type { FrontPageFigure, Mount, MountContext } from '../../../core/contracts/plugin.js';
 import type { Content } from './content.js';
 import { html, type Markup } from './markup.js';
@@ -11,7 +10,7 @@ const MOST_FINDINGS = 3;
 
 export const figureOf = ({ pages }: Content): FrontPageFigure | undefined => pages.find(({ figure }) => figure)?.figure;
 
-/** The combined parts of all contributions. */
+/** Combines the contributions of all pages. */
 export const partsOf = ({ content }: Site) => ({
   findings: content.pages.flatMap(({ findings = [] }) => findings).slice(0, MOST_FINDINGS),
   figure: figureOf(content),
@@ -23,11 +22,11 @@ export const partsOf = ({ content }: Site) => ({
 export const mountAt = ({ mounts }: Site, path: string): Mount | undefined =>
   mounts.find((mount) => mount.path === path);
 
-/** A link to an address under the path of the service. */
+/** @param href path under the service's public path */
 export const link = ({ publicPath }: Site, href: string, text: Markup | string): Markup =>
   html`<a href="${publicPath}${href}">${text}</a>`;
 
-/** Where callers get a key: a page, or the contact if there is no page. */
+/** Returns the address where users can get a key: the configured page, or else the contact. */
 export const keySource = ({ info: { getKeyUrl, contact } }: Site): string | undefined =>
   getKeyUrl ?? contact.url ?? (contact.email === undefined ? undefined : `mailto:${contact.email}`);
 

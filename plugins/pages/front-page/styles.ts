@@ -1,4 +1,3 @@
-/** The style of the front page: the design tokens of all pages and its own rules, without comments and indents. */
 import { readSharedFile } from '../page-files.js';
 
 const textOf = (path: string): string =>
@@ -8,12 +7,13 @@ const textOf = (path: string): string =>
 
 const tokens = textOf('shared/tokens.css');
 
+/** The front page's inline style: the shared design tokens and the page's own rules, without indentation. */
 export const styles = [
   tokens,
   ...['front-page', 'sections'].map((name) => textOf(`front-page/browser/${name}.css`)),
 ].join('');
 
-/** The colours of the light theme, by token. */
+/** Colours of the light theme, by token. */
 export const lightColors: ReadonlyMap<string, string> = new Map(
   [...tokens.matchAll(/--([\w-]+): light-dark\((#[0-9a-f]{6})/g)].map(([, name, color]) => [name!, color!]),
 );

@@ -1,4 +1,3 @@
-/** Writes a plugin's drawing as SVG, in the colours of the page. */
 import type { Drawing, Label, Shape } from '../../../core/contracts/plugin.js';
 import { html, type Markup } from './markup.js';
 
@@ -6,13 +5,13 @@ const colour = (name: string | undefined) => (name === undefined ? 'none' : `var
 
 const pathOf = ({ path, title, href }: Shape, publicPath: string): Markup => {
   const drawn = html`<path d="${path}">${title !== undefined && html`<title>${title}</title>`}</path>`;
-  // These links are only for the mouse: keyboard users find them in the page's search and explorer.
+  // These links are skipped by the Tab key, because there may be hundreds. The search finds the same targets.
   return href === undefined ? drawn : html`<a href="${publicPath}${href}" tabindex="-1">${drawn}</a>`;
 };
 
 const styleOf = ({ fill, stroke, width }: Shape): string => `${fill} ${stroke} ${width}`;
 
-/** Groups consecutive shapes with the same style, because a map repeats a few styles hundreds of times. */
+/** Groups consecutive shapes by style, because a map repeats a few styles hundreds of times. */
 const groupsOf = (shapes: readonly Shape[]): Shape[][] => {
   const groups: Shape[][] = [];
   for (const shape of shapes) {

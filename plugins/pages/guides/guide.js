@@ -1,16 +1,15 @@
-/** Shows the text of a guide, with a list of its parts. */
 import { publicPath } from '../shared/api.js';
 import { find, h } from '../shared/dom.js';
 import { blocksOf, headingId } from '../shared/markdown.js';
 
 const main = find('#main');
 
-/** The address of the page. */
 const here = location.pathname.replace(/\/$/, '');
 
 /**
- * Returns the address of a link in the document, if the linked document is a page of this service.
- * @param {string} target relative to the document, as in the repository
+ * Converts a link between documents to a link between pages. Returns null if the linked document is not a page of this
+ * service.
+ * @param {string} target as in the Markdown: an absolute URL, a fragment, or a path relative to the document
  */
 const addressOf = (target) => {
   if (/^https?:|^#/.test(target)) return target;
@@ -32,15 +31,16 @@ const listParts = (elements) => {
 };
 
 /**
- * @param {(name: string) => HTMLElement} [figures] creates the placeholder for figures about the published data
- * @returns {Promise<HTMLElement[]>} the elements of the text
+ * Shows the guide's text and a list of its sections.
+ * @param {(name: string) => HTMLElement} [figures] creates the placeholder for a block of figures
+ * @returns {Promise<HTMLElement[]>} the elements of the guide
  */
 export const showGuide = async (figures = () => h('div')) => {
   for (const link of document.querySelectorAll('.guides a')) {
     if (link.getAttribute('href') === here) link.setAttribute('aria-current', 'page');
   }
   const markdown = await (await fetch(new URL('../../guide.md', import.meta.url))).text();
-  // Examples in documents use the default address. The page replaces it with the address of this service.
+  // Examples in the documents use the service's default address. They should work for this service as shown.
   const text = markdown.replaceAll('http://127.0.0.1:8080', location.origin + publicPath);
   const elements = blocksOf(text, addressOf).map((block) =>
     block.kind === 'element' ? block.element : figures(block.name),
@@ -50,7 +50,7 @@ export const showGuide = async (figures = () => h('div')) => {
   }
   main.replaceChildren(...elements);
   listParts(elements);
-  // The browser resolved the fragment of the URL before the text was loaded.
+  // The browser tried to scroll to the fragment before the text was loaded.
   if (location.hash.length > 1) document.getElementById(decodeURIComponent(location.hash.slice(1)))?.scrollIntoView();
   return elements;
 };

@@ -1,4 +1,3 @@
-/** The script of a guide. */
 import { showGuide } from './guide.js';
 
 void showGuide();

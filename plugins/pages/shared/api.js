@@ -1,17 +1,14 @@
-/** Calls the API with the reader's key, which stays in this browser and is never part of an address. */
-
-/** @param {string} name @returns {string} a value of the page's template */
+/** Reads a value that the page's template provides. @param {string} name @returns {string} */
 const meta = (name) => document.querySelector(`meta[name="${name}"]`)?.getAttribute('content') ?? '';
 
-/** The service's name for programs. */
 const service = meta('service');
 
 const KEY = `${service}-key`;
 
-/** The key, if the browser does not let sites store data. It is lost when the page closes. */
+/** Holds the key if the browser does not allow pages to store data. It is lost when the page closes. */
 let unstored = '';
 
-/** @returns {string} empty without a key */
+/** @returns {string} empty if there is no key */
 export const getKey = () => {
   try {
     return sessionStorage.getItem(KEY) ?? localStorage.getItem(KEY) ?? '';
@@ -21,9 +18,10 @@ export const getKey = () => {
 };
 
 /**
- * @param {string} key empty to forget the key
- * @param {{ remember?: boolean }} [options] `remember`: for all tabs, until the reader forgets the key. Default: for
- *   this tab
+ * Stores the key in this browser.
+ * @param {string} key an empty string deletes the key
+ * @param {{ remember?: boolean }} [options] `remember`: whether to store the key for all tabs until the user deletes
+ *   it. Default: only for this tab, until it is closed
  */
 export const setKey = (key, { remember = false } = {}) => {
   unstored = key;
@@ -32,36 +30,36 @@ export const setKey = (key, { remember = false } = {}) => {
     sessionStorage.removeItem(KEY);
     if (key !== '') (remember ? localStorage : sessionStorage).setItem(KEY, key);
   } catch {
-    // If the browser stores no data, the key stays in memory.
+    // If the browser does not allow pages to store data, the key is only in memory.
   }
   dispatchEvent(new Event('keychange'));
 };
 
-// Other tabs and the frames of a page share the stored keys, so a key that is entered in one of them applies to all.
+// Tabs and frames share stored keys, so a key entered in one of them applies to all.
 addEventListener('storage', (event) => {
   if (event.key === KEY) dispatchEvent(new Event('keychange'));
 });
 
-/** The limits for readers without a key, in words. Empty if every reader needs a key. */
+/** The limits without a key, such as `60 requests per minute`. Empty if a key is required. */
 export const anonymousLimits = meta('anonymous');
 
-/** The page where readers get a key. Empty if there is none. */
+/** Address where users can get a key. Empty if there is none. */
 export const getKeyUrl = meta('get-key');
 
-/** Whether calls can succeed. Without a key, the response would be a 401 if every reader needs one. */
+/** False if a call would return a 401 because a key is required and there is none. */
 export const mayCall = () => getKey() !== '' || anonymousLimits !== '';
 
-/** Prefix of every target: `/api/v1`, or `/lib/api/v1` if a proxy serves the API under `/lib`. */
+/** Path prefix of the API: `/api/v1`, or `/lib/api/v1` if a proxy serves the API under `/lib`. */
 export const basePath = meta('base-path');
 
-/** Prefix of `basePath` and of page URLs: empty, or `/lib`. */
+/** Path prefix of the API and of all pages: empty, or `/lib`. */
 export const publicPath = meta('public-path');
 
-/** A failed call. `status` is 0 if there was no response. */
+/** Thrown when an API call fails. `status` is 0 if there was no response. */
 export class Problem extends Error {
   /**
-   * @param {string} message the API's message
-   * @param {{ status: number, code: string, retryAfter?: number | undefined }} parts `retryAfter` in seconds
+   * @param {string} message the message in the API's error
+   * @param {{ status: number, code: string, retryAfter?: number | undefined }} parts `retryAfter` is in seconds
    */
   constructor(message, { status, code, retryAfter }) {
     super(message);
@@ -72,10 +70,11 @@ export class Problem extends Error {
 }
 
 /**
- * @param {string} target relative to the base path, with its query
- * @param {{ accept?: string, signal?: AbortSignal | undefined, key?: boolean }} [options] `key: false` for targets
- * that need no key
- * @returns {Promise<Response>} with any status
+ * Calls the API. The key is sent only in a header, never in an address.
+ * @param {string} target path and query, relative to the base path
+ * @param {{ accept?: string, signal?: AbortSignal | undefined, key?: boolean }} [options] `key: false` leaves out the
+ *   key, for endpoints that do not need it
+ * @returns {Promise<Response>} a response with any status
  */
 export const send = (target, { accept = 'application/json', signal, key = true } = {}) => {
   /** @type {Record<string, string>} */
@@ -85,9 +84,10 @@ export const send = (target, { accept = 'application/json', signal, key = true }
 };
 
 /**
+ * Calls the API like `send`, but throws an error if the call fails.
  * @param {string} target
  * @param {Parameters<typeof send>[1]} [options]
- * @returns {Promise<Response>} a 200
+ * @returns {Promise<Response>}
  * @throws {Problem}
  */
 export const request = async (target, options) => {
@@ -112,17 +112,18 @@ export const request = async (target, options) => {
 /**
  * @param {string} target
  * @param {Parameters<typeof send>[1]} [options]
- * @returns {Promise<any>} the body
+ * @returns {Promise<any>} the parsed body
  * @throws {Problem}
  */
 export const getJson = async (target, options) => (await request(target, options)).json();
 
-/** The environment variable from which samples and the documentation read the key. */
+/** Environment variable that contains the key in samples and in the documentation. */
 export const keyVariable = 'API_KEY';
 
 /**
+ * Returns a shell command that makes the call.
  * @param {string} target
- * @returns {string} the call as a shell command
+ * @returns {string}
  */
 export const curlOf = (target) =>
   `curl -H "Authorization: Bearer $${keyVariable}" '${location.origin}${basePath}${target.replaceAll("'", '%27')}'`;

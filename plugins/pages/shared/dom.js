@@ -1,12 +1,11 @@
-/** Creates elements. Strings become text nodes, so data cannot become markup. */
-
 /** @typedef {Node | string | number | null | undefined | false} Child */
 /** @typedef {Child | readonly Child[]} Children */
 
 /**
+ * Creates an element. Strings become text nodes, so data is never parsed as HTML.
  * @template {keyof HTMLElementTagNameMap} Tag
  * @param {Tag} tag
- * @param {Record<string, unknown>} [properties] attributes, and listeners such as `onclick`
+ * @param {Record<string, unknown>} [properties] attributes, and event listeners such as `onclick`
  * @param {...Children} children
  * @returns {HTMLElementTagNameMap[Tag]}
  */
@@ -27,10 +26,10 @@ export const h = (tag, properties = {}, ...children) => {
 };
 
 /**
- * Returns an element that the page's HTML contains.
  * @template {Element} [Kind=HTMLElement]
  * @param {string} selector
  * @returns {Kind}
+ * @throws {Error} if the page has no such element
  */
 export const find = (selector) => {
   const element = document.querySelector(selector);
@@ -38,7 +37,7 @@ export const find = (selector) => {
   return /** @type {Kind} */ (/** @type {unknown} */ (element));
 };
 
-/** `/` focuses a search box, except while another field has the focus. @param {HTMLInputElement} input */
+/** Makes `/` focus a search box, unless the user is typing in another field. @param {HTMLInputElement} input */
 export const focusOnSlash = (input) =>
   addEventListener('keydown', (event) => {
     const { target } = event;
@@ -50,7 +49,7 @@ export const focusOnSlash = (input) =>
   });
 
 /**
- * Creates a button that copies a text. Returns null if the browser does not let pages copy.
+ * Creates a button that copies text. Returns null if pages cannot access the clipboard.
  * @param {() => string} text
  * @param {string} [label]
  */

@@ -1,5 +1,3 @@
-/** Formats numbers and dates. Numbers have two decimals by default; tables below charts show all decimals. */
-
 const DASH = '–';
 
 /** @param {number | null | undefined} value */
@@ -12,7 +10,7 @@ export const number = (value, digits = 2) =>
 export const exact = (value) =>
   value === null || value === undefined ? DASH : value.toLocaleString('en-US', { maximumFractionDigits: 12 });
 
-/** @param {number | null | undefined} value in percent; a rise has a plus sign @param {number} [decimals] */
+/** @param {number | null | undefined} value in percent; positive values get a plus sign @param {number} [decimals] */
 export const percent = (value, decimals) => (typeof value === 'number' ? `${signed(value, decimals)}%` : DASH);
 
 /** @param {number | null | undefined} value in percentage points @param {number} [decimals] */
@@ -24,13 +22,13 @@ const signed = (value, decimals) => `${value > 0 ? '+' : ''}${number(value, deci
 /** @param {number} value from 0 to 1 */
 export const share = (value) => `${number(value * 100, 1)}%`;
 
-/** Lower case without accents, for searches. @param {string} text */
+/** Removes case and accents, for searching. @param {string} text */
 export const plain = (text) => text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase();
 
 /** @param {string} date `YYYY-MM-DD` */
 export const quarter = (date) => `${date.slice(0, 4)} Q${Math.ceil(Number(date.slice(5, 7)) / 3)}`;
 
-/** @param {string | null} date the first day of a period, in UTC @param {string} cadence of its series */
+/** @param {string | null} date first day of the period, in UTC @param {string} cadence */
 export const period = (date, cadence) => {
   if (date === null) return DASH;
   const [year, month] = [date.slice(0, 4), date.slice(5, 7)];

@@ -1,9 +1,8 @@
-/** The form for the API key. */
 import { getKeyUrl, setKey } from './api.js';
 import { h } from './dom.js';
 
 /**
- * @param {{ heading: string, problem?: string | undefined }} options `problem`: why the current key is not accepted
+ * @param {{ heading: string, problem?: string | undefined }} options `problem`: explains why a key has to be entered
  */
 export const keyForm = ({ heading, problem }) => {
   const error = h('p', { id: 'key-error', class: 'problem', role: 'alert', hidden: problem === undefined }, problem);
@@ -21,11 +20,11 @@ export const keyForm = ({ heading, problem }) => {
   const submit = (event) => {
     event.preventDefault();
     const key = input.value.trim();
-    // A header accepts visible ASCII only.
+    // Other characters are not allowed in a header.
     if (/^[\x21-\x7e]+$/.test(key)) setKey(key, { remember: remember.checked });
     else {
       error.hidden = false;
-      error.textContent = 'This is not a key. A key is one word of letters, digits and signs.';
+      error.textContent = 'This is not a key. A key consists of letters, digits and punctuation, without spaces.';
       input.setAttribute('aria-invalid', 'true');
       input.focus();
     }
@@ -42,10 +41,10 @@ export const keyForm = ({ heading, problem }) => {
       'p',
       { id: 'key-hint', class: 'muted' },
       ...(getKeyUrl === ''
-        ? ['The operator of the service issues keys. ']
+        ? ['Keys are issued by the operator of this service. ']
         : [h('a', { href: getKeyUrl }, 'Get a key'), '. ']),
-      'The key is sent only to this service. On a shared computer, do not let the browser remember it: then it is ',
-      'forgotten when this tab closes.',
+      'The key is sent only to this service. On a shared computer, clear the box above: the browser then forgets the ',
+      'key when you close this tab.',
     ),
   );
 };

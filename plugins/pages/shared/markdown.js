@@ -1,11 +1,8 @@
-/**
- * Converts the Markdown that the documentation uses to elements: headings, paragraphs, lists, tables, links and code.
- */
 import { copyButton, h } from './dom.js';
 
 /** @typedef {import('./dom.js').Child} Child */
 /** @typedef {{ kind: 'figures', name: string } | { kind: 'element', element: HTMLElement }} Block */
-/** @typedef {(target: string) => string | null} Addresses the address of a link; null shows only the link's text */
+/** @typedef {(target: string) => string | null} Addresses returns a link's address, or null to show only its text */
 
 /** @type {Addresses} */
 const webAddress = (target) => (/^https?:/.test(target) ? target : null);
@@ -22,7 +19,7 @@ export const inline = (text, addressOf = webAddress) =>
     return address === null ? words : h('a', { href: address }, ...inline(words));
   });
 
-/** Converts paragraphs. @param {string | undefined} text */
+/** Converts text to paragraphs. @param {string | undefined} text */
 export const prose = (text) =>
   (text ?? '')
     .split(/\n\s*\n/)
@@ -31,11 +28,11 @@ export const prose = (text) =>
 
 /**
  * @param {readonly string[]} head
- * @param {readonly (readonly string[])[]} rows the first cell is the heading of its row; cells may have Markdown
+ * @param {readonly (readonly string[])[]} rows cells in inline Markdown; the first cell is the row's heading
  * @param {Addresses} [addressOf]
  */
 export const table = (head, rows, addressOf) => {
-  // If a heading is empty, it becomes a plain cell.
+  // An empty `th` would be announced as an empty heading.
   const headOf = (/** @type {string} */ cell) =>
     cell === '' ? h('td') : h('th', { scope: 'col' }, ...inline(cell, addressOf));
   const heading = h('tr', {}, ...head.map(headOf));
@@ -55,7 +52,7 @@ export const table = (head, rows, addressOf) => {
   );
 };
 
-/** @param {string} text lines that begin with `|` @param {Addresses} addressOf */
+/** @param {string} text lines that start with `|` @param {Addresses} addressOf */
 const tableOf = (text, addressOf) => {
   const [head = [], , ...rows] = text.split('\n').map((line) =>
     line
@@ -66,7 +63,7 @@ const tableOf = (text, addressOf) => {
   return table(head, rows, addressOf);
 };
 
-/** The id of a heading, as GitHub derives it. @param {string} text */
+/** Returns the id that GitHub would give to a heading. @param {string} text */
 export const headingId = (text) =>
   text
     .toLowerCase()
@@ -83,7 +80,7 @@ const codeBlock = (code) =>
     copyButton(() => code),
   );
 
-/** @param {string} text one block @param {Addresses} addressOf */
+/** @param {string} text a single block @param {Addresses} addressOf */
 const elementOf = (text, addressOf) => {
   const code = /^```[^\n]*\n(.*?)\n?```$/s.exec(text)?.[1];
   if (code !== undefined) return codeBlock(code);
@@ -105,12 +102,12 @@ const elementOf = (text, addressOf) => {
   return h('p', {}, ...inline(text, addressOf));
 };
 
-/** Blocks are separated by blank lines. Fenced code may contain blank lines. */
+/** Matches a block. Blocks are separated by blank lines, but fenced code may contain blank lines. */
 const BLOCK = /```.*?\n```|(?:(?!```)[^\n]*\S[^\n]*(?:\n|$))+/gs;
 
 /**
- * @param {string} markdown text between `<!-- figures NAME -->` and `<!-- /figures -->` becomes a placeholder for
- * figures
+ * Converts the Markdown of the documentation: headings, paragraphs, lists, tables, links and code.
+ * @param {string} markdown text from `<!-- figures NAME -->` to `<!-- /figures -->` is replaced by a placeholder
  * @param {Addresses} [addressOf]
  * @returns {Block[]}
  */

@@ -1,5 +1,5 @@
 /**
- * Returns a function that loads a value once per key. After a failure, it loads the value again.
+ * Returns a function that loads a value only once per key. If loading fails, the next call tries again.
  * @template Key
  * @returns {<Value>(key: Key, load: () => Promise<Value>) => Promise<Value>}
  */

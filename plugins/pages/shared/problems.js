@@ -1,4 +1,3 @@
-/** Shows what went wrong and what the reader can do. */
 import { getKey, Problem } from './api.js';
 import { h } from './dom.js';
 import { keyForm } from './key-form.js';
@@ -15,20 +14,20 @@ const explain = ({ status, code, message, retryAfter }) => {
   if (status === 0) {
     return {
       heading: message,
-      advice: 'Check your connection and that the service runs. Then try again, or reload the page.',
+      advice: 'Check your connection and whether the service is running. Then try again, or reload the page.',
     };
   }
   if (code === 'quota_exceeded') return { heading: 'The quota is used up', advice: message };
   if (status === 429) {
     return {
       heading: 'Too many requests',
-      advice: `${getKey() === '' ? 'Readers without a key have' : 'This key has'} a limit per minute, which is used up. Try again ${inSeconds(retryAfter)}.`,
+      advice: `You have reached the limit per minute ${getKey() === '' ? 'for requests without a key' : 'of this key'}. Try again ${inSeconds(retryAfter)}.`,
     };
   }
   if (status === 503) {
     return {
-      heading: 'The service cannot answer right now',
-      advice: `Its data cannot be read, or it is overloaded. Try again ${inSeconds(retryAfter)}. The status page has details.`,
+      heading: 'The service is temporarily unavailable',
+      advice: `It cannot read its data, or it is overloaded. Try again ${inSeconds(retryAfter)}. For details, see the status page.`,
     };
   }
   if (status === 404) return { heading: 'Nothing found', advice: message };
@@ -36,7 +35,8 @@ const explain = ({ status, code, message, retryAfter }) => {
 };
 
 /**
- * @param {unknown} error what was thrown
+ * Explains an error and offers a way to continue: a key form, a retry button or a link.
+ * @param {unknown} error
  * @param {() => void} retry
  * @returns {HTMLElement}
  */
@@ -46,20 +46,20 @@ export const problemView = (error, retry) => {
       ? keyForm({ heading: 'Enter your API key' })
       : keyForm({
           heading: 'Enter another API key',
-          problem: 'The service does not accept this key. It is mistyped, expired or revoked.',
+          problem: 'The service does not accept this key. It may be mistyped, expired or revoked.',
         });
   }
   const { heading, advice } =
     error instanceof Problem
       ? explain(error)
-      : { heading: 'This page has an error', advice: 'Reload it. If that does not help, please report it.' };
+      : { heading: 'Something went wrong on this page', advice: 'Reload it. If that does not help, please report it.' };
   if (!(error instanceof Problem)) console.error(error);
   return h(
     'section',
     { class: 'notice', role: 'alert' },
     h('h2', {}, heading),
     h('p', {}, advice),
-    // There is no button to retry after a 404, since the response would be the same.
+    // Retrying after a 404 would give the same response.
     error instanceof Problem && error.status === 404
       ? h('a', { href: '#/' }, 'Back to the start')
       : h('button', { type: 'button', onclick: retry }, 'Try again'),

@@ -116,7 +116,7 @@ const rowList = (table, query, { onsort }) => {
 
 /**
  * Returns a function that reloads the rows. A call cancels the one before it.
- * @param {AbortSignal} signal aborted when the user leaves the view @param {HTMLElement} problem shows the error, if any
+ * @param {AbortSignal} signal aborted when the user leaves the view @param {HTMLElement} problem shows errors
  * @param {(signal: AbortSignal) => Promise<Loaded>} read @param {(loaded: Loaded) => void} onload
  */
 const reloader = (signal, problem, read, onload) => {

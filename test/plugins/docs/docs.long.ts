@@ -242,7 +242,7 @@ describe('the reference page', () => {
     await box.press('ArrowDown');
     expect(await box.getAttribute('aria-activedescendant')).to.equal('found-1');
     await box.fill('xyzzy');
-    await page.locator('#found', { hasText: 'Nothing is called “xyzzy”' }).waitFor();
+    await page.locator('#found', { hasText: 'No results for “xyzzy”' }).waitFor();
     await page.keyboard.press('Escape');
     expect(await page.locator('#found').isVisible()).to.equal(false);
     await box.fill('formulas');

@@ -156,7 +156,7 @@ describe('pages of a service that needs no key', function () {
     const { page, complaints } = browser;
     await page.goto(`${service.origin}/explore#/markets/${HOUSTON}`);
     await page.getByRole('heading', { level: 1, name: 'Houston' }).waitFor();
-    await page.getByText('You are reading without a key: 1,200 requests per minute.').waitFor();
+    await page.getByText('Without a key, you can make up to 1,200 requests per minute.').waitFor();
     expect(complaints).to.deep.equal([]);
   });
 

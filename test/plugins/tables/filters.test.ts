@@ -128,7 +128,7 @@ describe('filters of tables', function () {
     ['Levels[GE]=3', 'Did you mean "level[g'],
     ['Levels_from=3', 'Did you mean "level_from"?'],
     ['LEVEL=3', 'Did you mean "level"?'],
-    ['sort=day', '"sort" must be id, town, level, or one of these with a "-" in front; the option --sort of'],
+    ['sort=day', '"sort" must be id, town, level, or one of these with a leading "-"; to sort by other columns'],
     ['level[ge]=3', 'no query parameter "level[ge]". Did you mean "level[g'],
     ['lvel[gte]=3', 'no query parameter "lvel[gte]"'],
     ['level[gte]=x', '"level[gte]" must be an integer.'],

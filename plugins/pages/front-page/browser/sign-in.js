@@ -1,6 +1,6 @@
 /**
- * Signs the reader in with a key, or with a one-time code in the part of the address after `#`. Browsers do not send
- * that part to servers, and this script first removes it from the history.
+ * Signs the user in with a key, or with a one-time code in the fragment of the address (after `#`). Browsers do not
+ * send the fragment to servers, and this script starts by removing it from the history.
  */
 import { getKey, publicPath, setKey } from '../../shared/api.js';
 import { find, h } from '../../shared/dom.js';
@@ -10,10 +10,10 @@ const main = find('#main');
 const code = location.hash.slice(1);
 history.replaceState(null, '', location.pathname);
 
-/** The first page that shows data, otherwise the front page. */
+/** Returns the address of the first page with data, or of the front page if there is none. */
 const next = () => document.querySelector('.top .end a')?.getAttribute('href') ?? `${publicPath}/`;
 
-/** @param {string} [problem] why the reader has to enter the key */
+/** @param {string} [problem] explains why the user has to enter a key */
 const ask = (problem) =>
   main.replaceChildren(h('h1', {}, 'Sign in'), keyForm({ heading: 'Enter your API key', problem }));
 
@@ -23,7 +23,7 @@ const signedIn = () =>
     h(
       'p',
       { class: 'notice', role: 'status' },
-      'This browser has a key for this service. ',
+      'This browser has stored a key for this service. ',
       h('button', { type: 'button', class: 'quiet', onclick: () => setKey('') }, 'Forget key'),
     ),
   );

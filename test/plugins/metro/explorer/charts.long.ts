@@ -185,7 +185,7 @@ describe('the explorer’s charts with all series and twenty markets', () => {
         const figure = figures.nth(index);
         await figure.locator('details tbody tr').first().waitFor();
         const tree = await figure.ariaSnapshot();
-        expect(tree, view).to.match(/group "[^"]{20,}\. Arrow keys read its values\."/);
+        expect(tree, view).to.match(/group "[^"]{20,}\. Use the arrow keys to read the values\."/);
         expect(tree, `${view}, figure ${index}`).to.match(/table .*\n[\s\S]*columnheader[\s\S]*rowheader/);
         charts += 1;
       }

@@ -275,7 +275,7 @@ describe('the explorer in Chromium', () => {
 
     await page.route('**/observations?*', (route) => route.fulfill({ status: 503, json: { error: 'e', code: 'c' } }));
     await page.getByLabel('Model run').press('ArrowLeft');
-    const notice = page.getByRole('alert').filter({ hasText: 'cannot answer right now' });
+    const notice = page.getByRole('alert').filter({ hasText: 'temporarily unavailable' });
     await notice.waitFor();
     expect((await list()).slice(1), 'the rows of the previous run stay').to.deep.equal(expected.slice(1));
     await page.unroute('**/observations?*');
@@ -789,7 +789,7 @@ describe('the explorer in Chromium', () => {
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write'], { origin: app.origin });
     await view(address.slice(2));
     await page.locator('summary').getByText('Embed').click();
-    await page.getByText(`Pages of ${FRAMER} may show it.`).waitFor();
+    await page.getByText(`Only pages from ${FRAMER} can embed this figure.`).waitFor();
     await page.getByRole('button', { name: 'Copy embed' }).click();
     await page.getByText('Copied').waitFor();
     const copied = await page.evaluate('navigator.clipboard.readText()');
@@ -896,7 +896,7 @@ describe('the explorer in Chromium', () => {
     const { page } = browser;
     const cases: readonly [number, Record<string, string>, string, RegExp][] = [
       [429, { 'Retry-After': '7' }, 'Too many requests', /Try again in 7 seconds/],
-      [503, { 'Retry-After': '1' }, 'cannot answer right now', /Try again in 1 second./],
+      [503, { 'Retry-After': '1' }, 'temporarily unavailable', /Try again in 1 second./],
       [500, {}, 'That did not work', /a message of the service/],
     ];
     for (const [status, headers, name, advice] of cases) {
@@ -929,7 +929,7 @@ describe('the explorer in Chromium', () => {
     expect(await page.locator('.chips li').count()).to.equal(1);
     await page.route('**/observations?*', (route) => route.fulfill({ status: 503, json: { error: 'e', code: 'c' } }));
     await page.getByText('Difference to the nation').click();
-    await page.getByRole('alert').filter({ hasText: 'cannot answer right now' }).waitFor();
+    await page.getByRole('alert').filter({ hasText: 'temporarily unavailable' }).waitFor();
     await page.unroute('**/observations?*');
     await page.getByRole('button', { name: 'Try again' }).click();
     await page.locator('.plot svg').waitFor();
