@@ -1,4 +1,4 @@
-/** The memory adapter implements the whole storage contract in few lines. Copy it to start an adapter of your own. */
+/** Implements the whole storage contract in about 200 lines. Copy it to start an adapter of your own. */
 import {
   type AdapterContext,
   type AdapterModule,
@@ -25,7 +25,7 @@ interface MemoryOptions {
   readonly path?: string;
 }
 
-/** A published dataset, and the number of its snapshots that are in use. */
+/** A published dataset and the number of snapshots in use. */
 interface Stored extends IndexedDataset {
   holds: number;
 }
@@ -42,7 +42,7 @@ class MemoryAdapter implements StorageAdapter {
   #opening: Promise<void> | undefined;
   #closed = false;
   #publishing = false;
-  /** The stored datasets by version, oldest publication first. */
+  /** Stored datasets by version, oldest first. */
   readonly #stored = new Map<string, Stored>();
   /** Every change of the current version, oldest first. */
   readonly #moves: Move[] = [];
@@ -79,7 +79,7 @@ class MemoryAdapter implements StorageAdapter {
     const { version } = manifest;
     this.#assertUsable(signal);
     if (this.#publishing) throw new StorageError('conflict', 'Another publication is in progress.');
-    if (this.#stored.has(version)) throw new StorageError('conflict', `The version "${version}" exists already.`);
+    if (this.#stored.has(version)) throw new StorageError('conflict', `The version "${version}" already exists.`);
     this.#publishing = true;
     try {
       const collections = new Map<string, IndexedCollection>();
@@ -142,7 +142,7 @@ class MemoryAdapter implements StorageAdapter {
     const { path, dataset } = await openDirectory(this.#context.resolvePath(this.#path));
     const errors = await checkDataset(dataset, this.#context.collections);
     if (errors.total > 0) {
-      throw new StorageError('invalid_dataset', [`${path} breaks rules:`, ...errors.lines()].join('\n  - '));
+      throw new StorageError('invalid_dataset', [`${path} is not valid:`, ...errors.lines()].join('\n  - '));
     }
     await this.publish(dataset);
   }
@@ -157,7 +157,7 @@ class MemoryAdapter implements StorageAdapter {
     if (signal?.aborted) throw new StorageError('aborted', 'The caller has aborted the read.');
   }
 
-  /** Returns a snapshot, or undefined if the version was pruned. */
+  /** Returns undefined if the version has been pruned. */
   #hold({ since, stored }: Move): Snapshot | undefined {
     if (this.#stored.get(stored.manifest.version) !== stored) return undefined;
     stored.holds++;

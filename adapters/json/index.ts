@@ -64,17 +64,17 @@ class JsonAdapter implements StorageAdapter {
   #opening: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #current: Current | undefined;
-  /** The `content` of each recently served version, by version. */
+  /** The `content` of recently served versions, keyed by version. */
   readonly #digests = new Map<string, string>();
-  /** The files that were loaded last. `#stamp` is their state at that time. */
+  /** The files of the last load. `#stamp` is their state at that time. */
   #files: readonly string[] = [];
   #stamp: string | undefined;
-  /** The `content` of the rows that this adapter published last. */
+  /** The `content` of the last dataset that this adapter published. */
   #checkedContent: string | undefined;
-  /** The current poll; resolved if there is none. */
+  /** The last poll, which may have finished. */
   #polling: Promise<void> = Promise.resolve();
   #isPolling = false;
-  /** The reason why the directory's current content is not served. */
+  /** The reason why the content of the directory is not being served. */
   #refusalMessage: string | undefined;
   #publishing = false;
 
@@ -111,7 +111,7 @@ class JsonAdapter implements StorageAdapter {
     return indexedSnapshot(this.#current, this.#assertOpen);
   }
 
-  /** Writes the dataset into the directory. Every process that serves it detects the change. */
+  /** Writes the dataset to the directory. All processes that serve the directory detect the change. */
   async publish(dataset: Dataset, options: PublishOptions = {}): Promise<void> {
     this.#assertOpen();
     if (this.#publishing) throw new StorageError('conflict', 'Another publication is in progress.');
@@ -168,8 +168,8 @@ class JsonAdapter implements StorageAdapter {
   }
 
   /**
-   * Loads the directory again if it has changed. Polls run one after the other. The promise never rejects; a dataset
-   * that cannot be served is reported to the log and to `context.problem`.
+   * Reloads the directory if it has changed. Polls run one after another. The promise never rejects: if a dataset
+   * cannot be served, the error is logged and reported with `context.problem`.
    */
   #poll(): Promise<void> {
     this.#polling = this.#polling.then(async () => {
@@ -182,7 +182,7 @@ class JsonAdapter implements StorageAdapter {
     return this.#polling;
   }
 
-  /** Resolves with the reason if the content of the directory cannot be served. */
+  /** Resolves with an error if the content of the directory cannot be served. */
   async #load(): Promise<StorageError | undefined> {
     const { collections } = this.#context;
     const result = await load(this.#path, {
@@ -204,7 +204,7 @@ class JsonAdapter implements StorageAdapter {
   #accept({ manifest, collections, content, size }: Loaded): void {
     this.#refusalMessage = undefined;
     this.#context.problem();
-    // The version is already served: only a file's timestamp changed, or an operator restored the version.
+    // The version is already being served: only a timestamp changed, or an operator restored the files.
     if (this.#current?.manifest.version === manifest.version) return;
     const publishedAt = publicationTime(manifest, this.#current?.publishedAt, this.#context.clock);
     this.#current = { manifest, publishedAt, collections, size };
@@ -222,13 +222,14 @@ class JsonAdapter implements StorageAdapter {
     this.#context.problem(
       version === undefined
         ? 'The dataset could not be loaded.'
-        : `A change of the dataset was refused, since it is not valid or not complete; version ${version} is still served.`,
+        : `A change to the dataset was refused because it is invalid or incomplete; version ${version} is still served.`,
     );
   }
 }
 
 /**
- * Whether the directory is missing or empty. If it contains files that are not a dataset, the path is probably wrong.
+ * Whether the directory is missing or empty. Unrelated files make it non-empty, because the path is then probably
+ * wrong.
  */
 const isEmpty = async (path: string): Promise<boolean> =>
   readdir(path).then(
@@ -239,7 +240,7 @@ const isEmpty = async (path: string): Promise<boolean> =>
 const versionReused = (path: string, version: string): StorageError =>
   new StorageError(
     'conflict',
-    `${path} has version "${version}" with other rows than the version "${version}" that is served. ` +
+    `${path} contains version "${version}" with different rows from the version "${version}" that is being served. ` +
       'Change "version" in the manifest.',
   );
 

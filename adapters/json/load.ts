@@ -18,19 +18,18 @@ import { assertFits, type DatasetSize, sizeOf } from './memory.js';
 export interface Loaded {
   readonly manifest: Manifest;
   readonly collections: ReadonlyMap<string, IndexedCollection>;
-  /** Identifies the rows. See `contentOf`. */
+  /** Identifies the rows, as returned by `contentOf`. */
   readonly content: string;
   readonly size: DatasetSize;
 }
 
 interface LoadResult {
-  /** The files of the dataset. */
   readonly files: readonly string[];
-  /** The state of the files when they were read. If it is undefined, the next poll loads them again. */
+  /** The state of the files when they were read. If undefined, the next poll loads them again. */
   readonly stamp: string | undefined;
   /**
-   * At most one of `loaded` and `refused` is set. Neither is set if files changed during the load, since the rows may
-   * then come from two versions.
+   * At most one of `loaded` and `refused` is set. Neither is set if files changed during the load, because the rows
+   * could then come from two versions.
    */
   readonly loaded?: Loaded;
   readonly refused?: StorageError;
@@ -38,16 +37,16 @@ interface LoadResult {
 
 export interface LoadOptions {
   readonly collections: ReadonlyMap<string, Collection>;
-  /** The size of the dataset that is served during the load. Undefined if none is served. */
+  /** The size of the dataset being served during the load, or undefined if there is none. */
   readonly served?: DatasetSize | undefined;
-  /** The `content` of rows that this process has already checked. These rows are not checked again. */
+  /** The `content` of rows that this process has already checked and does not need to check again. */
   readonly checkedContent?: string | undefined;
   readonly signal: AbortSignal;
 }
 
 /**
- * Loads a dataset directory. The promise never rejects. While another dataset is served, the load pauses after each
- * step of less than a millisecond, so that requests are not delayed.
+ * Loads a dataset directory. The promise never rejects. If another dataset is being served, the load pauses after each
+ * step of less than a millisecond so that it does not delay requests.
  */
 export const load = async (path: string, options: LoadOptions): Promise<LoadResult> => {
   const manifestStamp = await stampOf(path, []);
@@ -87,7 +86,7 @@ const read = async (
   const errors = await checkDataset(dataset, collections, {
     // `checkDataset` compares each file with its SHA-256.
     checked: checkedContent !== undefined && checkedContent === contentOf(collections, sums),
-    // While no dataset is served, there are no requests to delay, so the check does not pause.
+    // If no dataset is being served, there are no requests to delay, so the check does not pause.
     ...(served && { pause }),
     onProgress: () => signal.throwIfAborted(),
     onRows: ({ name }, { text }) => indexed.get(name)!.add(text!),
@@ -102,7 +101,7 @@ const read = async (
   return { manifest: dataset.description, collections: indexed, content, size };
 };
 
-/** Returns the SHA-256 of each declared collection, joined into one string. */
+/** Joins the SHA-256 digests of all declared collections into one string. */
 export const contentOf = (
   collections: ReadonlyMap<string, Collection>,
   sums: ReadonlyMap<string, string | undefined>,

@@ -1,19 +1,19 @@
 /**
- * Estimates how much memory a dataset needs, so that the service refuses one that is too large instead of being killed
- * by the operating system.
+ * Estimates how much memory a dataset needs, so that the service can refuse a dataset that is too large instead of
+ * being killed by the operating system.
  */
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Collection, type DirectoryDataset, resources, StorageError } from 'metro-forecast-api/adapter';
 
 export interface DatasetSize {
-  /** The total size of the files. */
+  /** Total size of the files. */
   readonly bytes: number;
-  /** The number of index positions: for each collection, its rows multiplied by the number of its orders. */
+  /** Number of index positions: the sum over all collections of rows times orders. */
   readonly positions: number;
 }
 
-/** The assumed size of a row. It is used if the manifest does not state the number of rows. */
+/** Assumed row size in bytes, used if the manifest does not contain the number of rows. */
 const ROW_BYTES = 100;
 
 export const sizeOf = async (
@@ -24,7 +24,7 @@ export const sizeOf = async (
   for (const { name, orders = [] } of collections.values()) {
     const described = fileOf(name);
     if (!described) continue;
-    // A missing file counts as empty here, since it is reported when it is read.
+    // A missing file counts as empty. It is reported later, when it is read.
     const { size } = await stat(join(path, described.file)).catch(() => ({ size: 0 }));
     bytes += size;
     positions += orders.length * (described.rows ?? size / ROW_BYTES);
@@ -33,13 +33,15 @@ export const sizeOf = async (
 };
 
 const MIB = 2 ** 20;
-/** Bytes of memory per byte of the files, as measured and rounded up. */
+/** Bytes of memory per byte of the files, measured and rounded up. */
 const PER_BYTE = 1.2;
-/** Bytes of memory per index position while a dataset is being sorted, and afterwards. */
+/** Bytes of memory per index position while a dataset is being sorted. */
 const PER_SORTED_POSITION = 24;
+/** Bytes of memory per index position after sorting. */
 const PER_POSITION = 4;
-/** Memory of a process that serves requests, including its response cache, and of one that does not serve yet. */
+/** Memory of a process that serves requests, including its response cache. */
 const SERVING = 170 * MIB;
+/** Memory of a process that is starting. */
 const STARTING = 90 * MIB;
 /** Memory of the primary process, which starts the workers. */
 const PRIMARY = 80 * MIB;
@@ -51,7 +53,7 @@ const memoryOf = ({ bytes, positions }: DatasetSize, perPosition: number): numbe
 
 /**
  * Checks that there is enough memory to load a dataset.
- * @param served the dataset that is served during the load
+ * @param served the dataset that stays in memory during the load
  * @param limit the memory limit for all processes of the service together, in bytes
  * @throws StorageError `invalid_dataset` if the processes need more memory than the limit
  */
@@ -72,7 +74,7 @@ export const assertFits = (
   const each = workers > 1 ? `in each of ${workers} workers` : 'of memory';
   throw new StorageError(
     'invalid_dataset',
-    `The dataset's files have ${mebibytes(loaded.bytes)} and need about ${mebibytes(loading)} ${each}${beside}; ` +
+    `The dataset's files are ${mebibytes(loaded.bytes)} in size and need about ${mebibytes(loading)} ${each}${beside}; ` +
       `this machine or container has ${mebibytes(limit)} of memory. Give it ${mebibytes(needed)}, ` +
       `${workers > 1 ? 'set server.workers to a lower number, ' : ''}or serve the dataset from another adapter, such as "mongo".`,
   );

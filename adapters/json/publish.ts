@@ -1,4 +1,3 @@
-/** Publishes a dataset into a directory. */
 import { readdir } from 'node:fs/promises';
 import type { Batches, DirectoryManifest } from 'metro-forecast-api/adapter';
 import {
@@ -38,13 +37,13 @@ interface Source {
   assertValid(): void;
 }
 
-/** Returns the rows of a directory that was checked earlier. `read` rejects if a file has changed since then. */
+/** Returns the rows of a directory that has already been checked. `read` rejects if a file has changed since then. */
 const checkedBefore = (dataset: Dataset, collections: ReadonlyMap<string, Collection>): Source => ({
   batches: Object.fromEntries([...collections.keys()].map((name) => [name, readable(dataset.read(name))])),
   assertValid: () => {},
 });
 
-/** Returns the rows of any other dataset. They are checked while they are written. */
+/** Returns the rows of any other dataset. Each row is checked before it is written. */
 const checkedNow = (dataset: Dataset, collections: ReadonlyMap<string, Collection>): Source => {
   const check = new DatasetCheck(collections, dataset.manifest);
   const refuse = (): never => {
@@ -70,7 +69,7 @@ const checkedNow = (dataset: Dataset, collections: ReadonlyMap<string, Collectio
 };
 
 /**
- * Writes a dataset if it is valid; otherwise nothing changes. Rows that were not checked earlier are checked here.
+ * Writes a dataset if it is valid; otherwise nothing changes. Rows that have not been checked yet are checked here.
  * @throws StorageError `invalid_dataset`, `conflict`, `aborted` or `unavailable`
  */
 export const publishInto = async (

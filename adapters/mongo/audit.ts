@@ -1,11 +1,10 @@
 /**
- * An audit log in a MongoDB collection. Each entry is a numbered document, and a head document contains the hash of the
- * newest entry.
+ * Stores an audit log in a MongoDB collection. Each entry is a numbered document. A head document contains the newest
+ * entry and its hash.
  *
- * To append an entry, a writer updates the head on the condition that its hash has not changed since the writer read
- * it; otherwise the writer reads the head again. The head also contains the newest entry itself. If a writer is stopped
- * before it has inserted its entry, the next writer inserts it. This works without transactions, which a standalone
- * server does not support.
+ * To append an entry, a writer updates the head, provided that the hash is still the one it read; otherwise it reads
+ * the head again. If a writer stops before it has inserted its entry document, the next writer inserts it from the
+ * head. This works without transactions, which a standalone server does not support.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type AuditEntry, type AuditVerification, audit } from 'metro-forecast-api/adapter';
@@ -22,7 +21,7 @@ const BATCH = 1000;
 
 interface HeadDocument<E> {
   readonly _id: typeof HEAD;
-  /** The number of the newest entry; 0 before the first entry. */
+  /** Number of the newest entry, or 0 if there is none. */
   readonly number: number;
   readonly hash: string | null;
   readonly entry: E | null;
@@ -44,8 +43,8 @@ export class MongoAudit<E extends AuditEntry> {
   }
 
   /**
-   * Stores the entry and then makes the change. If the change is not made, a second entry revokes the first. If MongoDB
-   * becomes unreachable and the outcome is unknown, only the first entry remains.
+   * Stores the entry and then makes the change. If the change is not made, a second entry revokes the first. If the
+   * outcome is unknown because MongoDB became unreachable, only the first entry remains.
    * @param change resolves with true if it changed anything
    */
   async around(entry: E, change: () => Promise<boolean>): Promise<boolean> {
@@ -61,7 +60,7 @@ export class MongoAudit<E extends AuditEntry> {
     }
   }
 
-  /** Replaces the log with entries that are already chained. No other process may write to the log at the same time. */
+  /** Replaces the log with entries that are already chained. No other process may write to it at the same time. */
   async replace(entries: readonly E[]): Promise<void> {
     const documents: readonly AuditDocument[] = entries.map((entry, i) => ({ ...(entry as object), _id: i + 1 }));
     await this.#connection.run('delete the audit', (db) => this.#documents(db).deleteMany({}));
@@ -73,12 +72,12 @@ export class MongoAudit<E extends AuditEntry> {
     await this.#connection.run('write the audit', (db) => this.#documents(db).insertOne({ ...head }));
   }
 
-  /** Returns all entries, oldest first. */
+  /** Oldest first. */
   async list(): Promise<readonly E[]> {
     return (await this.#read()).placed.map(({ entry }) => entry);
   }
 
-  /** @param expected the hash of an entry that the audit log must contain */
+  /** @param expected the hash of an entry that the log must contain */
   async verify(expected?: string): Promise<AuditVerification> {
     const { placed, head } = await this.#read();
     return verifyChain(placed, head?.hash, expected);
@@ -108,7 +107,7 @@ export class MongoAudit<E extends AuditEntry> {
     });
   }
 
-  /** Creates the head. Resolves with undefined if another writer created it first. */
+  /** Resolves with undefined if another writer has created the head first. */
   async #begin(db: Db): Promise<HeadDocument<E> | undefined> {
     const documents = this.#documents(db);
     const last = await documents.findOne({ _id: { $gte: 0 } }, { sort: { _id: -1 } });
@@ -131,7 +130,7 @@ export class MongoAudit<E extends AuditEntry> {
         { upsert: true },
       );
     } catch (error) {
-      // A duplicate means that another writer has inserted the same entry.
+      // Another writer has already inserted the same entry.
       if (!isDuplicate(error)) throw error;
     }
   }
@@ -143,7 +142,7 @@ export class MongoAudit<E extends AuditEntry> {
       const after = await this.#connection.run('read the audit', (db) => this.#head(db));
       // An entry was appended between the reads, so the entries and the head do not match. Read both again.
       if (after?.number !== head?.number || after?.hash !== head?.hash) continue;
-      // The newest entry may be in the head only, if its writer was stopped.
+      // If its writer was stopped, the newest entry exists only in the head.
       const place = `entry ${head?.number}`;
       if (head?.entry && placed.at(-1)?.place !== place) placed.push({ entry: head.entry, place });
       return { placed, head };

@@ -1,11 +1,11 @@
 /**
- * The catalog is one document with the versions, the current version and the publishers' lock. Each change is a single
- * atomic update, so no transaction is needed. If a publisher has lost its lock, its updates match no document.
+ * Stores the versions, the current version and the publisher lock in one document. Each change is a single atomic
+ * update, so no transaction is needed. Updates by a publisher that has lost the lock match no document.
  */
 import type { ChangeStream, Collection as MongoCollection, UpdateFilter, UpdateResult } from 'mongodb';
 import type { Connection } from './connection.js';
 
-/** A version, and the time at which it became the current one. */
+/** A version and the time when it became current. */
 export interface Publication {
   readonly id: number;
   readonly version: string;
@@ -15,15 +15,13 @@ export interface Publication {
 export interface CatalogDocument {
   readonly _id: 'catalog';
   /**
-   * The version id that was assigned last. Ids are never reused, so a deleted version stays deleted. A new catalog
-   * starts with its creation time in milliseconds, so a recreated catalog does not reuse ids either.
+   * The last version id assigned. Ids are never reused, so a deleted version cannot reappear. A new catalog starts at
+   * its creation time in milliseconds, so recreating the catalog does not reuse ids either.
    */
   readonly sequence: number;
   readonly lock: { readonly owner: string; readonly id: number; readonly expires: Date } | null;
   readonly current: Publication | null;
-  /**
-   * The versions that can be read, oldest publication first. All others are deleted unless a replica has locked them.
-   */
+  /** The readable versions, oldest publication first. All others are deleted unless a replica has locked them. */
   readonly versions: readonly Publication[];
   /** Every change of `current`, oldest first. */
   readonly moves: readonly Publication[];
@@ -63,7 +61,7 @@ export class Catalog {
     return this.#connection.watch('catalog', waitMs);
   }
 
-  /** Returns the `ids` whose versions can still be read. */
+  /** Returns the ids whose versions can still be read. */
   async existing(ids: readonly number[]): Promise<ReadonlySet<number>> {
     const { versions } = await this.read();
     const all = new Set(versions.map(({ id }) => id));
@@ -71,8 +69,8 @@ export class Catalog {
   }
 
   /**
-   * Acquires the publishers' lock and assigns the next version id. Resolves with undefined while another publisher
-   * holds the lock.
+   * Acquires the publisher lock and assigns the next version id. Resolves with undefined if another publisher holds the
+   * lock.
    */
   async lock(owner: string, ms: number): Promise<CatalogDocument | undefined> {
     await this.#run('create the catalog', (catalog) =>
@@ -80,7 +78,7 @@ export class Catalog {
     );
     const free = { $or: [{ lock: null }, { $expr: { $lte: ['$lock.expires', '$$NOW'] } }] };
     const id = { $add: ['$sequence', 1] };
-    // Fields that were damaged by hand become empty lists, so that a publication repairs the catalog.
+    // If a field was damaged by hand, an empty list replaces it, so that publishing repairs the catalog.
     const [versions, moves] = ['$versions', '$moves'].map((list) => ({ $cond: [{ $isArray: list }, list, []] }));
     const take = [{ $set: { sequence: id, lock: { owner, id, expires: fromNow(ms) }, versions, moves } }];
     const taken = await this.#run('lock the catalog', (catalog) =>
@@ -89,7 +87,7 @@ export class Catalog {
     return taken ?? undefined;
   }
 
-  /** Renews the publishers' lock. Resolves with false if `owner` no longer holds it. */
+  /** Renews the publisher lock. Resolves with false if `owner` no longer holds it. */
   renew(owner: string, ms: number): Promise<boolean> {
     return this.#update('renew the lock', { 'lock.owner': owner }, [{ $set: { 'lock.expires': fromNow(ms) } }]);
   }
@@ -98,9 +96,7 @@ export class Catalog {
     await this.#update('unlock the catalog', { 'lock.owner': owner }, { $set: { lock: null } });
   }
 
-  /**
-   * Adds a version and makes it current, provided that `owner` still holds the lock and `previous` is still current.
-   */
+  /** Adds a version and makes it current, if `owner` still holds the lock and `previous` is still current. */
   commit(owner: string, publication: Publication, previous: Publication | null): Promise<boolean> {
     return this.#update(
       'move the pointer',
@@ -109,7 +105,7 @@ export class Catalog {
     );
   }
 
-  /** Makes a publication current and replaces a damaged one, which has the same rows, in `versions` and `moves`. */
+  /** Like `commit`, but also replaces a damaged publication with the same rows in `versions` and `moves`. */
   replace(
     owner: string,
     publication: Publication,
@@ -132,7 +128,7 @@ export class Catalog {
     ]);
   }
 
-  /** Makes a stored version current, provided that `previous` is still current. */
+  /** Makes a stored version current, if `previous` is still current. */
   activate(publication: Publication, previous: Publication | null): Promise<boolean> {
     return this.#update(
       'move the pointer',
@@ -141,13 +137,13 @@ export class Catalog {
     );
   }
 
-  /** Replaces all versions and moves, of which the last one is the current version. */
+  /** Replaces all versions and moves. The last move becomes the current version. */
   async rewrite(versions: readonly Publication[], moves: readonly Publication[]): Promise<void> {
     const content = { versions, moves, current: moves.at(-1) ?? null };
     await this.#run('rewrite the catalog', (catalog) => catalog.updateOne({ _id: 'catalog' }, { $set: content }));
   }
 
-  /** Removes a version from the catalog, unless it is current. */
+  /** Removes a version from the catalog unless it is current. */
   remove(id: number): Promise<boolean> {
     return this.#update(
       'remove a version',

@@ -1,4 +1,4 @@
-/** A connection to one MongoDB database. Every operation has a timeout, since MongoDB may be unreachable. */
+/** Connects to a MongoDB database. Every operation has a timeout, because MongoDB may be unreachable. */
 import { files, OperatorError, StorageError } from 'metro-forecast-api/adapter';
 import {
   type ChangeStream,
@@ -17,20 +17,20 @@ import {
 import type { ConnectionOptions } from './options.js';
 import { mongoReason } from './problems.js';
 
-/** Returns a `StorageError` unchanged and wraps any other error in one with the code `unavailable`. */
+/** Wraps an error in a `StorageError` with the code `unavailable`, unless it already is a `StorageError`. */
 export const toStorageError = (error: unknown, what: string): StorageError =>
   error instanceof StorageError
     ? error
     : new StorageError('unavailable', `MongoDB could not ${what}: ${mongoReason(error)}`, { cause: error });
 
 /**
- * Settles as `work` does, but rejects with `unavailable` after `ms` milliseconds, and with `aborted` when `signal` is
+ * Settles like `work`, but rejects with `unavailable` after `ms` milliseconds, and with `aborted` when `signal` is
  * aborted.
  *
  * The driver has a timeout for each stage of an operation (selecting a server, waiting for a connection, reading from
- * the socket), but none for all stages together or for a retry. After a rejection, the operation goes on until one of
- * the driver's timeouts ends it.
- * @param timed called with the duration of work that succeeds
+ * the socket), but none for the whole operation including retries. After a rejection, the operation continues until one
+ * of these timeouts expires.
+ * @param timed called with the duration of successful work, in milliseconds
  */
 export const bounded = <T>(
   what: string,
@@ -70,24 +70,24 @@ export const bounded = <T>(
 
 const DEFAULT_DATABASE = 'dataset';
 
-/** Returns the database in a connection string, which is the part between the hosts and the parameters. */
+/** Returns the database name from a connection string: the part between the hosts and the parameters. */
 const databaseOf = (uri: string): string | undefined =>
   decodeURIComponent(/^mongodb(?:\+srv)?:\/\/[^/]+\/([^?]+)/.exec(uri)?.[1] ?? '') || undefined;
 
-/** Options of the driver's `find` that the server's `find` command accepts in the same form. */
+/** Options of the driver's `find` that the server's `find` command accepts unchanged. */
 type FirstOptions = Pick<FindOptions, 'projection' | 'hint'>;
 
 interface FirstReply<T> {
   readonly cursor: { readonly firstBatch: readonly T[] };
 }
 
-/** Advice for an invalid connection string. The driver's message is not shown, since it may quote a password. */
+/** Advice for an invalid connection string. The driver's message is not shown, because it may quote a password. */
 const WRITE_IT = [
   'write mongodb://HOST:PORT/?replicaSet=NAME or mongodb+srv://HOST/',
   'percent-encode special characters in the user name and the password: @ is %40, : is %3A, / is %2F',
 ];
 
-/** The driver's messages about parameters, which do not quote credentials. */
+/** Driver messages about parameters, which never quote credentials. */
 const ABOUT_PARAMETERS =
   /^(options? |URI option |Expected |Invalid read preference|All values of tls|tls\/ssl|authMechanism)/;
 
@@ -99,9 +99,9 @@ export const checkConnection = ({ uri }: Pick<ConnectionOptions, 'uri'>): Readon
     return {};
   } catch (error) {
     const { message } = error as Error;
-    // An unencoded @ after a question mark means that the parameters may be a part of the password.
+    // If there is an unencoded @ after a question mark, the parameters may be part of the password.
     if (ABOUT_PARAMETERS.test(message) && !/\?.*@/.test(uri)) {
-      return { uri: `has a wrong parameter after the question mark: ${message}` };
+      return { uri: `has an invalid parameter after the question mark: ${message}` };
     }
     return {
       uri: `is not a valid connection string (not shown, since it may contain a password); ${WRITE_IT.join('; ')}`,
@@ -109,13 +109,13 @@ export const checkConnection = ({ uri }: Pick<ConnectionOptions, 'uri'>): Readon
   }
 };
 
-/** The connection string parameters that name a file. */
+/** Connection string parameters that name a file. */
 const FILE_PARAMETERS = ['tlsCAFile', 'tlsCRLFile', 'tlsCertificateKeyFile'] as const;
 const MAX_FILE_BYTES = 16 * 2 ** 20;
 
 /**
- * Checks that the files named in a connection string are readable regular files. If one of them were a pipe, the driver
- * would wait forever and block one of the process's threads.
+ * Checks that the files named in a connection string are readable regular files. Reading from a pipe would block one of
+ * the process's threads forever.
  */
 const checkFiles = async (options: MongoClientOptions): Promise<void> => {
   for (const parameter of FILE_PARAMETERS) {
@@ -133,9 +133,8 @@ const checkFiles = async (options: MongoClientOptions): Promise<void> => {
 export class Connection {
   readonly db: Db;
   /**
-   * The same database without a write concern, for reads that answer requests. If there were a write concern, the
-   * driver would copy the options of each `find` and delete the write concern from the copy, which makes the copy slow
-   * to use.
+   * The same database without a write concern, for reads that answer requests. With a write concern, the driver copies
+   * the options of each `find` and deletes the write concern from the copy, which makes the copy slow to use.
    */
   readonly readDb: Db;
   readonly #client: MongoClient;
@@ -144,7 +143,7 @@ export class Connection {
   /** Whether the files named in the connection string have been checked. The driver reads them only once. */
   #checked = false;
 
-  /** @throws `OperatorError` for an invalid connection string */
+  /** @throws OperatorError if the connection string is invalid */
   constructor(options: ConnectionOptions, timed?: (ms: number) => void) {
     this.#timed = timed;
     this.#operationMs = options.operationMs;
@@ -153,7 +152,7 @@ export class Connection {
       connectTimeoutMS: options.connectMs,
       waitQueueTimeoutMS: options.waitQueueMs,
       socketTimeoutMS: options.operationMs,
-      // A server that hangs is considered unreachable after about heartbeatFrequencyMS + connectMs.
+      // A hung server is considered unreachable after about heartbeatFrequencyMS + connectMs.
       heartbeatFrequencyMS: 2000,
       minPoolSize: options.poolMin,
       maxPoolSize: options.poolMax,
@@ -176,8 +175,8 @@ export class Connection {
   }
 
   /**
-   * Must be called before the first operation, and again after each failure until it succeeds. Only then does the
-   * client reconnect on its own.
+   * Must be called before the first operation, and after each failure until it succeeds. After that, the client
+   * reconnects on its own.
    */
   async connect(signal?: AbortSignal): Promise<void> {
     await bounded('connect', this.#operationMs, signal, async () => {
@@ -195,8 +194,8 @@ export class Connection {
   }
 
   /**
-   * Opens a change stream. Calls `connect` first; otherwise the driver would connect on its own and skip the checks of
-   * `connect`.
+   * Opens a change stream. Calls `connect` first, because the driver would otherwise connect on its own and skip the
+   * checks in `connect`.
    * @param waitMs how long a `getMore` waits for a change, in milliseconds
    */
   async watch(collection: string, waitMs: number): Promise<ChangeStream> {
@@ -218,7 +217,9 @@ export class Connection {
     return bounded(what, this.#operationMs, signal, () => this.#first(collection, filter, options), this.#timed);
   }
 
-  /** Sends the command directly, since the driver's cursor would take about a tenth of the CPU time of a request. */
+  /**
+   * Sends the command directly, because the driver's cursor would account for about a tenth of a request's CPU time.
+   */
   async #first<T extends Document>(
     collection: Collection<T>,
     filter: Filter<T>,
@@ -235,20 +236,20 @@ export class Connection {
     }
   }
 
-  /** Yields the batches of a cursor. The timeout applies to each batch. */
+  /** Yields the batches of a cursor. The timeout applies to each batch separately. */
   async *batches<T>(what: string, cursor: FindCursor<T>, signal?: AbortSignal): AsyncGenerator<T[]> {
     try {
       while (await bounded(what, this.#operationMs, signal, () => cursor.hasNext(), this.#timed)) {
         yield cursor.readBufferedDocuments();
       }
     } finally {
-      // This is not awaited, since the server may hang.
+      // Not awaited, because the server may hang.
       cursor.close().catch(() => undefined);
     }
   }
 
   /**
-   * Resolves with the results of an aggregation, or with undefined if it takes longer than the timeout.
+   * Resolves with the results of an aggregation, or with undefined if it times out.
    * @param collection a collection of `readDb`
    */
   async aggregate<T extends Document>(
@@ -257,7 +258,7 @@ export class Connection {
     pipeline: Document[],
     signal?: AbortSignal,
   ): Promise<readonly T[] | undefined> {
-    // The server ends the aggregation before the timeout would.
+    // The server's limit is shorter than the timeout, so that the server stops the aggregation first.
     const maxTimeMS = Math.ceil(this.#operationMs * 0.8);
     const read = () => collection.aggregate<T>(pipeline, { maxTimeMS }).toArray();
     try {
@@ -270,7 +271,7 @@ export class Connection {
   }
 
   async close(): Promise<void> {
-    // If the server hangs, closing fails, and the operating system closes the connections when the process ends.
+    // If the server hangs, this fails, and the operating system closes the connections when the process exits.
     await bounded('close', this.#operationMs, undefined, () => this.#client.close()).catch(() => undefined);
   }
 }

@@ -1,4 +1,4 @@
-/** Writes the collections of a version, and verifies the stored rows. */
+/** Writes the collections of a version and verifies stored rows. */
 import { createHash } from 'node:crypto';
 import { type Collection, type Document, publishing, StorageError } from 'metro-forecast-api/adapter';
 import { BSON, type Collection as MongoCollection, MongoInvalidArgumentError, MongoServerError } from 'mongodb';
@@ -11,7 +11,7 @@ const { inKeyOrder, invalidCollection, keyText, ordersOf, wordsToIndex } = publi
 
 export interface Content {
   readonly rows: number;
-  /** The SHA-256 of the rows in key order, with one line of JSON per row. */
+  /** SHA-256 of the rows in key order, as one line of JSON per row. */
   readonly sha256: string;
 }
 
@@ -20,21 +20,20 @@ export interface ContentTarget {
   readonly id: number;
   readonly collection: Collection;
   readonly batchSize: number;
-  /** Called before each batch. It throws to stop the publication. */
+  /** Called before each batch. Throws to stop the publication. */
   assertGoingOn(): void;
 }
 
-/** A stored collection that is to be read back. */
 interface ReadTarget extends Omit<ContentTarget, 'collection'> {
   readonly collection: Pick<Collection, 'name' | 'key'>;
 }
 
-/** The number of batches in flight, so that one is prepared while another is written. */
+/** Number of batches in flight, so that one is prepared while another is being written. */
 const IN_FLIGHT = 2;
-/** MongoDB's error codes for documents that are too large or nested too deeply. */
+/** MongoDB's error codes for documents that are too large or too deeply nested. */
 const UNFIT = new Set([10334, 15]);
 
-/** Converts the error for a rejected batch into `invalid_dataset` if a row caused the error. */
+/** Converts an insert error to `invalid_dataset` if it was caused by a row. */
 const insertError = (error: unknown, collection: Collection): unknown => {
   if (isDuplicate(error)) {
     return invalidCollection(
@@ -61,10 +60,10 @@ const insert = async (rows: MongoCollection<Row>, step: readonly Row[], collecti
   }
 };
 
-/** The maximum number of JSON characters in a batch, which are about half of the batch's size. */
+/** Maximum number of JSON characters in a batch. They make up about half of the batch's size. */
 const BATCH_CHARACTERS = 4 * 2 ** 20;
 
-/** Groups rows into batches of at most `batchSize`. Throws if rows are not in key order or cannot be stored. */
+/** Groups rows into batches of up to `batchSize`. Throws if rows are not in key order or cannot be stored. */
 async function* steps({ collection, batchSize }: ContentTarget, batches: AsyncIterable<readonly Document[]>) {
   const { search } = collection;
   let step: Row[] = [];
@@ -89,12 +88,12 @@ async function* steps({ collection, batchSize }: ContentTarget, batches: AsyncIt
 }
 
 /**
- * Builds the indexes of a collection, one after the other, once all its rows are written. This takes a tenth of the
- * server time needed to insert rows into a collection that already has indexes: 24 instead of more than 240 seconds for
- * a million rows and six indexes.
+ * Builds the indexes of a collection one after another, once all its rows are written. The server takes ten times as
+ * long to insert rows into a collection that already has indexes: more than 240 instead of 24 seconds for a million
+ * rows and six indexes.
  *
- * After a timeout, the build continues on the server, and the next call waits for it. The waiting ends early only if
- * the publication stops, for example because its lock expired.
+ * If a build times out, it continues on the server, and the next call waits for it. There is no limit on this wait, but
+ * it ends if the publication stops, for example because its lock expired.
  */
 const buildIndexes = async ({ connection, id, collection, assertGoingOn }: ContentTarget): Promise<void> => {
   const name = dataCollection(id, collection.name);
@@ -115,7 +114,6 @@ const buildIndexes = async ({ connection, id, collection, assertGoingOn }: Conte
   }
 };
 
-/** Inserts the rows, then builds the indexes. */
 export const writeContent = async (
   target: ContentTarget,
   batches: AsyncIterable<readonly Document[]>,
@@ -158,8 +156,8 @@ export const writeContent = async (
 };
 
 /**
- * Reads all rows of a collection in key order, and computes their digest. If the text of a row differs from its fields,
- * the digest includes the fields.
+ * Reads all rows of a collection in key order and computes their digest. If a row's text differs from its fields, the
+ * digest also includes the fields, so that it does not match.
  */
 const readContent = async ({ connection, id, collection, batchSize, assertGoingOn }: ReadTarget): Promise<Content> => {
   const cursor = connection.db
@@ -180,13 +178,13 @@ const readContent = async ({ connection, id, collection, batchSize, assertGoingO
   return { rows, sha256: hash.digest('hex') };
 };
 
-/** Describes how the stored rows differ from the expected rows. Returns undefined if they are equal. */
+/** Describes how the stored rows differ from the expected rows. Returns undefined if they match. */
 const differenceOf = (found: Content, expected: Content): string | undefined => {
   if (found.rows !== expected.rows) return `${found.rows} rows`;
   return found.sha256 === expected.sha256 ? undefined : 'other rows';
 };
 
-/** Counts the stored rows of a collection. Rejects with `unavailable` if rows are missing. */
+/** Counts the stored rows of a collection. Rejects with `unavailable` if the count is wrong. */
 export const verifyContent = async (
   { connection, id, collection }: ContentTarget,
   { rows }: Content,
@@ -204,17 +202,17 @@ export const verifyContent = async (
 export interface StoredVersion {
   /** Undefined if the version has no document in `versions`. */
   readonly described: VersionDocument | undefined;
-  /** One message for each difference between the stored rows and the publication. */
+  /** One message per difference between the stored rows and what was published. */
   readonly errors: readonly string[];
 }
 
 interface ReadOptions {
   readonly batchSize: number;
-  /** Called before each batch. It throws to stop the reading. */
+  /** Called before each batch. Throws to stop reading. */
   readonly assertGoingOn?: () => void;
 }
 
-/** Reads all rows of a version and compares them with its document in `versions`. */
+/** Reads all rows of a version and compares them with the version's document in `versions`. */
 export const readStored = async (
   connection: Connection,
   { id }: Publication,
@@ -224,7 +222,7 @@ export const readStored = async (
     db.collection<VersionDocument>('versions').findOne({ _id: id }),
   );
   if (!described) return { described: undefined, errors: [`the document ${id} of "versions" is missing`] };
-  if (described.layout !== LAYOUT) return { described, errors: ['another version of this program published it'] };
+  if (described.layout !== LAYOUT) return { described, errors: ['it was published by another version of this program'] };
   const errors: string[] = [];
   for (const [name, { rows, sha256, orders }] of Object.entries(described.collections)) {
     const collection = { name, key: orders[0] ?? [] };
@@ -236,7 +234,8 @@ export const readStored = async (
 };
 
 /**
- * Matches the JSON of rows that MongoDB may be unable to store. Only the values of these rows are checked one by one.
+ * Matches the JSON of rows that MongoDB may be unable to store. The values of matching rows are then checked one by
+ * one.
  */
 const SUSPICIOUS = /\\u|"_bsontype"|"\$ref"/i;
 

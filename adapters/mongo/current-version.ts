@@ -1,6 +1,6 @@
 /**
- * Keeps track of the version that this replica serves. It polls the catalog, and reports a problem if the replica
- * cannot serve the current version.
+ * Tracks the version that this replica serves. Polls the catalog, and reports a problem if the replica cannot serve the
+ * current version.
  */
 import { type AdapterContext, StorageError } from 'metro-forecast-api/adapter';
 import type { Catalog, Publication } from './catalog.js';
@@ -17,7 +17,7 @@ const UNSUITABLE = 'A new version was published for another configuration and is
 export interface Served {
   readonly locked: LockedVersion;
   readonly publication: Publication;
-  /** Every change of the current version up to this publication, oldest first. */
+  /** Every change of the current version up to and including this publication, oldest first. */
   readonly moves: readonly Publication[];
 }
 
@@ -32,11 +32,10 @@ export class CurrentVersion {
   readonly #poller: Poller;
   #watch: ChangeWatch | undefined;
   #served: Served | undefined;
-  /** The id of a version that does not match this configuration and is not tried again. */
+  /** The id of a version that does not match this configuration. It is not retried. */
   #refused: number | undefined;
-  /** Shown to clients, so it contains no server messages. */
+  /** Shown to clients, so it must not contain server messages. */
   #problem: string | undefined;
-  /** The error from the last poll. */
   #error: StorageError | undefined;
 
   constructor(
@@ -61,7 +60,7 @@ export class CurrentVersion {
 
   /**
    * `Served.moves`, or an empty list before the first publication.
-   * @throws StorageError `unavailable` if all polls failed
+   * @throws StorageError `unavailable` if every poll so far has failed
    */
   get moves(): readonly Publication[] {
     return this.#served || this.#problem ? this.served.moves : [];
@@ -78,7 +77,7 @@ export class CurrentVersion {
     await this.#poller.poll();
   }
 
-  /** Requests a poll. Resolves when a poll that started after this call has ended. */
+  /** Requests a poll. Resolves when a poll that started after this call has finished. */
   poll(): Promise<void> {
     return this.#poller.poll();
   }
@@ -99,7 +98,7 @@ export class CurrentVersion {
     }
   }
 
-  /** Switches to a publication. If it cannot be served, resolves with a message that says why. */
+  /** Switches to a publication. Resolves with a message if the publication cannot be served. */
   async #follow(publication: Publication): Promise<string | undefined> {
     const before = this.#served;
     if (before && isSame(before.publication, publication)) return undefined;

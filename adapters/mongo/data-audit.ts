@@ -1,4 +1,4 @@
-/** The audit log of published, activated and pruned versions, which is stored in the collection `data_audit`. */
+/** Stores the audit log of published, activated and pruned versions in the collection `data_audit`. */
 
 import {
   type AuditVerification,
@@ -17,7 +17,7 @@ const { contentOf, dataAuditEntry, publicationOf, sumsOf, withPublished, endOf, 
 export const auditOver = (connection: Connection): MongoAudit<DataAuditEntry> =>
   new MongoAudit(connection, 'data_audit');
 
-/** Stores an audit entry and then changes the catalog. @param make resolves with true if it changed anything */
+/** Stores an audit entry and then makes the change. @param make resolves with true if it changed anything */
 export const audited = (
   connection: Connection,
   clock: Clock,
@@ -25,7 +25,7 @@ export const audited = (
   make: () => Promise<boolean>,
 ): Promise<boolean> => auditOver(connection).around(dataAuditEntry(change, clock.now()), make);
 
-/** Returns the digest of the content that was published as a version, or undefined if no entry contains it. */
+/** Returns the digest of the content published as a version, or undefined if no entry contains it. */
 export const publishedContent = async (
   connection: Connection,
   version: string,
@@ -33,7 +33,7 @@ export const publishedContent = async (
 ): Promise<string | undefined> =>
   publicationOf(madeOnly(await auditOver(connection).list()), version, current)?.content;
 
-/** Compares the stored rows of all versions with their publications. Returns one message per difference. */
+/** Compares the stored rows of all versions with what was published. Returns one message per difference. */
 const damageOf = async (
   connection: Connection,
   { versions, current }: CatalogDocument,
@@ -46,7 +46,7 @@ const damageOf = async (
     const { described, errors } = await readStored(connection, publication, { batchSize });
     const content = publicationOf(entries, version, current?.version ?? null)?.content;
     const isOther = described && content !== undefined && contentOf(sumsOf(described)) !== content;
-    const other = isOther ? [`the document ${id} of "versions" describes other rows than were published`] : [];
+    const other = isOther ? [`the document ${id} of "versions" does not match the published rows`] : [];
     notes.push(...[...errors, ...other].map((error) => `version "${version}": ${error}`));
   }
   return notes;
@@ -64,7 +64,7 @@ const verify = async (
     const { current, versions } = catalog;
     const damage = await damageOf(connection, catalog, made, batchSize);
     const verified = await auditOver(connection).verify(expected);
-    // A change was made during the reads, so the catalog may not match the entries. Read both again.
+    // A change was made between the reads, so the catalog may not match the entries. Read both again.
     if (endOf(all) !== verified.head) continue;
     const published = { current: current?.version ?? null, versions: versions.map(({ version }) => version) };
     const found = withPublished(verified, made, published);
@@ -73,8 +73,8 @@ const verify = async (
 };
 
 /**
- * @param batchSize the number of documents per batch when reading
- * @param connected runs `work` with a connection, and closes the connection afterwards
+ * @param batchSize number of documents per batch when reading
+ * @param connected runs `work` with a connection and closes it afterwards
  */
 export const mongoDataAudit = (
   batchSize: number,

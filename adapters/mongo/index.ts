@@ -1,4 +1,4 @@
-/** The `mongo` adapter: any number of replicas share one MongoDB database and serve the same current version. */
+/** The `mongo` adapter lets any number of replicas share one MongoDB database and serve the same current version. */
 import {
   type AdapterContext,
   type AdapterModule,
@@ -118,7 +118,10 @@ class MongoAdapter implements StorageAdapter {
     }
   }
 
-  /** Writing waits for an election, but not for a server that does not reply. @throws StorageError `unavailable` */
+  /**
+   * Fails early if MongoDB does not respond at all. During an election, the write waits instead. @throws StorageError
+   * `unavailable`
+   */
   async #assertReachable(): Promise<void> {
     try {
       await this.#connection.connect();

@@ -1,4 +1,4 @@
-/** Stores API keys, and the time of their last use, as MongoDB documents. */
+/** Stores API keys and their last use as MongoDB documents. */
 import { isDeepStrictEqual } from 'node:util';
 import type { KeyRecord } from 'metro-forecast-api/adapter';
 import type { Collection as MongoCollection, Document as MongoDocument } from 'mongodb';
@@ -15,7 +15,7 @@ export interface KeyDocument {
   readonly expires_at?: string | Date | null;
   readonly revoked_at?: string | Date | null;
   readonly shares_limit_of?: string | null;
-  /** The time of the last change, according to the server's clock. Polling uses it to find changed keys. */
+  /** When the key was last changed, by the server's clock. Polls use it to find changed keys. */
   readonly changed_at?: Date;
 }
 
@@ -23,8 +23,8 @@ const time = (value: string | Date | null | undefined): string | null =>
   value instanceof Date ? value.toISOString() : (value ?? null);
 
 /**
- * Converts a document to a record. Documents that were edited by hand may contain dates instead of strings. Absent
- * fields become null.
+ * Converts a document to a record. Documents edited by hand may contain dates instead of strings, and may lack fields,
+ * which become null.
  */
 export const toRecord = (document: KeyDocument): KeyRecord => ({
   id: document._id,
@@ -58,14 +58,14 @@ export class KeyTable {
     return this.#byHash.get(hash);
   }
 
-  /** Returns all keys, oldest first. */
+  /** Oldest first. */
   list(): readonly KeyRecord[] {
     return [...this.#byId.values()].sort(
       (a, b) => a.created_at.localeCompare(b.created_at) || a.id.localeCompare(b.id),
     );
   }
 
-  /** Returns whether the record differs from the stored one. */
+  /** Returns true if this adds or changes a record. */
   set(record: KeyRecord): boolean {
     if (isDeepStrictEqual(this.#byId.get(record.id), record)) return false;
     this.delete(record.id);
@@ -74,7 +74,7 @@ export class KeyTable {
     return true;
   }
 
-  /** Returns whether there was such a key. */
+  /** Returns false if there is no such key. */
   delete(id: string): boolean {
     const record = this.#byId.get(id);
     if (!record) return false;
@@ -86,7 +86,7 @@ export class KeyTable {
 export const prepareKeys = (keys: MongoCollection<KeyDocument>): Promise<unknown> =>
   keys.createIndexes([{ key: { hash: 1 }, unique: true }, { key: { changed_at: 1 } }]);
 
-/** Replaces all keys, and deletes when keys were last used. */
+/** Replaces all keys, and deletes the times of their last use. */
 export const replaceKeys = async (
   connection: Connection,
   name: string,
@@ -104,8 +104,8 @@ export const replaceKeys = async (
 };
 
 /**
- * The last use of keys is stored in a separate collection, which no replica watches. If it were stored in the key
- * documents, each update would make every replica read the key again.
+ * The last use of each key is stored in a separate collection that replicas do not watch. If it were part of the key
+ * documents, every update would make all replicas read the key again.
  */
 const USE_COLLECTION = 'api_key_use';
 const BATCH = 1000;
@@ -115,7 +115,7 @@ interface UseDocument {
   readonly last_used_at: Date;
 }
 
-/** Stores the last use of keys. If a later time is already stored for a key, it is kept. */
+/** Stores the last use of keys, as milliseconds since 1970 by key id. A stored time is only replaced by a later one. */
 export const writeUse = async (connection: Connection, times: ReadonlyMap<string, number>): Promise<void> => {
   const updates = [...times].map(([id, time]) => ({
     updateOne: { filter: { _id: id }, update: { $max: { last_used_at: new Date(time) } }, upsert: true },
@@ -127,7 +127,7 @@ export const writeUse = async (connection: Connection, times: ReadonlyMap<string
   }
 };
 
-/** Returns the last use of each key by its id, in milliseconds since 1970. */
+/** Returns the last use of each key, as milliseconds since 1970 by key id. */
 export const readUse = async (connection: Connection): Promise<ReadonlyMap<string, number>> => {
   const cursor = connection.db.collection<UseDocument>(USE_COLLECTION).find({});
   const times = new Map<string, number>();

@@ -1,9 +1,9 @@
 /**
- * Stores API keys in MongoDB, and caches all of them in memory.
+ * Stores API keys in MongoDB and caches all of them in memory.
  *
- * A change stream reports which keys to read again, including keys that were edited by hand. A standalone server has no
- * change streams, so each poll also reads the keys whose `changed_at` is later than the previous poll. These periods
- * overlap, because a change may become visible some time after its timestamp.
+ * A change stream reports which keys have changed, including keys edited by hand. Standalone servers have no change
+ * streams, so each poll also reads the keys whose `changed_at` is later than the previous poll. The periods of
+ * successive polls overlap, because a change may become visible some time after its timestamp.
  */
 import {
   type AuditVerification,
@@ -51,13 +51,13 @@ class MongoKeyStore implements KeyStore {
   readonly #listeners: (() => void)[] = [];
   #watch: ChangeWatch | undefined;
   #table = new KeyTable();
-  /** The server time from which changes may not have been read yet. */
+  /** The server time since when there may be unread changes. */
   #since = new Date(0);
   /** Whether the next poll reads all keys. Otherwise it reads `#dirty` and the changes since `#since`. */
   #all = true;
   #dirty = new Set<string>();
   #loaded = false;
-  /** Whether a change stream has been opened. */
+  /** Whether a change stream has ever been opened. */
   #streamed = false;
   #error: KeyStoreError | undefined;
   #closing: Promise<void> | undefined;
@@ -79,8 +79,8 @@ class MongoKeyStore implements KeyStore {
           else this.#all = true;
           void this.#poller.poll();
         },
-        // A new stream does not report earlier edits by hand, so all keys are read again. The first stream opens during
-        // the first poll, which reads all keys anyway.
+        // A new stream does not report earlier edits by hand, so all keys are read again. The first stream is opened
+        // during the first poll, which reads all keys anyway.
         open: () => {
           this.#all ||= this.#streamed;
           this.#streamed = true;
@@ -102,7 +102,7 @@ class MongoKeyStore implements KeyStore {
     return this.#closing;
   }
 
-  /** @throws `KeyStoreError` `unavailable` until the keys have been read for the first time */
+  /** @throws KeyStoreError `unavailable` until the keys have been read for the first time */
   lookup(hash: string): KeyRecord | undefined {
     if (!this.#loaded) throw this.#error ?? new KeyStoreError('unavailable', 'The key store has not been opened.');
     return this.#table.lookup(hash);
@@ -156,7 +156,7 @@ class MongoKeyStore implements KeyStore {
         const records: KeyRecord[] = [];
         for await (const record of this.#read({})) records.push(record);
         const entries = await this.#audit.list();
-        // A change was made during the reads, so the keys may not match the entries. Read both again.
+        // A change was made between the reads, so the keys may not match the entries. Read both again.
         if (endOf(entries) !== verified.head) continue;
         return withComparison(verified, records, entries);
       }
@@ -193,7 +193,7 @@ class MongoKeyStore implements KeyStore {
     }
   }
 
-  /** Changes a key. Resolves with null if no key has this id. */
+  /** Resolves with null if no key has this id. */
   async #change(id: string, change: KeyChange): Promise<KeyDocument | null> {
     for (;;) {
       const before = await this.#keys().findOne({ _id: id });
@@ -201,7 +201,8 @@ class MongoKeyStore implements KeyStore {
       const record = toRecord(before);
       const entry = auditEntry(record, { ...record, ...change }, this.#context.clock.now());
       if (!entry) return before;
-      // The update matches only if the key still has the recorded values. If another process changed them, repeat.
+      // The update matches only if the key still has the recorded values. If another process has changed them, try
+      // again.
       const recorded = Object.keys(entry.changes).map((name) => [
         name,
         { $eq: before[name as keyof KeyDocument] ?? null },
@@ -225,7 +226,7 @@ class MongoKeyStore implements KeyStore {
     return this.#connection.db.collection<KeyDocument>(COLLECTION);
   }
 
-  /** Writes to one key. When this resolves, the change is active in this process. */
+  /** Writes one key. When the promise resolves, the change is active in this process. */
   async #write<T>(id: string, work: () => Promise<T>): Promise<T> {
     try {
       await this.#connection.connect();
@@ -245,7 +246,7 @@ class MongoKeyStore implements KeyStore {
     const { logger } = this.#context;
     const all = this.#all;
     const dirty = this.#dirty;
-    // Changes that are reported from now on belong to the next poll.
+    // Changes reported from now on belong to the next poll.
     this.#all = false;
     this.#dirty = new Set();
     try {

@@ -2,25 +2,24 @@
  * Defines the layout of the database.
  *
  * - `catalog`: one document with the list of versions and the current version (see `catalog.ts`).
- * - `versions`: one document per version with its manifest and, for each collection, the number of rows and their
- *   digest.
+ * - `versions`: one document per version with its manifest and, for each collection, the row count and digest.
  * - `replicas`: one document per running replica with the versions that it has locked (see `version-locks.ts`). A
- *   replica needs the role readWrite to write its document.
- * - `data.<id>.<collection>`: the rows of one collection of one version. `_id` is the row number, `d` the row, and `j`
- *   the row as JSON text. Indexes and filters use `d`. `j` is sent to clients unchanged. If the collection declares a
- *   search, `w` has the words of its fields.
+ *   replica needs the role `readWrite` to write its document.
+ * - `data.<id>.<collection>`: the rows of one collection in one version. `_id` is the row number, `d` the row, and `j`
+ *   the row as JSON text. Indexes and filters use `d`; clients receive `j` unchanged. If the collection declares a
+ *   search, `w` contains the words of the searched fields.
  *
- * Each version has its own MongoDB collections, so a version is deleted by dropping them. This frees the space and
- * takes the same time whatever their size. Indexes need no version field, and match the orders that the publisher
- * declared. Because rows are stored in the field `d`, they may have any field, including `_id` and names with dots and
- * dollar signs.
+ * Each version has its own MongoDB collections, so deleting a version drops them. This frees the space and takes the
+ * same time regardless of size. Indexes need no version field and match the orders that the publisher declared. Because
+ * rows are stored in the field `d`, their fields can have any name, including `_id` and names with dots and dollar
+ * signs.
  */
 
 import type { Collection, Document, JsonRows, Query, Scalar } from 'metro-forecast-api/adapter';
 import { type Filter, type FindOptions, MongoServerError } from 'mongodb';
 
 /**
- * The number of this layout, which each version's document contains. Increment it for a change that this code cannot
+ * The number of this layout, which is part of each version's document. Increment it for changes that older code cannot
  * read.
  */
 export const LAYOUT = 2;
@@ -38,7 +37,7 @@ export interface Row {
   readonly w?: readonly string[];
 }
 
-/** Conditions for the rows with all these words. */
+/** Returns conditions for rows that contain all the words. */
 export const wordFilters = (words: readonly string[]): Filter<Row>[] =>
   words.map((word) => ({ w: word.endsWith('*') ? new RegExp(`^${word.slice(0, -1)}`) : word }));
 
@@ -61,13 +60,13 @@ interface Plan {
 const PROJECTION = { _id: 0, j: 1 };
 
 /**
- * Byte offsets in the BSON of a document whose only field is `j`: where the length of the text, including the final
- * NUL, is stored, and where the text starts.
+ * Byte offsets in the BSON of a document whose only field is `j`: the offset of the text's length, which includes the
+ * final NUL, and the offset of the text.
  */
 const LENGTH_AT = 7;
 const TEXT_AT = 11;
 
-/** Returns the texts of documents that were read as BSON with `planFind`. */
+/** Extracts the texts from BSON documents that were read with `planFind`. */
 export const jsonOf = (documents: readonly Uint8Array[]): JsonRows => {
   const ends: number[] = [];
   let size = -1;
@@ -83,7 +82,7 @@ export const jsonOf = (documents: readonly Uint8Array[]): JsonRows => {
   return { json, ends };
 };
 
-/** The parts of a `get` that depend on the collection only. */
+/** The parts of a `get` that depend only on the collection. */
 const keyed = new WeakMap<Collection, { readonly fields: readonly string[]; readonly options: FindOptions }>();
 
 const keyedBy = (collection: Collection) => {
@@ -118,9 +117,9 @@ const conditionsOf = ({ equal = {}, range }: Query): Conditions => {
 };
 
 /**
- * Returns conditions for the rows after the position `after` in an order, as alternatives that do not overlap. Each
- * requires equal values in the first fields and a later value in the next field. MongoDB reads each alternative from
- * the index in order and merges the results.
+ * Returns the conditions for rows after the position `after`, as alternatives that do not overlap. Each alternative
+ * requires equal values in the first fields and a later value in the next one. MongoDB reads each alternative from the
+ * index in order and merges the results.
  */
 const alternativesBehind = (after: readonly Scalar[], query: Query): readonly Conditions[] => {
   const base = conditionsOf(query);
@@ -142,7 +141,7 @@ export const planFind = (query: Query, batchSize: number): Plan => {
     filter: words ? { $and: [filter, ...wordFilters(words)] } : filter,
     options: {
       projection: PROJECTION,
-      // If the query has words, MongoDB chooses between the index of the words and the index of the order.
+      // If the query has words, MongoDB chooses between the word index and the order's index.
       ...(words ? {} : { hint: indexOf(order) }),
       sort: indexOf(order, descending ? -1 : 1),
       batchSize,

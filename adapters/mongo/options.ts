@@ -1,4 +1,4 @@
-/** The options of the MongoDB adapter and key store: connection string, timeouts and batch sizes. */
+/** Options of the MongoDB adapter and key store. */
 import type { JsonSchema } from 'metro-forecast-api/adapter';
 
 export interface ConnectionOptions {
@@ -20,7 +20,7 @@ export interface MongoOptions extends ConnectionOptions {
   readonly writeMs: number;
 }
 
-/** The options as they appear in the configuration. All except `uri` have defaults or are optional. */
+/** Options as given in the configuration. All except `uri` have defaults or are optional. */
 export type Given<Options extends ConnectionOptions> = Partial<Options> & Pick<Options, 'uri'>;
 
 const integer = (preset: number, minimum: number, description: string) => ({
@@ -82,7 +82,6 @@ const schemaOf = (properties: Record<string, JsonSchema>) => ({
 export const connectionOptions = schemaOf(connection);
 export const mongoOptions = schemaOf({ ...connection, ...publishing });
 
-/** Fills in the defaults from the schema. */
 export const withDefaults = <Options extends ConnectionOptions>(
   schema: { readonly properties: Readonly<Record<string, JsonSchema>> },
   given: Given<Options>,
@@ -94,7 +93,8 @@ export const withDefaults = <Options extends ConnectionOptions>(
 };
 
 /**
- * Returns the options for publishing. Writes may take longer than reads, and wait for an election instead of failing.
+ * Returns the options for publishing. Writes have a longer timeout than reads, and wait for an election instead of
+ * failing.
  */
 export const forWriting = <Options extends MongoOptions>(options: Options): Options => ({
   ...options,

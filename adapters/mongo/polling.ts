@@ -1,4 +1,4 @@
-/** Polls for changes. Change streams trigger a poll earlier, but polling alone finds every change. */
+/** Polls for changes. Change streams trigger a poll sooner, but polling alone finds every change. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'metro-forecast-api/adapter';
 import { type ChangeStream, type ChangeStreamDocument, MongoServerError } from 'mongodb';
@@ -18,7 +18,7 @@ export class Poller {
     this.#task = task;
   }
 
-  /** Requests a run. Resolves when a run that started after this call has ended. */
+  /** Requests a run. Resolves when a run that started after this call has finished. */
   poll(): Promise<void> {
     if (this.#stopped) return Promise.resolve();
     if (!this.#running) return this.#run();
@@ -29,7 +29,7 @@ export class Poller {
     return this.#next;
   }
 
-  /** Stops polling. Resolves when the last run has ended. */
+  /** Resolves when the last run has finished. */
   async stop(): Promise<void> {
     this.#stopped = true;
     clearTimeout(this.#timer);
@@ -51,15 +51,14 @@ export interface ChangeWatch {
   stop(): void;
 }
 
-/** Error codes with which a standalone server rejects change streams, since it has none. */
+/** Error codes of standalone servers, which have no change streams. */
 const UNSUPPORTED = new Set([40573, 40324]);
 
 /**
- * Watches a change stream, and reopens it when it ends.
- * @param open opens a change stream
+ * Watches a change stream and reopens it when it ends.
  * @param on.change called for each change
  * @param on.open called when a stream has been opened; the stream does not report earlier changes
- * @param retryMs the pause before a failed stream is reopened, in milliseconds
+ * @param retryMs pause before a failed stream is reopened, in milliseconds
  */
 export const watchChanges = (
   open: () => Promise<ChangeStream>,
@@ -76,7 +75,7 @@ export const watchChanges = (
       const change = await stream.tryNext();
       if (!opened) on.open?.();
       if (change) on.change(change);
-      // The watched collection was dropped. Return, since `tryNext` no longer waits once the stream has ended.
+      // The watched collection was dropped. `tryNext` would no longer wait, because the stream has ended.
       if (change?.operationType === 'invalidate' || stream.closed) return;
     }
   };
@@ -87,10 +86,10 @@ export const watchChanges = (
         await follow();
       } catch (error) {
         if (error instanceof MongoServerError && UNSUPPORTED.has(Number(error.code))) {
-          logger.info('this MongoDB has no change streams: changes are found by polling');
+          logger.info('this MongoDB server has no change streams: polling for changes instead');
           return;
         }
-        if (!stopping.signal.aborted) logger.debug({ err: error }, 'the change stream ended and is opened again');
+        if (!stopping.signal.aborted) logger.debug({ err: error }, 'the change stream ended; reopening it');
       }
       await stream?.close().catch(() => undefined);
       await delay(retryMs, undefined, { signal: stopping.signal }).catch(() => undefined);

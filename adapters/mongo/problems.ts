@@ -1,11 +1,11 @@
-/** Explains errors from MongoDB and connection errors, and says how to fix them. */
+/** Explains connection errors and MongoDB errors, and how to fix them. */
 import { MongoServerError, MongoServerSelectionError, type TopologyDescription } from 'mongodb';
 
 const AUTHENTICATION_FAILED = 18;
 const UNAUTHORIZED = 13;
 const ATLAS_ERROR = 8000;
 
-/** Advice for errors that the driver reports with a message only. */
+/** Advice for driver errors that can only be recognized by their message. */
 const ADVICE: readonly (readonly [pattern: RegExp, advice: string])[] = [
   [/ECONNREFUSED|ETIMEDOUT|EHOSTUNREACH/, 'start MongoDB, or correct the address in the connection string'],
   [/ENOTFOUND|EAI_AGAIN|querySrv/, 'correct the host name in the connection string'],
@@ -23,13 +23,13 @@ export const isUnreachable = (error: unknown): boolean => {
   return servers.length > 0 && servers.every(({ error: cause }) => cause != null);
 };
 
-/** Whether the server replied that the user lacks a right or that the credentials are wrong. */
+/** Whether the server rejected the credentials, or the user lacks a privilege. */
 export const isRejected = (error: unknown): boolean =>
   error instanceof MongoServerError && [AUTHENTICATION_FAILED, UNAUTHORIZED, ATLAS_ERROR].includes(Number(error.code));
 
 /**
- * Returns the reason for a driver error, with advice if there is any. The text starts in lower case and has no final
- * full stop.
+ * Explains a driver error, with advice if possible. The text starts with a lower-case letter and has no final full
+ * stop.
  */
 export const mongoReason = (error: unknown): string => {
   const { message: full } = error as Error;

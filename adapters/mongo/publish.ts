@@ -41,9 +41,8 @@ export interface PublishContext {
 const conflict = (message: string): StorageError => new StorageError('conflict', message);
 
 /**
- * Acquires the publishers' lock. If another publisher holds it and renews it within a third of `lockMs`, the call
- * rejects with `conflict`; otherwise it waits until the lock expires. It also rejects with `conflict` if another
- * version is published during the wait.
+ * Acquires the publisher lock. If another publisher holds the lock, this waits until the lock expires. Rejects with
+ * `conflict` if the other publisher renews the lock, or publishes a version in the meantime.
  */
 const takeLock = async (catalog: Catalog, owner: string, lockMs: number, { signal, onWait }: PublishOptions) => {
   const before = await catalog.read();
@@ -72,8 +71,7 @@ const takeLock = async (catalog: Catalog, owner: string, lockMs: number, { signa
 };
 
 /**
- * Renews the lock until it is stopped. `lost()` returns true if the lock may have expired, so that another publisher
- * may hold it.
+ * Renews the lock until stopped. `lost()` returns true if the lock may have expired and another publisher may hold it.
  */
 const keepLock = (catalog: Catalog, owner: string, lockMs: number, clock: Clock) => {
   let heldFrom = clock.monotonic();
@@ -84,7 +82,7 @@ const keepLock = (catalog: Catalog, owner: string, lockMs: number, clock: Clock)
       taken ||= !(await catalog.renew(owner, lockMs));
       heldFrom = startedAt;
     } catch {
-      // The error is ignored, since the next renewal may succeed and `lost` checks the time.
+      // Ignored: the next renewal may succeed, and `lost` checks the time.
     }
   }, lockMs / 4);
   return {
@@ -100,7 +98,7 @@ const abandon = async (connection: Connection, catalog: Catalog, owner: string):
 
 /**
  * Commits the publication. Resolves with true if this publisher made it current. If the server's response is lost, the
- * catalog is read to find out whether the commit succeeded.
+ * catalog shows whether the commit succeeded.
  */
 const commit = async (
   catalog: Catalog,
@@ -118,7 +116,7 @@ const commit = async (
   }
 };
 
-/** Returns the reasons why a stored version cannot be served as it was published. The list is empty if it can. */
+/** Returns the reasons why a stored version cannot be served as published, or an empty list. */
 const errorsOf = ({ described, errors }: StoredVersion, collections: ReadonlyMap<string, Collection>) => {
   const missing = described ? missingIn(described.collections, collections) : [];
   return [...errors, ...missing.map((what) => `it was published without ${what}`)];
@@ -138,9 +136,8 @@ const hasSameRows = async (
 };
 
 interface WriteOptions {
-  /** The id of the new version. */
   readonly id: number;
-  /** Called before each batch. It throws to stop the publication. */
+  /** Called before each batch. Throws to stop the publication. */
   readonly assertGoingOn: () => void;
   readonly onProgress: PublishOptions['onProgress'];
 }
@@ -172,11 +169,11 @@ const writeVersion = async (
 };
 
 /**
- * Publishes a dataset. A stored version with the same name is replaced if it has the same rows but is damaged or was
- * published for another configuration.
+ * Publishes a dataset. A stored version with the same name is replaced if its rows are the same, but it is damaged or
+ * was published for a different configuration.
  *
  * Rejects with `conflict` if another publication is running or the version already exists, or with `invalid_dataset`,
- * `aborted` or `unavailable`. After a rejection, the rows written so far are removed at once or by the next
+ * `aborted` or `unavailable`. After a rejection, the rows written so far are removed immediately or by the next
  * publication.
  */
 export const publish = async (context: PublishContext, dataset: Dataset, options: PublishOptions = {}) => {

@@ -24,7 +24,7 @@ interface SnapshotContext {
   readonly collections: ReadonlyMap<string, Collection>;
   readonly locks: LockedVersions;
   readonly batchSize: number;
-  /** @throws StorageError `closed` after the adapter was closed */
+  /** @throws StorageError `closed` after the adapter has been closed */
   assertOpen(): void;
 }
 
@@ -35,11 +35,11 @@ export class MongoSnapshot implements Snapshot {
   readonly searches = true;
   readonly #context: SnapshotContext;
   readonly #locked: LockedVersion;
-  /** Caches the driver's collection objects, since creating one costs half as much as a read. */
+  /** Caches the driver's collection objects, because creating one costs half as much as a read. */
   readonly #handles = new Map<string, MongoCollection<Row>>();
   #released = false;
 
-  /** The version must be locked already. `release()` unlocks it. */
+  /** The version must already be locked. `release()` unlocks it. */
   constructor(context: SnapshotContext, locked: LockedVersion, { version, publishedAt }: Publication) {
     this.version = version;
     this.publishedAt = publishedAt;
@@ -77,7 +77,7 @@ export class MongoSnapshot implements Snapshot {
         this.#context.locks.assertReadable(this.#locked);
         yield jsonOf(batch);
       }
-      // A dropped collection ends the cursor without an error.
+      // If the collection is dropped, the cursor ends without an error.
       this.#context.locks.assertReadable(this.#locked);
     } catch (error) {
       throw this.#failure(error);
@@ -104,7 +104,7 @@ export class MongoSnapshot implements Snapshot {
     this.#context.locks.release(this.#locked);
   }
 
-  /** Returns the error for a failed read, or throws `closed` if closing the adapter caused the failure. */
+  /** Returns the error unchanged, or throws `closed` if the read failed because the adapter was closed. */
   #failure(error: unknown): unknown {
     this.#context.assertOpen();
     return error;

@@ -1,4 +1,4 @@
-/** Builds the aggregation for totals, and reads its results. */
+/** Builds the aggregation for totals and reads the results. */
 import type { Condition, Group, TotalsQuery } from 'metro-forecast-api/adapter';
 import type { Document, Filter } from 'mongodb';
 import { type Row, wordFilters } from './layout.js';
@@ -11,7 +11,7 @@ const filterOf = ({ field, operator, value }: Condition): Filter<Row> => ({
 });
 
 export interface GroupDocument {
-  /** The values of the group, by their position: `v0`, `v1`. */
+  /** The values of the group, named by position: `v0`, `v1`, ... */
   readonly _id: Readonly<Record<string, Group['values'][number]>>;
   readonly count: number;
   readonly known: number;
@@ -20,7 +20,7 @@ export interface GroupDocument {
   readonly max: number;
 }
 
-/** The aggregation with a document for each group. */
+/** Returns an aggregation with one document per group. */
 export const planTotals = ({ where, words = [], by, of, limit }: TotalsQuery): Document[] => {
   const filters = [...where.map(filterOf), ...wordFilters(words)];
   const values = Object.fromEntries(by.map((field, i) => [`v${i}`, { $ifNull: [`$d.${field}`, null] }]));
@@ -39,7 +39,7 @@ export const planTotals = ({ where, words = [], by, of, limit }: TotalsQuery): D
 };
 
 export const groupsOf = (documents: readonly GroupDocument[], { by, of }: TotalsQuery): readonly Group[] => {
-  // Without documents, the aggregation has no group.
+  // Without documents, the aggregation returns no group.
   if (documents.length === 0 && by.length === 0) return [{ values: [], count: 0 }];
   return documents.map(({ _id, count, known, sum, min, max }) => ({
     values: by.map((_, i) => _id[`v${i}`]!),

@@ -1,21 +1,22 @@
 /**
  * Version locks keep a version from being deleted while a replica reads it.
  *
- * Each replica has a document in `replicas` with the ids that it has locked (`holds`) and the time at which its locks
- * expire. It renews them after a quarter of `holdMs`. Deleting a version takes three steps, and so does locking one:
+ * Each replica has a document in `replicas` with the ids it has locked (`holds`) and the time at which its locks
+ * expire. The replica renews its locks after a quarter of `holdMs`. Deleting a version and locking a version both take
+ * three steps:
  *
  *     pruner:   1. remove it from the catalog   2. read the replicas' locks   3. drop it unless a replica has locked it
  *     replica:  1. write the lock               2. read the catalog           3. read the version if it is listed
  *
- * Both write with majority write concern before they read, so at least one of them sees the write of the other. Either
- * the replica finds that the version was removed and does not read it, or the pruner finds the lock and leaves the
- * version to a later sweep. Ids are never reused, so a removed version does not return to the catalog.
+ * Both write with majority write concern before they read, so at least one of them sees the other's write. Either the
+ * replica finds that the version was removed and does not read it, or the pruner finds the lock and leaves the version
+ * to a later sweep. Ids are never reused, so a removed version never returns to the catalog.
  *
- * A replica that cannot renew its locks, because it hangs or MongoDB is unreachable, loses them after `holdMs`. The
- * replica counts from the time before it sent the last renewal, and the server counts from the time when it received
- * the renewal, so the locks expire on the replica first. From then on its reads fail, because a dropped collection
- * would look like an empty one. Each batch is checked after it has arrived. At the next renewal, the replica reads from
- * the catalog which of its versions still exist, and continues with those.
+ * A replica that hangs or cannot reach MongoDB does not renew its locks and loses them after `holdMs`. The replica
+ * counts from before it sent the last renewal, and the server from when it received that renewal, so the locks expire
+ * on the replica first. From then on its reads fail, because a dropped collection would look like an empty one. Each
+ * batch is checked after it has arrived. On the next renewal, the replica checks in the catalog which of its versions
+ * still exist, and continues with those.
  */
 import { randomUUID } from 'node:crypto';
 import {
@@ -47,7 +48,7 @@ export const lockedIds = async (connection: Connection): Promise<ReadonlySet<num
   return new Set(replicas.flatMap(({ holds }) => holds));
 };
 
-/** Makes the server delete the documents of replicas that have crashed. */
+/** Makes the server delete the documents of crashed replicas. */
 export const expireReplicas = (connection: Connection): Promise<unknown> =>
   connection.run('create an index', (db) =>
     db.collection(COLLECTION).createIndex({ expires: 1 }, { expireAfterSeconds: 0 }),
@@ -68,14 +69,14 @@ export class VersionLocks {
     this.#holdMs = holdMs;
   }
 
-  /** Whether the locks that were written last have not expired yet. */
+  /** Whether the last written locks have not expired yet. */
   get areValid(): boolean {
     return this.#clock.monotonic() - this.#writtenAt < this.#holdMs;
   }
 
   /**
    * Writes the locks if they have changed or are due for renewal.
-   * @param lapsed called before expired locks count as valid again; it must find out which versions were deleted
+   * @param lapsed called before expired locks become valid again; must find out which versions have been deleted
    */
   async keep(ids: readonly number[], lapsed: () => Promise<void>): Promise<void> {
     const previous = this.#writtenAt;
@@ -103,10 +104,10 @@ export class VersionLocks {
   }
 }
 
-/** The manifest of a version, and the number and digest of its rows when they were published. */
+/** The manifest of a version, and the row counts and digests from its publication. */
 export interface VersionDocument {
   readonly _id: number;
-  /** Absent in versions from before layouts had numbers. */
+  /** Absent if the version was published before layouts were numbered. */
   readonly layout?: number;
   readonly manifest: Manifest;
   readonly collections: Readonly<
@@ -126,7 +127,7 @@ const assertLayout = ({ layout, manifest: { version } }: VersionDocument): void 
   if (layout === LAYOUT) return;
   throw new StorageError(
     'invalid_dataset',
-    `The version ${version} was published by another version of this program, which stores rows differently: publish the dataset again with this one.`,
+    `Version ${version} was published by a different version of this program, which stores rows differently. Publish the dataset again with this one.`,
   );
 };
 
@@ -137,7 +138,7 @@ export interface LockedVersion {
 
 interface Entry extends LockedVersion {
   readers: number;
-  /** The version was pruned while this replica could not renew its locks. */
+  /** Whether the version was pruned while this replica could not renew its locks. */
   lost: boolean;
 }
 
@@ -147,7 +148,7 @@ export class LockedVersions {
   readonly #collections: ReadonlyMap<string, Collection>;
   readonly #locks: VersionLocks;
   readonly #entries = new Map<number, Entry>();
-  /** The locks that are being acquired, by version id. */
+  /** Locks being acquired, by version id. */
   readonly #taking = new Map<number, Promise<Entry | undefined>>();
   #last: Promise<unknown> = Promise.resolve();
 
@@ -183,12 +184,12 @@ export class LockedVersions {
     return version;
   }
 
-  /** Removes a reader. A version without readers stays locked until the next `keep`, since it is often read again. */
+  /** Removes a reader. A version without readers stays locked until the next `keep`, because it is often read again. */
   release(version: LockedVersion): void {
     (version as Entry).readers--;
   }
 
-  /** @throws StorageError `unavailable` if the version was not locked during the whole read that just ended */
+  /** @throws StorageError `unavailable` if the version may have been unlocked at some time during the read */
   assertReadable(version: LockedVersion): void {
     if ((version as Entry).lost) {
       throw new StorageError(
@@ -225,7 +226,7 @@ export class LockedVersions {
       );
       if (!found) return undefined;
       assertLayout(found);
-      // A missing collection would look empty, and MongoDB would have to sort rows in memory for a missing order.
+      // A missing collection would look empty, and a missing order would make MongoDB sort rows in memory.
       publishing.assertComplete(found.manifest.version, found.collections, this.#collections);
       const entry = { id, manifest: found.manifest, readers: 0, lost: false };
       this.#entries.set(id, entry);
@@ -241,7 +242,7 @@ export class LockedVersions {
     });
   }
 
-  /** Runs writes one after the other, since each must include the ids that the previous one added. */
+  /** Runs writes one after another, because each must include the ids that the previous one added. */
   #serially<T>(work: () => Promise<T>): Promise<T> {
     const result = this.#last.then(work);
     this.#last = result.catch(() => undefined);

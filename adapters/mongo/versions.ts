@@ -69,7 +69,7 @@ export class MongoVersions implements Versions {
   prune(keep: number): Promise<readonly string[]> {
     return this.#context.write(async (connection) => {
       const catalog = new Catalog(connection);
-      // Without this, versions that this process has released would count as locked until the next poll.
+      // Otherwise, versions that this process has released would count as locked until the next poll.
       await this.#context.locks.keep();
       const { versions, current } = await catalog.read();
       const locked = await lockedIds(connection);
@@ -86,10 +86,10 @@ export class MongoVersions implements Versions {
 
   async asOf(time: Date): Promise<Snapshot | undefined> {
     this.#context.assertOpen();
-    // This is the history that this replica has read, so it does not include a version that is not served yet.
+    // Uses the history that this replica has read, so that a version that is not served yet is not included.
     const publication = this.#context.current.moves.findLast(({ publishedAt }) => publishedAt <= time);
     if (!publication) return undefined;
-    // A pruned version yields undefined, because the version before it was not current at that time.
+    // If the version was pruned, returns undefined, because the version before it was not current at that time.
     const locked = await this.#context.locks.acquire(publication.id);
     return locked && this.#context.snapshotOf(locked, publication);
   }

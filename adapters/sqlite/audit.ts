@@ -1,7 +1,4 @@
-/**
- * Audit logs in tables. An entry and its change are stored in the same transaction, so neither exists without the
- * other.
- */
+/** Stores audit logs in tables. Each entry is written in the same transaction as the change it describes. */
 import {
   type AuditEntry,
   type AuditVerification,
@@ -15,7 +12,7 @@ import { differencesIn } from './content.js';
 
 const { chain, contentOf, endOf, publicationOf, sumsOf, verifyChain, withPublished } = audit;
 
-/** Adds an entry. Must be called within a transaction. */
+/** Must be called within a transaction. */
 export const appendEntry = async (connection: WriteConnection, table: string, entry: AuditEntry): Promise<void> => {
   const linked = chain(entry, await headOf(connection, table));
   await connection.run(`INSERT INTO ${table} (entry) VALUES (?)`, JSON.stringify(linked));
@@ -27,7 +24,7 @@ const headOf = async (connection: WriteConnection, table: string): Promise<strin
   return hash === undefined || hash === null ? null : String(hash);
 };
 
-/** Returns all entries, oldest first. */
+/** Oldest first. */
 export const readEntries = async <E extends AuditEntry>(
   connection: WriteConnection,
   table: string,
@@ -48,7 +45,7 @@ export const replaceEntries = async (
   if (hash !== null) await connection.run('INSERT INTO audit_head VALUES (?, ?)', table, hash);
 };
 
-/** Verifies the hashes of all entries. @param expected the hash of an entry that the audit log must contain */
+/** Verifies the hashes of all entries. @param expected the hash of an entry that the log must contain */
 export const verifyEntries = async (
   connection: WriteConnection,
   table: string,
@@ -60,10 +57,9 @@ export const verifyEntries = async (
   return verifyChain(placed, head === null && entries.length > 0 ? undefined : head, expected);
 };
 
-/** The table with the audit of publications. */
 export const DATA_AUDIT = 'data_audit';
 
-/** Compares the stored rows of all versions with their publications. Returns one message per difference. */
+/** Compares the stored rows of all versions with what was published. Returns one message per difference. */
 const damageOf = async (
   connection: WriteConnection,
   catalog: Catalog,
@@ -75,7 +71,7 @@ const damageOf = async (
     const { version } = stored;
     const content = publicationOf(entries, version, current)?.content;
     const isOther = content !== undefined && contentOf(sumsOf(stored)) !== content;
-    const other = isOther ? ['its description names other rows than were published'] : [];
+    const other = isOther ? ['its description does not match the published rows'] : [];
     const errors = [...(await differencesIn(connection, stored)), ...other];
     notes.push(...errors.map((error) => `version "${version}": ${error}`));
   }
@@ -89,7 +85,7 @@ export const sqliteDataAudit = (
   list: () => connected((connection) => readEntries<DataAuditEntry>(connection, DATA_AUDIT)),
   verify: (expected) =>
     connected(async (connection) => {
-      // One transaction reads both, so that the entries and the versions are consistent.
+      // A single transaction reads both, so that the entries and the versions are consistent.
       await connection.exec('BEGIN');
       const entries = await readEntries<DataAuditEntry>(connection, DATA_AUDIT);
       const catalog = await readCatalog(connection);

@@ -1,24 +1,23 @@
 /**
  * Defines the tables of the database and the statements that read and write them.
  *
- * - `version`: one row per version with its manifest and its collections. `published_at` is null until the version has
+ * - `version`: one row per version with its manifest and collections. `published_at` is null until the version has
  *   been published.
- * - `move`: every change of the current version, oldest first. The last row names the current version.
+ * - `move`: every change of the current version, oldest first. The last row identifies the current version.
  * - `data_audit`: the audit entries. `audit_head` contains the hash of the newest one.
  * - `api_key`, `api_key_audit`, `api_key_use`: the tables of the key store.
- * - `rows_<version>_<number>`: the rows of one collection of one version, in key order. The column `json` contains the
- *   row, and the columns `c0`, `c1`, ... contain the fields of its key and orders, and its numbers. Each order has an
- *   index.
+ * - `rows_<version>_<number>`: the rows of one collection in one version, in key order. The column `json` contains the
+ *   row. The columns `c0`, `c1`, ... contain its key fields, order fields and numbers. Each order has an index.
  * - `rows_<version>_<number>_words`: the full-text index of these rows, if the collection declares a search.
  *
- * Tables of rows are written once. Deleting a version drops its tables. A process that is reading them continues to see
- * them, because its transaction began before the deletion.
+ * Row tables are written once. Deleting a version drops its row tables. A process that is reading them can continue,
+ * because its transaction began before the deletion.
  */
 import { existsSync } from 'node:fs';
 import { type Manifest, StorageError } from 'metro-forecast-api/adapter';
 import { ReadConnection, type Row, type WriteConnection } from './connection.js';
 
-/** Identifies databases that this adapter created. It is stored in the header of the file. */
+/** Identifies databases created by this adapter. Stored in the file header. */
 const APPLICATION_ID = 0x4d465631;
 const FORMAT = 1;
 
@@ -45,15 +44,15 @@ CREATE TABLE api_key_audit (n INTEGER PRIMARY KEY AUTOINCREMENT, entry TEXT NOT 
 CREATE TABLE api_key_use (id TEXT PRIMARY KEY, at INTEGER NOT NULL);
 `;
 
-/** Describes how a collection of a version is stored. */
+/** Describes how one collection of a version is stored. */
 export interface StoredCollection {
   readonly table: string;
   readonly rows: number;
-  /** The SHA-256 of the rows in key order, with one line of JSON per row. */
+  /** SHA-256 of the rows in key order, as one line of JSON per row. */
   readonly sha256: string;
-  /** The fields of the columns `c0`, `c1`, ... */
+  /** The fields stored in the columns `c0`, `c1`, ... */
   readonly fields: readonly string[];
-  /** The fields of the indexes `<table>_0`, `<table>_1`, ... The first one is the key. */
+  /** The fields of the indexes `<table>_0`, `<table>_1`, ... The first index is the key. */
   readonly orders: readonly (readonly string[])[];
   /** The fields whose words are in the full-text index `<table>_words`. */
   readonly search?: readonly string[];
@@ -62,13 +61,12 @@ export interface StoredCollection {
 export interface StoredVersion {
   readonly id: number;
   readonly version: string;
-  /** The time at which the version was published. */
   readonly publishedAt: Date;
   readonly manifest: Manifest;
   readonly collections: Readonly<Record<string, StoredCollection>>;
 }
 
-/** A version, and the time at which it became the current one. */
+/** A version and the time when it became current. */
 export interface Move {
   readonly id: number;
   readonly publishedAt: Date;
@@ -76,7 +74,7 @@ export interface Move {
 
 export const tableOf = (id: number, index: number): string => `rows_${id}_${index}`;
 
-/** The name of a table's full-text index, which has the same row ids as the table. */
+/** The full-text index of a table. It uses the same row ids as the table. */
 export const wordsTable = (table: string): string => `${table}_words`;
 
 const COLUMNS = 'id, name, published_at, manifest, collections';
@@ -111,8 +109,8 @@ const isNew = (path: string, [tables, application, format]: Row): boolean => {
 };
 
 /**
- * Opens the database for reading. Returns undefined while the file is missing or empty.
- * @throws StorageError `unavailable` if the database cannot be read or this adapter did not create it
+ * Opens the database for reading. Returns undefined if the file is missing or empty.
+ * @throws StorageError `unavailable` if the database cannot be read or was not created by this adapter
  */
 export const openStore = (path: string): ReadConnection | undefined => {
   if (!existsSync(path)) return undefined;
@@ -126,7 +124,9 @@ export const openStore = (path: string): ReadConnection | undefined => {
   }
 };
 
-/** Creates the tables in a new file. @throws StorageError `unavailable` if the file has a database of another kind */
+/**
+ * Creates the tables in a new file. @throws StorageError `unavailable` if the database belongs to another application
+ */
 export const prepareStore = async (path: string, connection: WriteConnection): Promise<void> => {
   const [header] = await connection.rows(HEADER);
   if (!isNew(path, header!)) return;
@@ -139,19 +139,19 @@ export const prepareStore = async (path: string, connection: WriteConnection): P
   });
 };
 
-/** Returns the last move, or undefined before the first publication. */
+/** Returns undefined before the first publication. */
 export const readCurrent = (connection: ReadConnection): Move | undefined => {
   const found = connection.row(LAST_MOVE);
   return found && moveOf(found);
 };
 
-/** Returns the last move before the given time, or undefined if there is none. */
+/** Returns the last move at or before the given time, or undefined if there is none. */
 export const readMoveAt = (connection: ReadConnection, time: Date): Move | undefined => {
   const found = connection.row('SELECT version, at FROM move WHERE at <= ? ORDER BY n DESC LIMIT 1', [time.getTime()]);
   return found && moveOf(found);
 };
 
-/** Returns a version, or undefined if it was deleted. */
+/** Returns undefined if the version was deleted. */
 export const readVersion = (connection: ReadConnection, id: number): StoredVersion | undefined => {
   const found = connection.row(`SELECT ${COLUMNS} FROM version WHERE id = ?`, [id]);
   return found && versionOf(found);
@@ -160,13 +160,13 @@ export const readVersion = (connection: ReadConnection, id: number): StoredVersi
 export const hasVersion = (connection: ReadConnection, id: number): boolean =>
   connection.row('SELECT 1 FROM version WHERE id = ?', [id]) !== undefined;
 
-/** Returns the published versions, newest first. */
+/** Newest first. */
 export const listVersions = (connection: ReadConnection): readonly StoredVersion[] =>
   connection.rows(VERSIONS).map(versionOf);
 
-/** The versions and the current version, as a writer reads them within its transaction. */
+/** The versions and the current version, read within a writer's transaction. */
 export interface Catalog {
-  /** The published versions, newest first. */
+  /** Published versions, newest first. */
   readonly versions: readonly StoredVersion[];
   readonly current: Move | undefined;
 }
@@ -177,7 +177,7 @@ export const readCatalog = async (connection: WriteConnection): Promise<Catalog>
   return { versions: versions.map(versionOf), current: current && moveOf(current) };
 };
 
-/** Returns the name of the current version, or null before the first publication. */
+/** Returns null before the first publication. */
 export const currentName = ({ versions, current }: Catalog): string | null =>
   versions.find(({ id }) => id === current?.id)?.version ?? null;
 
@@ -191,7 +191,7 @@ export const dropUnlisted = async (connection: WriteConnection): Promise<void> =
   );
   const ids = new Set((await connection.rows('SELECT id FROM version')).map(([id]) => Number(id)));
   for (const [name] of tables) {
-    // Dropping a full-text index drops its tables too, whose names have more parts.
+    // Dropping a full-text index also drops its internal tables, whose names do not match this pattern.
     const [, id] = /^rows_(\d+)_\d+(?:_words)?$/.exec(String(name)) ?? [];
     if (id !== undefined && !ids.has(Number(id))) await connection.exec(`DROP TABLE IF EXISTS "${name}"`);
   }

@@ -1,6 +1,6 @@
 /**
- * Connections to a database file. Short reads, which take a few microseconds, are synchronous. Writes and long reads
- * run on one of the driver's threads, so that they do not block the event loop while they work or wait for a lock.
+ * Connections to a database file. Short reads take a few microseconds and are synchronous. Writes and long reads run on
+ * a driver thread, so that they do not block the event loop while they work or wait for a lock.
  */
 import { existsSync } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
@@ -25,7 +25,7 @@ interface ThreadedStatement extends Pick<Statement, 'run'> {
   all(...values: Value[]): Promise<readonly Row[]>;
 }
 
-/** Methods that are missing from the driver's types for connections with a thread. */
+/** The methods that the driver's types lack for connections with a thread. */
 export interface Threaded {
   readonly inTransaction: boolean;
   exec(sql: string): Promise<void>;
@@ -34,7 +34,7 @@ export interface Threaded {
   close(): void;
 }
 
-/** SQLite's result codes, and explanations of them for operators. */
+/** Explains SQLite's result codes to operators. */
 const REASONS: readonly (readonly [RegExp, string])[] = [
   [/^SQLITE_BUSY/, 'another process has locked it'],
   [/^SQLITE_FULL/, 'the disk is full'],
@@ -45,13 +45,13 @@ const REASONS: readonly (readonly [RegExp, string])[] = [
   [/^SQLITE_IOERR/, 'the disk reported an error'],
 ];
 
-/** Returns SQLite's result code. If a connection cannot be opened, the driver puts the code only into the message. */
+/** Returns SQLite's result code. If opening a connection fails, the driver includes the code only in the message. */
 const codeOf = (error: object): string => {
   const { code, message } = error as { readonly code?: string; readonly message?: string };
   return code || (/ConnectionFailed\(.*: 14"\)$/.test(message ?? '') ? 'SQLITE_CANTOPEN' : '');
 };
 
-/** Converts an error from the driver to a `StorageError`. Other errors are returned unchanged. */
+/** Converts a driver error to a `StorageError`. Returns other errors unchanged. */
 export const storageError = (path: string, cause: unknown): unknown => {
   const code = codeOf(cause as object);
   if (cause instanceof StorageError || !code.startsWith('SQLITE_')) return cause;
@@ -59,22 +59,20 @@ export const storageError = (path: string, cause: unknown): unknown => {
   return new StorageError('unavailable', `The database ${path} cannot be used: ${reason}.`, { cause });
 };
 
-/** Whether an operation failed because of a lock, which another process may release soon. */
+/** Whether an operation failed because of a lock that another process may soon release. */
 export const isBusy = (error: unknown): boolean => codeOf((error as Error).cause ?? {}).startsWith('SQLITE_BUSY');
 
 export const uriOf = (path: string, parameters: string): string => `${pathToFileURL(path).href}?${parameters}`;
 
-/** SQLite's maximum for mapped memory. Mapped pages belong to the system's page cache, which all processes share. */
+/** SQLite's maximum for mapped memory. Mapped pages are in the system's page cache, which all processes share. */
 const MAPPED_BYTES = 0x7fff0000;
-/** The cache size for pages that are not mapped, mostly the upper levels of indexes, in KiB. */
+/** Cache size for pages that are not mapped, mostly the upper levels of indexes, in KiB. */
 const READ_CACHE_KIB = 16 * 1024;
 
-/** The settings of a connection for reading. */
 export const PRAGMAS = `PRAGMA query_only = 1; PRAGMA mmap_size = ${MAPPED_BYTES}; PRAGMA cache_size = -${READ_CACHE_KIB}`;
-/** The ways to open a database for reading, from the most to the least permissions. */
+/** How to open a database for reading, from the most to the fewest permissions. */
 export const URI_PARAMETERS = ['mode=rw', 'mode=ro', 'immutable=1'];
 
-/** A connection for reading. */
 export class ReadConnection {
   readonly #path: string;
   readonly #db: InstanceType<typeof Database>;
@@ -89,7 +87,7 @@ export class ReadConnection {
 
   /**
    * Opens an existing database. If this user cannot write to its folder, the file is opened as immutable, unless a
-   * writer's log exists next to it.
+   * write-ahead log exists next to it.
    * @throws StorageError `unavailable`
    */
   static open(path: string): ReadConnection {
@@ -122,7 +120,7 @@ export class ReadConnection {
     }
   }
 
-  /** Starts a read transaction. From then on, this connection sees the database as it is at this moment. */
+  /** Starts a read transaction. The connection then sees the database as it is now until `pin` or `unpin` is called. */
   pin(): void {
     try {
       this.unpin();
@@ -134,8 +132,8 @@ export class ReadConnection {
   }
 
   /**
-   * Turns on the write-ahead log, so that readers do not block writers. A copy made by `VACUUM INTO` does not use one.
-   * Without write permission, nothing changes.
+   * Turns on the write-ahead log, so that readers do not block writers. It is off in copies made with `VACUUM INTO`.
+   * Does nothing without write permission.
    */
   turnOnLog(): void {
     try {
@@ -167,18 +165,17 @@ export class ReadConnection {
   }
 }
 
-/** How long a writer waits for a lock that another writer holds, in milliseconds. */
+/** How long a writer waits for another writer's lock, in milliseconds. */
 const BUSY_MS = 30_000;
 /** How long `emptyLog` waits for readers, in milliseconds. */
 const LOG_WAIT_MS = 2500;
 const RETRY_MS = 20;
-/** The cache size of a writer for changed pages and for sorting, in KiB. */
+/** Cache size for changed pages and sorting, in KiB. */
 const CACHE_KIB = 64 * 1024;
 
-/** The mode of a new file. It may contain hashes of keys, so only its owner may read it. */
+/** Mode of a new file. Only the owner may read it, because it may contain key hashes. */
 const FILE_MODE = 0o600;
 
-/** A connection for writes and for long reads. */
 export class WriteConnection {
   readonly #path: string;
   readonly #db: Threaded;
@@ -190,7 +187,7 @@ export class WriteConnection {
 
   /**
    * Opens a connection, runs `work` with it, and closes it.
-   * @param create whether to create a missing file
+   * @param create whether to create the file if it is missing
    */
   static async use<T>(
     path: string,
@@ -216,9 +213,9 @@ export class WriteConnection {
   }
 
   /**
-   * Runs statements without parameters on one of the driver's threads. If another writer holds the lock, this function
-   * waits and tries again, rather than let SQLite wait on the thread. The driver has one thread per core, and the other
-   * writer may need this thread to finish.
+   * Runs statements without parameters on a driver thread. If another writer holds the lock, this method waits and
+   * retries. It does not let SQLite wait on the thread: the driver has one thread per core, and the other writer may
+   * need this thread to finish.
    */
   async exec(sql: string): Promise<void> {
     for (const until = performance.now() + BUSY_MS; ; await delay(RETRY_MS * Math.random())) {
@@ -231,7 +228,7 @@ export class WriteConnection {
     }
   }
 
-  /** Prepares a statement that writes, and returns a synchronous function that runs it. */
+  /** Prepares a write statement and returns a synchronous function that runs it. */
   async prepare(sql: string): Promise<(...values: Value[]) => number> {
     try {
       const statement = await this.#db.prepare(sql);
@@ -247,12 +244,12 @@ export class WriteConnection {
     }
   }
 
-  /** Runs one statement that writes. Must be called within a transaction. Resolves with the id of the inserted row. */
+  /** Runs one write statement within a transaction. Resolves with the id of the inserted row. */
   async run(sql: string, ...values: Value[]): Promise<number> {
     return (await this.prepare(sql))(...values);
   }
 
-  /** Reads rows. The search for the first row runs on another thread. */
+  /** Reads rows. The search for the first row runs on a driver thread. */
   async rows(sql: string, ...values: Value[]): Promise<readonly Row[]> {
     try {
       const statement = await this.#db.prepare(sql);
@@ -262,7 +259,7 @@ export class WriteConnection {
     }
   }
 
-  /** Runs `work` in one transaction. Other writers wait until it has ended. */
+  /** Runs `work` in one transaction. Other writers wait until it has finished. */
   async transaction<T>(work: () => Promise<T>): Promise<T> {
     await this.exec('BEGIN IMMEDIATE');
     try {
@@ -276,14 +273,13 @@ export class WriteConnection {
     }
   }
 
-  /** Returns the size of the write-ahead log. */
   async logBytes(): Promise<number> {
     return (await stat(`${this.#path}-wal`).catch(() => undefined))?.size ?? 0;
   }
 
   /**
-   * Empties the write-ahead log. Waits up to `LOG_WAIT_MS` for readers in older transactions. If they take longer, the
-   * log starts from the beginning again after they have ended.
+   * Empties the write-ahead log. Waits up to `LOG_WAIT_MS` for readers in older transactions. If they take longer,
+   * SQLite reuses the log from the start after they have finished.
    * @param renew renews the transactions of this process
    */
   async emptyLog(renew: () => void): Promise<void> {

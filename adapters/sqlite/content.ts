@@ -1,4 +1,4 @@
-/** Writes the rows of a collection into its table, and compares stored rows with their digest. */
+/** Writes the rows of a collection to its table, and checks stored rows against their digest. */
 import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { type Collection, type Document, filterColumns, publishing } from 'metro-forecast-api/adapter';
@@ -7,31 +7,29 @@ import type { Value, WriteConnection } from './connection.js';
 
 const { inKeyOrder, invalidCollection, keyText, ordersOf, wordsToIndex } = publishing;
 
-/** The number of rows per transaction. Inserting them blocks the event loop for a few milliseconds. */
+/** Rows per transaction. Inserting them blocks the event loop for a few milliseconds. */
 const STEP = 500;
-/**
- * The number of rows per statement. Several are inserted at once, since one driver call costs as much as four values.
- */
+/** Rows per statement. Inserting several at once is faster, because one driver call costs as much as four values. */
 const ROWS = 20;
-/** How much JSON is written before the pages of the log are moved into the database, in bytes. */
+/** Bytes of JSON to write before the pages of the log are moved into the database. */
 const CHECKPOINT_BYTES = 32 * 1024 * 1024;
-/** The log size above which a publication waits for the readers that keep the log from shrinking, in bytes. */
+/** Log size above which a publication waits for readers that keep the log from shrinking, in bytes. */
 const MAX_LOG_BYTES = 256 * 1024 * 1024;
 
 export interface ContentTarget {
   readonly connection: WriteConnection;
   readonly table: string;
   readonly collection: Collection;
-  /** Called before each step. It throws to stop the publication. */
+  /** Called before each step. Throws to stop the publication. */
   assertGoingOn(): void;
   onWritten(rows: number): void;
-  /** Renews the transactions of this process. */
+  /** Renews the read transactions of this process. */
   poll(): void;
 }
 
 /**
- * Returns the fields with columns: the fields of the orders, and all numbers, because SQLite does not read every number
- * in JSON text to the last bit.
+ * Returns the fields stored in columns: the fields of the orders, and all numbers, because SQLite does not read every
+ * number in JSON text with full precision.
  */
 const columnsOf = (collection: Collection): ReadonlyMap<string, string> => {
   const properties = collection.schema['properties'] as Readonly<Record<string, { readonly type?: unknown }>>;
@@ -47,10 +45,11 @@ const columnsOf = (collection: Collection): ReadonlyMap<string, string> => {
   );
 };
 
-/** Returns the JSON of a row. @throws StorageError `invalid_dataset` for a number that JSON cannot represent */
+/** @throws StorageError `invalid_dataset` for a number that JSON cannot represent */
 const jsonOf = (collection: Collection, row: Document): string => {
   const json = JSON.stringify(row);
-  // `JSON.stringify` turns Infinity and NaN into null. Only text with a null needs the slower check below.
+  // `JSON.stringify` converts Infinity and NaN to null. The slower check below is only needed if the JSON contains a
+  // null.
   if (!json.includes('null')) return json;
   return JSON.stringify(row, (field, value) => {
     if (typeof value !== 'number' || Number.isFinite(value)) return value;
@@ -74,8 +73,8 @@ async function* steps(collection: Collection, batches: AsyncIterable<readonly Do
 }
 
 /**
- * Moves the pages of the log into the database, so that the log can start from the beginning again. Readers in older
- * transactions keep pages in the log. They renew their transactions every second.
+ * Moves the pages of the log into the database, so that the log can be reused from the start. Readers in older
+ * transactions keep pages in the log until they renew their transactions, which they do on every poll.
  */
 const checkpoint = async ({ connection, poll }: ContentTarget): Promise<void> => {
   await connection.exec('PRAGMA wal_checkpoint(PASSIVE)');
@@ -94,13 +93,13 @@ const inserter = async (connection: WriteConnection, table: string, width: numbe
   };
 };
 
-/** Creates the full-text index, and returns a function that adds the words of rows. The rows themselves are not in it. */
+/** Creates the full-text index and returns a function that adds rows to it. The index contains only their words. */
 const wordsInserter = async (
   { connection, table }: ContentTarget,
   search: readonly string[],
 ): Promise<(rows: readonly Document[], first: number) => void> => {
   const name = wordsTable(table);
-  // Letters and digits are the only ASCII characters in the words, so this tokenizer splits the text only at its
+  // The indexed words contain no ASCII characters other than letters and digits, so this tokenizer splits only at
   // spaces.
   const options = `content = '', columnsize = 0, detail = none, tokenize = 'ascii'`;
   await connection.exec(`CREATE VIRTUAL TABLE ${name} USING fts5(words, ${options})`);
@@ -108,7 +107,7 @@ const wordsInserter = async (
   return (rows, first) => insert(rows.map((row, i) => [first + i, wordsToIndex(row, search).join(' ')]));
 };
 
-/** Builds the indexes, which is faster once all rows are written. */
+/** Building indexes is faster after all rows have been written. */
 const buildIndexes = async (target: ContentTarget, fields: readonly string[], rows: number): Promise<void> => {
   const { connection, table, collection, assertGoingOn } = target;
   for (const [i, order] of ordersOf(collection).entries()) {
@@ -119,7 +118,6 @@ const buildIndexes = async (target: ContentTarget, fields: readonly string[], ro
   }
 };
 
-/** Creates the table, inserts the rows, and builds the indexes. */
 export const writeContent = async (
   target: ContentTarget,
   batches: AsyncIterable<readonly Document[]>,
@@ -159,7 +157,7 @@ export const writeContent = async (
   return { table, rows, sha256: hash.digest('hex'), fields, orders, ...(search && { search }) };
 };
 
-/** Describes how the stored rows differ from the published rows. Resolves with undefined if they are equal. */
+/** Describes how the stored rows differ from the published rows. Resolves with undefined if they match. */
 const differenceIn = async (
   connection: WriteConnection,
   { table, rows, sha256 }: StoredCollection,
@@ -181,7 +179,7 @@ const differenceIn = async (
   return hash.digest('hex') === sha256 ? undefined : 'other rows';
 };
 
-/** Compares the stored rows of a version with its published rows. Returns one message per difference. */
+/** Returns one message per collection whose stored rows differ from the published rows. */
 export const differencesIn = async (
   connection: WriteConnection,
   { collections }: Pick<StoredVersion, 'collections'>,

@@ -1,10 +1,10 @@
-/** Reads and restores the times of all versions and the audit, for backups. */
+/** Reads and restores publication times, moves and the audit log, for backups. */
 import type { DataAuditEntry, History } from 'metro-forecast-api/adapter';
 import { DATA_AUDIT, readEntries, replaceEntries } from './audit.js';
 import { addMove, readCatalog } from './catalog.js';
 import type { WriteConnection } from './connection.js';
 
-/** @param connected runs `work` with a connection and closes it; returns undefined while there is no database */
+/** @param connected runs `work` with a connection and closes it; returns undefined if there is no database */
 export const sqliteHistory = (
   connected: <T>(work: (connection: WriteConnection) => Promise<T>) => Promise<T> | undefined,
 ): History => ({
@@ -24,7 +24,7 @@ export const sqliteHistory = (
   clear: async () => {
     await connected((connection) =>
       connection.transaction(async () => {
-        // The next publication drops the tables of versions that are not listed.
+        // The next publication drops the tables of deleted versions.
         await connection.exec('DELETE FROM version; DELETE FROM move');
         await replaceEntries(connection, DATA_AUDIT, []);
       }),
@@ -40,7 +40,7 @@ export const sqliteHistory = (
           await connection.run('UPDATE version SET published_at = ? WHERE name = ?', publishedAt.getTime(), version);
         }
         await connection.run('DELETE FROM move');
-        // Deleted versions get the id 0, which no version has.
+        // Deleted versions get the id 0, which no version uses.
         for (const { version, publishedAt } of moves) {
           await addMove(connection, { id: ids.get(version ?? '') ?? 0, publishedAt });
         }

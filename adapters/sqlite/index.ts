@@ -1,4 +1,4 @@
-/** The `sqlite` adapter serves versions of a dataset from a database file that all processes on a machine share. */
+/** The `sqlite` adapter serves dataset versions from a database file shared by all processes on a machine. */
 import { access } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -26,7 +26,7 @@ import { SqliteSnapshot } from './snapshot.js';
 import { sqliteVersions } from './versions.js';
 
 const POLL_MS = 1000;
-/** How long `open` waits for another process that has locked the database, in milliseconds. */
+/** How long `open` waits if another process has locked the database, in milliseconds. */
 const LOCKED_MS = 5000;
 
 interface SqliteOptions {
@@ -60,10 +60,10 @@ class SqliteAdapter implements StorageAdapter {
   };
   #opening: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
-  /** The connection that reads the catalog, outside any transaction. Undefined while there is no database. */
+  /** Reads the catalog outside any transaction. Undefined until there is a database. */
   #catalog: ReadConnection | undefined;
   #served: Served | undefined;
-  /** The last move to a version that does not match this configuration. That version is not tried again. */
+  /** The last move to a version that does not match this configuration. It is not retried. */
   #refused: { readonly move: Move; readonly error: StorageError } | undefined;
   #problem: string | undefined;
 
@@ -139,11 +139,11 @@ class SqliteAdapter implements StorageAdapter {
     if (!this.#connected()) return undefined;
     const move = readMoveAt(this.#catalog!, time);
     const reader = move && this.#readers.open(move.id);
-    // If there is no reader, the version was pruned. The version before it was not current at that time.
+    // Without a reader, the version has been pruned. The version before it was not current at that time.
     return reader && this.#snapshotOf({ reader, move });
   }
 
-  /** Waits for a write, and then polls, so that this adapter has read the result when the promise resolves. */
+  /** Waits for a write and then polls, so that the change is visible in this process when the promise resolves. */
   async #tracked<T>(writing: Promise<T>): Promise<T> {
     this.#writing.add(writing);
     try {
@@ -186,7 +186,7 @@ class SqliteAdapter implements StorageAdapter {
     }
   }
 
-  /** Whether there is a database. Connects to it if it has been created since the last call. */
+  /** Whether there is a database. Connects if the database was created since the last call. */
   #connected(): boolean {
     this.#assertOpen();
     if (this.#catalog) return true;
@@ -196,7 +196,7 @@ class SqliteAdapter implements StorageAdapter {
     return connection !== undefined;
   }
 
-  /** Never throws. If the database cannot be read, this is reported, and the next poll tries again. */
+  /** Never throws. If the database cannot be read, the error is reported and the next poll tries again. */
   #poll(): void {
     if (this.#closing.signal.aborted) return;
     try {
@@ -206,7 +206,7 @@ class SqliteAdapter implements StorageAdapter {
     }
   }
 
-  /** Switches to the current version. If it cannot be served, returns a message that says why. */
+  /** Switches to the current version. Returns a message if that version cannot be served. */
   #follow(catalog: ReadConnection): string | undefined {
     const move = readCurrent(catalog);
     this.#readers.renew(catalog, this.#served?.move.id);

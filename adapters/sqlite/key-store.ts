@@ -1,8 +1,8 @@
 /**
- * Stores API keys in a database file, which may be the same file that the adapter uses. All keys are cached in memory.
+ * Stores API keys in a database file, which can also be the adapter's file. All keys are cached in memory.
  *
- * Triggers number every change to a key, including changes that an operator makes with SQL. Each poll reads the keys
- * whose number is higher than the highest one read so far.
+ * Triggers number every change to a key, including changes made by an operator with SQL. Each poll reads the keys whose
+ * number is higher than the highest number read so far.
  */
 import {
   type AuditVerification,
@@ -51,7 +51,7 @@ class SqliteKeyStore implements KeyStore {
   readonly #byHash = new Map<string, KeyRecord>();
   /** Undefined while there is no database. */
   #connection: ReadConnection | undefined;
-  /** The highest change number that was read. */
+  /** The highest change number read so far. */
   #change = -1;
   #error: KeyStoreError | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -63,7 +63,7 @@ class SqliteKeyStore implements KeyStore {
   }
 
   /**
-   * Opens the store. A missing file counts as a store without keys.
+   * A missing file counts as a store without keys.
    * @throws KeyStoreError if the file cannot be read
    */
   async open(): Promise<void> {
@@ -131,7 +131,7 @@ class SqliteKeyStore implements KeyStore {
 
   verifyAudit(expected?: string): Promise<AuditVerification> {
     return this.#read({ chained: 0, head: null, notes: [], faults: [] }, async (connection) => {
-      // One transaction reads both, so that the entries and the keys are consistent.
+      // A single transaction reads both, so that the entries and the keys are consistent.
       await connection.exec('BEGIN');
       const entries = await readEntries<KeyAuditEntry>(connection, AUDIT);
       const verified = await verifyEntries(connection, AUDIT, entries, expected);
@@ -170,7 +170,7 @@ class SqliteKeyStore implements KeyStore {
     });
   }
 
-  /** Runs `work` in a transaction. When this resolves, the change is active in this process. */
+  /** Runs `work` in a transaction. When the promise resolves, the change is active in this process. */
   async #write<T>(work: (connection: WriteConnection) => Promise<T>): Promise<T> {
     return this.#connected(async () => {
       const prepared = async (connection: WriteConnection): Promise<T> => {
@@ -185,7 +185,7 @@ class SqliteKeyStore implements KeyStore {
     });
   }
 
-  /** Runs `work`, which only reads. @param none the result while there is no database */
+  /** Runs read-only `work`. @param none the result if there is no database */
   async #read<T>(none: T, work: (connection: WriteConnection) => Promise<T>): Promise<T> {
     this.#poll();
     if (!this.#connection) return none;
@@ -257,7 +257,7 @@ export const sqliteKeyStore: KeyStoreModule<SqliteKeyStoreOptions> = {
       path: {
         type: 'string',
         minLength: 1,
-        description: 'The database file, which the adapter `sqlite` may use too. The first "keys create" creates it.',
+        description: 'The database file, which can also be used by the `sqlite` adapter. Created by the first `keys create`.',
       },
       pollMs: {
         type: 'integer',

@@ -1,17 +1,17 @@
-/** Runs queries that may read a whole table: one at a time, on a thread of the driver. They can be interrupted. */
+/** Runs queries that may read a whole table, one at a time, on a driver thread. They can be interrupted. */
 import ThreadedDatabase from 'libsql/promise';
 import { StorageError } from 'metro-forecast-api/adapter';
 import { PRAGMAS, type Row, storageError, type Threaded, URI_PARAMETERS, uriOf, type Value } from './connection.js';
 
-/** The cache size, in KiB. Grouping sorts rows, which takes a third longer if they do not fit. */
+/** Cache size, in KiB. Grouping sorts rows, which takes a third longer if they do not fit in the cache. */
 const CACHE_KIB = 64 * 1024;
 
 export class LongReads {
   readonly #path: string;
   #opening: Promise<Threaded> | undefined;
-  /** Settles when all earlier queries have ended. */
+  /** Settles when all queries so far have finished. */
   #last: Promise<unknown> = Promise.resolve();
-  /** The number of queries that have not ended. */
+  /** Number of queries that are queued or running. */
   #size = 0;
 
   constructor(path: string) {
@@ -19,10 +19,10 @@ export class LongReads {
   }
 
   /**
-   * Runs a query. The driver finds the first row on its thread, and the other rows on the thread of the event loop. The
-   * query should therefore need its whole result for the first row, for example because it sorts.
+   * Runs a query. The driver finds the first row on its own thread, and the remaining rows on the event loop. The query
+   * should therefore do all its work before the first row, for example by sorting.
    * @param signal removes the query from the queue, or interrupts it
-   * @param onWait called if another query has not ended; the function that it returns is called when this query starts
+   * @param onWait called if the query has to wait for others; returns a function to call when the query starts
    */
   rows(
     sql: string,

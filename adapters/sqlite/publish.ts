@@ -1,4 +1,4 @@
-/** Publishes a dataset: writes its rows into new tables, and then makes them the current version in one transaction. */
+/** Publishes a dataset: writes its rows to new tables, then makes it the current version in one transaction. */
 import { access, mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import {
@@ -31,14 +31,14 @@ const { assertNotAborted, missingIn, publicationTime, versionTaken } = publishin
 type PublishContext = Pick<AdapterContext, 'collections' | 'clock' | 'logger'>;
 
 interface Options extends PublishOptions {
-  /** Renews this process's transactions, and switches to the current version. */
+  /** Renews the read transactions of this process and switches to the current version. */
   poll(): void;
 }
 
-/** The time without a renewal after which a publisher's lock expires, in milliseconds. */
+/** Time after which a publisher's lock expires if it is not renewed, in milliseconds. */
 const STALE_MS = 60_000;
 
-/** Returns the reasons why a stored version cannot be served as it was published. The list is empty if it can. */
+/** Returns the reasons why a stored version cannot be served as published, or an empty list. */
 const errorsOf = async (
   connection: WriteConnection,
   stored: StoredVersion,
@@ -48,7 +48,7 @@ const errorsOf = async (
   return [...missing, ...(await differencesIn(connection, stored))];
 };
 
-/** Deletes rows that interrupted publications and deleted versions have left. Must be called while holding the lock. */
+/** Deletes the remains of interrupted publications and deleted versions. The caller must hold the lock. */
 const sweep = async (connection: WriteConnection): Promise<void> => {
   await connection.transaction(() => connection.run('DELETE FROM version WHERE published_at IS NULL'));
   await dropUnlisted(connection);
@@ -80,11 +80,10 @@ const commit = async (
 
 interface Locked {
   readonly connection: WriteConnection;
-  /** Rejects if another process has taken over the lock. */
+  /** Rejects if another process has taken the lock. */
   confirm(): Promise<void>;
 }
 
-/** Writes all collections of a version into new tables. */
 const writeCollections = async (
   connection: WriteConnection,
   id: number,
@@ -136,13 +135,12 @@ const publishLocked = async (
   if (same && !isSame) throw versionTaken(version, same.publishedAt);
   await confirm();
   assertNotAborted(options.signal);
-  // Until here, a power failure may lose the last transactions. The commit must be on the disk before it takes effect.
+  // Until here, a power failure may lose the last transactions. The commit must reach the disk before it takes effect.
   await connection.exec('PRAGMA synchronous = FULL');
   await commit(connection, { id, version, collections }, { dataset, damaged: same, clock: context.clock });
   if (same) options.onRepair?.(`version ${version}: ${errors.join('; ')}`);
 };
 
-/** Removes the rows of a failed publication. */
 const cleanUp = async (connection: WriteConnection, { logger }: PublishContext): Promise<void> => {
   try {
     await sweep(connection);
@@ -163,11 +161,11 @@ const inFolder = async (path: string): Promise<void> => {
 };
 
 /**
- * Publishes a dataset. A stored version with the same name is replaced if it has the same rows but is damaged or was
- * published for another configuration.
+ * Publishes a dataset. A stored version with the same name is replaced if its rows are the same, but it is damaged or
+ * was published for a different configuration.
  *
  * Rejects with `conflict` if another publication is running or the version already exists, or with `invalid_dataset`,
- * `aborted` or `unavailable`. After a rejection, the rows written so far are removed at once or by the next
+ * `aborted` or `unavailable`. After a rejection, the rows written so far are removed immediately or by the next
  * publication.
  */
 export const publish = async (
@@ -185,7 +183,7 @@ export const publish = async (
       throw error;
     });
     options.poll();
-    // The dataset is published at this point. If the log cannot be emptied, the next publication empties it.
+    // The dataset is already published. If the log cannot be emptied now, the next publication empties it.
     await connection.emptyLog(options.poll).catch(() => undefined);
   };
   await inFolder(path);

@@ -1,8 +1,7 @@
-/** Builds the SQL for queries. Each query reads from one index, in the order of that index. */
+/** Builds the SQL for queries. Each query reads one index, in index order. */
 import { compareScalars, type Document, type Query, type Scalar } from 'metro-forecast-api/adapter';
 import { type StoredCollection, wordsTable } from './catalog.js';
 
-/** A `WHERE` condition and the values of its parameters. */
 interface Condition {
   readonly sql: string;
   readonly values: readonly Scalar[];
@@ -17,22 +16,21 @@ type Table = Pick<StoredCollection, 'table' | 'fields' | 'orders'>;
 
 const columnOf = ({ fields }: Table, field: string): string => `c${fields.indexOf(field)}`;
 
-/** Returns the table with the index for an order, so that the query planner cannot choose another index. */
+/** Names the index for an order, so that the query planner cannot choose a different one. */
 const indexed = (table: Table, order: readonly string[]): string => {
   const name = order.join();
   return `${table.table} INDEXED BY ${table.table}_${table.orders.findIndex((each) => each.join() === name)}`;
 };
 
-/** Returns the fields of the order that `equal` does not name. */
 const freeFields = ({ order, equal = {} }: Query): readonly string[] => order.slice(Object.keys(equal).length);
 
-/** Whether the range bounds a field that is not the first free one in the index, so that a query must skip entries. */
+/** Whether the query must skip index entries, because its range is not on the first free field of the index. */
 export const skipsEntries = (query: Query): boolean =>
   query.range !== undefined && query.range.field !== freeFields(query)[0];
 
 /**
- * A range bound and a position may both set a start. This leaves out the one that the other implies, because SQLite
- * starts at only one of two lower bounds and would read everything between them.
+ * A range bound and a position can both define where to start. Drops the redundant one, because SQLite uses only one of
+ * two lower bounds to seek and would scan everything between them.
  */
 const withoutImplied = (query: Query): Query => {
   const { range, after, ...rest } = query;
@@ -49,7 +47,7 @@ const withoutImplied = (query: Query): Query => {
 const tuple = (columns: readonly string[]): string => `(${columns.join()})`;
 const places = (count: number): string => `(${Array(count).fill('?').join()})`;
 
-/** Returns the position of a document in an order: its values of the fields that `equal` does not name. */
+/** Returns the position of a document in an order: the values of the fields that `equal` does not fix. */
 export const positionOf = (query: Query, document: Document): readonly Scalar[] =>
   freeFields(query).map((field) => document[field] as Scalar);
 
@@ -76,18 +74,18 @@ const sortOf = (table: Table, { order, descending }: Query): string =>
 
 /**
  * Selects the JSON of the first `limit` matching rows, one per line.
- * @param upTo the position of the last row that may be returned
+ * @param upTo the position of the last row to return
  */
 export const selectRows = (table: Table, query: Query, limit: number, upTo?: readonly Scalar[]): Select => {
   const { sql, values } = conditionsOf(table, query, upTo);
   return {
-    // Returns one value instead of many rows, since each value that is passed to JavaScript costs half a microsecond.
+    // Returns one value instead of many rows, because passing a value to JavaScript takes half a microsecond.
     sql: `SELECT CAST(group_concat(json, char(10)) AS BLOB) FROM (SELECT json FROM ${indexed(table, query.order)}${sql} ORDER BY ${sortOf(table, query)} LIMIT ?)`,
     values: [...values, limit],
   };
 };
 
-/** Selects the row that is `count` index entries further on, whether or not the range includes it. */
+/** Selects the row `count` index entries ahead, whether or not it is within the range. */
 export const selectAhead = (table: Table, { range: _, ...query }: Query, count: number): Select => {
   const { sql, values } = conditionsOf(table, query);
   return {
@@ -96,13 +94,13 @@ export const selectAhead = (table: Table, { range: _, ...query }: Query, count: 
   };
 };
 
-/** The full-text query for documents with all these words. */
+/** Returns a full-text query for documents that contain all the words. */
 export const matchOf = (words: readonly string[]): string =>
   words.map((word) => (word.endsWith('*') ? `"${word.slice(0, -1)}"*` : `"${word}"`)).join(' ');
 
 /**
- * Like `selectRows`, for a query with words. Row ids follow the key order. A list in key order therefore needs no sort:
- * it starts after the row id of its position, and ends when it reaches its limit.
+ * Like `selectRows`, but for queries with words. Row ids follow the key order, so results in key order need no sort:
+ * the search starts after the row id of the position and stops at the limit.
  */
 export const selectFound = (table: Table, query: Query, limit: number): Select => {
   const { order, equal = {}, after, words = [], descending } = query;

@@ -1,8 +1,8 @@
 /**
- * Manages the versions that this process reads. Each has a connection with an open read transaction, so it stays
- * readable while it is in use, even if another process deletes it.
+ * Manages the versions that this process reads. Each version has a connection with an open read transaction, so it
+ * stays readable while in use, even if another process deletes it.
  *
- * An open transaction keeps SQLite from reusing its log, so transactions are renewed at every poll.
+ * SQLite cannot reuse its log while a transaction is open, so transactions are renewed on every poll.
  */
 import { type Collection, publishing } from 'metro-forecast-api/adapter';
 import { hasVersion, readVersion, type StoredVersion } from './catalog.js';
@@ -15,7 +15,7 @@ export interface Reader {
   readonly totals: LongReads;
   readonly searches: LongReads;
   readonly declared: ReadonlyMap<string, Collection>;
-  /** The number of snapshots in use. */
+  /** Number of snapshots in use. */
   holds: number;
 }
 
@@ -24,8 +24,9 @@ export class Readers {
   readonly #collections: ReadonlyMap<string, Collection>;
   readonly #readers = new Map<number, Reader>();
   /**
-   * The connections for totals and for searches. Searches are shorter, so they have their own connection and do not wait
-   * for totals. Neither connection has a transaction, so reads fail after another process has deleted the version.
+   * Connections for totals and searches. Searches have their own connection because they are shorter and should not
+   * wait for totals. Neither connection keeps a transaction open, so reads fail after another process has deleted the
+   * version.
    */
   readonly #longReads: { readonly totals: LongReads; readonly searches: LongReads };
 
@@ -36,7 +37,7 @@ export class Readers {
   }
 
   /**
-   * Returns a reader of a version, or undefined if the version was deleted.
+   * Returns a reader for a version, or undefined if the version was deleted.
    * @throws StorageError `invalid_dataset` if the version lacks a declared collection or order
    */
   open(id: number): Reader | undefined {
@@ -66,7 +67,7 @@ export class Readers {
 
   /**
    * Renews the transactions, and closes versions that are neither current nor in use.
-   * @param catalog a connection without a transaction
+   * @param catalog a connection without an open transaction
    */
   renew(catalog: ReadConnection, current: number | undefined): void {
     for (const [id, { connection, holds }] of this.#readers) {
@@ -74,7 +75,7 @@ export class Readers {
         this.#readers.delete(id);
         connection.close();
       } else if (hasVersion(catalog, id)) connection.pin();
-      // A deleted version can only be read in the old transaction, so that transaction is kept.
+      // A deleted version is only readable in its old transaction, so that transaction is kept.
     }
   }
 

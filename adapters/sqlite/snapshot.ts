@@ -1,4 +1,4 @@
-/** Reads one version. Each read consists of a few short queries, which run synchronously. */
+/** Reads one version. Each read consists of a few short, synchronous queries. */
 import {
   type Document,
   type Group,
@@ -17,9 +17,9 @@ import { positionOf, type Select, selectAhead, selectFound, selectKey, selectRow
 import type { Reader } from './readers.js';
 import { groupsOf, selectTotals } from './totals.js';
 
-/** The number of documents in a batch. Reading a batch takes 0.1 ms as text and 0.3 ms as documents. */
+/** Documents per batch. Reading a batch takes 0.1 ms as text and 0.3 ms as documents. */
 const BATCH = 250;
-/** The number of index entries that one query searches, which takes about 0.5 ms. */
+/** Number of index entries that one query scans, in about 0.5 ms. */
 const WINDOW = 2000;
 const LINE_END = 0x0a;
 const COMMA = 0x2c;
@@ -32,10 +32,7 @@ interface Source {
   readonly signal: AbortSignal | undefined;
 }
 
-/**
- * Splits the result of a query into rows. The database separates rows by line ends, which the JSON of a row never
- * contains.
- */
+/** Splits a query result into rows. The rows are separated by newlines, which never occur in a row's JSON. */
 const rowsOf = (text: Value): JsonRows => {
   if (text === null) return { json: Buffer.alloc(0), ends: [] };
   const json = text as unknown as Buffer;
@@ -54,9 +51,7 @@ const asText = (rows: JsonRows): JsonRows => rows;
 const lastOf = ({ json, ends }: JsonRows): Document =>
   JSON.parse(json.toString('utf8', ends.length > 1 ? ends.at(-2)! + 1 : 0));
 
-/**
- * Yields the batches of a query. The function is declared once and not in each snapshot, so that V8 compiles it once.
- */
+/** A shared function rather than one per snapshot, so that V8 compiles it once. */
 async function* batchesOf<Batch>(
   source: () => Source,
   query: Query,
@@ -91,7 +86,7 @@ const foundRows = async ({ searches, table, signal }: Source, query: Query, limi
   return rowsOf(text!);
 };
 
-/** Returns the position of the index entry that is `WINDOW` entries further on, or undefined if fewer are left. */
+/** Returns the position of the index entry `WINDOW` entries ahead, or undefined if there are fewer entries left. */
 const aheadOf = (connection: ReadConnection, table: StoredCollection, query: Query): readonly Scalar[] | undefined => {
   const { sql, values } = selectAhead(table, query, WINDOW);
   const found = connection.row(sql, values);
@@ -108,7 +103,7 @@ export class SqliteSnapshot implements Snapshot {
   #released = false;
 
   /**
-   * @param reader retained by the caller for this snapshot, and released by `release()`
+   * @param reader must already be retained for this snapshot; `release()` releases it
    * @param assertOpen throws `closed` once the adapter is closed
    */
   constructor(reader: Reader, publishedAt: Date, assertOpen: () => void) {

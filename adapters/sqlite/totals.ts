@@ -1,4 +1,4 @@
-/** Builds the SQL for totals, and reads its results. */
+/** Builds the SQL for totals and reads the results. */
 import {
   type Collection,
   type Condition,
@@ -10,13 +10,13 @@ import { type StoredCollection, wordsTable } from './catalog.js';
 import type { Row, Value } from './connection.js';
 import { matchOf } from './query.js';
 
-/** The SQL expression of a field: its column if it has one, otherwise its value in the JSON. */
+/** Returns the SQL expression for a field: its column if it has one, otherwise its value in the JSON. */
 const expressionOf = ({ fields }: StoredCollection, field: string): string => {
   const column = fields.indexOf(field);
   return column < 0 ? `json_extract(json, '$."${field}"')` : `c${column}`;
 };
 
-/** Selects a value. The driver ends a text at U+0000, but not a blob. */
+/** Selects text as a blob, because the driver truncates text at U+0000. */
 const selected = (expression: string): string =>
   `CASE WHEN typeof(${expression}) = 'text' THEN CAST(${expression} AS BLOB) ELSE ${expression} END`;
 
@@ -34,7 +34,9 @@ const conditionOf = (
   return [`${expression} IN (${values.map(() => '?').join()})`, ...values];
 };
 
-/** Selects a row for each group: its values, the number of rows, and the number, sum, minimum and maximum of numbers. */
+/**
+ * Selects one row per group: its values, the row count, and the count, sum, minimum and maximum of the number field.
+ */
 export const selectTotals = (
   table: StoredCollection,
   { where, words, by, of, limit }: TotalsQuery,
@@ -57,13 +59,12 @@ export const selectTotals = (
   const filter = conditions.length > 0 ? ` WHERE ${conditions.map(([sql]) => sql).join(' AND ')}` : '';
   const grouping = groups.length > 0 ? ` GROUP BY ${groups.join()}` : '';
   return {
-    // Sorting the groups completes the work on the driver's thread, before the first row is read here.
+    // Sorting the groups forces all work onto the driver's thread before the first row is read here.
     sql: `SELECT ${columns.join()} FROM ${words && isCount ? index : table.table}${filter}${grouping} ORDER BY count(*) LIMIT ?`,
     values: [...conditions.flatMap(([, ...values]) => values), limit],
   };
 };
 
-/** Converts rows of `selectTotals` to groups. */
 export const groupsOf = (rows: readonly Row[], { by }: TotalsQuery, collection: Collection): readonly Group[] => {
   const columns = filterColumns(collection);
   const booleans = by.map((field) => columns[field]?.['type'] === 'boolean');

@@ -10,13 +10,13 @@ const { momentAfter, unknownVersion } = publishing;
 export interface VersionsContext {
   readonly clock: Clock;
   /**
-   * If the database exists, runs `work` with a connection for writing, closes the connection, and polls the catalog.
+   * Runs `work` with a connection for writing, closes the connection, and polls the catalog. Resolves with undefined if
+   * there is no database.
    */
   write<T>(work: (connection: WriteConnection) => Promise<T>): Promise<T | undefined>;
-  /** The published versions, newest first. */
+  /** Published versions, newest first. */
   list(): readonly StoredVersion[];
   current(): Move | undefined;
-  /** Whether a snapshot of this version is in use in this process. */
   isHeld(id: number): boolean;
   asOf(time: Date): Snapshot | undefined;
 }

@@ -65,7 +65,7 @@ describe('json.open()', () => {
     await file.truncate(2 ** 40);
     await file.close();
     expect(await rejection())
-      .to.match(/files have 1,048,577 MiB and need about [\d,]+ MiB of memory/)
+      .to.match(/files are 1,048,577 MiB in size and need about [\d,]+ MiB of memory/)
       .and.match(
         /this machine or container has [\d,]+ MiB of memory\. Give it [\d,]+ MiB, or serve the dataset from another/,
       );
@@ -152,7 +152,7 @@ describe('assertFits(loaded, served, limit, workers)', () => {
     expect(() => assertFits(size, undefined, 950 * MIB)).to.not.throw();
     expect(() => assertFits(size, undefined, 900 * MIB)).to.throw(
       StorageError,
-      /The dataset's files have 500 MiB and need about 840 MiB of memory; this machine or container has 900 MiB of memory\. Give it 930 MiB, or/,
+      /The dataset's files are 500 MiB in size and need about 840 MiB of memory; this machine or container has 900 MiB of memory\. Give it 930 MiB, or/,
     );
   });
 

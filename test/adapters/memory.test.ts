@@ -78,7 +78,7 @@ describe('versions of the memory adapter', () => {
     const adapter = await openWith('v1');
     const dataset = { manifest: adapter.snapshot().manifest, async *read() {} };
     const message = (call: Promise<unknown>) => call.then(String, ({ message }: Error) => message);
-    expect(await message(adapter.publish!(dataset))).to.equal('The version "v1" exists already.');
+    expect(await message(adapter.publish!(dataset))).to.equal('The version "v1" already exists.');
     expect(await message(adapter.versions!.activate('v9'))).to.equal('The version "v9" does not exist.');
   });
 });
@@ -138,7 +138,7 @@ describe('the memory adapter with { path }', () => {
   it('rejects an invalid directory and lists every error', async () => {
     await write('{"id":2}\n{"id":1}\n{"id":"x"}\n');
     const { message } = await rejection();
-    expect(message).to.include(`${folder} breaks rules:`);
+    expect(message).to.include(`${folder} is not valid:`);
     expect(message).to.match(/rows\.ndjson:2: id: .*\n.*rows\.ndjson:3: id: /);
   });
 

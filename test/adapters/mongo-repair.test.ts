@@ -54,9 +54,9 @@ describe('publishing to a damaged MongoDB', () => {
       /the collection "data\.\d+\.items" has other rows where 24 were published/,
     ],
     [
-      'another version of this program published it',
+      'it was published by another version of this program',
       (db, id) => db.collection<Numbered>('versions').updateOne({ _id: id }, { $unset: { layout: 1 } }),
-      /another version of this program published it/,
+      /it was published by another version of this program/,
     ],
     [
       'a collection is missing',
@@ -135,6 +135,6 @@ describe('publishing to a damaged MongoDB', () => {
         .updateOne({ _id: id }, { $set: { 'collections.nothing.sha256': '0'.repeat(64) } }),
     );
     const { notes } = await verified();
-    assert.match(notes.join('\n'), /the document \d+ of "versions" describes other rows than were published/);
+    assert.match(notes.join('\n'), /the document \d+ of "versions" does not match the published rows/);
   });
 });
