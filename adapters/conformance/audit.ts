@@ -1,4 +1,4 @@
-/** Tests that the audit log records every change and that verification finds missing entries. */
+/** Tests that the audit log records every change, and that verification detects missing entries. */
 import type { Document } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { sameList, sameValue } from './expect.js';
@@ -25,14 +25,14 @@ export const describeAudit = (target: AdapterUnderTest): void => {
   const testSeveral = testsOver(target, obstacle || isExclusive(target));
 
   const entriesOf = ({ adapter }: Pick<Instance, 'adapter'>) => adapter.audit!.list();
-  /** Returns the entries after the first `before` entries, without their time, user and host. */
+  /** Returns the entries after the first `before` entries, without time, user and host. */
   const since = async (instance: Instance, before: number) =>
     (await entriesOf(instance)).slice(before).map(({ action, version, replaces }) => ({ action, version, replaces }));
   const isWhole = async (instance: Instance): Promise<void> =>
     sameList((await instance.adapter.audit!.verify()).faults, [], 'verify() to find no errors');
 
   describe('audit', () => {
-    test('list() has each publication, with the version that it replaced, its time and its user', async (instance) => {
+    test('list() includes each publication with the version it replaced, its time and its user', async (instance) => {
       const before = (await entriesOf(instance)).length;
       await publishTwo(instance);
       sameList(
@@ -49,7 +49,7 @@ export const describeAudit = (target: AdapterUnderTest): void => {
       await isWhole(instance);
     });
 
-    test('list() has no publication that was rejected or interrupted', async (instance) => {
+    test('list() includes no publication that was rejected or interrupted', async (instance) => {
       const before = (await entriesOf(instance)).length;
       const broken = { ...anotherDataset(), read: () => breaksOff() };
       await instance.adapter.publish!(broken).catch(() => undefined);
@@ -59,7 +59,7 @@ export const describeAudit = (target: AdapterUnderTest): void => {
     });
 
     testVersions(
-      'list() has each activation, with the version that it replaced, and each deletion',
+      'list() includes each activation with the version it replaced, and each deletion',
       async (instance) => {
         const { adapter } = instance;
         await publishTwo(instance);

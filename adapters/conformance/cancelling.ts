@@ -28,7 +28,7 @@ export const describeCancelling = (instance: () => Instance): void => {
         const batches = snapshot.find('crowd', { order: crowd.key }, controller.signal)[Symbol.asyncIterator]();
         const first = await batches.next();
         controller.abort();
-        // The first batch may have held everything.
+        // The first batch may have contained everything.
         if (!first.done && first.value.length < CROWD_BLOCKS * CROWD_SEATS) {
           await failsWith('aborted', () => batches.next());
         }
@@ -80,7 +80,7 @@ export const describeCancelling = (instance: () => Instance): void => {
       });
     });
 
-    it('has no listeners left after its reads have ended, and may be aborted then', async () => {
+    it('has no listeners left after its reads have finished, and may then be aborted', async () => {
       await withSnapshot(instance(), async (snapshot) => {
         const controller = new AbortController();
         const { signal } = controller;

@@ -1,18 +1,18 @@
-/** The commands that the tests send to their second process, and the messages that carry these commands. */
+/** Commands that the tests send to the second process, and the messages that carry them. */
 import type { StorageErrorCode } from 'metro-forecast-api/adapter';
 
 export interface Commands {
   /** Closes the previous adapter, if any, and opens one that uses the store in `folder`. */
   open(folder: string): Promise<void>;
   publish(version: string, created: string): Promise<void>;
-  /** Starts a publication that waits forever, or until `leave()`. Resolves when the publication is in progress. */
+  /** Starts a publication that blocks until `leave()`. Resolves when the publication is in progress. */
   beginToPublish(version: string, created: string): Promise<void>;
   activate(version: string): Promise<void>;
   prune(keep: number): Promise<readonly string[]>;
   list(): Promise<readonly { version: string; current: boolean }[]>;
-  /** Returns the version that was current at a time, with the labels of its items. */
+  /** Describes the version that was current at `time`, or resolves with undefined. */
   asOf(time: number): Promise<object | undefined>;
-  /** Describes the dataset that the adapter serves. Resolves with undefined if there is none. */
+  /** Describes the dataset being served, or resolves with undefined. */
   read(): Promise<object | undefined>;
   close(): Promise<void>;
   /** Closes the adapter. Resolves with the resources that still keep the process running. */
@@ -33,6 +33,6 @@ export interface Response {
   readonly id: number;
   readonly result?: unknown;
   readonly error?: string;
-  /** The code of a `StorageError`. */
+  /** Set if the error is a `StorageError`. */
   readonly code?: StorageErrorCode;
 }

@@ -1,9 +1,9 @@
 /**
- * Assertions for the tests. Only the tests of values compare whole documents. All other tests compare keys, so that one
+ * Assertions for the tests. Only tests of values compare whole documents. All other tests compare keys, so that one
  * error fails one test.
  *
- * `assert.deepEqual` is not used for lists: from Node 22 on, its message about two long lists needs memory in
- * proportion to the product of their lengths, which is tens of gigabytes for an adapter that loses rows.
+ * `assert.deepEqual` is not used for lists. Since Node 22, its message for two long lists needs memory proportional to
+ * the product of their lengths: tens of gigabytes if an adapter loses rows.
  */
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -16,7 +16,7 @@ import {
   type StorageErrorCode,
 } from 'metro-forecast-api/adapter';
 
-/** The number of items that a message shows on either side of the first difference. */
+/** Number of items shown before and after the first difference. */
 const NEIGHBOURS = 3;
 const ITEM_CHARACTERS = 80;
 const VALUE_CHARACTERS = 1000;
@@ -24,7 +24,9 @@ const VALUE_CHARACTERS = 1000;
 const oneLine = (value: unknown): string =>
   inspect(value, { depth: null, compact: true, breakLength: Infinity, maxArrayLength: 100 });
 
-/** Returns the first `length` characters of a text, or the characters around `position` if it comes after them. */
+/**
+ * Returns the first `length` characters of the text, or `length` characters around `position` if that is further on.
+ */
 const excerpt = (text: string, length: number, position = 0): string => {
   const start = position < length ? 0 : position - Math.floor(length / 2);
   const end = start + length;
@@ -47,7 +49,7 @@ const firstDifference = (found: readonly unknown[], expected: readonly unknown[]
   return found.length === expected.length ? -1 : shorter;
 };
 
-/** Formats a table of the items around the index `difference`, with the columns index, expected and found. */
+/** Formats the items around the index `difference` as a table with the columns index, expected and found. */
 const surroundings = (found: readonly unknown[], expected: readonly unknown[], difference: number): string => {
   const start = Math.max(0, difference - NEIGHBOURS);
   const end = Math.min(Math.max(found.length, expected.length), difference + NEIGHBOURS + 1);
@@ -63,9 +65,9 @@ const surroundings = (found: readonly unknown[], expected: readonly unknown[], d
 };
 
 /**
- * Asserts that two lists have equal items in the same order. Needs linear time and memory. The message shows the first
- * difference with the items around it, and the lengths of both lists.
- * @param rule the expected result, as a phrase that follows "expected"
+ * Asserts that two lists have equal items in the same order, in linear time and memory. The message shows the first
+ * difference, its neighbours, and the lengths of both lists.
+ * @param rule completes "expected ..." in the message
  */
 export const sameList = (found: readonly unknown[], expected: readonly unknown[], rule: string): void => {
   assert(Array.isArray(found), `expected ${rule}; found no list, but ${excerpt(oneLine(found), VALUE_CHARACTERS)}`);
@@ -76,7 +78,6 @@ export const sameList = (found: readonly unknown[], expected: readonly unknown[]
   assert.fail(`expected ${rule}; the first difference is at index ${difference} (${lengths}):\n\n${table}\n`);
 };
 
-/** Asserts that a list is empty. */
 export const isEmpty = (found: readonly unknown[], rule: string): void => sameList(found, [], rule);
 
 /** Asserts that two values are deeply equal. The message shows excerpts of both around the first difference. */
@@ -104,7 +105,7 @@ const forQuery = (query: object = {}): string => (Object.keys(query).length > 0 
 
 /**
  * Asserts that two lists have the same documents in the same order.
- * @param query the query that the message shows
+ * @param query shown in the message
  */
 export const sameSequence = (
   collection: Collection,
@@ -127,7 +128,7 @@ export const sameSet = (
 
 const labels = (items: readonly Document[]) => items.map(({ id, label }) => ({ id, label }));
 
-/** Asserts that two lists have the same items with the same labels. Each label contains the version of its item. */
+/** Asserts that two lists have the same items with the same labels, which contain the version. */
 export const sameItems = (found: readonly Document[], expected: readonly Document[]): void =>
   sameList(labels(found), labels(expected), 'the items of one version, with its labels');
 
@@ -150,10 +151,10 @@ export const failsWith = async (
   return assert.fail(`expected a StorageError with code ${expected}, got the result ${found}`);
 };
 
-/** The loop in `slowness` takes this long on an idle machine, in milliseconds. */
+/** Duration of the loop in `slowness` on an idle machine, in milliseconds. */
 const PROBE_MS = 20;
 
-/** Returns how many times longer a computation takes now than on an idle machine, from 1 to 20. */
+/** Returns how many times slower this machine is now than an idle one, from 1 to 20. */
 export const slowness = (): number => {
   const start = performance.now();
   for (let i = 0, x = 1; i < 2e7; i++) x = Math.imul(x, 48_271) ^ i;
@@ -161,8 +162,7 @@ export const slowness = (): number => {
 };
 
 /**
- * Resolves when the condition becomes true. Fails if this takes longer than `ms` milliseconds, or proportionally longer
- * on a slow machine.
+ * Resolves when the condition becomes true. Fails after `ms` milliseconds, or proportionally later on a slow machine.
  */
 export const eventually = async (
   what: string,
@@ -178,7 +178,7 @@ export const eventually = async (
   }
 };
 
-/** Resolves with the result of `work`. Fails if this takes longer than `ms` milliseconds on an idle machine. */
+/** Resolves with the result of `work`. Fails if it takes longer than `ms` milliseconds on an idle machine. */
 export const within = async <T>(what: string, work: Promise<T>, ms: number): Promise<T> => {
   let isSettled = false;
   const settle = () => {

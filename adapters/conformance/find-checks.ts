@@ -1,4 +1,4 @@
-/** Queries for the tests of `find`, and assertions on their results. */
+/** Queries for the tests of `find`, and assertions about their results. */
 import type { Collection, Document, Query, Scalar } from 'metro-forecast-api/adapter';
 import { isEmpty, sameSequence, sameSet } from './expect.js';
 import { allRows, items, numbers, pairs, readings, spots, twins, words } from './fixture.js';
@@ -10,18 +10,14 @@ export const BY_GRADE = items.orders![1]!;
 export const BY_NAME = spots.orders![0]!;
 export const BY_SIZE = spots.orders![1]!;
 
-/** Collections of a few dozen documents, small enough for hundreds of queries. */
+/** Small enough to run hundreds of queries on each. */
 export const small = [items, readings, twins, numbers, words, pairs, spots];
 
-/** The page size of the tests, in documents. */
 export const PAGE = 4;
 
 export const all = ({ name }: Collection): readonly Document[] => allRows()[name]!;
 
-/**
- * Yields every query that matches documents by equality on leading fields of an order. Queries with fewer fields come
- * first.
- */
+/** Yields every query with equality on leading fields of an order. Queries on fewer fields come first. */
 export function* equalities(collection: Collection): Generator<Query> {
   for (const order of ordersOf(collection)) {
     for (let count = 1; count <= order.length; count++) {
@@ -65,11 +61,9 @@ export const findChecks = (instance: () => Instance) => {
   const found = (collection: Collection, query: Partial<Query> = {}): Promise<Document[]> =>
     withSnapshot(instance(), (snapshot) => find(snapshot, collection, query));
 
-  /** Asserts that a query finds the right documents, in any order. */
   const isSet = async (collection: Collection, query: Query): Promise<void> =>
     sameSet(collection, await found(collection, query), answerOf(all(collection), query), query);
 
-  /** Asserts that a query finds the right documents in the right order. */
   const isSequence = async (collection: Collection, query: Query): Promise<void> =>
     sameSequence(collection, await found(collection, query), answerOf(all(collection), query), query);
 

@@ -8,7 +8,7 @@ import { allCollections, allRowsWithCrowd, crowd, datasetOf, FIRST, FIRST_CREATE
 import { find, type Instance, startInstance, testsOver, withSnapshot } from './instance.js';
 import { itUnless, without } from './obstacles.js';
 
-/** Parses the text of each row on its own, and returns the documents. */
+/** Parses the text of each row separately. */
 const parse = ({ json, ends }: JsonRows): Document[] => {
   assert(Buffer.isBuffer(json), 'json is a Buffer');
   const texts = ends.map((end, i) => {
@@ -48,7 +48,7 @@ function* queries(): Generator<[Collection, Partial<Query>]> {
   yield [crowd, { range: { field: 'seat', to: 400 } }];
 }
 
-/** Proves that the stored text of each row has the value of the row that `find` returns. */
+/** Proves that the stored text of each row is equal to the row returned by `find`. */
 export const describeFindJson = (target: AdapterUnderTest): void => {
   const obstacle = without(target, 'json');
 
@@ -112,7 +112,7 @@ export const describeFindJson = (target: AdapterUnderTest): void => {
   });
 
   describe('a snapshot', () => {
-    testsOver(target)('has findJson() exactly if the capability "json" is declared', async (instance) => {
+    testsOver(target)('has findJson() if and only if the capability "json" is declared', async (instance) => {
       const has = await withSnapshot(instance, async ({ findJson }) => findJson !== undefined);
       sameValue(has, target.capabilities.json ?? false, 'the capability "json" to match the snapshot');
     });

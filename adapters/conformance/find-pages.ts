@@ -1,4 +1,4 @@
-/** Tests of `find` with `after`, with `limit`, and with all parts of a query combined. */
+/** Tests of `find` with `after` and `limit`, and with all parts of a query combined. */
 import type { Collection, Document, Query, Scalar } from 'metro-forecast-api/adapter';
 import { sameSequence } from './expect.js';
 import { all, BY_GRADE, BY_NAME, BY_RANK, BY_SIZE, findChecks, PAGE, shapesOfQueries } from './find-checks.js';
@@ -12,7 +12,7 @@ export const describeFindPages = (instance: () => Instance): void => {
 
   describe('find(collection, { after })', () => {
     const placeOf = (document: Document, fields: readonly string[]) => fields.map((field) => document[field] as Scalar);
-    /** Checks the result after each document that a query finds, in both directions. */
+    /** Tests continuing after each document that the query finds, in both directions. */
     const behindEach = async (collection: Collection, query: Query): Promise<void> => {
       const free = query.order.slice(Object.keys(query.equal ?? {}).length);
       for (const document of answerOf(all(collection), query)) {
@@ -22,7 +22,7 @@ export const describeFindPages = (instance: () => Instance): void => {
       }
     };
 
-    it('continues behind any document, in both directions', async () => {
+    it('continues after any document, in both directions', async () => {
       for (const collection of [items, readings]) await behindEach(collection, { order: collection.key });
     });
 
@@ -31,7 +31,7 @@ export const describeFindPages = (instance: () => Instance): void => {
       await behindEach(readings, { order: readings.orders![0]! });
     });
 
-    it('continues behind any string and number', async () => {
+    it('continues after any string and number', async () => {
       for (const collection of [words, numbers]) await behindEach(collection, { order: collection.key });
       for (const order of [BY_NAME, BY_SIZE]) await behindEach(spots, { order });
     });
@@ -40,7 +40,7 @@ export const describeFindPages = (instance: () => Instance): void => {
       for (const order of ordersOf(pairs)) await behindEach(pairs, { order });
     });
 
-    it('continues behind a position that no document has', async () => {
+    it('continues after a position that no document has', async () => {
       for (const descending of [false, true]) {
         for (const word of absentWords) await isSequence(words, { order: words.key, descending, after: [word] });
         for (const value of absentNumbers)
@@ -54,7 +54,7 @@ export const describeFindPages = (instance: () => Instance): void => {
       }
     });
 
-    it('is a position among the fields of the order that equal does not name', async () => {
+    it('contains values only for the fields of the order that equal does not fix', async () => {
       for (const grade of 'abc') await behindEach(items, { order: BY_GRADE, equal: { grade } });
       await behindEach(readings, { order: readings.key, equal: { station: 'west' } });
       await behindEach(readings, { order: readings.key, equal: { station: 'west', day: '2024-01-31' } });
@@ -75,7 +75,7 @@ export const describeFindPages = (instance: () => Instance): void => {
       }
     });
 
-    it('counts the limit from the position on', async () => {
+    it('counts the limit from the position', async () => {
       for (const [collection, query] of shapesOfQueries()) {
         const answer = answerOf(all(collection), query);
         const free = query.order.slice(Object.keys(query.equal ?? {}).length);
@@ -84,7 +84,7 @@ export const describeFindPages = (instance: () => Instance): void => {
       }
     });
 
-    it('returns pages that together are the whole list', async () => {
+    it('returns pages that together form the whole list', async () => {
       for (const [collection, query] of shapesOfQueries()) {
         const free = query.order.slice(Object.keys(query.equal ?? {}).length);
         const whole = answerOf(all(collection), query);

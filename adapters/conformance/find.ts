@@ -109,7 +109,7 @@ export const describeFind = (instance: () => Instance): void => {
       const equal = { station: 'west', day: '2024-02-01' };
       return isSet(readings, { order: readings.key, equal, range: { field: 'hour', ...range } });
     };
-    /** Checks the results with each value as the lower bound, the upper bound, and both bounds of the first field. */
+    /** Tests each value as the lower bound, the upper bound, and both bounds of the first field. */
     const eachBound = async (collection: Collection, order: readonly string[], values: readonly Scalar[]) => {
       const field = order[0]!;
       for (const value of values) {
@@ -119,7 +119,7 @@ export const describeFind = (instance: () => Instance): void => {
       }
     };
 
-    it('includes both bounds, also when they are equal', async () => {
+    it('includes both bounds, even when they are equal', async () => {
       await hours({ from: 2, to: 10 });
       await hours({ from: 9, to: 9 });
       await isSet(items, { order: items.key, range: { field: 'id', from: 'i03', to: 'i07' } });

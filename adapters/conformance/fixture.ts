@@ -20,7 +20,7 @@ const integer = { type: 'integer' };
 const number = { type: 'number' };
 const orNull = (type: string) => ({ type: [type, 'null'] });
 
-/** Has a key of one field, and orders in which several documents have equal values in the leading fields. */
+/** Has a single-field key, and orders in which several documents have equal values in the leading fields. */
 export const items: Collection = {
   name: 'items',
   key: ['id'],
@@ -31,7 +31,7 @@ export const items: Collection = {
   schema: object({ id: string, grade: string, rank: integer, label: string }),
 };
 
-/** Has a key of three fields, which have two types. */
+/** Has a three-part key of strings and numbers. */
 export const readings: Collection = {
   name: 'readings',
   key: ['station', 'day', 'hour'],
@@ -39,7 +39,7 @@ export const readings: Collection = {
   schema: object({ station: string, day: string, hour: integer, value: number }),
 };
 
-/** Has the keys of `items`, but other documents. The name detects adapters that match names by prefix. */
+/** Has the same keys as `items`, but different documents. Its name detects adapters that match names by prefix. */
 export const twins: Collection = { ...items, name: 'items_twins' };
 
 export const nothing: Collection = { name: 'nothing', key: ['id'], schema: object({ id: string }) };
@@ -62,7 +62,7 @@ export const numbers: Collection = {
 /** Has string keys of every kind. */
 export const words: Collection = { name: 'words', key: ['word'], schema: object({ word: string, units: integer }) };
 
-/** Has keys of two strings, which become equal if an adapter joins the strings carelessly. */
+/** Has two-part keys that collide if an adapter concatenates the parts naively. */
 export const pairs: Collection = {
   name: 'pairs',
   key: ['left', 'right'],
@@ -70,7 +70,7 @@ export const pairs: Collection = {
   schema: object({ left: string, right: string, label: string }),
 };
 
-/** Has orders by strings and numbers of every kind that are not part of the key. Some values are equal. */
+/** Has orders by strings and numbers of every kind that are not part of the key. Some values occur more than once. */
 export const spots: Collection = {
   name: 'spots',
   key: ['id'],
@@ -106,10 +106,10 @@ export const records: Collection = {
 const byName = (list: readonly Collection[]): ReadonlyMap<string, Collection> =>
   new Map(list.map((collection) => [collection.name, collection]));
 
-/** The collections that all tests except the reading tests use. */
+/** The collections used by all tests except the read tests. */
 export const collections = byName([items, readings, twins, nothing, crowd]);
 
-/** `collections`, together with the collections of tricky values. */
+/** `collections` plus the collections of tricky values. */
 export const allCollections = byName([...collections.values(), numbers, words, pairs, spots, shapes, records]);
 
 export type Rows = Readonly<Record<string, readonly Document[]>>;
@@ -122,7 +122,7 @@ const inKeyOrder = (rows: Rows): Rows =>
     ]),
   );
 
-/** The rows of `collections`, in key order; `crowd` has none. */
+/** The rows of `collections`, in key order. `crowd` is empty. */
 export const rows: Rows = inKeyOrder({
   items: itemRows,
   readings: readingRows,
@@ -131,7 +131,7 @@ export const rows: Rows = inKeyOrder({
   crowd: [],
 });
 
-/** Wraps `make` so that it runs only on the first call; later calls return the same result. */
+/** Wraps `make` so that it runs only on the first call. Later calls return the same result. */
 const once = (make: () => Rows): (() => Rows) => {
   let made: Rows | undefined;
   return () => {
@@ -174,7 +174,7 @@ const everyRow = once(() => ({
 
 const chosen = new WeakMap<StoreLimits, Rows>();
 
-/** The rows of `allCollections` within the limits, in key order; `crowd` has none. */
+/** The rows of `allCollections` within the limits, in key order. `crowd` is empty. */
 export const allRows = (): Rows => {
   const known = chosen.get(limits);
   if (known) return known;
@@ -191,7 +191,7 @@ export const allRowsWithCrowd = (): Rows => ({ ...allRows(), ...crowded() });
 
 const BATCH = 700;
 
-/** Yields an empty batch, then batches of `size` documents. The documents are copies, so adapters may change them. */
+/** Yields an empty batch, then batches of `size` documents. The documents are copies, so adapters may modify them. */
 export async function* inBatches(documents: readonly Document[], size = BATCH) {
   yield [];
   for (let start = 0; start < documents.length; start += size) {
@@ -206,7 +206,6 @@ export const SECOND_CREATED = '2024-02-01T00:00:00Z';
 export const THIRD = '3-third';
 export const THIRD_CREATED = '2024-03-01T23:59:59.999Z';
 
-/** Returns a dataset that yields the given rows in batches of the given size. */
 export const datasetOf = (
   version = FIRST,
   created = FIRST_CREATED,
@@ -217,7 +216,7 @@ export const datasetOf = (
   read: (collection) => inBatches(content[collection] ?? [], batchSize),
 });
 
-/** Returns the items of another version: labels name the version, the first row is missing, and a row is added. */
+/** Returns the items of a later version: the labels contain the version, one row is removed, and one is added. */
 export const itemsOf = (version: string): readonly Document[] => [
   ...rows['items']!.slice(1).map((item) => ({ ...item, label: version })),
   { id: 'i99', grade: 'z', rank: 0, label: version },
@@ -227,7 +226,7 @@ export const itemsOf = (version: string): readonly Document[] => [
 export const anotherDataset = (version = SECOND, created = SECOND_CREATED): Dataset =>
   datasetOf(version, created, { ...rows, items: itemsOf(version) });
 
-/** Returns a dataset that calls `before` and then throws `cause`, after it has yielded all its rows. */
+/** Returns a dataset that yields all its rows, calls `before`, and then throws `cause`. */
 export const brokenDataset = (cause: Error, version = SECOND, before: () => unknown = () => {}): Dataset => {
   const whole = anotherDataset(version);
   return {
@@ -241,7 +240,6 @@ export const brokenDataset = (cause: Error, version = SECOND, before: () => unkn
   };
 };
 
-/** Returns a dataset that includes the rows of `crowd`. */
 export const crowdedDataset = (): Dataset => datasetOf(FIRST, FIRST_CREATED, rowsWithCrowd());
 
 /** Returns the items of a version: those in `rows` for the first version, otherwise `itemsOf(version)`. */

@@ -1,4 +1,4 @@
-/** Tests that open adapters notice what other adapters of the same process publish and activate. */
+/** Tests that open adapters notice what other adapters in the same process publish and activate. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { eventually, failsWith, sameItems, sameList } from './expect.js';
@@ -34,7 +34,7 @@ import { cannotChange, isUnnoticed, type Obstacle, without } from './obstacles.j
 
 const noop = () => {};
 
-/** Tests with two adapters. The first one changes the store, and the second one follows. */
+/** Tests two adapters over one store: the first changes the store, and the second follows. */
 export const describeFollowing = (target: AdapterUnderTest): void => {
   const silent = isUnnoticed(target) || cannotChange(target);
   const publishes = silent || without(target, 'publish');
@@ -44,7 +44,7 @@ export const describeFollowing = (target: AdapterUnderTest): void => {
     adapter.publish!(anotherDataset(version, created));
 
   describe('another adapter over the same store', () => {
-    test(silent, 'notices what the first one publishes, also while it is not called', async (instance) => {
+    test(silent, 'notices what the first one publishes, even if none of its methods are called', async (instance) => {
       const other = await instance.another();
       const before = other.changes.length;
       for (const [i, [version, created]] of (
@@ -105,7 +105,7 @@ export const describeFollowing = (target: AdapterUnderTest): void => {
       let activation: Promise<unknown> | undefined;
       const activate = async () => {
         activation ??= instance.adapter.versions!.activate(FIRST).catch(() => 'rejected');
-        // A store with one writer activates the version after the publication.
+        // A store with a single writer activates the version after the publication.
         await Promise.race([activation, delay(200)]);
       };
       const broken = brokenDataset(new Error('the file ends too early'), 'own-1', activate);
@@ -143,7 +143,7 @@ export const describeFollowing = (target: AdapterUnderTest): void => {
       },
     );
 
-    test(silent, 'calls changed() no more after it was closed', async (instance) => {
+    test(silent, 'no longer calls changed() after it has been closed', async (instance) => {
       const closed = await instance.another();
       await closed.adapter.close();
       const before = closed.changes.length;
@@ -187,7 +187,7 @@ export const describeChanged = (target: AdapterUnderTest): void => {
   const versions = publishes || without(target, 'versions');
 
   describe('changed()', () => {
-    test(publishes, 'is called once for each publication, when snapshot() returns it', async (instance) => {
+    test(publishes, 'is called once for each publication, when snapshot() already returns it', async (instance) => {
       const before = instance.changes.length;
       await instance.adapter.publish!(anotherDataset());
       await changedTo(target, [SECOND], instance, before);
@@ -210,7 +210,7 @@ export const describeChanged = (target: AdapterUnderTest): void => {
 
     test(
       versions,
-      'is called once for each activation, and not if the version is current already',
+      'is called once for each activation, and not if the version is already current',
       async (instance) => {
         await instance.adapter.publish!(anotherDataset());
         const before = instance.changes.length;
@@ -233,7 +233,7 @@ export const describeChanged = (target: AdapterUnderTest): void => {
       const before = changes.length;
       await adapter.open();
       await adapter.ping();
-      // Longer than the interval at which most adapters poll in tests.
+      // Longer than the poll interval of most adapters in tests.
       await delay(100);
       await adapter.close();
       await delay(20);

@@ -17,7 +17,7 @@ import { absentNumbers, absentWords, numbers as someNumbers, words as someWords 
 const QUERIES = 3000;
 const DATASETS = 150;
 
-/** Values that documents rarely have, by the type of a field. */
+/** Values, by field type, that documents rarely contain. */
 const NEIGHBOURS: Readonly<Record<string, readonly Scalar[]>> = {
   string: ['', ...absentWords],
   number: [0, -0, ...absentNumbers],
@@ -27,15 +27,15 @@ const NEIGHBOURS: Readonly<Record<string, readonly Scalar[]>> = {
 const typeOf = (collection: Collection, field: string): string =>
   (collection.schema['properties'] as Record<string, { type: string }>)[field]!.type;
 
-/** A value to use in a query. It usually comes from a document, and sometimes from `NEIGHBOURS`. */
+/** Determines a value in a query. It usually comes from a document, and sometimes from `NEIGHBOURS`. */
 interface ValueRecipe {
   readonly pick: number;
   readonly odd: number;
 }
 
 /**
- * A recipe for a query of any collection. Each number in it is taken modulo the number of choices, so that a query and
- * the documents can shrink independently.
+ * Determines a query of any collection. Each number is taken modulo the number of choices, so that the query and the
+ * documents can shrink independently.
  */
 interface QueryRecipe {
   readonly order: number;
@@ -64,7 +64,6 @@ const queryRecipe = ({ array, boolean, nat, option, record }: Check): FastCheck.
   });
 };
 
-/** Builds a valid query from a recipe. */
 const queryOf = (recipe: QueryRecipe, collection: Collection, documents: readonly Document[]): Query => {
   const among = <T>(list: readonly T[], pick: number): T => list[pick % list.length]!;
   const orders = ordersOf(collection);
@@ -111,7 +110,7 @@ const answersRightly = async (
   );
 
 /**
- * The collection of generated datasets. Its key has two fields of different types, its orders use both, and its
+ * The collection of generated datasets. The key has two fields of different types, the orders use both, and the
  * documents have additional fields.
  */
 const generated: Collection = {
@@ -137,7 +136,7 @@ const generated: Collection = {
 
 const integers = someNumbers.filter(Number.isSafeInteger);
 
-/** Generates documents with unique keys, in key order, and recipes for queries of these documents. */
+/** Generates documents with unique keys, in key order, and recipes for queries on them. */
 const datasetAnd = (check: Check) => {
   const { constantFrom, oneof, string, integer, double, option, jsonValue, dictionary } = check;
   const text = oneof(
@@ -170,10 +169,10 @@ const datasetAnd = (check: Check) => {
   return check.tuple(inOrder, check.array(queryRecipe(check), { maxLength: 8 }));
 };
 
-/** Copies a value through JSON, which turns -0 into 0. */
+/** Copies a value through JSON, which converts -0 to 0. */
 const plain = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
 
-/** Defines tests that run generated queries on the suite's own dataset. */
+/** Runs generated queries on the suite's own dataset. */
 export const describeGeneratedQueries = (instance: () => Instance): void => {
   describe('generated queries', () => {
     for (const collection of [items, readings, pairs, spots, words, numbers]) {
@@ -191,7 +190,7 @@ export const describeGeneratedQueries = (instance: () => Instance): void => {
   });
 };
 
-/** Defines tests that publish and query generated datasets. */
+/** Publishes and queries generated datasets. */
 export const describeGeneratedDatasets = (target: AdapterUnderTest): void => {
   const obstacle = WITHOUT_FAST_CHECK || cannotChange(target);
   const named = new Map([[generated.name, generated]]);

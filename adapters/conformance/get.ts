@@ -1,4 +1,3 @@
-/** Tests of `get`. */
 import type { Collection, Document, Scalar } from 'metro-forecast-api/adapter';
 import { failsWith, sameValue } from './expect.js';
 import { allRows, items, numbers, pairs, readings, spots, twins, words } from './fixture.js';
@@ -19,7 +18,7 @@ export const describeGet = (instance: () => Instance): void => {
   const allAreFound = async (collection: Collection): Promise<void> => {
     for (const document of allRows()[collection.name]!) await isFound(collection, document);
   };
-  // `?? undefined` accepts null here, since another test proves that the result is undefined and not null.
+  // `?? undefined` also accepts null. A separate test proves that the result is undefined rather than null.
   const isAbsent = async (collection: Collection, ...key: Scalar[]): Promise<void> =>
     sameValue((await get(collection, ...key)) ?? undefined, undefined, `${shown(collection, key)} to find nothing`);
 

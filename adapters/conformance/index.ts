@@ -20,10 +20,10 @@
  *       createEmpty: create,
  *     });
  *
- * `docs/reference/adapter-contract.md` lists the rules. The title of a test is the rule that it proves. A failed test
- * shows the query, the expected result and the result. If `fast-check` is installed, the suite also compares the
- * adapter with a reference over generated queries, datasets and sequences of changes, and shows the smallest
- * counterexample.
+ * `docs/reference/adapter-contract.md` lists the rules. The title of each test is the rule that it proves. A failing
+ * test shows the query, the expected result and the actual result. If `fast-check` is installed, the suite also
+ * compares the adapter with a reference over generated queries, datasets and sequences of changes, and shows the
+ * smallest counterexample.
  */
 import { type AdapterUnderTest, targets } from './adapter-under-test.js';
 import { describeAudit } from './audit.js';
@@ -71,10 +71,10 @@ import { describeVersions } from './versions.js';
 export type { AdapterUnderTest } from './adapter-under-test.js';
 export { describeKeyStore, type KeyStoreUnderTest } from './key-store.js';
 
-/** The time limit of one test on an idle machine. */
+/** Time limit of one test on an idle machine, in milliseconds. */
 const TIMEOUT_MS = 60_000;
 
-/** Groups of tests that share one adapter, whose dataset is published once. */
+/** Groups of tests that share one adapter. Its dataset is published once. */
 const READING = [
   describeGet,
   describeFind,
@@ -99,8 +99,8 @@ const describeReading = (target: AdapterUnderTest, title: string, content: () =>
 };
 
 /**
- * Defines mocha tests that prove every rule of the adapter contract. Call it at the top level of a test file. Uses the
- * globals `describe`, `it`, `before` and `after`.
+ * Defines mocha tests that prove every rule of the adapter contract. Call it at the top level of a test file. It uses
+ * the globals `describe`, `it`, `before` and `after`.
  */
 export const describeAdapter = (target: AdapterUnderTest): void => {
   if (targets.take) {

@@ -1,4 +1,4 @@
-/** Adapters under test, each with its own context and store, and helpers that read from them. */
+/** Adapters under test, each with its own context and store, and helpers for reading from them. */
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -28,29 +28,28 @@ import { itUnless, type Obstacle, withoutEmpty } from './obstacles.js';
 
 type Collections = ReadonlyMap<string, Collection>;
 
-/** An adapter, and a record of what it has reported to its context. */
+/** An adapter and the calls it has made to its context. */
 export interface Opened {
   readonly adapter: StorageAdapter;
   /** The arguments of all calls to `problem()`. */
   readonly problems: readonly (string | undefined)[];
-  /** For each call to `changed()`, the version that `snapshot()` returned then; undefined if it threw. */
+  /** The version that `snapshot()` returned at each call to `changed()`, or undefined if it threw. */
   readonly changes: readonly (string | undefined)[];
 }
 
 export interface Instance extends Opened {
   /** The folder of the store. `context.resolvePath` resolves paths relative to it. */
   readonly folder: string;
-  /** The clock of all adapters of this store. Tests move it by changing `offset`, in milliseconds. */
+  /** The clock shared by all adapters of this store. Tests change its `offset`, in milliseconds. */
   readonly clock: SkewedClock;
   /** Creates another adapter that uses the same store, without opening it. */
   make(): Promise<Opened>;
   /** Opens another adapter that uses the same store. If the store is exclusive, closes the other adapters first. */
   another(): Promise<Opened>;
-  /** Closes every adapter and removes the store. */
+  /** Closes all adapters and removes the store. */
   stop(): Promise<void>;
 }
 
-/** Returns the version of the current snapshot. */
 export const versionOf = (adapter: StorageAdapter): string => {
   const snapshot = adapter.snapshot();
   snapshot.release();
@@ -65,13 +64,14 @@ const versionIfAny = (adapter: StorageAdapter): string | undefined => {
   }
 };
 
-/** The time limit for changes that other adapters make, in milliseconds. */
+/** How soon an adapter must notice changes made by other adapters, in milliseconds. */
 export const followMs = ({ capabilities: { follows } }: AdapterUnderTest): number =>
   typeof follows === 'object' ? follows.withinMs : 5000;
 
 /**
- * Waits until `changed()` has been called for each of the versions, and asserts that it was called once for each, when
- * `snapshot()` returned that version. `before` is the number of earlier calls.
+ * Waits for `changed()`, and asserts that it was called exactly once for each version, when `snapshot()` already
+ * returned that version.
+ * @param before number of earlier calls to `changed()`
  */
 export const changedTo = async (
   target: AdapterUnderTest,
@@ -88,7 +88,7 @@ export const changedTo = async (
 
 type Make = (context: AdapterContext) => StorageAdapter | Promise<StorageAdapter>;
 
-/** The system clock, moved by `offset` milliseconds. */
+/** The system clock plus `offset` milliseconds. */
 export class SkewedClock {
   offset = 0;
   now(): number {
@@ -99,7 +99,7 @@ export class SkewedClock {
   }
 }
 
-/** Creates an adapter whose paths are relative to `folder`. */
+/** Creates an adapter whose paths are resolved relative to `folder`. */
 export const makeIn = async (
   folder: string,
   collections: Collections,
@@ -164,13 +164,13 @@ export const startInstance = (
   of: Collections = collections,
 ): Promise<Instance> => start(target, of, (context) => target.create(dataset, context));
 
-/** Starts an adapter that is not open, and whose store is empty. The caller must stop it. */
+/** Starts an adapter that is not open and whose store is empty. The caller must stop it. */
 export const startEmpty = (target: AdapterUnderTest, of: Collections = collections): Promise<Instance> =>
   start(target, of, (context) => target.createEmpty!(context));
 
 type Test = (instance: Instance, running: Mocha.Context) => Promise<void>;
 
-/** Wraps a test in a function that starts an instance for it and stops the instance afterwards. */
+/** Wraps a test so that it gets its own instance, which is stopped afterwards. */
 const over = (begin: () => Promise<Instance>, test: Test) =>
   async function (this: Mocha.Context) {
     const instance = await begin();
@@ -181,7 +181,9 @@ const over = (begin: () => Promise<Instance>, test: Test) =>
     }
   };
 
-/** Returns a function that defines tests, each with its own instance. If there is an obstacle, all are skipped. */
+/**
+ * Returns a function that defines tests, each with its own instance. If there is an obstacle, the tests are skipped.
+ */
 export const testsOver =
   (target: AdapterUnderTest, obstacle: Obstacle = false, dataset = () => datasetOf()) =>
   (title: string, test: Test): void =>
@@ -202,9 +204,9 @@ export const testsOfEmpty =
     );
 
 /**
- * Like `testsOver`, for tests of several adapters that use the same store. If the adapter does not declare `durable`
- * and its folder is empty, a test is skipped after it has started, since nothing shows whether a second adapter would
- * use the same store.
+ * Like `testsOver`, but for tests of several adapters that use the same store. If the adapter does not declare
+ * `durable` and its folder is empty, the test is skipped after it has started, because a second adapter may not use the
+ * same store.
  */
 export const testsOverStore =
   (target: AdapterUnderTest) =>
@@ -229,7 +231,7 @@ export const find = async (
   return found;
 };
 
-/** Calls `use` with the current snapshot and releases it afterwards. */
+/** Calls `use` with the current snapshot, and releases it afterwards. */
 export const withSnapshot = async <T>(
   { adapter }: Pick<Instance, 'adapter'>,
   use: (snapshot: Snapshot) => Promise<T>,
@@ -242,7 +244,6 @@ export const withSnapshot = async <T>(
   }
 };
 
-/** Returns the remaining documents of an iterator. */
 export const restOf = async (batches: AsyncIterator<readonly Document[]>): Promise<Document[]> => {
   const rest: Document[] = [];
   for await (const batch of { [Symbol.asyncIterator]: () => batches }) rest.push(...batch);
@@ -260,22 +261,19 @@ export const versionAsOf = async ({ adapter }: Opened, time: string | number): P
 export const listOf = async ({ adapter }: Pick<Opened, 'adapter'>) =>
   (await adapter.versions!.list()).map(({ version, publishedAt, current }) => ({ version, publishedAt, current }));
 
-/** Returns the names in the result of `list()`. */
 export const namesOf = async (opened: Pick<Opened, 'adapter'>): Promise<string[]> =>
   (await listOf(opened)).map(({ version }) => version);
 
 /** Returns the properties of a snapshot that describe its dataset. */
 export const about = ({ version, publishedAt, manifest }: Snapshot) => ({ version, publishedAt, manifest });
 
-/** Asserts that the given version is current. */
 export const hasVersion = ({ adapter }: Pick<Instance, 'adapter'>, version: string): void =>
   sameValue(versionOf(adapter), version, 'the version of snapshot()');
 
-/** Asserts that the current version has the expected items. */
 export const hasItems = (instance: Pick<Instance, 'adapter'>, expected: readonly Document[]): Promise<void> =>
   withSnapshot(instance, async (snapshot) => sameItems(await find(snapshot, items), expected));
 
-/** Resolves when the given version is current. */
+/** Waits until the given version is current. */
 export const isCurrent = (
   target: AdapterUnderTest,
   { adapter }: Pick<Instance, 'adapter'>,
@@ -283,7 +281,6 @@ export const isCurrent = (
 ): Promise<void> =>
   eventually(`snapshot() returns ${version}`, () => versionIfAny(adapter) === version, followMs(target));
 
-/** Publishes the versions `SECOND` and `THIRD`. */
 export const publishTwo = async ({ adapter }: Pick<Instance, 'adapter'>): Promise<void> => {
   await adapter.publish!(anotherDataset(SECOND, SECOND_CREATED));
   await adapter.publish!(anotherDataset(THIRD, THIRD_CREATED));

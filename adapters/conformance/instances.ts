@@ -30,7 +30,7 @@ import {
 } from './instance.js';
 import { isExclusive, standsAlone, without } from './obstacles.js';
 
-/** Asserts that an adapter serves the given version completely. */
+/** Asserts that an adapter serves the complete dataset of the given version. */
 export const serves = (opened: Pick<Opened, 'adapter'>, version: string, created: string): Promise<void> =>
   withSnapshot(opened, async (snapshot) => {
     const rule = 'the other adapter to have the dataset as it was published';
@@ -76,7 +76,7 @@ export const describeInstances = (target: AdapterUnderTest): void => {
       async (instance) => {
         const second = await instance.make();
         const [settled] = await Promise.allSettled([second.adapter.open()]);
-        // Adapters of one process may share a store that is exclusive to the process.
+        // Adapters in one process may share a store that is exclusive to the process.
         if (settled?.status === 'rejected') {
           await failsWith(['unavailable', 'conflict'], () => Promise.reject(settled.reason));
         }
@@ -101,7 +101,7 @@ export const describeInstances = (target: AdapterUnderTest): void => {
           },
         });
         const error = await failsWith('invalid_dataset', () => broken);
-        // The cause is the error that the first collection threw.
+        // If reading the first collection failed, the cause is that error instead.
         sameValue(
           (error.cause as Error)?.message,
           'the file ends too early',

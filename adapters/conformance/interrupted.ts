@@ -26,10 +26,10 @@ import {
 } from './instance.js';
 import { standsAlone, without } from './obstacles.js';
 
-/** The time limit for a publication to settle after it was interrupted. */
+/** Time limit for an interrupted publication to settle, in milliseconds. */
 const SETTLE_MS = 20_000;
 
-/** The rows of an interrupted publication. Each collection has rows that no other publication has. */
+/** Rows of an interrupted publication. In each collection, some rows appear in no other publication. */
 const ABANDONED: Rows = {
   items: [{ id: 'abandoned', grade: 'a', rank: 1, label: 'abandoned' }, ...rows['items']!],
   readings: [{ station: 'abandoned', day: '2024-01-01', hour: 1, value: 1 }, ...rows['readings']!],
@@ -38,7 +38,7 @@ const ABANDONED: Rows = {
   crowd: [{ block: 1, seat: 1, score: 1, name: 'abandoned' }],
 };
 
-/** The rows of the next publication. */
+/** Rows of the publication that follows. */
 const NEXT: Rows = {
   ...rows,
   items: rows['items']!.slice(2, 9),
@@ -55,7 +55,7 @@ const hasNext = (instance: Pick<Instance, 'adapter'>): Promise<void> =>
     }
   });
 
-/** Returns a dataset that calls `act` after the rows of each collection, and counts the open iterators. */
+/** Returns a dataset that calls `act` after the rows of each collection, and tracks the open iterators. */
 const watched = (act: (collection: string) => unknown, content = ABANDONED) => {
   const whole = datasetOf(SECOND, SECOND_CREATED, content, 3);
   const open = new Set<string>();
@@ -78,7 +78,7 @@ const watched = (act: (collection: string) => unknown, content = ABANDONED) => {
 
 interface Interruption {
   readonly closes?: boolean;
-  /** Publishes `ABANDONED` and interrupts the publication after the rows of `at`. */
+  /** Publishes `ABANDONED`, and interrupts the publication after the rows of the collection `at`. */
   begin(instance: Pick<Instance, 'adapter'>, at: string): { publication: Promise<void>; open: ReadonlySet<string> };
 }
 

@@ -39,7 +39,9 @@ import { manifestOf } from './manifest.js';
 import { cannotChange } from './obstacles.js';
 import { answerOf } from './reference.js';
 
-/** A version in which one collection has lost all rows, another has gained rows, and documents have other fields. */
+/**
+ * A version in which one collection has lost all rows, another has gained rows, and documents have different fields.
+ */
 const OTHERWISE: Rows = {
   items: rows['items']!.map(({ label, ...item }, i) =>
     i % 2 ? { ...item, label, extra: [i] } : { ...item, label: '' },
@@ -114,7 +116,7 @@ export const describeIsolation = (target: AdapterUnderTest): void => {
       }),
     );
 
-    testsOver(target)('has the time at which its dataset was created as publication time', (instance) =>
+    testsOver(target)('uses the creation time of its dataset as its publication time', (instance) =>
       withSnapshot(instance, async ({ publishedAt }) => {
         sameValue(publishedAt, new Date(FIRST_CREATED), 'publishedAt to be a Date, the time of creation');
       }),

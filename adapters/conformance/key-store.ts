@@ -1,4 +1,3 @@
-/** The rules of the key store contract, as mocha tests. */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -14,11 +13,11 @@ export interface KeyStoreUnderTest {
    * resolves paths against an empty folder.
    */
   create(context: KeyStoreContext): KeyStore;
-  /** Whether another store with the same context sees the keys. Default: true */
+  /** Whether another store with the same context sees the keys. Default: true. */
   readonly durable?: boolean;
 }
 
-/** The time within which a change must reach other stores. */
+/** How soon other stores must see a change, in milliseconds. */
 const VISIBLE_MS = 5000;
 const NOW = Date.parse('2026-01-01T00:00:00Z');
 
@@ -29,7 +28,7 @@ const recordOf = (change: Partial<KeyRecord> = {}): KeyRecord => ({
 
 interface Run {
   readonly store: KeyStore;
-  /** Opens another store over the same keys. */
+  /** Opens another store with the same keys. */
   open(): Promise<KeyStore>;
 }
 
@@ -201,7 +200,7 @@ export const keyStoreRules: readonly Rule[] = [
   },
 ];
 
-/** Runs a rule with stores that have their own folder. @returns why the rule was skipped, if it was */
+/** Runs a rule with stores in a new folder. @returns the reason if the rule was skipped, otherwise undefined */
 export const runRule = async (target: KeyStoreUnderTest, { needs, run }: Rule): Promise<string | undefined> => {
   if (needs === 'durable' && target.durable === false) return 'the store is not durable';
   const folder = await mkdtemp(join(tmpdir(), 'key-store-'));

@@ -1,4 +1,4 @@
-/** Tests opening and closing an adapter, and unreachable backends. */
+/** Tests of opening and closing an adapter, and of unreachable backends. */
 import assert from 'node:assert/strict';
 import { type Document, type StorageAdapter, StorageError } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
@@ -7,7 +7,7 @@ import { anotherDataset, crowd, crowdedDataset, FIRST, items, itemsIn, rows, row
 import { find, hasVersion, restOf, testsOfEmpty, testsOver } from './instance.js';
 import { without, withoutBreak } from './obstacles.js';
 
-/** All calls that an open adapter supports. */
+/** Every call that the adapter supports while it is open. */
 const callsOf = (adapter: StorageAdapter): readonly (() => unknown)[] => [
   () => adapter.ping(),
   () => adapter.snapshot(),
@@ -54,9 +54,9 @@ export const describeLifecycle = (target: AdapterUnderTest): void => {
       sameItems(await find(held, items), itemsIn(version));
     });
 
-    testOfEmpty('settles when close() is called meanwhile', async ({ adapter }) => {
+    testOfEmpty('settles if close() is called in the meantime', async ({ adapter }) => {
       const opening = adapter.open();
-      // Handles the rejection from the start, since an unhandled one would end the process.
+      // Attaches a handler right away, because an unhandled rejection would crash the process.
       const settling = Promise.allSettled([opening]);
       await adapter.close();
       const [settled] = await settling;
@@ -66,7 +66,7 @@ export const describeLifecycle = (target: AdapterUnderTest): void => {
   });
 
   describe('close()', () => {
-    test('may be called twice, in sequence and at once', async ({ adapter }) => {
+    test('may be called twice, one after the other or at the same time', async ({ adapter }) => {
       await Promise.all([adapter.close(), adapter.close()]);
       await adapter.close();
     });
@@ -140,7 +140,7 @@ export const describeLifecycle = (target: AdapterUnderTest): void => {
       const snapshot = adapter.snapshot();
       const reads = [find(snapshot, items), snapshot.get('items', ['i01']).then((item) => [item!])];
       const answers = [rows['items']!, rows['items']!.slice(0, 1)];
-      // Handles the rejection from the start, since an unhandled one would end the process.
+      // Attaches a handler right away, because an unhandled rejection would crash the process.
       const settling = Promise.allSettled(reads);
       await adapter.close();
       for (const [i, settled] of (await settling).entries()) {

@@ -1,4 +1,4 @@
-/** Tests that values which some stores cannot represent are either stored whole or rejected. */
+/** Tests that values that some stores cannot represent are either stored unchanged or rejected. */
 import type { Document } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { failsWith, sameList, sameValue } from './expect.js';
@@ -9,12 +9,12 @@ import { itUnless, without } from './obstacles.js';
 const KEY_BYTES = 20_000;
 const ROW_BYTES = 4 * 2 ** 20;
 
-/** Documents whose keys differ in the last of 20,000 bytes. */
+/** Documents whose keys differ only in the last of 20,000 bytes. */
 const LONG_KEYS = ['a', 'b'].map((end) => ({ word: `${'k'.repeat(KEY_BYTES - 1)}${end}`, units: KEY_BYTES }));
 
 const LONG_ROWS = ['a', 'b'].map((word) => ({ word, units: 1, text: `${'t'.repeat(ROW_BYTES)}${word}` }));
 
-/** Documents whose field names contain NUL, or end with it. */
+/** Documents with field names that contain NUL or end in it. */
 const NUL_NAMES = [
   { word: 'a', units: 1, 'x\0y': 1, x: 2, 'x\0': 3, object: { 'x\0y': 4, x: 5 } },
   { word: 'b', units: 1, '\0': 1 },

@@ -1,7 +1,6 @@
-/** The manifests of the suite's datasets. */
 import type { Manifest } from 'metro-forecast-api/adapter';
 
-/** Returns a manifest in which every field has a unique value, so that an adapter cannot derive one from another. */
+/** Returns a manifest whose fields all have different values, so that an adapter cannot derive one from another. */
 export const manifestOf = (version: string, created: string): Manifest => ({
   format: 1,
   version,

@@ -1,4 +1,4 @@
-/** Tests reads of a large collection, and concurrent reads. */
+/** Tests of large collections and concurrent reads. */
 import assert from 'node:assert/strict';
 import type { Document, Query, Scalar } from 'metro-forecast-api/adapter';
 import { sameItems, sameList, sameSequence, sameSet, sameValue } from './expect.js';
@@ -109,7 +109,7 @@ export const describeMany = (instance: () => Instance): void => {
       });
     });
 
-    it('return their own results, also for many queries that differ only in values', async () => {
+    it('return their own results, even for many queries that differ only in values', async () => {
       await withSnapshot(instance(), async (snapshot) => {
         const blocks = Array.from({ length: 40 }, (_, i) => ({ equal: { block: i }, limit: i + 1 }));
         const found = await Promise.all(blocks.map((query) => find(snapshot, crowd, query)));

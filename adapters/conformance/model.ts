@@ -1,6 +1,7 @@
 /**
- * Compares adapters over one store with a model of the contract, in generated sequences of steps: publications that
- * succeed and fail, activations, deletions, snapshots, closing, opening, time, and a second process that is killed.
+ * Compares adapters over one store with a model of the contract, in generated sequences of steps: successful and failed
+ * publications, activations, deletions, snapshots, closing, reopening, the passing of time, and a second process that
+ * is killed.
  */
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -24,7 +25,7 @@ import {
 } from './steps.js';
 
 export class Run {
-  /** What has happened, as readable lines. */
+  /** What has happened so far, as readable lines. */
   readonly log: string[] = [];
   readonly #instance: Instance;
   readonly #limits: Limits;
@@ -46,7 +47,7 @@ export class Run {
     }));
   }
 
-  /** Runs a step, and then compares everything that the adapters show with the model. */
+  /** Runs a step, then compares everything that the adapters return with the model. */
   async take({ kind, by, which }: Step): Promise<void> {
     const actor = this.#actors[by % this.#actors.length]!;
     const name = NAMES[which % NAMES.length]!;
@@ -96,7 +97,7 @@ export class Run {
     }
   }
 
-  /** Returns a creation time after all earlier times, or long before them. */
+  /** Returns a creation time later than all previous times, or much older than they are. */
   #created(isOlder: boolean): string {
     if (isOlder) return '2001-01-01T00:00:00.000Z';
     return new Date((this.#current?.since ?? Date.parse('2024-01-01T00:00:00Z')) + 1000).toISOString();
@@ -115,7 +116,7 @@ export class Run {
     this.#versions.push(this.#current!.version);
   }
 
-  /** Adds a move to the model. The move gets the time that the adapter reports, if that time is possible. */
+  /** Adds a move to the model at the time that the adapter reports, if that time is possible. */
   #moved(actor: Actor, { name, label }: Pick<Version, 'name' | 'label'>, expected?: number, stored?: Version): void {
     const snapshot = actor.opened.adapter.snapshot();
     snapshot.release();
@@ -152,12 +153,12 @@ export class Run {
       new Set(this.#held.filter(({ by }) => isHolder(by)).map(({ version }) => version));
     const kept = heldBy((by) => by === actor.name);
     if (this.#current) kept.add(this.#current.version);
-    // The contract does not state whether an adapter keeps versions that only other adapters hold.
+    // The contract does not say whether an adapter keeps versions that only other adapters hold.
     const mayBeKept = heldBy((by) => by !== actor.name);
     const older = this.#versions.slice(0, Math.max(0, this.#versions.length - keep)).filter((each) => !kept.has(each));
     const due = older.filter((each) => !mayBeKept.has(each)).map(({ name }) => name);
     const deleted: string[] = [];
-    // An adapter may keep a version for a moment after another one has released it.
+    // An adapter may keep a version for a moment after another adapter has released it.
     const isDone = async () => {
       deleted.push(...(await actor.opened.adapter.versions!.prune(keep)));
       return due.every((name) => deleted.includes(name));
@@ -227,7 +228,7 @@ export class Run {
     return this.#activate('another process', name, () => process.activate(name), this.#actors[0]!);
   }
 
-  /** Waits until an adapter that follows serves the version. */
+  /** Waits until an adapter serves the version. */
   async #follows({ opened: { adapter } }: Actor, { name, label }: Version): Promise<void> {
     const isServed = async () => {
       try {
@@ -237,7 +238,7 @@ export class Run {
         throw error;
       }
     };
-    // Only another adapter's changes may take a moment.
+    // Only changes made by another adapter may take a moment to appear.
     if (this.#actors.length === 1) sameValue(await isServed(), true, `snapshot() to return "${name}" with its rows`);
     else await eventually(`snapshot() returns "${name}" with its rows`, isServed, this.#limits.followMs);
   }
@@ -250,7 +251,7 @@ export class Run {
     }
   }
 
-  /** Asserts that an adapter returns what the model contains. */
+  /** Asserts that the adapter agrees with the model. */
   async #agrees(actor: Actor): Promise<void> {
     const { name, opened } = actor;
     const { adapter } = opened;
@@ -277,7 +278,7 @@ export class Run {
     await this.#announces(actor);
   }
 
-  /** Asserts that `changed()` was called for the current version, and at most once for each change. */
+  /** Asserts that `changed()` was called for the current version, and at most once per change. */
   async #announces(actor: Actor): Promise<void> {
     const { changes } = actor.opened;
     const version = this.#current!.version.name;

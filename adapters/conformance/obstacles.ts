@@ -1,47 +1,43 @@
-/** The reasons why tests are skipped. */
 import type { AdapterUnderTest } from './adapter-under-test.js';
 
-/** The reason why a test is skipped, or false. */
+/** The reason why a test is skipped, or false if it is not. */
 export type Obstacle = string | false;
 
-/** Defines a test. If there is an obstacle, the test is skipped and its title states the reason. */
+/** Defines a test. If there is an obstacle, the test is skipped and its title includes the reason. */
 export const itUnless = (obstacle: Obstacle, title: string, test: Mocha.AsyncFunc): void => {
   if (obstacle) it.skip(`${title} (skipped: ${obstacle})`);
   else it(title, test);
 };
 
-/** Returns an obstacle if the adapter does not declare the capability. */
 export const without = (
   { capabilities }: AdapterUnderTest,
   capability: 'publish' | 'versions' | 'audit' | 'json' | 'totals' | 'search',
 ): Obstacle => !capabilities[capability] && `the adapter does not declare the capability "${capability}"`;
 
-/** Returns an obstacle if `createEmpty` is missing. */
 export const withoutEmpty = ({ createEmpty }: AdapterUnderTest): Obstacle => !createEmpty && 'createEmpty() is missing';
 
-/** Returns an obstacle if the tests cannot make the backend unreachable. */
 export const withoutBreak = ({ breakBackend, repairBackend }: AdapterUnderTest): Obstacle =>
   !(breakBackend && repairBackend) && 'breakBackend() and repairBackend() are missing';
 
-/** Returns an obstacle if the dataset cannot be changed. */
+/** Whether a dataset cannot be replaced after the adapter has been created. */
 export const cannotChange = ({ capabilities, replace }: AdapterUnderTest): Obstacle =>
   !capabilities.publish && !replace && 'the adapter does not publish, and replace() is missing';
 
-/** Returns an obstacle if a second adapter cannot use the same store. */
+/** Whether a second adapter cannot use the same store, even after the first has been closed. */
 export const standsAlone = (target: AdapterUnderTest): Obstacle =>
   (target.capabilities.durable === false && 'the adapter declares that it is not durable') || withoutEmpty(target);
 
-/** Returns an obstacle if two open adapters cannot use the same store. */
+/** Whether two open adapters cannot use the same store. */
 export const isExclusive = (target: AdapterUnderTest): Obstacle =>
   standsAlone(target) ||
   ((target.capabilities.exclusive ?? false) && 'the adapter declares that its store is exclusive');
 
-/** Returns an obstacle if an adapter does not notice the publications of other adapters. */
+/** Whether an adapter does not notice what other adapters publish. */
 export const isUnnoticed = (target: AdapterUnderTest): Obstacle =>
   isExclusive(target) ||
   (target.capabilities.follows === false && 'the adapter declares that it does not follow other adapters');
 
-/** Returns an obstacle if a second process cannot create the adapter. @param file the path of the test file, if known */
+/** Whether a second process cannot create the adapter. @param file the path of the test file, if known */
 export const withoutProcess = (target: AdapterUnderTest, file: string | undefined): Obstacle =>
   withoutEmpty(target) ||
   (target.noOtherProcess ?? false) ||

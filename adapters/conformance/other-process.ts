@@ -1,4 +1,4 @@
-/** Tests adapters in two processes that use the same store. */
+/** Tests of adapters in two processes that use the same store. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { eventually, sameItems, sameValue, within } from './expect.js';
@@ -44,7 +44,7 @@ export const describeOtherProcess = (target: AdapterUnderTest, noProcess: Obstac
     after(() => other?.kill());
 
     const testOverStore = testsOverStore(target);
-    /** Defines a test with an adapter in this process and a second one, which is opened later, in the other process. */
+    /** Defines a test with an open adapter in this process and a second one in the other process. */
     const test = (
       obstacle: Obstacle,
       title: string,

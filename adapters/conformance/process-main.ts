@@ -12,7 +12,7 @@ import { about, find, makeIn, type Opened } from './instance.js';
 
 const [file = '', name = ''] = process.argv.slice(2);
 
-/** A value that accepts any call and any property access. */
+/** Accepts any call and any property access. */
 const anything: unknown = new Proxy(() => {}, { get: () => anything, apply: () => anything });
 
 /** Replaces mocha's globals, so that importing a test file runs no tests. */
@@ -38,12 +38,12 @@ const targetOf = async (): Promise<AdapterUnderTest> => {
   return target;
 };
 
-/** Continues the publication that `beginToPublish` started. */
+/** Resumes the publication that `beginToPublish` started. */
 let resume = (): void => {};
-/** The resources that keep the process running before an adapter exists. */
+/** The resources that kept the process running before the adapter was created. */
 let before: readonly string[] = [];
 
-/** Returns the resources that keep the process running and did not do so before the adapter was created. */
+/** Returns the resources that keep the process running and were not there before the adapter was created. */
 const remaining = (): string[] => {
   const left = process.getActiveResourcesInfo();
   for (const name of before) if (left.includes(name)) left.splice(left.indexOf(name), 1);
@@ -98,7 +98,7 @@ const commands: Commands = {
 };
 
 const target = targetOf();
-// Handles the rejection here, so that it does not end the process. Each command reports it.
+// Handled here so that the rejection does not crash the process. Each command reports it.
 target.catch(() => {});
 
 process.on('message', async ({ id, command, given }: Request) => {

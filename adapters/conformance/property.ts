@@ -3,12 +3,12 @@ import assert from 'node:assert/strict';
 import type * as FastCheck from 'fast-check';
 import { slowness } from './expect.js';
 
-/** The time limit for the examples of one property on an idle machine, in milliseconds. Slow adapters get fewer. */
+/** Time limit for one property on an idle machine, in milliseconds. Slow adapters run fewer examples. */
 const LIMIT_MS = 4000;
-/** The seed is fixed, so that every run uses the same queries and results are reproducible. */
+/** Fixed, so that every run uses the same examples and failures are reproducible. */
 const SEED = 24;
 
-/** The module `fast-check`, an optional peer dependency. Undefined if it is not installed. */
+/** `fast-check` is an optional peer dependency. Undefined if it is not installed. */
 export const fc: typeof FastCheck | undefined = await import('fast-check').catch((error: NodeJS.ErrnoException) => {
   if (error.code === 'ERR_MODULE_NOT_FOUND') return undefined;
   throw error;
@@ -20,7 +20,7 @@ export type Check = typeof FastCheck;
 
 /**
  * Checks a property. If it does not hold, fails with the smallest counterexample.
- * @param shown formats a counterexample; called right after `test` has rejected
+ * @param shown formats a counterexample; called immediately after `test` has rejected
  */
 export const holds = async <T>(
   arbitrary: FastCheck.Arbitrary<T>,
@@ -45,11 +45,11 @@ export const holds = async <T>(
     interruptAfterTimeLimit: LIMIT_MS * Math.min(4, slowness()),
     markInterruptAsFailure: false,
   });
-  // Each failing example is smaller than the previous one. Examples that pass may follow the smallest.
+  // Each failing example is smaller than the previous one. Examples that pass may follow the smallest failing one.
   const smallest = failure;
-  // The time limit does not stop the last example. Wait for it; otherwise it would write into a deleted folder.
+  // The time limit does not stop the last example, so wait for it. Otherwise it would write to a deleted folder.
   await running?.catch(() => undefined);
-  // Without a counterexample, the time limit ended the first example.
+  // Without a counterexample, the time limit interrupted the first example.
   if (!result.failed || !result.counterexample) return;
   const found = `found after ${result.numRuns} examples and ${result.numShrinks} steps of shrinking`;
   assert.fail(`${smallest?.message}\n  the smallest example, ${found}:\n${smallest?.example}\n`);

@@ -1,4 +1,4 @@
-/** Tests which versions `prune()` deletes, and which ones it keeps because they are locked. */
+/** Tests which versions `prune()` deletes, and which ones it keeps because they are in use. */
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { failsWith, isEmpty, sameItems, sameList } from './expect.js';
 import {
@@ -67,7 +67,7 @@ export const describePruning = (target: AdapterUnderTest): void => {
       isEmpty(await instance.adapter.versions!.prune(0), 'nothing more to delete');
     });
 
-    testOfThree('prune(0) deletes also the newest version if it is not current', async (instance) => {
+    testOfThree('prune(0) also deletes the newest version if it is not current', async (instance) => {
       await instance.adapter.versions!.activate(FIRST);
       const deleted = [...(await instance.adapter.versions!.prune(0))].sort();
       sameList(deleted, [SECOND, THIRD].sort(), 'prune(0) to delete all versions that are not current');

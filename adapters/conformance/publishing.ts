@@ -1,4 +1,4 @@
-/** Tests that a publication either succeeds as a whole or changes nothing. */
+/** Tests that a publication either succeeds completely or changes nothing. */
 import assert from 'node:assert/strict';
 import type { Dataset, Document } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
@@ -25,7 +25,7 @@ import {
 import { find, hasItems, hasVersion, type Instance, testsOfEmpty, testsOver, withSnapshot } from './instance.js';
 import { without } from './obstacles.js';
 
-/** Numbers of documents, in groups of three, each group for one publication. */
+/** Document counts. Each group of three is one publication. */
 // biome-ignore format: one group a line
 const SIZES = [
   [1, 99, 100], [101, 127, 128], [255, 256, 257], [499, 500, 501], [511, 512, 513], [999, 1000, 1001],
@@ -49,7 +49,7 @@ const brokenDataset = (cause: Error, at = LAST): Dataset => {
   };
 };
 
-/** Returns a dataset that calls `pause` after it has yielded the rows of each collection. */
+/** Returns a dataset that calls `pause` after the rows of each collection. */
 const observedDataset = (pause: () => Promise<void> | void, whole = anotherDataset()): Dataset => ({
   ...whole,
   async *read(collection) {
@@ -83,7 +83,7 @@ export const describePublishing = (target: AdapterUnderTest): void => {
       await hasItems(instance, itemsOf(SECOND));
     });
 
-    test('rejects with invalid_dataset for one that cannot be read to its end, and changes nothing', async (instance) => {
+    test('rejects with invalid_dataset if the dataset cannot be read to the end, and changes nothing', async (instance) => {
       const cause = new Error('the file ends too early');
       const error = await failsWith('invalid_dataset', () => instance.adapter.publish!(brokenDataset(cause)));
       assert.equal(error.cause, cause);
@@ -154,7 +154,7 @@ export const describePublishing = (target: AdapterUnderTest): void => {
       await hasItems({ adapter, ...instance }, itemsOf(SECOND));
     });
 
-    test('rejects with conflict for other content under an existing version, and changes nothing', async (instance) => {
+    test('rejects with conflict for different content under an existing version, and changes nothing', async (instance) => {
       await failsWith('conflict', () => instance.adapter.publish!(anotherDataset(FIRST, SECOND_CREATED)));
       await nothingChanged(instance);
     });
@@ -189,14 +189,14 @@ export const describePublishing = (target: AdapterUnderTest): void => {
     test('reports its progress up to the last row of each collection', async ({ adapter }) => {
       const written = new Map<string, number>();
       const content = { ...rows, items: itemsOf(SECOND) };
-      // Batches of a few documents, so that each collection has several.
+      // With batches of a few documents, each collection has several batches.
       await adapter.publish!(datasetOf(SECOND, SECOND_CREATED, content, 5), {
         onProgress: (progress) => {
           written.set(progress.collection, progress.written);
         },
       });
       const counts = Object.entries(content).map(([name, { length }]) => [name, length]);
-      // An empty collection reports no progress.
+      // Empty collections report no progress.
       const told = counts.map(([name]) => [name, written.get(name as string) ?? 0]);
       sameList(told, counts, 'progress up to the last row of each collection');
     });
@@ -234,7 +234,7 @@ export const describePublishing = (target: AdapterUnderTest): void => {
     });
 
     testsOfEmpty(target, obstacle)(
-      'makes the first snapshot of an empty store; before, snapshot() throws unavailable',
+      'creates the first snapshot of an empty store; until then, snapshot() throws unavailable',
       async (instance) => {
         await failsWith('unavailable', () => instance.adapter.snapshot());
         await instance.adapter.open();

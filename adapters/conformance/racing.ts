@@ -33,17 +33,17 @@ import {
 } from './instance.js';
 import { isExclusive, without } from './obstacles.js';
 
-/** The time limit for a call that must not wait for a publication. */
+/** Time limit for calls that must not wait for a publication, in milliseconds. */
 const CALL_MS = 5000;
-/** How long two publications wait for each other before they continue. */
+/** How long two publications wait for each other before they continue, in milliseconds. */
 const MEET_MS = 300;
 
 const LEFT: Rows = { ...rows, items: itemsOf('left'), readings: rows['readings']!.slice(0, 20) };
 const RIGHT: Rows = { ...rows, items: itemsOf('right'), nothing: [{ id: 'right' }], items_twins: [] };
 
 /**
- * Returns a dataset that waits in its first two collections until the other publication has started or is late, and
- * calls `end` in its last collection.
+ * Returns a dataset whose first two collections wait until the other publication has started, or for `MEET_MS`. `end`
+ * is called in the last collection.
  */
 const meeting = (
   version: string,
@@ -74,7 +74,7 @@ const race = async (left: StorageAdapter, right: StorageAdapter, versions: reado
     if (++arrived === 2) allArrived();
     return Promise.race([all, delay(MEET_MS)]);
   };
-  // The first publication ends after the second one, unless the second one waits for the first.
+  // The first publication finishes after the second one, unless the second one waits for the first.
   let second: Promise<unknown> = Promise.resolve();
   const end = () => Promise.race([second.catch(() => {}), delay(MEET_MS)]);
   const publications = [
@@ -141,14 +141,18 @@ const describeRaces = (target: AdapterUnderTest): void => {
       sameList(await namesOf(winner), ['same', FIRST], 'list() to return the version once');
     });
 
-    test(obstacle, `${whose} do not prevent later publications, also of the rejected version`, async (instance) => {
-      const { other, outcomes } = await start(instance, ['left', 'right']);
-      for (const { version, isPublished } of outcomes) {
-        if (!isPublished) await instance.adapter.publish!(anotherDataset(version, '2024-07-01T00:00:00Z'));
-      }
-      await other.adapter.publish!(anotherDataset('last', '2024-08-01T00:00:00Z'));
-      await hasItems(other, itemsOf('last'));
-    });
+    test(
+      obstacle,
+      `${whose} do not prevent later publications, including that of the rejected version`,
+      async (instance) => {
+        const { other, outcomes } = await start(instance, ['left', 'right']);
+        for (const { version, isPublished } of outcomes) {
+          if (!isPublished) await instance.adapter.publish!(anotherDataset(version, '2024-07-01T00:00:00Z'));
+        }
+        await other.adapter.publish!(anotherDataset('last', '2024-08-01T00:00:00Z'));
+        await hasItems(other, itemsOf('last'));
+      },
+    );
   }
 };
 
@@ -172,7 +176,7 @@ const whilePublishing = async ({ adapter }: Instance, act: () => Promise<unknown
   return settled!;
 };
 
-/** Asserts that `FIRST` was current just before the current version. */
+/** Asserts that `FIRST` was current immediately before the current version. */
 const wasActive = async (instance: Instance): Promise<void> => {
   const { publishedAt } = await withSnapshot(instance, async (snapshot) => snapshot);
   sameValue(await versionAsOf(instance, publishedAt.getTime() - 1), FIRST, 'asOf() to return what was activated');
@@ -183,13 +187,13 @@ const describeMeanwhile = (target: AdapterUnderTest): void => {
   const test = testsOver(target, publishes);
   const testVersions = testsOver(target, publishes || without(target, 'versions'));
 
-  /** Asserts that a call made during a publication returns before the publication ends, and that both succeed. */
+  /** Asserts that a call returns while a publication is still in progress, and that both succeed. */
   const during = async (instance: Instance, what: string, call: () => Promise<unknown>): Promise<void> => {
     const settled = await whilePublishing(instance, () => within(`${what} during a publication`, call(), CALL_MS));
     if (settled.status === 'rejected') throw settled.reason;
     await hasItems(instance, itemsOf(THIRD));
   };
-  /** Calls a method that may wait for the end of the publication, or reject with `conflict`. */
+  /** Makes a call that may wait for the end of the publication, or reject with `conflict`. */
   const started = async (instance: Instance, call: () => Promise<unknown>) => {
     let result: Promise<PromiseSettledResult<unknown>[]> | undefined;
     const settled = await whilePublishing(instance, async () => {

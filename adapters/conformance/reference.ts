@@ -1,4 +1,4 @@
-/** The reference, which computes the correct result of every query in the simplest way. */
+/** A reference implementation that computes the correct result of every query in the simplest way. */
 import {
   type Collection,
   compareBy,
@@ -19,7 +19,6 @@ const inOrder = (documents: readonly Document[], order: readonly string[]): read
   return known;
 };
 
-/** Returns the documents that match a query, in order. */
 export const answerOf = (
   documents: readonly Document[],
   { order, equal = {}, range, descending, after, limit }: Query,
@@ -45,9 +44,7 @@ export const answerOf = (
   return (descending ? found.reverse() : found).slice(0, limit);
 };
 
-/** Returns the orders in which a collection can be read. */
 export const ordersOf = ({ key, orders = [] }: Collection): readonly (readonly string[])[] => [key, ...orders];
 
-/** Returns the distinct values of a field, sorted. */
 export const valuesOf = (documents: readonly Document[], field: string): readonly Scalar[] =>
   [...new Set(documents.map((document) => document[field] as Scalar))].sort(compareScalars);

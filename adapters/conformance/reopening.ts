@@ -1,4 +1,4 @@
-/** Tests that a store keeps everything after all of its adapters were closed. */
+/** Tests that a store keeps everything after all its adapters have been closed. */
 import assert from 'node:assert/strict';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { failsWith, sameItems, sameList, sameValue } from './expect.js';
@@ -38,7 +38,9 @@ export const describeReopening = (target: AdapterUnderTest): void => {
   const publishes = alone || without(target, 'publish');
   const test = testsOverStore(target);
 
-  /** Defines a test of a store with three versions. The second one was activated, and all adapters were closed. */
+  /**
+   * Defines a test of a store with three versions whose second version is active and whose adapters were all closed.
+   */
   const testReopened = (
     title: string,
     body: (opened: Opened, activatedAt: Date, instance: Instance) => Promise<void>,
@@ -48,7 +50,7 @@ export const describeReopening = (target: AdapterUnderTest): void => {
       await publishTwo(instance);
       await adapter.versions!.activate(SECOND);
       const snapshot = adapter.snapshot();
-      // The snapshot is not released: a closed adapter holds no version.
+      // The snapshot is not released, because closing an adapter releases all its versions.
       await adapter.close();
       await body(await instance.another(), snapshot.publishedAt, instance);
     });

@@ -1,4 +1,4 @@
-/** Tests that an adapter leaves no listeners or timers behind, and reports problems only when there are any. */
+/** Tests that an adapter leaves no listeners or timers behind, and reports problems only if there are any. */
 import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -115,9 +115,9 @@ export const describeResources = (target: AdapterUnderTest, noProcess: Obstacle,
 
   describe('a process', () => {
     for (const [what, acts] of Object.entries({
-      'ends after its adapter was opened and closed': [],
-      'ends after its adapter has published and was closed': ['publish'],
-      'ends after its adapter was closed during a publication': ['beginToPublish'],
+      'exits after its adapter was opened and closed': [],
+      'exits after its adapter has published and was closed': ['publish'],
+      'exits after its adapter was closed during a publication': ['beginToPublish'],
     } as const)) {
       itUnless(noProcess || (acts.length > 0 && publishes), what, async () => {
         const folder = await mkdtemp(join(tmpdir(), 'conformance-'));

@@ -1,4 +1,3 @@
-/** The rows of the suite's dataset. */
 import type { Document } from 'metro-forecast-api/adapter';
 import { joinable } from './tricky-values.js';
 
@@ -28,8 +27,8 @@ const names = [
 const sizes = [
   -(2 ** 31) - 1, -16_777_217, -16_777_216, -10, -9, -0.5, 0, 0.1 + 0.2, 0.3, 9, 10, 16_777_217, 16_777_216,
 ];
-// Each name is used for four consecutive rows. Each row moves 5 places further through the 13 sizes. So each name has
-// several sizes, and each size has several names.
+// Each name is used in four consecutive rows. The size advances by 5 of 13 places every two rows, so that each name has
+// several sizes and each size has several names.
 export const spotRows = Array.from({ length: names.length * 4 }, (_, i) => ({
   id: [Number.MAX_SAFE_INTEGER, 2 ** 32 + 1, -(2 ** 31) - 5][i] ?? ((i * 29) % (names.length * 4)) - 20,
   name: names[Math.floor(i / 4)],

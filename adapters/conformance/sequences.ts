@@ -1,4 +1,4 @@
-/** Checks generated sequences of steps with the model, and shows the shortest sequence that breaks the contract. */
+/** Compares generated sequences of steps with the model, and shows the shortest sequence that breaks the contract. */
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { followMs, startEmpty } from './instance.js';
 import { Run } from './model.js';
@@ -18,7 +18,7 @@ export const describeSequences = (target: AdapterUnderTest, noProcess: Obstacle,
   const isShared = !isUnnoticed(target) && !isExclusive(target);
 
   describe('any sequence of publications, activations, deletions and reads', () => {
-    itUnless(obstacle, 'has the result of the model', async function () {
+    itUnless(obstacle, 'has the same result as the model', async function () {
       this.timeout(120_000);
       let log: readonly string[] = [];
       const isRight = async (steps: readonly Step[]): Promise<void> => {

@@ -1,4 +1,4 @@
-/** Tests that other callers are not affected when one caller changes a returned document. */
+/** Tests that a caller that modifies a returned document does not affect other callers. */
 import type { Document } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { sameList, sameValue } from './expect.js';
@@ -9,7 +9,7 @@ import { shapes as cases } from './tricky-values.js';
 
 type Writable = Record<string, unknown>;
 
-/** Ways to change an object. Each of them throws if the object is frozen. */
+/** Ways to modify a document. Each throws if the document is frozen. */
 const changes: readonly ((document: Writable) => unknown)[] = [
   (document) => Object.assign(document, { id: 'changed' }),
   (document) => Object.assign(document, { added: true }),
@@ -19,7 +19,7 @@ const changes: readonly ((document: Writable) => unknown)[] = [
   (document) => Object.assign((document['object'] as { x: Writable }).x, { y: 'changed' }),
 ];
 
-/** Changes a document in every possible way. */
+/** Modifies a document in every possible way. */
 const vandalize = (document: Document | undefined): void => {
   for (const change of changes.toReversed()) {
     try {
@@ -50,7 +50,7 @@ export const describeSharing = (instance: () => Instance): void => {
       });
     }
 
-    it('does not affect other callers of the same snapshot, or documents that they have already', async () => {
+    it('does not affect other callers of the same snapshot, or documents that they already have', async () => {
       await withSnapshot(instance(), async (snapshot) => {
         const [mine, theirs] = [await snapshot.get('shapes', ['nested']), await snapshot.get('shapes', ['nested'])];
         vandalize(mine);
@@ -61,7 +61,7 @@ export const describeSharing = (instance: () => Instance): void => {
   });
 };
 
-/** Defines tests that the store is not affected when a publisher changes its documents after `publish`. */
+/** Tests that the store is not affected if a publisher modifies its documents after `publish`. */
 export const describeHandingOver = (target: AdapterUnderTest): void => {
   describe('documents', () => {
     testsOver(target, without(target, 'publish'))(

@@ -1,4 +1,3 @@
-/** Starts the second process of the tests. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -6,18 +5,18 @@ import { StorageError } from 'metro-forecast-api/adapter';
 import { COMMANDS, type Commands, type Request, type Response } from './commands.js';
 
 const MAIN = fileURLToPath(new URL('./process-main.js', import.meta.url));
-/** A time zone with an unusual offset, UTC+12:45 or +13:45 in summer, so that tests detect local times in a store. */
+/** Has an unusual offset, UTC+12:45 or +13:45 in summer, to detect stores that use local time. */
 const TIME_ZONE = 'Pacific/Chatham';
 
 export interface OtherProcess extends Commands {
-  /** Ends the process with SIGKILL, like a crash. */
+  /** Kills the process with SIGKILL, to simulate a crash. */
   kill(): Promise<void>;
 }
 
 export const startProcess = (file: string, name: string): OtherProcess => {
   const child: ChildProcess = fork(MAIN, [file, name], {
     env: { ...process.env, TZ: TIME_ZONE },
-    // Unlike JSON, this serialization keeps dates and undefined fields.
+    // Unlike JSON, this serialization preserves dates and undefined fields.
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   });

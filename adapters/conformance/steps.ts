@@ -1,4 +1,4 @@
-/** The kinds of steps in generated sequences, the types of the model's state, and the datasets that steps publish. */
+/** The steps of generated sequences, the state of the model, and the datasets that steps publish. */
 import { type Dataset, type Snapshot, StorageError } from 'metro-forecast-api/adapter';
 import { datasetOf } from './fixture.js';
 import type { Opened } from './instance.js';
@@ -9,7 +9,7 @@ export const KINDS = [
   ...(['hold', 'hold as of', 'release', 'close', 'wait', 'in another process', 'kill'] as const),
 ];
 
-/** A step of a sequence. The numbers select an adapter, a name, and a snapshot, modulo the number of choices. */
+/** The numbers select an adapter and a name or snapshot, modulo the number of choices. */
 export interface Step {
   readonly kind: (typeof KINDS)[number];
   readonly by: number;
@@ -19,7 +19,7 @@ export interface Step {
 export const NAMES = ['a', 'b', 'c', 'd'];
 export const HOUR_MS = 3_600_000;
 
-/** A version of the model. `label` is unique, so that reused names are distinguished. */
+/** A version in the model. `label` is unique, to distinguish versions that reuse a name. */
 export interface Version {
   readonly name: string;
   readonly label: string;
@@ -40,9 +40,9 @@ export interface Held {
 export interface Actor {
   readonly name: string;
   opened: Opened;
-  /** The number of calls to `changed()` that were checked. */
+  /** Number of calls to `changed()` that have been checked. */
   calls: number;
-  /** The last move that `changed()` announced, or the one that was current when the adapter was opened. */
+  /** The last move that `changed()` announced, or the move that was current when the adapter was opened. */
   announced: Move | undefined;
 }
 
@@ -54,7 +54,7 @@ export interface Limits {
 
 export const hasCode = (error: unknown, code: string) => error instanceof StorageError && error.code === code;
 
-/** Returns a dataset with one row, which has the label. */
+/** Returns a dataset with a single row that has the given label. */
 export const datasetFor = (name: string, created: string, label: string) =>
   datasetOf(name, created, { items: [{ id: 'x', grade: 'a', rank: 1, label }] });
 

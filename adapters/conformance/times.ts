@@ -1,4 +1,4 @@
-/** Tests the times of versions, according to the context's clock, and the names of versions. */
+/** Tests that version times follow the context's clock, and tests version names. */
 import assert from 'node:assert/strict';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { eventually, sameItems, sameList, sameValue } from './expect.js';
@@ -19,7 +19,7 @@ import { versionTests } from './versions.js';
 
 const DAY_MS = 86_400_000;
 
-/** Names that differ from `n` at one end, in case, or in punctuation. Some are equal as numbers. */
+/** Names that differ only in their last character, in case, or in punctuation. Some are equal as numbers. */
 const NAMES = [
   ...['a', 'b'].map((end) => `${'n'.repeat(29)}${end}`),
   ...['a', 'b'].map((end) => `${'n'.repeat(30)}-${end}`),
@@ -33,9 +33,7 @@ export const describeTimes = (target: AdapterUnderTest): void => {
     withSnapshot(instance, async (snapshot) => snapshot.publishedAt.getTime());
   const now = ({ clock }: Instance) => clock.now();
 
-  /**
-   * Calls `act`, and asserts that the current version became current during the call, according to the context's clock.
-   */
+  /** Asserts that the current version became current during `act`, by the context's clock. */
   const isNow = async (instance: Instance, act: () => Promise<void>): Promise<number> => {
     const start = now(instance);
     await act();
@@ -47,7 +45,7 @@ export const describeTimes = (target: AdapterUnderTest): void => {
   };
 
   describe('versions', () => {
-    test('publish() of an older dataset takes its time from the clock of the context', async (instance) => {
+    test("publish() of an older dataset gets its time from the context's clock", async (instance) => {
       for (const days of [400, 800]) {
         instance.clock.offset = days * DAY_MS;
         const publish = () => instance.adapter.publish!(anotherDataset(`older-${days}`, '2023-01-01T00:00:00Z'));
@@ -57,26 +55,23 @@ export const describeTimes = (target: AdapterUnderTest): void => {
       }
     });
 
-    testOfThree(
-      'activate() takes its time from the clock of the context, and list() does not change',
-      async (instance) => {
-        const times = async () => (await instance.adapter.versions!.list()).map((each) => each.publishedAt);
-        const before = await times();
-        for (const [days, version] of [
-          [400, FIRST],
-          [800, SECOND],
-        ] as const) {
-          instance.clock.offset = days * DAY_MS;
-          const activate = () => instance.adapter.versions!.activate(version);
-          const time = await isNow(instance, activate);
-          await isAsOf(instance, time, version);
-          const snapshot = await instance.adapter.versions!.asOf(new Date(time));
-          sameValue(snapshot?.publishedAt, new Date(time), 'publishedAt of asOf() to be the time of the activation');
-          snapshot?.release();
-        }
-        sameList(await times(), before, 'list() to return the times of publication');
-      },
-    );
+    testOfThree("activate() gets its time from the context's clock, and list() does not change", async (instance) => {
+      const times = async () => (await instance.adapter.versions!.list()).map((each) => each.publishedAt);
+      const before = await times();
+      for (const [days, version] of [
+        [400, FIRST],
+        [800, SECOND],
+      ] as const) {
+        instance.clock.offset = days * DAY_MS;
+        const activate = () => instance.adapter.versions!.activate(version);
+        const time = await isNow(instance, activate);
+        await isAsOf(instance, time, version);
+        const snapshot = await instance.adapter.versions!.asOf(new Date(time));
+        sameValue(snapshot?.publishedAt, new Date(time), 'publishedAt of asOf() to be the time of the activation');
+        snapshot?.release();
+      }
+      sameList(await times(), before, 'list() to return the times of publication');
+    });
 
     testOfThree('activate() of the current version changes nothing', async (instance) => {
       const before = await publishedAt(instance);
@@ -123,7 +118,7 @@ export const describeTimes = (target: AdapterUnderTest): void => {
       }
     });
 
-    test('may reuse the name of a deleted version, with other rows', async (instance) => {
+    test('may reuse the name of a deleted version for different rows', async (instance) => {
       await instance.adapter.publish!(anotherDataset());
       sameList(await instance.adapter.versions!.prune(1), [FIRST], 'prune(1) to delete the first version');
       await instance.adapter.publish!(anotherDataset(FIRST, THIRD_CREATED));
@@ -158,7 +153,7 @@ export const describeTimes = (target: AdapterUnderTest): void => {
       sameList([...deleted].sort(), [FIRST, ...NAMES.slice(0, -1)].sort(), 'prune(1) to return the deleted names');
     });
 
-    test('that are not current are held exactly while a snapshot of them is in use', async (instance) => {
+    test('that are not current are held only while a snapshot of them is in use', async (instance) => {
       const held = async (version: string) =>
         (await instance.adapter.versions!.list()).find((each) => each.version === version)?.held;
       const snapshot = instance.adapter.snapshot();
@@ -184,7 +179,6 @@ export const describeTimes = (target: AdapterUnderTest): void => {
   describeDistantTimes(target);
 };
 
-/** Tests times before 1970 and after 2038. */
 const describeDistantTimes = (target: AdapterUnderTest): void => {
   const { testOfEmpty, isAsOf } = versionTests(target);
   describe('versions', () => {

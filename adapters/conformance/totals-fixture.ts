@@ -1,4 +1,4 @@
-/** The documents for the tests of totals and words, and a reference that computes the correct results. */
+/** Documents for the tests of totals and words, and a reference that computes the correct results. */
 import {
   type Collection,
   type Condition,
@@ -112,14 +112,14 @@ const contains = (document: Document, words: readonly string[]): boolean => {
   );
 };
 
-/** Returns the documents that a query with words matches, in order. */
+/** Returns the documents that match a query with words, in order. */
 export const foundBy = ({ words, ...query }: Query): readonly Document[] =>
   answerOf(
     noteRows.filter((document) => contains(document, words ?? [])),
     query,
   );
 
-/** All numbers of the fixture except 0.1 + 0.2 are multiples of 1/8, so this sum is exact for `share`. */
+/** All numbers in the fixture except 0.1 + 0.2 are multiples of 1/8, so this sum is exact for `share`. */
 const sumOf = (numbers: readonly number[]): number =>
   Number(numbers.reduce((sum, number) => sum + BigInt(number * 8), 0n)) / 8;
 
@@ -145,7 +145,7 @@ export const groupsOf = ({ where, words = [], by, of }: TotalsQuery): readonly G
   );
 };
 
-/** Sorts groups, and reduces them to the properties of the contract. */
+/** Sorts groups, and keeps only the properties that the contract defines. */
 export const inOrder = (groups: readonly Group[]): readonly Group[] =>
   groups
     .map(({ values, count, numbers }) => ({

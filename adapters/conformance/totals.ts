@@ -20,7 +20,7 @@ const GROUPINGS = [
 ];
 const MANY = 10_000;
 
-/** Asserts that the adapter returns the groups, or leaves the work to the framework. */
+/** Asserts that the adapter returns the right groups, or undefined to leave the work to the framework. */
 const sameGroups = async (snapshot: Snapshot, query: Omit<TotalsQuery, 'limit'>): Promise<void> => {
   const asked = { ...query, limit: MANY };
   const found = await snapshot.totals!('notes', asked);
@@ -50,7 +50,6 @@ const describeNotes = (
   });
 };
 
-/** Proves the rules of the capability `totals`. */
 export const describeTotals = (target: AdapterUnderTest): void => {
   const obstacle = without(target, 'totals');
 
@@ -79,7 +78,7 @@ export const describeTotals = (target: AdapterUnderTest): void => {
       const query = { where: [], by: [], limit: 1 };
       await failsWith('aborted', () => snapshot.totals!('notes', query, AbortSignal.abort()));
     });
-    test(false, 'is present exactly if the capability "totals" is declared', async ({ totals }) =>
+    test(false, 'is present if and only if the capability "totals" is declared', async ({ totals }) =>
       sameValue(totals !== undefined, target.capabilities.totals ?? false, 'the capability to match the snapshot'),
     );
   });
@@ -99,7 +98,7 @@ export const describeTotals = (target: AdapterUnderTest): void => {
 
 const [BY_LEVEL, BY_TOWN] = notes.orders as readonly [readonly string[], readonly string[]];
 
-/** Parts of queries, to be combined with words. */
+/** Partial queries to combine with words. */
 const PARTS: readonly Partial<Query>[] = [
   {},
   { descending: true },
@@ -115,7 +114,6 @@ const PARTS: readonly Partial<Query>[] = [
   { order: BY_TOWN, equal: { town: 'Brno' }, range: { field: 'level', from: 0 } },
 ];
 
-/** Proves the rules of the capability `search`. */
 export const describeSearch = (target: AdapterUnderTest): void => {
   const obstacle = without(target, 'search');
 
@@ -137,7 +135,7 @@ export const describeSearch = (target: AdapterUnderTest): void => {
         for (const words of WORDS) await sameGroups(snapshot, { where: [], words, by: [] });
       },
     );
-    test(false, 'is possible exactly if the capability "search" is declared', async ({ searches }) =>
+    test(false, 'is possible if and only if the capability "search" is declared', async ({ searches }) =>
       sameValue(searches ?? false, target.capabilities.search ?? false, 'the capability to match the snapshot'),
     );
   });

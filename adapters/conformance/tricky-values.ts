@@ -3,43 +3,41 @@ import type { Document } from 'metro-forecast-api/adapter';
 
 const byCodePoint = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b));
 
-/** Strings with this prefix differ only after their first 255 bytes, where some stores truncate index entries. */
+/** Strings with this prefix differ only after 255 bytes, where some stores truncate index entries. */
 const PREFIX = 'x'.repeat(300);
 const LONG = 'y'.repeat(1500);
-/** Strings with this prefix have 1,900 bytes and differ in the last one. */
+/** Strings with this prefix are 1,900 bytes long and differ only in the last byte. */
 const LONGEST = 'z'.repeat(1899);
 
-/** Keys that some stores treat as equal, convert, or sort incorrectly. They are sorted by code point. */
+/** Keys that some stores treat as equal, convert, or sort incorrectly. Sorted by code point. */
 // biome-ignore format: similar values share a line
 export const words: readonly string[] = [
   '',
-  // Some stores trim these, truncate them or treat them as empty.
+  // Some stores trim or truncate these, or treat them as empty.
   ' ', '  ', '\t', '\n', '\r\n', '\0', 'A\0', 'A\0B', 'A', 'A ', ' A', 'AB', '\ufeffA', 'a\u200bb',
-  // Some stores convert these to numbers, so that some of them become equal.
+  // Some stores convert these to numbers, which makes some of them equal.
   '-1', '0', '00', '01001', '1', '1.0', '1001', '10', '9', '1e3', '1000', '0x10', 'Infinity', 'NaN', 'null', 'true',
   '2024-01-31', '2024-01-31T00:00:00Z',
-  // These contain operators, patterns, paths and quotes.
+  // Operators, patterns, paths and quotes.
   '$gt', '%', '_', '*', '.*', '[a]', '../a', 'a/b', 'a\\b', 'a.b', 'a,b', 'a:b', 'a|b', "'", "''", '"', '`',
   '{"a":1}', '["a"]', 'constructor', '__proto__',
   // Some collations treat these as equal because they ignore case, accents, width, ligatures or normal forms.
   'B', 'Z', 'a', 'b', 'e\u0301', '\u00e9', 'ä', 'ß', 'ss!', 'I', 'i', 'İ', 'ı', 'ﬁ', 'Ａ', '\u212b', '\u00c5',
-  // These lie on either side of the surrogates, where UTF-16 units and code points have different orders.
+  // On either side of the surrogates, where the order of UTF-16 units differs from the order of code points.
   '\ud7ff', '\ue000', '\uffee', '\uffff', '𐀀', '👩', '👩‍💻', '😀', '\u{10ffff}', PREFIX, `${PREFIX}a`, `${PREFIX}b`,
   `${LONG}a`, `${LONG}b`, `${LONGEST}a`, `${LONGEST}b`,
-  // Control characters, which some stores remove or use as separators.
+  // Control characters that some stores remove or use as separators.
   '\x01', '\x1f', 'a\x1fb', '\x7f', '\x85', 'a\u2028b',
 ].sort(byCodePoint);
 
-/** Strings that are not in `words`, but are similar to strings in it. */
+/** Strings that are not in `words`, but similar to strings in it. */
 // biome-ignore format: similar values share a line
 export const absentWords: readonly string[] = [
   '\0\0', '   ', '\u00a0', '001', '1.00', '+1', '1E3', '1000.0', '2024-01-31T00:00:00.000Z', 'z', 'E\u0301',
   'a\u0308', 'ss', 'fi', 'ab', 'Ａ ', 'A\u030a', '\ud83d\ude01', `${PREFIX}c`, PREFIX.slice(1),
 ];
 
-/**
- * Numbers across the whole range of a double, sorted. Each has a neighbour that is the same number in a narrower type.
- */
+/** Numbers across the whole range of a double, sorted. Many of them become equal to a neighbour in a narrower type. */
 // biome-ignore format: in rows
 export const numbers: readonly number[] = [
   -Number.MAX_VALUE, -1e21, Number.MIN_SAFE_INTEGER, -(2 ** 53) + 2, -(2 ** 32) - 1, -(2 ** 31) - 1, -(2 ** 31),
@@ -54,24 +52,23 @@ export const absentNumbers: readonly number[] = [
   0.2 + 0.4, 2 ** 32 + 1, 1 - Number.EPSILON, -16_777_218, 16_777_218, -(2 ** 53), 2 ** 53 + 4, 1.5,
 ];
 
-/** Separators with which some stores join the fields of a key. */
+/** Separators that some stores use to join the fields of a key. */
 // biome-ignore format: in rows
 const SEPARATORS = [
   ':', '::', '/', '\\', '-', '_', '.', ';', '#', '~', '!', '%', '=', '&', '+', '@', '$', '*', '>', "'", '\x01', '\x02', '\x1e',
   '\x1f', '\x7f', '\t', '\n', '\ufeff', '\uffff', '\u{10ffff}', 'undefined',
 ];
 
-/** Keys of two strings. Two of them are equal for each separator if an adapter joins the strings with it. */
+/** Two-part keys. For each separator, two of them become equal if an adapter joins the parts with it. */
 export const joinable: readonly (readonly [string, string])[] = [
   ...SEPARATORS.flatMap((separator) => [[`p${separator}q`, 'r'] as const, ['p', `q${separator}r`] as const]),
   ...['a', 'b'].map((end) => [LONGEST.slice(0, 950), `${LONGEST.slice(0, 949)}${end}`] as const),
 ];
 
-/** Wraps a value in `depth` alternating arrays and objects. */
 const nested = (depth: number): unknown =>
   depth === 0 ? 'core' : depth % 2 ? [nested(depth - 1)] : { d: nested(depth - 1) };
 
-/** A document, and the rule that an adapter breaks if it returns the document with other content. */
+/** A document, and the rule that is broken if an adapter returns it with different content. */
 export interface Shape {
   readonly rule: string;
   readonly document: Document;
@@ -138,7 +135,7 @@ export const shapes: readonly Shape[] = [
       list: [1, 'two', { three: [3, { four: 4 }] }, null],
       object: { x: { y: { z: [] } } },
       repeated: [3, 1, 2, 1, 3, '1', [1], [1]],
-      // Together with the document, 40 levels.
+      // 40 levels, including the document itself.
       deep: nested(39),
     },
   },
@@ -152,7 +149,7 @@ export const shapes: readonly Shape[] = [
       id: 'prototype',
       ['__proto__']: 'a field of the document',
       constructor: 1,
-      // The brackets are needed, since a plain `__proto__` key sets the prototype.
+      // The brackets are needed because a plain `__proto__` key sets the prototype.
       nested: { ['__proto__']: { polluted: 'yes' }, constructor: 'x', toString: 1, hasOwnProperty: null },
       values: ['__proto__', 'constructor', 'prototype'],
     },
@@ -226,7 +223,7 @@ export const shapes: readonly Shape[] = [
     rule: 'keeps long texts, long arrays and many fields',
     document: {
       id: 'long',
-      // Common maximum lengths of columns, pages and packets. The strings consist of one-byte and four-byte characters.
+      // Common maximum lengths of columns, pages and packets, with one-byte and four-byte characters.
       texts: [254, 255, 256, 1023, 1025, 4001, 8001, 32_768, 65_534, 65_535, 65_536, 70_001].map(
         (length) => `${'x'.repeat(length - 1)}|`,
       ),

@@ -7,7 +7,6 @@ import { find, type Instance, withSnapshot } from './instance.js';
 import { shapes as cases, zeros } from './tricky-values.js';
 
 export const describeValues = (instance: () => Instance): void => {
-  /** Asserts that get() and find() return the published document. */
   const isKept = (collection: Collection, expected: Document): Promise<void> =>
     withSnapshot(instance(), async (snapshot) => {
       const [field] = collection.key as [string];
@@ -25,7 +24,7 @@ export const describeValues = (instance: () => Instance): void => {
           this.skip();
         }
         await isKept(shapes, document);
-        // Assigning `__proto__` instead of defining it may change every object.
+        // Assigning `__proto__` instead of defining it could affect all objects.
         assert.equal(({} as Document)['polluted'], undefined);
       });
     }

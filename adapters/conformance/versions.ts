@@ -1,4 +1,4 @@
-/** Tests `versions`: listing versions, activating and pruning them, and reading the version of an earlier time. */
+/** Tests of `versions`: listing, activating and pruning versions, and reading the version at an earlier time. */
 import assert from 'node:assert/strict';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { failsWith, isEmpty, sameItems, sameList, sameValue } from './expect.js';
@@ -35,11 +35,10 @@ import {
 } from './instance.js';
 import { without } from './obstacles.js';
 
-/** Returns helpers for tests of `versions`. */
 export const versionTests = (target: AdapterUnderTest) => {
   const obstacle = without(target, 'versions') || without(target, 'publish');
   const test = testsOver(target, obstacle);
-  /** Defines a test that starts with three publications. */
+  /** Defines a test that starts after three publications. */
   const testOfThree = (title: string, body: (instance: Instance) => Promise<void>): void =>
     test(title, async (instance) => {
       await publishTwo(instance);
@@ -171,7 +170,7 @@ export const describeVersions = (target: AdapterUnderTest): void => {
     });
 
     testOfThree(
-      'publish() rejects with conflict for other content under an existing version, current or not',
+      'publish() rejects with conflict for different content under an existing version, current or not',
       async (instance) => {
         for (const [version, content] of [
           [FIRST, itemsOf('other')],

@@ -222,7 +222,8 @@ export const readStored = async (
     db.collection<VersionDocument>('versions').findOne({ _id: id }),
   );
   if (!described) return { described: undefined, errors: [`the document ${id} of "versions" is missing`] };
-  if (described.layout !== LAYOUT) return { described, errors: ['it was published by another version of this program'] };
+  if (described.layout !== LAYOUT)
+    return { described, errors: ['it was published by another version of this program'] };
   const errors: string[] = [];
   for (const [name, { rows, sha256, orders }] of Object.entries(described.collections)) {
     const collection = { name, key: orders[0] ?? [] };

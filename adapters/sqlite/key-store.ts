@@ -257,7 +257,8 @@ export const sqliteKeyStore: KeyStoreModule<SqliteKeyStoreOptions> = {
       path: {
         type: 'string',
         minLength: 1,
-        description: 'The database file, which can also be used by the `sqlite` adapter. Created by the first `keys create`.',
+        description:
+          'The database file, which can also be used by the `sqlite` adapter. Created by the first `keys create`.',
       },
       pollMs: {
         type: 'integer',

@@ -250,7 +250,9 @@ describe('the json adapter rejects, and continues to serve the old version after
     const { collections } = await readManifestFile(instance.path);
     await byHand(instance.path, 2);
     await writeFile(manifestPath(), JSON.stringify({ ...(await readManifestFile(instance.path)), version: 'v1' }));
-    await rejectedWith(/contains version "v1" with different rows from the version "v1" that is being served. Change "version"/);
+    await rejectedWith(
+      /contains version "v1" with different rows from the version "v1" that is being served. Change "version"/,
+    );
     expect(collections).to.have.all.keys('stations', 'readings');
     await recovers(2);
   });

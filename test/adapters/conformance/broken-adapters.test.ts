@@ -44,7 +44,7 @@ describe('the generated rules of the conformance suite', () => {
 
   it('print the steps of the smallest sequence that fails, even if a later sequence passes', async () => {
     const that = 'lists the oldest version first';
-    const rule = 'any sequence of publications, activations, deletions and reads has the result of the model';
+    const rule = 'any sequence of publications, activations, deletions and reads has the same result as the model';
     const { fails, ...breakage } = brokenAdapters.find((each) => each.that === that)!;
     const { failed } = await runSuite(targetOf(that, breakage), [rule]);
     const message = failed.get(rule)?.message ?? '';

@@ -73,9 +73,9 @@ const auditing = (
   },
 });
 
-const PUBLICATIONS = 'audit list() has each publication, with the version that it replaced, its time and its user';
-const REFUSED = 'audit list() has no publication that was rejected or interrupted';
-const VERSIONS = 'audit list() has each activation, with the version that it replaced, and each deletion';
+const PUBLICATIONS = 'audit list() includes each publication with the version it replaced, its time and its user';
+const REFUSED = 'audit list() includes no publication that was rejected or interrupted';
+const VERSIONS = 'audit list() includes each activation with the version it replaced, and each deletion';
 const VERIFY = 'audit verify() returns the hash of the newest entry, and reports a missing entry';
 const CAPABILITIES = 'the adapter has the members of its capabilities, and no others';
 

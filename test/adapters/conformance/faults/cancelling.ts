@@ -44,7 +44,7 @@ export const cancellingFaults: readonly BrokenAdapter[] = [
       signal?.addEventListener('abort', () => {});
       return snapshot.get(collection, key, signal);
     }),
-    fails: [`${SIGNAL} has no listeners left after its reads have ended, and may be aborted then`],
+    fails: [`${SIGNAL} has no listeners left after its reads have finished, and may then be aborted`],
   },
   {
     that: 'ends every read when the signal of one is aborted',

@@ -6,7 +6,9 @@ import type { BrokenAdapter } from './breaking.js';
 export const followingBugs: readonly BrokenAdapter[] = [
   {
     that: 'checks its store only when snapshot() is called',
-    fails: ['another adapter over the same store notices what the first one publishes, also while it is not called'],
+    fails: [
+      'another adapter over the same store notices what the first one publishes, even if none of its methods are called',
+    ],
     folder: class extends FolderAdapter {
       override startTimer() {
         return undefined;
@@ -19,7 +21,9 @@ export const followingBugs: readonly BrokenAdapter[] = [
   },
   {
     that: 'checks its store only when it is pinged or listed',
-    fails: ['another adapter over the same store notices what the first one publishes, also while it is not called'],
+    fails: [
+      'another adapter over the same store notices what the first one publishes, even if none of its methods are called',
+    ],
     folder: class extends FolderAdapter {
       override startTimer() {
         return undefined;
@@ -32,7 +36,7 @@ export const followingBugs: readonly BrokenAdapter[] = [
   },
   {
     that: 'calls changed() before it has switched to the version',
-    fails: ['changed() is called once for each publication, when snapshot() returns it'],
+    fails: ['changed() is called once for each publication, when snapshot() already returns it'],
     folder: class extends FolderAdapter {
       override load(catalog: Catalog) {
         if (catalog.moves.at(-1)?.id !== this.catalog.moves.at(-1)?.id) this.context.changed();
@@ -75,7 +79,7 @@ export const followingBugs: readonly BrokenAdapter[] = [
   },
   {
     that: 'does not call changed() when another adapter activates a version',
-    fails: ['changed() is called once for each activation, and not if the version is current already'],
+    fails: ['changed() is called once for each activation, and not if the version is already current'],
     folder: class extends FolderAdapter {
       #moves = 0;
       override load(catalog: Catalog) {
@@ -159,7 +163,7 @@ export const followingBugs: readonly BrokenAdapter[] = [
   },
   {
     that: 'follows other adapters after it was closed',
-    fails: ['another adapter over the same store calls changed() no more after it was closed'],
+    fails: ['another adapter over the same store no longer calls changed() after it has been closed'],
     folder: class extends FolderAdapter {
       override async close() {
         this.closed = true;
@@ -174,7 +178,7 @@ export const followingBugs: readonly BrokenAdapter[] = [
   },
   {
     that: 'calls changed() twice for each change',
-    fails: ['changed() is called once for each publication, when snapshot() returns it'],
+    fails: ['changed() is called once for each publication, when snapshot() already returns it'],
     folder: class extends FolderAdapter {
       override onMove() {
         super.onMove();
@@ -196,7 +200,7 @@ export const followingBugs: readonly BrokenAdapter[] = [
   },
   {
     that: 'calls changed() when a version that it serves is activated again',
-    fails: ['changed() is called once for each activation, and not if the version is current already'],
+    fails: ['changed() is called once for each activation, and not if the version is already current'],
     folder: class extends FolderAdapter {
       override async activate(version: string) {
         const before = this.catalog.moves.length;
@@ -218,7 +222,7 @@ export const followingBugs: readonly BrokenAdapter[] = [
   },
   {
     that: 'calls changed() for the first publication only',
-    fails: ['changed() is called once for each publication, when snapshot() returns it'],
+    fails: ['changed() is called once for each publication, when snapshot() already returns it'],
     folder: class extends FolderAdapter {
       override onMove() {
         if (this.catalog.moves.length < 3) super.onMove();
@@ -264,7 +268,9 @@ export const followingBugs: readonly BrokenAdapter[] = [
   },
   {
     that: 'notices a change of others only after a minute',
-    fails: ['another adapter over the same store notices what the first one publishes, also while it is not called'],
+    fails: [
+      'another adapter over the same store notices what the first one publishes, even if none of its methods are called',
+    ],
     folder: class extends FolderAdapter {
       override pollMs = 60_000;
     },

@@ -43,7 +43,7 @@ export const lifecycleFaults: readonly BrokenAdapter[] = [
         },
       };
     },
-    fails: ['close() may be called twice, in sequence and at once'],
+    fails: ['close() may be called twice, one after the other or at the same time'],
   },
   {
     that: 'opens again after it was closed',

@@ -22,7 +22,7 @@ const times = (change: (time: string) => string) => ({
 const MANIFEST =
   'snapshot() keeps the manifest as it was published: every field, null or absent, and the same text in created';
 const DESCRIBES = 'snapshot() has the version and the manifest of its dataset';
-const TIMES = 'snapshot() has the time at which its dataset was created as publication time';
+const TIMES = 'snapshot() uses the creation time of its dataset as its publication time';
 
 export const manifestFaults: readonly BrokenAdapter[] = [
   {

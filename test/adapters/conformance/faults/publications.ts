@@ -166,7 +166,7 @@ export const interruptedBugs: readonly BrokenAdapter[] = [
   },
   {
     that: 'keeps the name of a deleted version',
-    fails: ['versions may reuse the name of a deleted version, with other rows'],
+    fails: ['versions may reuse the name of a deleted version for different rows'],
     folder: class extends FolderAdapter {
       override isTaken(version: string) {
         return this.catalog.moves.some((move) => move.version === version);
@@ -175,7 +175,7 @@ export const interruptedBugs: readonly BrokenAdapter[] = [
   },
   {
     that: 'reuses the rows of a deleted version when its name is published again',
-    fails: ['versions may reuse the name of a deleted version, with other rows'],
+    fails: ['versions may reuse the name of a deleted version for different rows'],
     folder: class extends FolderAdapter {
       override remove(...given: Parameters<FolderAdapter['remove']>) {
         for (const { id, version } of given[0]) {
@@ -191,7 +191,7 @@ export const interruptedBugs: readonly BrokenAdapter[] = [
   },
   {
     that: 'returns a republished version for times of the deleted version with its name',
-    fails: ['versions may reuse the name of a deleted version, with other rows'],
+    fails: ['versions may reuse the name of a deleted version for different rows'],
     folder: class extends FolderAdapter {
       override newId({ version }: Manifest) {
         return `version-${version}`;
@@ -415,7 +415,9 @@ export const racingBugs: readonly BrokenAdapter[] = [
   },
   {
     that: 'reports a used version name as unknown_version',
-    fails: ['publish(dataset) rejects with conflict for other content under an existing version, and changes nothing'],
+    fails: [
+      'publish(dataset) rejects with conflict for different content under an existing version, and changes nothing',
+    ],
     folder: class extends FolderAdapter {
       override async onTaken({ manifest }: Dataset) {
         throw new StorageError('unknown_version', `The version "${manifest.version}" exists already.`);
@@ -425,7 +427,7 @@ export const racingBugs: readonly BrokenAdapter[] = [
   {
     that: 'fails all publications after two publishers have raced',
     fails: [
-      'two publications at the same time by one adapter do not prevent later publications, also of the rejected version',
+      'two publications at the same time by one adapter do not prevent later publications, including that of the rejected version',
     ],
     folder: class extends FolderAdapter {
       override async whilePublishing(...given: Parameters<FolderAdapter['whilePublishing']>) {

@@ -50,7 +50,7 @@ export const publishingFaults: readonly BrokenAdapter[] = [
       });
     }),
     fails: [
-      'publish(dataset) rejects with invalid_dataset for one that cannot be read to its end, and changes nothing',
+      'publish(dataset) rejects with invalid_dataset if the dataset cannot be read to the end, and changes nothing',
     ],
   },
   {
@@ -79,7 +79,9 @@ export const publishingFaults: readonly BrokenAdapter[] = [
         if (current !== dataset.manifest.version) await adapter.publish!(dataset, options);
       },
     }),
-    fails: ['publish(dataset) rejects with conflict for other content under an existing version, and changes nothing'],
+    fails: [
+      'publish(dataset) rejects with conflict for different content under an existing version, and changes nothing',
+    ],
   },
   {
     that: 'ignores the signal of a publication',

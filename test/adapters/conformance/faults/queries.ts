@@ -62,7 +62,7 @@ export const queryFaults: readonly BrokenAdapter[] = [
   {
     that: 'excludes the upper bound of a range',
     ...finding((found, { range }) => found.filter((row) => range?.to === undefined || row[range.field] !== range.to)),
-    fails: ['reading find(collection, { range }) includes both bounds, also when they are equal'],
+    fails: ['reading find(collection, { range }) includes both bounds, even when they are equal'],
   },
   {
     that: 'throws if the lower bound is above the upper bound',

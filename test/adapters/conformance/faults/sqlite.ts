@@ -154,12 +154,12 @@ export const boundFaults: readonly BrokenAdapter[] = [
   {
     that: 'excludes its upper bound',
     sqlite: { to: (field) => `"${field}" < ?` },
-    fails: [`${FIND}, { range }) includes both bounds, also when they are equal`],
+    fails: [`${FIND}, { range }) includes both bounds, even when they are equal`],
   },
   {
     that: 'excludes an upper bound that is a string',
     sqlite: { to: (field) => `("${field}", typeof("${field}") = 'blob') < (?, 1)` },
-    fails: [`${FIND}, { range }) includes both bounds, also when they are equal`],
+    fails: [`${FIND}, { range }) includes both bounds, even when they are equal`],
   },
   {
     that: 'ignores a lower bound of 0 or the empty string',
@@ -259,7 +259,7 @@ export const placeFaults: readonly BrokenAdapter[] = [
       behind: (fields, descending) =>
         `(${fields.map((field) => `"${field}"`)}) ${descending ? '<=' : '>='} (${fields.map(() => '?')})`,
     },
-    fails: [`${AFTER} continues behind any document, in both directions`],
+    fails: [`${AFTER} continues after any document, in both directions`],
   },
   {
     that: 'compares each field of a position separately',
@@ -274,12 +274,12 @@ export const placeFaults: readonly BrokenAdapter[] = [
       behind: ([first, ...others], descending) =>
         [`"${first}" ${descending ? '<' : '>'} ?`, ...others.map(() => '? IS NOT NULL')].join(' AND '),
     },
-    fails: [`${AFTER} returns pages that together are the whole list`],
+    fails: [`${AFTER} returns pages that together form the whole list`],
   },
   {
     that: 'always continues in ascending order',
     sqlite: { behind: (fields) => `(${fields.map((field) => `"${field}"`)}) > (${fields.map(() => '?')})` },
-    fails: [`${AFTER} continues behind any document, in both directions`],
+    fails: [`${AFTER} continues after any document, in both directions`],
   },
   {
     that: 'joins the fields of a position',
@@ -303,7 +303,7 @@ export const placeFaults: readonly BrokenAdapter[] = [
         else yield whole;
       },
     })),
-    fails: [`${AFTER} continues behind a position that no document has`],
+    fails: [`${AFTER} continues after a position that no document has`],
   },
   {
     that: 'ignores a position together with a range',
@@ -313,7 +313,7 @@ export const placeFaults: readonly BrokenAdapter[] = [
   {
     that: 'ignores a position together with equality',
     ...asking(({ after, ...query }) => ({ ...query, ...(after && !query.equal && { after }) })),
-    fails: [`${AFTER} is a position among the fields of the order that equal does not name`],
+    fails: [`${AFTER} contains values only for the fields of the order that equal does not fix`],
   },
   {
     that: 'counts the limit from the start of the list',
@@ -330,11 +330,11 @@ export const placeFaults: readonly BrokenAdapter[] = [
         }
       },
     })),
-    fails: [`${AFTER} counts the limit from the position on`],
+    fails: [`${AFTER} counts the limit from the position`],
   },
   {
     that: 'ignores 0 and the empty string in a position',
     ...asking(({ after, ...query }) => ({ ...query, ...(after?.[0] && { after }) })),
-    fails: [`${AFTER} continues behind any string and number`],
+    fails: [`${AFTER} continues after any string and number`],
   },
 ];

@@ -46,6 +46,6 @@ export const storedJsonFaults: readonly BrokenAdapter[] = [
   {
     that: 'does not declare the capability "json"',
     capabilities: { publish: true, versions: true, durable: false, totals: true },
-    fails: ['a snapshot has findJson() exactly if the capability "json" is declared'],
+    fails: ['a snapshot has findJson() if and only if the capability "json" is declared'],
   },
 ];

@@ -18,7 +18,7 @@ const at = (snapshot: Snapshot | undefined, publishedAt: Date | undefined) =>
 export const momentBugs: readonly BrokenAdapter[] = [
   {
     that: 'does not use the clock of its context',
-    fails: ['versions publish() of an older dataset takes its time from the clock of the context'],
+    fails: ["versions publish() of an older dataset gets its time from the context's clock"],
     folder: class extends FolderAdapter {
       constructor(context: AdapterContext) {
         super(withSystemClock(context));
@@ -27,7 +27,7 @@ export const momentBugs: readonly BrokenAdapter[] = [
   },
   {
     that: 'does not use the clock of its context for activations',
-    fails: ['versions activate() takes its time from the clock of the context, and list() does not change'],
+    fails: ["versions activate() gets its time from the context's clock, and list() does not change"],
     folder: class extends FolderAdapter {
       override activationTime() {
         return new Date(Math.max(Date.now(), this.lastMove()!.getTime() + 1)).toISOString();
@@ -36,7 +36,7 @@ export const momentBugs: readonly BrokenAdapter[] = [
   },
   {
     that: 'keeps the publication time of a version that is activated',
-    fails: ['versions activate() takes its time from the clock of the context, and list() does not change'],
+    fails: ["versions activate() gets its time from the context's clock, and list() does not change"],
     folder: class extends FolderAdapter {
       override snapshot() {
         const snapshot = super.snapshot();
@@ -47,7 +47,7 @@ export const momentBugs: readonly BrokenAdapter[] = [
   },
   {
     that: 'lists the time of activation as publication time',
-    fails: ['versions activate() takes its time from the clock of the context, and list() does not change'],
+    fails: ["versions activate() gets its time from the context's clock, and list() does not change"],
     folder: class extends FolderAdapter {
       override async list() {
         return (await super.list()).map((each) => {
@@ -160,7 +160,7 @@ export const momentBugs: readonly BrokenAdapter[] = [
   },
   {
     that: 'publishes every dataset at the current time',
-    fails: ['snapshot() has the time at which its dataset was created as publication time'],
+    fails: ['snapshot() uses the creation time of its dataset as its publication time'],
     folder: class extends FolderAdapter {
       override timeOf() {
         return new Date(this.context.clock.now()).toISOString();
@@ -328,7 +328,7 @@ export const nameBugs: readonly BrokenAdapter[] = [
   },
   {
     that: 'treats prune(0) as prune(1)',
-    fails: ['versions prune(0) deletes also the newest version if it is not current'],
+    fails: ['versions prune(0) also deletes the newest version if it is not current'],
     folder: class extends FolderAdapter {
       override toPrune(keep: number) {
         return super.toPrune(keep || 1);
@@ -337,7 +337,7 @@ export const nameBugs: readonly BrokenAdapter[] = [
   },
   {
     that: 'shows every version as held',
-    fails: ['versions that are not current are held exactly while a snapshot of them is in use'],
+    fails: ['versions that are not current are held only while a snapshot of them is in use'],
     folder: class extends FolderAdapter {
       override async list() {
         return (await super.list()).map((each) => ({ ...each, held: true }));

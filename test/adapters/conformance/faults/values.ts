@@ -386,7 +386,7 @@ export const resourceBugs: readonly BrokenAdapter[] = [
   },
   {
     that: 'keeps its process running after it was closed',
-    fails: ['a process ends after its adapter was opened and closed'],
+    fails: ['a process exits after its adapter was opened and closed'],
     folder: class extends FolderAdapter {
       override startTimer() {
         return setInterval(() => this.look(), this.pollMs);
@@ -398,7 +398,7 @@ export const resourceBugs: readonly BrokenAdapter[] = [
   },
   {
     that: 'keeps its process running after a publication',
-    fails: ['a process ends after its adapter has published and was closed'],
+    fails: ['a process exits after its adapter has published and was closed'],
     folder: class extends FolderAdapter {
       override commit(manifest: Manifest, content: Content) {
         super.commit(manifest, content);
@@ -408,7 +408,7 @@ export const resourceBugs: readonly BrokenAdapter[] = [
   },
   {
     that: 'keeps its process running after it was closed during a publication',
-    fails: ['a process ends after its adapter was closed during a publication'],
+    fails: ['a process exits after its adapter was closed during a publication'],
     folder: class extends FolderAdapter {
       override async lock(options: PublishOptions) {
         const timer = setInterval(() => {}, 1000);

@@ -117,7 +117,7 @@ export const versionFaults: readonly BrokenAdapter[] = [
         });
       },
     }),
-    fails: ['versions publish() rejects with conflict for other content under an existing version, current or not'],
+    fails: ['versions publish() rejects with conflict for different content under an existing version, current or not'],
   },
   {
     that: 'returns rows of the current version from asOf()',
