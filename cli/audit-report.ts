@@ -1,4 +1,3 @@
-/** Defines the options of `keys audit` and `snapshots audit`, and prints the result of a verification. */
 import type { Command } from 'commander';
 import type { AuditVerification } from '../core/contracts/audit.js';
 import { OperatorError } from '../core/errors.js';
@@ -10,19 +9,19 @@ export interface AuditOptions {
   readonly expect?: string;
 }
 
-/** @param what the subject of the audit: `keys` or `data` */
+/** @param what `keys` or `data` */
 export const addAuditOptions = (command: Command, what: string): Command =>
   command
-    .option('--verify', `check that no entry is missing or changed, and that the entries agree with the ${what}`)
-    .option('--expect <hash>', 'with --verify: the hash that an earlier --verify printed; an entry must have it')
+    .option('--verify', `check that no entry is missing or changed, and that the entries match the ${what}`)
+    .option('--expect <hash>', 'also check that the log contains the entry whose hash an earlier --verify printed')
     .option(...jsonOption);
 
-/** Whether the options ask for a verification. `--expect` implies `--verify`. */
+/** `--expect` implies `--verify`. */
 export const isVerification = ({ verify, expect }: AuditOptions): boolean => verify === true || expect !== undefined;
 
 /**
- * @param what the subject of the audit: `keys` or `data`
- * @throws OperatorError that lists every error
+ * @param what `keys` or `data`
+ * @throws OperatorError that lists all errors
  */
 export const reportVerification = (verified: AuditVerification, what: string, json: boolean | undefined): void => {
   const { chained, head, notes, faults } = verified;
@@ -32,7 +31,7 @@ export const reportVerification = (verified: AuditVerification, what: string, js
     return;
   }
   for (const each of notes) note(each);
-  if (faults.length > 0) throw new OperatorError(`The audit of ${what} was changed or is incomplete:`, faults);
+  if (faults.length > 0) throw new OperatorError(`The audit log of ${what} was changed or is incomplete:`, faults);
   const newest = head === null ? '' : ` The hash of the newest entry is ${head}.`;
-  print(`The audit of ${what} is complete: ${chained} ${chained === 1 ? 'entry' : 'entries'}.${newest}`);
+  print(`The audit log of ${what} is complete: ${chained} ${chained === 1 ? 'entry' : 'entries'}.${newest}`);
 };

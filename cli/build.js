@@ -1,4 +1,4 @@
-// Builds a checkout. If the compiler is missing, for example after "npm ci --omit=dev", explains how to build it.
+// Builds a checkout. If the compiler is missing, for example after "npm ci --omit=dev", explains how to build.
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -16,7 +16,6 @@ const compiler = () => {
   }
 };
 
-/** Whether the checkout has been built. */
 export const isBuilt = () => existsSync(join(root, 'dist/cli/main.js'));
 
 /** Builds the checkout. If the compiler is missing, an existing build is kept. */

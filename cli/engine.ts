@@ -9,16 +9,17 @@ import { setFlagsFromString } from 'node:v8';
 import { nodeEventLoop } from '../core/util/event-loop.js';
 
 /**
- * Changes how V8 collects garbage. Must be called before the first request.
+ * Tunes V8's garbage collection. Must be called before the first request.
  *
- * - Pretenuring is off. If objects that a line of code creates have survived a collection, V8 allocates all later ones
- *   in the old generation. Requests that wait while the service warms up would cause this, and later responses would
- *   then fill the old generation.
- * - A full collection starts when the heap has grown to four times its size, and not when it has grown by half. This is
- *   once in three publications instead of twice in each one. A collection delays requests by 5 to 10 ms. The process
- *   uses 17 to 33% more memory.
- * - The young generation is collected by one thread. Only a few dozen kilobytes in it are alive, so waking a second
- *   thread would take longer than the collection.
+ * - Pretenuring is turned off. If objects created by a line of code have survived a collection, V8 allocates all later
+ *   ones in the old generation. Requests that wait while the service warms up would trigger this, and later responses
+ *   would then fill the old generation.
+ * - A full collection starts when the heap has grown to four times its size, instead of one and a half times. This
+ *   reduces full collections from two per publication to one per three publications. Each delays requests by 5 to
+ *   10 ms. The process uses 17 to 33% more memory.
+ * - A single thread collects the young generation. Only a few dozen kilobytes in it are alive, so waking a second
+ * thread
+ *   would take longer than the collection.
  */
 export const collectGently = (): void => {
   setFlagsFromString('--no-parallel-scavenge');
@@ -26,23 +27,23 @@ export const collectGently = (): void => {
   setFlagsFromString('--heap-growing-percent=300');
 };
 
-/** Objects that stay alive until the process ends. */
+/** Objects that must stay alive until the process exits. */
 const alive: object[] = [];
 
 /**
  * Keeps the compiled code of `process.nextTick` valid. Must be called at startup.
  *
- * Node creates an object for each tick, which is about a dozen per request, and V8 compiles fast code for their hidden
+ * Node creates an object for each tick, about a dozen per request, and V8 compiles optimized code for their hidden
  * class. If no such object is alive during a full garbage collection, V8 drops the hidden class. From then on, a tick
- * takes five times as long, and a request takes 25% longer. Keeping one object alive prevents this.
+ * takes five times as long, and a request 25% longer. Keeping one object alive prevents this.
  */
 export const keepTicksFast = (): void => {
   process.nextTick(() => alive.push(executionAsyncResource()));
 };
 
 /**
- * The CPU time after which a service is warm, in milliseconds. Before that, compiling is as important as the event
- * loop, since code that is not compiled yet is slow.
+ * CPU time after which a service is warm, in milliseconds. Before that, compiling is as important as the event loop,
+ * because code that has not been compiled yet is slow.
  */
 export const WARM_UP_MS = 15_000;
 const CHECK_MS = 1000;
@@ -51,9 +52,9 @@ const CHECK_MS = 1000;
  * Gives the other threads of the process a low priority after `workedMs` milliseconds of CPU time. Must be called when
  * the process starts to serve.
  *
- * V8 marks the heap and compiles on up to four threads, and Node reads files and compresses on four more. On one core,
- * each of them would get as much time as the event loop. Their work can wait, and whenever the event loop waits for
- * them, the core is free.
+ * V8 marks the heap and compiles on up to four threads, and Node reads files and compresses on four more. On a single
+ * core, each of these threads would otherwise get as much time as the event loop. Their work can wait. Whenever the
+ * event loop waits for them, the core is idle anyway.
  */
 export const yieldToEventLoop = (workedMs = WARM_UP_MS): void => {
   const timer = setInterval(() => {
@@ -64,8 +65,7 @@ export const yieldToEventLoop = (workedMs = WARM_UP_MS): void => {
 };
 
 /**
- * Returns the threads of this process. The list is empty on systems other than Linux, which do not have thread
- * priorities.
+ * Returns the threads of this process. The list is empty on systems other than Linux, which have no thread priorities.
  */
 const threads = (): readonly number[] => {
   try {
@@ -79,6 +79,6 @@ const yieldOne = (thread: number): void => {
   try {
     setPriority(thread, constants.priority.PRIORITY_LOW);
   } catch {
-    // The thread has ended, or the system does not allow a change of its priority.
+    // The thread has exited, or the system does not allow changing its priority.
   }
 };

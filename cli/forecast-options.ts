@@ -25,7 +25,7 @@ export interface ForecastArguments {
 
 const NUMBER = /^[+-]?(\d+(\.\d+)?|\.\d+)$/;
 
-/** Returns functions that parse options and add any error to `errors`. */
+/** Returns functions that parse an option and add any error to `errors`. */
 const optionParser = (errors: string[]) => {
   const parsed = <T>(
     name: string,
@@ -55,7 +55,7 @@ const optionParser = (errors: string[]) => {
         'a number in percent such as 4 or -1.5',
       ),
     quarter: (name: string, text: string | undefined) => parsed(name, text, parseQuarter, 'a quarter such as 2005Q4'),
-    /** Runs a check, and collects the errors that it throws. */
+    /** Runs a check and adds its errors to `errors`. */
     checked<T>(check: () => T): T | undefined {
       try {
         return check();

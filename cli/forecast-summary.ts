@@ -6,7 +6,7 @@ import { isMainRun } from '../plugins/metro/forecast/run-rows.js';
 import { isOf, type Runs } from '../plugins/metro/forecast/runs.js';
 import { count } from './output.js';
 
-/** Counts the forecasts of the newest run: all of them, those with each signal, and those without bounds. */
+/** Counts the forecasts of the newest run, in total and by signal. */
 const newestOf = ({ runs, forecasts }: Runs) => {
   const run = runs.findLast(isOf());
   const rows = forecasts.filter(({ run_id }) => run_id === run?.id);
@@ -16,7 +16,7 @@ const newestOf = ({ runs, forecasts }: Runs) => {
   return { id: run?.id ?? null, run_at: run?.run_at ?? null, forecasts: rows.length, signals };
 };
 
-/** Returns the report on the runs for 12 months as JSON. The API reference explains the fields. */
+/** Returns a JSON report on the 12-month runs. The API reference explains the fields. */
 export const forecastReport = ({ version, made, replacedRuns }: ForecastReport) => {
   const runs = made.runs.filter(isOf());
   const added = new Set(made.added.filter(isMainRun));
@@ -34,17 +34,16 @@ export const forecastReport = ({ version, made, replacedRuns }: ForecastReport) 
   };
 };
 
-/** Formats run numbers, such as `3 runs, numbers 20231 to 20233`. */
+/** Formats run numbers, as in `3 runs, numbers 20231 to 20233`. */
 const range = (ids: readonly number[]): string =>
   ids.length === 1 ? `1 run, number ${ids[0]}` : `${count.format(ids.length)} runs, numbers ${ids[0]} to ${ids.at(-1)}`;
 
-/** Formats the comparison with the best benchmark, such as `(shrunk_mean 3.67, skill 0.11)`. */
+/** Formats the comparison with the best benchmark, as in `(shrunk_mean 3.67, skill 0.11)`. */
 const comparison = ({ benchmark, skill_mae, benchmarks }: Backtest): string => {
   const best = benchmarks?.[0] ?? { ...benchmark, skill_mae };
   return `(${best.name} ${best.mae_pp.toFixed(2)}, skill ${best.skill_mae.toFixed(2)})`;
 };
 
-/** Returns the report as text. */
 export const forecastSummary = (directory: string, report: ForecastReport): string => {
   const { version, made } = report;
   const backtest = made.backtests.find(isOf());
@@ -63,7 +62,7 @@ export const forecastSummary = (directory: string, report: ForecastReport): stri
   if (run?.notes) lines.push(run.notes);
   if (unbounded > 0) {
     lines.push(
-      `${counted(unbounded, 'forecast')} ${unbounded === 1 ? 'has' : 'have'} no bounds, since too few outcomes were known at that time.`,
+      `${counted(unbounded, 'forecast')} ${unbounded === 1 ? 'has' : 'have'} no bounds, because too few outcomes were known at that time.`,
     );
   }
   lines.push(

@@ -1,4 +1,3 @@
-/** Implements the actions of the `keys` commands. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { AuditVerification } from '../core/contracts/audit.js';
 import type { KeyAuditEntry, KeyChange, KeyRecord, KeyStore } from '../core/contracts/keys.js';
@@ -16,14 +15,14 @@ export interface NewKey {
   readonly expires?: string | undefined;
 }
 
-/** A key as commands show it, without its hash. */
+/** A key without its hash, for output. */
 export type ShownKey = Omit<KeyRecord, 'hash'>;
 
 export const shown = ({ hash: _, ...record }: KeyRecord): ShownKey => record;
 
-/** A key as `keys list` shows it. */
+/** A key as listed by `keys list`. */
 export interface ListedKey extends ShownKey {
-  /** The time of the last use in UTC (RFC 3339), which may be up to five minutes old; null if unknown. */
+  /** When the key was last used, in UTC (RFC 3339). Up to five minutes out of date; null if unknown. */
   readonly last_used_at: string | null;
 }
 
@@ -45,7 +44,7 @@ const parseLimit = (text: string): number => {
 
 const checkName = (name: string): string => {
   if (!/^[^\p{C}]{1,100}$/u.test(name) || name.trim() === '') {
-    throw new UsageError('--name must have 1 to 100 characters and no control characters.');
+    throw new UsageError('--name must be 1 to 100 characters long and contain no control characters.');
   }
   // Names appear in lists and stay in the audit log, so they must not contain secrets.
   if (holdsKey(name)) throw new UsageError('--name must not contain a key.');
@@ -61,10 +60,9 @@ const checkTier = (tier: string, tiers: readonly string[], what = '--tier'): str
   );
 };
 
-/** The settings that apply to new keys. */
 export interface KeyRules {
   readonly prefix: string;
-  /** The configured tiers; the first one is the default. */
+  /** The configured tiers. The first one is the default. */
   readonly tiers: readonly string[];
   readonly peppers: Peppers;
   /** How long services may take to notice a new key, in milliseconds. */
@@ -92,8 +90,8 @@ export const createKeyRecord = async (
 };
 
 /**
- * Reads a key after it was written, in the same way as running services do.
- * @throws OperatorError if the store does not have the values that were written
+ * Reads a key back after a write, using the same method as running services.
+ * @throws OperatorError if the store does not contain the written values
  */
 const readBack = async (store: KeyStore, id: string, written: KeyChange): Promise<ShownKey> => {
   const record = (await store.list()).find((each) => each.id === id);
@@ -119,7 +117,7 @@ const unknownKey = async (store: KeyStore, id: string): Promise<OperatorError> =
       : near
         ? `did you mean ${near}?`
         : '"keys list" shows the ids';
-  // The user may have passed a key instead of an id. A key must not be printed.
+  // The user may have passed a key instead of an id. Keys must never be printed.
   return new OperatorError(`There is no key with ${id.length > 40 ? 'this id' : `the id ${id}`}; ${help}`);
 };
 
@@ -134,7 +132,7 @@ const change = async (store: KeyStore, id: string, changes: KeyChange): Promise<
 
 export const revokeKey = async (store: KeyStore, id: string, now: number): Promise<ShownKey> => {
   const record = (await store.list()).find((each) => each.id === id);
-  // Revoking a key again does not change the time at which it was revoked.
+  // Revoking a key again does not change the time of its revocation.
   return record?.revoked_at ? shown(record) : change(store, id, { revoked_at: new Date(now).toISOString() });
 };
 
@@ -143,9 +141,9 @@ export const succeeds = (key: ShownKey, before: ShownKey): boolean =>
   key.id !== before.id && key.shares_limit_of === familyOf(before) && key.created_at >= before.created_at;
 
 /**
- * Creates a successor with the same name, tier and expiry. Both keys share one limit. The old key stays valid until the
- * end of the overlap.
- * @param overlap the end of the overlap as a date or a duration, in the format of `--expires`
+ * Creates a successor with the same name, tier and expiry. The two keys share one limit. The old key stays valid until
+ * the end of the overlap.
+ * @param overlap a date or a duration, in the format of `--expires`
  */
 export const rotateKey = async (
   store: KeyStore,
@@ -165,7 +163,7 @@ export const rotateKey = async (
   const successor = records.find((each) => succeeds(each, record) && isActive(each, now));
   if (successor) {
     throw new OperatorError(
-      `${id} has been rotated already and ends at ${record.expires_at}. Rotate its successor ${successor.id}, or revoke it first.`,
+      `${id} has already been rotated and expires at ${record.expires_at}. Rotate its successor ${successor.id}, or revoke it first.`,
     );
   }
   const { key, record: created } = newKey({ ...record, shares_limit_of }, now, rules);
@@ -179,8 +177,8 @@ export const rotateKey = async (
 };
 
 /**
- * Changes a key together with its predecessors and successors, since they share one limit. Otherwise the owner could
- * continue to use the old limit with another of these keys.
+ * Changes a key together with its predecessors and successors, which share its limit. Otherwise the owner could keep
+ * using the old limit with one of the other keys.
  * @throws OperatorError if the key is no longer active
  */
 const changeSharing = async (
@@ -200,11 +198,11 @@ const changeSharing = async (
   return change(store, id, changes);
 };
 
-/** Changes the limit of a key. @param limit requests per minute, or `default` for the configured limit */
+/** @param limit requests per minute, or `default` for the configured limit */
 export const limitKey = (store: KeyStore, id: string, limit: string, now: number): Promise<ShownKey> =>
   changeSharing(store, id, { limit_per_minute: limit === 'default' ? null : parseLimit(limit) }, now);
 
-/** Changes the tier of a key. @param tiers the configured tiers */
+/** @param tiers the configured tiers */
 export const moveKey = (
   store: KeyStore,
   id: string,
@@ -213,16 +211,16 @@ export const moveKey = (
   now: number,
 ): Promise<ShownKey> => changeSharing(store, id, { tier: checkTier(tier, tiers, 'the tier') }, now);
 
-/** The usage of a key, together with the keys that share its limit. */
+/** Usage of a key, including the keys that share its limit. */
 export interface KeyUsage extends Pick<KeyRecord, 'id' | 'name' | 'tier'> {
-  /** The ids of the key's predecessors and successors, whose requests are included. */
+  /** Ids of the key's predecessors and successors, whose requests are included. */
   readonly shares_with: readonly string[];
   readonly data: readonly DayUsage[];
 }
 
 /**
- * Returns the usage of all keys or of one key. Keys that share usage are listed once, so that sums are correct. They
- * are listed under the newest active key, or under the newest key if none is active.
+ * Returns the usage of all keys, or of one key. Keys that share usage are listed once, so that sums are correct: under
+ * the newest active key, or under the newest key if none is active.
  */
 export const usageOf = async (
   store: KeyStore,
@@ -251,15 +249,15 @@ export const usageOf = async (
   return used;
 };
 
-const NO_AUDIT = 'The key store of this configuration (auth.keys) has no audit.';
+const NO_AUDIT = 'The key store of this configuration (auth.keys) has no audit log.';
 
-/** Verifies the audit log. @param expected the hash of an entry that the log must contain */
+/** @param expected the hash of an entry that the log must contain */
 export const verifyAudit = (store: KeyStore, expected: string | undefined): Promise<AuditVerification> => {
   if (!store.verifyAudit) throw new OperatorError(NO_AUDIT);
   return store.verifyAudit(expected);
 };
 
-/** Returns the changes of all keys or of one key, oldest first. The key may have been deleted in the meantime. */
+/** Returns the changes of all keys, or of one key, which may have been deleted. Oldest first. */
 export const auditOf = async (store: KeyStore, id: string | undefined): Promise<readonly KeyAuditEntry[]> => {
   if (!store.audit) throw new OperatorError(NO_AUDIT);
   const entries = await store.audit();

@@ -1,4 +1,3 @@
-/** Formats the tables that the `keys` commands print. */
 import type { KeyAuditEntry } from '../core/contracts/keys.js';
 import type { DayUsage } from '../core/contracts/limiter.js';
 import { isActive, type Peppers } from '../core/keys/key.js';
@@ -14,7 +13,6 @@ const stateOf = (key: ShownKey, peppers: Peppers, now: number): string => {
   return expires_at === null ? 'active' : `active until ${expires_at}`;
 };
 
-/** Formats keys, one per line. */
 export const formatKeys = (keys: readonly ListedKey[], peppers: Peppers, now: number): string =>
   table([
     ['ID', 'NAME', 'TIER', 'PER MINUTE', 'CREATED', 'LAST USED', 'STATE'],
@@ -41,7 +39,6 @@ export const formatUsage = (keys: readonly KeyUsage[], now: number): string =>
     }),
   ]);
 
-/** Formats usage by day, with one day per line. */
 export const formatDays = (days: readonly DayUsage[]): string =>
   table([
     ['DATE', 'REQUESTS', 'REJECTED'],
@@ -57,7 +54,6 @@ const changesOf = ({ action, changes }: KeyAuditEntry): string =>
     })
     .join(', ');
 
-/** Formats audit entries, with one change per line. */
 export const formatAudit = (entries: readonly KeyAuditEntry[]): string =>
   table([
     ['TIME', 'KEY', 'ACTION', 'BY', 'FROM', 'CHANGES'],

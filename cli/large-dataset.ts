@@ -1,13 +1,13 @@
-/** Advises to serve large datasets from SQLite instead of memory. */
+/** Recommends serving large datasets from SQLite instead of memory. */
 import { count } from './output.js';
 
 /**
- * The number of rows from which a dataset is large. With ten columns, the adapter `json` needs 0.4 s of CPU time at
- * startup and 28 MB of memory per 100,000 rows. The adapter `sqlite` needs neither.
+ * Number of rows from which a dataset is considered large. For every 100,000 rows of ten columns, the `json` adapter
+ * needs 0.4 s of CPU time at startup and 28 MB of memory. The `sqlite` adapter needs neither.
  */
 const LARGE = 500_000;
 
-/** Returns advice for a large dataset that is served by the adapter "json", or undefined for a smaller dataset. */
+/** Returns advice about a large dataset that the "json" adapter serves, or undefined for smaller datasets. */
 export const sqliteAdvice = (rows: number): string | undefined =>
   rows < LARGE
     ? undefined

@@ -1,5 +1,6 @@
 /**
- * The command-line program. Each command has its own file. Errors are turned into messages and exit codes in one place.
+ * The command-line program. Each command has its own file, and all errors are converted to messages and exit codes
+ * here.
  */
 import { Command, Help } from 'commander';
 import { fileErrorReason } from '../core/util/error-reason.js';
@@ -13,19 +14,19 @@ interface CommandModule {
 }
 
 /**
- * The commands with their summaries, so that the program's help loads no command. Only the command to run is loaded.
+ * Commands and their summaries. To keep startup fast, only the command to run is loaded; help output needs no command.
  */
 const COMMANDS = {
   start: [
-    'serve the API of the configuration until SIGTERM or SIGINT',
+    'serve the configured API until SIGTERM or SIGINT',
     () => {
-      // As process 1 of a container, the program would ignore signals that it does not handle.
+      // As process 1 of a container, the program would ignore signals that have no handler.
       handleSignals();
       return import('./commands/start.js');
     },
   ],
   reload: [
-    'let the running service read its configuration again, and wait for the result',
+    'make the running service reload its configuration, and wait for the result',
     () => import('./commands/reload.js'),
   ],
   ready: ['check whether the service on this machine is ready for requests', () => import('./commands/ready.js')],
@@ -61,7 +62,7 @@ const COMMANDS = {
     () => import('./commands/export.js'),
   ],
   'import-backup': [
-    'restore a backup into the storage and the key store of the configuration',
+    'restore a backup into the configured storage and key store',
     () => import('./commands/import-backup.js'),
   ],
   doctor: [
@@ -85,26 +86,25 @@ const COMMANDS = {
 
 type CommandName = keyof typeof COMMANDS;
 
-/** Alternative names of commands. */
 const ALIASES: Readonly<Record<string, CommandName>> = { 'import-csv': 'import-table' };
 
 const NAMES = Object.keys(COMMANDS) as CommandName[];
 
 /**
- * Returns the commands to load: the commands that the arguments name, all commands for completion, and none if only the
- * help or the version is printed.
+ * Returns the commands to load: those named in the arguments, all commands for completion, or none if only help or the
+ * version is printed.
  */
 export const commandsIn = (argv: readonly string[]): readonly CommandName[] => {
   const named = NAMES.filter((name) => argv.some((word) => word === name || ALIASES[word] === name));
   return named.includes('completion') ? NAMES : named;
 };
 
-/** @param json whether usage errors are reported as JSON */
+/** @param json whether usage errors are printed as JSON */
 export const createProgram = async (names: readonly CommandName[] = NAMES, json = false): Promise<Command> => {
   const program = new Command('metro-forecast')
     .description('Publish a dataset as a fast, read-only HTTP API.')
     .version(packageVersion)
-    .option('-c, --config <file>', 'configuration file (default: METRO_CONFIG, else the embedded one)')
+    .option('-c, --config <file>', 'configuration file (default: METRO_CONFIG, or else the embedded configuration)')
     .exitOverride()
     .addHelpText('after', `\nExit codes: ${EXIT_CODES}.`);
   program.configureOutput({
@@ -121,9 +121,9 @@ export const createProgram = async (names: readonly CommandName[] = NAMES, json 
   return program;
 };
 
-/** A full disk or a closed terminal does not end a command. It finishes its work, and fails if its results are lost. */
+/** A full disk or a closed terminal does not stop a command. It finishes its work, and fails if its output was lost. */
 const onResultsLost = (error: NodeJS.ErrnoException): void => {
-  // The reader of a pipe may close it early, for example "| head".
+  // The reader of a pipe may close it early, as "| head" does.
   if (error.code === 'EPIPE') return;
   process.exitCode = 1;
   writeError(`The output cannot be written: ${fileErrorReason(error)}.\n`);
@@ -132,7 +132,7 @@ const onResultsLost = (error: NodeJS.ErrnoException): void => {
 export const main = async (argv: readonly string[]): Promise<void> => {
   const json = argv.includes('--json');
   process.stdout.on('error', onResultsLost);
-  // Ignored, since there is no other place to report the error.
+  // Ignored, because there is nowhere else to report the error.
   process.stderr.on('error', () => undefined);
   try {
     const program = await createProgram(commandsIn(argv), json);

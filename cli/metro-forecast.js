@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Runs the command-line program. If a checkout has not been built, builds it first.
+// Runs the command-line program, after building the checkout if necessary.
 import module from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { build, isBuilt } from './build.js';

@@ -1,4 +1,4 @@
-/** A code that signs one browser in with the demo key, so that no key is in an address, a log or the history. */
+/** Signs in one browser with the demo key, so that the key never appears in a URL, a log or the browser history. */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { definePlugin } from '../core/contracts/plugin.js';
 import { ApiError, errors } from '../core/errors.js';
@@ -8,14 +8,14 @@ import { packageVersion } from '../core/util/package.js';
 const VALID_MS = 10 * 60_000;
 
 /**
- * Pages of other origins cannot send this header, because CORS does not allow it. The code is in a header, not in the
- * path, since proxy logs contain paths.
+ * Pages from other origins cannot send this header, because CORS does not allow it. The code is in a header rather than
+ * in the path, because proxies log paths.
  */
 const HEADER = 'one-time-code';
 
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
 
-/** The code works once, and only in this process. With several workers, another one would reject it. */
+/** The code works once, and only in this process. With several workers, another worker would reject it. */
 export const oneTimeCode = (validMs = VALID_MS) => {
   let issued: { readonly hash: Buffer; readonly key: string; readonly until: number } | undefined;
 
@@ -28,7 +28,6 @@ export const oneTimeCode = (validMs = VALID_MS) => {
   };
 
   return {
-    /** Returns a new code for the key. */
     issue(key: string): string {
       const code = randomBytes(24).toString('base64url');
       issued = { hash: digest(code), key, until: performance.now() + validMs };

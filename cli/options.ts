@@ -1,13 +1,12 @@
-/** Defines options that several commands share. */
 import { InvalidArgumentError, Option } from 'commander';
 import { OperatorError } from '../core/errors.js';
 
-/** An error for invalid arguments and options. The exit code is 2. */
+/** Thrown for invalid arguments and options. The exit code is 2. */
 export class UsageError extends OperatorError {}
 
 const parseTime = (text: string): Date => {
   const time = new Date(text);
-  // Checks the calendar day, since `Date` reads 31 February as 3 March.
+  // Checks the calendar day, because `Date` reads 31 February as 3 March.
   const isCalendarDay = !Number.isNaN(time.getTime()) && time.toISOString().startsWith(text.slice(0, 10));
   if (!/^\d{4}-\d\d-\d\dT.*Z$/.test(text) || !isCalendarDay)
     throw new InvalidArgumentError('It must be a time in UTC such as 2026-03-01T12:00:00Z.');
@@ -15,8 +14,8 @@ const parseTime = (text: string): Date => {
 };
 
 /**
- * Returns the option `--created`, the time of a dataset, which becomes the publication time of its snapshot.
- * @param what the action that the help text names, such as `the import`
+ * Returns the option `--created`, which sets a dataset's creation time and thereby its publication time.
+ * @param what the action in the help text, such as `the import`
  */
 export const createdOption = (what: string): Option =>
   new Option(
@@ -24,24 +23,22 @@ export const createdOption = (what: string): Option =>
     `the time of ${what} in UTC, such as 2026-03-01T12:00:00Z, for reproducible builds and past vintages (default: now)`,
   ).argParser(parseTime);
 
-/** The options that every command has. */
 export interface CommonOptions {
   readonly config?: string;
   readonly json?: boolean;
 }
 
-/** Quotes a text as one word of a shell command. */
+/** Quotes text as one word of a shell command. */
 const quoted = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
 
 /**
- * Returns a command that the operator can copy, which uses the same configuration.
+ * Returns a command for the operator to copy. It uses the same configuration.
  * @param config the value of `--config`
- * @param words the arguments; the operator replaces words in capitals, such as FILE
+ * @param words the arguments; words in capitals, such as FILE, are placeholders
  */
 export const commandLine = (config: string | undefined, ...words: readonly string[]): string =>
   ['metro-forecast', ...(config === undefined ? [] : ['--config', config]), ...words].map(quoted).join(' ');
 
-/** The option `--json`. */
 export const jsonOption = ['--json', 'print JSON for machines'] as const;
 
 export const parseCount = (text: string): number => {

@@ -1,4 +1,4 @@
-/** Shows the progress of long tasks: as a bar on a terminal, otherwise as lines of text. */
+/** Shows the progress of long tasks, as a bar on a terminal and otherwise as lines of text. */
 import type { WriteStream } from 'node:tty';
 import type { SingleBar } from 'cli-progress';
 import { counted } from '../core/util/counted.js';
@@ -8,13 +8,13 @@ import { printableLine } from '../core/util/printable.js';
 type Unit = 'rows' | 'bytes';
 
 interface Progress {
-  /** Shows the progress of a task. A call with another task name ends the previous task. */
+  /** Shows the progress of a task. If the task name changes, the previous task is finished first. */
   update(task: string, done: number, total?: number, unit?: Unit): void;
-  /** Ends the last task. Safe to call at any time. */
+  /** Finishes the last task. Safe to call at any time. */
   finish(): void;
 }
 
-/** The interval between two lines about the same task, in milliseconds. */
+/** Interval between lines about the same task, in milliseconds. */
 const LINE_EVERY_MS = 5_000;
 
 const megabytes = new Intl.NumberFormat('en-US', { minimumFractionDigits: 1, maximumFractionDigits: 1 });
@@ -63,7 +63,7 @@ const bar = (stream: WriteStream): Progress => {
   };
 };
 
-/** Shows progress while a task runs, and stops when the task ends or fails. */
+/** Shows progress while a task runs, and stops when it succeeds or fails. */
 export const withProgress = async <T>(task: (progress: Progress) => Promise<T>): Promise<T> => {
   const progress = createProgress();
   try {
@@ -74,8 +74,8 @@ export const withProgress = async <T>(task: (progress: Progress) => Promise<T>):
 };
 
 /**
- * @param stream standard error by default, since standard output is for results
- * @param now a clock in milliseconds, which determines when the next line of text is due
+ * @param stream standard error by default, because standard output is for results
+ * @param now a clock in milliseconds, for the interval between lines of text
  */
 export const createProgress = (
   stream: NodeJS.WritableStream = process.stderr,

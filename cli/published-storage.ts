@@ -9,16 +9,16 @@ import { loadConfig, loadModules } from '../product.js';
 import { commandLogger } from './output.js';
 
 type Able = Pick<StorageAdapter, 'publish' | 'versions' | 'audit'>;
-const WHAT = { publish: 'cannot publish', versions: 'stores no old versions', audit: 'has no audit' } as const;
+const WHAT = { publish: 'cannot publish', versions: 'stores no old versions', audit: 'has no audit log' } as const;
 
-/** Suggests the adapter "json", which can publish and has an audit log. */
+/** Suggests the "json" adapter, which can publish and has an audit log. */
 const SERVES_A_FOLDER =
   '"metro-forecast init api.json --dataset data" writes a configuration that serves the folder "data"';
 
 /**
- * Runs a task on the storage of a configuration, and closes it.
+ * Runs a task with the configured storage, and then closes it.
  * @param capability the method or property of the adapter that the task needs
- * @throws OperatorError if the adapter lacks it or does not store data durably
+ * @throws OperatorError if the adapter lacks the capability or does not store data durably
  */
 export const withPublishedStorage = async <C extends keyof Able, T>(
   config: string | undefined,
@@ -31,7 +31,7 @@ export const withPublishedStorage = async <C extends keyof Able, T>(
     const { adapter, module } = storage;
     const able = adapter[capability];
     if (!able || module.capabilities.durable === false) {
-      const why = able ? 'loses its data when this command ends' : WHAT[capability];
+      const why = able ? 'loses its data when this command exits' : WHAT[capability];
       throw new OperatorError(`The adapter "${module.name}" of this configuration ${why}.`, [
         'use another adapter, such as "mongo"',
         ...(capability === 'versions' ? [] : [SERVES_A_FOLDER]),
@@ -46,13 +46,13 @@ export const withPublishedStorage = async <C extends keyof Able, T>(
   }
 };
 
-/** Returns a sentence about how running services get a new current version. */
+/** Returns a sentence about when running services serve a new current version. */
 export const whatServicesDo = ({ module }: OpenedStorage): string =>
   module.capabilities.follows === false
     ? 'Restart running services to serve it.'
     : 'Running services switch to it now.';
 
-/** Returns a signal that is aborted by Ctrl-C or SIGTERM, so that the adapter can remove what it has written. */
+/** Returns a signal that is aborted on Ctrl-C or SIGTERM, so that the adapter can clean up. */
 export const interruption = (): { signal: AbortSignal; end(): void } => {
   const controller = new AbortController();
   const abort = () => controller.abort();
@@ -66,7 +66,7 @@ export const refuseSample = ({ directory }: OpenedStorage): void => {
   const real = (path: string) => (existsSync(path) ? realpathSync(path) : path);
   if (real(directory) !== real(join(packageRoot, 'plugins/metro/dataset'))) return;
   throw new OperatorError(
-    `This configuration serves the sample of the package, ${directory}, which must not be overwritten.`,
+    `This configuration serves the package's sample, ${directory}, which must not be overwritten.`,
     [
       '"metro-forecast init api.json --dataset data" writes a configuration for a folder of your own, "data"',
       '"metro-forecast --config api.json publish DIR" then publishes into it',

@@ -1,4 +1,4 @@
-/** Reloads the configuration at each SIGHUP. Reports to the log, to systemd, and to `metro-forecast reload`. */
+/** Reloads the configuration on SIGHUP. Reports the result to the log, to systemd, and to `metro-forecast reload`. */
 import { execFile } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,18 +12,18 @@ import { loadConfig } from '../product.js';
 import { inOneLine } from './serve.js';
 import { onReload } from './signals.js';
 
-/** The state of a running service, which `metro-forecast reload` reads. */
+/** The state of a running service, for `metro-forecast reload`. */
 export interface ServiceFile {
   readonly pid: number;
-  /** When the latest reload started, in milliseconds since 1970. 0 before the first one. */
+  /** When the latest reload started, in milliseconds since 1970, or 0 before the first reload. */
   readonly reloadedAt: number;
-  /** The reason why the latest reload failed. */
+  /** Why the latest reload failed, or null. */
   readonly error: string | null;
-  /** Settings that have changed in the file, but need a restart. */
+  /** Changed settings that need a restart. */
   readonly afterRestart: readonly string[];
 }
 
-/** Returns the path of the state file in the directory that systemd creates for a service. */
+/** Returns the path of the state file. systemd creates its directory for the service. */
 export const serviceFile = (): string | undefined => {
   const [directory] = process.env['RUNTIME_DIRECTORY']?.split(':') ?? [];
   return directory ? join(directory, 'service.json') : undefined;
@@ -34,11 +34,11 @@ interface Reloading {
   readonly path: string | undefined;
   readonly logger: Logger;
   readonly url: string;
-  /** Applies a configuration, and resolves with the settings that need a restart. If it rejects, nothing changes. */
+  /** Applies a configuration. Resolves with the settings that need a restart. If it rejects, nothing has changed. */
   apply(loaded: LoadedConfig): Promise<readonly string[]>;
 }
 
-/** Must be called when the service is listening, which it also reports to systemd. */
+/** Must be called when the service is listening. Also notifies systemd that the service is ready. */
 export const reloadAtHangup = ({ path, logger, url, apply }: Reloading): void => {
   const report = async (reloadedAt: number, error: string | null, afterRestart: readonly string[] = []) => {
     const status = error === null ? `Listening on ${url}` : `The reload failed: ${error}`;
@@ -59,17 +59,17 @@ export const reloadAtHangup = ({ path, logger, url, apply }: Reloading): void =>
     } catch (error) {
       countReload('failure');
       const reason = error instanceof OperatorError ? inOneLine(error) : String(error);
-      logger.error(`the configuration was not read again: ${reason}`);
+      logger.error(`the configuration was not reloaded: ${reason}`);
       await report(startedAt, reason);
     }
   };
   const stateFile = serviceFile();
-  // Otherwise a later process could have the id in this file.
+  // Otherwise the file could later contain the id of an unrelated process.
   if (stateFile) process.once('exit', () => rmSync(stateFile, { force: true }));
   let latest = report(0, null);
   let isDue = false;
   onReload(() => {
-    // A reload that has not started yet reads the file later than this signal.
+    // A reload is already queued, and it will read the file after this signal.
     if (isDue) return;
     isDue = true;
     latest = latest.then(() => {
@@ -79,7 +79,7 @@ export const reloadAtHangup = ({ path, logger, url, apply }: Reloading): void =>
   });
 };
 
-/** Sends a message to systemd, if it waits for one. Node cannot send to its socket. */
+/** Sends a message to systemd if it expects one. Node cannot send to systemd's socket directly. */
 const notifySystemd = (logger: Logger, states: readonly string[]): void => {
   if (!process.env['NOTIFY_SOCKET']) return;
   execFile('systemd-notify', states, (error) => {

@@ -1,31 +1,30 @@
-/** Determines the message and the exit code of a failed command. Standard output is for results and stays empty. */
+/** Converts errors of failed commands to messages and exit codes. Nothing is printed to standard output. */
 import { CommanderError } from 'commander';
 import { KeyStoreError, LimiterUnavailable, OperatorError, StorageError } from '../core/errors.js';
 import { FileLockError } from '../core/util/lock.js';
 import { UsageError } from './options.js';
 
-/** The exit codes, which are the same for every command. */
+/** The same for all commands, unless their help says otherwise. */
 export const EXIT_CODES = '0 success, 1 failure, 2 wrong usage';
 const FAILED = 1;
 const WRONG_USAGE = 2;
 
-/** Errors whose message was written for the operator. */
+/** Errors whose messages are written for operators. */
 const KNOWN = [OperatorError, StorageError, KeyStoreError, LimiterUnavailable, FileLockError];
 
 interface ReportOptions {
-  /** Whether to print one JSON object instead of text: `{"error": "...", "faults": ["..."]}`. */
+  /** Whether to print one JSON object, `{"error": "...", "faults": ["..."]}`, instead of text. */
   readonly json: boolean;
   /** Whether to print the stack trace of an unexpected error. */
   readonly debug: boolean;
 }
 
 interface Report {
-  /** The text for standard error. Empty if the message has already been printed. */
+  /** Text for standard error. Empty if the message has already been printed. */
   readonly text: string;
   readonly exitCode: number;
 }
 
-/** Formats a heading and one line per error. */
 export const errorText = (heading: string, errors: readonly string[], { json }: Pick<ReportOptions, 'json'>): string =>
   json
     ? `${JSON.stringify({ error: heading, faults: errors })}\n`
@@ -42,6 +41,6 @@ export const report = (error: unknown, options: ReportOptions): Report => {
   const message = error instanceof Error ? error.message : String(error);
   const advice = options.debug
     ? String(error instanceof Error ? error.stack : error)
-    : 'This is not expected. METRO_DEBUG=1 shows where it came from; report it with that.';
+    : 'This error is unexpected. To report it, run the command again with METRO_DEBUG=1 and include the output.';
   return { text: errorText(`Unexpected error: ${message}`, [advice], options), exitCode: FAILED };
 };

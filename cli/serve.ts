@@ -14,7 +14,7 @@ import { loadModules } from '../product.js';
 import { yieldToEventLoop } from './engine.js';
 import { type ListenError, listenError } from './listen-error.js';
 
-/** @param demo the record of the demo key; if it is given, it is the only key */
+/** @param demo the record of the demo key, which is then the only key */
 export const openApp = async ({ loaded, demo }: Assignment, modules: Modules, overrides: Overrides): Promise<App> => {
   if (!demo) return startApp(loaded, modules, overrides);
   const keyStore = new MemoryKeyStore();
@@ -30,9 +30,10 @@ const FIRST_READ_MS = 5000;
 const FIRST_READ_EVERY_MS = 20;
 
 /**
- * Waits until the stores can be read, so that other replicas respond to requests that this one could not answer yet.
- * @param needs the parts that must then be available
- * @throws OperatorError if one of them is not available
+ * Waits until the stores can be read, so that until then other replicas receive the requests that this one cannot
+ * answer.
+ * @param needs the parts that must be available by then
+ * @throws OperatorError if one of these parts is unavailable
  */
 const firstRead = async (app: App, needs: NonNullable<Assignment['needs']>): Promise<void> => {
   const state = partOf(app, 'state');
@@ -70,12 +71,11 @@ export const listen = async (
 
 const drain = (app: App, idleMs: number | undefined): void => app.drain(idleMs === undefined ? undefined : { idleMs });
 
-/** How long the stores may take to close after the last request has ended, in milliseconds. */
+/** How long the stores may take to close after the last request has finished, in milliseconds. */
 const CLOSE_STORES_MS = 2000;
 
 /**
- * Drains the service and closes it. If `delayMs` is above 0, load balancers have that time to notice that the service
- * is no longer ready.
+ * Drains the service and closes it. During `delayMs`, load balancers can notice that the service is no longer ready.
  */
 export const shutDown = async (app: App, { drainMs }: Config['server'], { delayMs, idleMs }: Stop): Promise<void> => {
   drain(app, idleMs);
@@ -85,7 +85,7 @@ export const shutDown = async (app: App, { drainMs }: Config['server'], { delayM
   if (closed === 'late') partOf(app, 'logger').warn('the stores did not close in time');
 };
 
-/** Ends the process when `end` settles. The exit code is 0, or 1 if `end` rejects. */
+/** Exits the process when `end` settles, with exit code 0, or 1 if `end` rejects. */
 export const exitAfter = async (end: Promise<void>, logger: Logger): Promise<void> => {
   const since = performance.now();
   const code = await end.then(
@@ -102,7 +102,7 @@ export const exitAfter = async (end: Promise<void>, logger: Logger): Promise<voi
   process.exit(code);
 };
 
-/** Returns the heading and all errors in one line, for the log. */
+/** Formats the heading and all errors as one line, for the log. */
 export const inOneLine = ({ heading, errors }: OperatorError): string => [heading, errors.join('; ')].join(' ').trim();
 
 /** Logs why the service could not start, and sets the exit code. */
@@ -136,7 +136,7 @@ export const work = async (): Promise<void> => {
   } catch (error) {
     primary.failed(error instanceof OperatorError ? inOneLine(error) : String(error));
     primary.release();
-    // The primary process reports errors during a reload.
+    // During a reload, the primary process reports errors.
     if (!assignment.needs) logFailure(error, logger);
     else process.exitCode = 1;
   }

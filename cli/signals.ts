@@ -1,4 +1,4 @@
-/** Handles signals. This module imports little, since the handlers are installed before anything else is loaded. */
+/** Handles signals. This module has few imports, because the handlers are installed before anything else is loaded. */
 
 import type { Logger } from '../core/contracts/runtime.js';
 import { isWorker } from '../core/util/is-worker.js';
@@ -6,7 +6,7 @@ import { isWorker } from '../core/util/is-worker.js';
 interface SignalActions {
   readonly logger: Logger;
   /**
-   * Ends the service. After SIGTERM, a load balancer has to notice the end first. After SIGINT, a user is waiting at a
+   * Stops the service. After SIGTERM, load balancers need time to notice. After SIGINT, a user is waiting at a
    * terminal.
    */
   stop(signal: NodeJS.Signals): void;
@@ -17,14 +17,14 @@ let reload: (() => void) | undefined;
 let isReloadDue = false;
 let isStopping = false;
 
-/** Must be called before anything else. Until `onStop` is called, SIGTERM and SIGINT end the process at once. */
+/** Must be called before anything else. Until `onStop` is called, SIGTERM and SIGINT exit the process immediately. */
 export const handleSignals = (): void => {
-  // By default, SIGUSR1 makes Node open a port for its debugger, and SIGUSR2 ends the process.
+  // By default, SIGUSR1 makes Node open a port for its debugger, and SIGUSR2 kills the process.
   process.on('SIGUSR1', ignore).on('SIGUSR2', ignore);
-  // A terminal sends signals to all processes. Workers ignore them, since the primary process ends its workers.
+  // A terminal sends signals to all processes. Workers ignore them, because the primary process stops its workers.
   const isPrimary = !isWorker();
   process.on('SIGTERM', isPrimary ? stop : ignore).on('SIGINT', isPrimary ? stop : ignore);
-  // At a terminal, SIGHUP means that the terminal was closed. Otherwise it means that the configuration has changed.
+  // With a terminal, SIGHUP means that the terminal was closed. Otherwise it requests a reload.
   process.on('SIGHUP', !isPrimary ? ignore : process.stdout.isTTY ? stop : onHangup);
 };
 
@@ -34,7 +34,7 @@ export const onStop = (given: SignalActions): void => {
   actions = given;
 };
 
-/** Calls `listener` at each SIGHUP, and immediately if a SIGHUP arrived during startup. */
+/** Calls `listener` on every SIGHUP, and immediately if SIGHUP was received during startup. */
 export const onReload = (listener: () => void): void => {
   reload = listener;
   if (isReloadDue) listener();
@@ -45,7 +45,7 @@ const onHangup = (): void => {
   reload?.();
 };
 
-/** The first signal lets running requests finish. A second one ends the process at once. */
+/** The first signal lets running requests finish. A second one exits immediately. */
 const stop = (signal: NodeJS.Signals): void => {
   if (isStopping) process.exit(1);
   isStopping = true;

@@ -1,4 +1,4 @@
-/** Publishes an imported table into a database for the adapter `sqlite`. Other tables in the database are kept. */
+/** Publishes an imported table to a database for the `sqlite` adapter. Other tables in the database are kept. */
 import { createHash } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
@@ -14,13 +14,12 @@ import { makeFolder, writeFileAtomic } from '../core/util/write-atomic.js';
 import { adapters } from '../product.js';
 import { toJson } from './output.js';
 
-/** Whether a path names a database file. */
 export const isDatabase = (path: string): boolean => /\.(db|sqlite3?)$/i.test(path);
 
 const openWith = async (database: string, collections: readonly Collection[]): Promise<StorageAdapter> => {
   const module = await loadModule('adapter', 'sqlite', dirname(database), adapters);
   return module.create(
-    // The interval is short because a publication waits until this process has renewed its transactions.
+    // A short interval, because a publication waits until this process has renewed its transactions.
     { path: database, pollMs: 50 },
     {
       collections: new Map(collections.map((each) => [each.name, each])),
@@ -34,7 +33,8 @@ const openWith = async (database: string, collections: readonly Collection[]): P
 };
 
 /**
- * Reads the other tables in the database. @throws OperatorError if the folder declares tables that the database lacks
+ * Opens the database and reads its other tables.
+ * @throws OperatorError if the folder declares tables that the database lacks
  */
 const readOthers = async (database: string, others: readonly Collection[]) => {
   const adapter = await openWith(database, others);
@@ -62,7 +62,7 @@ const versionWith = (version: string, others: Snapshot | undefined): string => {
   return `${version.slice(0, 10)}-${digest.slice(0, 12)}`;
 };
 
-/** Publishes the table of a dataset directory, and writes its declaration next to the database. */
+/** Publishes the table in a dataset directory, and writes its declaration next to the database. */
 const publishTable = async (
   database: string,
   directory: string,
@@ -89,7 +89,7 @@ const publishTable = async (
       { onProgress: (progress) => progress.collection === name && onWrite(progress.written) },
     );
   } catch (error) {
-    // A conflict with the current version means that the same rows of this table were imported before.
+    // A conflict with the current version means that the same rows of this table have already been imported.
     const isSame = error instanceof StorageError && error.code === 'conflict' && snapshot?.version === version;
     if (!isSame) throw error;
   } finally {
@@ -100,12 +100,14 @@ const publishTable = async (
   return version;
 };
 
-/** The target of an import: a dataset directory, or a temporary one whose table is then published into a database. */
+/**
+ * The target of an import: a dataset directory, or a temporary directory whose table is then published to a database.
+ */
 interface ImportTarget {
   readonly directory: string;
-  /** The folder that contains the declarations of tables. */
+  /** The folder with the declarations of tables. */
   readonly folder: string;
-  /** Resolves with the version that the import has created. */
+  /** Resolves with the version created by the import. */
   publish(collection: Collection, version: string, onWrite: (rows: number) => void): Promise<string>;
 }
 

@@ -1,4 +1,3 @@
-/** Defines and parses the options of `metro-forecast import-table`. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { COLUMN_TYPES, type ColumnType } from '../core/data/table/notations.js';
 import { FORMATS, type Format } from '../core/data/table/rows.js';
@@ -84,7 +83,6 @@ const parseEncoding = (text: string): string => {
   }
 };
 
-/** Adds the options of `import-table` to the command. */
 export const withTableOptions = (command: Command): Command =>
   command
     .option(
@@ -94,7 +92,7 @@ export const withTableOptions = (command: Command): Command =>
     )
     .option(
       '--key <columns>',
-      'the columns that identify a row, separated by commas, or row for its number (default: found in the data)',
+      'columns that identify a row, separated by commas, or "row" for its number (default: detected from the data)',
       list,
     )
     .option('--to <path>', 'the dataset directory, or a database file such as data.db; created if missing', 'dataset')
@@ -109,11 +107,11 @@ export const withTableOptions = (command: Command): Command =>
     .option('--name <heading=name>', 'the name of a column, such as "Size (cm)=size_cm"', parseColumnName, new Map())
     .option(
       '--missing <text>',
-      'a text that means a missing value, in every column',
+      'text that means a missing value in any column; can be repeated',
       (text, before: string[]) => [...before, text],
       [],
     )
-    .addOption(new Option('--decimal <sign>', 'the sign before decimals').choices(['point', 'comma']))
+    .addOption(new Option('--decimal <sign>', 'the decimal separator').choices(['point', 'comma']))
     .addOption(
       new Option('--date-order <order>', 'the order of day and month in dates like 01/02/2025').choices(['dmy', 'mdy']),
     )

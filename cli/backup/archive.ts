@@ -1,4 +1,4 @@
-/** Packs a backup into one file, and unpacks it, with the program `tar`. */
+/** Packs a backup into one file and unpacks it, using `tar`. */
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { chmod, mkdir, rename, rm } from 'node:fs/promises';
@@ -19,7 +19,7 @@ const tar = async (...args: readonly string[]): Promise<void> => {
   }
 };
 
-/** Runs `work` with a new folder next to the archive, and removes the folder. */
+/** Runs `work` with a new folder next to the archive, and then removes the folder. */
 const withFolder = async <T>(archive: string, work: (folder: string) => Promise<T>): Promise<T> => {
   const folder = `${archive}.${randomUUID()}.tmp`;
   await mkdir(folder, { mode: 0o700 });
@@ -43,7 +43,7 @@ export const pack = <T>(archive: string, fill: (folder: string) => Promise<T>): 
     return result;
   });
 
-/** Runs `work` with the content of an archive. */
+/** Runs `work` with the contents of an archive. */
 export const unpacked = <T>(archive: string, work: (folder: string) => Promise<T>): Promise<T> =>
   withFolder(archive, async (folder) => {
     await tar('-x', '--no-same-owner', '-f', archive, '-C', folder);

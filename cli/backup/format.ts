@@ -4,8 +4,8 @@
  * - `snapshots/1`, `snapshots/2`, ...: a dataset directory for each version, oldest first
  * - `keys.ndjson`, `key-audit.ndjson`, `key-use.ndjson`, `data-audit.ndjson`: one JSON object per line
  * - `declarations/*.collection.json`: the declarations of tables
- * - `config.json`: the configuration with masked secrets, for reading
- * - `backup.json`: describes the backup. It is written last, so an interrupted backup has none.
+ * - `config.json`: the configuration with masked secrets, for reference only
+ * - `backup.json`: describes the backup. It is written last, so an interrupted backup does not have it.
  */
 import { hash } from 'node:crypto';
 import { join } from 'node:path';
@@ -26,17 +26,17 @@ export const FILES = {
 
 export interface Backup {
   readonly format: 1;
-  /** When the backup was made: RFC 3339, in UTC. */
+  /** When the backup was created, in UTC (RFC 3339). */
   readonly created: string;
-  /** The version of the program that made the backup. */
+  /** The version of the program that created the backup. */
   readonly program: string;
-  /** The versions in the backup, oldest first. Version number n is in `snapshots/n`, counted from 1. */
+  /** Versions in the backup, oldest first. Version n is in `snapshots/n`, counting from 1. */
   readonly versions: readonly { readonly version: string; readonly published_at: string }[];
   /** Every change of the current version, oldest first. `version` is null if it is not in the backup. */
   readonly moves: readonly { readonly version: string | null; readonly published_at: string }[];
-  /** The SHA-256 of each file, except this file and the files of rows, whose SHA-256 is in their manifest. */
+  /** SHA-256 of each file except this one and the row files, whose SHA-256 is in their manifests. */
   readonly files: Readonly<Record<string, string>>;
-  /** The SHA-256 of this object without `digest`, as JSON. */
+  /** SHA-256 of this object as JSON, without `digest`. */
   readonly digest: string;
 }
 
@@ -70,7 +70,7 @@ export const snapshotFolder = (index: number): string => join('snapshots', Strin
 
 const MAX_BYTES = 256 * 2 ** 20;
 
-/** @throws OperatorError if the directory is not a complete backup of a known format */
+/** @throws OperatorError if the directory is not a complete backup in a known format */
 export const readBackup = async (directory: string): Promise<Backup> => {
   const text = await readRegular(join(directory, BACKUP_FILE), MAX_BYTES).catch((cause: NodeJS.ErrnoException) => {
     throw new OperatorError(
@@ -90,7 +90,7 @@ export const readBackup = async (directory: string): Promise<Backup> => {
   }
   const { format } = value;
   if (typeof format === 'number' && format !== 1) {
-    throw new OperatorError(`The backup ${directory} has the format ${format}; this version reads only format 1.`);
+    throw new OperatorError(`The backup ${directory} has format ${format}; this version can only read format 1.`);
   }
   if (!isBackup(value) || digestOf(value) !== value.digest) throw damaged();
   return value;

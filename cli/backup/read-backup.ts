@@ -1,4 +1,4 @@
-/** Verifies a backup, and restores it into the stores of a configuration. */
+/** Verifies a backup and restores it into the configured stores. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { OpenedStorage } from '../../core/app/open-stores.js';
@@ -39,7 +39,7 @@ export const verifiedBackup = async (directory: string, onFile: (path: string) =
   for (const [i, { version }] of backup.versions.entries()) {
     const folder = join(directory, snapshotFolder(i));
     const manifest = await readManifest(folder);
-    if (manifest.version !== version) throw damaged(folder, 'contains another version');
+    if (manifest.version !== version) throw damaged(folder, 'contains a different version');
     for (const { file, sha256 } of Object.values(manifest.collections)) {
       onFile(join(folder, file));
       await assertDigest(join(folder, file), sha256);
@@ -65,11 +65,11 @@ const isUse = (value: unknown): value is { readonly id: string; readonly last_us
 
 export interface Targets {
   readonly storage: OpenedStorage;
-  /** Null if the keys are stored in memory only. */
+  /** Null if the keys are stored only in memory. */
   readonly keyStore: KeyStore | null;
 }
 
-/** Returns what the stores contain, for a message. */
+/** Describes what the stores contain, for a message. */
 const contentOf = async ({ storage, keyStore }: Targets): Promise<readonly string[]> => {
   const { adapter, directory } = storage;
   const versions = (await listVersions(storage)).length;
@@ -80,13 +80,13 @@ const contentOf = async ({ storage, keyStore }: Targets): Promise<readonly strin
   return [
     ...(versions > 0 ? [counted(versions, 'version')] : hasManifest ? ['a dataset that cannot be served'] : []),
     ...(keys > 0 ? [counted(keys, 'key')] : []),
-    ...(entries + keyEntries > 0 ? [`an audit with ${entries + keyEntries} entries`] : []),
+    ...(entries + keyEntries > 0 ? [`an audit log with ${entries + keyEntries} entries`] : []),
   ];
 };
 
 /**
- * Appends an entry for each version that the audit describes but that the target does not have, for example because the
- * source stored only its current version.
+ * Appends an entry for each version that is in the audit log but not in the target, for example because the source
+ * stored only its current version.
  */
 const withDeletions = (entries: readonly DataAuditEntry[], stored: ReadonlySet<string>): readonly DataAuditEntry[] => {
   const last = new Map<string, DataAuditEntry['action']>();
@@ -100,7 +100,7 @@ const withDeletions = (entries: readonly DataAuditEntry[], stored: ReadonlySet<s
 };
 
 export interface RestoreOptions {
-  /** Whether to delete the content of the stores first. Without it, they must be empty. */
+  /** Whether to delete the contents of the stores first. Otherwise they must be empty. */
   readonly replace: boolean;
   readonly signal: AbortSignal;
   onRows(version: string, rows: number): void;
@@ -129,7 +129,7 @@ const publishVersion = async (
   try {
     const differs = await differingCollection(dataset, snapshot, collections);
     if (differs === undefined && snapshot.version === manifest.version) return;
-    throw new OperatorError(`Version ${manifest.version} was restored with other rows in "${differs}".`);
+    throw new OperatorError(`Version ${manifest.version} was restored with different rows in "${differs}".`);
   } finally {
     snapshot.release();
   }
@@ -174,7 +174,7 @@ const restoreStorage = async (
   const stored = new Set(backup.versions.map(({ version }) => version));
   const audit = adapter.versions ? withDeletions(entries, stored) : entries;
   if (!(await finish(adapter, backup, audit))) {
-    options.onNote(`The adapter "${module.name}" cannot restore the audit and the times of publications.`);
+    options.onNote(`The adapter "${module.name}" cannot restore the audit log and the publication times.`);
   }
   return restored;
 };
@@ -188,12 +188,12 @@ const restoreKeys = async (
   if (keyStore.replaceAll) await keyStore.replaceAll(content);
   else {
     for (const record of content.records) await keyStore.insert(record);
-    onNote('The key store cannot restore the audit of the keys.');
+    onNote('The key store cannot restore its audit log.');
   }
   if (used.size > 0) await keyStore.noteUse?.(used);
 };
 
-/** @throws OperatorError if the stores are not empty, or if one of them cannot be written */
+/** @throws OperatorError if the stores are not empty, or one of them cannot be written */
 const assertRestorable = async (targets: Targets, keys: number, { replace }: RestoreOptions): Promise<void> => {
   const { storage, keyStore } = targets;
   const { adapter, module } = storage;
@@ -201,12 +201,14 @@ const assertRestorable = async (targets: Targets, keys: number, { replace }: Res
     throw new OperatorError(`The adapter "${module.name}" of this configuration cannot store a backup.`);
   }
   if (!keyStore && keys > 0) {
-    throw new OperatorError('The configuration stores keys in memory only, and the backup has keys: set auth.keys.');
+    throw new OperatorError(
+      'The configuration stores keys in memory only, but the backup contains keys: set auth.keys.',
+    );
   }
   const content = await contentOf(targets);
   if (content.length === 0) return;
   if (!replace) {
-    throw new OperatorError(`The stores of this configuration are not empty: they have ${content.join(', ')}.`, [
+    throw new OperatorError(`The stores of this configuration are not empty: they contain ${content.join(', ')}.`, [
       'nothing was restored; use other stores, or delete this content first with --replace',
     ]);
   }
@@ -241,7 +243,7 @@ export const restoreBackup = async (
     ['keys', await keyStore?.verifyAudit?.()],
   ] as const) {
     if (verified && verified.faults.length > 0)
-      options.onNote(`The audit of the ${what} does not verify: ${verified.faults.join('; ')}.`);
+      options.onNote(`The audit log of ${what} could not be verified: ${verified.faults.join('; ')}.`);
   }
   return { versions, keys: records };
 };

@@ -1,4 +1,3 @@
-/** Opens the storage and the key store of a configuration together. */
 import type { Modules } from '../../core/app/load-modules.js';
 import { openKeyStore, openStorage } from '../../core/app/open-stores.js';
 import type { LoadedConfig } from '../../core/config/load.js';
@@ -12,7 +11,7 @@ type Opened = Targets & {
   readonly modules: Modules;
 };
 
-/** Runs a task with both stores, and closes them. The key store is null if it keeps keys in memory only. */
+/** Runs a task with the configured storage and key store, then closes them. In-memory key stores are passed as null. */
 export const withStores = async <T>(path: string | undefined, task: (opened: Opened) => Promise<T>): Promise<T> => {
   const loaded = await loadConfig({ path });
   const modules = await loadModules(loaded);

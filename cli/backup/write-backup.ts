@@ -1,4 +1,4 @@
-/** Writes a backup of the storage and the key store of a configuration. Services may keep running. */
+/** Writes a backup of the configured storage and key store. Services may keep running. */
 import { join } from 'node:path';
 import type { OpenedStorage } from '../../core/app/open-stores.js';
 import type { Collection, Document } from '../../core/contracts/dataset.js';
@@ -15,11 +15,11 @@ import { BACKUP_FILE, type Backup, digestOf, FILES, snapshotFolder } from './for
 
 export interface Sources {
   readonly storage: OpenedStorage;
-  /** Null if the keys are stored in memory only. */
+  /** Null if the keys are stored only in memory. */
   readonly keyStore: KeyStore | null;
   /** The configuration without secrets. */
   readonly config: object;
-  /** The tables that the files `*.collection.json` declare. */
+  /** The tables declared in `*.collection.json` files. */
   readonly declarations: readonly Collection[];
 }
 
@@ -33,10 +33,10 @@ export interface ExportOptions {
 
 type Listed = Move & { readonly version: string; readonly current: boolean };
 
-/** How often to try to read the data and its audit without a change in between. */
+/** How often to retry until the data and its audit log are read without a change in between. */
 const ATTEMPTS = 5;
 
-/** Reads repeatedly until two reads in a row have the same state. */
+/** Reads until two consecutive reads return the same state. */
 const consistent = async <T>(what: string, read: () => Promise<T>, stateOf: (found: T) => unknown): Promise<T> => {
   let before: string | undefined;
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
@@ -62,7 +62,7 @@ export const listVersions = async ({ adapter }: OpenedStorage): Promise<readonly
 
 const readHistory = async ({ adapter }: OpenedStorage, versions: readonly Listed[]): Promise<StoredHistory> => {
   if (adapter.history) return adapter.history.read();
-  // Without a history, the current version was published last.
+  // Without a history, assume that the current version was published last.
   const current = versions.find((each) => each.current);
   const moves = [...versions.filter((each) => !each.current), ...(current ? [current] : [])];
   return { moves, audit: (await adapter.audit?.list()) ?? [] };

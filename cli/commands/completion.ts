@@ -1,4 +1,4 @@
-/** `metro-forecast completion` prints a completion script, which is generated from the commands. */
+/** `metro-forecast completion` prints a completion script generated from the commands. */
 import { Argument, type Command } from 'commander';
 import { write } from '../output.js';
 import { EXIT_CODES } from '../report.js';
@@ -17,17 +17,17 @@ interface ValuedOption {
 
 /** The words that can follow a command. */
 interface CommandNode {
-  /** The words of the command, each preceded by a space, such as ` keys create`. Empty for the program itself. */
+  /** The words of the command, each preceded by a space, as in ` keys create`. Empty for the program. */
   readonly path: string;
   readonly commands: readonly Candidate[];
   readonly options: readonly Candidate[];
   /** The allowed values of the command's arguments. */
   readonly choices: readonly string[];
-  /** The options that take a value, with their allowed values if these are listed. */
+  /** Options that take a value, with the allowed values if they are limited. */
   readonly valued: readonly ValuedOption[];
 }
 
-/** Returns the program and its commands, depth first. Every command also has the options of the program. */
+/** Returns the program and its commands, depth first. Every command also has the program's options. */
 export const commandNodes = (program: Command): CommandNode[] => {
   const walk = (command: Command, path: string): CommandNode[] => {
     const help = command.createHelp();
@@ -58,7 +58,7 @@ const valuedOptions = (nodes: readonly CommandNode[]): ValuedOption[] => {
   return [...byWord.values()];
 };
 
-/** Returns the parts that both scripts share: the options that take a value, and the words to offer for them. */
+/** Returns what both scripts need: the options that take a value, and the words to offer for them. */
 const partsOf = (nodes: readonly CommandNode[]) => {
   const valued = valuedOptions(nodes);
   return {
@@ -112,10 +112,10 @@ complete -o default -F ${fn} ${name}
 
 const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
-/** Formats a word with its description for zsh, which separates them by a colon. */
+/** Formats a word and its description for zsh, which separates them by a colon. */
 const described = ({ word, description }: Candidate): string => quote(`${word}:${description.replaceAll(':', '\\:')}`);
 
-/** Returns the script for zsh, which also shows descriptions. It offers files if a command takes no further words. */
+/** Returns the script for zsh, which also shows descriptions. It offers files if no further words can follow. */
 const zshCompletion = (name: string, nodes: readonly CommandNode[]): string => {
   const fn = `_${name}`;
   const { paths, valued, limited } = partsOf(nodes);

@@ -15,10 +15,10 @@ const showConfig = async (_: unknown, command: Command): Promise<void> => {
   }
   const loaded = await loadConfig({ path: options.config });
   const { path, embedded, overrides } = loaded;
-  // Loading the modules also adds the defaults of their options to the configuration.
+  // Loading the modules adds the defaults of their options to the configuration.
   const modules = await loadModules(loaded);
   const masked = maskedConfig(loaded, modules);
-  // `service` includes the defaults that plugins set. The list of API changes is left out, since it is long.
+  // `service` includes defaults set by plugins. The list of API changes is omitted because of its length.
   const { changes: _changes, ...service } = modules.registry.service;
   const shown = { ...masked, service: { ...service, ...masked.service } };
   if (options.json) {
@@ -32,7 +32,7 @@ const showConfig = async (_: unknown, command: Command): Promise<void> => {
   printJson(shown);
 };
 
-/** Returns one line for each environment variable, with the setting that it changes. */
+/** Returns one line per environment variable and setting that it changes. */
 const variables = (): string => {
   const settings = new Map<string, string[]>();
   const add = (variable: string, text: string) => settings.set(variable, [...(settings.get(variable) ?? []), text]);

@@ -15,7 +15,7 @@ import { withProgress } from '../progress.js';
 import { interruption } from '../published-storage.js';
 import { EXIT_CODES } from '../report.js';
 
-/** Creates the directory of a backup, and removes it again if the backup fails. */
+/** Creates the directory of a backup, and removes it if the backup fails. */
 const inNewDirectory = async <T>(path: string, fill: (directory: string) => Promise<T>): Promise<T> => {
   const found = await readdir(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;
@@ -62,13 +62,15 @@ const save = async (path: string, { config, json }: CommonOptions): Promise<void
 export const register = (program: Command): void => {
   program
     .command('export')
-    .description('write a backup: all versions, the keys as hashes, both audits and the configuration without secrets')
+    .description(
+      'write a backup: all versions, the keys as hashes, both audit logs and the configuration without secrets',
+    )
     .argument('<path>', 'a new directory, or a file whose name ends with .tar, .tar.gz or .tgz')
     .option(...jsonOption)
     .addHelpText(
       'after',
       `
-Services may run meanwhile. The backup contains the hashes of keys, but no keys, and no secrets of the configuration.
+Services may keep running. The backup contains the hashes of keys, but no keys, and no secrets of the configuration.
 Back up the peppers (auth.peppers) separately. "metro-forecast import-backup" restores the backup into any storage.
 
 Examples:

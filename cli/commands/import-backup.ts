@@ -1,4 +1,4 @@
-/** `metro-forecast import-backup` restores a backup into the stores of a configuration. */
+/** `metro-forecast import-backup` restores a backup into the configured stores. */
 import type { Command } from 'commander';
 import { missingPeppers, Peppers } from '../../core/keys/key.js';
 import { counted } from '../../core/util/counted.js';
@@ -46,14 +46,14 @@ const restore = async (directory: string, { config, json, replace = false }: Opt
 export const register = (program: Command): void => {
   program
     .command('import-backup')
-    .description('restore a backup into the storage and the key store of the configuration')
+    .description('restore a backup into the configured storage and key store')
     .argument('<path>', 'the directory or file that "export" wrote')
-    .option('--replace', 'delete all versions, keys and audits of the stores first')
+    .option('--replace', 'first delete all versions, keys and audit logs from the stores')
     .option(...jsonOption)
     .addHelpText(
       'after',
       `
-The adapter and the key store may differ from those of the backup. Stop all services that use the stores first. Every
+The adapter and the key store may differ from those that were backed up. Stop all services that use the stores first. Every
 file is compared with its digest before anything is written, and every restored row with the backup. Without --replace,
 the stores must be empty. A restore that fails or is interrupted can be repeated with --replace.
 

@@ -1,4 +1,4 @@
-/** `metro-forecast import-table` imports a file as a collection of a dataset directory, and declares its columns. */
+/** `metro-forecast import-table` imports a file as a collection and declares its columns. */
 import { createWriteStream } from 'node:fs';
 import { copyFile, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -25,11 +25,11 @@ import { type TableCommandOptions as Options, withTableOptions } from '../table-
 
 const isUrl = (source: string): boolean => /^https?:\/\//i.test(source);
 
-/** Returns the file name of a path or URL, such as `permits.csv.gz`. */
+/** Returns the file name in a path or URL, such as `permits.csv.gz`. */
 const fileName = (source: string): string =>
   basename(isUrl(source) ? decodeURIComponent(new URL(source).pathname) : source);
 
-/** Runs a task with a local file. If the source is a URL, it is downloaded first. */
+/** Runs a task with a local file. If the source is a URL, downloads it first. */
 const withFile = async <T>(source: string, task: (path: string) => Promise<T>): Promise<T> => {
   if (!isUrl(source)) return task(source);
   if (!URL.canParse(source)) throw new OperatorError(`${source} is not a valid URL.`);
@@ -64,7 +64,7 @@ const read = async (path: string, source: string, collection: string, options: O
 /** The plugins that `init` and the tutorial configure in addition to "tables". */
 const SERVED_WITH = ['table-pages', 'status', 'docs'];
 
-/** Loads a service with all tables of the directory. @throws OperatorError if the service would not start */
+/** Loads a service with all tables in the directory. @throws OperatorError if the service would not start */
 const assertServable = async (collection: Collection, directory: string): Promise<void> => {
   const folder = await mkdtemp(join(tmpdir(), 'metro-forecast-'));
   try {
@@ -77,7 +77,7 @@ const assertServable = async (collection: Collection, directory: string): Promis
     await loadModules(await loadConfig({ path }));
   } catch (cause) {
     if (!(cause instanceof OperatorError)) throw cause;
-    const advice = '--collection and --name set other names';
+    const advice = 'use --collection and --name to choose different names';
     throw new OperatorError(`The table cannot be served, and nothing was changed:`, [...cause.errors, advice], {
       cause,
     });
@@ -90,11 +90,11 @@ const keyLine = ({ key: { columns, isNumbered } }: WrittenTable, { key }: Option
   const names = columns.join(', ');
   if (key) return `Key: ${names}`;
   return isNumbered
-    ? `Key: ${names}, the number of the row, since no columns identify a row. --key names columns.`
-    : `Key: ${names}, which ${columns.length === 1 ? 'identifies' : 'identify'} a row. --key names other columns.`;
+    ? `Key: ${names}, the row number, because no columns identify a row. To choose columns, use --key.`
+    : `Key: ${names}, which ${columns.length === 1 ? 'identifies' : 'identify'} a row. To choose different columns, use --key.`;
 };
 
-/** The declarations in a folder, or an empty list if one of them cannot be read. */
+/** Returns the declarations in a folder, or an empty list if one of them cannot be read. */
 const declaredIn = (folder: string): readonly Collection[] => {
   try {
     return readDeclarations(folder);
@@ -103,7 +103,7 @@ const declaredIn = (folder: string): readonly Collection[] => {
   }
 };
 
-/** A declaration without its example row, which changes with the data. */
+/** Omits the example row, which changes with the data. */
 const withoutExample = (declared: Collection | undefined): string =>
   JSON.stringify(declared && { ...declared, schema: { ...declared.schema, examples: [] } });
 
@@ -134,7 +134,9 @@ const report = ({ columns, rowCount, found, notes }: ReadTable, written: Written
   ].join('\n');
 };
 
-/** Derives the collection's name from the file. `status.csv` becomes `status_table`, since `/status` is an endpoint. */
+/**
+ * Derives the collection's name from the file. `status.csv` becomes `status_table`, because `/status` is an endpoint.
+ */
 const collectionName = (source: string): string => {
   const name = nameOf(
     fileName(source).replace(/(\.(csv|tsv|txt|tab|psv|dat|data|json|jsonl|ndjson|parquet|xlsx|gz|zip))+$/i, ''),
@@ -142,7 +144,7 @@ const collectionName = (source: string): string => {
   return tableNameError(name) === undefined ? name || 'table' : `${name}_table`;
 };
 
-/** The number of rows above which progress is shown, since larger tables take longer than a second. */
+/** Row count above which progress is shown, because writing such a table takes longer than a second. */
 const SHOWS_PROGRESS = 200_000;
 
 const run = async (source: string, options: Options): Promise<void> => {
@@ -173,7 +175,7 @@ const run = async (source: string, options: Options): Promise<void> => {
         const result = { directory: folder, version, collection: name, rows, key: key.columns, needsRestart };
         print(options.json ? toJson({ ...result, found, notes, columns }) : report(imported, written, options));
         if (needsRestart && !options.json)
-          print(`Restart a running service of these tables: the declaration of ${name} has changed.`);
+          print(`Restart any running service that serves these tables: the declaration of ${name} has changed.`);
       }),
     ),
   );

@@ -16,7 +16,7 @@ interface Options {
   readonly json?: boolean;
 }
 
-/** The maximum number of names that a report lists. */
+/** Maximum number of names listed in a report. */
 const NAMED = 10;
 
 const names = (list: readonly string[]): string =>
@@ -35,9 +35,9 @@ const summary = ({ index, series, dropped, ...report }: ImportReport): string =>
         `  ${series_id}: ${counted(values, 'value')}, ${cadence}${cadence === 'irregular' ? ' (the dates fit no usual cadence)' : ''}`,
     ),
     ...section('Not read:', report.ignored),
-    ...section(`Left out, ${counted(report.badRows, 'bad row')}:`, report.faults),
+    ...section(`Skipped, ${counted(report.badRows, 'bad row')}:`, report.faults),
     ...section(
-      'Dropped, since it was computed from the replaced index:',
+      'Dropped, because it was computed from the replaced index:',
       dropped.markets.length === 0
         ? dropRows
         : [...dropRows, `markets that the new index lacks (${dropped.markets.length}): ${names(dropped.markets)}`],
@@ -64,7 +64,7 @@ export const register = (program: Command): void => {
       parseDay,
     )
     .addOption(createdOption('the import'))
-    .option('--skip-bad-rows', 'leave bad rows out and report them, instead of failing')
+    .option('--skip-bad-rows', 'skip and report bad rows instead of failing')
     .option('--json', 'print the report as JSON for machines')
     .addHelpText(
       'after',

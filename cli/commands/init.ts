@@ -19,8 +19,8 @@ import { EXIT_CODES } from '../report.js';
 import { isDatabase } from '../table-database.js';
 
 /**
- * The plugins to suggest, each listed after the plugins that it needs. Plugins that require options or additional
- * packages are left out.
+ * Plugins to suggest, each listed after the plugins it needs. Plugins that require options or additional packages are
+ * omitted.
  */
 const CANDIDATES = [
   'markets',
@@ -35,13 +35,13 @@ const CANDIDATES = [
 
 interface FittingPlugins {
   readonly plugins: readonly string[];
-  /** The collections of the dataset that no plugin serves. */
+  /** The collections in the dataset that no plugin serves. */
   readonly unserved: readonly string[];
 }
 
 /**
- * Returns the plugins that fit a dataset. A plugin fits if the dataset has its collections, the first row of each
- * collection is valid, and all plugins that it needs fit as well.
+ * Returns the plugins that fit a dataset. A plugin fits if the dataset has its collections, the first row of each is
+ * valid, and all plugins it needs also fit.
  */
 export const fittingPlugins = async (opened: OpenedDirectory): Promise<FittingPlugins> => {
   const plugins: string[] = [];
@@ -70,7 +70,7 @@ const SCHEMA = 'config/schema.json';
 
 /**
  * Returns the value of `$schema`, which editors use to find the schema: a relative path into the nearest `node_modules`
- * or checkout above the folder. Returns undefined if there is none, since a path into a global installation or a
+ * or checkout above the folder. Returns undefined if there is none, because a path into a global installation or a
  * package cache would break when the file is copied or the package is updated.
  */
 const schemaReference = async (folder: string): Promise<string | undefined> => {
@@ -89,8 +89,8 @@ const rowsOf = ({ manifest }: OpenedDirectory): number =>
   Object.values(manifest.collections).reduce((sum, { rows = 0 }) => sum + rows, 0);
 
 /**
- * Callers without a key may read everything. A page of the explorer makes about ten requests. New keys get the first
- * tier by default, so `enterprise` comes first.
+ * Callers without a key may read everything. The limit allows for the explorer, whose pages make about ten requests
+ * each. New keys get the first tier by default, so `enterprise` comes first.
  */
 const PUBLIC = {
   tiers: { enterprise: {}, public: { requestsPerMinute: 120 } },
@@ -104,7 +104,7 @@ interface InitOptions {
 
 const inDatabase = (path: string) => ({ use: 'sqlite', options: { path } });
 
-/** Returns the path of the database that `import-table` wrote, if the dataset is such a file or the folder with it. */
+/** Returns the path of the database that `import-table` wrote, if the dataset is that file or its folder. */
 const databaseIn = (data: string, dataset: string): string | undefined => {
   if (isDatabase(dataset)) return dataset;
   if (!hasDeclarations(data) || existsSync(join(data, MANIFEST_FILE))) return undefined;
@@ -153,11 +153,11 @@ const writeStarter = async (file: string, { dataset, public: isPublic = false }:
       ...(fitting || tables.length > 0 ? [] : [`  ${commandLine(undefined, ...importArguments, '--to', data)}`]),
       ...(unserved.length > 0
         ? [
-            `  for ${unserved.join(', ')} name "tables" and "table-pages" in "plugins" (docs/tutorials/first-service.md), or write a plugin: "metro-forecast new plugin NAME" writes a template`,
+            `  to serve ${unserved.join(', ')}, add "tables" and "table-pages" to "plugins" (docs/tutorials/first-service.md), or write a plugin: "metro-forecast new plugin NAME" writes a template`,
           ]
         : []),
       ...(tables.length + unserved.length > 0
-        ? ['  set the title, the summary and the contact of the service in "service"']
+        ? ['  set the title, summary and contact of your service in "service"']
         : []),
       `  ${commandLine(file, 'keys', 'create', '--name', 'NAME')}`,
       `  ${commandLine(file, 'start')}`,

@@ -1,6 +1,4 @@
-/**
- * `metro-forecast keys` creates, lists, changes, rotates and revokes API keys, and shows their usage and audit log.
- */
+/** `metro-forecast keys` creates, lists, changes, rotates and revokes API keys, and shows their usage and audit log. */
 import { setFlagsFromString } from 'node:v8';
 import type { Command } from 'commander';
 import { type OpenedKeyStore, openKeyStore } from '../../core/app/open-stores.js';
@@ -31,15 +29,17 @@ import { type CommonOptions, commandLine, jsonOption, UsageError } from '../opti
 import { commandLogger, note, print, printJson } from '../output.js';
 import { EXIT_CODES } from '../report.js';
 
-/** How often services are assumed to read the keys from a store without the option `pollMs`. */
+/** Assumed poll interval of stores without the option `pollMs`. */
 const POLL_MS = 1000;
-/** How long a service may take to read the keys. */
+/** How long a service may take to read the keys, in milliseconds. */
 const READ_MS = 100;
 
-/** Returns how long running services may take to accept a new key, in milliseconds. @param keys includes the defaults */
+/**
+ * Returns how long running services may take to accept a new key, in milliseconds. @param keys with defaults filled in
+ */
 const visibleAfter = ({ options }: Config['auth']['keys']): number => Number(options['pollMs'] ?? POLL_MS) + READ_MS;
 
-/** Rejects an in-memory store, because its keys would be lost at the end of the command. */
+/** Rejects an in-memory store, because its keys would be lost when the command exits. */
 const rejectMemory = ({ config, embedded, path }: LoadedConfig): void => {
   if (config.auth.keys.use !== 'memory') return;
   throw new OperatorError(
@@ -90,11 +90,11 @@ const report = (key: ShownKey, { json }: CommonOptions, sentence: string): void 
   else note(`${key.id} ("${key.name}") ${sentence}`);
 };
 
-/** Returns a note if the key has its own limit, which takes precedence over the limit of the tier. */
+/** Returns a note if the key has its own limit, which overrides the limit of its tier. */
 const ownLimit = ({ id, limit_per_minute }: ShownKey): string =>
   limit_per_minute === null
     ? ''
-    : ` It keeps its own limit of ${limit_per_minute} requests per minute; "keys limit ${id} default" applies the limit of the tier.`;
+    : ` It keeps its own limit of ${limit_per_minute} requests per minute; to apply the limit of the tier, run "keys limit ${id} default".`;
 
 const help = (example: string): string => `\nExample:\n  $ ${example}\n\nExit codes: ${EXIT_CODES}.`;
 
@@ -104,7 +104,7 @@ const addCreate = (keys: Command): void => {
     .description('create a key; it is printed once and cannot be shown again')
     .requiredOption('--name <name>', 'the owner of the key')
     .option('--tier <tier>', 'tier of the key (default: the first of auth.tiers)')
-    .option('--limit <n>', 'requests per minute (default: that of the tier)')
+    .option('--limit <n>', 'requests per minute (default: the limit of the tier)')
     .option('--expires <when>', 'a date (2027-01-31) or a duration (15m, 12h, 30d, 2w); default: never')
     .option(...jsonOption)
     .addHelpText('after', help('API_KEY=$(metro-forecast -c my.json keys create --name "Team A" --expires 90d)'))
@@ -112,7 +112,7 @@ const addCreate = (keys: Command): void => {
       withStore(command, async (store, rules, { json }) => {
         const { key, ...record } = await createKeyRecord(store, options, rules, Date.now());
         if (json) return printJson({ ...record, key });
-        note(`${record.id} ("${record.name}") is created. Store the key now, since it cannot be shown again:`);
+        note(`${record.id} ("${record.name}") was created. Store the key now, because it cannot be shown again:`);
         return print(key);
       }),
     );
@@ -121,7 +121,7 @@ const addCreate = (keys: Command): void => {
 const addList = (keys: Command): void => {
   keys
     .command('list')
-    .description('list keys by id, with the time of their last use, which is up to five minutes late')
+    .description('list keys and when they were last used, with a delay of up to five minutes')
     .option(...jsonOption)
     .addHelpText('after', help('metro-forecast -c my.json keys list --json'))
     .action((_: unknown, command: Command) =>
@@ -138,7 +138,7 @@ const addList = (keys: Command): void => {
 const addRotate = (keys: Command): void => {
   keys
     .command('rotate')
-    .description('create a successor that shares the limit of a key; the old key ends after the overlap')
+    .description('create a successor that shares the limit of a key; the old key expires after the overlap')
     .argument('<id>', 'id of the key; "keys list" shows the ids')
     .option('--overlap <when>', 'how long the old key stays valid: a duration (7d, 12h) or a date', '7d')
     .option(...jsonOption)
@@ -147,10 +147,9 @@ const addRotate = (keys: Command): void => {
       withStore(command, async (store, rules, { json }) => {
         const { old, created } = await rotateKey(store, id, overlap, rules, Date.now());
         if (json) return printJson({ old, created });
-        const until =
-          created.expires_at === null ? '' : `, which ends at ${created.expires_at} as the old key would have`;
+        const until = created.expires_at === null ? '' : `, which expires at ${created.expires_at}, like the old key`;
         note(
-          `${old.id} ("${old.name}") ends at ${old.expires_at}. Its successor is ${created.id}${until}. Store the key now:`,
+          `${old.id} ("${old.name}") expires at ${old.expires_at}. Its successor is ${created.id}${until}. Store the key now:`,
         );
         return print(created.key);
       }),
@@ -167,7 +166,7 @@ const addRevoke = (keys: Command): void => {
     .action((id: string, _: unknown, command: Command) =>
       withStore(command, async (store, _auth, options) => {
         const key = await revokeKey(store, id, Date.now());
-        report(key, options, `is revoked since ${key.revoked_at}.`);
+        report(key, options, `was revoked at ${key.revoked_at}.`);
       }),
     );
 };
@@ -232,25 +231,25 @@ const addUsage = (keys: Command): void => {
 
 const addAudit = (keys: Command): void => {
   addAuditOptions(keys.command('audit'), 'keys')
-    .description('list all changes of keys with time and user, oldest first')
+    .description('list all changes to keys with time and user, oldest first')
     .argument('[id]', 'only changes of this key; "keys list" shows the ids')
     .addHelpText('after', help('metro-forecast -c my.json keys audit --verify'))
     .action((id: string | undefined, options: AuditOptions, command: Command) =>
       withStore(command, async (store, _rules, { json }) => {
         if (isVerification(options)) {
-          if (id !== undefined) throw new UsageError('--verify checks the audit of all keys. Omit the id.');
+          if (id !== undefined) throw new UsageError('--verify checks the whole audit log. Omit the id.');
           return reportVerification(await verifyAudit(store, options.expect), 'keys', json);
         }
         const entries = await auditOf(store, id);
         if (json) return printJson(entries);
         if (entries.length > 0) return print(formatAudit(entries));
-        return note(`The audit has no change of ${id ?? 'a key'}.`);
+        return note(`The audit log contains no changes${id === undefined ? '' : ` to ${id}`}.`);
       }),
     );
 };
 
 export const register = (program: Command): void => {
-  // A key file may have 100,000 keys. With this flag, the heap needs a fifth less memory for them.
+  // A key file may contain 100,000 keys. With this flag, they need a fifth less heap.
   setFlagsFromString('--optimize-for-size');
   const keys = program
     .command('keys')

@@ -4,7 +4,7 @@ import { OperatorError } from '../../core/errors.js';
 import { importErrorReason } from '../../core/registry/load-module.js';
 import { createApp, loadConfig } from '../../product.js';
 
-/** Loads the plugin when the command runs, since the MCP SDK is an optional package. */
+/** Loads the plugin only when the command runs, because the MCP SDK is an optional package. */
 const loadServer = () =>
   import('../../plugins/mcp/server.js').catch((error: unknown) => {
     throw new OperatorError(`This command cannot run: ${importErrorReason(error as Error)}`, [], { cause: error });

@@ -16,7 +16,7 @@ export type TemplateKind = 'plugin' | 'adapter' | 'key-store' | 'format';
 
 interface WrittenPackage {
   readonly folder: string;
-  /** The written files, relative to the folder. */
+  /** Relative to the folder. */
   readonly files: readonly string[];
 }
 
@@ -36,7 +36,7 @@ const checkName = (name: string): void => {
   );
 };
 
-/** Rejects the names of built-in modules, because a configuration with such a name loads the built-in module. */
+/** Rejects the names of built-in modules, which would take precedence over the package in a configuration. */
 const checkShadow = (kind: TemplateKind, name: string): void => {
   const builtins = Object.keys({ plugin: plugins, format: plugins, adapter: adapters, 'key-store': keyStores }[kind]);
   if (!builtins.includes(name)) return;
@@ -45,10 +45,10 @@ const checkShadow = (kind: TemplateKind, name: string): void => {
   );
 };
 
-/** Returns the values of the placeholders in the template. */
+/** Returns the values of the template's placeholders. */
 const valuesOf = (name: string): Readonly<Record<string, string>> => ({
   name,
-  /** The name of the collection, which must not contain hyphens. */
+  /** Unlike package names, collection names must not contain hyphens. */
   collection: name.replaceAll('-', '_'),
   /** The name in Pascal case, for `operationId`. */
   pascal: name.replace(/(^|-)([a-z0-9])/g, (_, _hyphen, letter: string) => letter.toUpperCase()),
@@ -56,7 +56,7 @@ const valuesOf = (name: string): Readonly<Record<string, string>> => ({
 });
 
 /**
- * Writes a package from a template into a new folder, which gets the name of the package.
+ * Writes a package from a template to a new folder named after the package.
  * @param to the parent of the new folder
  * @throws OperatorError if the name is invalid or the folder exists
  */
@@ -89,8 +89,8 @@ export const writeTemplate = async (kind: TemplateKind, name: string, to: string
 
 const WHAT: Readonly<Record<TemplateKind, string>> = {
   plugin: 'a plugin with a collection, endpoints, a small dataset and a test',
-  adapter: 'a storage adapter that is tested by the conformance suite',
-  'key-store': 'a store for API keys that is tested by the rules of key stores',
+  adapter: 'a storage adapter, tested with the conformance suite',
+  'key-store': 'a store for API keys, tested against the key store contract',
   format: 'a response format with a small dataset and a test',
 };
 

@@ -16,10 +16,9 @@ import { interruption, refuseSample, whatServicesDo, withPublishedStorage } from
 
 const MAX_ERRORS = 20;
 
-/** Formats a command line with the same `--config`, for messages. */
+/** Formats a command for the operator. It uses the same configuration. */
 type FormatCommand = (...words: readonly string[]) => string;
 
-/** Opens the dataset to publish. */
 const openSource = async (directory: string, command: FormatCommand): Promise<OpenedDirectory> => {
   try {
     return await openDirectory(directory);
@@ -33,12 +32,12 @@ const openSource = async (directory: string, command: FormatCommand): Promise<Op
   }
 };
 
-/** The result of a comparison. `differs` is the first collection whose rows differ, or undefined if all are equal. */
+/** `differs` is the first collection whose rows differ, or undefined if all are equal. */
 type Comparison = { readonly differs: string | undefined };
 
 /**
  * Compares the dataset with a published version. Resolves with undefined if that version cannot be read, or if `open`
- * resolves with another version.
+ * resolves with a different version.
  */
 const compare = async (
   dataset: Dataset,
@@ -52,7 +51,7 @@ const compare = async (
     if (snapshot?.version !== version) return undefined;
     return { differs: await differingCollection(dataset, snapshot, collections) };
   } catch (error) {
-    // Nothing has been published yet, or the published version is damaged. The publication repairs or reports this.
+    // Nothing has been published, or the published version is damaged. Publishing will repair or report this.
     if (error instanceof StorageError) return undefined;
     throw error;
   } finally {
@@ -60,7 +59,6 @@ const compare = async (
   }
 };
 
-/** Returns the version that the adapter serves, or undefined if there is no snapshot. */
 const servedVersion = (adapter: StorageAdapter): string | undefined => {
   try {
     const snapshot = adapter.snapshot();
@@ -76,8 +74,8 @@ const isCodeOf = (error: unknown, code: StorageError['code']): error is StorageE
   error instanceof StorageError && error.code === code;
 
 /**
- * Explains a version conflict. If the version was published before, it is not activated here, since an operator may
- * have rolled it back on purpose.
+ * Explains a version conflict. A version that was published before is not activated automatically, because an operator
+ * may have rolled it back on purpose.
  */
 const explainConflict = async (
   error: StorageError,
@@ -90,7 +88,7 @@ const explainConflict = async (
   const current = list.find((each) => each.current)?.version;
   const listed = list.find((each) => each.version === version);
   const published = (await adapter.audit?.list())?.some((each) => each.version === version) ?? false;
-  // The store does not have this version, so the conflict was caused by another publisher.
+  // The store does not have this version, so another publisher caused the conflict.
   if (!listed && !published && servedVersion(adapter) !== version) return error;
   if (listed && !listed.current) {
     const compared = await compare(
@@ -101,14 +99,14 @@ const explainConflict = async (
     );
     if (compared && compared.differs === undefined) {
       return new OperatorError(
-        `Version ${version} has been published before, and ${current} is current.`,
+        `Version ${version} has already been published, and ${current} is current.`,
         [`"${command('snapshots', 'activate', version)}" makes it current again`],
         { cause: error },
       );
     }
   }
   return new OperatorError(
-    `Version ${version} was published before with other rows: nothing has changed.`,
+    `Version ${version} has already been published with different rows: nothing has changed.`,
     [error.message, `choose another "version" in ${join(path, MANIFEST_FILE)}, then run "${command('publish', path)}"`],
     { cause: error },
   );
@@ -142,7 +140,7 @@ const publish = async (directory: string, options: CommonOptions): Promise<void>
       });
       progress.finish();
       if (errors.total > 0) {
-        throw new OperatorError(`${directory} was not published, since it is not valid:`, [
+        throw new OperatorError(`${directory} was not published, because it is not valid:`, [
           ...errors.lines(),
           `"${command('validate', directory)}" checks it again`,
         ]);

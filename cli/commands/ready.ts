@@ -1,4 +1,4 @@
-/** `metro-forecast ready` checks whether the service that runs with a configuration is ready. */
+/** `metro-forecast ready` checks whether the service with this configuration is ready. */
 import type { Command } from 'commander';
 import { originOf } from '../../core/edge/connections.js';
 import { OperatorError } from '../../core/errors.js';
@@ -15,7 +15,7 @@ const ask = async (path: string | undefined): Promise<void> => {
   const response = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) }).catch((cause: Error) => {
     throw new OperatorError(`${url} does not respond. Is the service running?`, [], { cause });
   });
-  // A 404 also means that the service is ready. It has no /ready if the plugin "status" is not configured.
+  // A 404 also means that the service is ready: it has no /ready unless the plugin "status" is configured.
   if (response.status >= 500)
     throw new OperatorError(`${url} responds with ${response.status}: ${await response.text()}`);
   print(`${url} responds with ${response.status}.`);

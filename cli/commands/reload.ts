@@ -1,4 +1,4 @@
-/** `metro-forecast reload` lets a running service read its configuration again. */
+/** `metro-forecast reload` makes a running service reload its configuration. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { OperatorError } from '../../core/errors.js';
@@ -26,7 +26,7 @@ const signalTo = (pid: number, signal: 'SIGHUP' | 0): void => {
     process.kill(pid, signal);
   } catch (cause) {
     const isOther = (cause as NodeJS.ErrnoException).code === 'EPERM';
-    const reason = isOther ? 'belongs to another user' : 'has ended';
+    const reason = isOther ? 'belongs to another user' : 'has exited';
     throw new OperatorError(`The service (process ${pid}) ${reason}.`, [], { cause });
   }
 };
@@ -49,13 +49,13 @@ const reload = async (): Promise<void> => {
   const { error, afterRestart } = state;
   if (error !== null) throw new OperatorError(`The previous configuration stays active. ${error}`);
   const settings = afterRestart.join(', ');
-  print(settings ? `The configuration was read again. These changes need a restart: ${settings}.` : 'Reloaded.');
+  print(settings ? `The configuration was reloaded. These changes need a restart: ${settings}.` : 'Reloaded.');
 };
 
 export const register = (program: Command): void => {
   program
     .command('reload')
-    .description('let the running service read its configuration again, and wait for the result')
+    .description('make the running service reload its configuration, and wait for the result')
     .addHelpText(
       'after',
       `

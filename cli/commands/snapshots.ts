@@ -21,7 +21,7 @@ const withVersions = <T>(
   return withPublishedStorage(options.config, 'versions', (versions, storage) => task(versions, options, storage));
 };
 
-/** Returns when each version was written to the store. `publishedAt` is usually the creation time of its manifest. */
+/** Returns when each version was written to the store. `publishedAt` is usually the creation time in its manifest. */
 const writtenTimes = async ({ adapter }: OpenedStorage): Promise<ReadonlyMap<string, string>> => {
   const entries = (await adapter.audit?.list()) ?? [];
   return new Map(entries.filter(({ action }) => action === 'publish').map(({ version, time }) => [version, time]));
@@ -100,7 +100,7 @@ const audit = (options: AuditOptions, command: Command) => {
     const entries = await kept.list();
     if (json) return printJson(entries);
     if (entries.length > 0) return print(formatAudit(entries));
-    return note('The audit has no publication.');
+    return note('The audit log contains no publications.');
   });
 };
 

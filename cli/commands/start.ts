@@ -1,4 +1,4 @@
-/** `metro-forecast start` serves the API until a signal ends the process. */
+/** `metro-forecast start` serves the API until it receives a signal. */
 import { availableParallelism } from 'node:os';
 import { isDeepStrictEqual } from 'node:util';
 import type { Command } from 'commander';
@@ -30,7 +30,7 @@ import { onStop } from '../signals.js';
 export const register = (program: Command): void => {
   program
     .command('start')
-    .description('serve the API of the configuration until SIGTERM or SIGINT')
+    .description('serve the configured API until SIGTERM or SIGINT')
     .addHelpText(
       'after',
       `
@@ -39,13 +39,13 @@ Examples:
   $ metro-forecast --config api.json start    your own configuration
   $ PORT=9000 metro-forecast start            another port
 
-SIGTERM makes /ready and /health fail at once. After server.drainDelayMs the service stops listening, completes
+SIGTERM makes /ready and /health fail immediately. After server.drainDelayMs, the service stops listening, completes
 running requests within server.drainMs and closes its stores. SIGINT does the same without the delay. A second signal
-ends the process at once.
+exits immediately.
 
-If server.workers is above 1, this process starts that many workers and handles signals for them. SIGHUP reads the
-configuration again and replaces the workers without downtime. If the new workers cannot serve, the old ones stay.
-Without workers, SIGHUP changes these settings, and the log lists all others that need a restart:
+If server.workers is above 1, this process starts that many workers and handles signals for them. SIGHUP then reloads
+the configuration and replaces the workers without downtime. If the new workers cannot serve, the old ones keep running.
+Without workers, SIGHUP applies changes to these settings, and the log lists all others that need a restart:
 ${RELOADED.map((path) => `  ${path}`).join('\n')}
 "metro-forecast reload" sends SIGHUP and waits for the result.
 
@@ -89,10 +89,10 @@ interface Serving {
 
 const hasDemoKey = ({ config: { auth }, embedded }: LoadedConfig): boolean => embedded && auth.keys.use === 'memory';
 
-/** Whether to print a sign-in link. The process that prints the link must also serve it. */
+/** Whether to print a sign-in link. It only works in the process that printed it. */
 const isSigningIn = (loaded: LoadedConfig): boolean => hasDemoKey(loaded) && workerCountOf(loaded.config) === 1;
 
-/** Creates the demo key, which only the embedded configuration has. It is valid until this process ends. */
+/** Creates the demo key, which exists only in the embedded configuration. It is valid until this process exits. */
 const demoKey = (loaded: LoadedConfig, { registry }: Modules) =>
   hasDemoKey(loaded)
     ? newKey({ name: 'demo', tier: tierNames(loaded.config.auth)[0]! }, Date.now(), {
@@ -100,7 +100,7 @@ const demoKey = (loaded: LoadedConfig, { registry }: Modules) =>
       })
     : undefined;
 
-/** Starts to serve. @returns the URL; undefined if the first worker could not start and has logged the reason */
+/** @returns the URL, or undefined if the first worker could not start and has logged the reason */
 const serve = async (serving: Serving): Promise<string | undefined> => {
   const count = workerCountOf(serving.assignment.loaded.config);
   return count > 1 ? serveWithWorkers(count, serving) : serveAlone(serving);
@@ -153,7 +153,7 @@ const serveWithWorkers = async (count: number, { path, logger, assignment }: Ser
     }
     if (isOther) await metrics?.close();
     metrics = nextMetrics;
-    logger.info('configuration read again; all workers were replaced');
+    logger.info('configuration reloaded; all workers were replaced');
     logger.setLevel?.(next.config.log.level);
     config = next.config;
     return next === loaded ? [] : ['log.format'];
@@ -164,26 +164,26 @@ const serveWithWorkers = async (count: number, { path, logger, assignment }: Ser
 
 const workerCountOf = ({ server: { workers } }: Config): number => workers || availableParallelism();
 
-/** New workers would run the code of an upgrade, which the primary process does not know. */
+/** After an upgrade, new workers would run different code from the primary process. */
 const assertSameVersion = (): void => {
   const installed = installedVersion();
   if (installed === packageVersion) return;
   throw new OperatorError(
-    `Version ${installed} is installed, but version ${packageVersion} is running: new code needs a restart.`,
+    `Version ${installed} is installed, but version ${packageVersion} is running: restart the service to upgrade.`,
   );
 };
 
-/** Returns the configuration with the current log format, since the primary process writes to the same log. */
+/** Keeps the current log format, because the primary process writes to the same log. */
 const withLogFormat = (loaded: LoadedConfig, { log: { format } }: Config): LoadedConfig => {
   const { config } = loaded;
   return config.log.format === format ? loaded : { ...loaded, config: { ...config, log: { ...config.log, format } } };
 };
 
-/** Only SIGTERM needs a delay: it comes from a system whose load balancer has to notice that the service is ending. */
+/** Only SIGTERM needs a delay, because it usually comes from a system whose load balancer must notice the shutdown. */
 const drainDelay = ({ drainDelayMs }: Config['server'], signal: NodeJS.Signals): number =>
   signal === 'SIGTERM' ? drainDelayMs : 0;
 
-/** Serves the metrics of all workers from the primary process, since each worker has only its own metrics. */
+/** Serves the metrics of all workers from the primary process, because each worker only has its own metrics. */
 const listenForMetrics = async (workers: Workers, config: Config): Promise<MetricsServer | null> => {
   try {
     return config.metrics && (await serveMetrics(config.metrics, () => workers.metrics()));
@@ -197,7 +197,7 @@ const announce = (
   { registry }: Modules,
   demo: { readonly key: string; readonly code: string | undefined } | undefined,
 ): void => {
-  // Mounts with a content security policy are pages. All other mounts serve protocols such as MCP.
+  // Mounts with a content security policy are pages. All others serve protocols such as MCP.
   const pages = registry.mounts
     .filter(({ mount }) => mount.contentSecurityPolicy !== undefined)
     .map(({ mount }) => `${mount.summary}: ${new URL(mount.path, url)}`);

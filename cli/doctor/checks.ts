@@ -1,4 +1,4 @@
-/** Runs the checks of `doctor` in the order of their dependencies. */
+/** Runs the checks of `doctor`. Checks that depend on others run after them. */
 import { pino } from 'pino';
 import { createContainer } from '../../core/app/container.js';
 import { looseFiles } from '../../core/app/loose-files.js';
@@ -12,16 +12,16 @@ import { checkPorts } from './port.js';
 import { checkRedis } from './redis.js';
 import { checkDatasetRows, checkIntegrity, checkStorage } from './storage.js';
 
-/** Checks the version of Node. @param version the value of `process.versions.node` */
+/** @param version the value of `process.versions.node` */
 export const checkNode = (version: string): Finding => {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   const [leastMajor = 0, leastMinor = 0] = engines.node.replace(/^>=/, '').split('.').map(Number);
   const supported = major > leastMajor || (major === leastMajor && minor >= leastMinor);
-  const message = `version ${version}; required is ${engines.node}`;
+  const message = `version ${version}; ${engines.node} is required`;
   return supported ? ok('node', message) : failed('node', message, 'Install a current LTS release of Node.js.');
 };
 
-/** Checks that other users cannot change the files that a service trusts or read its secrets. */
+/** Checks that other users cannot change files that a service trusts or read its secrets. */
 const checkPermissions = async ({ loaded, modules }: CheckContext, env: Environment): Promise<Finding> => {
   const sentences = await looseFiles(loaded, modules, env);
   if (sentences.length === 0)
@@ -41,7 +41,7 @@ export async function* findings(
   env: Environment,
   { onRows, integrity }: DoctorOptions,
 ): AsyncGenerator<Finding> {
-  // METRO_CONFIG may be set for this command only, so the commands that are suggested name the file.
+  // METRO_CONFIG may be set for this command only, so suggested commands name the file explicitly.
   const command = (...words: string[]) => commandLine(path ?? (env['METRO_CONFIG'] || undefined), ...words);
   yield checkNode(process.versions.node);
   let service: CheckContext;

@@ -1,4 +1,4 @@
-/** Checks that the key store responds and that it has a usable key. */
+/** Checks that the key store responds and contains a usable key. */
 import { resolve } from '../../core/app/container.js';
 import { tierNames } from '../../core/config/tiers.js';
 import { isActive, missingPeppers, Peppers } from '../../core/keys/key.js';
@@ -23,8 +23,8 @@ export const checkKeys = async ({ container, loaded, command }: CheckContext): P
     await store.open();
     const now = Date.now();
     const all = await store.list();
-    // The service must be able to write when keys were used. Writing the stored times again tests that, and changes
-    // nothing.
+    // The service must be able to write when keys were last used. Writing the stored times again tests this without
+    // changing anything.
     if (keys.use === 'mongo') await store.noteUse?.((await store.lastUsed?.()) ?? new Map());
     const active = all.filter((record) => isActive(record, now));
     const entitled = active.filter(({ tier }) => tiers.includes(tier));
@@ -37,7 +37,7 @@ export const checkKeys = async ({ container, loaded, command }: CheckContext): P
         entitled.length > 0
           ? `${of} can be used`
           : active.length > 0
-            ? `${of} is of a tier in auth.tiers`
+            ? `${of} has a tier in auth.tiers`
             : 'no active key';
       const advice = missing.length > 0 ? missing : [command('keys', 'create', '--name', 'NAME')];
       const whom = withoutKey ? `every caller with a key gets 401; ${withoutKey}` : 'every caller gets 401';
@@ -48,14 +48,14 @@ export const checkKeys = async ({ container, loaded, command }: CheckContext): P
     const last = usable.filter((key) => !usable.some((other) => succeeds(other, key)));
     const ending = last.filter(({ expires_at }) => expires_at !== null && Date.parse(expires_at) - now < SOON_MS);
     if (ending.length === 0 && missing.length === 0) return ok('keys', message);
-    // `keys rotate` does not help, since a successor has the same expiry.
+    // `keys rotate` would not help, because a successor has the same expiry.
     const soon = ending.map(({ id, name, tier, expires_at }) => {
       const create = command('keys', 'create', '--name', name, '--tier', tier);
-      return `${id} ("${name}") ends at ${expires_at}. To create a new key for its owner: ${create}`;
+      return `${id} ("${name}") expires at ${expires_at}. To create a new key for its owner: ${create}`;
     });
     return warning('keys', message, ...missing, ...soon);
   } catch (error) {
-    return failure('keys', error, ['Check auth.keys of the configuration.']);
+    return failure('keys', error, ['Check auth.keys in the configuration.']);
   } finally {
     await store.close().catch(() => undefined);
   }

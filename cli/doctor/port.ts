@@ -1,4 +1,4 @@
-/** Checks that the ports are free, or that a service like this one listens on them. */
+/** Checks that the ports are free, or that this service is listening on them. */
 import { createServer } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
 import { listen, originOf } from '../../core/edge/connections.js';
@@ -8,11 +8,10 @@ import { type CheckContext, type Finding, failure, ok } from './finding.js';
 const ANSWER_MS = 2000;
 
 interface Port {
-  /** The name of the check. */
   readonly check: string;
   readonly host: string;
   readonly port: number;
-  /** Whether the program that listens on the port may be a service with this configuration. */
+  /** Whether the program listening on the port appears to be a service with this configuration. */
   isOurs(origin: string): Promise<boolean>;
 }
 
@@ -36,8 +35,8 @@ const checkOne = async ({ check, host, port, isOurs }: Port, { loaded }: CheckCo
 };
 
 /**
- * The port of the API. The service is recognised by the title and the endpoints in its OpenAPI document, since any
- * service may respond to `/health`.
+ * Any service may respond to `/health`, so this service is recognised by the title and endpoints in its OpenAPI
+ * document.
  */
 const apiPort = ({ loaded, modules }: CheckContext): Port => {
   const { host, port, basePath } = loaded.config.server;

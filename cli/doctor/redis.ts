@@ -1,4 +1,4 @@
-/** Checks that Redis can count requests and store responses, and that its settings fit. */
+/** Checks that Redis can count requests and store responses, and that its settings are suitable. */
 import { resolve } from '../../core/app/container.js';
 import type { Config } from '../../core/config/schema.js';
 import { Tiers, volatileQuotas } from '../../core/config/tiers.js';
@@ -52,7 +52,7 @@ const withoutRedis = ({ auth, limits }: Config): Finding => {
   return warning('redis', `not configured, but ${need}`, ...advice);
 };
 
-/** Returns advice about Redis settings that would lose counts. Settings that the user may not read are skipped. */
+/** Returns advice about Redis settings that would lose counts. Settings that this user cannot read are skipped. */
 const settingsAdvice = async (client: RedisClient, { auth, limits }: Config): Promise<string[]> => {
   const info = await (client.info() as Promise<string>).catch(() => '');
   const read = (name: string) => new RegExp(`^${name}:(.*?)\r?$`, 'm').exec(info)?.[1];
@@ -68,6 +68,6 @@ const settingsAdvice = async (client: RedisClient, { auth, limits }: Config): Pr
     advice.push('Redis does not persist its data, so a restart resets all quotas. Set appendonly to yes.');
   }
   const failing = ['rdb_last_bgsave_status', 'aof_last_write_status'].filter((name) => read(name) === 'err');
-  if (failing.length > 0) advice.push(`Redis cannot save its data (${failing.join(', ')}). The log of Redis has more.`);
+  if (failing.length > 0) advice.push(`Redis cannot save its data (${failing.join(', ')}). See the Redis log.`);
   return advice;
 };

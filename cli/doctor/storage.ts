@@ -1,4 +1,4 @@
-/** Checks that storage responds, and that every row of the current version is valid. */
+/** Checks that the storage responds, and that every row of the current version is valid. */
 import { accessSync, constants } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
@@ -16,18 +16,17 @@ const MAX_ERRORS = 10;
 
 interface StorageFinding {
   readonly finding: Finding;
-  /** Whether there is a snapshot to check. */
   readonly readable: boolean;
   close(): Promise<void>;
 }
 
-/** Returns the adapter's directory if the adapter has the option `path`. */
+/** Returns the adapter's `path` option, resolved. */
 const directoryOf = ({ loaded: { config, folder } }: CheckContext): string | undefined => {
   const { path } = config.adapter.options;
   return typeof path === 'string' ? pathResolver(folder)(path) : undefined;
 };
 
-/** Returns the error code if a file cannot be read. Otherwise undefined. */
+/** Returns the error code if a file cannot be read, otherwise undefined. */
 const accessError = (path: string): string | undefined => {
   try {
     accessSync(path, constants.R_OK);
@@ -38,8 +37,8 @@ const accessError = (path: string): string | undefined => {
 };
 
 /**
- * Explains why storage cannot be opened: there is no dataset at the configured path, the store fails, or the dataset is
- * invalid.
+ * Explains why the storage cannot be opened: there is no dataset at the configured path, the store fails, or the
+ * dataset is invalid.
  */
 const openingFailure = (error: unknown, service: CheckContext): Finding => {
   const { options } = service.loaded.config.adapter;
@@ -53,14 +52,14 @@ const openingFailure = (error: unknown, service: CheckContext): Finding => {
   }
   if (directory !== undefined && !isFile && access === 'ENOENT') {
     const fill = service.command('import', 'SOURCE...', '--to', directory);
-    const advice = `There is no dataset in ${directory}. Check adapter.options.path of the configuration, or create one: ${fill} or ${service.command('publish', 'DIR')}`;
+    const advice = `There is no dataset in ${directory}. Check adapter.options.path in the configuration, or create one: ${fill} or ${service.command('publish', 'DIR')}`;
     return failure('storage', error, [advice]);
   }
   if (directory !== undefined && isFile && access === 'ENOENT') {
     return failure('storage', error, [`To create it: ${service.command('publish', 'DIR')}`]);
   }
   if (!(error instanceof StorageError) || error.code !== 'invalid_dataset') {
-    return failure('storage', error, 'uri' in options ? ['Check adapter.options.uri of the configuration.'] : []);
+    return failure('storage', error, 'uri' in options ? ['Check adapter.options.uri in the configuration.'] : []);
   }
   const [heading = '', ...errors] = error.message.split('\n').map((line) => line.replace(/^ *- /, ''));
   const all = directory && errors.length > 0 ? [`To list all errors: ${service.command('validate', directory)}`] : [];
@@ -69,7 +68,7 @@ const openingFailure = (error: unknown, service: CheckContext): Finding => {
   return failed('storage', heading, ...advice);
 };
 
-/** Opens the adapter. The caller must close it. */
+/** The caller must close the adapter. */
 export const checkStorage = async (service: CheckContext): Promise<StorageFinding> => {
   const { container, loaded, command } = service;
   const { use } = loaded.config.adapter;
@@ -87,7 +86,7 @@ export const checkStorage = async (service: CheckContext): Promise<StorageFindin
     const { version, publishedAt, manifest } = snapshot;
     snapshot.release();
     const message = `${use} serves version ${version}, vintage ${manifest.vintage}, published ${publishedAt.toISOString()}`;
-    const finding = ok('storage', manifest.synthetic ? `${message}; its numbers are made up` : message);
+    const finding = ok('storage', manifest.synthetic ? `${message}; its data is synthetic` : message);
     return { finding, readable: true, close };
   } catch (error) {
     // Without a cause, nothing has been published.
@@ -97,7 +96,7 @@ export const checkStorage = async (service: CheckContext): Promise<StorageFindin
 };
 
 /**
- * Checks the adapter's files, if the adapter supports such a check.
+ * Checks the adapter's files if the adapter supports it.
  * @param full whether to compare indexes with rows
  */
 export async function* checkIntegrity(
@@ -122,7 +121,6 @@ export async function* checkIntegrity(
   }
 }
 
-/** Returns the current version in storage as a dataset. */
 const datasetOf = (snapshot: Snapshot, { modules }: CheckContext): Dataset => ({
   manifest: snapshot.manifest,
   read: (name) => snapshot.find(name, { order: modules.registry.collections.get(name)!.key }),

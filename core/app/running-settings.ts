@@ -65,8 +65,8 @@ export class RunningSettings {
     this.tiers = new Tiers({ ...this.#started.auth, tiers }, config.limits.requestsPerMinute);
     this.#logger.setLevel?.(config.log.level);
     const details = { changed, ...(afterRestart.length > 0 && { afterRestart }) };
-    if (afterRestart.length > 0) this.#logger.warn(details, 'configuration read again; some changes need a restart');
-    else this.#logger.info(details, 'configuration read again');
+    if (afterRestart.length > 0) this.#logger.warn(details, 'configuration reloaded; some changes need a restart');
+    else this.#logger.info(details, 'configuration reloaded');
     return afterRestart;
   }
 }

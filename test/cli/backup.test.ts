@@ -215,7 +215,7 @@ describe('export and import-backup', function () {
       await target.run(registerPublish, 'publish', versions.directories[0]!);
       await target.run(registerKeys, 'keys', 'create', '--name', 'existing');
       const refusal = await target.refused(registerImport, 'import-backup', copy);
-      expect(refusal).to.contain('not empty: they have 1 version, 1 key, an audit with 2 entries');
+      expect(refusal).to.contain('not empty: they contain 1 version, 1 key, an audit log with 2 entries');
       expect(await target.json(registerKeys, 'keys', 'list')).to.have.length(1);
       await target.run(registerImport, 'import-backup', copy, '--replace');
       const options = { withTime: false };
@@ -256,7 +256,7 @@ describe('export and import-backup', function () {
       await rm(path);
       expect(await target.refused(registerImport, 'import-backup', copy)).to.contain(`${rows} cannot be read`);
       await writeFile(join(copy, 'backup.json'), '{"format": 2}');
-      expect(await target.refused(registerImport, 'import-backup', copy)).to.contain('reads only format 1');
+      expect(await target.refused(registerImport, 'import-backup', copy)).to.contain('can only read format 1');
       await isUntouched();
     });
 

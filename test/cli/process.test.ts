@@ -131,7 +131,7 @@ describe('the process of a service', () => {
       await until(() => service.output.stdout.includes('loading'));
       service.child.kill('SIGHUP');
       await until(isReady);
-      await until(() => service.output.stderr.includes('configuration read again'));
+      await until(() => service.output.stderr.includes('configuration reloaded'));
     });
 
     it(`${how} SIGUSR1, SIGUSR2 and SIGPIPE are ignored: no debugger, no exit`, async () => {

@@ -108,7 +108,7 @@ describe('metro-forecast doctor', () => {
     await runCommand(registerKeys, ['--config', config, 'keys', 'create', '--name', 'a', '--expires', '2d']);
     const { ok, found } = await examine();
     expect([ok, found['keys']!.state]).to.deep.equal([true, 'warning']);
-    expect(found['keys']!.advice!.join()).to.match(/\("a"\) ends at /);
+    expect(found['keys']!.advice!.join()).to.match(/\("a"\) expires at /);
     expect(found['keys']!.advice!.join()).to.contain(`--config ${config} keys create --name a --tier enterprise`);
   });
 
@@ -137,7 +137,7 @@ describe('metro-forecast doctor', () => {
     expect((await examine()).found['keys']).to.include({
       state: 'warning',
       message:
-        'file: none of 1 active keys is of a tier in auth.tiers; every caller with a key gets 401; callers without a key have the tier "gold"',
+        'file: none of 1 active keys has a tier in auth.tiers; every caller with a key gets 401; callers without a key have the tier "gold"',
     });
   });
 
@@ -233,7 +233,7 @@ describe('metro-forecast doctor', () => {
     const { found } = await examine();
     taken.close();
     expect(found['metrics port']).to.include({ state: 'failed' });
-    expect(found['metrics port']!.message).to.contain(`port ${port} is taken; set metrics.port`);
+    expect(found['metrics port']!.message).to.contain(`port ${port} is already in use; set metrics.port`);
     await configure({ metrics: { port: server.port } });
     expect((await examine()).found['configuration']!.advice![0]).to.contain('is already the API port (server.port)');
   });
@@ -263,7 +263,7 @@ describe('metro-forecast doctor', () => {
     const { exitCode, found } = await examine();
     taken.close();
     expect([exitCode, found['port']!.state]).to.deep.equal([1, 'failed']);
-    expect(found['port']!.message).to.contain('is taken; set PORT or server.port');
+    expect(found['port']!.message).to.contain('is already in use; set PORT or server.port');
 
     const app = await startTestApp();
     try {
@@ -271,7 +271,7 @@ describe('metro-forecast doctor', () => {
       await configure();
       expect((await examine()).found['port']).to.include({ state: 'ok' });
       await configure({ plugins: ['markets', 'status'] });
-      expect((await examine()).found['port']!.message).to.contain('is taken; set PORT or server.port');
+      expect((await examine()).found['port']!.message).to.contain('is already in use; set PORT or server.port');
     } finally {
       await app.close();
     }

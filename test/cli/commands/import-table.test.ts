@@ -66,14 +66,14 @@ describe('metro-forecast import-table', () => {
     await writeFile(at('a.csv'), 'id,v\n1,2\n');
     await writeFile(at('b.csv'), 'id\n1\n');
     const restarts = async (file: string) => [
-      (await done(file)).stdout.includes('Restart a running'),
+      (await done(file)).stdout.includes('Restart any running'),
       (await json(file)).needsRestart,
     ];
     expect(await restarts(at('a.csv'))).to.deep.equal([false, false]);
     await writeFile(at('a.csv'), 'id,v\n3,4\n');
     expect(await restarts(at('a.csv'))).to.deep.equal([false, false]);
     expect((await done(at('b.csv'))).stdout).to.include(
-      'Restart a running service of these tables: the declaration of b',
+      'Restart any running service that serves these tables: the declaration of b',
     );
     expect((await done(at('a.csv'), '--sort', 'v')).stdout).to.include('the declaration of a has changed');
     expect((await json(at('a.csv'))).needsRestart).to.equal(true);

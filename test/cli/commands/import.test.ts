@@ -39,7 +39,7 @@ describe('metro-forecast import', () => {
     const { stdout, stderr } = await run(join(folder, 'next.csv'), '--to', to, '--skip-bad-rows');
     expect(stdout).to.match(/said is now version 2024-05-28-[0-9a-f]{12}, vintage 2024-05-28\.\n/);
     expect(stdout).to.include('metro_hpi: 2 markets, 1 value');
-    expect(stdout).to.match(/Left out, 1 bad row:\n {2}- .*next\.csv:3: the code must be 5 digits, but is "3"/);
+    expect(stdout).to.match(/Skipped, 1 bad row:\n {2}- .*next\.csv:3: the code must be 5 digits, but is "3"/);
     expect(stdout).to.include('- markets that the new index lacks (1): 20000');
     expect(stdout).to.include(`Next: metro-forecast forecast ${to}`);
     expect(stderr).to.include('reading next.csv: 96 bytes\n').and.to.include('writing hpi: 1 row\n');

@@ -131,7 +131,7 @@ describe('metro-forecast keys', () => {
     expect(await refused('rotate', id)).to.include(`its successor ${created.id}`);
     await done('revoke', created.id);
     expect((await done('rotate', id)).stderr).to.match(
-      /Its successor is key_\w+, which ends at \S+Z as the old key would have\. Store/,
+      /Its successor is key_\w+, which expires at \S+Z, like the old key\. Store/,
     );
   });
 
@@ -193,7 +193,7 @@ describe('metro-forecast keys', () => {
     [['--limit', '0'], 'The limit must be a whole number of requests per minute of at least 1, not "0".'],
     [['--limit', '1e3'], 'not "1e3".'],
     [['--expires', 'soon'], '--expires: "soon" is neither a date nor a duration'],
-    [['--name', ''], '--name must have 1 to 100 characters'],
+    [['--name', ''], '--name must be 1 to 100 characters long'],
     [['--name', 'a\u001b[2J'], 'no control characters'],
     [['--name', `for ${createKey().key}`], '--name must not contain a key.'],
   ];
@@ -254,7 +254,7 @@ describe('metro-forecast keys', () => {
     const { id } = await create('--name', 'F');
     const first = JSON.parse((await done('revoke', id, '--json')).stdout);
     expect(Date.parse(first.revoked_at)).to.be.closeTo(Date.now(), 60_000);
-    expect((await done('revoke', id)).stderr).to.equal(`${id} ("F") is revoked since ${first.revoked_at}.\n`);
+    expect((await done('revoke', id)).stderr).to.equal(`${id} ("F") was revoked at ${first.revoked_at}.\n`);
   });
 
   it('limit ID N sets a limit, and limit ID default removes it', async () => {
@@ -308,7 +308,7 @@ describe('metro-forecast keys', () => {
     await done('limit', id, '5');
     const [, { hash }] = JSON.parse((await done('audit', '--json')).stdout);
     const { stdout } = await done('audit', '--verify');
-    expect(stdout).to.equal(`The audit of keys is complete: 2 entries. The hash of the newest entry is ${hash}.\n`);
+    expect(stdout).to.equal(`The audit log of keys is complete: 2 entries. The hash of the newest entry is ${hash}.\n`);
     await done('limit', id, '6');
     await done('audit', '--verify', '--expect', hash);
     const other = '0'.repeat(64);
@@ -344,8 +344,8 @@ describe('metro-forecast keys', () => {
     const { id } = await create('--name', 'A');
     expect(await refused('audit', 'A')).to.include(`the name "A" belongs to ${id}`);
     await rm(join(folder, 'keys.json.audit.ndjson'));
-    expect((await done('audit', id)).stderr).to.equal(`The audit has no change of ${id}.\n`);
-    expect((await done('audit')).stderr).to.equal('The audit has no change of a key.\n');
+    expect((await done('audit', id)).stderr).to.equal(`The audit log contains no changes to ${id}.\n`);
+    expect((await done('audit')).stderr).to.equal('The audit log contains no changes.\n');
   });
 
   it('create and rotate use the newest pepper and store its version', async () => {

@@ -130,7 +130,9 @@ describe('metro-forecast publish into a directory', () => {
     const { version } = await json('publish', data);
     const before = await state();
     const message = await refused('publish', await named(version, await otherRows()));
-    expect(message).to.contain(`Version ${version} was published before with other rows: nothing has changed.`);
+    expect(message).to.contain(
+      `Version ${version} has already been published with different rows: nothing has changed.`,
+    );
     expect(message).to.contain('with different rows in ').and.to.contain('another "version"');
     expect(await state()).to.deep.equal(before);
   });
@@ -140,7 +142,7 @@ describe('metro-forecast publish into a directory', () => {
     await done('publish', await named('second'));
     const before = await state();
     const message = await refused('publish', await named('first', await otherRows()));
-    expect(message).to.contain('Version first was published before with other rows: nothing has changed.');
+    expect(message).to.contain('Version first has already been published with different rows: nothing has changed.');
     expect(await state()).to.deep.equal(before);
     expect((await json('publish', await named('first'))).changed).to.equal(true);
   });

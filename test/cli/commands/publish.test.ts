@@ -75,7 +75,7 @@ describe('metro-forecast publish and snapshots', () => {
     const { file } = manifest.collections.markets;
     await writeFile(join(data, file), (await readFile(join(data, file), 'utf8')).replace('"10000"', '"1000"'));
     const message = await refused('publish', data);
-    expect(message).to.include(`${data} was not published, since it is not valid:\n  - `);
+    expect(message).to.include(`${data} was not published, because it is not valid:\n  - `);
     expect(message).to.include(`  - ${file}:1: cbsa: `).and.include('refers to 10000, which is not in "markets"');
     expect((await done('snapshots')).stderr).to.include(
       'No version is published. To publish one: metro-forecast publish DIR',
@@ -100,7 +100,7 @@ describe('metro-forecast publish and snapshots', () => {
     await writeFile(join(other, 'manifest.json'), JSON.stringify({ ...manifest, version: first.version }));
     const conflict = (await run('publish', other)).error as OperatorError;
     expect(conflict.heading).to.equal(
-      `Version ${first.version} was published before with other rows: nothing has changed.`,
+      `Version ${first.version} has already been published with different rows: nothing has changed.`,
     );
     expect(conflict.cause).to.be.instanceOf(StorageError).and.to.have.property('code', 'conflict');
     expect(conflict.message).to.contain(`choose another "version" in ${other}/manifest.json`);
@@ -108,7 +108,7 @@ describe('metro-forecast publish and snapshots', () => {
     await done('publish', second);
     await done('snapshots', 'activate', first.version);
     const message = await refused('publish', second);
-    expect(message).to.contain(`Version second has been published before, and ${first.version} is current.`);
+    expect(message).to.contain(`Version second has already been published, and ${first.version} is current.`);
     expect(message).to.contain('snapshots activate second');
   });
 
@@ -132,7 +132,9 @@ describe('metro-forecast publish and snapshots', () => {
     const path = join(second, 'manifest.json');
     await writeFile(path, JSON.stringify({ ...JSON.parse(await readFile(path, 'utf8')), version: 'second' }));
     const message = await refused('publish', second);
-    expect(message).to.contain('Version second was published before with other rows').and.not.to.contain('activate');
+    expect(message)
+      .to.contain('Version second has already been published with different rows')
+      .and.not.to.contain('activate');
     expect((await json('snapshots'))[0]).to.include({ version: 'third', current: true });
   });
 
@@ -242,7 +244,7 @@ describe('metro-forecast publish and snapshots', () => {
       'prune',
     ]);
     expect((await done('snapshots', 'audit', '--verify')).stdout).to.equal(
-      `The audit of data is complete: 6 entries. The hash of the newest entry is ${entries[5].hash}.\n`,
+      `The audit log of data is complete: 6 entries. The hash of the newest entry is ${entries[5].hash}.\n`,
     );
     expect(await refused('snapshots', 'audit', '--expect', 'f'.repeat(64))).to.contain('no entry has the hash ffff');
     const client = new MongoClient(uri);
@@ -262,9 +264,9 @@ describe('metro-forecast publish and snapshots', () => {
     const served = join(folder, 'served');
     await mkdir(served);
     await writeConfig({ use: 'json', options: { path: served } });
-    expect((await done('snapshots', 'audit')).stderr).to.contain('The audit has no publication.\n');
+    expect((await done('snapshots', 'audit')).stderr).to.contain('The audit log contains no publications.\n');
     const { stdout } = await done('snapshots', 'audit', '--verify');
-    expect(stdout).to.equal('The audit of data is complete: 0 entries.\n');
+    expect(stdout).to.equal('The audit log of data is complete: 0 entries.\n');
     const { version } = await json('publish', data);
     await done('publish', await another('second', '2124-01-01T00:00:00Z'));
     const [, { replaces, action, hash }] = await json('snapshots', 'audit');

@@ -201,7 +201,7 @@ describe('metro-forecast start', () => {
     expect(started.output().stderr).to.not.contain('/markets');
     await configure('hup.json', { limits: { requestsPerMinute: 'many' } });
     started.process.kill('SIGHUP');
-    await logged('the configuration was not read again');
+    await logged('the configuration was not reloaded');
     const { msg } = lines(started.output().stderr).at(-1)!;
     expect(msg).to.match(/ has an error: limits\.requestsPerMinute: "many" is not allowed; [^\n]+$/);
     expect((await request(`${url}/markets`)).headers['ratelimit-policy']).to.contain('q=7');

@@ -39,7 +39,7 @@ describe('metro-forecast reload', function () {
     await service.configure({ limits: { requestsPerMinute: 7 }, server: { workers: 1, maxHeaders: 50 } });
     expect(await service.reload()).to.deep.equal({
       code: 0,
-      text: 'The configuration was read again. These changes need a restart: server.maxHeaders.\n',
+      text: 'The configuration was reloaded. These changes need a restart: server.maxHeaders.\n',
     });
     expect(await service.limit()).to.equal(7);
     await service.configure({ limits: { requestsPerMinute: 'many' } });
