@@ -11,40 +11,40 @@ export interface Settings {
   readonly mode: 'full' | 'quick';
   /** Whether the section `rows` also measures 10 million rows. */
   readonly large?: boolean;
-  /** The number of turns for each contender. The tables show the median of the turns. */
+  /** Number of turns per contender. The tables show the median of the turns. */
   readonly rounds: number;
-  /** The length of a turn. */
+  /** Duration of a turn, in seconds. */
   readonly seconds: number;
 }
 
 export const FULL: Settings = { mode: 'full', rounds: 9, seconds: 2 };
 
-/** The settings of a quick run, which shows that everything works. It measures too little for figures to be quoted. */
+/** A quick run only shows that everything works. It measures too little for its figures to be quoted. */
 export const QUICK: Settings = { mode: 'quick', rounds: 1, seconds: 1 };
 
-/** The default limit of a key, in requests per minute. */
+/** Default limit of a key, in requests per minute. */
 export const USUAL_LIMIT = 600;
 export const FEW_KEYS = 5000;
 export const MANY_KEYS = 50_000;
 
-/** The markets and series of the dataset. */
+/** The markets and series in the dataset. */
 export const catalogue = { cbsas: marketCodes(), series: seriesIds() };
 
 export interface Bench {
   readonly settings: Settings;
-  /** The folder of another checkout, which is installed and built. */
+  /** The folder of another checkout, which must be installed and built. */
   readonly against: string | undefined;
   /** A temporary folder. */
   readonly folder: string;
   readonly dataset: string;
   /** A key with the limit `HUGE_LIMIT`. */
   readonly hugeKey: string;
-  /** 5,000 keys with the default limit, which together allow 50,000 requests per second. */
+  /** 5,000 keys with the default limit. Together they allow 50,000 requests per second. */
   readonly fewKeys: readonly string[];
   /** 50,000 other keys with the default limit. */
   readonly manyKeys: readonly string[];
   readonly records: readonly KeyRecord[];
-  /** The path of a JSON file that maps the SHA-256 hash of each key to its limit. */
+  /** The path of a JSON file that maps the SHA-256 of each key to its limit. */
   readonly limits: string;
 }
 

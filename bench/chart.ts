@@ -1,4 +1,4 @@
-/** Draws a bar chart as SVG, with a panel for each table and a bar for each row. */
+/** Draws a bar chart as SVG, with one panel per table and one bar per row. */
 import { formatCell, type Table } from './table.js';
 
 const NAMES_WIDTH = 150;
@@ -35,9 +35,9 @@ export interface ChartOptions {
   readonly title: string;
   /** A line below the panels. */
   readonly note: string;
-  /** Tables that have the same names in the first column. The second column contains the values. */
+  /** Tables with the same names in their first column. The second column contains the values. */
   readonly panels: readonly Table[];
-  /** The name whose bars are highlighted with another colour. */
+  /** The name whose bars have a different colour. */
   readonly highlight: string;
 }
 

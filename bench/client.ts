@@ -9,7 +9,6 @@ export interface Message {
   readonly body?: string;
 }
 
-/** Formats a request as text. */
 export const formatRequest = ({ method = 'GET', path, headers = {}, body = '' }: Message): string => {
   const fields = { Host: 'bench', ...headers, ...(body && { 'Content-Length': String(Buffer.byteLength(body)) }) };
   const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
@@ -22,7 +21,7 @@ export interface Received {
   readonly etag: string | null;
 }
 
-/** Sends a request on a keep-alive connection, and discards the body of the response. */
+/** Sends a request on a keep-alive connection, and discards the response body. */
 export const send = async (port: number, { path, ...options }: Message): Promise<Received> => {
   try {
     const response = await fetch(`http://127.0.0.1:${port}${path}`, options);
@@ -34,7 +33,7 @@ export const send = async (port: number, { path, ...options }: Message): Promise
 };
 
 /**
- * Sends bytes on a new connection. Resolves when the server closes the connection or after `ms` milliseconds.
+ * Sends bytes on a new connection. Resolves when the server closes the connection, or after `ms` milliseconds.
  * @param options with `reads: false`, the responses are not read
  * @returns the statuses of the responses
  */
@@ -59,7 +58,7 @@ export const exchange = (port: number, bytes: string, { reads = true, ms = 5000 
     });
   });
 
-/** Calls `task` at a steady rate without waiting for earlier calls. Resolves when all calls have ended. */
+/** Calls `task` at a steady rate, without waiting for earlier calls. Resolves when all calls have finished. */
 export const repeat = async (perSecond: number, seconds: number, task: () => Promise<unknown>): Promise<void> => {
   const started = performance.now();
   const running: Promise<unknown>[] = [];

@@ -1,4 +1,4 @@
-/** The servers that are compared, and the command that starts each of them. */
+/** The servers to compare, and the commands that start them. */
 import { mkdtemp } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { packageRoot } from '../core/util/package.js';
@@ -7,12 +7,12 @@ import type { ServerCommand } from './server.js';
 import { BASE, json, startCommand, writeConfig } from './service.js';
 
 export const SERVICE = 'Metro Forecast API';
-/** The checkout that `--against` names. */
+/** The checkout given with `--against`. */
 export const OTHER = `${SERVICE}, the other version`;
 export const FASTIFY = 'Fastify, same features';
 export const KOA = 'Koa, same features';
 export const EXPRESS = 'Express, same features';
-/** Serves prepared bytes without keys and limits, which is the upper bound for a server on Node. */
+/** Serves prepared bytes without keys or limits. This is the upper bound for a server on Node. */
 export const BARE = 'node:http';
 
 const PROGRAMS: Readonly<Record<string, string>> = {
@@ -23,12 +23,12 @@ const PROGRAMS: Readonly<Record<string, string>> = {
 };
 
 /**
- * The file with the service's responses by path. The contenders serve these responses, and all their responses are
- * compared with the file.
+ * Returns the path of a file with the service's responses by path. The contenders serve these responses, and their
+ * responses are checked against the file.
  */
 export const answersFile = ({ folder }: Bench): string => join(folder, 'answers.json');
 
-/** @param redis the URL of a Redis server that only this contender uses */
+/** @param redis the URL of a Redis server used only by this contender */
 export const commandOf = async (name: string, bench: Bench, redis: string): Promise<ServerCommand> => {
   const probe = `${BASE}/markets/${catalogue.cbsas[0]}`;
   const program = PROGRAMS[name];

@@ -1,15 +1,14 @@
 /**
- * Generates a typical day of requests: many callers, each of which makes a few requests for different resources. The
- * popularity of resources follows Zipf's law, so the n-th resource of a list is requested 1/n times as often as the
- * first.
+ * Generates a typical day of requests: many callers that each make a few requests for different resources. The
+ * popularity of resources follows Zipf's law: the n-th resource in a list is requested 1/n times as often as the first.
  */
 import { type Random, randomFrom } from '../plugins/metro/sample/random.js';
 
-/** The value of the header `Accept-Encoding`. */
+/** Values of the `Accept-Encoding` header. */
 export type Accepted = 'gzip, deflate, br' | 'gzip, deflate' | undefined;
 
 export interface DayRequest {
-  /** The path with its query, relative to the base path of the API. */
+  /** The path and query, relative to the base path of the API. */
   readonly path: string;
   readonly key: string;
   readonly accepts: Accepted;
@@ -24,7 +23,7 @@ const CONDITIONAL = 1 / 3;
 const BR = 0.5;
 const GZIP = 0.2;
 const CLOSES = 0.05;
-/** The years from which the values of `since` are drawn. */
+/** The years from which `since` is drawn. */
 const SINCE = { first: 1998, count: 10 };
 
 const LISTS = ['/markets', '/signals', '/forecasts', '/movers?limit=5', '/forecast-runs', '/forecast-backtest'];
@@ -51,10 +50,10 @@ export const validPaths = ({ cbsas, series }: DayOptions): string[] => [
   ...[...series.flatMap(ofSeries), '/series', ...LISTS],
 ];
 
-/** Returns all paths that a day may contain. */
+/** Returns all paths that can occur in a day. */
 export const dayPaths = (options: DayOptions): string[] => [...validPaths(options), ...NOT_FOUND, ...INVALID];
 
-/** Returns a function that draws from a list according to Zipf's law with the exponent 1. */
+/** Returns a function that draws from a list according to Zipf's law with exponent 1. */
 const zipf = <T>(random: Random, values: readonly T[]): (() => T) => {
   const sums: number[] = [];
   for (const rank of values.keys()) sums.push((sums.at(-1) ?? 0) + 1 / (rank + 1));

@@ -14,7 +14,7 @@ import { BASE, bearer } from './service.js';
 export interface Entrant {
   readonly name: string;
   readonly server: RunningServer;
-  /** A Redis server that only this contender uses. */
+  /** A Redis server used only by this contender. */
   readonly redis: Server;
 }
 
@@ -41,7 +41,7 @@ const withEntrants = async <T>(
   }
 };
 
-/** Fetches every path of the day from the service and stores the responses. This is done once per run. */
+/** Fetches every path of the day from the service and stores the responses, once per run. */
 const writeAnswers = (bench: Bench): Promise<void> =>
   withEntrants(bench, [SERVICE], async ([entrant]) => {
     const ask = async (path: string) => {
@@ -55,7 +55,7 @@ const writeAnswers = (bench: Bench): Promise<void> =>
     await writeFile(answersFile(bench), JSON.stringify({ openapi, responses }));
   });
 
-/** Starts each contender with a separate Redis, and stops all of them after `use`. */
+/** Starts each contender with its own Redis, and stops all of them after `use`. */
 export const withLineup = async <T>(
   bench: Bench,
   names: readonly string[],
@@ -92,13 +92,13 @@ export const representationsOf = (requests: readonly DayRequest[]): readonly Rep
   ...new Map(requests.map((request) => [idOf(request), request])).values(),
 ];
 
-/** The number of concurrent requests during the check. */
+/** Number of concurrent requests during the check. */
 const CHECKS = 8;
 
 /**
- * Fetches each representation once, compares it with the one from the service, and revalidates the ETag.
+ * Fetches each representation once, compares it with the service's representation, and revalidates its ETag.
  * @returns the ETags
- * @throws if a status or a body differs, or if an ETag does not get a 304
+ * @throws if a status or body differs, or if an ETag does not get a 304
  */
 const check = async (
   { name, server }: Entrant,
@@ -121,7 +121,7 @@ const check = async (
       name === OTHER ? [sharedWith(rows, expected.body), sharedWith(expected.body, rows)] : [rows, expected.body];
     assertEqual(`${name}: ${path}`, actual, wanted);
     const etag = response.headers.get('ETag') ?? 'none';
-    // If the request has no Cache-Control header, fetch adds no-cache to a conditional request.
+    // Without a Cache-Control header, fetch would add no-cache to a conditional request.
     const condition = { ...headers, 'If-None-Match': etag, 'Cache-Control': 'max-age=0' };
     const again = await fetch(server.origin + BASE + path, { headers: condition });
     await again.arrayBuffer();
@@ -137,8 +137,8 @@ const check = async (
 };
 
 /**
- * Checks a contender's responses, and then writes the requests for this contender, which contain its ETags.
- * @returns a list for each scenario
+ * Checks a contender's responses, and then writes its requests, which contain the contender's own ETags.
+ * @returns one request list per scenario
  */
 export const prepare = async (
   bench: Bench,

@@ -17,7 +17,7 @@ export const checkMachine = (): void => {
   if (missing.length > 0) throw new OperatorError('The benchmark needs', missing);
 };
 
-/** Installs the packages that the contenders need, unless an earlier run has installed them. */
+/** Installs the packages that the contenders need, unless they are already installed. */
 export const installContenders = (): void => {
   const folder = join(packageRoot, 'bench');
   if (existsSync(join(folder, 'node_modules/fastify'))) return;

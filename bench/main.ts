@@ -1,4 +1,4 @@
-/** `npm run bench`: compares the service with other servers on the same data. */
+/** `npm run bench` compares the service with other servers on the same data. */
 import { join, resolve } from 'node:path';
 import { inspect } from 'node:util';
 import { Command, InvalidArgumentError, Option } from 'commander';
@@ -51,11 +51,11 @@ const run = async ({ only, quick, out, against, ...given }: Options): Promise<vo
 const program = new Command('bench')
   .description('Compares the service with other servers on the same data, and writes a report.')
   .addOption(new Option('--only <section>', 'run one section').choices([...SECTIONS]))
-  .option('--quick', 'run everything in a few minutes; the figures are not to be quoted')
+  .option('--quick', 'run everything in a few minutes; do not quote the figures')
   .option('--large', 'also measure 10 million rows in the section rows, which takes an hour')
-  .option('--rounds <n>', 'turns of each contender', positive)
-  .option('--seconds <n>', 'length of a turn', positive)
-  .option('--against <folder>', 'also measure another checkout, installed and built')
+  .option('--rounds <n>', 'number of turns per contender', positive)
+  .option('--seconds <n>', 'duration of a turn', positive)
+  .option('--against <folder>', 'also measure another checkout, which must be installed and built')
   .option('--out <folder>', 'where to write the report; only the default changes the README', RESULTS)
   .action(run);
 

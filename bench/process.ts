@@ -1,11 +1,11 @@
-/** Starts and stops child processes that are bound to cores, and measures their CPU time. */
+/** Runs child processes bound to CPU cores, and measures their CPU time. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { yieldToEventLoop } from '../cli/engine.js';
 import { type Server, startRedis } from '../test/support/services.js';
 
-/** The measured server runs on the first core. The load generator, Redis and MongoDB share the second one. */
+/** The measured server runs on the first core. The load generator, Redis and MongoDB share the second. */
 export const SERVER_CORE = '0';
 export const LOAD_CORE = '1';
 
@@ -13,7 +13,7 @@ const bindToCore = (core: string, pid: number): void => {
   execFileSync('taskset', ['-a', '-c', '-p', core, String(pid)], { stdio: 'ignore' });
 };
 
-/** Binds this process to the load core, and gives its garbage collector less priority than the load. */
+/** Binds this process to the load core, and gives its garbage collector a lower priority than the load. */
 export const stayOnLoadCore = (): void => {
   bindToCore(LOAD_CORE, process.pid);
   yieldToEventLoop(0);
@@ -25,7 +25,7 @@ export const bindStore = (pid: number): void => {
   try {
     execFileSync('chrt', ['--all-tasks', '--fifo', '--pid', '1', String(pid)], { stdio: 'ignore' });
   } catch {
-    process.stderr.write('Run as root for accurate high percentiles: Redis waits for the load generator.\n');
+    process.stderr.write('Run as root for accurate high percentiles; otherwise Redis waits for the load generator.\n');
   }
 };
 
@@ -35,7 +35,7 @@ export const startBoundRedis = async (): Promise<Server> => {
   return redis;
 };
 
-/** The environment of child processes. It has only these variables, so that no other variable configures the server. */
+/** The whole environment of child processes, so that no other variable configures the server. */
 const environment = { PATH: process.env['PATH'], HOME: process.env['HOME'], NODE_ENV: 'production' };
 
 const running = new Set<ChildProcess>();
@@ -57,7 +57,7 @@ export const spawnBound = (
   return child;
 };
 
-/** Runs a program on the load core until it exits. @returns the standard output of the program */
+/** Runs a program on the load core. @returns the program's standard output */
 export const runLoad = async (command: readonly string[]): Promise<string> => {
   const child = spawnBound(LOAD_CORE, command, 'pipe');
   let [output, errors] = ['', ''];
@@ -68,7 +68,7 @@ export const runLoad = async (command: readonly string[]): Promise<string> => {
   return output;
 };
 
-/** Returns the CPU time of a process with all its threads, in seconds. */
+/** Returns the CPU time of a process, including all its threads, in seconds. */
 export const cpuSeconds = (pid: number): number =>
   readdirSync(`/proc/${pid}/task`)
     .map((thread) => Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ')[0]) / 1e9)
@@ -76,8 +76,8 @@ export const cpuSeconds = (pid: number): number =>
 
 /** Returns the CPU time of all child processes that have exited, in seconds. */
 export const exitedCpuSeconds = (): number => {
-  // The name of the program may contain spaces, so the fields are counted from the end of the name. The 14th and 15th
-  // of them are the clock ticks.
+  // The program name may contain spaces, so the fields are counted from the end of the name. Fields 14 and 15 are clock
+  // ticks.
   const fields = readFileSync('/proc/self/stat', 'utf8').split(') ')[1]!.split(' ');
   return (Number(fields[13]) + Number(fields[14])) / 100;
 };

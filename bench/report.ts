@@ -9,7 +9,7 @@ import type { SectionName, SectionReport } from './sections.js';
 import { DAY_TITLE, FEW_KEYS_TITLE, HUGE_KEY_TITLE, SECTIONS } from './sections.js';
 import { formatCell, formatTable, type Table } from './table.js';
 
-/** A section with the run that measured it, since the sections of one report may come from different runs. */
+/** A section and the run that measured it. The sections of one report may come from different runs. */
 export interface MeasuredSection extends SectionReport {
   readonly at: string;
   readonly settings: Settings;
@@ -38,7 +38,7 @@ const formatResults = (results: Results): string => {
   return `# Benchmark\n\n${preface}\n\n${sections.join('\n\n')}\n`;
 };
 
-/** The contenders that the chart shows, which all have the same features. */
+/** The chart shows only contenders with the same features. */
 const CHARTED = [SERVICE, FASTIFY, KOA, EXPRESS];
 
 const PANELS = [
@@ -47,7 +47,7 @@ const PANELS = [
   { section: 'keys', title: HUGE_KEY_TITLE, label: 'One market, one huge key' },
 ] as const;
 
-/** @returns the panels of the chart; undefined unless all of them have been measured */
+/** @returns the panels of the chart, or undefined unless all of them have been measured */
 const panelsOf = (results: Results): readonly Table[] | undefined => {
   const panels = PANELS.flatMap(({ section, title, label }) => {
     const table = results[section]?.tables.find((each) => each.title === title);
@@ -58,7 +58,7 @@ const panelsOf = (results: Results): readonly Table[] | undefined => {
   return panels.length === PANELS.length ? panels : undefined;
 };
 
-/** @returns the sentence for the README; undefined unless the section `day` has been measured */
+/** @returns the sentence for the README, or undefined unless the section `day` has been measured */
 export const speedText = ({ day }: Results): string | undefined => {
   const rows = day?.tables.find(({ title }) => title === DAY_TITLE)?.rows ?? [];
   const [service, fastify] = [SERVICE, FASTIFY].map((name) => rows.find(([first]) => first === name)?.[1]);
@@ -80,7 +80,7 @@ export const withSpeedText = (readme: string, text: string): string => {
   return `${readme.slice(0, begin + MARKS.begin.length)}\n\n${text}\n\n${readme.slice(end)}`;
 };
 
-/** Writes the sentence into the README, unless the figures come from a quick run. */
+/** Writes the sentence to the README, unless the figures come from a quick run. */
 export const writeSpeedText = async (readme: string, results: Results): Promise<void> => {
   const text = speedText(results);
   if (!text || results.day?.settings.mode === 'quick') return;
@@ -107,7 +107,7 @@ export const writeResults = async (folder: string, measured: Results): Promise<R
   await writeFile(join(folder, 'latest.json'), `${JSON.stringify(results, null, 2)}\n`);
   await writeFile(join(folder, 'latest.md'), formatResults(results));
   const panels = panelsOf(results);
-  const title = 'Requests per second, everything on, limits on Redis, 32 connections, server on one core';
+  const title = 'Requests per second with all features on, limits in Redis, 32 connections, server on one core';
   const note = `${machineLine(results.day?.machine ?? describeMachine())}.`;
   if (panels) await writeFile(join(folder, 'throughput.svg'), barChart({ title, note, panels, highlight: SERVICE }));
   return results;

@@ -1,4 +1,4 @@
-/** Writes lists of prepared requests to files. The load generator sends the requests in order. */
+/** Writes prepared requests to files. The load generator sends them in order. */
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { formatRequest } from './client.js';
@@ -10,17 +10,14 @@ export interface PlannedRequest {
   readonly headers?: Readonly<Record<string, string>>;
   /** Whether the server closes the connection after the response. */
   readonly closes?: boolean;
-  /** Whether the correct response is an error. */
+  /** Whether the expected response is an error. */
   readonly fails?: boolean;
 }
 
 export interface RequestList {
-  /** The path of the file, which contains the request heads one after the other. */
+  /** The path of the file, which contains the request heads one after another. */
   readonly file: string;
-  /**
-   * Returns how many of the first `count` requests get an error as their correct response. The list is repeated as
-   * often as necessary.
-   */
+  /** Returns how many of the first `count` requests are expected to fail. The list repeats as often as necessary. */
   errorsAmong(count: number): number;
 }
 

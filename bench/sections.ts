@@ -18,7 +18,7 @@ export interface SectionReport {
 }
 
 const CONNECTIONS = 32;
-/** The number of requests in a day. Each of the 5,000 keys is used 20 times. */
+/** Number of requests in a day. Each of the 5,000 keys is used about 20 times. */
 const DAY_REQUESTS = 100_000;
 
 const titled = (what: string): string => `${what}, ${CONNECTIONS} connections`;
@@ -52,13 +52,13 @@ const sections: Readonly<Record<Exclude<SectionName, 'rows'>, Section>> = {
       { title: DAY_TITLE, requests: drawDay({ ...catalogue, keys: fewKeys }, DAY_REQUESTS) },
     ],
     notes: (representations) => [
-      `${formatCell(FEW_KEYS)} keys of ${USUAL_LIMIT} a minute; ${formatCell(representations)} representations, drawn by Zipf's ` +
-        'law. 70% are one market, its history, track or forecasts; 20% lists; 10% observations and series. A third has ' +
-        'If-None-Match with the current ETag. Half accepts br, a fifth gzip. 2% are 404s, 1% 400s. One connection in twenty ' +
-        'is closed after the response.',
-      'Before that, each contender returned the same body as the service for every representation, and a 304 for its ETag. ' +
-        'The contenders look up finished objects and serialise them. node:http has finished bytes in every encoding, and ' +
-        'neither keys nor limits.',
+      `${formatCell(FEW_KEYS)} keys, each limited to ${USUAL_LIMIT} requests per minute; ${formatCell(representations)} ` +
+        "representations, drawn according to Zipf's law. 70% of requests are for a market, its history, track or forecasts; " +
+        '20% for lists; 10% for observations and series. A third send If-None-Match with the current ETag. Half accept br, ' +
+        'and a fifth only gzip. 2% get a 404, and 1% a 400. One connection in twenty is closed after the response.',
+      'Before the measurement, each contender returned the same body as the service for every representation, and a 304 ' +
+        'for its ETag. The contenders look up prepared objects and serialise them. node:http sends prepared bytes in every ' +
+        'encoding, without keys or limits.',
     ],
   },
   keys: {
@@ -69,8 +69,8 @@ const sections: Readonly<Record<Exclude<SectionName, 'rows'>, Section>> = {
       { title: HUGE_KEY_TITLE, requests: [request(MARKET, hugeKey)] },
     ],
     notes: () => [
-      'Each contender has a Redis of its own on the load core. CPU of Redis is its CPU time for one request, which is one ' +
-        'decision of the limiter.',
+      'Each contender has its own Redis on the load core. CPU of Redis is its CPU time per request, which is one limiter ' +
+        'decision.',
       'All tables were measured in the same rounds, so that their figures can be compared.',
     ],
   },
@@ -81,7 +81,7 @@ const sections: Readonly<Record<Exclude<SectionName, 'rows'>, Section>> = {
       { title: titled('History of one market, one huge key'), requests: [request(`${MARKET}/history`, hugeKey)] },
       { title: titled('304 for one market, one huge key'), requests: [request(MARKET, hugeKey, true)] },
     ],
-    notes: () => ['All tables were measured in the same rounds. node:http has neither keys nor limits.'],
+    notes: () => ['All tables were measured in the same rounds. node:http checks neither keys nor limits.'],
   },
 };
 
@@ -89,7 +89,7 @@ const share = ({ requestsPerSecond }: Outcome, microseconds: number): number =>
   (requestsPerSecond * microseconds) / 1e6;
 const loadShare = (outcome: Outcome): number => share(outcome, outcome.loadCpu + outcome.redisCpu);
 
-/** Builds the table of a scenario. Additional columns compare requests per second with other measured contenders. */
+/** Builds the table of a scenario. Extra columns compare requests per second with other contenders. */
 export const outcomeTable = (title: string, outcomes: ReadonlyMap<string, Outcome>): Table => {
   const references = [FASTIFY, BARE, OTHER].filter((name) => outcomes.has(name));
   return {
@@ -107,7 +107,7 @@ export const outcomeTable = (title: string, outcomes: ReadonlyMap<string, Outcom
   };
 };
 
-/** States whether the load was the bottleneck. */
+/** Returns a note that shows whether the load generator was the bottleneck. */
 export const loadNote = (measured: readonly ReadonlyMap<string, Outcome>[]): string => {
   const shares = measured.flatMap((outcomes) => [...outcomes.values()].map(loadShare));
   return `wrk and Redis used at most ${percent(Math.max(...shares))} of their core.`;

@@ -6,9 +6,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { SERVER_CORE, spawnBound } from './process.js';
 
 export interface ServerCommand {
-  /** The command that starts the server. The program must print its URL to standard output. */
+  /** The program must print its URL to standard output. */
   readonly command: readonly string[];
-  /** A path that responds with 200 once the data is loaded. */
+  /** A path that responds with 200 once the data has been loaded. */
   readonly probe: string;
   readonly key: string;
   /** Whether to open a channel for messages and read standard error. Otherwise the log goes to /dev/null. */
@@ -20,9 +20,9 @@ export interface RunningServer {
   readonly port: number;
   readonly process: ChildProcess;
   readonly pid: number;
-  /** Rejects with the end of standard error when the server exits. */
+  /** Rejects when the server exits. The message includes the end of standard error. */
   readonly exited: Promise<never>;
-  /** Rejects if the server does not shut down with exit code 0. */
+  /** Rejects if the server does not exit with code 0. */
   stop(): Promise<void>;
 }
 

@@ -7,7 +7,7 @@ import { packageRoot } from '../core/util/package.js';
 
 export const BASE = '/api/v1';
 
-/** A limit so high that no request is rejected, although the limiter does all its work. */
+/** High enough that no request is rejected, although the limiter does all its work. */
 export const HUGE_LIMIT = 100_000_000;
 
 export const bearer = (key: string): string => `Bearer ${key}`;
@@ -16,7 +16,6 @@ export interface ServiceOptions {
   /** A temporary folder for the configuration and the key file. */
   readonly folder: string;
   readonly adapter: { readonly use: string; readonly options: object };
-  /** The URL of Redis. */
   readonly redis: string;
   readonly keys: readonly KeyRecord[];
   /** Settings that override the defaults of `writeConfig`. */
@@ -45,7 +44,7 @@ export const writeConfig = async ({ folder, adapter, redis, keys, more }: Servic
 };
 
 /**
- * Returns the command that starts a checkout of the service. The program is read from its package.json.
+ * Returns the command that starts the service in a checkout. The program's path is read from package.json.
  * @param nodeOptions command-line options for Node
  */
 export const startCommand = async (

@@ -1,5 +1,3 @@
-/** Computes medians, percentiles and the spread of samples. */
-
 const sorted = (samples: Iterable<number>): number[] => [...samples].sort((a, b) => a - b);
 
 /** Returns a percentile by the nearest-rank method. @param fraction the percentile as a fraction from 0 to 1 */

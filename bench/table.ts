@@ -1,4 +1,4 @@
-/** Represents tables of figures, and formats them as Markdown. */
+/** Formats tables of figures as Markdown. */
 
 export type Cell = string | number | null;
 
@@ -19,7 +19,7 @@ export const formatCell = (cell: Cell): string => {
 
 export const percent = (fraction: number): string => `${(fraction * 100).toFixed(1)}%`;
 
-/** Formats rows as a Markdown table with aligned columns. Numbers are aligned right, and words left. */
+/** Aligns columns of numbers to the right, and columns of text to the left. */
 const formatRows = ({ columns, rows }: Table): string => {
   const cells = [columns, ...rows.map((row) => row.map(formatCell))];
   const formats = columns.map((_, column) => {

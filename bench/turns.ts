@@ -11,10 +11,10 @@ export interface Turn {
   readonly connections: number;
 }
 
-/** The medians over all rounds. CPU times are in microseconds per request. */
+/** Medians over all rounds. CPU times are in microseconds per request. */
 export interface Outcome {
   readonly requestsPerSecond: number;
-  /** The spread of requests per second: (maximum - minimum) / median. */
+  /** Spread of requests per second: (maximum - minimum) / median. */
   readonly spread: number;
   readonly serverCpu: number;
   readonly redisCpu: number;
@@ -25,8 +25,8 @@ export interface Outcome {
 type Sample = Omit<Outcome, 'spread'>;
 
 /**
- * The duration of the load before each measurement. During this time, V8 finishes compiling and collects the garbage of
- * the previous turn, and each key sends its first request of the minute, which is the most expensive one.
+ * Duration of the load before each measurement, in seconds. During this time, V8 finishes compiling and collects the
+ * garbage of the previous turn. Each key also sends its first request of the minute, which is the most expensive one.
  */
 export const LEAD_SECONDS = 2;
 
@@ -54,8 +54,8 @@ const outcomeOf = (samples: readonly Sample[]): Outcome => ({
 });
 
 /**
- * Measures several tables in the same rounds, so that their figures can be compared. Every second round runs in
- * reverse.
+ * Measures several tables in the same rounds, so that their figures can be compared. Every second round runs in reverse
+ * order.
  * @param tables the turns of each table, with the contenders in the same order
  * @returns for each table, the outcome of each contender
  */

@@ -1,4 +1,4 @@
-/** Runs wrk, which sends on each connection as soon as the previous response has arrived (a closed loop). */
+/** Runs wrk. On each connection, it sends a request as soon as the previous response has arrived (a closed loop). */
 import { join } from 'node:path';
 import { packageRoot } from '../core/util/package.js';
 import { exitedCpuSeconds, runLoad } from './process.js';
@@ -35,7 +35,7 @@ export const runWrk = async ({ origin, list, connections, seconds }: WrkOptions)
   if (socketErrors && !/^connect 0, read 0, write 0, timeout 0/.test(socketErrors)) {
     throw new Error(`wrk had socket errors at ${origin}: ${socketErrors}`);
   }
-  // Responses on different connections may arrive in another order.
+  // Connections may finish their requests in a different order, so the count can be off by one per connection.
   const surplus = errors - list.errorsAmong(requests);
   if (Math.abs(surplus) > connections) {
     throw new Error(`${errors} of ${requests} responses from ${origin} were errors, ${surplus} more than expected.`);

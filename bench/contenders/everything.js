@@ -3,12 +3,14 @@ import { randomBytes } from 'node:crypto';
 import { pino } from 'pino';
 import prometheus from 'prom-client';
 
-/** The log, which is written to standard error in blocks of 4 KB. */
+/** Written to standard error in blocks of 4 KB. */
 export const log = pino({ level: 'info' }, pino.destination({ dest: 2, minLength: 4096, sync: true }));
 
 const prefix = randomBytes(8).toString('hex');
 let count = 0;
-/** Returns a unique request id. It contains a counter, since a random number for each request would be slower. */
+/**
+ * Returns a unique request id. It contains a counter, because generating a random number per request would be slower.
+ */
 export const newId = () => `${prefix}-${(++count).toString(36)}`;
 
 const lastModified = new Date().toUTCString();
@@ -31,14 +33,14 @@ const UNUSED = [
   ...['xDownloadOptions', 'xFrameOptions', 'xPermittedCrossDomainPolicies', 'xXssProtection'],
 ];
 const directives = { 'default-src': ["'none'"], 'frame-ancestors': ["'none'"] };
-/** Options that make Helmet send the same security headers as the service. */
+/** Makes Helmet send the same security headers as the service. */
 export const helmetOptions = {
   contentSecurityPolicy: { useDefaults: false, directives },
   crossOriginResourcePolicy: { policy: 'cross-origin' },
   ...Object.fromEntries(UNUSED.map((header) => [header, false])),
 };
 
-/** The minimum size of a compressed response in bytes, which is the same as in the service. */
+/** Responses smaller than this are not compressed, as in the service. In bytes. */
 export const COMPRESSION_THRESHOLD = 1024;
 
 const duration = new prometheus.Histogram({

@@ -13,7 +13,7 @@ const app = Fastify({
   genReqId: newId,
   requestIdHeader: 'x-request-id',
   loggerInstance: log,
-  // Fastify would log two lines per request. A hook below logs one.
+  // By default, Fastify logs two lines per request. A hook below logs one.
   disableRequestLogging: true,
 });
 
@@ -57,7 +57,7 @@ for (const [name, schema] of Object.entries(openapi.components.schemas)) {
 /**
  * Merges all path or query parameters into one schema.
  * @param {{ parameters?: object[] }} operation
- * @param {string} place
+ * @param {string} place `path` or `query`
  */
 const parametersIn = ({ parameters = [] }, place) => {
   const here = parameters.filter((parameter) => parameter.in === place);

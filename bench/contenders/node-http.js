@@ -1,6 +1,6 @@
 /**
- * Node's HTTP server, which sends prepared bytes in each encoding with their ETags and has neither keys nor limits.
- * This is the upper bound for servers on Node.
+ * Node's HTTP server with neither keys nor limits. It sends prepared bytes in each encoding, with ETags. This is the
+ * upper bound for servers on Node.
  */
 import { createHash } from 'node:crypto';
 import { createServer } from 'node:http';

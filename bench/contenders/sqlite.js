@@ -1,6 +1,7 @@
 /**
  * SQLite with Fastify, as an engineer would write it for one table: prepared statements, a memory-mapped file, hashed
- * bearer keys, limits in memory, schema checks, ETags and streamed exports. It has no request log, metrics or versions.
+ * bearer keys, limits in memory, schema validation, ETags and streamed exports. It has no request log, metrics or
+ * versions.
  */
 import { createHash } from 'node:crypto';
 import { createReadStream, readFileSync } from 'node:fs';

@@ -1,15 +1,14 @@
-/** Provides the options, the expected responses and the API keys to the contenders. */
+/** Provides the contenders with options, expected responses and API keys. */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 
 /**
  * The URL of Redis and the paths of two JSON files. `answers` contains the service's OpenAPI document and responses,
- * and `limits` contains the limits of keys by their hash.
+ * and `limits` maps the hash of each key to its limit.
  * @type {{ answers: string, limits: string, redis: string }}
  */
 export const options = JSON.parse(process.argv[2] ?? '{}');
 
-/** The base path of the API. */
 export const BASE = '/api/v1';
 
 /** @param {string} path */
@@ -20,8 +19,8 @@ const answersFile = readJson(options.answers);
 export const openapi = answersFile.openapi;
 
 /**
- * The status and the body of each response, by path and query. Contenders serialise the body, but they neither filter
- * nor compute, which is in their favour.
+ * The status and body of each response, by path and query. The contenders serialise the body, but do not filter or
+ * compute anything, which works in their favour.
  * @type {Map<string, { status: number, body: unknown }>}
  */
 export const answers = new Map(Object.entries(answersFile.responses));
@@ -36,9 +35,9 @@ const sha256 = (text) => createHash('sha256').update(text).digest('hex');
 const limits = new Map(Object.entries(readJson(options.limits)));
 
 /**
- * Looks a key up by its hash, as the service does.
+ * Looks up a key by its hash, as the service does.
  * @param {string | undefined} authorization
- * @returns {number | undefined} the limit in requests per minute; undefined for an invalid key
+ * @returns {number | undefined} the limit in requests per minute, or undefined if the key is invalid
  */
 export const limitOf = (authorization) =>
   authorization?.startsWith('Bearer ') ? limits.get(sha256(authorization.slice(7))) : undefined;

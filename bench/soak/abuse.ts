@@ -1,7 +1,7 @@
 /**
- * `npm run abuse` measures a caller that stays within its limit while others attack the service. The dataset is as
- * large as FHFA's. The run fails if the caller gets any status other than 200, if its 99th percentile exceeds both 15
- * ms and three times the percentile without attacks, or if the server's memory grows by more than 64 MiB.
+ * `npm run abuse` measures a caller that stays within its limit while others attack the service. The dataset is the
+ * size of FHFA's. The run fails if the caller gets any status other than 200, if its 99th percentile exceeds both 15 ms
+ * and three times the percentile without attacks, or if the server's memory grows by more than 64 MiB.
  */
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -19,9 +19,7 @@ import { type WatchedServer, withWatched } from './watched.js';
 const ATTACKS = ['malformed', 'expensive', 'bursts'] as const;
 export type AttackName = (typeof ATTACKS)[number];
 
-/**
- * The command of the attacker. It is a separate process, so that sending attacks does not delay the measured caller.
- */
+/** The attacker runs in a separate process, so that sending attacks does not delay the measured caller. */
 const ATTACKER = ['nice', '-n', '10', process.execPath, fileURLToPath(new URL('attacks.js', import.meta.url))];
 const ATTACKERS = 5;
 const CALLER_PER_SECOND = 20;
@@ -49,7 +47,7 @@ const measure = async (port: number, key: string, seconds: number) => {
   return { p99, others, cells: [times.length, others, p50, p99, max] };
 };
 
-/** Runs an attack. @returns text with the number of responses with each status */
+/** Runs an attack. @returns the number of responses by status, as text */
 const attack = (name: AttackName, port: number, keys: readonly string[], seconds: number): Promise<string> =>
   runLoad([...ATTACKER, name, String(port), keys.join(), String(seconds)]);
 
@@ -94,7 +92,7 @@ const run = async ({ seconds }: { seconds: string }): Promise<void> => {
 };
 
 await new Command('abuse')
-  .description('Measures a caller within its limit while others attack the service.')
-  .option('--seconds <n>', 'length of all measurements together', '600')
+  .description('Measures a caller that stays within its limit while others attack the service.')
+  .option('--seconds <n>', 'total duration of all measurements', '600')
   .action(run)
   .parseAsync();

@@ -1,7 +1,6 @@
 /**
- * A program that attacks the service. It has four arguments: the attack, the port, a comma-separated list of keys, and
- * the duration in seconds. It prints the number of responses with each status. Status 0 is a connection that was closed
- * without a response.
+ * Attacks the service. Takes four arguments: the attack, the port, a comma-separated list of keys, and the duration in
+ * seconds. Prints the number of responses by status. Status 0 means that the connection was closed without a response.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { createKey } from '../../core/keys/key.js';
@@ -46,7 +45,7 @@ const mcp = (body: string, key: string, headers: Message['headers'] = {}) =>
   send({ method: 'POST', path: '/mcp', headers: { ...MCP_HEADERS, Authorization: bearer(key), ...headers }, body });
 
 const BATCH = JSON.stringify(new Array(100).fill(toolCall('list_markets', {})));
-/** A message of 64 KB in which every value violates a schema. */
+/** A 64 KB message in which every value violates a schema. */
 const INVALID_HELLO = JSON.stringify(
   call('initialize', { clientInfo: { name: 'a', version: '1', icons: new Array(32_000).fill(1) } }),
 );
@@ -73,12 +72,12 @@ const LIMIT_PER_SECOND = 10;
 
 const since = (i: number): string => `${1976 + (i % 48)}-${['01', '04', '07', '10'][Math.floor(i / 48) % 4]}-01`;
 const STATES = [...new Set([...metroAreas.values()].flatMap(({ states }) => states))];
-/** Returns 2,600 values, most of which are repetitions. */
+/** Returns 2,600 values, most of them repeated. */
 const states = (i: number): string => Array.from({ length: 2600 }, (_, j) => STATES[(i * j) % STATES.length]).join();
 
 /**
- * Returns attacks by callers that use their full limit of 600 requests per minute, each with one kind of expensive
- * request. No response is requested twice.
+ * Returns attacks by callers that use up their limit of 600 requests per minute. Each sends one kind of expensive
+ * request, and never requests the same response twice.
  */
 const expensive = (): readonly Attack[] => {
   const get = (path: string, key: string) =>
@@ -100,8 +99,8 @@ const expensive = (): readonly Attack[] => {
 const BURST = 40;
 
 /**
- * Returns attacks by callers that pipeline 40 lists on one connection, as often as the limit of 600 requests per minute
- * allows.
+ * Returns attacks by callers that pipeline 40 lists on one connection, as often as their limit of 600 requests per
+ * minute allows.
  */
 const bursts = (): readonly Attack[] => {
   const formats = ['json', 'csv', 'parquet', 'ndjson'];
@@ -123,7 +122,7 @@ const run = async (task: Task): Promise<void> => {
 const running = attacks[name as AttackName]().map(({ perSecond, task }) =>
   repeat(perSecond, Number(seconds), () => run(task)),
 );
-// A slow server must not prolong the run, so the process exits and thereby closes connections that are still waiting.
+// A slow server must not prolong the run, so exit without waiting for the remaining connections.
 await Promise.race([Promise.all(running), delay((Number(seconds) + GRACE_SECONDS) * 1000)]);
 const counts = Object.entries(statuses).map(([status, count]) => `${status}: ${count}`);
 process.stdout.write(counts.join(', '), () => process.exit());

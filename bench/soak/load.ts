@@ -1,17 +1,17 @@
-/** Runs clients that send one request after another and compare each status with the expected statuses. */
+/** Runs clients that send one request at a time and compare each status with the expected statuses. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { exchange, formatRequest, send } from '../client.js';
 import { OVERLOADED, type SoakRequest } from './requests.js';
 
 const MAX_ETAGS = 10_000;
-/** The time in milliseconds after which the client of an aborted request closes its connection. */
+/** Time after which the client closes the connection of an aborted request, in milliseconds. */
 const ABORT_MS = 2;
 
 export class Load {
   responses = 0;
   readonly statuses = new Map<number, number>();
   readonly unexpected: string[] = [];
-  /** The ETag that each path returned last. */
+  /** The last ETag returned for each path. */
   readonly etags = new Map<string, string>();
   readonly #port: number;
   readonly #clients: number;
@@ -21,7 +21,7 @@ export class Load {
     this.#clients = clients;
   }
 
-  /** Sends requests until `isDone`. Resolves when no response is outstanding. */
+  /** Sends requests until `isDone` returns true. Resolves when no response is outstanding. */
   async run(next: () => SoakRequest, isDone: () => boolean): Promise<void> {
     const work = async (): Promise<void> => {
       while (!isDone()) await this.#send(next());

@@ -1,19 +1,19 @@
 /**
- * A module that is loaded into the server's process (`node --expose-gc --import`). It replies to each message with the
- * memory, descriptors and listeners that the process uses.
+ * Loaded into the server's process with `node --expose-gc --import`. Replies to each message with the memory,
+ * descriptors and listeners that the process uses.
  */
 import { readdirSync } from 'node:fs';
 
-/** The resources that the process uses after a full garbage collection. Sizes are in bytes. */
+/** Resources in use after a full garbage collection. Sizes are in bytes. */
 export interface Holdings {
   readonly rss: number;
   readonly heapUsed: number;
-  /** The size of buffers outside the heap. */
+  /** Size of buffers outside the heap. */
   readonly external: number;
   readonly fds: number;
-  /** The number of active handles, requests and timers. */
+  /** Number of active handles, requests and timers. */
   readonly resources: number;
-  /** The number of listeners on the process and its standard streams. */
+  /** Number of listeners on the process and its standard streams. */
   readonly listeners: number;
   /** Warnings from Node, such as MaxListenersExceededWarning. */
   readonly warnings: readonly string[];

@@ -1,15 +1,15 @@
-/** Generates the requests of a soak test: every endpoint and page in many variants, both correct and incorrect. */
+/** Generates the requests of a soak test: every endpoint and page in many variants, both valid and invalid. */
 import { createKey } from '../../core/keys/key.js';
 import { randomFrom } from '../../plugins/metro/sample/random.js';
 import type { Message } from '../client.js';
 import { type DayOptions, validPaths } from '../day.js';
 import { BASE, bearer } from '../service.js';
 
-/** A request to send. If it has no headers, a valid key is added. */
+/** If a request has no headers, a valid key is added. */
 interface Draft extends Message {
   readonly expected: readonly number[];
   /**
-   * Whether the request is sent on a separate connection. With `close`, the server closes it after the response; with
+   * If set, the request is sent on a separate connection. With `close`, the server closes it after the response; with
    * `abort`, the client closes it before the response.
    */
   readonly raw?: 'close' | 'abort';
@@ -29,7 +29,7 @@ export interface MixOptions extends DayOptions {
   readonly etags: ReadonlyMap<string, string>;
 }
 
-/** The status of rejected requests, which are expected on a busy machine. */
+/** The status of requests rejected because of overload, which is expected on a busy machine. */
 export const OVERLOADED = 503;
 
 const PUBLIC = [`${BASE}/status`, `${BASE}/health`, `${BASE}/openapi.json`, '/docs', '/explore'];
@@ -40,8 +40,8 @@ const ENCODINGS = ['gzip', 'br', 'br;q=0.5, gzip', 'identity'];
 type Headers = Readonly<Record<string, string>>;
 
 /**
- * Returns a function that yields an endless sequence of requests. It is the same in each run, except for generated
- * keys.
+ * Returns a function that yields an endless sequence of requests. The sequence is the same in every run, except for
+ * generated keys.
  */
 export const requestMix = (options: MixOptions): (() => SoakRequest) => {
   const { key, limitedKey, versions, etags, series } = options;
@@ -65,7 +65,7 @@ export const requestMix = (options: MixOptions): (() => SoakRequest) => {
     const { path } = data();
     return { path, expected: [200, 304], headers: { ...own, 'If-None-Match': etags.get(path) ?? '"none"' } };
   };
-  /** Requests observations since a random day, so that the response is rarely requested again. */
+  /** Requests observations since a random day, so that responses are rarely requested twice. */
   const unique = (): Draft => {
     const since = new Date(Date.UTC(1990, 0, number(13_000))).toISOString().slice(0, 10);
     return { path: `${BASE}/observations?series_id=${pick(series)}&since=${since}`, expected: [200] };
@@ -75,7 +75,6 @@ export const requestMix = (options: MixOptions): (() => SoakRequest) => {
     return data({ 'X-Request-Id': `soak-${id}`, traceparent: `00-${id.padStart(32, '1')}-00f067aa0ba902b7-01` });
   };
 
-  /** The kinds of requests, each with a weight. */
   const kinds: Readonly<Record<string, readonly [number, () => Draft]>> = {
     plain: [30, () => data()],
     unique: [15, unique],

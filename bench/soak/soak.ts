@@ -37,7 +37,7 @@ const MAX_SAMPLES = 120;
 const SHORTEST_INTERVAL = 2;
 const SMALL_LIMIT = 60;
 const CLIENTS = 32;
-/** Opens all connections of the pool at the start. Connections opened later would look like leaked descriptors. */
+/** Opens all connections of the pool at startup. Connections opened later would look like leaked descriptors. */
 const POOL = { poolMin: 20, poolMax: 20 };
 const SOURCE = join(packageRoot, 'plugins/metro/dataset');
 const PLUGINS = ['markets', 'forecasts', 'observations', 'signals', 'status', 'docs', 'explore'];
@@ -45,7 +45,7 @@ const PLUGINS = ['markets', 'forecasts', 'observations', 'signals', 'status', 'd
 interface Quantity {
   readonly title: string;
   read(sample: Sample): number;
-  /** The allowed growth, as a share of the mean or as a number. */
+  /** The allowed growth, as a fraction of the mean or as an absolute number. */
   readonly allowed: { readonly share: number } | { readonly number: number };
 }
 
@@ -160,10 +160,10 @@ const atLeast = (least: number) => (text: string) => {
 
 await new Command('soak')
   .description(
-    'Loads a server for a long time while data is published. Fails if memory, descriptors or listeners grow.',
+    'Sends requests for a long time while data is published. Fails if memory, descriptors or listeners grow.',
   )
   .addOption(new Option('--adapter <name>', 'test one adapter').choices([...ADAPTERS]))
-  .option('--seconds <n>', 'length of the load on each adapter', atLeast(30), 3600)
+  .option('--seconds <n>', 'duration of the load on each adapter', atLeast(30), 3600)
   .option('--publish-every <seconds>', 'pause between publications', atLeast(0.1), 3)
   .action(run)
   .parseAsync();

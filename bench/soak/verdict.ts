@@ -1,4 +1,4 @@
-/** Reports a soak or abuse run: tables go to standard output, failures to standard error, and the exit code is set. */
+/** Prints the tables and failures of a soak or abuse run, and sets the exit code. */
 import { median } from '../statistics.js';
 import { formatTable, type Table } from '../table.js';
 
@@ -10,9 +10,9 @@ export const conclude = (tables: readonly Table[], failures: readonly string[]):
 };
 
 /**
- * Returns the mean of a series and its growth, which is the median of the last third minus the median of the middle
- * third. The first third is left out, since caches fill and V8 compiles during that time.
- * @throws for fewer than six values
+ * Returns the mean and growth of a series. Growth is the median of the last third minus the median of the middle third.
+ * The first third is ignored, because caches fill and V8 compiles during that time.
+ * @throws if there are fewer than six values
  */
 export const growthOf = (values: readonly number[]) => {
   const third = Math.floor(values.length / 3);

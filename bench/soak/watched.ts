@@ -1,4 +1,4 @@
-/** Runs the service with a probe in its process. The probe reports memory, descriptors and listeners. */
+/** Runs the service with a probe in its process, which reports memory, descriptors and listeners. */
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -11,7 +11,7 @@ import type { Holdings } from './probe.js';
 const PROBE = new URL('probe.js', import.meta.url).href;
 
 export interface WatchedServer extends RunningServer {
-  /** Resolves with the resources that the process uses after a garbage collection. */
+  /** Resolves with the resources in use after a garbage collection. */
   holdings(): Promise<Holdings>;
 }
 
@@ -30,8 +30,8 @@ const startWatched = async (config: string): Promise<WatchedServer> => {
 
 /**
  * Starts Redis, calls `use`, and then stops Redis and the service.
- * @param setUp prepares the data in a temporary folder and returns the adapter
- * @param use receives the path of the configuration and starts the service
+ * @param setUp prepares the data in a temporary folder, and returns the adapter
+ * @param use receives the path of the configuration, and starts the service
  */
 export const withWatched = async <T>(
   options: Pick<ServiceOptions, 'keys' | 'more'>,

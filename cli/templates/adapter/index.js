@@ -1,6 +1,6 @@
 /**
- * The storage adapter {{name}} keeps a dataset in a JSON file. It reads the file into memory, and each publication
- * replaces it. To use another store, replace `load`, `save` and `rowsOf`, and run the conformance suite.
+ * The {{name}} storage adapter keeps a dataset in a JSON file. It loads the whole file into memory. Each publication
+ * replaces the file. To use a different store, replace `load`, `save` and `rowsOf`, and run the conformance suite.
  */
 /**
  * @import { AdapterModule, Collection, Dataset, Document, Manifest, Query, Snapshot } from 'metro-forecast-api/adapter'
@@ -11,11 +11,11 @@ import { compareBy, compareScalars, StorageError } from 'metro-forecast-api/adap
 
 /** @typedef {{ manifest: Manifest, publishedAt: string, collections: Record<string, Document[]> }} Stored */
 
-/** The interval between checks for publications by other processes, in milliseconds. */
+/** Interval between checks for publications by other processes, in milliseconds. */
 const POLL_MS = 500;
 
 /**
- * Returns a text that identifies the current file, or undefined if there is none.
+ * Returns text that identifies the current file, or undefined if there is none.
  * @type {(file: string) => Promise<string | undefined>}
  */
 const stampOf = async (file) => {
@@ -30,7 +30,7 @@ const stampOf = async (file) => {
 const load = async (file) => JSON.parse(await readFile(file, 'utf8'), (_name, value) => Object.freeze(value));
 
 /**
- * Replaces the file. Readers see either the old or the new file, and never an incomplete one.
+ * Replaces the file. Readers see either the old file or the new one, never an incomplete one.
  * @type {(file: string, stored: Stored) => Promise<void>}
  */
 const save = async (file, stored) => {
@@ -85,7 +85,7 @@ const readAll = async (dataset, names, onBatch) => {
 };
 
 /**
- * Rejects a version that exists. It is called before and after reading, because another process may publish in the
+ * Rejects an existing version. Called before and after reading the dataset, because another process may publish in the
  * meantime.
  * @type {(current: Stored | undefined, manifest: Manifest) => void}
  */
@@ -135,7 +135,7 @@ export default {
     type: 'object',
     required: ['path'],
     additionalProperties: false,
-    properties: { path: { type: 'string', minLength: 1, description: 'The file with the dataset.' } },
+    properties: { path: { type: 'string', minLength: 1, description: 'The dataset file.' } },
   },
   create({ path }, context) {
     const file = context.resolvePath(path);
@@ -160,10 +160,10 @@ export default {
       current = loaded;
       context.changed();
     };
-    /** Polls the file. Loads run one after the other, so that the newest file is loaded last. */
+    /** Loads run one after another, so that the newest file is loaded last. */
     const poll = () => {
       const loading = polling.then(reload);
-      polling = loading.catch(() => context.problem('The file of the dataset cannot be read.'));
+      polling = loading.catch(() => context.problem('The dataset file cannot be read.'));
       return loading;
     };
     return {
@@ -187,7 +187,7 @@ export default {
       async publish(dataset, { onProgress, signal } = {}) {
         const { manifest } = dataset;
         assertUsable(signal);
-        if (publishing) throw new StorageError('conflict', 'Another publication is under way.');
+        if (publishing) throw new StorageError('conflict', 'Another publication is in progress.');
         publishing = true;
         try {
           await poll();
@@ -199,7 +199,7 @@ export default {
           assertUsable(signal);
           await poll();
           assertOther(current, manifest);
-          // Publication times increase, even if the dataset was created before the current one.
+          // Publication times always increase, even if the new dataset was created before the current one.
           const isLater = !current || Date.parse(manifest.created) > Date.parse(current.publishedAt);
           const publishedAt = isLater ? manifest.created : new Date(context.clock.now()).toISOString();
           await save(file, { manifest, publishedAt, collections });

@@ -1,4 +1,4 @@
-/** The plugin {{name}} serves every list as an HTML table. */
+/** The {{name}} plugin serves every list as an HTML table. */
 import { definePlugin } from 'metro-forecast-api/plugin';
 
 /** @param {unknown} value */

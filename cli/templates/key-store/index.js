@@ -1,4 +1,4 @@
-/** The key store {{name}} keeps the records of API keys in a JSON file. */
+/** The {{name}} key store keeps the records of API keys in a JSON file. */
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { KeyStoreError } from 'metro-forecast-api/adapter';
 
@@ -9,7 +9,7 @@ const POLL_MS = 1000;
 
 /** @implements {KeyStore} */
 class JsonKeyStore {
-  /** The records are in memory, because `lookup` is called for every request. @type {Map<string, KeyRecord>} */
+  /** Records are kept in memory, because `lookup` is called for every request. @type {Map<string, KeyRecord>} */
   #byHash = new Map();
   #text = '[]';
   #isHealthy = true;
@@ -87,7 +87,7 @@ class JsonKeyStore {
     try {
       this.#use(await readFile(this.path, 'utf8'));
     } catch (/** @type {any} */ error) {
-      // The file is written when the first key is created.
+      // The file does not exist until the first key is created.
       if (error.code !== 'ENOENT') throw error;
     }
     return this.list();
@@ -101,7 +101,7 @@ class JsonKeyStore {
     this.#use(text);
   }
 
-  /** @param {string} text the text of the file */
+  /** @param {string} text the content of the file */
   #use(text) {
     if (text === this.#text) return;
     /** @type {KeyRecord[]} */
@@ -122,7 +122,7 @@ class JsonKeyStore {
   }
 
   /**
-   * Makes one change after the other. If several processes make changes at the same time, some can be lost.
+   * Makes changes one after another. Changes made by several processes at the same time can be lost.
    * @template T
    * @param {() => Promise<T>} change
    * @returns {Promise<T>}
@@ -142,7 +142,7 @@ export default {
     type: 'object',
     required: ['path'],
     additionalProperties: false,
-    properties: { path: { type: 'string', minLength: 1, description: 'The file with the records.' } },
+    properties: { path: { type: 'string', minLength: 1, description: 'The file that stores the keys.' } },
   },
   create: ({ path }, context) => new JsonKeyStore(context.resolvePath(path), context.logger),
 };

@@ -1,4 +1,4 @@
-/** The plugin {{name}} has one collection and one endpoint that reads it. */
+/** The {{name}} plugin has one collection and one endpoint that reads it. */
 import { ApiError, collection, dataRoute, defineError, definePlugin } from 'metro-forecast-api/plugin';
 
 const rows = collection({
@@ -26,7 +26,7 @@ const notFound = defineError({
 export default definePlugin({
   name: '{{name}}',
   version: '0.1.0',
-  description: 'Monthly values of stations.',
+  description: 'Monthly values by station.',
   collections: [rows],
   routes: () => [
     dataRoute({

@@ -1,4 +1,4 @@
-/** Tests the format in a service with the configuration of this package. */
+/** Tests the format in a service that uses this package's configuration. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -21,7 +21,7 @@ describe('{{name}}', () => {
     assert.equal(lines.filter((line) => line.startsWith('<tr><td>')).length, 3);
   });
 
-  it('is chosen by the Accept header, and is documented', async () => {
+  it('is selected by the Accept header, and is documented', async () => {
     const { headers } = await app.local.request('/readings', { headers: { accept: 'text/html' } });
     assert.equal(headers['content-type'], 'text/html; charset=utf-8');
     const document = JSON.parse((await app.local.request('/openapi.json')).body);

@@ -1,4 +1,4 @@
-/** Tests the plugin's endpoint in a service with the configuration of this package. */
+/** Tests the plugin's endpoint in a service that uses this package's configuration. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -15,7 +15,7 @@ describe('{{name}}', () => {
   });
   after(() => app?.close());
 
-  /** Makes a request inside this process. Such requests need no key. */
+  /** Makes a request within this process, which needs no key. */
   const get = async (/** @type {string} */ target) => {
     const { status, body } = await app.local.request(target);
     return { status, body: JSON.parse(body) };
@@ -30,7 +30,7 @@ describe('{{name}}', () => {
     );
   });
 
-  it('starts at the month of the parameter since', async () => {
+  it('starts at the month given by the parameter since', async () => {
     const { body } = await get('/{{name}}/oslo?since=2025-11-01');
     assert.deepEqual(body, { data: [{ station: 'oslo', month: '2025-11-01', value: 11 }] });
   });
