@@ -36,7 +36,7 @@ const showConfig = async (_: unknown, command: Command): Promise<void> => {
 const variables = (): string => {
   const settings = new Map<string, string[]>();
   const add = (variable: string, text: string) => settings.set(variable, [...(settings.get(variable) ?? []), text]);
-  add('METRO_CONFIG', 'the file, unless --config names one');
+  add('METRO_CONFIG', 'the configuration file, unless --config is given');
   for (const { variable, path, when, secret } of namedVariables) {
     add(variable, `${formatPath(path)}${when ? ` if ${formatPath(when.at)} is "${when.use}"` : ''}`);
     if (secret) settings.set(`${variable}_FILE`, [`a file that contains ${variable}`]);
@@ -61,7 +61,7 @@ export const register = (program: Command): void => {
       `
 Environment variables override the file:
 ${variables()}
-An empty variable counts as absent.
+Empty variables are ignored.
 
 Examples:
   $ metro-forecast config

@@ -70,7 +70,7 @@ export const register = (program: Command): void => {
     .addHelpText(
       'after',
       `
-Services may keep running. The backup contains the hashes of keys, but no keys, and no secrets of the configuration.
+Services may keep running. The backup contains key hashes, but neither keys nor secrets from the configuration.
 Back up the peppers (auth.peppers) separately. "metro-forecast import-backup" restores the backup into any storage.
 
 Examples:

@@ -53,9 +53,9 @@ export const register = (program: Command): void => {
     .addHelpText(
       'after',
       `
-The adapter and the key store may differ from those that were backed up. Stop all services that use the stores first. Every
-file is compared with its digest before anything is written, and every restored row with the backup. Without --replace,
-the stores must be empty. A restore that fails or is interrupted can be repeated with --replace.
+The adapter and the key store may differ from those that were backed up. Stop all services that use the stores first.
+Every file is checked against its digest before anything is written, and every restored row is compared with the
+backup. Without --replace, the stores must be empty. If a restore fails or is interrupted, repeat it with --replace.
 
 Examples:
   $ metro-forecast --config replicas.json import-backup /backup/2026-03-01

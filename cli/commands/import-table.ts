@@ -191,12 +191,12 @@ export const register = (program: Command): void => {
     .addHelpText(
       'after',
       `
-The command recognizes and reports the format, compression, encoding, separator, lines above the table, key and types,
-unless an option sets them. A column contains numbers only if no cell would lose a digit or a significant zero.
+The command detects and reports the format, compression, encoding, separator, lines above the table, key and types,
+unless you set them with options. A column is read as numbers only if no value would lose a digit or a significant zero.
 Markers such as NA become null in columns of numbers, dates and booleans. Headings are converted to ASCII names such as
 permit_no, and the OpenAPI document shows the heading as the title of the column. Options accept the name or the
-heading of a column. The command replaces the whole collection and keeps all other collections. An import that fails
-changes nothing.
+heading of a column. The command replaces the whole collection and keeps all other collections. If an import fails,
+nothing changes.
 
 Examples:
   $ metro-forecast import-table permits.csv

@@ -70,8 +70,8 @@ export const register = (program: Command): void => {
       'after',
       `
 Reads FHFA's all-transactions index by metro (hpi_at_metro.csv) and series downloaded from FRED. The format is
-recognized by content. A new index replaces the markets and their history, and removes the runs that were computed from
-the previous index. A series replaces only the stored series with the same id. An import that fails changes nothing.
+detected from the content. A new index replaces the markets and their history, and removes the runs that were computed
+from the previous index. A series replaces only the stored series with the same id. If an import fails, nothing changes.
 
 Examples:
   $ metro-forecast import hpi_at_metro.csv --to data

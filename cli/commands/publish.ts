@@ -184,10 +184,10 @@ export const register = (program: Command): void => {
     .addHelpText(
       'after',
       `
-Publishing the current version again, with the same rows, succeeds and changes nothing. A version that was published
-with other rows is rejected. Readers see a new version only when it is completely written. A publication that fails or
-is interrupted changes nothing. A damaged version is replaced, and the command reports the damage. If the storage does
-not exist yet, the command creates it.
+Publishing the current version again, with the same rows, succeeds and changes nothing. A version that has already been
+published with different rows is rejected. Readers only see a new version once it has been written completely. A
+publication that fails or is interrupted changes nothing. A damaged version is replaced, and the command reports the
+damage. If the storage does not exist yet, the command creates it.
 
 Examples:
   $ metro-forecast --config replicas.json publish data

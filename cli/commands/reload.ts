@@ -59,7 +59,7 @@ export const register = (program: Command): void => {
     .addHelpText(
       'after',
       `
-Finds the service by the file service.json in the directory RUNTIME_DIRECTORY, which systemd sets for the unit. See
+Finds the service through the file service.json in the directory RUNTIME_DIRECTORY, which systemd sets for the unit. See
 "metro-forecast start --help" for what a reload changes.
 
 Example:

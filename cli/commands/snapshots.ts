@@ -124,7 +124,7 @@ Exit codes: ${EXIT_CODES}.`,
 
   snapshots
     .command('list', { isDefault: true })
-    .description('list published versions, newest first, with the times at which they were created and published')
+    .description('list published versions, newest first, with their creation and publication times')
     .option(...jsonOption)
     .addHelpText('after', help('list --json'))
     .action((_: unknown, command: Command) => list(command));
