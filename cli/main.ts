@@ -58,7 +58,7 @@ const COMMANDS = {
   ],
   snapshots: ['list published versions, activate one, or delete old ones', () => import('./commands/snapshots.js')],
   export: [
-    'write a backup: all versions, the keys as hashes, both audits and the configuration without secrets',
+    'write a backup: all versions, the keys as hashes, both audit logs and the configuration without secrets',
     () => import('./commands/export.js'),
   ],
   'import-backup': [

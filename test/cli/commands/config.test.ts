@@ -185,7 +185,7 @@ describe('metro-forecast init', () => {
   it('lists the general plugins for a dataset with other collections, and prints the next steps', async () => {
     const { plugins, stdout } = await pluginsFor('books', { books: [{ isbn: '1' }] });
     expect(plugins).to.deep.equal(['status', 'docs']);
-    expect(stdout).to.include('for books name "tables"').and.include('"service"');
+    expect(stdout).to.include('to serve books, add "tables"').and.include('"service"');
   });
 
   it('serves the tables of an imported CSV', async () => {

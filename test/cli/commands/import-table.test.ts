@@ -99,7 +99,7 @@ describe('metro-forecast import-table', () => {
 
   it('numbers the rows if no columns identify a row or if asked to', async () => {
     await writeFile(at('a.csv'), 'v,w\n0.5,x\n0.5,x\n');
-    expect((await done(at('a.csv'))).stdout).to.match(/Key: row, the number of the row, since/);
+    expect((await done(at('a.csv'))).stdout).to.match(/Key: row, the row number, because/);
     await writeFile(at('b.csv'), 'id\n7\n');
     await done(at('b.csv'), '--key', 'row');
     expect(await rowsOf('b')).to.deep.equal([{ row: 1, id: 7 }]);

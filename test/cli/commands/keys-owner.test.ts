@@ -98,7 +98,7 @@ describe('metro-forecast keys for a service that runs as another user', () => {
     ]);
     for (const name of names.slice(1)) expect(await ownerOf(join(folder, name)), name).to.equal('65534:65534 600');
     const { code, output } = await asOther('revoke', id);
-    expect(output).to.match(/is revoked/);
+    expect(output).to.match(/was revoked/);
     expect(code).to.equal(0);
   });
 

@@ -50,7 +50,7 @@ describe('metro-forecast keys', () => {
     expect(isMistyped(key)).to.equal(false);
     expect(stdout).to.equal(`${key}\n`);
     expect(stderr).to.match(
-      /^key_\w{10} \("Team A"\) is created\. Store the key now, since it cannot be shown again:\n$/,
+      /^key_\w{10} \("Team A"\) was created\. Store the key now, because it cannot be shown again:\n$/,
     );
     const file = await readFile(join(folder, 'keys.json'), 'utf8');
     expect(file).to.include(hashKey(key)).and.not.include(key);
@@ -149,7 +149,7 @@ describe('metro-forecast keys', () => {
     });
     await done('limit', second.id, '7');
     expect((await done('tier', second.id, 'partner')).stderr).to.contain(
-      `It keeps its own limit of 7 requests per minute; "keys limit ${second.id} default" applies the limit of the tier.`,
+      `It keeps its own limit of 7 requests per minute; to apply the limit of the tier, run "keys limit ${second.id} default".`,
     );
     expect(await refused('tier', second.id, 'partnr')).to.contain('did you mean "partner"?');
     expect(await refused('tier', 'key_none', 'partner')).to.contain('There is no key with the id key_none');

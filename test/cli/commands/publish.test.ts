@@ -168,7 +168,7 @@ describe('metro-forecast publish and snapshots', () => {
   it('publish DIR never overwrites the sample of the package', async () => {
     await writeConfig({ use: 'json', options: { path: join(packageRoot, 'plugins/metro/dataset') } });
     expect(await refused('publish', data))
-      .to.contain('the sample of the package')
+      .to.contain("the package's sample")
       .and.to.contain('metro-forecast init');
   });
 

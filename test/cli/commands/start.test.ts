@@ -122,7 +122,7 @@ describe('metro-forecast start', () => {
     const started = run([], { PORT: String(port) });
     expect(await started.exited).to.deep.equal([1, null]);
     expect(started.output().stderr)
-      .to.contain(`port ${port} is taken`)
+      .to.contain(`port ${port} is already in use`)
       .and.not.match(/^\s+at /m);
     taken.close();
   });
@@ -167,7 +167,7 @@ describe('metro-forecast start', () => {
     expect(lines(started.output().stderr).at(-1))
       .to.include({ level: 60 })
       .and.to.have.property('msg')
-      .that.contains('is taken');
+      .that.contains('is already in use');
   });
 
   it('logs a warning if no key is active, and "stopped" as the last line', async () => {
