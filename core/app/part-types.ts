@@ -17,7 +17,6 @@ import type { ApiKoa } from '../pipeline/api-koa.js';
 import type { RedisConnection } from '../redis/connection.js';
 import type { CommonHeaders } from '../response/headers.js';
 import type { LocalContext } from '../routes/handle-mount.js';
-import type { responseBuilder } from '../routes/handle-route.js';
 import type { RouteTable } from '../routes/route-table.js';
 import type { CurrentSnapshot } from '../routes/served-snapshot.js';
 import type { Vintages } from '../routes/vintages.js';
@@ -68,8 +67,6 @@ export interface Parts {
   readonly headers: CommonHeaders;
   /** Runs uncached requests, taking turns between callers. */
   readonly work: WorkQueues;
-  /** Finds or computes the representation of a route's response. */
-  readonly buildResponse: ReturnType<typeof responseBuilder>;
   readonly routes: RouteTable;
   /** The Koa application with all middleware. */
   readonly koa: ApiKoa;

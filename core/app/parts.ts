@@ -1,5 +1,6 @@
 /** The wiring of an application: the parts on which each part depends, and how it is created, opened and closed. */
 import type Koa from 'koa';
+import type { Config } from '../config/schema.js';
 import { countsUsage, tierNames } from '../config/tiers.js';
 import type { SharedCache } from '../contracts/cache.js';
 import type { KeyStore } from '../contracts/keys.js';
@@ -10,6 +11,7 @@ import type { StorageAdapter } from '../contracts/storage.js';
 import type { Handle } from '../edge/accept.js';
 import { Admission, admitting } from '../edge/admission.js';
 import { callerAddress, trustedProxies } from '../edge/caller-address.js';
+import { publicUrlOf } from '../edge/public-url.js';
 import { HttpServer } from '../edge/server.js';
 import { createAuthenticator } from '../keys/authenticator.js';
 import { openIdentities } from '../keys/identity-chain.js';
@@ -26,9 +28,9 @@ import { MemoryCache } from '../redis/memory-cache.js';
 import { RedisCache } from '../redis/redis-cache.js';
 import { declaredHeaders } from '../registry/route-defaults.js';
 import { commonHeaders } from '../response/headers.js';
-import { handleMount, localContext, settingsOf } from '../routes/handle-mount.js';
-import { handleRoute, responseBuilder } from '../routes/handle-route.js';
-import { checkedRoute } from '../routes/route-response.js';
+import { handleMount, localContext } from '../routes/handle-mount.js';
+import { handleRoute } from '../routes/handle-route.js';
+import { checkedRoute } from '../routes/response-check.js';
 import { RouteTable } from '../routes/route-table.js';
 import { CurrentSnapshot } from '../routes/served-snapshot.js';
 import { createVintages } from '../routes/vintages.js';
@@ -42,6 +44,11 @@ import { RunningState } from './running-state.js';
 const given = (): never => {
   throw new Error('every container is created with "config" and "modules"');
 };
+const responseSettings = ({ server, http }: Config) => ({
+  publicUrlOf: publicUrlOf(server),
+  compression: http.compression,
+});
+
 type MountParts = Pick<Parts, 'config' | 'modules' | 'settings' | 'state'>;
 
 const mountDependencies = ({ config, modules, ...others }: MountParts) => ({
@@ -50,7 +57,7 @@ const mountDependencies = ({ config, modules, ...others }: MountParts) => ({
   mounts: modules.registry.mounts.map(({ mount }) => mount),
   info: modules.registry.service,
   basePath: config.config.server.basePath,
-  ...settingsOf(config.config),
+  ...responseSettings(config.config),
 });
 
 const runningContext =
@@ -191,28 +198,27 @@ export const parts: { readonly [Name in PartName]: Definition<Parts[Name]> } = {
     }),
   ),
   work: part(['config'], ({ config: { config } }) => new WorkQueues(config.server.overload?.maxInFlight)),
-  buildResponse: part(
-    ['config', 'snapshots', 'vintages', 'cache', 'clock', 'state', 'work', 'logger'],
-    ({ config: { config }, ...others }) => responseBuilder({ ...others, ...settingsOf(config) }),
+  routes: part(
+    ['config', 'modules', 'settings', 'state', 'snapshots', 'vintages', 'cache', 'clock', 'work', 'logger'],
+    (dependencies) => {
+      const { config, modules, logger } = dependencies;
+      const { server, http } = config.config;
+      const ofMounts = mountDependencies(dependencies);
+      const checks = logger.child({ part: 'responses' });
+      const routes = modules.registry.routes.map((registered) => ({
+        ...registered,
+        route: checkedRoute(registered.route, http.responseCheck, checks),
+      }));
+      return new RouteTable(routes, modules.registry.mounts, {
+        basePath: server.basePath,
+        unknownParameters: http.unknownParameters,
+        maxUrlBytes: server.maxUrlBytes,
+        formats: modules.registry.formats,
+        handleRoute: handleRoute({ ...dependencies, ...responseSettings(config.config) }),
+        handleMount: (mount) => handleMount(mount, ofMounts),
+      });
+    },
   ),
-  routes: part(['config', 'modules', 'settings', 'state', 'buildResponse', 'logger'], (dependencies) => {
-    const { config, modules, buildResponse, logger } = dependencies;
-    const { server, http } = config.config;
-    const ofMounts = mountDependencies(dependencies);
-    const checks = logger.child({ part: 'responses' });
-    const routes = modules.registry.routes.map((registered) => ({
-      ...registered,
-      route: checkedRoute(registered.route, http.responseCheck, checks),
-    }));
-    return new RouteTable(routes, modules.registry.mounts, {
-      basePath: server.basePath,
-      unknownParameters: http.unknownParameters,
-      maxUrlBytes: server.maxUrlBytes,
-      formats: modules.registry.formats,
-      handleRoute: handleRoute(buildResponse),
-      handleMount: (mount) => handleMount(mount, ofMounts),
-    });
-  }),
   koa: part(
     [
       'config',

@@ -1,10 +1,10 @@
 /** Checks requests more strictly than Node's parser does, before the Koa application runs. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
 import type { Config } from '../config/schema.js';
 import { ApiError, errors } from '../errors.js';
 import { refusal, type socketRefusals } from '../response/error-response.js';
 import type { CommonHeaders } from '../response/headers.js';
+import { type Connection, LAST_RESPONSE } from './last-response.js';
 
 export type Refusals = ReturnType<typeof socketRefusals>;
 export type Listener = (request: IncomingMessage, response: ServerResponse) => void;
@@ -28,7 +28,7 @@ export const acceptor = ({ limits, headers, refusals, rejected, handle, server }
   const { maxHeaders, maxHeaderBytes } = limits;
   return (request, response) => {
     if (server.isDraining || isUpgrade(request)) response.shouldKeepAlive = false;
-    setLastResponse(request.socket, response);
+    (request.socket as Connection)[LAST_RESPONSE] = response;
     const error = hostError(request);
     if (!isVersion1(request) || hasAmbiguousBody(request)) {
       rejected();
@@ -118,31 +118,3 @@ const toOriginForm = (request: IncomingMessage): void => {
   request.url = rest.startsWith('/') ? rest : `/${rest}`;
   request.headers.host = host;
 };
-
-/** The last response is stored as a property of the socket, which costs less per request than a weak map. */
-const LAST_RESPONSE = Symbol('last response');
-
-type Connection = Socket & { [LAST_RESPONSE]?: ServerResponse | null };
-
-const setLastResponse = (socket: Socket, response: ServerResponse): void => {
-  (socket as Connection)[LAST_RESPONSE] = response;
-};
-
-/** After this call, the socket has no response to wait for. */
-export const releaseResponse = (socket: Socket): void => {
-  (socket as Connection)[LAST_RESPONSE] = null;
-};
-
-/** Returns undefined before the first request, and null if the last response was finished and has been released. */
-export const lastResponse = (socket: Socket): ServerResponse | null | undefined =>
-  (socket as Connection)[LAST_RESPONSE];
-
-/** Releases the finished response, which would account for nearly half of the memory of an idle connection. */
-export const dropFinishedResponse = (socket: Socket): void => {
-  const response = lastResponse(socket);
-  if (response && isReusable(response)) releaseResponse(socket);
-};
-
-/** Whether the exchange is complete, so that the client can send the next request on its connection. */
-export const isReusable = ({ writableFinished, shouldKeepAlive, req }: ServerResponse): boolean =>
-  writableFinished && shouldKeepAlive && req.complete;

@@ -8,8 +8,8 @@
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import type { AddressInfo, Server as NetServer, Socket } from 'node:net';
-import { dropFinishedResponse, lastResponse } from './accept.js';
 import { socketAddress } from './caller-address.js';
+import { dropFinishedResponse, lastResponse } from './last-response.js';
 
 /** The time in milliseconds that a client has to read the last bytes and close its end of the connection. */
 const CLOSING_MS = 1000;

@@ -8,9 +8,10 @@ import type { CommonHeaders } from '../response/headers.js';
 import { FastResponse } from '../response/writer.js';
 import { tryFastWrites } from '../response/writer-check.js';
 import { connectionsAllowed } from '../util/open-files.js';
-import { acceptor, isReusable, type Listener, lastResponse, type Refusals } from './accept.js';
+import { acceptor, type Listener, type Refusals } from './accept.js';
 import { trustedSocket } from './caller-address.js';
 import { closeSoon, cutUnreadResponses, destroyAll, limitConnections, listen, openSockets } from './connections.js';
+import { isReusable, lastResponse } from './last-response.js';
 import { acceptUpgrades } from './upgrades.js';
 
 type ServerOptions = Config['server'];

@@ -2,7 +2,8 @@
 import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { FastResponse } from '../response/writer.js';
-import { type Listener, releaseResponse } from './accept.js';
+import type { Listener } from './accept.js';
+import { releaseResponse } from './last-response.js';
 
 interface Upgrade {
   readonly socket: Socket;

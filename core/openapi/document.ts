@@ -4,7 +4,7 @@ import type { Tier, Tiers } from '../config/tiers.js';
 import type { JsonSchema } from '../contracts/json-schema.js';
 import type { Column, Format, Plugin, Route, Row } from '../contracts/plugin.js';
 import type { InterfaceChange, ServiceInfo } from '../contracts/service.js';
-import { type HeaderName, responseHeaders } from '../headers.js';
+import { commonNames, type HeaderName, limitNames, responseHeaders } from '../header-table.js';
 import { includes } from '../pipeline/authorize.js';
 import { essenceOf } from '../registry/collect-formats.js';
 import type { RegisteredRoute, Registry } from '../registry/register-plugins.js';
@@ -188,10 +188,10 @@ const successHeaders = (route: Route): HeaderName[] => [
   'Last-Modified',
   'Cache-Control',
   'Vary',
-  'X-Request-Id',
+  ...commonNames,
   ...(route.kind === 'data' ? (['Snapshot-Version'] as const) : []),
   ...(isShared(route) ? (['Age'] as const) : []),
-  ...(isLimited(route) && !isShared(route) ? (['RateLimit-Policy', 'RateLimit'] as const) : []),
+  ...(isLimited(route) && !isShared(route) ? limitNames : []),
 ];
 
 /** Keywords whose values are data. A "title" in them is not the title of a schema. */

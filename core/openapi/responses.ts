@@ -3,7 +3,7 @@ import { type Tiers, USAGE_PATH } from '../config/tiers.js';
 import type { JsonSchema } from '../contracts/json-schema.js';
 import type { Route } from '../contracts/plugin.js';
 import { type ErrorKind, errors } from '../errors.js';
-import type { HeaderName } from '../headers.js';
+import { commonNames, type HeaderName, limitNames } from '../header-table.js';
 import { isLimited, isShared, needsKey } from '../registry/route-defaults.js';
 
 export const headerReferences = (names: readonly HeaderName[]) =>
@@ -69,11 +69,10 @@ export const errorResponses = (tiers?: Tiers) => {
   const components: Record<string, object> = {};
   const reference = (status: number, kinds: readonly ErrorKind[], limited: boolean): object => {
     const name = [...kinds.map(({ code }) => code), ...(limited ? [] : ['unlimited'])].join('.');
-    const names: HeaderName[] = [...(HEADERS[status] ?? []), 'Cache-Control', 'X-Request-Id'];
-    if (limited) names.push('RateLimit-Policy', 'RateLimit');
+    const own: readonly HeaderName[] = status === 431 ? [] : [...(HEADERS[status] ?? []), 'Cache-Control'];
     components[name] = {
       description: kinds.map(({ code, when }) => `\`${code}\`: ${when}`).join('\n\n'),
-      headers: headerReferences(status === 431 ? ['X-Request-Id'] : names),
+      headers: headerReferences([...own, ...commonNames, ...(limited ? limitNames : [])]),
       content: {
         'application/json': {
           schema: { $ref: '#/components/schemas/Error' },

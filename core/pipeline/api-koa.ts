@@ -12,31 +12,39 @@ import type { Caller } from '../keys/authenticator.js';
 import { holdsKey } from '../keys/key.js';
 import { setError } from '../response/error-response.js';
 import { type CommonHeaders, newRequestId } from '../response/headers.js';
-import { acceptPrepared, sendPrepared } from '../response/respond.js';
+import { acceptPrepared, sendNow } from '../response/respond.js';
 
 /** What the service knows about a request. It is not in `ctx.state`, which belongs to the middleware of plugins. */
 export class RequestState {
   /** When the request arrived, in milliseconds since the process started. */
   readonly startedAt = performance.now();
-  /** The time from `startedAt` until the response was written, in milliseconds. Set for observers. */
-  durationMs = 0;
-  /** Undefined if middleware around the service responds before `findEndpoint` runs. */
+  /** For an inner request: the connection of the outer request that the mount was handling. */
+  connection: Socket | undefined;
+
+  // `findEndpoint` sets these. They are undefined if service middleware responds before it.
   match: Match | undefined;
+  /** The format of the representation. Undefined for a mount, or if the client accepts no available format. */
+  format: Format | undefined;
+  /** The error in the request, which does not depend on the caller. `checkRequest` throws it. */
+  error: ApiError | undefined;
+
+  // `identify` sets these. An inner request has the caller of the outer request.
   caller: Caller | undefined;
   /** Whether the request has credentials that are not valid. */
   invalidKey = false;
   /** The error from a plugin that could not identify the caller. `authorize` throws it. */
   identityError: unknown;
+
+  // `limit` sets this, except for inner requests and for endpoints without a limit.
   decision: Decision | undefined;
-  /** The format of the representation. Undefined for a mount, or if the client accepts no available format. */
-  format: Format | undefined;
-  /** The error in the request, which does not depend on the caller. `checkRequest` throws it. */
-  error: ApiError | undefined;
+
+  // `handleRoute` sets these. A mount has neither.
   /** Whether the representation came from the cache. */
   cacheHit = false;
   snapshotVersion: string | undefined;
-  /** For an inner request: the connection of the outer request that the mount was handling. */
-  connection: Socket | undefined;
+
+  /** The time from `startedAt` until the response was written, in milliseconds. `observe` sets it. */
+  durationMs = 0;
 
   /**
    * @param id the value of `X-Request-Id`
@@ -186,7 +194,7 @@ const fail = (ctx: ApiContext, error: unknown, logger: Logger, headers: CommonHe
     return;
   }
   setError(ctx, error, logger);
-  sendPrepared(ctx as unknown as Context, headers);
+  sendNow(ctx as unknown as Context, headers);
 };
 
 const HARMLESS = /^[A-Za-z0-9._-]{1,64}$/;

@@ -1,11 +1,11 @@
 /** Counts each request against its caller's limit and quotas. */
 import { USAGE_PATH } from '../config/tiers.js';
-import type { Decision, Limiter } from '../contracts/limiter.js';
+import { type Decision, type Limiter, type QuotaState, WINDOW_MS } from '../contracts/limiter.js';
 import type { Logger } from '../contracts/runtime.js';
 import { ApiError, errors } from '../errors.js';
 import { checkedTake } from '../limiter/check-decision.js';
 import { errorResponse } from '../response/error-response.js';
-import { limitLines } from '../response/headers.js';
+import { digits } from '../response/headers.js';
 import { Prepared } from '../response/representation.js';
 import { addLines } from '../response/writer.js';
 import type { ApiContext, ApiMiddleware, RequestState } from './api-koa.js';
@@ -55,3 +55,26 @@ const asksForUsage = ({ caller, invalidKey, match }: RequestState, method: strin
   const endpoint = match?.endpoint;
   return endpoint?.names.includes(USAGE_PATH) === true && endpoint.methods.includes(method);
 };
+
+const windowSeconds = WINDOW_MS / 1000;
+
+/**
+ * `RateLimit-Policy` and `RateLimit` are structured fields (RFC 9651) from the IETF draft on rate limit headers. The
+ * first lists all policies, and the second contains only the policy with the fewest remaining requests.
+ */
+export const limitLines = ({ quotas, ...decision }: Decision): string =>
+  quotas === undefined || quotas.length === 0 ? windowLines(decision) : quotaLines(decision, quotas);
+
+const quotaLines = ({ limit, remaining, resetMs }: Decision, quotas: readonly QuotaState[]): string => {
+  let policies = `"default";q=${limit};w=${windowSeconds}`;
+  let least = { name: 'default', remaining, resetMs };
+  for (const quota of quotas) {
+    policies += `, "${quota.name}";q=${quota.quota};w=${quota.lengthMs / 1000}`;
+    if (quota.remaining < least.remaining || (quota.remaining === 0 && quota.resetMs > least.resetMs)) least = quota;
+  }
+  const { name } = least;
+  return `RateLimit-Policy: ${policies}\r\nRateLimit: "${name}";r=${least.remaining};t=${Math.ceil(least.resetMs / 1000)}\r\n`;
+};
+
+const windowLines = ({ limit, remaining, resetMs }: Decision): string =>
+  `RateLimit-Policy: "default";q=${limit};w=${windowSeconds}\r\nRateLimit: "default";r=${digits(remaining)};t=${Math.ceil(resetMs / 1000)}\r\n`;

@@ -1,7 +1,7 @@
 /** Validates route declarations and their links to other routes. */
 import type { JsonSchema } from '../contracts/json-schema.js';
 import type { Parameter, Route } from '../contracts/plugin.js';
-import { isFrameworkHeader } from '../headers.js';
+import { isFrameworkHeader } from '../header-table.js';
 import { compileSchema } from '../validation/compile-schema.js';
 import { isObject } from '../validation/json.js';
 import { pointerPath, valueAt } from '../validation/path.js';

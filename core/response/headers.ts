@@ -2,8 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import type { Config } from '../config/schema.js';
-import { type Decision, type QuotaState, WINDOW_MS } from '../contracts/limiter.js';
-import { exposedHeaders } from '../headers.js';
+import { exposedHeaders } from '../header-table.js';
 
 const LAST_THREE = Array.from({ length: 1000 }, (_, i) => String(i).padStart(3, '0'));
 
@@ -159,26 +158,3 @@ const connectionLines = (keepAliveTimeoutMs: number): CommonHeaders['connectionL
     return isKept ? lines.kept : lines.closing;
   };
 };
-
-const windowSeconds = WINDOW_MS / 1000;
-
-/**
- * `RateLimit-Policy` and `RateLimit` are structured fields (RFC 9651) from the IETF draft on rate limit headers. The
- * first lists all policies, and the second contains only the policy with the fewest remaining requests.
- */
-export const limitLines = ({ quotas, ...decision }: Decision): string =>
-  quotas === undefined || quotas.length === 0 ? windowLines(decision) : quotaLines(decision, quotas);
-
-const quotaLines = ({ limit, remaining, resetMs }: Decision, quotas: readonly QuotaState[]): string => {
-  let policies = `"default";q=${limit};w=${windowSeconds}`;
-  let least = { name: 'default', remaining, resetMs };
-  for (const quota of quotas) {
-    policies += `, "${quota.name}";q=${quota.quota};w=${quota.lengthMs / 1000}`;
-    if (quota.remaining < least.remaining || (quota.remaining === 0 && quota.resetMs > least.resetMs)) least = quota;
-  }
-  const { name } = least;
-  return `RateLimit-Policy: ${policies}\r\nRateLimit: "${name}";r=${least.remaining};t=${Math.ceil(least.resetMs / 1000)}\r\n`;
-};
-
-const windowLines = ({ limit, remaining, resetMs }: Decision): string =>
-  `RateLimit-Policy: "default";q=${limit};w=${windowSeconds}\r\nRateLimit: "default";r=${digits(remaining)};t=${Math.ceil(resetMs / 1000)}\r\n`;

@@ -125,6 +125,9 @@ const datedLines = memoize((lastModified) =>
   linesOf({ 'Last-Modified': new Date(Number(lastModified)).toUTCString(), Vary: 'Accept, Accept-Encoding' }),
 );
 
+/** The length of the digest in an ETag. 27 base64url characters contain 162 bits. */
+const DIGEST_LENGTH = 27;
+
 /** The ETag and the modification date of a representation. */
 export class Validators {
   readonly lastModified: number;
@@ -132,7 +135,7 @@ export class Validators {
 
   /** @param sha256 the digest in base64url */
   constructor(sha256: string, lastModified: Date) {
-    this.#digest = sha256.slice(0, 27);
+    this.#digest = sha256.slice(0, DIGEST_LENGTH);
     // HTTP dates have a resolution of one second.
     this.lastModified = Math.floor(lastModified.getTime() / 1000) * 1000;
   }
@@ -166,6 +169,10 @@ export class Validators {
     });
   }
 }
+
+/** The uncompressed bytes. */
+export const identityOf = (body: Prepared | Representation): Prepared =>
+  body instanceof Representation ? body.identity : body;
 
 const BROTLI_PARAMS = { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY };
 

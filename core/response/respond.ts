@@ -1,25 +1,12 @@
 /**
- * Defines how responses are written. `ctx.body` accepts prepared bodies, and `respond` writes the final body.
- *
- * The fast writer sends a prepared body, either compressed or as a 304 if the request allows it. Middleware that reads
- * `ctx.body` sees an ordinary body: an object (for JSON), text or bytes. Koa writes all other bodies.
+ * Writes responses. `ctx.body` accepts prepared bodies, which `writer.ts` sends, compressed or as a 304 if the request
+ * allows it. Koa writes all other bodies. `prepared-body.ts` explains what middleware can do with a prepared body.
  */
 import Koa, { type Context, type Middleware } from 'koa';
 import type { CommonHeaders } from './headers.js';
-import { chooseEncoding, type Encoded, Prepared, Representation } from './representation.js';
+import { contentOf, type Response, replace, wasChanged } from './prepared-body.js';
+import { chooseEncoding, type Encoded, identityOf, Prepared, Representation } from './representation.js';
 import { addLines, FastResponse, send, setHead } from './writer.js';
-
-/** The properties that are added to Koa's response. */
-interface PreparedBody {
-  /** The prepared body, or undefined if the body is ordinary. */
-  prepared?: Prepared | Representation | undefined;
-  /** The ordinary body that middleware has read. */
-  shown?: unknown;
-  /** If middleware compressed the body: the representation whose encoding it is. */
-  encoded?: Representation | undefined;
-}
-
-type Response = Koa.Response & PreparedBody;
 
 interface HasId {
   readonly requestState: { readonly id: string; readonly caller?: { readonly id: string } | undefined };
@@ -28,8 +15,8 @@ interface HasId {
 /** Whether `ctx.body` is a prepared body. */
 export const isPrepared = (response: Koa.Response): boolean => (response as Response).prepared !== undefined;
 
-/** Writes a response. Its body must be prepared. */
-export const sendPrepared = ({ res, response }: Context, { connectionLines }: CommonHeaders): void =>
+/** Writes the response now, for errors outside the middleware. Its body must be prepared. */
+export const sendNow = ({ res, response }: Context, { connectionLines }: CommonHeaders): void =>
   send(res, identityOf((response as Response).prepared!), connectionLines);
 
 /** Adds the headers that all responses have, runs the later middleware, and writes the response. */
@@ -40,7 +27,7 @@ export const respond = ({
   readonly compression: boolean;
   readonly headers: CommonHeaders;
 }): Middleware<Record<never, never>, HasId> => {
-  const sendTo = ({ res, requestState: state }: Context, prepared: Prepared): void =>
+  const sendPrepared = ({ res, requestState: state }: Context, prepared: Prepared): void =>
     send(res, prepared, connectionLines, state['caller']?.id);
 
   const sendEncoded = (ctx: Context, representation: Representation, encoded: Encoded): void => {
@@ -48,11 +35,11 @@ export const respond = ({
     const { 'if-none-match': ifNoneMatch, 'if-modified-since': ifModifiedSince } = req.headers;
     const prepared = representation.isFresh(ifNoneMatch, ifModifiedSince) ? encoded.notModified : encoded;
     if (!isUntouched(res)) describe(res, encoded, prepared);
-    sendTo(ctx, prepared);
+    sendPrepared(ctx, prepared);
   };
 
   const sendRepresentation = (ctx: Context, representation: Representation): void | Promise<void> => {
-    if (!isNegotiable(ctx, representation)) return sendTo(ctx, representation.identity);
+    if (!isNegotiable(ctx, representation)) return sendPrepared(ctx, representation.identity);
     const accepted = ctx.req.headers['accept-encoding'] as string | undefined;
     const encoded = representation.encoding(compression ? chooseEncoding(accepted) : 'identity');
     return encoded instanceof Promise
@@ -64,11 +51,11 @@ export const respond = ({
     if (ctx.respond === false || ctx.res.writableEnded) return;
     const response: Response = ctx.response;
     if (response.shown !== undefined && wasChanged(response)) ctx.body = response.shown;
-    const { prepared, encoded } = response;
-    if (prepared && ctx.res.headersSent) return sendTo(ctx, identityOf(prepared));
+    const { prepared, source } = response;
+    if (prepared && ctx.res.headersSent) return sendPrepared(ctx, identityOf(prepared));
     if (prepared instanceof Representation) return sendRepresentation(ctx, prepared);
-    if (prepared) return sendTo(ctx, prepared);
-    if (encoded?.isFresh(ctx.req.headers['if-none-match'], undefined)) leaveUnmodified(ctx);
+    if (prepared) return sendPrepared(ctx, prepared);
+    if (source?.isFresh(ctx.req.headers['if-none-match'], undefined)) leaveUnmodified(ctx);
     return respondByKoa(ctx);
   };
 
@@ -138,60 +125,19 @@ export const acceptPrepared = (prototype: Koa.BaseResponse): void => {
     set(this: Response, body: unknown): void {
       if (body instanceof Prepared || body instanceof Representation) prepare(this, body);
       else {
-        if (this.prepared !== undefined && !isSame(this.prepared, body)) replace(this, this.prepared, body);
+        if (this.prepared !== undefined) replace(this, this.prepared, body);
         if (this.prepared === undefined) inherited.set.call(this, body);
       }
     },
   });
 };
 
-const identityOf = (body: Prepared | Representation): Prepared =>
-  body instanceof Representation ? body.identity : body;
-
 const prepare = (response: Response, body: Prepared | Representation): void => {
   const { res } = response;
   const { status, head } = identityOf(body);
   response.prepared = body;
   if (response.shown !== undefined) response.shown = undefined;
-  if (response.encoded !== undefined) response.encoded = undefined;
+  if (response.source !== undefined) response.source = undefined;
   if (!res.headersSent) res.statusCode = status;
   setHead(res, head);
-};
-
-const contentOf = ({ type }: Response, { payload }: Prepared): unknown => {
-  if (payload === undefined) return undefined;
-  if (type === 'application/json') return JSON.parse(String(payload));
-  return type.startsWith('text/') ? String(payload) : payload;
-};
-
-/** Whether a string or buffer has the same content as the prepared body. */
-const isSame = (prepared: Prepared | Representation, body: unknown): boolean => {
-  if (typeof body !== 'string' && !Buffer.isBuffer(body)) return false;
-  const { payload = '' } = identityOf(prepared);
-  return Buffer.from(body).equals(Buffer.from(payload));
-};
-
-/** Removes the validators of the prepared body, unless the new body has the same content in an encoding. */
-const replace = (response: Response, prepared: Prepared | Representation, body: unknown): void => {
-  const isEncoding = response.res.hasHeader('Content-Encoding') && !wasChanged(response);
-  response.prepared = undefined;
-  setHead(response.res, '');
-  // Koa keeps a status that was set explicitly. Otherwise it would use 200.
-  response.status = response.res.statusCode;
-  response.remove('Content-Length');
-  if (!(prepared instanceof Representation) || body === null || body === undefined) return;
-  if (response.get('ETag') !== prepared.identity.etag) return;
-  if (isEncoding) {
-    response.encoded = prepared;
-    response.set('ETag', `W/${prepared.identity.etag}`);
-  } else {
-    response.remove('ETag');
-    response.remove('Last-Modified');
-  }
-};
-
-/** Whether middleware has changed the object that it read. */
-const wasChanged = ({ prepared, shown }: PreparedBody): boolean => {
-  if (prepared === undefined || typeof shown !== 'object' || shown === null || Buffer.isBuffer(shown)) return false;
-  return JSON.stringify(shown) !== String(identityOf(prepared).payload);
 };

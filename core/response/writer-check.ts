@@ -57,7 +57,7 @@ const tryOnce = (): Promise<boolean> =>
 const writeFast = (response: FastResponse, body: string): unknown[] => {
   const connectionLines = (isKept: boolean): string => (isKept ? '' : 'Connection: close\r\n');
   allowFastWrites(true);
-  response.sendPrepared(new Prepared(200, `Content-Length: ${body.length}\r\n`, body), connectionLines);
+  response.send(new Prepared(200, `Content-Length: ${body.length}\r\n`, body), connectionLines);
   allowFastWrites(false);
   return [response.fastState, response.headersSent, response.writableEnded, response.writableFinished];
 };

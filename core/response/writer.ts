@@ -36,7 +36,7 @@ export const send = (
   connectionLines: ConnectionLines,
   caller?: string,
 ): void => {
-  if (response instanceof FastResponse) response.sendPrepared(prepared, connectionLines, caller);
+  if (response instanceof FastResponse) response.send(prepared, connectionLines, caller);
   else sendBody(response, prepared.payload, caller);
 };
 
@@ -76,7 +76,7 @@ export class FastResponse<Request extends IncomingMessage = IncomingMessage> ext
     if (this.#isOrdinary) setLines(this, head);
   }
 
-  sendPrepared({ status, head, payload }: Prepared, connectionLines: ConnectionLines, caller?: string): void {
+  send({ status, head, payload }: Prepared, connectionLines: ConnectionLines, caller?: string): void {
     this.#isSending = true;
     if (this.#isOrdinary || (this.statusCode !== status && status !== 304)) sendBody(this, payload, caller);
     else if (this.#canWriteFast(payload)) {

@@ -1,25 +1,18 @@
 /** The last middleware of every mount, and the requests that mounts and this process make to the service. */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Context } from 'koa';
-import type { Config } from '../config/schema.js';
 import type { Tiers } from '../config/tiers.js';
 import type { IdentifiedCaller, InnerResponse, Mount, MountContext, Route, ServiceState } from '../contracts/plugin.js';
 import type { ServiceInfo } from '../contracts/service.js';
-import { publicPathOf, publicUrlOf } from '../edge/public-url.js';
+import { type PublicUrl, publicPathOf } from '../edge/public-url.js';
 import { canUpgrade, takeOver } from '../edge/upgrades.js';
 import type { Caller } from '../keys/authenticator.js';
 import { type ApiContext, type ApiKoa, type ApiMiddleware, RequestState } from '../pipeline/api-koa.js';
 import { callerWithoutKey, localCaller } from '../pipeline/identify.js';
 
-/** The settings for routes and mounts. */
-export const settingsOf = ({ server, http }: Pick<Config, 'server' | 'http'>) => ({
-  publicUrlOf: publicUrlOf(server),
-  compression: http.compression,
-});
-
-type ResponseSettings = ReturnType<typeof settingsOf>;
-
-interface MountDependencies extends ResponseSettings {
+interface MountDependencies {
+  readonly publicUrlOf: PublicUrl;
+  readonly compression: boolean;
   readonly routes: readonly Route[];
   readonly mounts: readonly Mount[];
   readonly info: ServiceInfo;

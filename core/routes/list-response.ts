@@ -8,13 +8,7 @@ import { timedReader } from '../data/checked-snapshot.js';
 import { compressor, type Encoding, Prepared, Representation, Validators } from '../response/representation.js';
 import type { Pauses } from '../util/event-loop.js';
 import type { DataRequest, ResponseCache } from './response-cache.js';
-import {
-  buildRepresentation,
-  callHandler,
-  LARGE_LIST_BYTES,
-  largeListDigest,
-  type StartedList,
-} from './route-response.js';
+import { buildOrStart, callHandler, LARGE_LIST_BYTES, largeListDigest, type StartedList } from './route-response.js';
 
 /** How many large lists may be collected for the cache at the same time. This bounds their memory. */
 const COLLECTED = 2;
@@ -106,12 +100,12 @@ export class ListResponse {
     const built = shared ?? (await this.#build(pauses, 0));
     if (built instanceof Representation) return built;
     responses.setLarge(this.#cacheKey);
-    this.#started = built!;
-    const source = Readable.from(this.#chunks(built!, logger), { objectMode: false });
+    this.#started = built;
+    const source = Readable.from(this.#chunks(built, logger), { objectMode: false });
     source.once('close', () => this.release());
     const encoding = this.#encoding(accepted);
     const body = encoding === 'identity' ? source : pipeline(source, compressor(encoding), () => undefined);
-    return { lines: this.#lines(false, accepted, built!.head), body };
+    return { lines: this.#lines(false, accepted, built.head), body };
   }
 
   get #isLarge(): boolean {
@@ -133,10 +127,11 @@ export class ListResponse {
     return timedReader(this.#snapshot, this.#options.collections, this.#options.stallMs);
   }
 
-  #build(pauses: Pauses, mostBytes: number): Promise<Representation | StartedList | undefined> {
+  #build(pauses: Pauses, mostBytes: number): Promise<Representation | StartedList> {
     const { collections, stallMs } = this.#options;
     const read = timedReader(this.#snapshot, collections, stallMs, pauses);
-    return read((reader) => buildRepresentation(this.#request, reader, pauses, { mostBytes, stallMs }));
+    const limits = { mostBytes, mostStoredBytes: LARGE_LIST_BYTES, stallMs };
+    return read((reader) => buildOrStart(this.#request, reader, pauses, limits));
   }
 
   /** Yields all chunks, and caches the body if it is small enough. */

@@ -1,18 +1,6 @@
-/** Calls the handler of a route, validates the response against its schema, and writes the representation. */
+/** Calls the handler of a data route and builds the representation of its response. */
 import { createHash, hash } from 'node:crypto';
-import type { Config } from '../config/schema.js';
-import type {
-  Column,
-  DataContext,
-  DataRoute,
-  Format,
-  Route,
-  Row,
-  ServiceRoute,
-  SnapshotReader,
-  StreamedList,
-} from '../contracts/plugin.js';
-import type { Logger } from '../contracts/runtime.js';
+import type { Column, DataContext, Format, Route, Row, SnapshotReader, StreamedList } from '../contracts/plugin.js';
 import type { CheckedReader } from '../data/checked-snapshot.js';
 import { inBatches, textOf } from '../data/lazy-rows.js';
 import { AS_OF, declaredHeaders, FORMAT, listColumns, typedColumns } from '../registry/route-defaults.js';
@@ -22,7 +10,6 @@ import { Representation } from '../response/representation.js';
 import type { Pauses } from '../util/event-loop.js';
 import { memoize } from '../util/lru-map.js';
 import { packageVersion } from '../util/package.js';
-import { compileSchema, type ErrorObject, type ValidateFunction } from '../validation/compile-schema.js';
 import type { Input } from './input.js';
 import { ListReading } from './list-reading.js';
 import { valueText } from './parameter-values.js';
@@ -133,52 +120,87 @@ export interface StartedList {
 }
 
 interface ListLimits {
-  /**
-   * The largest streamed list, in bytes, that is built as a whole. If undefined, no streamed list is read. See
-   * `LARGE_LIST_BYTES`.
-   */
-  readonly mostBytes?: number;
-  /** Whether `mostBytes` also replaces the limit for stored rows. Default: false. */
-  readonly isWhole?: boolean;
+  /** If the written list is larger than this, in bytes, it is not built as a whole. */
+  readonly mostBytes: number;
+  /** If the stored text of its rows is larger than this, in bytes, the list is not built as a whole. */
+  readonly mostStoredBytes: number;
   /** If no chunk arrives for this many milliseconds, reading the list fails. */
   readonly stallMs: number;
 }
 
 /**
- * Rejects with the handler's error. Resolves with undefined for a streamed list if `mostBytes` is undefined.
+ * Builds a response. Resolves with undefined for a streamed list, of which it reads nothing. Rejects with the handler's
+ * error.
  * @param pauses awaited between two batches of a list
  */
 export const buildRepresentation = (
   request: DataRequest,
   reader: CheckedReader,
   pauses: Pauses,
-  { mostBytes, stallMs, isWhole = false }: ListLimits,
-): Promise<Representation | StartedList | undefined> =>
+): Promise<Representation | undefined> =>
   ofRoute(request.route, async () => {
-    const { head, pieces, isStreamed, storedBytes, whole } = await callHandler(request, reader);
-    const options = { head, lastModified: reader.publishedAt, isCompressed: request.format.isCompressed ?? false };
-    const mediaType = request.format.mediaTypes[0]!;
-    if (!pieces) return new Representation(whole(), mediaType, options);
-    const chunks: Buffer[] = [];
-    let size = 0;
-    if (!isStreamed) {
-      for await (const piece of pieces(pauses)) size += chunks[chunks.push(piece) - 1]!.length;
-      return new Representation(await together(chunks, size, pauses), mediaType, options);
-    }
-    if (mostBytes === undefined) return undefined;
-    const reading = new ListReading(pieces(pauses), reader, stallMs);
-    const sum = createHash('sha256');
-    for (let next = await reading.next(); !next.done; next = await reading.next()) {
-      chunks.push(next.value);
-      size += next.value.length;
-      const isLarge = size > mostBytes || (!isWhole && storedBytes() > LARGE_LIST_BYTES);
-      if (isLarge) return { head, first: chunks, reading };
-      sum.update(next.value);
-    }
-    const isLarge = storedBytes() > LARGE_LIST_BYTES;
-    const sha256 = isLarge ? largeListDigest(request.cacheKey, reader.version) : sum.digest('base64url');
-    return new Representation(await together(chunks, size, pauses), mediaType, { ...options, sha256 });
+    const response = await callHandler(request, reader);
+    return response.isStreamed ? undefined : wholeResponse(request, reader, response, pauses);
   });
+
+/** Builds a response. It reads only the first chunks of a streamed list that exceeds the limits. */
+export const buildOrStart = (
+  request: DataRequest,
+  reader: CheckedReader,
+  pauses: Pauses,
+  limits: ListLimits,
+): Promise<Representation | StartedList> =>
+  ofRoute(request.route, async () => {
+    const response = await callHandler(request, reader);
+    if (!response.isStreamed) return wholeResponse(request, reader, response, pauses);
+    return wholeOrStarted(request, reader, response, { ...limits, pauses });
+  });
+
+const representationOf = (
+  { format }: DataRequest,
+  { publishedAt }: CheckedReader,
+  body: Buffer,
+  options: { readonly head: string; readonly sha256?: string },
+): Representation =>
+  new Representation(body, format.mediaTypes[0]!, {
+    ...options,
+    lastModified: publishedAt,
+    isCompressed: format.isCompressed ?? false,
+  });
+
+const wholeResponse = async (
+  request: DataRequest,
+  reader: CheckedReader,
+  { head, pieces, whole }: Response,
+  pauses: Pauses,
+): Promise<Representation> => {
+  if (!pieces) return representationOf(request, reader, whole(), { head });
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const piece of pieces(pauses)) size += chunks[chunks.push(piece) - 1]!.length;
+  return representationOf(request, reader, await together(chunks, size, pauses), { head });
+};
+
+const wholeOrStarted = async (
+  request: DataRequest,
+  reader: CheckedReader,
+  { head, pieces, storedBytes }: Response,
+  { mostBytes, mostStoredBytes, stallMs, pauses }: ListLimits & { readonly pauses: Pauses },
+): Promise<Representation | StartedList> => {
+  const reading = new ListReading(pieces!(pauses), reader, stallMs);
+  const chunks: Buffer[] = [];
+  let size = 0;
+  const sum = createHash('sha256');
+  for (let next = await reading.next(); !next.done; next = await reading.next()) {
+    chunks.push(next.value);
+    size += next.value.length;
+    if (size > mostBytes || storedBytes() > mostStoredBytes) return { head, first: chunks, reading };
+    sum.update(next.value);
+  }
+  const isLarge = storedBytes() > LARGE_LIST_BYTES;
+  const sha256 = isLarge ? largeListDigest(request.cacheKey, reader.version) : sum.digest('base64url');
+  return representationOf(request, reader, await together(chunks, size, pauses), { head, sha256 });
+};
 
 const bytesOf = (written: string | Uint8Array): Buffer => {
   if (typeof written === 'string') return Buffer.from(written);
@@ -228,9 +250,6 @@ const together = async (chunks: readonly Buffer[], size: number, pauses: Pauses)
   return body;
 };
 
-/** With the setting `sample`, one in this many responses of a route is checked. */
-const SAMPLED_ONE_IN = 100;
-
 /** Runs `work`. If it rejects with a `ResponseError`, the name of the route is added to the message. */
 export const ofRoute = async <T>({ operationId, path }: Route, work: () => T | Promise<T>): Promise<T> => {
   try {
@@ -241,58 +260,7 @@ export const ofRoute = async <T>({ operationId, path }: Route, work: () => T | P
   }
 };
 
-/** Wraps the handler of a route so that its responses are checked. Cached responses are not checked again. */
-export const checkedRoute = (route: Route, check: Config['http']['responseCheck'], logger: Logger): Route => {
-  if (check === 'off') return route;
-  const checked = checker(route, check, logger);
-  if (route.kind === 'service') {
-    const handler: ServiceRoute['handler'] = async (...asked) => checked(await route.handler(...asked));
-    return { ...route, handler };
-  }
-  const handler: DataRoute['handler'] = async (...asked) => {
-    const response = await route.handler(...asked);
-    return isStreamed(response) ? { data: eachBatch(response.data, checked) } : checked(response);
-  };
-  return { ...route, handler };
-};
-
-const isStreamed = (response: unknown): response is StreamedList => {
+export const isStreamed = (response: unknown): response is StreamedList => {
   const data = (response as Partial<StreamedList> | null)?.data;
   return typeof data?.[Symbol.asyncIterator] === 'function';
-};
-
-async function* eachBatch(batches: StreamedList['data'], checked: (response: unknown) => unknown) {
-  for await (const batch of batches) yield (checked({ data: batch }) as { data: readonly object[] }).data;
-}
-
-/** The returned function returns the response to send. With `cut`, it is a copy without undeclared properties. */
-const checker = (
-  { operationId, response: { schema } }: Route,
-  check: Exclude<Config['http']['responseCheck'], 'off'>,
-  logger: Logger,
-) => {
-  let validate: ValidateFunction | undefined;
-  let seen = 0;
-  const logged = new Set<string>();
-  return (response: unknown): unknown => {
-    if (check === 'sample' && seen++ % SAMPLED_ONE_IN !== 0) return response;
-    validate ??= compileSchema(schema, check === 'cut' ? { removeAdditional: true } : {});
-    // The response as clients see it: JSON omits undefined properties and writes dates as text.
-    const sent: unknown = JSON.parse(jsonOf(response));
-    if (validate(sent)) return check === 'cut' ? sent : response;
-    const problem = `it does not conform to its schema: ${validate.errors!.slice(0, 3).map(described).join(', ')}`;
-    if (check === 'refuse') throw new ResponseError(problem);
-    // Many rows of a list can have the same problem, so each kind is logged once, without the position of the row.
-    const kind = problem.replaceAll(/\/\d+/g, '/*');
-    if (!logged.has(kind)) {
-      logged.add(kind);
-      logger.warn({ operationId, problem }, 'a response does not conform to its schema');
-    }
-    return check === 'cut' ? sent : response;
-  };
-};
-
-const described = ({ instancePath, message, params }: ErrorObject): string => {
-  const extra = (params['additionalProperty'] ?? params['unevaluatedProperty']) as string | undefined;
-  return `${instancePath || 'the whole'} ${extra === undefined ? message : `has the undeclared property "${extra}"`}`;
 };

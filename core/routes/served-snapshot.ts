@@ -3,13 +3,19 @@ import type { Collection } from '../contracts/dataset.js';
 import type { SnapshotReader } from '../contracts/plugin.js';
 import type { Clock, Logger } from '../contracts/runtime.js';
 import type { Snapshot, StorageAdapter } from '../contracts/storage.js';
-import { checkedSnapshot, sharedReader, type TimedRead, timedReader } from '../data/checked-snapshot.js';
+import {
+  type CheckedReader,
+  checkedSnapshot,
+  sharedReader,
+  type TimedRead,
+  timedReader,
+} from '../data/checked-snapshot.js';
 import { ApiError, StorageError } from '../errors.js';
 import { Representation } from '../response/representation.js';
 import { BackgroundPacing, type Pauses } from '../util/event-loop.js';
 import { type ListOptions, ListResponse } from './list-response.js';
 import { type DataRequest, ResponseCache } from './response-cache.js';
-import { buildRepresentation, normalizedIn } from './route-response.js';
+import { buildOrStart, buildRepresentation, normalizedIn } from './route-response.js';
 
 class ServedSnapshot {
   readonly version: string;
@@ -40,7 +46,8 @@ class ServedSnapshot {
     return this.#whileOpen(async () => {
       const normalized = await read((reader) => normalizedIn(request, reader));
       const cached = this.responses.get(normalized.cacheKey);
-      const built = cached ?? (await this.#compute(normalized, read, pauses));
+      const built =
+        cached ?? (await this.#compute(normalized, read, (reader) => buildRepresentation(normalized, reader, pauses)));
       return built instanceof Representation ? built : this.#list(normalized);
     });
   }
@@ -48,8 +55,13 @@ class ServedSnapshot {
   /** Computes representations in the background, before requests need them. Reads that take over `withinMs` fail. */
   warmer(pacing: BackgroundPacing, withinMs: number): (request: DataRequest) => Promise<unknown> {
     const read = timedReader(this.#snapshot, this.#collections, withinMs, pacing);
+    const limits = {
+      mostBytes: this.responses.mostBytes,
+      mostStoredBytes: Number.POSITIVE_INFINITY,
+      stallMs: this.#lists.stallMs,
+    };
     return async (request) => {
-      const built = await this.#compute(request, read, pacing, this.responses.mostBytes);
+      const built = await this.#compute(request, read, (reader) => buildOrStart(request, reader, pacing, limits));
       if (built && !(built instanceof Representation)) built.reading.close();
     };
   }
@@ -60,11 +72,8 @@ class ServedSnapshot {
     this.#releaseWhenIdle();
   }
 
-  #compute(request: DataRequest, read: TimedRead, pauses: Pauses, mostBytes?: number) {
-    const limits = { stallMs: this.#lists.stallMs, ...(mostBytes !== undefined && { mostBytes, isWhole: true }) };
-    return this.responses.getOrCompute(request, () =>
-      this.#whileOpen(() => read((reader) => buildRepresentation(request, reader, pauses, limits))),
-    );
+  #compute<Built>(request: DataRequest, read: TimedRead, build: (reader: CheckedReader) => Promise<Built>) {
+    return this.responses.getOrCompute(request, () => this.#whileOpen(() => read(build)));
   }
 
   /** Creates a list. The snapshot is not released before the list is. */

@@ -54,7 +54,7 @@ export const createVintages = ({ adapter, collections, cacheBytes, answerMs }: V
         const cached = responses.get(cacheKey);
         if (cached) return { representation: cached, isCached: true, snapshotVersion };
         const dated = { ...normalized, asOf: date };
-        const compute = () => read((reader) => buildRepresentation(dated, reader, pauses, { stallMs: answerMs }));
+        const compute = () => read((reader) => buildRepresentation(dated, reader, pauses));
         const built = await responses.getOrCompute(dated, compute, cacheKey);
         if (built instanceof Representation) return { representation: built, isCached: false, snapshotVersion };
         const lists = { collections, stallMs: answerMs, responses };

@@ -28,7 +28,7 @@ const LAYERS = [
   'util',
   'contracts',
   'errors.ts',
-  'headers.ts',
+  'header-table.ts',
 ] as const;
 
 const root = join(packageRoot, 'core');

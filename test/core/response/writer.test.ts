@@ -140,7 +140,7 @@ describe('FastResponse', () => {
       response.once('finish', () => told.push('finish'));
       response.once('close', () => told.push('close'));
       response.statusCode = 404;
-      response.sendPrepared(new Prepared(404, linesOf({ 'Content-Length': '2' }), 'no'), headers.connectionLines);
+      response.send(new Prepared(404, linesOf({ 'Content-Length': '2' }), 'no'), headers.connectionLines);
       tell();
     });
     expect(received).to.deep.include({ status: 404, body: 'no' });
@@ -158,7 +158,7 @@ describe('FastResponse', () => {
         requests.push(request);
         response.once('close', () => held.push(parserOf(request.socket)?.incoming === request));
         (response as FastResponse).statusCode = 200;
-        (response as FastResponse).sendPrepared(yes, headers.connectionLines);
+        (response as FastResponse).send(yes, headers.connectionLines);
       });
       server = started.server;
       const { responses } = await exchange(
@@ -203,7 +203,7 @@ describe('FastResponse', () => {
   it('is written by Node if it already has headers', async () => {
     const { received } = await respond((response) => {
       response.setHeader('X-Own', 'kept');
-      response.sendPrepared(yes, headers.connectionLines);
+      response.send(yes, headers.connectionLines);
     });
     expect(received).to.deep.include({ status: 200, body: 'yes' });
     expect(received.headers).to.include({ 'x-own': 'kept', connection: 'keep-alive', 'keep-alive': 'timeout=7' });
@@ -211,7 +211,7 @@ describe('FastResponse', () => {
 
   it('writes nothing more after it has been sent', async () => {
     const { received } = await respond((response) => {
-      response.sendPrepared(yes, headers.connectionLines);
+      response.send(yes, headers.connectionLines);
       response.end();
     });
     expect(received).to.deep.include({ status: 200, body: 'yes' });

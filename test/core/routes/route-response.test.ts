@@ -11,7 +11,7 @@ import { jsonRows } from '../../../core/data/packed-documents.js';
 import { csvFormat, jsonFormat, ndjsonFormat } from '../../../core/response/formats.js';
 import { parquetFormat } from '../../../core/response/parquet-format.js';
 import type { Representation } from '../../../core/response/representation.js';
-import { buildRepresentation } from '../../../core/routes/route-response.js';
+import { buildOrStart } from '../../../core/routes/route-response.js';
 import { BackgroundPacing, longWork, type Pauses } from '../../../core/util/event-loop.js';
 
 const snapshot = { version: 'v1', publishedAt: new Date(0), readUntil: () => undefined } as unknown as CheckedReader;
@@ -30,8 +30,9 @@ const represent = async (data: unknown, format: Format = jsonFormat, pauses: Pau
     response: { description: 'Things.', schema: SCHEMA, example: { data: [] } },
     handler: async () => ({ data }),
   }) as DataRoute;
-  const representation = await buildRepresentation({ cacheKey: '', route, input: {}, format }, snapshot, pauses, {
+  const representation = await buildOrStart({ cacheKey: '', route, input: {}, format }, snapshot, pauses, {
     mostBytes: Number.POSITIVE_INFINITY,
+    mostStoredBytes: Number.POSITIVE_INFINITY,
     stallMs: 10_000,
   });
   return representation as Representation;
@@ -49,7 +50,7 @@ async function* inBatches<T>(batches: readonly T[]): AsyncGenerator<T> {
   yield* batches;
 }
 
-describe('buildRepresentation() of a list in batches', () => {
+describe('buildOrStart() of a list in batches', () => {
   const rows = fc.array(fc.record({ a: fc.jsonValue(), b: fc.string({ unit: 'grapheme' }) }), { maxLength: 5 });
 
   for (const [name, format] of [

@@ -1,6 +1,6 @@
 /** Tests that the table of response headers lists every header that the framework sends. */
 import { expect } from 'chai';
-import { isFrameworkHeader, responseHeaders } from '../../core/headers.js';
+import { isFrameworkHeader, responseHeaders } from '../../core/header-table.js';
 import { startTestApp, type TestApp } from '../support/test-app.js';
 
 /** The OpenAPI document does not describe headers about the connection, the body or browser policies. */

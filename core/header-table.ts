@@ -36,6 +36,12 @@ export const responseHeaders = {
 
 export type HeaderName = keyof typeof responseHeaders;
 
+/** The headers of every response, including errors. */
+export const commonNames: readonly HeaderName[] = ['X-Request-Id'];
+
+/** The headers of every response to a request that counts against a limit. */
+export const limitNames: readonly HeaderName[] = ['RateLimit-Policy', 'RateLimit'];
+
 const UNEXPOSED: readonly string[] = ['Allow', 'Cache-Control', 'Vary'] satisfies HeaderName[];
 
 /** Headers that pages from other origins can read if CORS is enabled. */

@@ -1,0 +1,62 @@
+/**
+ * What middleware can do with a prepared body. `ctx.body` has one of four states:
+ *
+ * | State | Reached when | `prepared` | `shown` | `source` | Written by |
+ * |---|---|---|---|---|---|
+ * | ordinary | middleware sets text, bytes, an object or a stream | | | | Koa |
+ * | prepared | a route sets a representation | set | | | `writer.ts` |
+ * | read | middleware reads `ctx.body` | set | set | | `writer.ts`; Koa if the object was changed |
+ * | encoded | middleware replaces the body by the same content, compressed | | | set | Koa, or as a 304 |
+ */
+import type Koa from 'koa';
+import { identityOf, type Prepared, Representation } from './representation.js';
+import { setHead } from './writer.js';
+
+/** Koa's response, with the properties of a prepared body. */
+export interface Response extends Koa.Response {
+  prepared?: Prepared | Representation | undefined;
+  /** The content of the prepared body, as middleware has read it. */
+  shown?: unknown;
+  /** The representation whose encoding the body is. */
+  source?: Representation | undefined;
+}
+
+/** Returns the content that middleware sees: an object for JSON, otherwise text or bytes. */
+export const contentOf = ({ type }: Response, { payload }: Prepared): unknown => {
+  if (payload === undefined) return undefined;
+  if (type === 'application/json') return JSON.parse(String(payload));
+  return type.startsWith('text/') ? String(payload) : payload;
+};
+
+/** Sets an ordinary body in place of the prepared one, unless both are the same bytes. */
+export const replace = (response: Response, prepared: Prepared | Representation, body: unknown): void => {
+  if (isSame(prepared, body)) return;
+  const isEncoding = response.res.hasHeader('Content-Encoding') && !wasChanged(response);
+  response.prepared = undefined;
+  setHead(response.res, '');
+  // Koa keeps a status that was set explicitly. Otherwise it would use 200.
+  response.status = response.res.statusCode;
+  response.remove('Content-Length');
+  if (!(prepared instanceof Representation) || body === null || body === undefined) return;
+  if (response.get('ETag') !== prepared.identity.etag) return;
+  if (isEncoding) {
+    response.source = prepared;
+    response.set('ETag', `W/${prepared.identity.etag}`);
+  } else {
+    response.remove('ETag');
+    response.remove('Last-Modified');
+  }
+};
+
+/** Whether a string or buffer has the same content as the prepared body. */
+const isSame = (prepared: Prepared | Representation, body: unknown): boolean => {
+  if (typeof body !== 'string' && !Buffer.isBuffer(body)) return false;
+  const { payload = '' } = identityOf(prepared);
+  return Buffer.from(body).equals(Buffer.from(payload));
+};
+
+/** Whether middleware has changed the object that it read. */
+export const wasChanged = ({ prepared, shown }: Response): boolean => {
+  if (prepared === undefined || typeof shown !== 'object' || shown === null || Buffer.isBuffer(shown)) return false;
+  return JSON.stringify(shown) !== String(identityOf(prepared).payload);
+};

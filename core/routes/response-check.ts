@@ -1,0 +1,61 @@
+/** Validates the responses of handlers against the schemas of their routes. */
+import type { Config } from '../config/schema.js';
+import type { DataRoute, Route, ServiceRoute, StreamedList } from '../contracts/plugin.js';
+import type { Logger } from '../contracts/runtime.js';
+import { jsonOf, ResponseError } from '../response/formats.js';
+import { compileSchema, type ErrorObject, type ValidateFunction } from '../validation/compile-schema.js';
+import { isStreamed } from './route-response.js';
+
+/** With the setting `sample`, one in this many responses of a route is checked. */
+const SAMPLED_ONE_IN = 100;
+
+/** Wraps the handler of a route so that its responses are checked. Cached responses are not checked again. */
+export const checkedRoute = (route: Route, check: Config['http']['responseCheck'], logger: Logger): Route => {
+  if (check === 'off') return route;
+  const checked = checker(route, check, logger);
+  if (route.kind === 'service') {
+    const handler: ServiceRoute['handler'] = async (...asked) => checked(await route.handler(...asked));
+    return { ...route, handler };
+  }
+  const handler: DataRoute['handler'] = async (...asked) => {
+    const response = await route.handler(...asked);
+    return isStreamed(response) ? { data: eachBatch(response.data, checked) } : checked(response);
+  };
+  return { ...route, handler };
+};
+
+async function* eachBatch(batches: StreamedList['data'], checked: (response: unknown) => unknown) {
+  for await (const batch of batches) yield (checked({ data: batch }) as { data: readonly object[] }).data;
+}
+
+/** The returned function returns the response to send. With `cut`, it is a copy without undeclared properties. */
+const checker = (
+  { operationId, response: { schema } }: Route,
+  check: Exclude<Config['http']['responseCheck'], 'off'>,
+  logger: Logger,
+) => {
+  let validate: ValidateFunction | undefined;
+  let seen = 0;
+  const logged = new Set<string>();
+  return (response: unknown): unknown => {
+    if (check === 'sample' && seen++ % SAMPLED_ONE_IN !== 0) return response;
+    validate ??= compileSchema(schema, check === 'cut' ? { removeAdditional: true } : {});
+    // The response as clients see it: JSON omits undefined properties and writes dates as text.
+    const sent: unknown = JSON.parse(jsonOf(response));
+    if (validate(sent)) return check === 'cut' ? sent : response;
+    const problem = `it does not conform to its schema: ${validate.errors!.slice(0, 3).map(described).join(', ')}`;
+    if (check === 'refuse') throw new ResponseError(problem);
+    // Many rows of a list can have the same problem, so each kind is logged once, without the position of the row.
+    const kind = problem.replaceAll(/\/\d+/g, '/*');
+    if (!logged.has(kind)) {
+      logged.add(kind);
+      logger.warn({ operationId, problem }, 'a response does not conform to its schema');
+    }
+    return check === 'cut' ? sent : response;
+  };
+};
+
+const described = ({ instancePath, message, params }: ErrorObject): string => {
+  const extra = (params['additionalProperty'] ?? params['unevaluatedProperty']) as string | undefined;
+  return `${instancePath || 'the whole'} ${extra === undefined ? message : `has the undeclared property "${extra}"`}`;
+};

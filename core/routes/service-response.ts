@@ -1,0 +1,70 @@
+/** The responses of service routes, which depend on the running service and not on a snapshot. */
+import type { SharedCache } from '../contracts/cache.js';
+import type { ServiceRequest, ServiceRoute, ServiceState } from '../contracts/plugin.js';
+import type { Clock } from '../contracts/runtime.js';
+import type { PublicUrl } from '../edge/public-url.js';
+import { JSON_TYPE, jsonOf } from '../response/formats.js';
+import { linesOf } from '../response/headers.js';
+import { jsonRepresentation, Representation } from '../response/representation.js';
+import { ofRoute } from './route-response.js';
+
+export interface ServiceDependencies {
+  readonly publicUrlOf: PublicUrl;
+  readonly cache: SharedCache;
+  readonly clock: Clock;
+  readonly state: { readonly read: () => ServiceState };
+}
+
+/** The request that the handler receives if all callers share its response. */
+const SHARED_REQUEST = { caller: null, account: null, headers: {} };
+
+const OWN_HEAD = linesOf({ 'Cache-Control': 'private, no-cache' });
+
+export const serviceResponses = ({ publicUrlOf, cache, clock, state }: ServiceDependencies) => {
+  // Some handlers always return the same object, for example a document that is built only once.
+  const known = new WeakMap<object, Representation>();
+  /** For each route, the ETag of its last response and the time at which it last changed, for `Last-Modified`. */
+  const last = new WeakMap<ServiceRoute, { readonly etag: string; readonly since: Date }>();
+
+  /** Returns a response for this caller only. */
+  const ownResponse = (route: ServiceRoute, input: object, request: ServiceRequest): Promise<Representation> =>
+    ofRoute(route, async () => {
+      const read = state.read();
+      const data = (await route.handler(input as never, { state: read, ...request })) as object;
+      const before = known.get(data);
+      if (before) return before;
+      const made = (lastModified: Date) => jsonRepresentation(data, { lastModified, head: OWN_HEAD });
+      const first = made(last.get(route)?.since ?? read.startedAt);
+      const { etag } = first.identity;
+      const isSame = (last.get(route)?.etag ?? etag) === etag;
+      const representation = isSame ? first : made(new Date(clock.now()));
+      last.set(route, { etag, since: new Date(representation.lastModified) });
+      known.set(data, representation);
+      return representation;
+    });
+
+  /**
+   * Returns a response that all replicas and shared caches may use for `sharedSeconds`.
+   * @param pattern the path template of the route, which is part of the key in the shared cache
+   */
+  const sharedResponse = async (pattern: string, route: ServiceRoute, input: object): Promise<Representation> => {
+    const { sharedSeconds = 0 } = route;
+    const build = async () =>
+      jsonOf(
+        await route.handler(input as never, {
+          state: state.read(),
+          publicUrl: publicUrlOf(undefined),
+          ...SHARED_REQUEST,
+        }),
+      );
+    const key = `${pattern} ${JSON.stringify(input)}`;
+    const { value, ageSeconds } = await cache.getOrBuild(key, sharedSeconds, () => ofRoute(route, build));
+    const age = Math.floor(ageSeconds);
+    return new Representation(Buffer.from(value), JSON_TYPE, {
+      lastModified: new Date(clock.now() - age * 1000),
+      head: linesOf({ 'Cache-Control': `public, max-age=${Math.max(0, sharedSeconds - age)}`, Age: String(age) }),
+    });
+  };
+
+  return { ownResponse, sharedResponse };
+};
