@@ -10,7 +10,6 @@ import table from './areas.json' with { type: 'json' };
 export const AREA_KINDS = ['metropolitan', 'division', 'state', 'nation'] as const;
 export type AreaKind = (typeof AREA_KINDS)[number];
 
-/** The kinds that lists contain by default. */
 export const METRO_KINDS: readonly AreaKind[] = ['metropolitan', 'division'];
 
 export interface Area {
@@ -22,7 +21,6 @@ export interface Area {
   readonly states: readonly string[];
   /** Code of a division's metropolitan area. Null if the area is not a division. */
   readonly parent: string | null;
-  /** Codes of a metropolitan area's divisions. */
   readonly divisions: readonly string[];
   /** Latitude and longitude of the centre, in degrees. A division has the centre of its parent. */
   readonly latitude: number;
@@ -97,7 +95,6 @@ export const kindOf = (cbsa: string): AreaKind => areaOf(cbsa)?.kind ?? 'metropo
 export const statesOf = ({ cbsa, name }: { readonly cbsa: string; readonly name: string }): readonly string[] =>
   nationAndStates.get(cbsa)?.states ?? postalCodesIn(name);
 
-/** The nation and the states, by FRED series id. */
 const areasBySeries = new Map<string, Area>(
   [...nationAndStates.values()].map((area) => [`${area.states[0] ?? 'US'}STHPI`, area]),
 );

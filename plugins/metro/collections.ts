@@ -68,7 +68,6 @@ export const markets = collection({
 });
 export type Market = RowOf<typeof markets>;
 
-/** Quarterly house price indexes of metros. */
 export const hpi = collection({
   name: 'hpi',
   key: ['cbsa', 'period_start'],
@@ -101,7 +100,6 @@ export const series = collection({
 });
 export type Series = RowOf<typeof series>;
 
-/** Observations of macro series. */
 export const observations = collection({
   name: 'observations',
   key: ['series_id', 'period_start'],
@@ -133,7 +131,7 @@ export const forecastRuns = collection({
 });
 export type ForecastRun = RowOf<typeof forecastRuns>;
 
-/** Forecasts by run and market, with realized values. Both are in percent. */
+/** Forecasts and realized values are both in percent. */
 export const forecasts = collection({
   name: 'forecasts',
   key: ['run_id', 'cbsa'],

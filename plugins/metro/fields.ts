@@ -12,7 +12,7 @@ export type Signal = (typeof SIGNALS)[number];
 export const RISK_GRADES = ['A', 'B', 'C', 'D', 'F'] as const;
 export type RiskGrade = (typeof RISK_GRADES)[number];
 
-/** A run is either published in time or reconstructed later. */
+/** Whether a run was published in time or reconstructed later, see `basisOf`. */
 export const BASES = ['published', 'reconstructed'] as const;
 export type Basis = (typeof BASES)[number];
 
@@ -55,7 +55,6 @@ export const runAt = {
   description: 'Time at which the index for the quarter of the run became known. Runs are ordered by this time.',
 } as const;
 
-/** Point forecasts of the benchmarks, made from the same data. */
 export const benchmarkPoints = {
   benchmark: {
     ...nullable(percent),

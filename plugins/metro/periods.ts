@@ -48,7 +48,6 @@ export const monthOf = (day: string): number => 12 * Number(day.slice(0, 4)) + N
 
 export const addDays = (day: string, days: number): string => toDay((dayNumber(day) + days) * DAY_MS);
 
-/** Returns the last day of the period that starts on `start`. */
 export const periodEnd = (start: string, cadence: Cadence): string => addDays(periods.nextPeriod(start, cadence), -1);
 
 /** Months per period. Cadences whose periods do not start with a month are not listed. */
@@ -101,8 +100,8 @@ const fits = (gaps: readonly number[], step: number, shift = 0): boolean =>
   gaps.every((gap) => gap >= step - shift && Math.abs(gap - Math.round(gap / step) * step) <= shift);
 
 /**
- * Infers the cadence of a series from its days, in ascending order. Missing observations are allowed, so gaps can be
- * multiples of the usual gap. Returns `irregular` for fewer than two days or if no cadence matches.
+ * Infers the cadence of a series from its days, which must be in ascending order. Missing observations are allowed, so
+ * gaps can be multiples of the usual gap. Returns `irregular` for fewer than two days or if no cadence matches.
  */
 export const inferCadence = (days: readonly string[]): Cadence => {
   if (days.length < 2) return 'irregular';

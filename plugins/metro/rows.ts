@@ -1,6 +1,5 @@
 export type Rows = AsyncIterable<readonly object[]>;
 
-/** Wraps rows in memory as a single batch. */
 export async function* inOneBatch<T extends object>(rows: readonly T[]): AsyncGenerator<readonly T[]> {
   yield rows;
 }

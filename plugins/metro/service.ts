@@ -1,4 +1,3 @@
-/** The Metro Forecast API's name, description and list of changes. */
 import { conventions, type InterfaceChange, type ServiceInfo } from 'metro-forecast-api/plugin';
 
 const { methods, limits, caching } = conventions;

@@ -1,4 +1,3 @@
-/** Endpoints for the accuracy of past forecasts, overall and by group. */
 import { dataRoute, type Route } from 'metro-forecast-api/plugin';
 import { backtests, forecasts, markets, nullable, percent, rate, record, text } from '../collections.js';
 import { BREAKDOWN_KEYS, breakdownOf } from '../forecast/breakdown.js';

@@ -1,4 +1,4 @@
-/** Explains forecasts by the contributions of the model's inputs, and by the changes in them since the previous run. */
+/** The endpoint for the contributions of model inputs to a forecast. */
 import { dataRoute, type Route } from 'metro-forecast-api/plugin';
 import { type Forecast, type ForecastRun, forecasts, nullable, percent, record, text } from '../collections.js';
 import { cbsaParameter, completedRuns, difference, listOf, marketNotFound, requireMarket } from './shared.js';
@@ -14,7 +14,6 @@ const contributionsOf = (run: ForecastRun | undefined, forecast: Forecast | unde
 
 type Made = readonly [ForecastRun | undefined, Forecast | undefined];
 
-/** Returns one row per input, in the order of the run's inputs. */
 const driversOf = (current: Made, prior: Made) => {
   const before = contributionsOf(...prior);
   return [...contributionsOf(...current)].map(([input, contribution_pp]) => {

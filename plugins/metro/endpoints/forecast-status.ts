@@ -1,4 +1,3 @@
-/** The components `pipeline` and `model` of `/status`. */
 import type { StatusComponent } from 'metro-forecast-api/plugin';
 import { newestRuns } from './shared.js';
 

@@ -1,5 +1,3 @@
-/** Endpoints for forecasts: the newest forecasts, all past forecasts, and the runs that computed them. */
-
 import { dataRoute, definePlugin, type SnapshotReader, version } from 'metro-forecast-api/plugin';
 import {
   backtests,
@@ -61,7 +59,7 @@ type ForecastRow = MarketRow & { readonly horizon_months: Horizon; readonly poin
 
 const forecastList = listParameters<ForecastRow>(forecastSchema);
 
-/** Returns the markets with a forecast for a horizon. The collection `markets` contains the 12-month forecasts. */
+/** Returns the markets with a forecast for the horizon. 12-month forecasts are read from `markets` itself. */
 const newestForecasts = async (snapshot: SnapshotReader, horizon_months: Horizon): Promise<ForecastRow[]> => {
   const rows = (await snapshot.find(markets)).map(marketRow);
   if (horizon_months === HORIZON_MONTHS) {

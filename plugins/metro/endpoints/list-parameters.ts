@@ -39,16 +39,13 @@ export const kindParameter = {
   example: ['state', 'nation'],
 } as const satisfies Parameter;
 
-/**
- * Returns a predicate for the kind of an area.
- * @param kinds default: metropolitan areas and divisions
- */
+/** @param kinds default: metropolitan areas and divisions */
 export const isOfKind = (kinds: readonly string[] = METRO_KINDS): ((row: { readonly cbsa: string }) => boolean) => {
   const chosen = new Set(kinds);
   return ({ cbsa }) => chosen.has(kindOf(cbsa));
 };
 
-/** Sorts the kinds, and drops them if they equal the default. */
+/** Sorts the kinds, or removes them if they equal the default, so that equivalent requests share a cached response. */
 export const normalizeKind = <Input extends { readonly kind?: readonly string[] | undefined }>({
   kind,
   ...others
@@ -65,7 +62,7 @@ const STATE = filter('Postal codes of states. A market can be in several states.
 const SIGNAL = filter('Signals.', SIGNALS, ['expand']);
 const RISK_SCORE = filter('Risk grades.', RISK_GRADES, ['A', 'B']);
 
-/** Returns a predicate for the filters. Its cost per row does not depend on the number of filter values. */
+/** Builds sets first, so that the cost per row does not depend on the number of filter values. */
 const chosenBy = ({ kind, state, signal, risk_score }: Selection): ((row: ListRow) => boolean) => {
   const setOf = (values: readonly string[] | undefined) =>
     values === undefined ? undefined : new Set<unknown>(values);
@@ -131,7 +128,6 @@ export const listParameters = <T extends ListRow = ListRow>(
         ...(fields !== undefined && { fields: columns(fields) }),
       } as unknown as Input;
     },
-    /** Filters and sorts the rows, then returns one page. */
     answer<R extends T>(rows: readonly R[], given: Selection, context: DataContext) {
       const { sort } = given;
       const by = sort === undefined ? ownOrder : orderOf(sort);

@@ -1,5 +1,3 @@
-/** Endpoints for markets, their house price indexes, and areas. */
-
 import {
   ApiError,
   chosenFields,

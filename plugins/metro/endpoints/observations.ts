@@ -1,5 +1,3 @@
-/** Endpoints for observations of macro series and the metro index, and for the catalogue of series. */
-
 import {
   ApiError,
   dataRoute,
@@ -102,7 +100,6 @@ async function* levelsOf(
 interface RowsOptions extends Span {
   /** The requested series, in the order of the request. */
   readonly catalogued: readonly Described[];
-  /** Codes of the requested markets; undefined for all markets. */
   readonly codes: readonly string[] | undefined;
   readonly units: Units;
   /** Consumer prices. Required if `units` is `real`. */

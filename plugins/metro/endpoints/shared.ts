@@ -1,4 +1,3 @@
-/** Functions and schemas shared by several groups of endpoints, such as the lookup of markets and runs. */
 import {
   ApiError,
   defineError,
@@ -77,7 +76,6 @@ export const horizonParameter = {
   example: HORIZON_MONTHS,
 } as const satisfies Parameter;
 
-/** Row properties that describe the origin of the run. */
 export const originProperties = {
   basis: runOrigin.basis,
   vintage: { ...nullable(runOrigin.vintage), description: runOrigin.vintage.description },
@@ -88,8 +86,7 @@ export const originOf = ({ basis, vintage }: ForecastRun) => ({
   vintage: vintage ?? null,
 });
 
-/** Returns the schema of a list response. */
 export const listOf = <const S extends JsonSchema>(items: S) => record({ data: { type: 'array', items } });
 
-/** Subtracts rounded numbers without binary rounding errors in the result. */
+/** Subtracts rounded numbers, and removes the binary rounding error. */
 export const difference = (a: number, b: number): number => Number((a - b).toFixed(6));

@@ -1,5 +1,3 @@
-/** Endpoints for the signals of the newest run, and for the markets whose forecasts changed most. */
-
 import { dataRoute, definePlugin, type SnapshotReader, version } from 'metro-forecast-api/plugin';
 import {
   cbsa,

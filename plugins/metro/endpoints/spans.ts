@@ -9,7 +9,7 @@ export interface Span {
   readonly until?: string;
 }
 
-/** Compared with the first day of a row's period, or with the target of a forecast. */
+/** The span applies to the first day of a row's period, or to the target of a forecast. */
 export const spanParameters = {
   since: { description: 'Earliest period, inclusive.', schema: date, example: '2024-01-01' },
   until: { description: 'Latest period, inclusive.', schema: date, example: '2025-12-31' },
@@ -21,11 +21,9 @@ export const checkSpan = ({ since, until }: Span): void => {
   throw invalidParameter('query', 'until', `must not be before since=${since}`);
 };
 
-/** Converts a span to the query for a range of `period_start`. */
 export const periodRange = ({ since, until }: Span) =>
   ({ range: { field: 'period_start', from: since, to: until } }) as const;
 
-/** Finds the first or last period within a span. */
 type FindPeriod = (span: Span, which: 'first' | 'last') => Promise<string | undefined>;
 
 export const periodsOfSeries =

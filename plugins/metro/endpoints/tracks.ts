@@ -1,5 +1,3 @@
-/** Endpoints for past forecasts, with and without their outcomes, for one or several markets. */
-
 import { dataRoute, type Route, type SnapshotReader } from 'metro-forecast-api/plugin';
 import {
   benchmarkPoints,
@@ -121,7 +119,6 @@ const asTrack = (forecast: Forecast, run: ForecastRun) => {
   };
 };
 
-/** Targets and horizon of the requested forecasts. */
 interface HorizonSpan extends Span {
   readonly horizon_months: Horizon;
 }
@@ -198,7 +195,6 @@ const rowsOfMany = async <T extends object>(
 
 const trackParameters = { ...spanParameters, horizon_months: horizonParameter };
 
-/** Shared by the two lists that cover several areas. */
 const many = {
   parameters: {
     query: {

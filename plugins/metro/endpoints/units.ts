@@ -6,7 +6,6 @@ import { addDays, isNextPeriod, monthsIn } from '../periods.js';
 export const UNITS = ['level', 'change', 'log', 'yoy', 'real'] as const;
 export type Units = (typeof UNITS)[number];
 
-/** The consumer price index used to compute real values. */
 export const DEFLATOR = 'CPIAUCSL';
 
 export interface Prices {
@@ -43,8 +42,8 @@ export const unsupported = (units: Units, one: Described): string | undefined =>
 const SCALE = 1e8;
 
 /**
- * Rounds to 8 decimals like `toFixed`, but ten times faster if possible. Multiplying is exact only if the value is not
- * too large and not close to halfway between two results.
+ * Rounds to 8 decimals with the same result as `toFixed`. The fast path is ten times faster, but is exact only for
+ * moderate values that are not close to halfway between two results.
  */
 const rounded = (value: number): number => {
   const scaled = value * SCALE;
@@ -87,7 +86,7 @@ const yearEarlier = (period: string, cadence: Cadence): { since: string; until: 
 };
 
 /**
- * Returns a function that finds the level a year before each period. Its calls must be in ascending order of periods.
+ * Returns a function that finds the level a year before each period. It must be called with periods in ascending order.
  */
 const levelsYearEarlier = (cadence: Cadence) => {
   const known: { readonly period: string; readonly level: number }[] = [];

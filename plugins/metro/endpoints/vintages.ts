@@ -1,5 +1,3 @@
-/** The endpoint `/vintages`, which lists the published versions and their changes. */
-
 import { compareBy } from 'metro-forecast-api/adapter';
 import {
   type Collection,

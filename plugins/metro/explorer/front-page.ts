@@ -1,4 +1,3 @@
-/** Findings and a map of the newest run for the front page. */
 import { readFileSync } from 'node:fs';
 import type { Finding, FrontPageContent, FrontPageContext, FrontPageFigure, Shape } from 'metro-forecast-api/plugin';
 import type { Backtest, ForecastRun, Market, Series } from '../collections.js';
@@ -29,7 +28,6 @@ interface Facts {
   readonly forecasts: readonly Forecast[];
   /** First day of the quarter in which the forecast period ends. */
   readonly target: string;
-  /** Undefined if the dataset has no national index. */
   readonly nation: Market | undefined;
   readonly series: Series | undefined;
 }
@@ -121,7 +119,6 @@ const classesOf = (values: readonly number[]) => {
   return { classOf, legend };
 };
 
-/** Returns a diamond for a metro without an outline. */
 const diamond = (x: number, y: number): string => `M${x - 34},${y}l34,-34 34,34 -34,34z`;
 
 const readOutlines = (): Outlines => {

@@ -1,4 +1,3 @@
-/** Serves the explorer at `/explore`: maps, charts and tables of the published data. */
 import { definePlugin, pageMount, version } from 'metro-forecast-api/plugin';
 import { metroFrontPage } from './front-page.js';
 

@@ -1,4 +1,3 @@
-/** Serves the methodology at `/docs/methodology`, with figures from the published data. */
 import { guidePage } from 'metro-forecast-api/plugin';
 
 export const methodologyPage = () =>

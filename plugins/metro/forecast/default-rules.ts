@@ -1,6 +1,4 @@
-/** Default thresholds for signals and grades, with the texts that explain them. */
-
-/** Has the shape of `Rules`. The type is not imported, because its module depends on modules that import this one. */
+/** Matches `Rules`. The type is not imported, because its module depends on modules that import this one. */
 export const defaultRules = {
   expandPoint: 4,
   expandLower: 0,

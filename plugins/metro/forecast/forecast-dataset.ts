@@ -26,7 +26,6 @@ export interface ForecastInput extends Omit<RunsInput, 'panel' | 'nationAndState
 
 export interface ForecastDataset {
   readonly made: Runs;
-  /** Ids of the existing runs that were replaced. */
   readonly replacedRuns: readonly number[];
   /** Rows of the changed collections (markets, runs, forecasts and backtests), in key order. */
   readonly replaced: Readonly<Record<string, readonly object[]>>;

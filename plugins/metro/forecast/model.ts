@@ -74,7 +74,7 @@ export interface ForecastModel {
   readonly series: readonly string[];
   /** Whether the model needs the latitude and longitude of each market's centre. */
   readonly needsCentres: boolean;
-  /** Creates a forecaster for a panel. It receives every quarter of the panel, oldest first. */
+  /** Creates a forecaster for a panel. The forecaster receives every quarter of the panel, oldest first. */
   start(markets: readonly PanelMarket[], options: ForecastOptions): Forecaster;
 }
 

@@ -8,7 +8,10 @@ import { lastDay, quarterOf, quarterStart } from '../periods.js';
 export interface PanelMarket {
   readonly cbsa: string;
   readonly name: string;
-  /** Postal code of the market's first state, or an empty string. Models treat the empty string as another state. */
+  /**
+   * Postal code of the market's first state. Markets without a state have an empty string, which models treat as a
+   * separate state.
+   */
   readonly state: string;
   /** Centre of the area in degrees. Undefined for the nation and for codes that the Census Bureau does not list. */
   readonly centre?: { readonly latitude: number; readonly longitude: number } | undefined;

@@ -63,7 +63,6 @@ export const riskGradeOf = (probability: number | null, rules: Rules): RiskGrade
   return (grade === -1 ? RISK_GRADES.at(-1) : RISK_GRADES[grade]) as RiskGrade;
 };
 
-/** Converts rules to the format published with runs. */
 export const toRunRules = ({ expandPoint, expandLower, contractPoint, margin, grades }: Rules): RunRules => ({
   expand_point: expandPoint,
   expand_lower: expandLower,

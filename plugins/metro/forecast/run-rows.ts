@@ -27,10 +27,10 @@ export const runId = (quarter: number, horizon: Horizon = HORIZON_MONTHS): numbe
   return horizon === HORIZON_MONTHS ? id : 100 * id + horizon;
 };
 
-/** Returns whether a run with this id forecasts 12 months. */
+/** Returns whether the id belongs to a 12-month run. */
 export const isMainRun = (id: number): boolean => id < 100_000;
 
-/** Returns the quarter number of the run with this id, see `quarterIndex`. */
+/** Returns the quarter number of a run, see `quarterIndex`. */
 export const quarterOfRun = (id: number): number => {
   const quarter = isMainRun(id) ? id : Math.floor(id / 100);
   return quarterIndex(Math.floor(quarter / 10), quarter % 10);

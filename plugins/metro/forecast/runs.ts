@@ -34,7 +34,6 @@ export interface Span {
 export const defaultSpan = { from: quarterIndex(2005, 4) } satisfies Span;
 
 export interface RunsInput {
-  /** Panel for the metros. */
   readonly panel: Panel;
   /** Panel for the nation and the states. The model is fitted to this panel separately. */
   readonly nationAndStates?: Panel | undefined;
@@ -61,7 +60,6 @@ interface Making extends RunsInput {
 
 /** Earlier and new runs with their forecasts, in key order. */
 export interface Runs {
-  /** Ids of the new runs. */
   readonly added: readonly number[];
   readonly runs: readonly ForecastRun[];
   readonly forecasts: readonly Forecast[];
@@ -82,9 +80,9 @@ const emptyMessage = ({ panel, span, options }: RunsInput): string => {
   const newest = newestQuarter(panel);
   const { from = panel.firstQuarter, to = newest } = span;
   return (
-    `No market can be forecast at ${quarterName(from)} to ${quarterName(to)}: the index runs from ` +
-    `${quarterName(panel.firstQuarter)} to ${quarterName(newest)}, and a market needs ${options.minValues} values ` +
-    'and one for the quarter itself. Choose other quarters, or ask for fewer values.'
+    `No market can be forecast in ${quarterName(from)} to ${quarterName(to)}: the index covers ` +
+    `${quarterName(panel.firstQuarter)} to ${quarterName(newest)}, and a market needs ${options.minValues} values, ` +
+    'including one for the quarter itself. Choose other quarters, or a lower --min-values.'
   );
 };
 

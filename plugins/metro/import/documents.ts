@@ -59,7 +59,7 @@ const span = (areas: readonly MetroIndex[]): { first: string; last: string } | u
   return first > last ? undefined : { first: quarterStart(first), last: quarterStart(last) };
 };
 
-/** The catalog entry of a series and the matching source in the manifest. Both have the same id. */
+/** A series in the catalog, and the matching source in the manifest. Both have the same id. */
 export interface Entry {
   readonly series: Series;
   readonly source: Source;

@@ -20,9 +20,7 @@ const MISSING = '-';
 const NUMBER = /^\d+(\.\d+)?$/;
 const STANDARD_ERROR = /^\(\s*(\d+(?:\.\d+)?)\s*\)$/;
 
-/**
- * An area whose rows are still being read. Missing values are stored as NaN, so that repeated quarters are detected.
- */
+/** Collects the rows of an area. Missing values are stored as NaN, so that repeated quarters are detected. */
 class Area {
   readonly #quarters: number[] = [];
   readonly #values: number[] = [];

@@ -1,4 +1,4 @@
-/** A catalog of well-known FRED series. FRED's files contain neither titles nor units. */
+/** Describes well-known FRED series, because FRED's files contain neither titles nor units. */
 import type { Cadence } from 'metro-forecast-api/plugin';
 import { areaOfSeries } from '../areas.js';
 import type { Series } from '../collections.js';
@@ -65,7 +65,6 @@ const CATALOG: ReadonlyMap<string, FredEntry> = new Map([
   ['USREC', entry('NBER Based Recession Indicators', 'monthly', '+1 or 0', 'NSA', 'Federal Reserve Bank of St. Louis')],
 ]);
 
-/** Returns the catalog entry of a series, or undefined for an unknown series. */
 export const fredEntryOf = (id: string): FredEntry | undefined => {
   const area = areaOfSeries(id);
   if (area === undefined) return CATALOG.get(id);

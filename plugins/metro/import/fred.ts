@@ -16,7 +16,6 @@ export interface MacroSeries {
 
 const ID = /^[A-Z0-9][A-Z0-9_.-]*$/;
 const NUMBER = /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i;
-/** Minimum number of dates from which the cadence is inferred. With fewer dates, the cadence comes from the catalog. */
 const MIN_DATES = 4;
 const isNumber = (text: string): boolean => NUMBER.test(text) && Number.isFinite(Number(text));
 const isMissing = (value: string) => value === '' || value === '.';
@@ -45,8 +44,8 @@ const ruleBroken = ([day = '', ...texts]: readonly string[], ids: readonly strin
 };
 
 /**
- * Infers the cadence from the dates if there are at least 4. The catalog alone is not enough, because FRED also offers
- * series aggregated to longer periods.
+ * Prefers the cadence inferred from the dates, because FRED also offers series aggregated to longer periods. If there
+ * are fewer than 4 dates or they are irregular, the cadence in the catalog takes precedence.
  */
 const cadenceOf = (id: string, days: readonly string[]): Cadence => {
   const inferred = inferCadence(days);

@@ -8,7 +8,6 @@ export class ImportErrors {
   readonly #files: string[] = [];
   #count = 0;
 
-  /** Number of bad rows. */
   get rows(): number {
     return this.#count;
   }

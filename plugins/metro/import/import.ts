@@ -1,4 +1,3 @@
-/** Imports files from FHFA and FRED into a dataset directory. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { MANIFEST_FILE, openDirectory, StorageError, writeDirectory } from 'metro-forecast-api/adapter';

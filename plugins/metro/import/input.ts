@@ -1,4 +1,3 @@
-/** Finds and opens the files and URLs to import. */
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { files } from 'metro-forecast-api/adapter';
@@ -13,7 +12,7 @@ export interface Opened {
 export interface Input {
   /** Path or URL, as shown in messages. */
   readonly name: string;
-  /** True if the file was found by searching a directory. It may be unrelated to the import. */
+  /** Whether the file was found by searching a directory. Such a file may be unrelated to the import. */
   readonly found: boolean;
   /** @throws OperatorError or errors from `node:fs` */
   open(): Promise<Opened>;

@@ -1,4 +1,3 @@
-/** Merges imported data into an existing dataset. */
 import { compareScalars, type Dataset } from 'metro-forecast-api/adapter';
 import type { Source } from 'metro-forecast-api/plugin';
 import { nationAndStates } from '../areas.js';
@@ -34,7 +33,6 @@ export interface Merged {
   readonly droppedRows: Readonly<Record<string, number>>;
 }
 
-/** The dataset in the directory before the import. */
 export interface OldDataset {
   readonly dataset: Dataset;
   readonly collections: readonly string[];

@@ -1,4 +1,4 @@
-/** Reads the files to import. Their formats are recognized by content. */
+/** Reads the files to import. Formats are recognized by content, not by name. */
 import { files } from 'metro-forecast-api/adapter';
 import { OperatorError } from 'metro-forecast-api/plugin';
 import { readRows } from './csv.js';
@@ -11,7 +11,6 @@ import { EXPECTED, type FileKind, peek, recognize } from './recognize.js';
 export interface Imported {
   /** Areas from FHFA's file, sorted by code; undefined if there is no such file. */
   readonly index: readonly MetroIndex[] | undefined;
-  /** Sorted by series id. */
   readonly macro: readonly MacroSeries[];
   /** Skipped files in directories, each with the reason. */
   readonly ignored: readonly string[];
@@ -20,7 +19,6 @@ export interface Imported {
 /** `done` and `total` are in bytes. `total` is undefined if the size is not known in advance. */
 export type OnRead = (progress: { input: string; done: number; total: number | undefined }) => void;
 
-/** Explains why a file is not imported. */
 const describe = (kind: FileKind | undefined, head: string): string =>
   kind === 'fhfa-purchase-only'
     ? "is FHFA's purchase-only index, which covers only the 100 largest areas"

@@ -1,4 +1,3 @@
-/** Recognizes the format of a file from its first 4096 bytes. */
 import { type Row, rowsOf } from './csv.js';
 
 export type FileKind = 'fhfa-metro' | 'fhfa-purchase-only' | 'fred';

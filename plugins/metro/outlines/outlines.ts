@@ -24,7 +24,6 @@ export interface Outlines {
   readonly areas: Readonly<Record<string, readonly [outline: string, x: number, y: number]>>;
 }
 
-/** Size of the atlas in pixels. */
 const SIZE = [975, 610] as const;
 /** Coordinates are stored in units of 1/5 of an atlas pixel. */
 const STEPS = 5;
@@ -70,7 +69,6 @@ const countyCodes = (group: string): string[] => {
   return list.split(',').map((county) => `${state}${county}`);
 };
 
-/** Returns the centroid of an area's largest part. */
 const middleOf = ({ coordinates }: MultiPolygon): readonly [number, number] => {
   const [largest] = coordinates.toSorted((a, b) => areaOf(b[0]!) - areaOf(a[0]!));
   const part: Feature = { type: 'Feature', properties: {}, geometry: { type: 'Polygon', coordinates: largest! } };

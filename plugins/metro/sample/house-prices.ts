@@ -24,7 +24,6 @@ const LENGTH = LAST_QUARTER - FIRST_QUARTER + 1;
 interface Shape {
   /** Number of quarters with values, counted from the newest quarter. Default: all. */
   readonly last?: number;
-  /** Last quarter with a value. */
   readonly end?: number;
   /** Quarters within the series that have no value. */
   readonly gaps?: readonly number[];

@@ -20,7 +20,6 @@ interface Definition {
   /** Standard deviation of the shock per period: in units, or as a share if the series has `growth`. */
   readonly shock: number;
   readonly decimals: number;
-  /** Periods without a value. */
   readonly missing?: readonly string[];
 }
 

@@ -1,11 +1,9 @@
-/** Marks forecasts that were reconstructed later instead of published at the time. */
 import { publicPath } from '../../../pages/shared/api.js';
 import { h } from '../../../pages/shared/dom.js';
 
 /** @param {string} text @param {string} [part] fragment of the methodology page, such as `#rules` */
 export const methodologyLink = (text, part = '') => h('a', { href: `${publicPath}/docs/methodology${part}` }, text);
 
-/** Returns the word "reconstructed" as a link to its explanation. */
 export const reconstructed = () => methodologyLink('reconstructed', '#record-and-reconstruction');
 
 /**

@@ -1,4 +1,4 @@
-/** Loads lists such as markets, areas and series. Each list is requested once per page. */
+/** Loads lists such as markets, areas and series, each only once, because they do not change while the page is open. */
 import { getJson } from '../../../pages/shared/api.js';
 import { period } from '../../../pages/shared/format.js';
 import { onceEach } from '../../../pages/shared/once.js';
@@ -13,10 +13,7 @@ addEventListener('keychange', () => {
   loaded = onceEach();
 });
 
-/**
- * Each list is loaded once, because lists do not change while the page is open.
- * @param {string} target @returns {Promise<any[]>}
- */
+/** @param {string} target @returns {Promise<any[]>} */
 export const listOf = (target) => loaded(target, async () => (await getJson(target)).data);
 
 /** @returns {Promise<Series[]>} */
@@ -67,6 +64,6 @@ export const titlesOf = async () => {
 /** The series of metro indexes, on which forecasts and the backtest are based. */
 export const HPI = 'metro_hpi';
 
-/** Returns the source line for saved pictures. @param {Series} series */
+/** @param {Series} series */
 export const creditOf = ({ source, title, cadence, observation_end, last_updated }) =>
   `${source}: ${title}, up to ${observation_end ? period(observation_end, cadence) : 'nothing yet'}${last_updated ? `, as of ${last_updated.slice(0, 10)}` : ''}`;

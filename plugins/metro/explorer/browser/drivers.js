@@ -1,4 +1,3 @@
-/** Shows how much each model input contributes to a forecast. */
 import { bar } from '../../../pages/data-views/bars.js';
 import { dataTable, numbers } from '../../../pages/data-views/table.js';
 import { getJson } from '../../../pages/shared/api.js';

@@ -1,4 +1,3 @@
-/** Loads indexes and other series on demand for charts. */
 import { getJson, request } from '../../../pages/shared/api.js';
 import { forecastsName } from './basis.js';
 import { catalog, HPI, listOf, seriesOf } from './catalog.js';
@@ -6,23 +5,19 @@ import { medianOf, quarterMeans, valuesOf, yearlyChange } from './market-figures
 
 /** @typedef {import('./market-figures.js').Observation} Observation */
 
-/** The consumer price index used for real values. */
 export const PRICES = 'CPIAUCSL';
 export const NATION = 'USSTHPI';
 
 /** Returns whether a series is the index of the nation or a state. @param {string} id */
 export const isAreaIndex = (id) => /^[A-Z]{2}STHPI$/.test(id);
 
-/** Finds the series with an area's index. @param {{ cbsa: string, name: string, kind: string }} area */
+/** @param {{ cbsa: string, name: string, kind: string }} area */
 export const indexSeriesOf = async ({ name, kind }) =>
   ['state', 'nation'].includes(kind)
     ? (await catalog()).find(({ series_id, geography }) => isAreaIndex(series_id) && geography === name)
     : seriesOf(HPI);
 
-/**
- * Returns the API call for an area's index in the given units.
- * @param {import('./catalog.js').Series} series @param {string} cbsa @param {'yoy' | 'real'} units
- */
+/** @param {import('./catalog.js').Series} series @param {string} cbsa @param {'yoy' | 'real'} units */
 export const indexTarget = ({ series_id, kind }, cbsa, units) =>
   `/observations?series_id=${encodeURIComponent(series_id)}${kind === 'metro' ? `&cbsa=${cbsa}` : ''}&units=${units}`;
 
@@ -44,7 +39,6 @@ export const indexOf = async (cbsa, signal) =>
 export const hasRealTerms = (series) => series?.supported_units.includes('real') === true;
 
 /**
- * Loads observations in real terms and their base month.
  * @param {string} target @param {AbortSignal} signal
  * @returns {Promise<{ rows: Observation[], base: string | undefined }>} `base`: undefined without observations
  */

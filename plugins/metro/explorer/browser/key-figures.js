@@ -1,4 +1,3 @@
-/** Shows a view's most important numbers. */
 import { h } from '../../../pages/shared/dom.js';
 
 /**

@@ -31,7 +31,7 @@ export const quartersBetween = (from, to) => monthsBetween(from, to, QUARTER);
 /** @param {readonly Observation[]} rows @returns {Map<string, number>} */
 export const valuesOf = (rows) => new Map(rows.map(({ period_start, value }) => [period_start, value]));
 
-/** Returns the first day of the quarter. @param {string} date */
+/** @param {string} date */
 const quarterOf = (date) =>
   `${date.slice(0, 4)}-${String(Math.floor((Number(date.slice(5, 7)) - 1) / 3) * 3 + 1).padStart(2, '0')}-01`;
 
@@ -71,7 +71,7 @@ export const rebased = (values, from) => {
   return base ? new Map([...values].map(([date, value]) => [date, (value / base) * 100])) : new Map();
 };
 
-/** Returns the median of all areas by date. @param {Iterable<Values>} areas @returns {Map<string, number>} */
+/** @param {Iterable<Values>} areas @returns {Map<string, number>} */
 export const medianOf = (areas) => {
   /** @type {Map<string, number[]>} */
   const groups = new Map();

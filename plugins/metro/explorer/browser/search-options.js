@@ -1,4 +1,3 @@
-/** Options for the search box: markets, divided metros, states and series. */
 import { NICKNAMES } from './nicknames.js';
 import { onlyOne, plainName, STATES, searcher, stateNamed, statesOf, wordsOf } from './search.js';
 

@@ -3,7 +3,6 @@ import { h } from '../../../pages/shared/dom.js';
 import { plain } from '../../../pages/shared/format.js';
 import { NICKNAMES } from './nicknames.js';
 
-/** State names by postal code. */
 export const STATES = new Map(
   Object.entries({
     AL: 'Alabama',

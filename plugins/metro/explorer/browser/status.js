@@ -1,4 +1,3 @@
-/** The status view, with series titles and a link to the downloads. */
 import { statusView } from '../../../pages/data-views/status.js';
 import { h } from '../../../pages/shared/dom.js';
 import { titlesOf } from './catalog.js';

@@ -10,7 +10,6 @@ import { withScaledErrorInterval } from './scaled-error-interval.js';
  */
 interface Quarter {
   readonly growth: Float64Array;
-  /** Mean growth of all markets. */
   readonly nation: number;
   /** Growth over the horizon that ends at this quarter, computed from published values only. */
   readonly outcomes: Float64Array;

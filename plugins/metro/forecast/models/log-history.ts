@@ -7,7 +7,6 @@
 export const toPercent = (growth: number): number => 100 * Math.expm1(growth / 100);
 
 export interface LogHistory {
-  /** Number of quarters so far. */
   readonly length: number;
   /** Number of values per market so far, not counting interpolated values. */
   readonly counts: Int32Array;

@@ -17,7 +17,7 @@ const SALES_MONTHS = 24;
 const SALES_DECAY = 0.75;
 /** Number of quarters that the long-term growth G covers. */
 const LONG_QUARTERS = 20;
-/** Index of the first regressor with a penalty. It and all later regressors contain national sales. */
+/** Index of the first regressor with a penalty. This and all later regressors contain national sales. */
 const FIRST_PENALISED = 4;
 const PENALTY = 40;
 /** Keeps the normal equations solvable when a regressor is always 0. */
@@ -32,7 +32,6 @@ const FEATURES = [
   'new_home_sales_4q',
   'new_home_sales_4q_x_growth_20q',
 ] as const;
-/** Number of regressors, including the intercept. */
 const WIDTH = FEATURES.length + 1;
 
 /** The input that each coefficient is attributed to. Interactions with sales are attributed to sales. */
@@ -142,8 +141,7 @@ export const metroMomentum: ForecastModel = {
     const interval = createDiscountedErrorInterval(markets.length, ahead);
     const fit = createLeastSquares(WIDTH);
     const pending: Pending[] = [];
-    /** Number of quarters in the fit. */
-    let fitted = 0;
+    let fittedQuarters = 0;
 
     const realize = ({ logs, precision, rows }: Pending, now: Float64Array): void => {
       const weightBefore = fit.weight;
@@ -152,13 +150,13 @@ export const metroMomentum: ForecastModel = {
         const row = rows.subarray(market * WIDTH, (market + 1) * WIDTH);
         if (!Number.isNaN(outcome) && !row.some(Number.isNaN)) fit.add(row, outcome, precision[market]);
       }
-      if (fit.weight > weightBefore) fitted++;
+      if (fit.weight > weightBefore) fittedQuarters++;
     };
 
     const solve = (): Float64Array | undefined =>
       fit.solve(
         Array.from({ length: WIDTH }, (_, k) =>
-          k < FIRST_PENALISED ? RIDGE : RIDGE + (PENALTY * fit.variance(k) * fit.weight) / fitted,
+          k < FIRST_PENALISED ? RIDGE : RIDGE + (PENALTY * fit.variance(k) * fit.weight) / fittedQuarters,
         ),
       );
 

@@ -29,7 +29,6 @@ const radians = (degrees: number): number => (degrees * Math.PI) / 180;
 
 type Point = NonNullable<PanelMarket['centre']>;
 
-/** Returns the great-circle distance, computed with the haversine formula. */
 export const distanceKm = (a: Point, b: Point): number => {
   const [latitudeA, latitudeB] = [radians(a.latitude), radians(b.latitude)];
   const chord =

@@ -314,7 +314,7 @@ describe('makeRuns(input)', () => {
 
   it('reports the range of the index if no market can be forecast', () => {
     expect(() => makeRuns({ ...input, span: { from: quarterIndex(2020, 1), to: quarterIndex(2020, 4) } })).to.throw(
-      'No market can be forecast at 2020Q1 to 2020Q4: the index runs from 1990Q1 to 2014Q4, and a market needs 20 values',
+      'No market can be forecast in 2020Q1 to 2020Q4: the index covers 1990Q1 to 2014Q4, and a market needs 20 values',
     );
     expect(() => makeRuns({ ...input, panel: cut(panel, 0) })).to.throw('the dataset has no house price index');
   });

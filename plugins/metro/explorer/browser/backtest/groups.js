@@ -1,4 +1,3 @@
-/** Groups of past forecasts from `/forecast-backtest/breakdown`. */
 import { bar } from '../../../../pages/data-views/bars.js';
 import { numbers } from '../../../../pages/data-views/table.js';
 import { number } from '../../../../pages/shared/format.js';

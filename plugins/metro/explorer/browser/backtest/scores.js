@@ -1,16 +1,12 @@
-/** Derives scores from groups of forecasts. */
 import { number } from '../../../../pages/shared/format.js';
 
 /** @typedef {import('../../../client/api-types.js').BacktestGroup} Group */
 
-/** Returns the error of the best benchmark in a group. @param {Group} group */
+/** @param {Group} group */
 export const bestError = ({ benchmark_mae_pp, ar1_nation_mae_pp, shrunk_mean_mae_pp }) =>
   Math.min(benchmark_mae_pp, ar1_nation_mae_pp, shrunk_mean_mae_pp);
 
-/**
- * Counts the declines that were forecast, and the forecast declines that did not happen.
- * @param {readonly Group[]} groups
- */
+/** @param {readonly Group[]} groups */
 export const declinesCalled = (groups) => {
   const sum = (/** @type {'declines' | 'declines_called' | 'decline_calls'} */ key) =>
     groups.reduce((total, row) => total + row[key], 0);

@@ -119,10 +119,10 @@ const BENCHMARKS = {
   shrunk_mean: 'the shrunk mean',
 };
 
-/** Returns the benchmark with the smallest error. @param {Backtest} backtest */
+/** @param {Backtest} backtest */
 const bestOf = ({ benchmark, benchmarks, skill_mae }) => benchmarks?.[0] ?? { ...benchmark, skill_mae };
 
-/** Returns the main finding as a sentence. @param {Backtest} backtest */
+/** @param {Backtest} backtest */
 const findingOf = (backtest) => {
   const { skill_mae: skill } = bestOf(backtest);
   const compared = `${number(Math.abs(100 * skill), 0)}% ${skill < 0 ? 'more' : 'less'} than the best simple rule`;

@@ -1,4 +1,3 @@
-/** The chart of a comparison, with a list of the members and downloads. */
 import { chart } from '../../../../pages/data-views/chart.js';
 import { linesCsv } from '../../../../pages/data-views/csv.js';
 import { chartFigure, linesTable } from '../../../../pages/data-views/figure.js';
@@ -30,10 +29,7 @@ export const chipsOf = (members, onremove) =>
     ),
   );
 
-/**
- * Returns the lines below a saved picture.
- * @param {Choices} chosen @param {Series | undefined} index series of metro indexes @param {readonly Series[]} macros
- */
+/** @param {Choices} chosen @param {Series | undefined} index series of metro indexes @param {readonly Series[]} macros */
 const creditsOf = ({ m, s, real }, index, macros) => {
   const shown = macros.filter(({ series_id }) => s.includes(series_id) || (real && series_id === PRICES));
   const sources = [...(m.length > 0 && index ? [index] : []), ...shown];

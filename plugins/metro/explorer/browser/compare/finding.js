@@ -1,4 +1,3 @@
-/** States the main finding of a comparison. */
 import { percent, points, quarter } from '../../../../pages/shared/format.js';
 
 /** @typedef {import('../../../../pages/data-views/drawing.js').ChartOptions} ChartOptions */

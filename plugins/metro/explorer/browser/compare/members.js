@@ -1,4 +1,3 @@
-/** Loads the markets and series of a comparison with their quarterly values. */
 import { listIn } from '../../../../pages/data-views/address.js';
 import { onceEach } from '../../../../pages/shared/once.js';
 import { catalog, HPI, places, seriesOf } from '../catalog.js';
@@ -62,7 +61,7 @@ const macro = async (series, signal) => {
   return { id, kind: 's', label: `${title} (${id})`, short, values, ...realTerms(series, '', signal) };
 };
 
-/** Loads everything that can be compared. @param {AbortSignal} signal */
+/** @param {AbortSignal} signal */
 export const offerOf = async (signal) => {
   const [{ markets, parents }, all] = await Promise.all([places(), catalog()]);
   const macros = all.filter(({ kind }) => kind === 'macro');

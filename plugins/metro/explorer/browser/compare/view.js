@@ -14,7 +14,7 @@ import { optionsOf } from './options.js';
 
 /** @typedef {import('./members.js').Choices} Choices */
 
-/** Returns the years that the index covers, as strings. @param {import('../catalog.js').Series | undefined} index */
+/** @param {import('../catalog.js').Series | undefined} index */
 const yearsOf = (index) => {
   const first = Number(index?.observation_start?.slice(0, 4) ?? 1975);
   const last = Number(index?.observation_end?.slice(0, 4) ?? 2025);

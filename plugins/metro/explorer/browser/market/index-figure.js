@@ -66,7 +66,7 @@ const controlsOf = (chosen, choose) => {
   };
 };
 
-/** Returns the API call for the values shown. @param {Context} context @param {Choices['show']} show */
+/** @param {Context} context @param {Choices['show']} show */
 const targetOf = ({ market: { cbsa }, series }, show) => {
   if (series && show === 'change') return indexTarget(series, cbsa, 'yoy');
   return series && show === 'real' && hasRealTerms(series)
@@ -75,7 +75,6 @@ const targetOf = ({ market: { cbsa }, series }, show) => {
 };
 
 /**
- * Returns the downloads and the table for the values shown.
  * @param {Context} context @param {Choices['show']} show
  * @param {import('../../../../pages/data-views/drawing.js').ChartOptions} options
  */

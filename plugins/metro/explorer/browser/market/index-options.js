@@ -1,4 +1,3 @@
-/** Computes the chart options for a market's index. */
 import { lastYears } from '../../../../pages/data-views/controls.js';
 import { number, percent, quarter } from '../../../../pages/shared/format.js';
 import { hasRealTerms, indexTarget, nationOf, realOf, stateOf } from '../index-data.js';

@@ -4,7 +4,7 @@ import { h } from '../../../../pages/shared/dom.js';
 
 const NEIGHBOURS = 5;
 
-/** Finds the nearest markets, by the distance between centres. @param {readonly Area[]} areas @param {string} cbsa */
+/** @param {readonly Area[]} areas @param {string} cbsa */
 const nearestOf = (areas, cbsa) => {
   const here = areas.find((area) => area.cbsa === cbsa);
   if (!here) return [];

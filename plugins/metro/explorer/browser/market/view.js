@@ -59,7 +59,7 @@ const placeOf = ({ context: { market }, areas }) => {
   );
 };
 
-/** Notes on the index and the forecast's run. @param {Awaited<ReturnType<typeof load>>} loaded */
+/** @param {Awaited<ReturnType<typeof load>>} loaded */
 const aboutMarket = ({ context: { newest, series }, run }) => [
   ...(series ? [series.title] : []),
   newest && run
@@ -71,10 +71,7 @@ const aboutMarket = ({ context: { newest, series }, run }) => [
 /** @param {number} value in percent */
 const moveOf = (value) => `${value < 0 ? 'fall' : 'rise'} ${number(Math.abs(value), 1)}%`;
 
-/**
- * Returns the main finding on a market as a sentence.
- * @param {import('./context.js').Context & { market: Market }} context
- */
+/** @param {import('./context.js').Context & { market: Market }} context */
 const findingOf = ({ market: { name, yoy_price, forecast_12m }, newest, history }) => {
   const place = plainName(name);
   const last = history.at(-1);

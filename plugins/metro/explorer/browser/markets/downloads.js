@@ -1,4 +1,3 @@
-/** API calls and CSV for the list of markets. */
 import { csvOf } from '../../../../pages/data-views/csv.js';
 import { h } from '../../../../pages/shared/dom.js';
 import { day } from '../../../../pages/shared/format.js';

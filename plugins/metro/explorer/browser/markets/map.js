@@ -22,7 +22,6 @@ export const outlines = () => {
 
 /** Radius of the point for a metro without an outline, in map units. */
 const POINT = 34;
-/** Distance between the box and the metro, in pixels. */
 const MARGIN = 16;
 
 /** @param {Areas} areas @param {readonly string[]} codes @returns {Map<string, SVGElement>} shapes by CBSA code */

@@ -18,10 +18,7 @@ const TITLES = {
   last: 'Change in house prices in each year',
 };
 
-/**
- * Returns the period that a year's map shows.
- * @param {import('./scales.js').Measure} measure @param {import('./runs.js').Run} run
- */
+/** @param {import('./scales.js').Measure} measure @param {import('./runs.js').Run} run */
 const periodOf = (measure, run) => {
   const until = lastQuarterOf(run);
   return measure === 'last'

@@ -1,4 +1,3 @@
-/** Loads model runs, and the list rows for each run. */
 import { getJson } from '../../../../pages/shared/api.js';
 import { onceEach } from '../../../../pages/shared/once.js';
 import { allIndexes } from '../index-data.js';

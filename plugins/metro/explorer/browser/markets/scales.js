@@ -4,9 +4,8 @@ import { paint, svg } from '../../../../pages/data-views/svg.js';
 /** @typedef {'forecast' | 'grade' | 'signal' | 'last'} Measure */
 /** @typedef {{ color: string, label: string }} Step */
 
-/** Class widths in percent. The smallest width for which the colours suffice is used. */
+/** Possible class widths in percent. The map uses the smallest one for which there are enough colours. */
 const WIDTHS = [0.5, 1, 2, 5, 10, 20, 50, 100];
-/** Number of colours for falls and for rises. */
 const [FALLS, RISES] = [5, 7];
 
 const GRADES = new Map([...'ABCDF'].map((grade, index) => [grade, `grade-${index + 1}`]));

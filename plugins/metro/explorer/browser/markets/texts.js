@@ -1,4 +1,3 @@
-/** Sentences for the view of all markets. */
 import { day, exact, quarter, share } from '../../../../pages/shared/format.js';
 import { limitsOf, recordOf } from '../grades.js';
 import { addMonths } from '../market-figures.js';
@@ -28,7 +27,6 @@ export const mapTitle = (measure, run, until) => {
 };
 
 /**
- * Returns the main finding on the markets shown.
  * @param {readonly Row[]} rows @param {{ measure: import('./scales.js').Measure, run: Run | undefined, isNewest: boolean,
  *   until: string }} shown `until`: newest quarter of data
  */
@@ -51,7 +49,7 @@ export const findingOf = (rows, { measure, run, isNewest, until }) => {
   return sentence.replace(/^a/, 'A');
 };
 
-/** Explains all grades in one sentence. @param {Run['rules']} rules @param {readonly Record[]} records */
+/** @param {Run['rules']} rules @param {readonly Record[]} records */
 const allGrades = (rules, records) => {
   const each = [...'ABCDF'].flatMap((letter) => {
     const record = records.find(({ group }) => group === letter);
@@ -64,7 +62,7 @@ const allGrades = (rules, records) => {
   return `Probability of a decline by grade, according to the model${outcomes}: ${each.join(', ')}.`;
 };
 
-/** Explains one grade. @param {Run['rules']} rules @param {readonly Record[]} records @param {string} grade */
+/** @param {Run['rules']} rules @param {readonly Record[]} records @param {string} grade */
 const oneGrade = (rules, records, grade) =>
   [
     rules && `${grade} means that the probability of a decline is ${limitsOf(rules, grade)}, according to the model.`,

@@ -22,7 +22,7 @@ import { factsText, findingOf, gradesText, mapTitle, QUESTIONS } from './texts.j
 /** @typedef {import('./runs.js').Row} Row */
 /** @typedef {Awaited<ReturnType<typeof load>>} Loaded */
 
-/** Delay in milliseconds before the run selected with the slider is loaded. */
+/** Time in milliseconds that the slider must rest before the selected run is loaded. */
 const REST_MS = 120;
 
 /** @param {readonly import('./runs.js').Market[]} markets @param {AbortSignal} signal */
@@ -38,10 +38,7 @@ const load = async (markets, signal) => {
   return { markets, map, runs, series, records, find: searcher(markets, parents) };
 };
 
-/**
- * Returns the source of the map, and the lines below a saved picture.
- * @param {Loaded['series']} series @param {HTMLElement} facts
- */
+/** @param {Loaded['series']} series @param {HTMLElement} facts */
 const originOf = (series, facts) => ({
   source: series ? `Source: ${series.source}` : '',
   credits: () => [
@@ -53,7 +50,6 @@ const originOf = (series, facts) => ({
 });
 
 /**
- * Creates the parts of the view, with functions that update them.
  * @param {Loaded} loaded
  * @param {Choices} chosen
  * @param {AbortSignal} signal
@@ -86,7 +82,6 @@ const partsOf = ({ markets, map, runs, series, records, find }, chosen, signal) 
   const picture = marketMap(map, markets, origin);
   return {
     ...{ list, picture, origin, tools, facts, count, meaning, sorts: sorts.element },
-    /** Returns the title for the current choices. */
     title: () => {
       const isNewest = chosen.run === runs.length - 1;
       return findingOf(list.rows().length > 0 ? list.rows() : rows, {

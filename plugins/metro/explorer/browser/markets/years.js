@@ -14,8 +14,7 @@ import { scaleOf } from './scales.js';
  * @typedef {{ index: number, run: Run }} Year `index`: position in the list of all runs
  */
 
-/** Maximum number of maps. */
-const MOST = 12;
+const MOST_MAPS = 12;
 
 /** Returns the newest run and the runs whole years before it. @param {readonly Run[]} runs @returns {Year[]} */
 export const yearsOf = (runs) => {
@@ -23,7 +22,7 @@ export const yearsOf = (runs) => {
   return runs
     .map((run, index) => ({ run, index }))
     .filter(({ run }) => run.target.slice(5, 7) === quarter)
-    .slice(-MOST);
+    .slice(-MOST_MAPS);
 };
 
 /**
@@ -65,7 +64,7 @@ const panelOf = ({ size, land, areas }, values, colorOf) => {
   );
 };
 
-/** Columns in a saved picture. */
+/** Number of columns in a saved picture. */
 const COLUMNS = 4;
 /** Height of the label above each map, in pixels. */
 const HEAD = 20;

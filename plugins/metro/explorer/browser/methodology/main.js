@@ -43,7 +43,7 @@ const show = async () => {
     const askForKey = () => {
       if (key.childElementCount === 0) key.append(keyForm({ heading: 'Figures of this service', ...problem }));
     };
-    // Several figures share the same requests.
+    // Several figures read the same data.
     const once = onceEach();
     const get = (/** @type {string} */ target) => once(target, () => getJson(target));
     for (const [name, place] of places) fill(name, place, get, askForKey);
