@@ -5,6 +5,7 @@ import {
   findPage,
   searchedFields,
   selectPage,
+  selectSorted,
   selectTotals,
   tooManyRows,
   wordsIn,
@@ -84,6 +85,7 @@ export const paging = {
   headers: pageHeaders,
   findPage,
   selectPage,
+  selectSorted,
   pageOf,
   rowOrder,
 } as const;

@@ -8,7 +8,7 @@ import { compareScalars } from '../data/scalars.js';
 import { TotalsCollector } from '../data/totals.js';
 import { searchWords, wordMatcher } from '../data/words.js';
 import { ApiError, defineError, invalidParameter } from '../errors.js';
-import { documentPlaces, linkNextPage, type PageInput } from './pagination.js';
+import { documentPlaces, linkNextPage, type PageInput, pageOf, rowOrder } from './pagination.js';
 
 /** The maximum number of documents to read one by one for a page or for totals. */
 const MOST_READ = 50_000;
@@ -213,14 +213,13 @@ const coveredBy = ({ rest, range }: ReadPlan, where: readonly Condition[]): read
     return operator ? [{ ...condition, operator }] : [];
   });
 
-/** Reads the documents one by one. @throws ApiError `too_many_rows` */
-const readTotals = async (context: DataContext, collection: Collection, { by = [], of, ...given }: Grouping) => {
+/** Yields the matching documents of a collection, which are read one by one. @throws ApiError `too_many_rows` */
+async function* readMatching(context: DataContext, collection: Collection, given: Matching): Batches<Document> {
   const plan = planRead(collection, given.where);
   // Some stores can count the documents, so that the request is refused before any is read.
   const counted = await context.snapshot.totals(collection, { where: coveredBy(plan, given.where), by: [], limit: 1 });
   if (counted && counted[0]!.count > MOST_READ) throw new ApiError(tooManyRows);
   const { words, matches } = filtersOf(context, collection, plan, given);
-  const collector = new TotalsCollector({ by, ...(of !== undefined && { of }) });
   let read = 0;
   const limit = MOST_READ + 1;
   for await (const batch of documentsOf(context, collection, plan, {
@@ -231,10 +230,32 @@ const readTotals = async (context: DataContext, collection: Collection, { by = [
   })) {
     read += batch.length;
     if (read > MOST_READ) throw new ApiError(tooManyRows);
-    for (const document of batch) if (matches(document)) collector.add(document);
+    yield batch.filter(matches);
+  }
+}
+
+const readTotals = async (context: DataContext, collection: Collection, { by = [], of, ...given }: Grouping) => {
+  const collector = new TotalsCollector({ by, ...(of !== undefined && { of }) });
+  for await (const batch of readMatching(context, collection, given)) {
+    for (const document of batch) collector.add(document);
     if (collector.size > MOST_GROUPS) break;
   }
   return collector.groups();
+};
+
+/**
+ * Selects a page in an order that the collection does not declare. All matching documents are read and sorted.
+ * @throws ApiError `too_many_rows`
+ */
+export const selectSorted = async (
+  context: DataContext,
+  collection: Collection,
+  { sort, ...given }: Matching & { readonly sort: string },
+  page: PageInput,
+): Promise<readonly Document[]> => {
+  const rows: Document[] = [];
+  for await (const batch of readMatching(context, collection, given)) for (const document of batch) rows.push(document);
+  return pageOf(context, rows, rowOrder([sort, ...collection.key]), page);
 };
 
 /**

@@ -127,7 +127,8 @@ const countParameter = {
 
 const listRoute = ({ collection, path, operation, orders, example, row }: Table): Route => {
   const { name, key } = collection;
-  const names = [...orders.keys()];
+  const filters = filterColumns(collection);
+  const names = [...new Set([...orders.keys(), ...Object.keys(filters)])];
   const fields = chosenFields(row);
   return dataRoute({
     path,
@@ -139,16 +140,17 @@ const listRoute = ({ collection, path, operation, orders, example, row }: Table)
       `orders: ${[...orders.values()].map((each) => each.join(', ')).join('; ')}. Filters that match the first fields of an ` +
       'order exactly, and a range of the next field, use an index. Other filters scan the rows.',
     parameters: {
-      filters: filterColumns(collection),
+      filters,
       query: {
         sort: {
           description:
-            'The order of the rows. A leading "-" means descending. Default: an order that fits the filters.',
+            'The order of the rows. A leading "-" means descending. Default: an order that fits the filters. Any column ' +
+            `can sort up to 50,000 rows. Larger lists can be sorted by: ${[...orders.keys()].join('; ')}.`,
           schema: { type: 'string', enum: names.flatMap((each) => [each, `-${each}`]) },
-          example: names.at(-1)!,
+          example: [...orders.keys()].at(-1)!,
           allowed:
             `${names.slice(0, MOST_LISTED).join(', ')}${names.length > MOST_LISTED ? ', ...' : ''}, or one of these with ` +
-            'a leading "-"; to sort by other columns, use the option --sort of import-table',
+            'a leading "-"',
         },
         fields: fields.parameter,
         ...searchParameter(collection),
@@ -175,6 +177,10 @@ const listRoute = ({ collection, path, operation, orders, example, row }: Table)
       const matching = { where: conditionsOf(input), words: wordsOf(input) };
       if (input.count)
         context.setHeader('Total-Count', String(await selection.countMatching(context, collection, matching)));
+      if (sort !== undefined && !order) {
+        const sorted = await paging.selectSorted(context, collection, { ...matching, sort }, input);
+        return { data: sorted as readonly Row[] };
+      }
       const chosen = { ...matching, order, descending: sort?.startsWith('-') ?? false };
       return { data: await paging.selectPage(context, collection, chosen, input) };
     },

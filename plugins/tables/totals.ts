@@ -8,7 +8,6 @@ import {
   type JsonSchema,
   paging,
   type Route,
-  type Scalar,
   schemas,
   selection,
 } from 'metro-forecast-api/plugin';
@@ -122,11 +121,6 @@ interface Input {
   readonly sort?: string;
 }
 
-const sortValue = (row: Readonly<Record<string, Group['values'][number]>>, field: string): Scalar | null => {
-  const value = row[field] ?? null;
-  return typeof value === 'boolean' ? Number(value) : value;
-};
-
 export const totalsRoute = (table: Table): Route => {
   const { collection, path, operation } = table;
   const filters = filterColumns(collection);
@@ -167,7 +161,7 @@ export const totalsRoute = (table: Table): Route => {
         ]);
       });
       return {
-        data: paging.pageOf(context, rows, paging.rowOrder([...(sort ? [sort] : []), ...by], sortValue), input),
+        data: paging.pageOf(context, rows, paging.rowOrder([...(sort ? [sort] : []), ...by]), input),
       };
     },
   });
