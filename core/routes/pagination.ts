@@ -85,12 +85,12 @@ export const documentPlaces = (collection: Collection, fields: readonly string[]
 type Row = Readonly<Record<string, Scalar | boolean | null>>;
 
 /** The value of a field, by which rows are sorted. */
-const valueOf = (row: Row, field: string): Scalar | null => {
+const scalarIn = (row: Row, field: string): Scalar | null => {
   const value = row[field] ?? null;
   return typeof value === 'boolean' ? Number(value) : value;
 };
 
-const placeOf = (fields: readonly string[], row: Row): Place => fields.map((field) => valueOf(row, field));
+const placeOf = (fields: readonly string[], row: Row): Place => fields.map((field) => scalarIn(row, field));
 
 /** An order for rows in memory. */
 interface RowOrder<T> {
@@ -107,7 +107,7 @@ interface RowOrder<T> {
  */
 export const rowOrder = <T extends object>(
   fields: readonly string[],
-  read: (row: T, field: string) => Scalar | null = (row, field) => valueOf(row as Row, field),
+  read: (row: T, field: string) => Scalar | null = (row, field) => scalarIn(row as Row, field),
 ): RowOrder<T> => {
   const terms = fields.map((field) => ({ field: field.replace(/^-/, ''), sign: field.startsWith('-') ? -1 : 1 }));
   const placeOf = (row: T): Place => terms.map(({ field }) => read(row, field));

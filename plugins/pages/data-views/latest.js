@@ -18,7 +18,8 @@ export const latestOf = (signal) => {
 };
 
 /**
- * Shows the result of `make`, or its error with a button to try again, unless a newer call has started.
+ * Shows the result of `make`, or its error with a button to try again, unless a newer call has started. Until then, the
+ * place is marked as busy.
  * @template Made
  * @param {() => AbortSignal} next from `latestOf` @param {HTMLElement} place where an error is shown
  * @param {(shown: AbortSignal) => Promise<Made>} make @param {(made: Made, shown: AbortSignal) => void} show
@@ -26,11 +27,14 @@ export const latestOf = (signal) => {
  */
 export const showLatest = async (next, place, make, show) => {
   const shown = next();
+  place.setAttribute('aria-busy', 'true');
   try {
     const made = await make(shown);
-    if (!shown.aborted) show(made, shown);
+    if (shown.aborted) return;
+    show(made, shown);
   } catch (error) {
     if (shown.aborted) return;
     place.replaceChildren(problemView(error, () => void showLatest(next, place, make, show)));
   }
+  place.removeAttribute('aria-busy');
 };

@@ -63,7 +63,7 @@ const SCROLLING = '[data-scrolls]';
 /** Stores scroll positions in the history entry, so that Back and reload can restore them. */
 const keepScroll = () => {
   const inner = document.querySelector(SCROLLING)?.scrollTop ?? 0;
-  history.replaceState({ top: scrollY, inner }, '');
+  history.replaceState({ ...history.state, top: scrollY, inner }, '');
 };
 
 const restoreScroll = () => {

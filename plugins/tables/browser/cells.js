@@ -1,26 +1,51 @@
 import { addressOf } from '../../pages/data-views/address.js';
 import { h } from '../../pages/shared/dom.js';
-import { exact } from '../../pages/shared/format.js';
-import { timesOf } from './row-figures.js';
+import { number } from '../../pages/shared/format.js';
+import { timesOf } from './time-figures.js';
 
 /**
  * @typedef {import('./tables.js').Table} Table
  * @typedef {import('./tables.js').Column} Column
- * @typedef {import('./row-figures.js').Row} Row
+ * @typedef {import('./time-figures.js').Row} Row
  */
 
 /** Turns `building-permits` into `Building permits`. @param {string} name @returns {string} */
 export const words = (name) => name.replaceAll(/[_-]/g, ' ').replace(/^./, (first) => first.toUpperCase());
 
-/** @param {Table} table @param {readonly Row[]} rows */
+/** The maximum number of decimals. Further digits are rounding errors. */
+const MOST_DECIMALS = 12;
+
+/**
+ * Returns the number of decimals that shows all numbers exactly.
+ * @param {readonly unknown[]} values @param {number} [most]
+ */
+export const decimalsOf = (values, most = MOST_DECIMALS) => {
+  const decimals = (/** @type {number} */ value) =>
+    value
+      .toFixed(most)
+      .replace(/\.?0+$/, '')
+      .split('.')[1]?.length ?? 0;
+  return values.reduce(
+    (/** @type {number} */ longest, value) =>
+      typeof value === 'number' && !Number.isInteger(value) ? Math.max(longest, decimals(value)) : longest,
+    0,
+  );
+};
+
+/**
+ * Returns a function that formats cells. Numbers in a column have the same number of decimals.
+ * @param {Pick<Table, 'columns' | 'key'>} table @param {readonly Row[]} rows
+ */
 export const cellsOf = ({ columns, key }, rows) => {
   // Years and numbers in keys are shown without thousands separators.
   const plain = new Set([...key, ...timesOf(columns, rows).map(({ name }) => name)]);
+  const decimals = new Map(columns.map(({ name }) => [name, decimalsOf(rows.map((row) => row[name]))]));
   return (/** @type {Row} */ row, /** @type {Column} */ { name }) => {
     const value = row[name];
     if (value === null || value === undefined) return h('span', { class: 'muted' }, '–');
     if (typeof value === 'boolean') return value ? 'yes' : 'no';
-    return typeof value === 'number' && !plain.has(name) ? exact(value) : String(value);
+    if (typeof value !== 'number') return value;
+    return plain.has(name) ? value.toFixed(decimals.get(name)) : number(value, decimals.get(name));
   };
 };
 

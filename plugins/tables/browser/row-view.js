@@ -12,7 +12,7 @@ export const rowView = (table) => async (parameters, signal) => {
     throw new Problem(`A row of ${table.name} has the key ${table.key.join(', ')}.`, { status: 404, code: 'no_view' });
   }
   const target = targetOf(table, parameters);
-  const row = /** @type {import('./row-figures.js').Row} */ (await getJson(target, { signal }));
+  const row = /** @type {import('./time-figures.js').Row} */ (await getJson(target, { signal }));
   const cell = cellsOf(table, [row]);
   return {
     title: `${words(table.name)}: ${parameters.join(', ')}`,

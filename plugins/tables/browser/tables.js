@@ -16,9 +16,6 @@ import { words } from './cells.js';
 
 /** @typedef {{ [name: string]: any }} Json */
 
-/** Maximum number of columns that get a filter. */
-const MOST_FILTERS = 12;
-
 /** Resolves a `$ref`, if the schema is one. @param {Json} document @param {Json} schema @returns {Json} */
 const resolved = (document, schema) => {
   const name = /^#\/components\/schemas\/(.+)$/.exec(schema['$ref'] ?? '')?.[1];
@@ -77,47 +74,10 @@ export const tablesOf = (document) => {
           columnOf(name, schema),
         ),
         key: [...single.matchAll(/\{([^}]+)\}/g)].map(([, name]) => `${name}`),
-        filters: filters.slice(0, MOST_FILTERS),
+        filters,
         sorts: sort.filter((name) => !name.startsWith('-')),
         searches: parameters.some(({ name }) => name === 'q'),
         measures: measuresOf(totals),
       };
     });
-};
-
-/** Appends `*` to the last word, which may be unfinished, so that it matches as a prefix. @param {string} typed */
-export const searchFor = (typed) => (/[\p{L}\p{N}]$/u.test(typed.trim()) ? `${typed.trim()}*` : typed.trim());
-
-/**
- * Returns API parameters for the chosen filters and search, without empty or unknown ones.
- * @param {Table} table @param {URLSearchParams} chosen filters such as `NAME[gte]`, and `q`
- * @returns {URLSearchParams}
- */
-export const matchingOf = ({ filters, searches }, chosen) => {
-  const parameters = new URLSearchParams();
-  for (const name of filters) {
-    for (const parameter of ['eq', 'gte', 'lte'].map((operator) => `${name}[${operator}]`)) {
-      const value = chosen.get(parameter)?.trim();
-      if (value) parameters.set(parameter, value);
-    }
-  }
-  const search = searchFor(chosen.get('q') ?? '');
-  if (searches && /[\p{L}\p{N}]/u.test(search)) parameters.set('q', search);
-  return parameters;
-};
-
-/**
- * Returns API parameters for the chosen filters, search and order.
- * @param {Table} table @param {URLSearchParams} chosen filters, `q` and `sort`
- * @returns {URLSearchParams}
- */
-export const parametersOf = (table, chosen) => {
-  const { columns, sorts } = table;
-  const parameters = matchingOf(table, chosen);
-  const sort = chosen.get('sort')?.replace(/^-/, '');
-  const named = sorts.find((each) => each.split(',')[0] === sort);
-  if (named && columns.some(({ name }) => name === sort)) {
-    parameters.set('sort', `${chosen.get('sort')?.startsWith('-') ? '-' : ''}${named}`);
-  }
-  return parameters;
 };

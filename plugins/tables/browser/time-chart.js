@@ -1,18 +1,20 @@
-import { keepInAddress } from '../../pages/data-views/address.js';
 import { chart } from '../../pages/data-views/chart.js';
 import { choice, select } from '../../pages/data-views/controls.js';
 import { linesCsv } from '../../pages/data-views/csv.js';
 import { chartFigure, linesTable } from '../../pages/data-views/figure.js';
-import { latestOf } from '../../pages/data-views/latest.js';
+import { latestOf, showLatest } from '../../pages/data-views/latest.js';
+import { Problem } from '../../pages/shared/api.js';
 import { h } from '../../pages/shared/dom.js';
 import { exact, number } from '../../pages/shared/format.js';
 import { words } from './cells.js';
-import { chartChoices, figuresOf, MAX_LINES, periodText } from './row-figures.js';
+import { matchingOf } from './conditions.js';
+import { totalsOf } from './rows.js';
+import { chartChoices, figuresOf, MAX_LINES, periodText } from './time-figures.js';
 
 /**
  * @typedef {import('./tables.js').Table} Table
  * @typedef {import('./tables.js').Column} Column
- * @typedef {import('./row-figures.js').Row} Row
+ * @typedef {import('./time-figures.js').Row} Row
  * @typedef {ReturnType<typeof chartChoices>} Offer the columns that the user can choose from
  * @typedef {ReturnType<typeof choicesOf>} Choices
  * @typedef {ReturnType<typeof figuresOf>} Figures
@@ -97,10 +99,10 @@ const optionsOf = (chosen, figures) => {
   };
 };
 
-/** @param {Figures} figures @param {string} source says which rows the chart shows; empty if it shows all of them */
-const noteOf = ({ means, left, period }, source) =>
+/** @param {Figures} figures */
+const noteOf = ({ means, left, period, rows }) =>
   [
-    source,
+    `Computed from all ${exact(rows)} matching rows with a value.`,
     means && `Each value is the mean of all rows in one ${period}.`,
     left > 0 && `Showing the first ${MAX_LINES} of ${MAX_LINES + left} lines. Filter the rows to see others.`,
   ]
@@ -109,16 +111,16 @@ const noteOf = ({ means, left, period }, source) =>
 
 /**
  * @param {Table} table @param {Choices} chosen @param {Figures} figures
- * @param {{ title: string, target: string, source: string, controls: HTMLElement, signal: AbortSignal }} parts
+ * @param {{ target: string, signal: AbortSignal }} parts
  */
-const timeFigure = (table, chosen, figures, { title, target, source, controls, signal }) => {
+const timeFigure = (table, chosen, figures, { target, signal }) => {
   const options = optionsOf(chosen, figures);
   const { what, per } = textsOf(chosen, figures);
-  const heading = `${title}: ${what.toLowerCase()}${per}`;
+  const heading = `${words(table.name)}: ${what.toLowerCase()}${per}`;
   return chartFigure({
     title: heading,
-    note: noteOf(figures, source),
-    chart: h('div', {}, controls, chart(options, signal)),
+    note: noteOf(figures),
+    chart: chart(options, signal),
     picture: {
       title: heading,
       file: table.name,
@@ -131,43 +133,60 @@ const timeFigure = (table, chosen, figures, { title, target, source, controls, s
   });
 };
 
+/** The totals that a chart shows, as parameters of the API. @param {URLSearchParams} matching @param {Choices} chosen */
+const parametersOf = (matching, { time, value, by }) => {
+  matching.set('by', by === null || by === time ? time : `${time},${by}`);
+  if (value !== null) {
+    matching.set('of', value);
+    // The count is then the number of values.
+    matching.set(`${value}[null]`, 'false');
+  }
+  return matching;
+};
+
 /**
- * Creates a chart of values over time, with controls to choose the columns. It is empty if no column contains times.
- * @param {Table} table @param {URLSearchParams} address @param {AbortSignal} signal
- * @param {{ title: string, target: () => string }} of `target`: returns the API path and query for the rows
+ * Creates a chart of values over time, with controls to choose the columns.
+ * @param {Table} table @param {URLSearchParams} query
+ * @param {{ signal: AbortSignal, sample: readonly Row[], keep: (change: Record<string, string>) => void }} options
+ *   `sample`: rows of the table, which show what its columns contain
  */
-export const timeChart = (table, address, signal, { title, target }) => {
-  const place = h('div');
+export const timeChart = (table, query, { signal, sample, keep }) => {
+  const [controls, place] = [h('div'), h('div')];
   const next = latestOf(signal);
-  /** @type {readonly Row[]} */
-  let rows = [];
-  let source = '';
-  const { form = '', time = '', value = '', by = '' } = Object.fromEntries(address);
-  const query = { form, time, value, by };
+  const offer = chartChoices(table, sample);
+  const chosen = () => {
+    const { form = '', time = '', value = '', by = '' } = Object.fromEntries(query);
+    return choicesOf(offer, { form, time, value, by });
+  };
   const choose = (/** @type {Partial<Query>} */ change) => {
-    Object.assign(query, change);
-    keepInAddress(change);
-    // `show` replaces the controls, so the focus moves to the new control with the same id.
+    keep(change);
+    // `showControls` replaces the controls, so the focus moves to the new control with the same id.
     const focused = document.activeElement?.id;
-    show();
+    showControls();
     if (focused) document.getElementById(focused)?.focus();
+    void show();
   };
-  const show = () => {
-    const shown = next();
-    const offer = chartChoices(table, rows);
-    if (offer.times.length === 0) return place.replaceChildren();
-    const chosen = choicesOf(offer, query);
-    const controls = controlsOf(offer, chosen, choose);
-    const parts = { title, target: target(), source, controls, signal: shown };
-    place.replaceChildren(timeFigure(table, chosen, figuresOf(rows, chosen), parts));
-  };
-  return {
-    element: place,
-    /** @param {readonly Row[]} shown @param {string} note says which rows these are; empty if they are all rows */
-    show: (shown, note) => {
-      rows = shown;
-      source = note;
-      show();
-    },
-  };
+  const showControls = () => controls.replaceChildren(controlsOf(offer, chosen(), choose));
+  const show = () =>
+    showLatest(
+      next,
+      place,
+      async (loading) => {
+        const parameters = parametersOf(matchingOf(table, query), chosen());
+        try {
+          return { parameters, totals: await totalsOf(table, parameters, loading) };
+        } catch (error) {
+          if (error instanceof Problem && error.status === 400) return error.message;
+          throw error;
+        }
+      },
+      (made, shown) => {
+        if (typeof made === 'string') return place.replaceChildren(h('p', { class: 'notice', role: 'alert' }, made));
+        const target = `/totals/${table.name}?${made.parameters}`;
+        const figures = figuresOf(made.totals, chosen(), table.measures);
+        place.replaceChildren(timeFigure(table, chosen(), figures, { target, signal: shown }));
+      },
+    );
+  showControls();
+  return { element: h('div', {}, controls, place), show };
 };

@@ -14,7 +14,8 @@ const question = fc.record({
     maxLength: 3,
     selector: ({ field, operator }) => `${field}[${operator}]`,
   }),
-  sort: fc.constantFrom('', 'id', '-id', 'town', '-town', 'level', '-level'),
+  // `share`, `day` and `checked` are in no order of the table, and have nulls.
+  sort: fc.constantFrom('', 'id', '-id', 'town', '-town', 'level', '-level', 'share', '-share', '-day', 'checked'),
   limit: fc.integer({ min: 1, max: 40 }),
 });
 
@@ -56,7 +57,10 @@ describe('filters of tables', function () {
         expect(ids(await pagesOf(from, '/readings', `${query}&limit=${limit}`)), query).to.deep.equal(whole);
         const field = sort.replace('-', '');
         if (field !== '') {
-          const sorted = whole.map((id) => rank(readings[Number(id)]![field]!));
+          const values = whole.map((id) => readings[Number(id)]![field]!);
+          const known = values.filter((value) => value !== null);
+          expect(values.slice(known.length), query).to.deep.equal(values.filter((value) => value === null));
+          const sorted = known.map(rank);
           const ascending = sort.startsWith('-') ? sorted.toReversed() : sorted;
           for (const [i, value] of ascending.slice(1).entries()) expect(ascending[i]! <= value, query).to.equal(true);
         }
@@ -128,7 +132,7 @@ describe('filters of tables', function () {
     ['Levels[GE]=3', 'Did you mean "level[g'],
     ['Levels_from=3', 'Did you mean "level_from"?'],
     ['LEVEL=3', 'Did you mean "level"?'],
-    ['sort=day', '"sort" must be id, town, level, or one of these with a leading "-"; to sort by other columns'],
+    ['sort=days', '"sort" must be id, town, level, share, day, checked, note, or one of these with a leading "-"'],
     ['level[ge]=3', 'no query parameter "level[ge]". Did you mean "level[g'],
     ['lvel[gte]=3', 'no query parameter "lvel[gte]"'],
     ['level[gte]=x', '"level[gte]" must be an integer.'],
@@ -167,7 +171,7 @@ describe('filters of tables', function () {
     });
   }
 
-  it('reads at most 50,000 rows for a page, which may be empty and still has a link to the next page', async () => {
+  it('reads at most 50,000 rows for a page, which may be empty and still has a link to the next page, or to sort rows', async () => {
     const many = Array.from({ length: 120_000 }, (_, id) => ({
       ...tricky[0]!,
       id,
@@ -184,6 +188,10 @@ describe('filters of tables', function () {
       expect(pages).to.deep.equal([0, 1, 1]);
       expect(ids(await rowsOf('/tricky?price_to=1', large))).to.deep.equal([59_999, 119_999]);
       expect(ids(await rowsOf('/tricky?price_to=1&id[gt]=60000&limit=5', large))).to.deep.equal([]);
+      const { status, json } = await large.get('/tricky?sort=price_to&limit=5');
+      expect([status, json.code]).to.deep.equal([400, 'too_many_rows']);
+      const few = '/tricky?sort=-price_to&id[lt]=49999&limit=2';
+      expect(ids(await rowsOf(few, large))).to.deep.equal([0, 1]);
     } finally {
       await large.close();
     }

@@ -19,6 +19,13 @@ describe('the pages of tables in Chromium', () => {
     while (!(await condition())) await browser.page.waitForTimeout(20);
   };
 
+  const countIs = (text: string) =>
+    browser.page
+      .locator('.count')
+      .filter({ hasText: new RegExp(`^${text}$`) })
+      .waitFor();
+  const rangeText = (from: number) => `${from.toLocaleString('en-US')}–${(from + 99).toLocaleString('en-US')}`;
+
   before(async function () {
     this.timeout(60_000);
     service = await startTableService();
@@ -40,113 +47,226 @@ describe('the pages of tables in Chromium', () => {
     expect(await addressOf(page)).not.to.contain(service.key);
   });
 
-  it('searches, sorts and filters, and keeps the choices in the URL', async () => {
+  it('searches, sorts and filters through the API, and keeps the choices in the URL', async () => {
     const { page } = browser;
     await view('books');
-    await page.getByRole('button', { name: 'Title' }).click();
+    await page.getByRole('button', { name: 'Title', exact: true }).click();
+    await until(async () => (await cells(2))[0] === 'A Tale of Two Cities');
     expect(await cells(2)).to.deep.equal(['A Tale of Two Cities', 'Emma', 'Jane Eyre', 'Pride and Prejudice']);
-    await page.getByLabel('Published to').fill('1850');
+    await page.getByText('Published', { exact: true }).first().click();
+    await page.getByLabel('Published to', { exact: true }).fill('1850');
     await page.keyboard.press('Enter');
-    await until(async () => (await cells(2)).length === 3);
-    await page.keyboard.press('Escape');
+    await countIs('3 matching rows');
     await page.locator('h1').click();
     await page.keyboard.press('/');
     await page.keyboard.type('jane');
-    await page.getByText('3 rows with “jane”').waitFor();
+    await page.getByRole('button', { name: 'Remove: “jane”' }).waitFor();
     await page.keyboard.type(' eyre');
-    await page.getByText('1 row with “jane eyre”').waitFor();
+    await countIs('1 matching row');
     const address = await addressOf(page);
-    expect(address).to.match(/#\/books\?sort=title&published%5Blte%5D=1850&q=jane\+eyre$/);
+    expect(address).to.match(/#\/books\?sort=title&facets=.*published&published%5Blte%5D=1850&q=jane\+eyre$/);
     await page.locator('.rows tbody a').click();
     await page.getByRole('heading', { level: 1, name: 'Books: 9780141441146' }).waitFor();
     expect(await page.locator('.record dd').allInnerTexts()).to.deep.equal([
       ...['9780141441146', 'Jane Eyre', 'Charlotte Brontë', '1847', '–'],
     ]);
     await page.goBack();
-    await page.getByText('1 row with “jane eyre”').waitFor();
+    await countIs('1 matching row');
     expect(await addressOf(page)).to.equal(address);
     await page.reload();
-    await page.getByText('1 row with “jane eyre”').waitFor();
-    expect(await page.getByLabel('Published to').inputValue()).to.equal('1850');
+    await countIs('1 matching row');
+    expect(await page.getByLabel('Published to', { exact: true }).inputValue()).to.equal('1850');
     // The displayed API call must equal the request.
     await page.getByText('API call').first().click();
     const call = await page.locator('pre').first().innerText();
     expect(call)
-      .to.contain('/books?published%5Blte%5D=1850&q=jane+eyre*')
+      .to.contain('/books?published%5Blte%5D=1850&q=jane+eyre*&sort=title')
       .and.contain('$API_KEY')
       .and.not.contain(service.key);
+    await page.getByRole('button', { name: 'Clear all' }).click();
+    await countIs('4 rows');
+    expect(await page.locator('#search').inputValue()).to.equal('');
   });
 
-  it('shows totals next to the list, filters by a value, and keeps the choices in the URL', async () => {
+  it('turns pages until the last row, and returns to a page after a reload and in a shared link', async () => {
     const { page } = browser;
     await view('weather');
-    const totals = page.getByRole('region', { name: 'Totals' });
-    const values = () => totals.locator('tbody tr').allInnerTexts();
-    await until(async () => (await values()).length === 3);
-    expect(await values()).to.deep.equal(['Bergen\t2,000', 'Tromsø\t2,000', 'Oslo\t1,999']);
-    await totals.getByLabel('Show').selectOption('Mean of degrees');
-    await until(async () => (await values())[0] === 'Bergen\t19.50');
-    expect(await addressOf(page)).to.match(/#\/weather\?show=mean%3Adegrees$/);
+    await countIs('1–100 of 5,999 rows');
+    expect(await page.locator('.rows tbody tr').count()).to.equal(100);
+    await page.getByRole('button', { name: 'Next' }).click();
+    await countIs('101–200 of 5,999 rows');
+    const [second] = await cells(2);
+    await page.getByRole('button', { name: 'Next' }).click();
+    await countIs('201–300 of 5,999 rows');
+    const [third] = await cells(2);
     await page.reload();
-    await until(async () => (await values())[0] === 'Bergen\t19.50');
-    await totals.getByRole('button', { name: 'Oslo' }).click();
-    await page.getByText('1,999 rows').first().waitFor();
-    expect(await page.getByLabel('Station', { exact: true }).inputValue()).to.equal('Oslo');
-    expect(await addressOf(page)).to.contain('station%5Beq%5D=Oslo');
-    await until(async () => (await values()).length === 1);
+    await countIs('201–300 of 5,999 rows');
+    await page.getByRole('button', { name: 'Previous' }).click();
+    await countIs('101–200 of 5,999 rows');
+    expect((await cells(2))[0]).to.equal(second);
+    await page.getByRole('button', { name: 'Next' }).click();
+    await countIs('201–300 of 5,999 rows');
+    await page.goto(`${await addressOf(page)}`.replace('view=', 'shared='));
+    await countIs('201–300 of 5,999 rows');
+    expect((await cells(2))[0]).to.equal(third);
+    // A link contains only the start of its page.
+    expect(await page.getByRole('button', { name: 'Previous' }).isDisabled()).to.equal(true);
+    await page.getByRole('button', { name: 'First page' }).click();
+    await countIs('1–100 of 5,999 rows');
+    expect(await addressOf(page)).to.match(/#\/weather$/);
+    await view('weather?station%5Beq%5D=Oslo&sort=-day');
+    for (let from = 1; from < 1900; from += 100) {
+      await countIs(`${rangeText(from)} of 1,999 matching rows`);
+      await page.getByRole('button', { name: 'Next' }).click();
+    }
+    await countIs('1,901–1,999 of 1,999 matching rows');
+    expect((await cells(2)).at(-1)).to.equal('2020-01-01');
+    expect(await page.getByRole('button', { name: 'Next' }).isDisabled()).to.equal(true);
   });
 
-  it("sorts through the API if not all rows are loaded, and shows the API's message about filters", async () => {
+  it('sorts by columns without a sort order, and explains why a larger table cannot be sorted by them', async () => {
     const { page } = browser;
     await view('weather');
-    await page.getByText('5,999 rows, of which the first 5,000 are loaded. Filter to see others.').waitFor();
-    expect(await page.locator('.rows th button').allInnerTexts()).to.deep.equal(['Station']);
-    await page.getByRole('button', { name: 'Station' }).click();
-    await page.getByRole('button', { name: 'Station' }).click();
-    await until(async () => (await cells(1))[0] === 'Tromsø');
-    await page.getByLabel('Station', { exact: true }).fill('Oslo');
-    await page.keyboard.press('Enter');
-    await page.getByText('1,999 rows').first().waitFor();
-    expect(await page.locator('.rows th button').count()).to.equal(3);
+    await page.getByRole('button', { name: 'Degrees', exact: true }).click();
+    await until(async () => (await cells(3))[0] === '39');
+    expect(await page.locator('th[aria-sort]').innerText()).to.equal('Degrees');
+    await page.getByRole('button', { name: 'Next' }).click();
+    await countIs('101–200 of 5,999 rows');
     const waiting = page.waitForEvent('download');
     await page.getByRole('button', { name: 'CSV: weather' }).click();
     const csv = await readFile(await (await waiting).path(), 'utf8');
-    const { text } = await request(`${service.url}/weather?station=Oslo&sort=-station&format=csv`, {
+    const { text } = await request(`${service.url}/weather?sort=-degrees&format=csv`, {
       headers: { Authorization: `Bearer ${service.key}` },
     });
     expect(csv).to.equal(text);
-    await page.route('**/weather?*', (route) =>
-      route.fulfill({ status: 400, json: { error: 'a message of the service', code: 'invalid_parameter' } }),
+    await page.route('**/weather?sort=*', (route) =>
+      route.fulfill({ status: 400, json: { error: 'Too many rows.', code: 'too_many_rows' } }),
     );
-    await page.getByLabel('Day from').fill('2021-01-01');
-    await page.locator('h1').click();
-    await page.getByRole('alert').filter({ hasText: 'a message of the service' }).waitFor();
-    await page.unroute('**/weather?*');
+    await page.getByRole('button', { name: 'Day', exact: true }).click();
+    await page.getByRole('alert').filter({ hasText: 'Not sorted by Day. Too many rows.' }).waitFor();
+    expect(await page.locator('th[aria-sort]').innerText()).to.equal('Degrees');
+    expect(await addressOf(page)).to.contain('sort=-degrees');
+    await view('weather?sort=day');
+    await page.getByRole('alert').filter({ hasText: 'Too many rows.' }).waitFor();
+    await page.getByRole('button', { name: 'Back to the first page' }).click();
+    await countIs('1–100 of 5,999 rows');
+    await page.unroute('**/weather?sort=*');
+  });
+
+  it("shows the API's message about filters, and what to do if no row matches", async () => {
+    const { page } = browser;
+    await view('weather?degrees%5Bgte%5D=warm');
+    await page.getByRole('alert').filter({ hasText: '"degrees[gte]" must be an integer.' }).waitFor();
+    await page.getByRole('button', { name: 'Remove: Degrees from warm' }).click();
+    await countIs('1–100 of 5,999 rows');
+    await view('books?author%5Beq%5D=Nobody');
+    await page.getByRole('heading', { name: 'No row matches' }).waitFor();
+    await page.getByRole('button', { name: 'Remove: Author is Nobody' }).first().click();
+    await countIs('4 rows');
+  });
+
+  it('shows the values of a column with their counts, and filters by one or several of them', async () => {
+    const { page } = browser;
+    await view('weather');
+    const filters = page.getByRole('region', { name: 'Filters' });
+    const values = (column: string) => filters.locator('.facet', { hasText: column }).locator('li').allInnerTexts();
+    await until(async () => (await values('Station')).length === 3);
+    const all = ['Bergen\n2,000', 'Tromsø\n2,000', 'Oslo\n1,999'];
+    expect(await values('Station')).to.deep.equal(all);
+    await filters.getByRole('button', { name: 'Oslo' }).click();
+    await countIs('1–100 of 1,999 matching rows');
+    expect(await addressOf(page)).to.contain('station%5Beq%5D=Oslo');
+    expect(await page.getByLabel('Station is', { exact: true }).inputValue()).to.equal('Oslo');
+    expect(await values('Station')).to.deep.equal(all);
+    await filters.getByRole('button', { name: 'Bergen' }).click();
+    await countIs('1–100 of 3,999 matching rows');
+    await page.getByRole('button', { name: 'Remove: Station is Oslo or Bergen' }).waitFor();
+    await filters.getByText('Degrees', { exact: true }).click();
+    await until(async () => (await values('Degrees')).length === 10);
+    await filters.getByRole('button', { name: 'More values' }).click();
+    await until(async () => (await values('Degrees')).length === 50);
+    await page.reload();
+    await until(async () => (await values('Degrees')).length === 10);
+    await filters.getByRole('button', { name: 'Oslo' }).click();
+    await countIs('1–100 of 2,000 matching rows');
+    await view('books?facets=title,pages');
+    await until(async () => (await values('Pages')).includes('no value\n1'));
+    await filters.getByRole('button', { name: 'no value' }).click();
+    await countIs('1 matching row');
+    expect(await cells(2)).to.deep.equal(['Jane Eyre']);
+  });
+
+  it('shows the chosen columns in the chosen order, and keeps them in the URL', async () => {
+    const { page } = browser;
+    await view('books');
+    const headings = () => page.locator('.rows thead th').allInnerTexts();
+    await page.getByRole('button', { name: 'Columns' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Columns' });
+    await dialog.getByLabel('Author', { exact: true }).uncheck();
+    await dialog.getByLabel('Isbn', { exact: true }).uncheck();
+    await dialog.getByRole('button', { name: 'Move Pages up' }).click();
+    await until(async () => (await headings()).join() === 'Title,Pages,Published');
+    expect(await addressOf(page)).to.match(/#\/books\?columns=title,pages,published$/);
+    await dialog.getByRole('button', { name: 'Done' }).click();
+    await page.reload();
+    await until(async () => (await headings()).join() === 'Title,Pages,Published');
+    expect(await page.locator('.rows tbody a').first().getAttribute('href')).to.equal('#/books/9780141439518');
+    await page.getByRole('button', { name: 'Columns: 3 of 5' }).click();
+    await dialog.getByRole('button', { name: 'Reset' }).click();
+    await until(async () => (await headings()).length === 5);
+    expect(await addressOf(page)).to.match(/#\/books$/);
+  });
+
+  it('shows totals by one or two columns, filters by a value, and keeps the choices in the URL', async () => {
+    const { page } = browser;
+    await view('weather');
+    await page.getByText('Totals', { exact: true }).click();
+    const values = () => page.locator('.totals tbody tr').allInnerTexts();
+    await until(async () => (await values()).length === 3);
+    expect(await values()).to.deep.equal(['Bergen\t2,000', 'Tromsø\t2,000', 'Oslo\t1,999']);
+    await page.getByLabel('Show', { exact: true }).selectOption('Degrees');
+    await until(async () => (await values())[0] === 'Bergen\t19.50\t2,000\t39,000\t0\t39');
+    await page.getByLabel('and', { exact: true }).selectOption('Degrees');
+    await until(async () => (await values())[0]?.startsWith('Bergen\t39\t39\t50\t') === true);
+    expect(await page.locator('.totals h2').innerText()).to.equal('Degrees by station and degrees');
+    expect(await addressOf(page)).to.match(/#\/weather\?tab=totals&of=degrees&totals=station,degrees$/);
+    await page.reload();
+    await until(async () => (await values()).length === 50);
+    await page.getByRole('button', { name: 'Rows', exact: true }).click();
+    expect(await addressOf(page)).to.contain('order=-count');
+    await page.getByLabel('and', { exact: true }).selectOption('nothing else');
+    await until(async () => (await values()).length === 3);
+    await page.locator('.totals').getByRole('button', { name: 'Oslo' }).click();
+    await countIs('1,999 matching rows');
+    await until(async () => (await values()).length === 1);
+    expect(await addressOf(page)).to.contain('station%5Beq%5D=Oslo');
   });
 
   it('shows the rows of the last choice, even if an earlier response arrives later', async () => {
     const { page } = browser;
     await view('weather');
     const first = await holdFirst(page, '**/weather?sort=*');
-    await page.getByRole('button', { name: 'Station' }).click();
+    await page.getByRole('button', { name: 'Station', exact: true }).click();
     await first.requested;
-    await page.getByLabel('Station', { exact: true }).fill('Oslo');
+    await page.getByLabel('Station is', { exact: true }).fill('Oslo');
     await page.keyboard.press('Enter');
-    await page.getByText('1,999 rows').first().waitFor();
+    await countIs('1–100 of 1,999 matching rows');
     await first.release();
-    expect(await page.locator('.count').innerText()).to.equal('1,999 rows');
-    expect(await page.locator('.rows th button').count()).to.equal(3);
+    await countIs('1–100 of 1,999 matching rows');
+    expect(new Set(await cells(1))).to.deep.equal(new Set(['Oslo']));
   });
 
-  it('draws lines and bars, shows values by arrow keys, and keeps the choices in the URL', async () => {
+  it('draws totals of all rows as lines and bars, shows values by arrow keys, and keeps the choices', async () => {
     const { page } = browser;
-    await view('weather?station%5Beq%5D=Oslo');
+    await view('weather?tab=time&station%5Beq%5D=Oslo');
+    await page.getByText('Computed from all 1,999 matching rows with a value.').waitFor();
     await page.locator('.plot').press('Home');
     expect(await page.locator('.readout').textContent()).to.equal('2020-01-01 · Oslo -10');
     for (const _ of [1, 2, 3]) await page.locator('.plot').press('ArrowRight');
     expect(await page.locator('.readout').textContent()).to.equal('2020-01-04 · no value');
     await page.getByText('Bars', { exact: true }).click();
     await page.getByLabel('Values', { exact: true }).selectOption('Number of rows');
+    await page.locator('.plot .bar').nth(5).waitFor();
     expect(await addressOf(page)).to.match(/station%5Beq%5D=Oslo&form=bars&value=rows$/);
     await page.locator('.plot').press('End');
     expect(await page.locator('.readout').textContent()).to.equal('2025 · Number of rows 173');
@@ -175,7 +295,8 @@ describe('the pages of tables in Chromium', () => {
         'books',
         'books?q=nothing',
         'weather',
-        'weather?form=bars',
+        'weather?tab=totals&totals=station,degrees&of=degrees',
+        'weather?tab=time&form=bars',
         'books/9780141439587',
         'status',
       ]) {

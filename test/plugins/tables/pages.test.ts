@@ -1,16 +1,19 @@
-/** Tests the pages of tables: the tables of an OpenAPI document, API calls, search, and values over time. */
+/** Tests the modules of the table pages: tables, conditions, cells and values over time. */
 import { expect } from 'chai';
 import { request } from '../../support/http-client.js';
 import { pageModules } from '../../support/page-modules.js';
 import { startTableService, weather } from '../../support/table-service.js';
 
-const { tablesOf, parametersOf, timesOf, figuresOf, withGaps, chartChoices, periodText } = await pageModules(
+const { tablesOf, timesOf, figuresOf, withGaps, chartChoices, periodText } = await pageModules(
   'tables/browser/tables',
-  'tables/browser/row-figures',
+  'tables/browser/time-figures',
 );
+const { listTarget, valuesIn, toggled, chosenValues } = await pageModules('tables/browser/conditions');
+const { cellsOf } = await pageModules('tables/browser/cells');
 
 interface Table {
   readonly name: string;
+  readonly measures: Readonly<Record<string, string>>;
   readonly columns: readonly { readonly name: string; readonly kind: string; readonly whole: boolean }[];
 }
 
@@ -32,7 +35,7 @@ describe('plugin table-pages', () => {
       name: 'books',
       key: ['isbn'],
       filters: ['isbn', 'title', 'author', 'published', 'pages'],
-      sorts: ['isbn', 'published'],
+      sorts: ['isbn', 'published', 'title', 'author', 'pages'],
       searches: true,
       measures: { count: 'count', sum: 'sum', mean: 'mean', min: 'min', max: 'max' },
     });
@@ -41,7 +44,11 @@ describe('plugin table-pages', () => {
       ...['isbn,text,false', 'title,text,false', 'author,text,false', 'published,number,true', 'pages,number,true'],
       ...['station,text,false', 'day,date,false', 'degrees,number,true'],
     ]);
-    expect(stations).to.deep.include({ name: 'weather', key: ['station', 'day'], sorts: ['station'] });
+    expect(stations).to.deep.include({
+      name: 'weather',
+      key: ['station', 'day'],
+      sorts: ['station', 'day', 'degrees'],
+    });
   });
 
   it('labels a column with its heading in the file, or else with its name', () => {
@@ -57,24 +64,71 @@ describe('plugin table-pages', () => {
     expect(label({})).to.equal('Grosse cm');
   });
 
-  it('sends the choices as parameters of the API', async () => {
-    const sent = (table: Table, choices: string) => parametersOf(table, new URLSearchParams(choices)).toString();
+  const sent = (table: Table, choices: string): string => listTarget(table, new URLSearchParams(choices));
+
+  it('sends filters, search, order and columns as parameters of the API', async () => {
     const later = `${encodeURIComponent('published[gte]')}=1840&sort=-published`;
-    expect(sent(books, `q=emma&${later}`)).to.equal(later.replace('&sort', '&q=emma*&sort'));
-    expect(sent(books, 'sort=title&published[lte]=&edition[gte]=3')).to.equal('');
-    expect(await rowsOf(`/books?${sent(books, later)}`)).to.have.length(2);
-    expect(await rowsOf(`/weather?${sent(stations, 'station[eq]=Oslo&day[lte]=2020-01-05')}`)).to.have.length(4);
+    expect(sent(books, `q=emma&${later}`)).to.equal(`/books?${later.replace('&sort', '&q=emma*&sort')}`);
+    expect(sent(books, 'sort=-publisher&published[lte]=&edition[gte]=3&columns=price')).to.equal('/books');
+    expect(await rowsOf(sent(books, later))).to.have.length(2);
+    expect(await rowsOf(sent(books, 'pages[null]=true'))).to.have.length(1);
+    expect(await rowsOf(sent(books, 'author[not]=Jane Austen'))).to.have.length(2);
+    expect(Object.keys((await rowsOf(sent(books, 'columns=pages,title')))[0])).to.deep.equal([
+      'isbn',
+      'title',
+      'pages',
+    ]);
+    expect(await rowsOf(sent(stations, 'station[eq]=Oslo&day[lte]=2020-01-05'))).to.have.length(4);
   });
 
   it('sends a search whose last word may be unfinished', async () => {
-    const titles = async (query: string) => {
-      const sent = parametersOf(books, new URLSearchParams({ q: query }));
-      return (await rowsOf(`/books?${sent}`)).map(({ title }: { title: string }) => title);
-    };
+    const titles = async (query: string) =>
+      (await rowsOf(sent(books, new URLSearchParams({ q: query }).toString()))).map(
+        ({ title }: { title: string }) => title,
+      );
     expect(await titles('BRONTE ja')).to.deep.equal(['Jane Eyre']);
     expect(await titles('jane 9780141439')).to.deep.equal(['Pride and Prejudice', 'Emma']);
     expect(await titles(' . ')).to.have.length(4);
     expect(await titles('emma eyre')).to.deep.equal([]);
+  });
+
+  it('adds values of a column to its filter, and removes them', () => {
+    const query = new URLSearchParams();
+    const author = { name: 'author', kind: 'text' };
+    const toggle = (value: string | null, column = author) => {
+      for (const [name, to] of Object.entries<string>(toggled(query, column, value))) {
+        if (to === '') query.delete(name);
+        else query.set(name, to);
+      }
+      return query.toString();
+    };
+    expect(decodeURIComponent(toggle('Jane'))).to.equal('author[eq]=Jane');
+    expect(decodeURIComponent(toggle('a "b", c'))).to.equal('author[in]=Jane,"a+""b"",+c"');
+    expect(chosenValues(query, 'author')).to.deep.equal(['Jane', 'a "b", c']);
+    toggle('Jane');
+    toggle('a "b", c');
+    expect(query.size).to.equal(0);
+    expect(decodeURIComponent(toggle(''))).to.equal('author[in]=""');
+    expect(decodeURIComponent(toggle(null))).to.equal('author[null]=true');
+    expect(toggle(null)).to.equal('');
+    toggle('true', { name: 'sold', kind: 'boolean' });
+    expect(decodeURIComponent(toggle('false', { name: 'sold', kind: 'boolean' }))).to.equal('sold[eq]=false');
+    expect(valuesIn(' a ,"b, c",')).to.deep.equal(['a', 'b, c']);
+  });
+
+  it('shows the same number of decimals in a column, and no separators in years and keys', () => {
+    const columns = ['id', 'price', 'year'].map((name) => ({ name, kind: 'number', whole: name !== 'price' }));
+    const rows = [
+      { id: 10_000, price: 1200.5, year: 1999 },
+      { id: 10_001, price: 7, year: 2001 },
+      { id: 10_002, price: 0.1 + 0.2, year: 2001 },
+    ];
+    const cell = cellsOf({ columns, key: ['id'] }, rows);
+    expect(rows.map((row) => columns.map((column) => cell(row, column)))).to.deep.equal([
+      ['10000', '1,200.5', '1999'],
+      ['10001', '7.0', '2001'],
+      ['10002', '0.3', '2001'],
+    ]);
   });
 
   it('draws tables with years or dates, as lines if the time is part of the key', async () => {
@@ -93,28 +147,34 @@ describe('plugin table-pages', () => {
     expect(timesOf(books.columns, [{ published: null }])).to.deep.equal([]);
   });
 
-  it('uses means for rows with the same date, keeps gaps, and groups bars into longer periods', async () => {
+  it('computes values over time from totals: means of rows with the same date, gaps, and longer periods', async () => {
+    const figures = async (query: string, chosen: object) =>
+      figuresOf(await rowsOf(`/totals/${query}`), chosen, books.measures);
     const line = { time: 'day', value: 'degrees', by: 'station', form: 'line' };
-    const { dates, lines } = figuresOf(weather, line);
+    const { dates, lines, means, rows } = await figures('weather?by=day,station&of=degrees', line);
+    expect([means, rows]).to.deep.equal([false, weather.length]);
     expect(dates.slice(0, 2)).to.deep.equal(['2020-01-01', '2020-01-02']);
     expect(lines.map(({ label, values }: Record<string, unknown[]>) => [label, ...values!.slice(2, 5)])).to.deep.equal([
       ['Bergen', 2, 3, 4],
       ['Oslo', -8, null, -6],
       ['Tromsø', -18, -17, -16],
     ]);
-    const oslo = weather.filter(({ station }) => station === 'Oslo');
-    expect(figuresOf(oslo, { ...line, by: null }).lines[0].values.slice(2, 5)).to.deep.equal([-8, null, -6]);
-    expect(figuresOf(weather, { ...line, by: null }).lines[0].values[0]).to.equal(-10);
+    const all = await figures('weather?by=day&of=degrees', { ...line, by: null });
+    expect([all.means, all.lines[0].values[0], all.lines[0].values[3]]).to.deep.equal([true, -10, -7]);
     // 2,000 days span 66 months, or six years.
-    const bars = figuresOf(weather, { ...line, by: null, form: 'bars', value: null });
+    const bars = await figures('weather?by=day', { ...line, by: null, form: 'bars', value: null });
     expect([bars.period, bars.dates.length, bars.lines[0].values[0]]).to.deep.equal(['year', 6, 3 * 366 - 1]);
-    const years = figuresOf(await rowsOf('/books'), { time: 'published', value: 'pages', by: null, form: 'bars' });
-    expect(years.lines[0].values).to.deep.equal([480, 512, null, 544]);
-    expect(years.dates.map((date: string) => periodText(date, years.period))).to.deep.equal([
-      ...['1813', '1815', '1847', '1859'],
-    ]);
-    const many = Array.from({ length: 9 }, (_, index) => ({ day: '2020-01-01', station: `${index}`, degrees: 1 }));
-    expect(figuresOf(many, line)).to.have.property('left', 1);
+    const byYear = { time: 'published', value: 'pages', by: null, form: 'bars' };
+    const years = await figures('books?by=published&of=pages&pages[null]=false', byYear);
+    expect(years.lines[0].values).to.deep.equal([480, 512, 544]);
+    expect(years.dates.map((date: string) => periodText(date, years.period))).to.deep.equal(['1813', '1815', '1859']);
+    const many = Array.from({ length: 9 }, (_, index) => ({
+      day: '2020-01-01',
+      station: `${index}`,
+      count: 1,
+      sum: 1,
+    }));
+    expect(figuresOf(many, line, books.measures)).to.have.property('left', 1);
   });
 
   it('adds missing dates only to regular dates', () => {

@@ -19,7 +19,7 @@ export const timesOf = (columns, rows) =>
 
 /** @param {Row[string] | undefined} value a year or a date @returns {string | undefined} `YYYY-MM-DD` */
 const dayOf = (value) =>
-  typeof value === 'number' ? `${value}-01-01` : typeof value === 'string' ? value.slice(0, 10) : undefined;
+  isYear(value) ? `${value}-01-01` : typeof value === 'string' ? value.slice(0, 10) : undefined;
 
 /** Each period has a function that returns the first day of the period containing a given day. */
 const PERIODS = /** @type {const} */ ([
@@ -93,57 +93,57 @@ export const withGaps = (dates) => {
 export const MAX_LINES = 8;
 
 /**
- * Groups rows by period and computes one value per period and line. If a period has several rows, the value is their
- * mean.
- * @param {readonly Row[]} rows
+ * Computes one value per period and line from totals by time. If a period has several rows, the value is their mean.
+ * @param {readonly Row[]} totals of rows that have a value
  * @param {{ time: string, value: string | null, by: string | null, form: Form }} chosen `value`: a column, or null to
  *   count rows; `by`: a column to draw one line per value for
+ * @param {Readonly<Record<string, string>>} measures the names of the totals
  * @returns {{ dates: string[], period: Period, lines: { label: string, values: (number | null)[] }[], left: number,
- *   means: boolean }} `left`: number of lines that are left out; `means`: whether any value is a mean of several rows
+ *   means: boolean, rows: number }} `left`: number of lines that are left out; `means`: whether any value is a mean of
+ *   several rows; `rows`: number of rows in all totals
  */
-export const figuresOf = (rows, { time, value, by, form }) => {
-  const timed = rows.flatMap((row) => {
+export const figuresOf = (totals, { time, value, by, form }, measures) => {
+  const timed = totals.flatMap((row) => {
     const day = dayOf(row[time]);
-    return day === undefined ? [] : [{ row, day }];
+    if (day === undefined) return [];
+    const [count, sum] = [Number(row[measures['count'] ?? '']), Number(row[measures['sum'] ?? ''])];
+    return [{ day, label: by === null ? '' : String(row[by] ?? '–'), count, sum }];
   });
-  const years = timed.every(({ row }) => typeof row[time] === 'number');
+  const years = totals.every((row) => typeof row[time] !== 'string');
   const days = timed.map(({ day }) => day);
   const [period, startOf] = form === 'line' ? PERIODS[years ? 2 : 0] : periodOf(days, years);
   const present = [...new Set(days.map(startOf))].sort();
   const dates = form === 'line' ? withGaps(present) : present;
-  /** @type {Map<string, Map<string, number[]>>} */
+  /** @type {Map<string, Map<string, { count: number, sum: number }>>} */
   const groups = new Map();
-  for (const { row, day } of timed) {
-    const number = value === null ? 1 : row[value];
-    if (typeof number !== 'number') continue;
-    const label = by === null ? '' : String(row[by] ?? '–');
-    const group = groups.get(label) ?? groups.set(label, new Map()).get(label);
+  for (const { day, label, count, sum } of timed) {
+    const group = groups.get(label) ?? new Map();
+    groups.set(label, group);
     const date = startOf(day);
-    const numbers = group?.get(date);
-    if (numbers) numbers.push(number);
-    else group?.set(date, [number]);
+    const known = group.get(date) ?? { count: 0, sum: 0 };
+    group.set(date, { count: known.count + count, sum: known.sum + sum });
   }
-  const sum = (/** @type {number[]} */ numbers) => numbers.reduce((total, one) => total + one, 0);
   const lines = [...groups]
     .sort(([one], [other]) => one.localeCompare(other, 'en'))
     .map(([label, group]) => ({
       label,
       values: dates.map((date) => {
-        const numbers = group.get(date);
-        if (!numbers) return null;
-        return value === null ? numbers.length : sum(numbers) / numbers.length;
+        const known = group.get(date);
+        if (!known) return null;
+        return value === null ? known.count : known.sum / known.count;
       }),
     }));
   const means =
-    value !== null && [...groups.values()].some((group) => [...group.values()].some(({ length }) => length > 1));
-  return { dates, period, lines: lines.slice(0, MAX_LINES), left: Math.max(0, lines.length - MAX_LINES), means };
+    value !== null && [...groups.values()].some((group) => [...group.values()].some(({ count }) => count > 1));
+  const rows = timed.reduce((sum, { count }) => sum + count, 0);
+  return { dates, period, lines: lines.slice(0, MAX_LINES), left: Math.max(0, lines.length - MAX_LINES), means, rows };
 };
 
 /**
  * Returns the columns that the chart offers and the initial choice. Initially, the chart shows the first numeric column
  * outside the key over the first time column, preferring time columns in the key. It starts with lines if the time
  * column is in the key, otherwise with bars.
- * @param {import('./tables.js').Table} table @param {readonly Row[]} rows
+ * @param {import('./tables.js').Table} table @param {readonly Row[]} rows a sample
  */
 export const chartChoices = ({ columns, key }, rows) => {
   const times = timesOf(columns, rows);

@@ -1,0 +1,48 @@
+/** The chosen filters, each with a button that removes it. */
+import { h } from '../../pages/shared/dom.js';
+import { conditionsOf, valuesIn } from './conditions.js';
+
+/**
+ * @typedef {import('./tables.js').Table} Table
+ * @typedef {import('./conditions.js').Condition} Condition
+ */
+
+/** @type {Readonly<Record<string, string>>} */
+const OPERATORS = { eq: 'is', not: 'is not', gt: 'above', gte: 'from', lt: 'below', lte: 'to' };
+
+/** @param {Condition} condition */
+export const conditionText = ({ column: { label }, operator, value }) => {
+  if (operator === 'null') return `${label} has ${value === 'true' ? 'no' : 'a'} value`;
+  if (operator === 'in') {
+    const values = valuesIn(value).map((each) => each || '(empty)');
+    return `${label} is ${new Intl.ListFormat('en', { type: 'disjunction' }).format(values)}`;
+  }
+  return `${label} ${OPERATORS[operator]} ${value}`;
+};
+
+/**
+ * @param {Table} table @param {URLSearchParams} query
+ * @param {(change: Record<string, string>) => void} choose changes the filters
+ */
+export const chipsOf = (table, query, choose) => {
+  const q = query.get('q') ?? '';
+  const chips = [
+    ...(q ? [{ text: `“${q}”`, parameter: 'q' }] : []),
+    ...conditionsOf(table, query).map((condition) => ({
+      text: conditionText(condition),
+      parameter: `${condition.column.name}[${condition.operator}]`,
+    })),
+  ];
+  const none = Object.fromEntries(chips.map(({ parameter }) => [parameter, '']));
+  return [
+    ...chips.map(({ text, parameter }) =>
+      h(
+        'button',
+        { type: 'button', class: 'chip', 'aria-label': `Remove: ${text}`, onclick: () => choose({ [parameter]: '' }) },
+        h('span', {}, text),
+        ' ×',
+      ),
+    ),
+    chips.length > 1 ? h('button', { type: 'button', class: 'quiet', onclick: () => choose(none) }, 'Clear all') : null,
+  ].filter((chip) => chip !== null);
+};

@@ -1,0 +1,94 @@
+/** The reader's filters, search, order and columns, which are in the address, as parameters of the API. */
+import { listIn } from '../../pages/data-views/address.js';
+
+/**
+ * @typedef {import('./tables.js').Table} Table
+ * @typedef {import('./tables.js').Column} Column
+ * @typedef {{ column: Column, operator: string, value: string }} Condition
+ */
+
+const FILTER = /^(.+)\[(eq|not|in|gt|gte|lt|lte|null)\]$/;
+
+/** @param {Table} table @param {URLSearchParams} query @returns {Condition[]} */
+export const conditionsOf = ({ columns, filters }, query) =>
+  [...query].flatMap(([parameter, text]) => {
+    const [, name = '', operator = ''] = FILTER.exec(parameter) ?? [];
+    const column = columns.find((each) => each.name === name && filters.includes(name));
+    const value = text.trim();
+    return column && value ? [{ column, operator, value }] : [];
+  });
+
+/** Appends `*` to the last word, which may be unfinished, so that it matches as a prefix. @param {string} typed */
+const searchFor = (typed) => (/[\p{L}\p{N}]$/u.test(typed.trim()) ? `${typed.trim()}*` : typed.trim());
+
+/**
+ * Returns API parameters for the filters and the search.
+ * @param {Table} table @param {URLSearchParams} query @param {string} [except] a column whose filters are left out
+ * @returns {URLSearchParams}
+ */
+export const matchingOf = (table, query, except) => {
+  const parameters = new URLSearchParams();
+  for (const { column, operator, value } of conditionsOf(table, query)) {
+    if (column.name !== except) parameters.set(`${column.name}[${operator}]`, value);
+  }
+  const search = searchFor(query.get('q') ?? '');
+  if (table.searches && /[\p{L}\p{N}]/u.test(search)) parameters.set('q', search);
+  return parameters;
+};
+
+/** The columns that the reader has chosen, in the chosen order. Default: all columns. @param {Table} table @param {URLSearchParams} query */
+export const shownColumns = ({ columns }, query) => {
+  const named = listIn(query.get('columns')).flatMap((name) => columns.find((each) => each.name === name) ?? []);
+  return named.length > 0 ? named : columns;
+};
+
+/**
+ * The API call for the rows, without paging.
+ * @param {Table} table @param {URLSearchParams} query
+ */
+export const listTarget = (table, query) => {
+  const parameters = matchingOf(table, query);
+  const sort = query.get('sort') ?? '';
+  if (table.sorts.includes(sort.replace(/^-/, ''))) parameters.set('sort', sort);
+  const shown = shownColumns(table, query);
+  if (shown !== table.columns) parameters.set('fields', shown.map(({ name }) => name).join());
+  return `/${table.name}${parameters.size > 0 ? `?${parameters}` : ''}`;
+};
+
+/** @param {string} value in a list that commas separate */
+const quoted = (value) => (value === '' || /[",]|^\s|\s$/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);
+
+/** @param {string} list @returns {string[]} */
+export const valuesIn = (list) =>
+  [...list.matchAll(/\s*(?:"((?:[^"]|"")*)"|([^,]*))\s*(?:,|$)/g)]
+    .filter(([match], index) => match !== '' || index === 0)
+    .map(([, inQuotes, plain = '']) => inQuotes?.replaceAll('""', '"') ?? plain.trim());
+
+/**
+ * The values of a column that the reader has chosen. Null stands for rows without a value.
+ * @param {URLSearchParams} query @param {string} name @returns {(string | null)[]}
+ */
+export const chosenValues = (query, name) => {
+  if (query.get(`${name}[null]`) === 'true') return [null];
+  const [one, list] = [query.get(`${name}[eq]`), query.get(`${name}[in]`)];
+  return list ? valuesIn(list) : one ? [one] : [];
+};
+
+/**
+ * Returns the change of the query that adds a value to the chosen values of a column, or removes it.
+ * @param {URLSearchParams} query @param {Column} column @param {string | null} value
+ * @returns {Record<string, string>}
+ */
+export const toggled = (query, { name, kind }, value) => {
+  const chosen = chosenValues(query, name);
+  const isAlone = value === null || kind === 'boolean';
+  const kept = isAlone ? [] : chosen.filter((each) => each !== null && each !== value);
+  const values = chosen.includes(value) ? kept : [...kept, value];
+  const [first] = values;
+  const isList = values.length > 1 || first === '';
+  return {
+    [`${name}[null]`]: first === null ? 'true' : '',
+    [`${name}[in]`]: isList ? values.map((each) => quoted(`${each}`)).join() : '',
+    [`${name}[eq]`]: isList ? '' : (first ?? ''),
+  };
+};

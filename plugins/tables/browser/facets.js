@@ -1,0 +1,224 @@
+/** The panel next to the list: for each column its most frequent values and the fields that filter it. */
+import { keepInAddress, listIn } from '../../pages/data-views/address.js';
+import { latestOf } from '../../pages/data-views/latest.js';
+import { Problem, request } from '../../pages/shared/api.js';
+import { h } from '../../pages/shared/dom.js';
+import { exact } from '../../pages/shared/format.js';
+import { cellsOf } from './cells.js';
+import { chosenValues, conditionsOf, matchingOf, toggled } from './conditions.js';
+
+/**
+ * @typedef {import('./tables.js').Table} Table
+ * @typedef {import('./tables.js').Column} Column
+ * @typedef {import('./time-figures.js').Row} Row
+ * @typedef {(change: Record<string, string>) => void} Keep
+ */
+
+/** The numbers of values that a facet shows at first, and after each click on its button. */
+const SIZES = [10, 50, 250, 1000];
+
+/** The number of facets that are open at first. */
+const OPEN = 2;
+
+/**
+ * @param {Table} table @param {Column} column @param {URLSearchParams} query @param {number} size
+ * @param {AbortSignal} signal
+ */
+const valuesOf = async (table, { name }, query, size, signal) => {
+  const asked = matchingOf(table, query, name);
+  asked.set('by', name);
+  asked.set('sort', `-${table.measures['count']}`);
+  asked.set('limit', `${size}`);
+  const response = await request(`/totals/${table.name}?${asked}`, { signal });
+  const rows = /** @type {readonly Row[]} */ ((await response.json()).data);
+  return { rows, more: response.headers.has('Link') };
+};
+
+/** @param {number} share of the most frequent value, from 0 to 1 */
+const shareBar = (share) => {
+  const element = h('span', { class: 'share' });
+  // The page's policy forbids the attribute `style`.
+  element.style.width = `${Math.ceil(share * 100)}%`;
+  return element;
+};
+
+/**
+ * @param {Table} table @param {Column} column @param {URLSearchParams} query @param {readonly Row[]} rows
+ * @param {Keep} choose
+ */
+const valueList = ({ key, measures }, column, query, rows, choose) => {
+  const count = (/** @type {Row} */ row) => Number(row[measures['count'] ?? '']);
+  const cell = cellsOf({ columns: [column], key }, rows);
+  const chosen = chosenValues(query, column.name);
+  const most = Math.max(...rows.map(count));
+  return h(
+    'ul',
+    { class: 'facet-values' },
+    ...rows.map((row) => {
+      const value = row[column.name] ?? null;
+      const text = value === null ? null : String(value);
+      const properties = {
+        type: 'button',
+        'aria-pressed': String(chosen.includes(text)),
+        onclick: () => choose(toggled(query, column, text)),
+      };
+      return h(
+        'li',
+        {},
+        h(
+          'button',
+          properties,
+          h('span', {}, text === null ? 'no value' : text === '' ? '(empty)' : cell(row, column)),
+          h('span', { class: 'number muted' }, exact(count(row))),
+          shareBar(count(row) / most),
+        ),
+      );
+    }),
+  );
+};
+
+/** @param {Column} column @returns {Record<string, string>} attributes of the input */
+const inputType = ({ kind }) => {
+  if (kind === 'date') return { type: 'date' };
+  return kind === 'number' ? { type: 'number', step: 'any' } : { type: 'text' };
+};
+
+/** @param {Column} column @param {URLSearchParams} query @param {Keep} choose */
+const fieldsOf = (column, query, choose) => {
+  const isRange = column.kind === 'number' || column.kind === 'date';
+  const operators = isRange
+    ? [
+        ['gte', 'from'],
+        ['lte', 'to'],
+      ]
+    : column.kind === 'text'
+      ? [['eq', 'is']]
+      : [];
+  const fields = operators.map(([operator, word]) => {
+    const parameter = `${column.name}[${operator}]`;
+    const id = `by-${parameter}`;
+    const input = h('input', { id, ...inputType(column), autocomplete: 'off' });
+    input.addEventListener('change', () =>
+      choose({ ...(operator === 'eq' && { [`${column.name}[in]`]: '' }), [parameter]: input.value }),
+    );
+    const show = () => {
+      input.value = query.get(parameter) ?? '';
+    };
+    show();
+    return { show, element: h('div', {}, h('label', { for: id }, `${column.label} ${word}`), input) };
+  });
+  return {
+    element: h('div', { class: 'facet-fields' }, ...fields.map(({ element }) => element)),
+    show: () => {
+      for (const { show } of fields) show();
+    },
+  };
+};
+
+/**
+ * @param {Table} table @param {Column} column @param {URLSearchParams} query
+ * @param {{ signal: AbortSignal, open: boolean, choose: Keep, ontoggle: () => void, isVisible: () => boolean }} options
+ */
+const facet = (table, column, query, { signal, open, choose, ontoggle, isVisible }) => {
+  const next = latestOf(signal);
+  const fields = fieldsOf(column, query, choose);
+  const place = h('div');
+  const active = h('span', { class: 'active' });
+  const details = h(
+    'details',
+    { class: 'facet', open, title: column.description || undefined },
+    h('summary', {}, column.label, ' ', active),
+    fields.element,
+    place,
+  );
+  let size = 0;
+  const more = () => {
+    size += 1;
+    void load();
+  };
+  /** @param {Awaited<ReturnType<typeof valuesOf>>} values */
+  const render = ({ rows, more: hasMore }) => {
+    const isEach = hasMore && rows.length > 1 && rows[0]?.[table.measures['count'] ?? ''] === 1;
+    const note = rows.length === 0 ? 'No rows.' : isEach ? 'Every row has another value.' : '';
+    const focused = place.contains(document.activeElement) ? document.activeElement?.textContent : undefined;
+    place.replaceChildren(
+      note ? h('p', { class: 'muted' }, note) : valueList(table, column, query, rows, choose),
+      hasMore && !isEach && size < SIZES.length - 1
+        ? h('button', { type: 'button', class: 'quiet', onclick: more }, 'More values')
+        : '',
+    );
+    if (focused !== undefined)
+      [...place.querySelectorAll('button')].find((each) => each.textContent === focused)?.focus();
+  };
+  /** The question whose values are shown or loading. */
+  let asked = '';
+  const load = async () => {
+    const question = `${matchingOf(table, query, column.name)} ${chosenValues(query, column.name)} ${size}`;
+    if (!details.open || !isVisible() || question === asked) return;
+    asked = question;
+    const loading = next();
+    place.setAttribute('aria-busy', 'true');
+    try {
+      const values = await valuesOf(table, column, query, SIZES[size] ?? 0, loading);
+      if (!loading.aborted) render(values);
+    } catch (error) {
+      if (loading.aborted) return;
+      if (!(error instanceof Problem)) throw error;
+      asked = '';
+      place.replaceChildren(h('p', { class: 'muted' }, error.message));
+    }
+    place.removeAttribute('aria-busy');
+  };
+  const show = () => {
+    const count = conditionsOf(table, query).filter((each) => each.column === column).length;
+    active.textContent = count > 0 ? 'filtered' : '';
+    fields.show();
+    void load();
+  };
+  details.addEventListener('toggle', () => {
+    ontoggle();
+    void load();
+  });
+  return { name: column.name, details, show };
+};
+
+/** Columns whose values probably repeat are open at first. @param {Table} table */
+const firstOpen = ({ columns, key }) =>
+  columns
+    .filter(({ name, kind }) => (kind === 'text' || kind === 'boolean') && !(key.length === 1 && key[0] === name))
+    .slice(0, OPEN)
+    .map(({ name }) => name);
+
+/** The width from which the panel is next to the list. */
+const BESIDE = '(min-width: 64rem)';
+
+/**
+ * @param {Table} table @param {URLSearchParams} query
+ * @param {{ signal: AbortSignal, choose: Keep }} options `choose` changes the filters
+ */
+export const facetPanel = (table, query, { signal, choose }) => {
+  const open = query.has('facets') ? listIn(query.get('facets')) : firstOpen(table);
+  const panel = h('details', { class: 'facets', open: matchMedia(BESIDE).matches }, h('summary', {}, 'Filters'));
+  const keepOpen = () => {
+    const names = facets.filter(({ details }) => details.open).map(({ name }) => name);
+    const isFirst = names.join() === firstOpen(table).join();
+    keepInAddress({ facets: isFirst ? null : names.join() || 'none' });
+  };
+  const facets = table.columns
+    .filter(({ name }) => table.filters.includes(name))
+    .map((column) =>
+      facet(table, column, query, {
+        signal,
+        open: open.includes(column.name),
+        choose,
+        ontoggle: keepOpen,
+        isVisible: () => panel.open,
+      }),
+    );
+  const show = () => {
+    for (const each of facets) each.show();
+  };
+  panel.append(...facets.map(({ details }) => details));
+  panel.addEventListener('toggle', show);
+  return { element: h('section', { 'aria-label': 'Filters' }, panel), show };
+};

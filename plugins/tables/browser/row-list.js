@@ -1,0 +1,151 @@
+import { latestOf, showLatest } from '../../pages/data-views/latest.js';
+import { dataTable } from '../../pages/data-views/table.js';
+import { Problem } from '../../pages/shared/api.js';
+import { h } from '../../pages/shared/dom.js';
+import { cellsOf, rowAddress, words } from './cells.js';
+import { listTarget, shownColumns } from './conditions.js';
+import { readPage } from './rows.js';
+
+/**
+ * @typedef {import('./tables.js').Table} Table
+ * @typedef {import('./time-figures.js').Row} Row
+ * @typedef {{ after: string | null, from: number }} Start of a page: the API's parameter, and the number of its first row
+ * @typedef {Start & import('./rows.js').Page} Page
+ */
+
+/** The starts of earlier pages. Reloads and Back keep them, but links do not contain them. @returns {Start[]} */
+const earlierStarts = () => history.state?.starts ?? [];
+
+/** @param {Start[]} starts */
+const keepStarts = (starts) => history.replaceState({ ...history.state, starts }, '');
+
+/** @param {URLSearchParams} query @returns {Start} */
+const startIn = (query) => ({ after: query.get('after'), from: Number.parseInt(query.get('from') ?? '', 10) || 1 });
+
+/** The change of the query that leads to a page. @param {Start} start */
+const choiceOf = ({ after, from }) => ({ after: after ?? '', from: after === null ? '' : `${from}` });
+
+/** The change of the query that leads to the first page. */
+export const FIRST_PAGE = choiceOf({ after: null, from: 1 });
+
+/** @param {Table} table @param {URLSearchParams} query @param {readonly Row[]} rows of the page */
+const columnsOf = (table, query, rows) => {
+  const cell = cellsOf(table, rows);
+  return shownColumns(table, query).map((column, index) => ({
+    label: column.label,
+    key: column.name,
+    hint: column.description,
+    numeric: column.kind === 'number',
+    name: column.kind === 'date' ? 'date' : column.kind === 'text' ? 'text' : '',
+    cell: (/** @type {Row} */ row) =>
+      index === 0 ? h('a', { href: rowAddress(table, row) }, cell(row, column)) : cell(row, column),
+    value: table.sorts.includes(column.name) ? () => null : undefined,
+  }));
+};
+
+/**
+ * The buttons that turn pages.
+ * @param {Page} page @param {(start: Start, earlier: Start[]) => void} onturn
+ */
+const pager = ({ after, from, rows, next }, onturn) => {
+  const earlier = earlierStarts();
+  const previous = earlier.at(-1);
+  /** @type {(id: string, text: string, go: (() => void) | false | undefined) => HTMLButtonElement} */
+  const button = (id, text, go) =>
+    h('button', { id, type: 'button', class: 'quiet', disabled: !go, onclick: go || undefined }, text);
+  return h(
+    'nav',
+    { class: 'pager', 'aria-label': 'Pages', hidden: after === null && next === null },
+    button('first-page', 'First page', after !== null && (() => onturn({ after: null, from: 1 }, []))),
+    button('previous-page', 'Previous', previous && (() => onturn(previous, earlier.slice(0, -1)))),
+    button(
+      'next-page',
+      'Next',
+      next !== null && (() => onturn({ after: next, from: from + rows.length }, [...earlier, { after, from }])),
+    ),
+  );
+};
+
+/**
+ * Focuses the new version of an element, or a button that turns pages.
+ * @param {HTMLElement} place @param {Element} old
+ */
+const focusAgain = (place, old) => {
+  const same = old.matches('th button')
+    ? place.querySelector('[aria-sort] button')
+    : [...place.querySelectorAll('button:enabled')].find(({ id }) => id === old.id);
+  const element = same ?? place.querySelector('.pager button:enabled');
+  if (element instanceof HTMLElement) element.focus({ preventScroll: true });
+};
+
+/**
+ * The list of rows, in pages.
+ * @param {Table} table @param {URLSearchParams} query the reader's choices
+ * @param {{ signal: AbortSignal, keep: (change: Record<string, string>) => void, onshow: (page: Page) => void,
+ *   empty: () => HTMLElement }} options `keep` stores choices; `onshow` is called with each page; `empty`: shown if no
+ *   row matches
+ */
+export const rowList = (table, query, { signal, keep, onshow, empty }) => {
+  const place = h('div', { class: 'rows' });
+  const next = latestOf(signal);
+
+  /** @type {{ page: Page, sort: string | null } | undefined} */
+  let shown;
+  /** @param {Record<string, string>} change @param {Start[]} earlier */
+  const reload = (change, earlier) => {
+    keep(change);
+    keepStarts(earlier);
+    void show();
+  };
+  /** @param {Page} page */
+  const render = (page) => {
+    const { rows } = page;
+    const list = dataTable({
+      caption: `The rows of ${words(table.name).toLowerCase()}.`,
+      columns: columnsOf(table, query, rows),
+      rows,
+      sort: query.get('sort'),
+      onsort: (sort) => reload({ sort, ...FIRST_PAGE }, []),
+      scrolls: true,
+      whole: true,
+    });
+    const focused = place.contains(document.activeElement) ? document.activeElement : null;
+    place.replaceChildren(
+      rows.length === 0 && page.next === null ? empty() : list.element,
+      pager(page, (start, earlier) => reload(choiceOf(start), earlier)),
+    );
+    if (focused) focusAgain(place, focused);
+    shown = { page, sort: query.get('sort') };
+    onshow(page);
+  };
+  /** The API sorts only a limited number of rows by a column without an index. @param {Problem} problem */
+  const refuse = ({ message }) => {
+    const sort = query.get('sort');
+    const label = table.columns.find(({ name }) => name === sort?.replace('-', ''))?.label;
+    const isOrder = label !== undefined && sort !== shown?.sort;
+    if (isOrder && shown) {
+      keep({ sort: shown.sort ?? '' });
+      render(shown.page);
+    } else place.replaceChildren();
+    const reset = () => reload({ sort: '', ...FIRST_PAGE }, []);
+    place.prepend(
+      h(
+        'div',
+        { class: 'notice', role: 'alert' },
+        h('p', {}, `${isOrder ? `Not sorted by ${label}. ` : ''}${message}`),
+        isOrder && shown ? null : h('button', { type: 'button', onclick: reset }, 'Back to the first page'),
+      ),
+    );
+  };
+  const read = async (/** @type {AbortSignal} */ loading) => {
+    const start = startIn(query);
+    try {
+      return { ...start, ...(await readPage(listTarget(table, query), start.after, loading)) };
+    } catch (error) {
+      if (error instanceof Problem && error.status === 400) return error;
+      throw error;
+    }
+  };
+  const show = () => showLatest(next, place, read, (made) => (made instanceof Problem ? refuse(made) : render(made)));
+  return { element: place, show };
+};
