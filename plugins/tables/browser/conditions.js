@@ -65,7 +65,7 @@ export const valuesIn = (list) =>
     .map(([, inQuotes, plain = '']) => inQuotes?.replaceAll('""', '"') ?? plain.trim());
 
 /**
- * The values of a column that the reader has chosen. Null stands for rows without a value.
+ * The values of a column that the reader has chosen. Null means rows without a value.
  * @param {URLSearchParams} query @param {string} name @returns {(string | null)[]}
  */
 export const chosenValues = (query, name) => {

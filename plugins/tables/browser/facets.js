@@ -190,7 +190,7 @@ const firstOpen = ({ columns, key }) =>
     .map(({ name }) => name);
 
 /** The width from which the panel is next to the list. */
-const BESIDE = '(min-width: 64rem)';
+const WIDE = '(min-width: 64rem)';
 
 /**
  * @param {Table} table @param {URLSearchParams} query
@@ -198,7 +198,7 @@ const BESIDE = '(min-width: 64rem)';
  */
 export const facetPanel = (table, query, { signal, choose }) => {
   const open = query.has('facets') ? listIn(query.get('facets')) : firstOpen(table);
-  const panel = h('details', { class: 'facets', open: matchMedia(BESIDE).matches }, h('summary', {}, 'Filters'));
+  const panel = h('details', { class: 'facets', open: matchMedia(WIDE).matches }, h('summary', {}, 'Filters'));
   const keepOpen = () => {
     const names = facets.filter(({ details }) => details.open).map(({ name }) => name);
     const isFirst = names.join() === firstOpen(table).join();
