@@ -66,5 +66,5 @@ export { BackgroundPacing } from './core/util/event-loop.js';
 export * as files from './core/util/files.js';
 export { packageVersion as version } from './core/util/package.js';
 
-/** The memory for all processes of the service, and how many of them read the data. */
+/** The memory available to the service, in bytes, and the number of worker processes that share it. */
 export const resources = { memoryLimit, workerCount } as const;

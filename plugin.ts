@@ -79,7 +79,7 @@ export { nearest } from './core/validation/nearest.js';
 export * as schemas from './core/validation/schemas.js';
 export { guidePage, pageMount } from './plugins/pages/page-mount.js';
 
-/** For lists with pages: what a route declares, and functions that return one page and link the next one. */
+/** Helpers for paginated lists: parameters and headers to declare, and functions that return a page and link to the next. */
 export const paging = {
   parameters: pageParameters,
   headers: pageHeaders,
@@ -90,5 +90,5 @@ export const paging = {
   rowOrder,
 } as const;
 
-/** Searches, counts and totals of the rows that a request selects. */
+/** Helpers that search, count and total the rows that match a request. */
 export const selection = { countMatching, searchedFields, selectTotals, tooManyRows, wordsIn } as const;

@@ -15,7 +15,6 @@ const MAX_BYTES = 384 * 2 ** 20;
 /** How much to read from the end of a log to find the newest entry. This is usually enough. */
 const TAIL_BYTES = 16 * 1024;
 const NEWLINE = 0x0a;
-/** Append and read, like the mode `a+`. */
 const APPEND = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT;
 
 const appendLines = async (path: string, lines: string, options: NewFile): Promise<void> => {
@@ -133,7 +132,6 @@ export class AuditFile<E extends AuditEntry> {
     }
   }
 
-  /** Resolves with the file size in bytes, or 0 if the file does not exist yet. */
   async size(): Promise<number> {
     return (await stat(this.#path).catch(unlessMissing))?.size ?? 0;
   }

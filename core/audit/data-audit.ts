@@ -56,7 +56,6 @@ const movesOf = (entries: readonly DataAuditEntry[]): readonly DataAuditEntry[] 
 /** Whether a change took effect. @param next the version that the next change replaces, or else the current version */
 const wasMade = (entry: DataAuditEntry, next: string | null | undefined): boolean => next === entry.version;
 
-/** Returns the changes that took effect. @param current the store's current version */
 const madeOf = (moves: readonly DataAuditEntry[], current: string | null): readonly DataAuditEntry[] =>
   moves.filter((entry, i) => {
     const next = moves[i + 1];

@@ -43,7 +43,7 @@ export const recordPublication = (
     const { version } = next;
     const content = contentOf(sumsOf(next));
     const entries = madeOnly(await file.list());
-    // A damaged manifest is assumed to be that of the newest publication.
+    // Assume that a damaged manifest belongs to the newest publication.
     const replaces = (isDamaged ? entries.at(-1)?.version : previous?.version) ?? null;
     // If this version is already current, `writeDirectory` has already compared the rows.
     const before = previous?.version === version ? undefined : publicationOf(entries, version, replaces);
@@ -110,7 +110,7 @@ const verify = async (
     const manifest = await manifestIn(directory);
     const newest = entries.at(-1)?.version ?? null;
     const isDamaged = manifest !== null && 'damage' in manifest;
-    // A damaged manifest is assumed to be that of the newest publication.
+    // Assume that a damaged manifest belongs to the newest publication.
     const current = isDamaged ? newest : (manifest?.version ?? null);
     const notes = isDamaged
       ? [`version ${newest === null ? 'unknown' : `"${newest}"`}: ${manifest.damage}`]
@@ -123,7 +123,6 @@ const verify = async (
   }
 };
 
-/** Returns all entries, including those for changes that were never made. */
 export const directoryEntries = (directory: string): Promise<readonly DataAuditEntry[]> =>
   auditOf(directory, 'read', (file) => file.list());
 

@@ -62,10 +62,8 @@ export const auditEntry = (before: KeyRecord | undefined, after: KeyRecord, now:
   return { time: new Date(now).toISOString(), action, key: after.id, ...actor(), changes, ...fingerprint };
 };
 
-/** A key change that has no audit entry. */
 type Unrecorded = Pick<KeyAuditEntry, 'action' | 'key' | 'changes' | 'fingerprint'>;
 
-/** A key's fields as recorded in the audit. */
 interface AuditedKey {
   readonly fields: Record<string, unknown>;
   fingerprint: string | undefined;
@@ -148,7 +146,6 @@ export const entriesInDoubt = async (
     records.map((record) => [record.id, { record, differing: unaudited(record as unknown as AnyRecord) }]),
   );
   const doubtful = new Set<string>();
-  /** The newest entries that were not undone. */
   let newest: KeyAuditEntry[] = [];
   for await (const entry of read()) {
     if (entry.undoes === undefined) newest.push(entry);
@@ -186,7 +183,6 @@ export const compareWithAudit = (records: readonly KeyRecord[], entries: readonl
     : { unrecorded: before, pending: newest };
 };
 
-/** Creates entries for unrecorded changes. @param now milliseconds since 1970 */
 export const entriesOf = (unrecorded: readonly Unrecorded[], now: number): readonly KeyAuditEntry[] => {
   const found = { time: new Date(now).toISOString(), ...actor() };
   return unrecorded.map((each) => ({ ...found, ...each }));

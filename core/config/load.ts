@@ -34,9 +34,9 @@ export interface ConfigNames {
 
 export interface LoadedConfig {
   readonly config: Config;
-  /** The absolute path of the file. If the configuration comes from code, a description for error messages. */
+  /** The absolute path of the file, or a description for messages if the configuration comes from code. */
   readonly path: string;
-  /** Relative paths in the configuration are resolved relative to this folder. */
+  /** The folder that relative paths in the configuration start from. */
   readonly folder: string;
   /** Whether this is the product's default configuration. */
   readonly embedded: boolean;

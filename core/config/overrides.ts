@@ -81,7 +81,7 @@ const findSetting = (variable: string, prefix: string, root: unknown): Setting |
   return setting;
 };
 
-/** A variable with a well-known name, for one setting. */
+/** A well-known variable for a single setting. */
 export interface NamedVariable {
   readonly variable: string;
   readonly path: Path;
@@ -98,7 +98,8 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export type Draft = Record<string | number, unknown>;
 
 /**
- * Parses JSON. Text that is not JSON is used as it is. For string settings, so are numbers and words such as `true`.
+ * Parses JSON. Text that is not JSON is kept as a string. If the setting is a string, numbers and words such as `true`
+ * are also kept as strings.
  */
 const parse = (text: string, schema: JsonSchema | undefined): unknown => {
   let value: unknown;

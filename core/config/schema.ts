@@ -1,4 +1,3 @@
-/** The JSON Schema of the configuration, and the types derived from it. */
 import type { JsonSchema, WithDefaults } from '../contracts/json-schema.js';
 import type { ServiceInfo } from '../contracts/service.js';
 import { redisSchema } from '../redis/config.js';
@@ -34,7 +33,6 @@ export interface AuthConfig {
   /** A list of names, or limits by name. */
   readonly tiers: readonly string[] | Readonly<Record<string, TierConfig>>;
   readonly anonymous: string | null;
-  /** Secrets by version. */
   readonly peppers: Readonly<Record<string, string>>;
   readonly keys: ModuleConfig;
 }
@@ -57,7 +55,6 @@ const atLeastOne = { type: 'integer', minimum: 1, maximum: 1e12 } as const;
 const milliseconds = (description: string, value: number) =>
   count(`${description} In milliseconds.`, 1, 3_600_000, value);
 
-/** A module: `"name"` or `{"use": "name", "options": {...}}`. */
 const module = (description: string, more: JsonSchema = {}): JsonSchema => ({
   type: ['string', 'object'],
   description: `${description} Built-in name, package name, or path that starts with "./" or "../". To set options, use {"use": ..., "options": {...}}.`,

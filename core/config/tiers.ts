@@ -1,5 +1,3 @@
-/** Tiers define the limits, quotas and endpoints of groups of callers. */
-
 import type { KeyRecord } from '../contracts/keys.js';
 import type { Quotas } from '../contracts/limiter.js';
 import { suggest } from '../validation/describe-errors.js';
@@ -41,7 +39,6 @@ export const countsUsage = (auth: unknown): boolean =>
 
 export class Tiers {
   readonly #tiers: ReadonlyMap<string, Tier>;
-  /** The tier for callers without a key. Undefined if every caller needs a key. */
   readonly anonymous: Tier | undefined;
 
   constructor(

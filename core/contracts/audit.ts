@@ -30,7 +30,6 @@ export interface AuditVerification {
   readonly faults: readonly string[];
 }
 
-/** The audit entry for a change to the published data. */
 export interface DataAuditEntry extends AuditEntry {
   /** `prune` deletes a version. */
   readonly action: 'publish' | 'activate' | 'prune';

@@ -1,6 +1,5 @@
 import type { JsonSchema } from './json-schema.js';
 
-/** A row, as a plain JSON object. */
 export type Document = Readonly<Record<string, unknown>>;
 
 /** A named set of documents with one schema, declared by the plugins that read it. */
@@ -11,7 +10,7 @@ export interface Collection<T extends object = any> {
   readonly schema: JsonSchema;
   /** The fields that identify a document. They also define the default sort order. */
   readonly key: readonly (keyof T & string)[];
-  /** Additional sort orders for queries. Each order, combined with the key, must be unique for every document. */
+  /** Additional sort orders for queries. Each must contain all key fields, so that no two documents tie. */
   readonly orders?: readonly (readonly (keyof T & string)[])[];
   /** The text fields that searches cover. Stores may keep a word index for them. */
   readonly search?: readonly (keyof T & string)[];

@@ -40,7 +40,6 @@ export interface FrontPageFigure {
   readonly description: string;
   readonly drawing: Drawing;
   readonly legend?: readonly { readonly color: string; readonly label: string }[];
-  /** Units, dates and sources. */
   readonly note: string;
   /** A page with more details, relative to the root of the service, such as `/explore`. */
   readonly href: string;
@@ -54,7 +53,6 @@ export interface Finding {
   readonly href?: string;
 }
 
-/** Part of the published data, such as a table. */
 export interface FrontPageItem {
   readonly title: string;
   readonly text: string;
@@ -74,8 +72,8 @@ export interface FrontPageContent {
 
 export interface FrontPageContext {
   /**
-   * Requests an endpoint without a key. Resolves with the JSON body of a 200, or with undefined if the endpoint needs a
-   * key. Rejects on other errors; the front page then temporarily omits this content.
+   * Requests an endpoint without a key. Resolves with the JSON body of a 200, or with undefined if the endpoint is not
+   * available without a key. Rejects on other errors; the front page then temporarily omits this content.
    * @param target path and query relative to the base path, such as `/movers?limit=5`
    */
   // biome-ignore lint/suspicious/noExplicitAny: the schema of the endpoint defines the body

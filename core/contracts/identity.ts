@@ -31,7 +31,10 @@ export interface IdentifiedCaller {
 export interface Identity {
   /** The request headers that the result depends on, in lower case. Default: `authorization` */
   readonly headers?: readonly string[];
-  /** Whether the result also depends on the address. If not, requests without any of these headers are skipped. */
+  /**
+   * Whether the result also depends on the address. If not, requests without any of these headers are not passed to the
+   * plugin.
+   */
   readonly usesAddress?: boolean;
   /**
    * Returns the caller, or undefined to try the next plugin. An error with status 401 means that the credentials are

@@ -10,7 +10,7 @@ export type JsonSchema = { readonly [keyword: string]: unknown };
  */
 export type FromSchema<S> = ValueOf<S, 'read'>;
 
-/** Like `FromSchema`, but after defaults are filled in, so that every property with a default is present. */
+/** Like `FromSchema`, but after defaults have been filled in: properties with a default are always present. */
 export type WithDefaults<S> = ValueOf<S, 'filled'>;
 
 /** Like `FromSchema`, for values that handlers return. Where the schema is not literal, any value is allowed. */

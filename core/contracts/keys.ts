@@ -35,7 +35,6 @@ export interface KeyAuditEntry extends AuditEntry {
    * process that noticed them.
    */
   readonly action: 'create' | 'rotate' | 'revoke' | 'limit' | 'tier' | 'expire' | 'change' | 'edit' | 'remove';
-  /** The id of the changed key. */
   readonly key: string;
   /** For a new key or an edited hash: a digest of the hash, so that later edits can be detected. */
   readonly fingerprint?: string;
@@ -82,7 +81,7 @@ export interface KeyStore {
 
 export interface StoredKeys {
   readonly records: readonly KeyRecord[];
-  /** All audit entries, oldest first, including entries for changes that failed. */
+  /** All audit entries, oldest first, including entries for changes that were never made. */
   readonly audit: readonly KeyAuditEntry[];
 }
 

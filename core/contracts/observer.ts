@@ -34,7 +34,6 @@ export interface FinishedRequest {
   readonly key: string | null;
   /** The version of the snapshot that the request read, or null if it read none. */
   readonly snapshot: string | null;
-  /** Whether the response came from the cache. */
   readonly cached: boolean;
   /** Null if the caller sent no valid `traceparent`. */
   readonly trace: TraceParent | null;

@@ -62,7 +62,6 @@ export interface StreamedList<Row = object> {
   readonly data: AsyncIterable<readonly Row[]>;
 }
 
-/** A header of a route's 200 response. */
 export interface ResponseHeader {
   readonly description: string;
   readonly example: string;
@@ -90,8 +89,8 @@ export interface DataRoute<Input = Record<string, never>> extends RouteBase<Inpu
    */
   readonly columns?: (input: Input) => readonly string[] | undefined;
   /**
-   * Rewrites equivalent inputs to the same input so that they share a cached response. For example, it could sort a
-   * list whose order does not matter. Runs after `check`.
+   * Maps equivalent inputs to one input, so that they share a cached response. For example, it can sort a list whose
+   * order does not matter. Runs after `check`.
    */
   readonly normalize?: (input: Input) => Input;
   /**

@@ -1,4 +1,3 @@
-/** An API change that callers can notice. */
 export interface InterfaceChange {
   /** The API version that introduced the change, or `Unreleased`. */
   readonly version: string;

@@ -32,7 +32,6 @@ export interface ComponentState {
   readonly updated_at: string | null;
 }
 
-/** The `/status` components that the framework provides. */
 export const OWN_COMPONENTS = ['api', 'storage'] as const;
 type OwnComponent = (typeof OWN_COMPONENTS)[number];
 

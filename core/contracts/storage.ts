@@ -59,7 +59,6 @@ export interface Condition {
 /** Requests totals for all matching documents, grouped by up to two fields. */
 export interface TotalsQuery {
   readonly where: readonly Condition[];
-  /** See `words` of `Query`. */
   readonly words?: readonly string[];
   /**
    * The fields to group by. Each contains strings, numbers or booleans (one type only) or null. Empty for a single
@@ -260,7 +259,7 @@ export interface Move {
 export interface StoredHistory {
   /** Every change of the current version, oldest first. */
   readonly moves: readonly Move[];
-  /** All audit entries, oldest first, including entries for changes that failed. */
+  /** All audit entries, oldest first, including entries for changes that were never made. */
   readonly audit: readonly DataAuditEntry[];
 }
 
@@ -300,7 +299,7 @@ export interface AdapterModule<Options = unknown> {
   readonly name: string;
   readonly version: string;
   readonly capabilities: Capabilities;
-  /** The JSON Schema of the adapter's options. */
+  /** JSON Schema for the adapter's options. */
   readonly options: JsonSchema;
   /**
    * Checks options for errors that their schema cannot express. Returns error messages by option name. Each message

@@ -136,7 +136,6 @@ const totals = async <T extends object>(
   }
 };
 
-/** Whether the store supports word search in this collection. */
 const searchesFor = ({ snapshot }: Reads, { search }: Collection): boolean =>
   search !== undefined && (snapshot.searches ?? false);
 
@@ -171,7 +170,6 @@ const readerOf = (reads: Reads): CheckedReader => {
   };
 };
 
-/** Calls `work` with a reader, and returns its result. */
 export type TimedRead = <Result>(work: (reader: CheckedReader) => Promise<Result>) => Promise<Result>;
 
 /**
@@ -189,7 +187,7 @@ export const timedReader = (
 
 const timeoutAfter = (ms: number): AbortSignal => {
   const signal = AbortSignal.timeout(ms);
-  // Each read adds a listener, so disable the warning about too many listeners.
+  // Each read adds a listener, so disable the warning for too many listeners.
   setMaxListeners(0, signal);
   return signal;
 };

@@ -64,7 +64,7 @@ export const splitFilter = (name: string): { readonly field: string; readonly op
   return field !== undefined && operator !== undefined ? { field, operator } : undefined;
 };
 
-/** Returns the filter conditions in a handler's input. */
+/** Returns the filter conditions in the input of a handler. */
 export const conditionsOf = (input: Readonly<Record<string, unknown>>): readonly Condition[] =>
   Object.entries(input).flatMap(([name, value]) => {
     const filter = splitFilter(name);
@@ -86,16 +86,13 @@ const testOf = ({ operator, value }: Condition): ((found: unknown) => boolean) =
   return (found) => values.has(found);
 };
 
-/** Returns a predicate for documents that meet all conditions. */
 export const matcherOf = (conditions: readonly Condition[]): ((document: Document) => boolean) => {
   const tests = conditions.map((condition) => ({ field: condition.field, test: testOf(condition) }));
   return (document) => tests.every(({ field, test }) => test(document[field] ?? null));
 };
 
-/** Describes the queries that read the matching documents. */
 export interface ReadPlan {
   readonly order: readonly string[];
-  /** Values for the leading fields of the order. */
   readonly equal: Readonly<Record<string, Scalar>>;
   /** Values for the next field, ascending and without duplicates. Each value needs a separate query. */
   readonly values?: readonly Scalar[];

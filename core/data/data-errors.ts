@@ -1,4 +1,4 @@
-/** Errors in a dataset with their position, and conversion of schema errors. */
+/** Errors in a dataset, and the conversion of schema errors into them. */
 import type { JsonSchema } from '../contracts/json-schema.js';
 import type { ErrorObject } from '../validation/compile-schema.js';
 import { describeSchema } from '../validation/describe-errors.js';
@@ -6,7 +6,7 @@ import { nearest } from '../validation/nearest.js';
 import { formatPath, type Path, pointerPath } from '../validation/path.js';
 
 export interface DataError {
-  /** The file, relative to the dataset directory. If the rows do not come from files, the name of the collection. */
+  /** The file, relative to the dataset directory, or the collection name if the rows do not come from files. */
   readonly file: string;
   /** The line number, starting at 1. Null if the error concerns the whole file. */
   readonly row: number | null;
@@ -31,7 +31,6 @@ export class ErrorList {
 
   constructor(readonly most: number) {}
 
-  /** Whether the count has reached its maximum, so that the check should stop. */
   get isFull(): boolean {
     return this.#isFull;
   }

@@ -28,7 +28,6 @@ const validate = compileSchema({
   },
 });
 
-/** Whether the directory exists and contains collection declarations. */
 export const hasDeclarations = (directory: string): boolean =>
   existsSync(directory) && readdirSync(directory).some((name) => name.endsWith(DECLARATION));
 

@@ -1,4 +1,3 @@
-/** Compares a dataset with a published version row by row. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Collection, Document } from '../contracts/dataset.js';
 import type { Dataset, Snapshot } from '../contracts/storage.js';

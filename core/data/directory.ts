@@ -10,7 +10,6 @@ import { type Rows, readRows } from './ndjson.js';
 export class DirectoryDataset implements Dataset {
   /** The SHA-256 of each file that has been read to the end, by collection. */
   readonly digests = new Map<string, string>();
-  /** The declarations for which `checkDataset` found no errors. */
   #validFor: ReadonlyMap<string, Collection> = new Map();
 
   constructor(
@@ -18,7 +17,7 @@ export class DirectoryDataset implements Dataset {
     readonly manifest: DirectoryManifest,
   ) {}
 
-  /** The manifest without the files of the collections. */
+  /** The manifest without `collections`. */
   get description(): Manifest {
     return descriptionOf(this.manifest);
   }
@@ -26,7 +25,6 @@ export class DirectoryDataset implements Dataset {
   readonly fileOf = (collection: string): CollectionFile | undefined =>
     Object.hasOwn(this.manifest.collections, collection) ? this.manifest.collections[collection] : undefined;
 
-  /** Records that `checkDataset` found no errors for these declarations. */
   markValid(collections: ReadonlyMap<string, Collection>): void {
     this.#validFor = collections;
   }

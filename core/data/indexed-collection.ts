@@ -115,12 +115,12 @@ export class IndexedCollection {
     return [...this.batches(query)].flat();
   }
 
-  /** Like `find`, but in batches that are parsed only when they are read. */
+  /** Like `find`, but in batches that are parsed on demand. */
   *batches(query: Query): Generator<readonly Document[]> {
     for (const positions of this.#matching(query)) yield this.#documents.read(positions);
   }
 
-  /** Like `batches`, but without parsing the documents. */
+  /** Like `batches`, but returns JSON text. */
   *json(query: Query): Generator<JsonRows> {
     for (const positions of this.#matching(query)) yield this.#documents.json(positions);
   }
@@ -154,7 +154,6 @@ export class IndexedCollection {
     }
   }
 
-  /** Yields the positions of the matching documents, in batches. */
   *#matching(query: Query): Generator<readonly number[]> {
     const { descending = false, limit = Number.POSITIVE_INFINITY } = query;
     const { positions, span, filter } = this.#select(query);
@@ -252,7 +251,6 @@ export class IndexedCollection {
     return start;
   }
 
-  /** Returns a predicate for documents whose field is within the range. */
   #filter({ field, from, to }: NonNullable<Query['range']>): (position: number) => boolean {
     const fields = this.#fieldsOf([field]);
     return (position) =>

@@ -1,5 +1,3 @@
-/** A snapshot of collections in memory. */
-
 import { setImmediate as laterTurn } from 'node:timers/promises';
 import type { Document, Manifest } from '../contracts/dataset.js';
 import type { Group, JsonRows, Query, Snapshot, TotalsQuery } from '../contracts/storage.js';

@@ -27,7 +27,6 @@ const stringEnd = (json: Buffer, start: number): number => {
 const isClosing = (byte: number): boolean => byte === CLOSING_BRACE || byte === CLOSING_BRACKET;
 const isOpening = (byte: number): boolean => byte === OPENING_BRACE || byte === OPENING_BRACKET;
 
-/** Returns the end of the object or array that begins at `start`. */
 const nestedEnd = (json: Buffer, start: number): number => {
   let depth = 0;
   for (let at = start; ; at++) {
@@ -106,7 +105,6 @@ export class JsonFields {
     return 0;
   }
 
-  /** Returns a document that contains only these fields. */
   document(json: Buffer, start: number): Document {
     this.find(json, start);
     const document: Record<string, Scalar> = {};
@@ -116,7 +114,6 @@ export class JsonFields {
     return document;
   }
 
-  /** Returns member number `i`, whose name begins at `at`. */
   #member(i: number, json: Buffer, at: number): Member {
     const last = this.#members[i];
     if (last && isEqual(json, at, last.name)) return last;

@@ -2,7 +2,6 @@
 import type { Document } from '../contracts/dataset.js';
 import type { JsonRows } from '../contracts/storage.js';
 
-/** The property for reading the text of a list. */
 const TEXT = Symbol('text');
 
 const isIndex = (property: string | symbol): boolean => typeof property === 'string' && /^\d/.test(property);

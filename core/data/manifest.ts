@@ -14,7 +14,6 @@ import { cadence, date, dateTime, nullable } from '../validation/schemas.js';
 import { type DataError, formatDataError, schemaErrors } from './data-errors.js';
 
 export const MANIFEST_FILE = 'manifest.json';
-/** The manifest format that this version reads and writes. */
 const FORMAT = 1;
 
 /** A collection's file: one JSON document per line (NDJSON, UTF-8), in key order. */
@@ -150,7 +149,6 @@ export const readManifest = async (directory: string): Promise<DirectoryManifest
 export const isDamagedManifest = (error: unknown): boolean =>
   error instanceof StorageError && error.code === 'invalid_dataset' && error.cause === undefined;
 
-/** A manifest whose version may be missing. */
 export type Description = Omit<Manifest, 'version'> & { readonly version?: string | undefined };
 
 /** Returns a version such as `2025-12-31-1f0c2a9b7d3e`: the vintage, and a hash of the sources and all file digests. */
@@ -167,7 +165,7 @@ export const contentVersion = async (
   return `${vintage}-${hash.digest('hex').slice(0, 12)}`;
 };
 
-/** Returns the manifest without `collections`. */
+/** Returns a manifest without extra properties such as `collections`. */
 export const descriptionOf = ({ format, version, created, vintage, synthetic, sources }: Manifest): Manifest => ({
   format,
   version,

@@ -27,7 +27,6 @@ const MAX_VALUES = 100_000;
 
 const numbers = new Intl.NumberFormat('en-US');
 
-/** A batch of consecutive rows. */
 export interface Rows {
   /** The line number of the first row, starting at 1. */
   readonly firstRow: number;
@@ -47,7 +46,6 @@ export interface Rows {
  */
 interface JsonLines {
   readonly bytes: Buffer;
-  /** The offset where each line ends. */
   readonly ends: readonly number[];
 }
 
@@ -187,7 +185,6 @@ const parseTogether = ({ bytes, ends }: JsonLines): readonly Document[] | undefi
   }
 };
 
-/** Parses the lines one by one and reports their errors. */
 const parseSingly = ({ bytes, ends }: JsonLines, firstRow: number, onError: OnError): (Document | undefined)[] =>
   ends.map((end, i) => {
     const parsed = parseLine(bytes.subarray(i === 0 ? 1 : ends[i - 1]! + 1, end));
@@ -208,7 +205,6 @@ const excessOf = ({ depth, names, commas }: JsonSize): string | undefined => {
   return commas >= MAX_VALUES ? `has more than ${numbers.format(MAX_VALUES)} values` : undefined;
 };
 
-/** Returns the document in a line, or an error message. */
 const parseLine = (bytes: Buffer): Document | string => {
   const size = measureJson(bytes);
   const excess = excessOf(size);

@@ -63,16 +63,13 @@ export class PackedDocuments {
     this.#length += ends.length;
   }
 
-  /** Returns the documents at these positions, in the order of the positions. */
   read(positions: Iterable<number>): readonly Document[] {
     const documents = JSON.parse(`[${this.json(positions).json}]`) as readonly Document[];
     this.#last.document = documents.at(-1);
     return documents;
   }
 
-  /** Like `read`, but without parsing the documents. */
   json(positions: Iterable<number>): JsonRows {
-    // Adjacent documents on the same page are copied together.
     const parts: { readonly page: Page; readonly from: number; to: number }[] = [];
     const ends: number[] = [];
     let size = 0;
@@ -91,7 +88,7 @@ export class PackedDocuments {
     return { json: json.subarray(0, -1), ends };
   }
 
-  /** Compares fields of a document with values, without parsing the document. See `JsonFields.compare`. */
+  /** Compares fields of a document without parsing it. See `JsonFields.compare`. */
   compare(position: number, fields: JsonFields, values: readonly Scalar[]): number {
     const page = this.#pageOf(position);
     return fields.compare(page.bytes, startIn(page, position), values);

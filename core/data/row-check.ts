@@ -10,14 +10,12 @@ import { compareBy } from './scalars.js';
 /** The keys of a collection that other collections reference. */
 export interface Target {
   readonly keys: Set<string>;
-  /** Whether all rows of the collection have been read. */
   complete: boolean;
 }
 
 const keyText = (document: Document, fields: readonly string[]): string =>
   fields.length === 1 ? String(document[fields[0] as string]) : JSON.stringify(fields.map((field) => document[field]));
 
-/** How many characters of a key to show in messages. */
 const MAX_SHOWN = 100;
 
 const shown = (document: Document, key: readonly string[]): string => {
@@ -44,7 +42,7 @@ export interface RowCheck extends Check {
 }
 
 const referenceCheck = (fields: readonly string[], to: string, target: Target, onError: OnError): Check => {
-  /** The last value that was found. Consecutive rows often reference the same document. */
+  /** The last value that was found. Consecutive rows often have the same reference. */
   let last: string | undefined;
   /** References to rows that may still follow, either in the same collection or in one that references it back. */
   const waiting: { readonly row: number; readonly value: string }[] = [];

@@ -67,7 +67,6 @@ const valuesOf = (schema: JsonSchema): string | undefined => {
   return types.includes(undefined) ? undefined : `(?:${types.join('|')})`;
 };
 
-/** Returns a pattern for all fields, in schema order. */
 const sourceOf = (schema: JsonSchema): string | undefined => {
   const { properties = {}, required = [] } = schema as {
     properties?: Readonly<Record<string, JsonSchema>>;

@@ -1,4 +1,3 @@
-/** Determines the scalar types in a schema, and compares scalars and documents. */
 import type { Collection, Document } from '../contracts/dataset.js';
 import type { JsonSchema } from '../contracts/json-schema.js';
 import type { Scalar } from '../contracts/storage.js';

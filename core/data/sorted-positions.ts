@@ -15,8 +15,8 @@ interface Range {
 }
 
 /**
- * Returns the leading fields of an order that documents in key order must be sorted by. Trailing fields can be dropped
- * if they are the rest of the key in key order, because the sort is stable.
+ * Returns the leading fields of an order that documents must be sorted by if they are already in key order. The
+ * trailing fields can be dropped if they are the rest of the key, because the sort is stable.
  */
 export const fieldsToSortBy = (order: readonly string[], key: readonly string[]): readonly string[] => {
   for (let count = 0; count < order.length; count++) {
@@ -184,7 +184,6 @@ interface Step {
   readonly to: number;
 }
 
-/** Splits the range from 0 to `length` (exclusive) into steps of at most STEP. */
 function* steps(length: number): Generator<Step> {
   for (let from = 0; from < length; from += STEP) yield { from, to: Math.min(length, from + STEP) };
 }

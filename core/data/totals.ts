@@ -35,7 +35,6 @@ export class TotalsCollector {
   readonly #by: readonly string[];
   readonly #of: string | undefined;
   readonly #groups: OpenGroup[] = [];
-  /** Groups by the value of the first field, then by the value of the second. */
   readonly #byFirst = new Map<Value | undefined, Map<Value | undefined, OpenGroup>>();
 
   constructor({ by, of }: Pick<TotalsQuery, 'by' | 'of'>) {

@@ -153,7 +153,7 @@ const targetsOf = (collections: ReadonlyMap<string, Collection>): ReadonlyMap<st
   new Map(
     [...collections.values()]
       .flatMap(({ references = [] }) => references)
-      // An undeclared collection has no documents.
+      // A collection that is not declared has no documents.
       .map(({ to }) => [to, { keys: new Set<string>(), complete: !collections.has(to) }]),
   );
 

@@ -55,7 +55,6 @@ export class ValueColumn {
   readonly #chunks: Chunk[] = [];
   #length = 0;
 
-  /** Appends the scalar whose JSON occupies `start` to `end` in `json`. */
   add(json: Buffer, start: number, end: number): void {
     if (!isString(json, start)) this.#addNumber(numberIn(json, start, end));
     else if (hasEscape(json, start, end)) this.#addBytes(Buffer.from(scalarIn(json, start, end) as string));
@@ -70,7 +69,7 @@ export class ValueColumn {
 
   /** Sets the sign bit of positive numbers and inverts negative ones, so that the bytes sort like the numbers. */
   #addNumber(value: number): void {
-    // -0 equals 0.
+    // Treat -0 as 0.
     DOUBLE.setFloat64(0, value === 0 ? 0 : value);
     if (value < 0) for (let i = 0; i < 8; i++) DOUBLE_BYTES[i]! ^= 0xff;
     else DOUBLE_BYTES[0]! |= SIGN;

@@ -1,4 +1,3 @@
-/** Splits text into words, and searches documents for words. */
 import type { Document } from '../contracts/dataset.js';
 
 const ASCII = /^[\0-\x7f]*$/;

@@ -90,7 +90,6 @@ export const writeDirectory = async (
   }
 };
 
-/** Creates the directory. Resolves with the outermost directory that had to be created, if any. */
 const makeDirectory = async (path: string): Promise<string | undefined> => {
   try {
     return await makeFolder(path);
@@ -102,7 +101,6 @@ const makeDirectory = async (path: string): Promise<string | undefined> => {
   }
 };
 
-/** Removes the empty directories from `path` up to and including `made`. */
 const removeEmpty = async (path: string, made: string): Promise<void> => {
   const last = resolve(made);
   for (let folder = resolve(path); folder.startsWith(last); folder = dirname(folder)) {
@@ -228,7 +226,6 @@ type Batch = readonly object[] | NdjsonBatch;
 /** The rows of a collection in key order, in batches of any size. */
 export type Batches = Iterable<Batch> | AsyncIterable<Batch>;
 
-/** How many rows to write at a time. */
 const STEP = 1000;
 
 /** Rejects NaN and infinities, which `JSON.stringify` would silently write as null. */
@@ -259,11 +256,10 @@ async function* texts(collection: string, batches: Batches): AsyncGenerator<Ndjs
 }
 
 interface WrittenFile extends Required<CollectionFile> {
-  /** Whether no file with this content existed before. */
   readonly isNew: boolean;
 }
 
-/** @param onWritten called with the number of rows written so far; if it throws, the write stops */
+/** @param onWritten called with the number of rows written so far; throwing stops the write */
 const writeRows = async (
   directory: string,
   collection: string,

@@ -21,7 +21,6 @@ export interface Caller {
   readonly tiers: Tiers;
 }
 
-/** A caller with valid credentials and a configured tier. */
 export interface CallerIdentity {
   readonly kind: 'key';
   readonly account: string;
@@ -30,7 +29,6 @@ export interface CallerIdentity {
   caller: Caller | undefined;
 }
 
-/** An active key with a configured tier. */
 interface KeyIdentity extends CallerIdentity {
   /** Expiry in milliseconds since 1970. */
   readonly endsAt: number;
@@ -52,7 +50,6 @@ export type SomeIdentity =
 interface AuthenticatorOptions {
   readonly tiers: readonly string[];
   readonly clock: Pick<Clock, 'now'>;
-  /** Default: none. */
   readonly peppers?: Peppers;
   /** Returns the object that records when this key was last used. */
   readonly useOf?: (id: string) => Use;
@@ -136,7 +133,6 @@ const WRITE_EVERY_MS = 5 * 60_000;
 const LAST_WRITE_MS = 500;
 
 interface KeyUseOptions {
-  /** `KeyStore.noteUse`. */
   readonly write: (times: ReadonlyMap<string, number>) => Promise<void>;
   readonly logger: Pick<Logger, 'debug'>;
   /** Interval between writes in milliseconds. Default: five minutes. */
@@ -167,7 +163,7 @@ export const keyUse = ({ write, logger, everyMs = WRITE_EVERY_MS }: KeyUseOption
       await write(times);
     } catch (error) {
       for (const id of times.keys()) uses.get(id)!.written = 0;
-      // Not a warning, because on replicas with read-only access every write fails by design.
+      // Not a warning, because every write fails by design on replicas with read-only access.
       logger.debug({ err: error }, 'the last use of keys could not be written');
     }
   };

@@ -224,7 +224,6 @@ export class FileKeyStore implements KeyStore {
     return this.#records;
   }
 
-  /** Applies the new content. Returns the change if it was small enough to be found without parsing the whole file. */
   #apply(bytes: Buffer): LineChange | undefined {
     const change = this.#lines?.changeTo(bytes);
     const records = change && withChange(this.#records, change);

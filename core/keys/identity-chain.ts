@@ -27,7 +27,6 @@ interface Entry {
 /** Default lifetime of a result. Revoked credentials are rejected after this time, as with revoked keys. */
 const CACHED_MS = 5000;
 const LONGEST_CACHED_MS = 60_000;
-/** Capacity of each generation of the cache. */
 const CACHED = 10_000;
 const TIMEOUT_MS = 5000;
 /** Maximum number of pending results, in total and per address. Requests beyond them get a 503. */
@@ -108,7 +107,6 @@ export class IdentityChain {
     return { identity: NONE, until };
   }
 
-  /** @throws Error if the plugin returned an invalid caller */
   #entryOf(plugin: string, caller: IdentifiedCaller): Entry {
     const problem = callerProblem(caller);
     if (problem) throw new Error(`The identity of plugin "${plugin}" returned an invalid caller: ${problem}.`);
@@ -147,7 +145,6 @@ const callerProblem = (caller: IdentifiedCaller): string | undefined => {
   return undefined;
 };
 
-/** Returns null if no plugin identifies callers. */
 export const openIdentities = (
   registered: readonly RegisteredIdentity[],
   contextOf: (plugin: string) => RunningContext,

@@ -64,7 +64,6 @@ export class KeyFileAudit {
     });
   }
 
-  /** Compares the keys with the whole audit. */
   compare(records: readonly KeyRecord[], what: 'read' | 'written'): Promise<Comparison> {
     return this.#with(what, async (file) => {
       this.#size = await file.size();

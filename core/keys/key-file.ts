@@ -98,7 +98,6 @@ export const KEYS_START = '{\n  "format": 1,\n  "keys": [';
 export const KEYS_END = '\n  ]\n}\n';
 export const KEY_INDENT = '    ';
 
-/** How many keys to format at a time. */
 const BATCH = 1000;
 
 export function* keyFilePieces(keys: readonly KeyRecord[]): Generator<string> {
@@ -119,7 +118,6 @@ export const formatKeyFile = (keys: readonly KeyRecord[]): string => [...keyFile
 export const siblingPath = async (path: string, extension: string): Promise<string> =>
   `${await linkTarget(path)}.${extension}`;
 
-/** Permissions for a new key file. */
 export const KEY_FILE_MODE = 0o600;
 
 /**
@@ -128,7 +126,6 @@ export const KEY_FILE_MODE = 0o600;
  */
 const usedPath = (keyFile: string): Promise<string> => siblingPath(keyFile, 'used.json');
 
-/** Puts each key on its own line. */
 const formatUsed = (times: ReadonlyMap<string, number>): string => {
   const lines = [...times].map(([id, time]) => `\n    ${JSON.stringify(id)}: "${new Date(time).toISOString()}"`);
   return `{\n  "format": 1,\n  "last_used_at": {${lines.join(',')}\n  }\n}\n`;

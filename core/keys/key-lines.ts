@@ -9,7 +9,6 @@ const COMMA = 0x2c;
 
 /** The maximum size of a change in bytes. After a larger change, the whole file is read again. */
 const MAX_CHANGE = 256 * 1024;
-/** How many bytes to compare at a time. */
 const BLOCK = 64 * 1024;
 
 /** Returns the keys on the lines between two offsets, or undefined if any line is invalid or has a different format. */
@@ -34,7 +33,6 @@ const readLines = (bytes: Buffer, start: number, end: number): KeyRecord[] | und
   return records;
 };
 
-/** Returns the length of the common prefix of two buffers. */
 const sharedStart = (a: Buffer, b: Buffer): number => {
   const most = Math.min(a.length, b.length);
   let at = 0;
@@ -58,7 +56,6 @@ const sharedEnd = (a: Buffer, b: Buffer, most: number): number => {
 /** A change to consecutive lines. */
 export interface LineChange {
   readonly lines: KeyLines;
-  /** The index of the first changed key. */
   readonly at: number;
   readonly removed: readonly KeyRecord[];
   readonly added: readonly KeyRecord[];

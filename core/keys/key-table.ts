@@ -1,4 +1,3 @@
-/** Changes to lists of key records, for all key stores. */
 import type { KeyChange, KeyRecord } from '../contracts/keys.js';
 import { KeyStoreError } from '../errors.js';
 import type { LineChange } from './key-lines.js';

@@ -89,7 +89,6 @@ export const isActive = (
   now: number,
 ): boolean => revoked_at === null && (expires_at === null || now < Date.parse(expires_at));
 
-/** Fields of a new key that the operator can set. */
 type KeyTerms = Pick<KeyRecord, 'name' | 'tier'> &
   Partial<Pick<KeyRecord, 'limit_per_minute' | 'expires_at' | 'shares_limit_of'>>;
 
@@ -129,7 +128,6 @@ export class Peppers {
     return this.#secrets.has(version);
   }
 
-  /** Hashes a new key with the newest pepper. */
   digest(key: string): KeyDigest {
     for (const [pepper, secret] of this.#secrets) return { hash: hashKey(key, secret), pepper };
     return { hash: hashKey(key) };

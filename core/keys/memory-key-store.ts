@@ -1,4 +1,3 @@
-/** Keeps keys in memory, for demonstrations and tests. */
 import type { KeyChange, KeyRecord, KeyStore, KeyStoreModule } from '../contracts/keys.js';
 import type { Health } from '../contracts/runtime.js';
 import { indexByHash, withChanged, withInserted } from './key-table.js';

@@ -154,7 +154,7 @@ const compileError = (schema: object): string | undefined => {
   }
 };
 
-// Keywords whose values are a schema, a list of schemas, and schemas by name.
+// Keywords whose value is a schema, a list of schemas, or an object of schemas.
 const SCHEMA = ['items', 'additionalProperties', 'not', 'if', 'then', 'else', 'contains', 'propertyNames'];
 const SCHEMAS = ['prefixItems', 'anyOf', 'oneOf', 'allOf'];
 const NAMED_SCHEMAS = ['properties', 'patternProperties', '$defs', 'dependentSchemas'];

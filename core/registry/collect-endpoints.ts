@@ -16,7 +16,6 @@ interface Registered {
 }
 
 export interface RegisteredRoute extends Registered {
-  /** Includes the parameters that the framework adds. */
   readonly route: Route;
 }
 
@@ -114,7 +113,6 @@ const isFit = (route: Route, plugin: Plugin, registration: Registration): boolea
   return found.length === 0;
 };
 
-/** Returns the errors of the framework and all routes by code. */
 export const collectErrors = (
   routes: readonly RegisteredRoute[],
   registration: Registration,

@@ -45,13 +45,13 @@ const MEMBERS: Readonly<Record<ModuleKind, Members>> = {
   },
 };
 
-/** Built-in modules by name, loaded on first use. */
+/** Built-in modules by name. Each is loaded on first use. */
 export type Builtins<T> = Readonly<Record<string, () => Promise<{ default: T }>>>;
 
 /**
  * Loads a module and returns its default export.
  * @param use a built-in name, a path starting with `./` or `../`, an absolute path, or a package name
- * @param folder relative paths and packages are resolved relative to this folder
+ * @param folder where relative paths and packages are resolved from
  * @throws Error that names the module and describes the problem
  */
 export const loadModule = async <T>(

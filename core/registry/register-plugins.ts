@@ -50,7 +50,6 @@ export interface Registry {
   readonly service: ServiceInfo;
   readonly routes: readonly RegisteredRoute[];
   readonly mounts: readonly RegisteredMount[];
-  /** Middleware for the whole service, in plugin order. */
   readonly serviceMiddleware: readonly Middleware[];
   readonly observers: readonly RegisteredObserver[];
   readonly identities: readonly RegisteredIdentity[];
@@ -66,7 +65,7 @@ interface Registered {
   readonly registry: Registry;
   /** One message per error. Each names the plugins involved. */
   readonly errors: readonly string[];
-  /** False if plugin errors may have kept endpoints out of the registry. */
+  /** False if errors in plugins may have kept endpoints out of the registry. */
   readonly isComplete: boolean;
 }
 

@@ -8,7 +8,7 @@ export interface LoadedPlugin {
   readonly plugin: Plugin;
   readonly options: unknown;
   readonly at: string;
-  /** Whether other plugins' mounts replace this plugin's mounts at the same path. */
+  /** Whether mounts of other plugins replace mounts of this plugin at the same path. */
   readonly isDefault?: boolean;
 }
 
@@ -16,7 +16,7 @@ export const label = (plugin: Plugin): string => `plugin "${plugin.name}" ${plug
 
 export class Registration {
   readonly errors: string[] = [];
-  /** False if plugin errors may have kept endpoints out of the registry. */
+  /** False if errors in plugins may have kept endpoints out of the registry. */
   isComplete: boolean;
   readonly #owners = new Map<string, Plugin>();
 

@@ -8,7 +8,6 @@ export const needsKey = (route: Route): boolean => route.key ?? true;
 /** Whether requests to this route count towards the caller's limit. */
 export const isLimited = (route: Route): boolean => route.kind === 'data' || (route.limited ?? true);
 
-/** Whether shared caches may store the response. */
 export const isShared = (route: Route): boolean => route.kind === 'service' && route.sharedSeconds !== undefined;
 
 /**
@@ -90,7 +89,6 @@ export const frameworkParameters = (
   ...(route.kind === 'data' && route.vintages ? { [AS_OF]: asOf } : {}),
 });
 
-/** Returns the route as served and documented, with the framework's own parameters. */
 export const withFrameworkParameters = (route: Route, formats: readonly Format[]): Route => {
   const added = frameworkParameters(route, formats);
   if (Object.keys(added).length === 0) return route;

@@ -5,9 +5,8 @@
 import { setTimeout as delay, setImmediate as laterTurn } from 'node:timers/promises';
 
 export interface EventLoop {
-  /** Calls the function at the end of the current turn. */
   atEndOfTurn(callback: () => void): void;
-  /** CPU time in milliseconds, for this thread if Node can measure it, otherwise for the whole process. */
+  /** CPU time in milliseconds: for this thread if Node can measure it, otherwise for the whole process. */
   worked(): number;
   /** Total idle time in milliseconds. */
   idle(): number;
@@ -97,7 +96,7 @@ export class SpareTime {
     this.#idle = loop.idle();
   }
 
-  /** @returns true if a window has just ended and the loop had spare time in it */
+  /** @returns true if a window has just ended in which the loop had spare time */
   poll(now: number): boolean {
     const passed = now - this.#since;
     if (passed < WINDOW_MS) return false;
@@ -137,7 +136,9 @@ export class BackgroundPacing implements Pauses {
     this.#loop = loop;
   }
 
-  /** Await this after every piece of work, each shorter than a millisecond. Rejects when the signal is aborted. */
+  /**
+   * Await this after every piece of work. Pieces should take less than a millisecond. Rejects if the signal is aborted.
+   */
   pause(signal?: AbortSignal): Promise<void> {
     return this.#pause(signal);
   }

@@ -6,7 +6,6 @@ export const WORKER_NUMBER = 'METRO_FORECAST_WORKER_NUMBER';
 
 export const isWorker = (): boolean => process.env[WORKER_VARIABLE] !== undefined;
 
-/** Returns the number of this worker, starting at 1. */
 export const workerNumber = (): number | undefined => (isWorker() ? Number(process.env[WORKER_NUMBER]) : undefined);
 
 /** Returns the number of workers of the service, or 1 if this process is not a worker. */

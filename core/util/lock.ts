@@ -31,7 +31,6 @@ const read = (path: string): Promise<string | undefined> =>
 
 const remove = (path: string): Promise<void> => unlink(path).catch(unlessMissing).catch(failing(path, 'removed'));
 
-/** Creates the lock file unless it exists. Any user may read it to find out whether its holder is still running. */
 const create = async (path: string, content: string): Promise<boolean> => {
   try {
     const file = await open(path, 'wx', 0o644);

@@ -23,8 +23,8 @@ export const maxOpenFiles = (): number | undefined => {
 const RESERVED = 100;
 
 /**
- * The number of client connections that the limit on open files leaves room for. Beyond it, clients would wait for a
- * free file descriptor.
+ * Returns how many client connections the limit on open files allows. Any more clients would have to wait for a free
+ * file descriptor.
  */
 export const connectionsAllowed = (limit = maxOpenFiles()): number =>
   limit === undefined ? Number.POSITIVE_INFINITY : Math.max(1, limit - Math.min(RESERVED, Math.ceil(limit / 2)));

@@ -16,7 +16,6 @@ const findRoot = (start: string): string => {
   }
 };
 
-/** The root folder of this package, whether the code runs from source or from a build. */
 export const packageRoot = findRoot(dirname(fileURLToPath(import.meta.url)));
 
 interface Manifest {

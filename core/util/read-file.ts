@@ -90,7 +90,6 @@ export async function* streamRegular(path: string, maxBytes: number, start = 0):
   }
 }
 
-/** Reads a whole UTF-8 text file. @throws like `readRegularBytes` */
 export const readRegular = async (path: string, maxBytes?: number): Promise<string> =>
   (await readRegularBytes(path, maxBytes)).toString('utf8');
 

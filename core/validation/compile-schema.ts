@@ -71,7 +71,6 @@ const compile = (schema: AnySchemaObject, options: Options): ValidateFunction =>
 /** Validators by schema and options. Most parameter schemas are shared between routes. */
 const compiled = new Map<string, ValidateFunction>();
 
-/** @throws Error for an invalid schema */
 export const compileSchema = <T = unknown>(schema: AnySchemaObject, options: Options = {}): ValidateFunction<T> => {
   const text = JSON.stringify([schema, options]);
   const validate = compiled.get(text) ?? compile(schema, options);

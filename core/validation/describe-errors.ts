@@ -199,7 +199,6 @@ export const describeSchema = (schema: JsonSchema): string => {
   return types.length > 0 ? list(types.map((name) => byType[name]?.(schema) ?? name)) : 'another value';
 };
 
-/** Returns `, for example X`, or an empty string if the schema has no example. */
 export const exampleOf = ({ examples, example }: JsonSchema): string => {
   const shown = Array.isArray(examples) ? examples[0] : example;
   return shown === undefined ? '' : `, for example ${JSON.stringify(shown)}`;

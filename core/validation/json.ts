@@ -35,7 +35,6 @@ export const nonFinitePath = (value: unknown): readonly string[] | undefined => 
   return undefined;
 };
 
-/** Counts property names at all levels of a parsed value. */
 export const countNames = (value: object): number => {
   let names = 0;
   if (Array.isArray(value)) {
@@ -142,7 +141,6 @@ class SyntaxCheck {
     this.#text = text;
   }
 
-  /** @throws SyntaxProblem */
   run(): void {
     this.#value();
     this.#skip();

@@ -1,6 +1,5 @@
 import { BlockList, isIPv4, isIPv6 } from 'node:net';
 
-/** Returns the eight groups of a valid IPv6 address as numbers. */
 export const groupsOf = (address: string): number[] => {
   const dotted = /^(.*:)(\d+)\.(\d+)\.(\d+)\.(\d+)$/.exec(address);
   const hex = dotted
@@ -35,7 +34,6 @@ interface Network {
   readonly prefix: number;
 }
 
-/** Clears all bits after the first `prefix`. */
 const masked = (bytes: readonly number[], prefix: number): number[] =>
   bytes.map((byte, i) => byte & (0xff00 >> Math.min(8, Math.max(0, prefix - i * 8))) & 0xff);
 

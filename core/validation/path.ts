@@ -14,7 +14,6 @@ export const formatPath = (path: Path, root = ''): string =>
 export const isWithin = (path: string, outer: string): boolean =>
   path === outer || path.startsWith(`${outer}.`) || path.startsWith(`${outer}[`);
 
-/** Converts a JSON Pointer (RFC 6901) to a path. @param root the value that the pointer refers to */
 export const pointerPath = (pointer: string, root: unknown): Path => {
   let value = root;
   return pointer

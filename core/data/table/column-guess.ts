@@ -19,12 +19,10 @@ export interface GuessOptions {
   readonly type?: ColumnType | undefined;
   /** Whether the format is typed, like JSON. Strings are then text unless they are dates. */
   readonly isTyped: boolean;
-  /** The decimal separator. */
   readonly decimal: 'point' | 'comma' | 'either';
   readonly dateOrder?: 'dmy' | 'mdy' | undefined;
   /** Cell values that mark missing values, even in text columns. */
   readonly missing: ReadonlySet<string>;
-  /** Whether every row must have a value in this column. */
   readonly isRequired?: boolean;
 }
 
@@ -67,7 +65,6 @@ const fitsTyped = (cell: number | boolean): ((name: NotationName) => boolean) =>
   return (name) => fitting.includes(name);
 };
 
-/** The number of digits between thousands separators. */
 const GROUP = 3;
 
 export class ColumnGuess {

@@ -51,17 +51,14 @@ const hasEscape = (text: string, start: number, end: number): boolean => {
   return (end - at) % 2 === 1;
 };
 
-/** Splits text that arrives in parts. */
+/** Splits CSV text that arrives in parts. */
 export class CsvSplitter {
   readonly #dialect: Dialect;
   #line: number;
-  /** The beginning of an incomplete record. */
   #rest = '';
   #text = '';
-  /** Whether all of the text has arrived. */
   #isLast = false;
 
-  /** @param line the number of the first line */
   constructor(dialect: Dialect, line = 1) {
     this.#dialect = dialect;
     this.#line = line;
@@ -119,7 +116,6 @@ export class CsvSplitter {
     return this.#text.slice(start, stop);
   }
 
-  /** Reads a record that contains quotes. @param lineEnd the end of its first line */
   #quotedRecord(start: number, lineEnd: number): { readonly record: CsvRecord; readonly end: number } | undefined {
     const { separator } = this.#dialect;
     const line = this.#line;
@@ -157,7 +153,6 @@ export class CsvSplitter {
     return { text, end, isMisquoted: text.includes(quote!) };
   }
 
-  /** Returns the position of the next separator or line end. */
   #cellEnd(from: number): number | undefined {
     const separator = this.#text.indexOf(this.#dialect.separator, from);
     const lineEnd = this.#orEnd(this.#text.indexOf(this.#dialect.lineEnd, from));

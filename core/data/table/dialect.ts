@@ -10,14 +10,13 @@ export interface CsvOptions {
   readonly separator?: string | undefined;
   /** `none` treats quotes as ordinary characters. */
   readonly quote?: string | undefined;
-  /** The number of the line with the headings, or `none`. */
+  /** The line number of the headings, or `none`. */
   readonly header?: number | 'none' | undefined;
 }
 
 const COMMON = [',', ';', '\t', '|'];
 /** Common separators come first. Rare ones are accepted only if they split nearly all records consistently. */
 const SEPARATORS = [...COMMON, '~', '^', ':', '\u0001', '\u001f'];
-/** How many records to inspect. */
 const SAMPLE = 500;
 /** Maximum number of records above the table. */
 const MAX_PREAMBLE = 50;
@@ -64,7 +63,6 @@ const usualWidth = (records: readonly CsvRecord[]): { readonly width: number; re
   return { width, share: count / records.length };
 };
 
-/** Returns the most common number of cells per record. */
 export const widthOf = (records: readonly CsvRecord[]): number => usualWidth(records).width;
 
 /**
@@ -130,7 +128,6 @@ const mayBeHeadings = (numbers: readonly number[]): boolean =>
   numbers.every(Number.isInteger) &&
   (numbers.every(isYear) || numbers.every((each, i) => i === 0 || each === numbers[i - 1]! + 1));
 
-/** Whether the first record is a data row rather than a header. */
 const isRow = (first: CsvRecord, rest: readonly CsvRecord[]): boolean => {
   if (rest.length < 2) return false;
   const cellsBelow = (i: number) => rest.map(({ cells }) => cells[i] ?? '').filter((cell) => !isBlankCell(cell));
@@ -165,7 +162,6 @@ const isPreamble = (records: readonly CsvRecord[], at: number, width: number, mo
 export interface TableStart {
   /** The line of the header or, without one, of the first row. Any lines above it are a preamble. */
   readonly firstLine: number;
-  /** Whether the first record contains the headings. */
   readonly hasHeader: boolean;
   /** The first records of the table, including the header but not blank records. */
   readonly sample: readonly CsvRecord[];
@@ -222,7 +218,7 @@ export const layoutOf = (head: string, isWhole: boolean, options: CsvOptions = {
   const plain = { ...unescaped, ...(escapesQuotes(head, unescaped) && { isEscaped: true }) };
   const spaced = plain.separator !== ' ' && skipsSpaces(recordsOf(sample, plain));
   const dialect: Dialect = { ...plain, ...(spaced && { skipsSpaces: true }) };
-  // Line numbers count the `sep=` line.
+  // Line numbers include the `sep=` line.
   const above = sepLine === '' ? 0 : 1;
   const records = recordsOf(sample, dialect).map((record) => ({ ...record, line: record.line + above }));
   return { dialect, ...startOf(records, options.header) };

@@ -9,7 +9,6 @@ import type { Problems } from './problems.js';
 import type { FormatOptions, OpenedTable, Row } from './rows.js';
 
 export interface TableOptions extends FormatOptions {
-  /** The file name for messages. */
   readonly file: string;
   readonly name: string;
   /** Names or headings of the key columns. By default, the import searches for columns that identify a row. */
@@ -32,7 +31,6 @@ export interface TableOptions extends FormatOptions {
 export interface Column extends ColumnName {
   readonly type: ColumnType;
   readonly guessed: boolean;
-  /** The number of cells that become null, including missing-value markers. */
   readonly empty: number;
   /** The number of cells for each missing-value marker. */
   readonly missing?: Readonly<Record<string, number>>;

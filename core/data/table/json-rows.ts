@@ -6,11 +6,9 @@ import { textOf } from './text.js';
 
 interface JsonText {
   readonly text: string;
-  /** The line number of the first character, starting at 1. */
   readonly line: number;
 }
 
-/** Maximum length of an object in characters. */
 const MAX_OBJECT = 16 * 1024 * 1024;
 /** Matches characters that affect the nesting depth, strings, escapes or line numbers. */
 const STEP = /["\\[\]{}\n]/g;

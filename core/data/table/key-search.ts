@@ -5,7 +5,6 @@ import type { ColumnType } from './notations.js';
 export interface KeyColumn {
   readonly name: string;
   readonly type: ColumnType;
-  /** Whether any cell is empty or missing. */
   readonly hasGaps: boolean;
 }
 
@@ -13,7 +12,6 @@ export interface KeyColumn {
 const MAX_ROWS = 20_000;
 /** The number of leading rows in which a combination of columns must be unique. */
 const MAX_SAMPLE = 4096;
-/** The maximum number of columns to combine. */
 const MAX_COMBINED = 6;
 /** Columns with longer text are treated as descriptions rather than keys. */
 const MAX_TEXT = 80;

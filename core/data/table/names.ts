@@ -62,7 +62,6 @@ export const columnNames = (headings: readonly string[], given: ReadonlyMap<stri
 
 const MAX_LISTED = 20;
 
-/** Returns an error message for a column that does not exist. */
 export const unknownColumn = (name: string, names: readonly string[]): string => {
   const guess = nearest(name, names);
   const listed = names.length > MAX_LISTED ? `${names.slice(0, MAX_LISTED).join(', ')}, ...` : names.join(', ');

@@ -61,7 +61,6 @@ export const openParquet = async (path: string): Promise<ParquetTable> => {
 
 export interface ExcelTable {
   readonly sheet: string;
-  /** The names of the other sheets. */
   readonly others: readonly string[];
   readonly rows: readonly (readonly Cell[])[];
 }

@@ -1,7 +1,6 @@
 import { firstLines, OperatorError } from '../../errors.js';
 import { counted } from '../../util/counted.js';
 
-/** Maximum number of errors per message. */
 const MAX_LISTED = 20;
 
 /** Collects errors in bad rows and notes about corrected rows, for the import report or an error message. */

@@ -11,7 +11,6 @@ import { encodingOf, headText, textOf } from './text.js';
 export const FORMATS = ['csv', 'json', 'parquet', 'xlsx'] as const;
 export type Format = (typeof FORMATS)[number];
 
-/** Settings that are detected unless the user sets them. */
 export interface FormatOptions extends CsvOptions, SourceOptions {
   readonly format?: Format | undefined;
   /** A label from the WHATWG Encoding Standard. */

@@ -9,7 +9,6 @@ export interface KeyedRow {
   readonly key: readonly Scalar[];
   /** The line number in the imported file. */
   readonly line: number;
-  /** The row as JSON. */
   readonly text: string;
 }
 
@@ -44,7 +43,6 @@ const decode = (text: string): KeyedRow => {
   };
 };
 
-/** Reads the rows of a run in order. */
 class Run {
   readonly #file: FileHandle;
   #at: number;
@@ -107,7 +105,7 @@ async function* merged(runs: readonly Run[]): AsyncGenerator<readonly KeyedRow[]
     await run.read();
     run.advance();
   }
-  // A sorted array is a heap.
+  // A sorted array is a valid heap.
   const heap = runs.toSorted((a, b) => compareRows(a.row!, b.row!));
   let batch: KeyedRow[] = [];
   while (heap.length > 0) {

@@ -10,10 +10,8 @@ import { openRegular } from '../../util/read-file.js';
 export const COMPRESSIONS = ['none', 'gzip', 'zip'] as const;
 export type Compression = (typeof COMPRESSIONS)[number];
 
-/** Settings that are detected unless the user sets them. */
 export interface SourceOptions {
   readonly compression?: Compression | undefined;
-  /** The name of a file in a zip archive. */
   readonly member?: string | undefined;
 }
 
@@ -22,7 +20,6 @@ export interface Source {
   readonly compression: Compression;
   /** The first bytes of the uncompressed content. */
   readonly head: Buffer;
-  /** Whether `head` is the whole content. */
   readonly isWholeHead: boolean;
   /** Whether the content is an Excel workbook. Workbooks are zip archives. */
   readonly isWorkbook: boolean;
@@ -54,7 +51,6 @@ const compressionOf = (head: Buffer): Compression => {
   return hex(head).startsWith('504b0304') ? 'zip' : 'none';
 };
 
-/** @throws OperatorError if the file is not a table */
 const assertReadable = (head: Buffer): void => {
   const [, problem] = REJECTED.find(([start]) => hex(head).startsWith(start)) ?? [];
   if (problem !== undefined) throw new OperatorError(problem);
@@ -142,7 +138,6 @@ async function* memberOf({ zip, files }: Archive, name: string): AsyncGenerator<
 
 const WORKBOOK = 'xl/workbook.xml';
 
-/** Maximum number of file names to list in a message. */
 const MAX_LISTED = 20;
 
 const openZip = async (path: string, given?: string): Promise<Pick<Source, 'isWorkbook' | 'open'>> => {

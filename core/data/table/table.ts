@@ -25,9 +25,7 @@ export interface Key {
 export interface ReadTable {
   readonly columns: readonly Column[];
   readonly rowCount: number;
-  /** Describes how the file was read, for the report. */
   readonly found: readonly string[];
-  /** Notes about rows and cells, for the report. */
   readonly notes: readonly string[];
   /** Candidate keys, best first. */
   readonly keys: readonly Key[];
@@ -55,7 +53,6 @@ const textToJson = (cell: string): string => {
   return ESCAPED.test(cell) ? JSON.stringify(cell) : `"${cell}"`;
 };
 
-/** Returns a function that writes cells of this column as JSON. */
 const writerOf = ({ notation }: ReadColumn, missing: ReadonlySet<string>): ((cell: Cell | undefined) => string) => {
   const isPlainNumber = notation === 'integer' || notation === 'number';
   return (cell) => {
@@ -69,7 +66,6 @@ const writerOf = ({ notation }: ReadColumn, missing: ReadonlySet<string>): ((cel
   };
 };
 
-/** Returns a name for the row number that is not taken by a column. */
 const numberField = (columns: readonly Column[]): string => {
   const taken = columns.map(({ name }) => name);
   return ['row', 'row_number'].find((name) => !taken.includes(name)) ?? `row_${taken.length + 1}`;
@@ -135,7 +131,6 @@ class ImportedTable implements ReadTable {
     return [...found, numbered];
   }
 
-  /** Returns the names of columns given by name or heading. */
   #namesOf(given: readonly string[]): readonly string[] {
     return given.map((name) => this.#named(name)?.name ?? name);
   }

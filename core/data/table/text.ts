@@ -26,7 +26,6 @@ export const encodingOf = (head: Buffer): 'utf-8' | 'utf-16le' | 'utf-16be' => {
   return odd > even ? 'utf-16le' : 'utf-16be';
 };
 
-/** Returns the number of bytes that belong to an incomplete UTF-8 character at the end. */
 const incompleteAtEnd = (bytes: Buffer): number => {
   for (let back = 1; back <= Math.min(3, bytes.length); back++) {
     const byte = bytes[bytes.length - back]!;

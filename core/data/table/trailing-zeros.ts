@@ -1,6 +1,5 @@
 /** Finds numbers that differ only in trailing zeros, such as 1.1 and 1.10. They are versions or codes. */
 
-/** Maximum number of cells and distinct values to compare exactly. */
 const MAX_CELLS = 65_536;
 const MAX_VALUES = 20_000;
 

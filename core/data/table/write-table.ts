@@ -18,7 +18,6 @@ interface Target {
   readonly name: string;
   readonly created: Date;
   readonly sources: readonly Source[];
-  /** Throws if the collection cannot be served. */
   readonly check: (collection: Collection) => Promise<void>;
   readonly onWrite?: (rows: number) => void;
 }
