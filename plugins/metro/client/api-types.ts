@@ -614,7 +614,7 @@ export interface Paths {
     };
     readonly output: { readonly data: readonly HpiObservation[] };
   };
-  /** The markets that have a scored forecast */
+  /** The markets with a forecast */
   readonly '/forecasts': {
     readonly input: Pick<SharedParameters, 'kind' | 'state' | 'signal' | 'risk_score' | 'limit' | 'after' | 'horizon_months' | 'format' | 'as_of'> & {
       /** Properties to sort by, separated by commas. Prefix a property with "-" for descending order. Nulls come last. Ties are sorted by `cbsa`. */

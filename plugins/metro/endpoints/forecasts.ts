@@ -95,7 +95,7 @@ export default definePlugin({
       path: '/forecasts',
       operationId: 'listForecasts',
       vintages: true,
-      summary: 'The markets that have a scored forecast',
+      summary: 'The markets with a forecast',
       description:
         'Like `/markets`, but only with markets that have a forecast. `point`, the bounds, the probability, the target, the ' +
         'run and its basis refer to `horizon_months`. `forecast_12m`, signal and grade always refer to 12 months.',

@@ -15,7 +15,7 @@ export const spanParameters = {
   until: { description: 'Latest period, inclusive.', schema: date, example: '2025-12-31' },
 } as const satisfies Record<keyof Span, Parameter>;
 
-/** @throws ApiError if the span ends before it starts, because this is probably a mistake */
+/** @throws ApiError if the span ends before it starts, which is probably a mistake */
 export const checkSpan = ({ since, until }: Span): void => {
   if (since === undefined || until === undefined || since <= until) return;
   throw invalidParameter('query', 'until', `must not be before since=${since}`);

@@ -74,7 +74,7 @@ const priceIn = ({ months }: Prices, start: string, cadence: Cadence): number | 
 const yearBefore = (day: string): string =>
   `${String(Number(day.slice(0, 4)) - 1).padStart(4, '0')}${day.slice(4).replace('02-29', '02-28')}`;
 
-/** Returns a span of days. The last observation in the span is the value from a year earlier. */
+/** Returns the span of days whose last observation counts as the value from a year earlier. */
 const yearEarlier = (period: string, cadence: Cadence): { since: string; until: string } => {
   // Holidays can shift a weekly observation by up to three days.
   if (cadence === 'weekly' || cadence === 'biweekly')

@@ -162,10 +162,10 @@ const mapOf = ({ markets, forecasts, target, series }: Facts): FrontPageFigure =
   const source = series ? ` Source of the index: ${series.source}.` : '';
   return {
     title: `Where the model expects prices to rise and fall by ${quarter(target)}`,
-    description: `Map of the United States with the 12-month forecast of ${forecasts.length} metros. The list in the explorer has the same figures.`,
+    description: `Map of the United States with the 12-month forecasts of ${forecasts.length} metros. The list in the explorer has the same figures.`,
     drawing: { width, height, shapes: shapesOf(outlines, markets, classOf) },
     legend: forecasts.length < markets.length ? [...legend, { color: 'none', label: 'no forecast' }] : legend,
-    note: `Forecast change of the house price index over 12 months, in percent.${source}`,
+    note: `Forecast change in the house price index over 12 months, in percent.${source}`,
     href: '/explore#/markets',
   };
 };

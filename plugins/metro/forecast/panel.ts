@@ -1,4 +1,4 @@
-/** Builds the panels that models use as input. A panel is a table of the index by quarter and market. */
+/** Builds panels, which models use as input. A panel is a table of index levels by quarter and market. */
 import { OperatorError } from 'metro-forecast-api/plugin';
 import { areaOf, areaOfSeries, seriesOfArea, statesOf } from '../areas.js';
 import type { Hpi, Market, Observation, Series } from '../collections.js';

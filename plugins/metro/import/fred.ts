@@ -35,7 +35,7 @@ const idFromName = (file: string): string => {
 const ruleBroken = ([day = '', ...texts]: readonly string[], ids: readonly string[]): string | undefined => {
   if (texts.length !== ids.length)
     return `must have ${ids.length + 1} cells (date, value), but has ${texts.length + 1}`;
-  if (!isDay(day)) return `the date must be a date like 2025-10-01, but is "${day}"`;
+  if (!isDay(day)) return `the date must be a valid day like 2025-10-01, but is "${day}"`;
   const cadence = ids.map((id) => fredEntryOf(id)?.cadence).find((each) => each && monthsIn(each) !== undefined);
   if (cadence && !day.endsWith('-01'))
     return `the date of a ${cadence} value must be the first day of its period, but is "${day}"`;

@@ -139,7 +139,7 @@ export const importInto = async (options: ImportOptions): Promise<ImportReport> 
   const { to, vintage: given, skipBadRows = false, time = new Date() } = options;
   const created = (options.created ?? time).toISOString();
   if (given !== undefined && !isDay(given))
-    throw new OperatorError(`The vintage must be a date like 2025-12-31, but is "${given}".`);
+    throw new OperatorError(`The vintage must be a valid day like 2025-12-31, but is "${given}".`);
   const inputs = await findInputs(options.sources);
   const old = await openOld(to);
 

@@ -72,7 +72,7 @@ export const compareCalls = ({ m, s, show, real, from, money, nation }) => {
   const worked = [
     show === 'rebased' && 'values relative to the start (100)',
     show === 'nation' && 'yearly changes, the nation’s yearly changes, and the difference',
-    show === 'change' && inReal && 'the yearly change of the real values',
+    show === 'change' && inReal && 'yearly changes in real values',
     s.length > 0 && 'quarterly means',
   ].filter(Boolean);
   return {

@@ -184,7 +184,7 @@ const oneSeries = async (id, signal, query) => {
   return {
     title: findingOf(series, rows),
     name: series.title,
-    question: `How has the series developed? (${unitOf(series)})`,
+    question: `How has this series changed over time? (${unitOf(series)})`,
     about: [`${series.source}, ${series.cadence}, up to ${last ? period(last.period_start, series.cadence) : '–'}`],
     series: [id],
     content: [

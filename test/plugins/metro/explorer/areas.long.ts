@@ -47,7 +47,7 @@ describe('the nation and the states in the explorer', () => {
     expect(await browser.page.locator('.plot').first().innerText())
       .to.include('Texas')
       .and.include('United States');
-    await browser.page.getByText('Difference to the nation').click();
+    await browser.page.getByText('Difference from the nation').click();
     await browser.page.getByText('Percentage points above or below: Nation (USSTHPI)').first().waitFor();
     expect(await accessibilityProblems(browser.page)).to.deep.equal([]);
   });

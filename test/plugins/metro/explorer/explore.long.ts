@@ -292,7 +292,7 @@ describe('the explorer in Chromium', () => {
     await view(`compare?m=${fixture.ATLANTA},${fixture.HOUSTON}&from=2025`);
     const before = await page.locator('.plot path').evaluateAll((all) => all.map((path) => path.getAttribute('d')));
     const nation = await holdFirst(page, '**/observations?*');
-    await page.getByText('Difference to the nation').click();
+    await page.getByText('Difference from the nation').click();
     await nation.requested;
     await page.getByText('Start = 100').click();
     await nation.release();
@@ -928,7 +928,7 @@ describe('the explorer in Chromium', () => {
       .waitFor();
     expect(await page.locator('.chips li').count()).to.equal(1);
     await page.route('**/observations?*', (route) => route.fulfill({ status: 503, json: { error: 'e', code: 'c' } }));
-    await page.getByText('Difference to the nation').click();
+    await page.getByText('Difference from the nation').click();
     await page.getByRole('alert').filter({ hasText: 'temporarily unavailable' }).waitFor();
     await page.unroute('**/observations?*');
     await page.getByRole('button', { name: 'Try again' }).click();

@@ -93,8 +93,8 @@ describe('plugins/metro/import/fred', () => {
   });
 
   for (const [what, row, rule] of [
-    ['a day that is not in the calendar', '2025-02-30,1', /date must be a date like .* but is "2025-02-30"/],
-    ['a month without day', '2025-02,1', /date must be a date like/],
+    ['a day that is not in the calendar', '2025-02-30,1', /date must be a valid day like .* but is "2025-02-30"/],
+    ['a month without day', '2025-02,1', /date must be a valid day like/],
     ['a monthly value in mid-month', '2025-02-15,1', /must be the first day of its period, but is "2025-02-15"/],
     ['text for a value', '2025-02-01,n/a', /value must be a number, "\." or empty, but is "n\/a"/],
     ['NaN', '2025-02-01,NaN', /value must be a number/],

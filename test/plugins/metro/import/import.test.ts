@@ -129,7 +129,7 @@ describe('plugins/metro/import', () => {
     const hpi = await put('hpi.csv', METRO);
     expect((await run([hpi], { vintage: '2025-06-01' })).vintage).to.equal('2025-06-01');
     expect((await run([hpi], { created: new Date('2025-07-01T12:00:00Z') })).vintage).to.equal('2025-07-01');
-    expect(await operatorFailure(run([], { vintage: '2025-02-30' }))).to.match(/vintage must be a date like/);
+    expect(await operatorFailure(run([], { vintage: '2025-02-30' }))).to.match(/vintage must be a valid day like/);
   });
 
   it('derives the vintage from the releases of FHFA and the usual delay of series, up to the time of the import', async () => {
@@ -157,7 +157,7 @@ describe('plugins/metro/import', () => {
     expect(message).to.include('Nothing was imported').and.to.include('--skip-bad-rows');
     expect(message).to.include('bad.csv:11: the code must be 5 digits');
     expect(message).to.include('bad.csv:12: 10180 is "X, TX" here and "Abilene, TX" on line 1');
-    expect(message).to.include('unrate.csv:5: the date must be a date like');
+    expect(message).to.include('unrate.csv:5: the date must be a valid day like');
     expect(await contents(to)).to.deep.equal(before);
   });
 

@@ -59,7 +59,7 @@ const gradeTable = (grades, before, since) => {
   const shares = [...before, ...since].flatMap((row) => [row.decline_share, row.predicted_decline_share ?? 0]);
   const most = Math.max(...shares, 0.01);
   return [
-    h('h2', {}, 'Do the grades hold?'),
+    h('h2', {}, 'How reliable are the grades?'),
     h(
       'p',
       { class: 'muted' },
@@ -104,7 +104,7 @@ const comparisonFigures = ({ base_rate_up }, years) => {
   if (base_rate_up === undefined) return [];
   const { called, falseAlarms } = declinesCalled(years);
   return [
-    ['Right if it always said “up”', share(base_rate_up)],
+    ['Always forecasting a rise', share(base_rate_up)],
     ['Declines called', called, `${falseAlarms} false alarms`],
   ];
 };
@@ -114,7 +114,7 @@ const reconstructedIn = ({ n, n_reconstructed = n }) => n_reconstructed;
 
 /** @type {Readonly<Record<string, string>>} */
 const BENCHMARKS = {
-  persistence: 'the change of the year before',
+  persistence: 'the previous year’s change',
   ar1_nation: 'AR(1) with the nation',
   shrunk_mean: 'the shrunk mean',
 };
@@ -200,7 +200,7 @@ export const backtestView = async (_parameters, signal) => {
   return {
     title: findingOf(data),
     name: 'Backtest',
-    question: 'How good were past forecasts?',
+    question: 'How accurate were past forecasts?',
     about: aboutBacktest(data),
     series: [HPI],
     content: [

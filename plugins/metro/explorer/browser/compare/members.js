@@ -25,7 +25,7 @@ const EXAMPLE = 2;
 export const SHOWS = [
   ['rebased', 'Start = 100'],
   ['change', 'Yearly change'],
-  ['nation', 'Difference to the nation'],
+  ['nation', 'Difference from the nation'],
 ];
 
 /**

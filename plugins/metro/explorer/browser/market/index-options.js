@@ -56,7 +56,7 @@ const changeOptions = async (context, data, withOthers) => {
   const forecast = forecastOfChange(context, data);
   return {
     ...forecast,
-    label: `Change of house prices in ${name} over four quarters, in percent.`,
+    label: `Change in house prices in ${name} over four quarters, in percent.`,
     unit: 'Percent, over four quarters',
     lines: [
       { label: name, short: shortName(market.name), values: data.along(yearlyChange(data.index)), color: 'actual' },

@@ -95,7 +95,7 @@ const figuresOf = ({ market, history, newest }) => {
     [
       '80% band',
       newest && newest.lower_80 !== null ? `${percent(newest.lower_80)} to ${percent(newest.upper_80)}` : '–',
-      'should contain four of five outcomes over many years; in single years, far fewer may be inside',
+      'should contain four out of five outcomes over many years; in a single year, far fewer may be inside',
     ],
     ['Last 12 months', percent(market.yoy_price), last && `to ${quarter(last.period_start)}`],
     ['Signal', badge(market.signal)],

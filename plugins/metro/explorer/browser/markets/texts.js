@@ -12,7 +12,7 @@ import { addMonths } from '../market-figures.js';
 export const QUESTIONS = {
   forecast: 'Where does the model expect house prices to rise or fall?',
   grade: 'Where is the risk of falling house prices high?',
-  signal: 'Where does the model see prices expand or contract?',
+  signal: 'Where does the model signal expansion or contraction?',
   last: 'Where did house prices rise or fall over the last year?',
 };
 
