@@ -39,15 +39,15 @@ export const figures = {
     const periods = await byPeriod(get, 'signal');
     const contract = periods.slice(1).flatMap(([name, rows]) => {
       const row = rows.find(({ group }) => group === 'contract');
-      return row ? [`${share(row.decline_share)} of ${number(row.n, 0)} ${name}`] : [];
+      return row ? [`${share(row.decline_share)} of ${number(row.n, 0)} cases ${name}`] : [];
     });
     return [
       `- The mean absolute error of ${number(data.n, 0)} ${forecasts} is ${number(data.mae_pp)} percentage points.` +
         (best
           ? ` The best benchmark, ${BENCHMARKS[best.name]}, has an error of ${number(best.mae_pp)}, so the skill is ${share(best.skill_mae)}.`
           : ''),
-      `- ${share(data.coverage_80)} of the outcomes were inside the 80% interval; in ${years[0]?.group}, ${share(years[0]?.coverage_80 ?? 0)}.`,
-      contract.length === 0 ? '' : `- Declines after \`contract\`: ${contract.join(', ')}.`,
+      `- ${share(data.coverage_80)} of the outcomes were inside the 80% interval. In the worst year, ${years[0]?.group}, the share was ${share(years[0]?.coverage_80 ?? 0)}.`,
+      contract.length === 0 ? '' : `- After a \`contract\` signal, prices declined in ${contract.join(' and ')}.`,
     ]
       .filter(Boolean)
       .join('\n');
@@ -163,9 +163,9 @@ export const figures = {
     const shares = runs.map(({ signal_change_share }) => signal_change_share);
     const average = (/** @type {number[]} */ values) => values.reduce((all, value) => all + value, 0) / values.length;
     return (
-      `From one run to the next, ${share(average(shares))} of the markets changed their signal on average over ` +
+      `On average, ${share(average(shares))} of the markets changed their signal from one run to the next over ` +
       `${runs.length} runs, and ${share(average(shares.slice(0, 8)))} over the last ${Math.min(8, runs.length)}. The largest ` +
-      `change was ${share(Math.max(...shares))}.`
+      `share was ${share(Math.max(...shares))}.`
     );
   },
 
@@ -231,9 +231,10 @@ export const figures = {
     const without =
       calm.length === 0
         ? ''
-        : ` From 2014 on, without the three years in which persistence erred most, the error is ${number(mean(calm, 'mae_pp'))} ` +
-          `points, and the error of the shrunk mean is ${number(mean(calm, 'shrunk_mean_mae_pp'))}.`;
-    return `In ${lost.length} of ${rows.length} years a benchmark had a smaller error${lost.length === 0 ? '' : `: ${lost.join(', ')}`}.${without}`;
+        : " From 2014 on, without the three years in which persistence was least accurate, the model's error is " +
+          `${number(mean(calm, 'mae_pp'))} points, and the error of the shrunk mean is ` +
+          `${number(mean(calm, 'shrunk_mean_mae_pp'))} points.`;
+    return `In ${lost.length} of ${rows.length} years, a benchmark had a smaller error${lost.length === 0 ? '' : `: ${lost.join(', ')}`}.${without}`;
   },
 
   async record(get) {
