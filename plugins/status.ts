@@ -54,6 +54,12 @@ const sourceRow = (source: Source, age: number | null) => {
 const sourceRows = (manifest: Manifest, now: Date) =>
   manifest.sources.map((source) => sourceRow(source, periods.ageIn(manifest, source, now)));
 
+const PARTS = [
+  ['limiter', 'rate limiter'],
+  ['cache', 'cache'],
+  ['keys', 'key store'],
+] as const;
+
 const api: CheckedComponent = {
   id: 'api',
   async check(state) {
@@ -63,9 +69,9 @@ const api: CheckedComponent = {
       () => false,
     );
     if (!readable) problems.push('Storage is unreachable; cached responses are still served.');
-    for (const part of ['limiter', 'cache', 'keys'] as const) {
+    for (const [part, name] of PARTS) {
       const { ok, message } = state.health[part];
-      if (!ok) problems.push(message ?? `The ${part} is impaired.`);
+      if (!ok) problems.push(message ?? `The ${name} is impaired.`);
     }
     return {
       status: !state.snapshot ? 'outage' : problems.length > 0 ? 'degraded' : 'operational',
@@ -98,7 +104,7 @@ const storage: CheckedComponent = {
 
 type CheckedComponent = StatusComponent & Required<Pick<StatusComponent, 'check'>>;
 
-/** Returns the built-in components, unless a plugin replaces them, followed by the other components of plugins. */
+/** Returns the built-in components or their replacements, followed by all other components declared by plugins. */
 const componentsOf = (declared: readonly StatusComponent[]): readonly CheckedComponent[] => [
   ...[api, storage].map((own) => ({ ...own, ...declared.find(({ replaces }) => replaces === own.id) })),
   ...declared.filter((component): component is CheckedComponent => component.replaces === undefined),

@@ -47,7 +47,7 @@ const MAX_DEPTH = 32;
  * every value, and validating an invalid value takes about a thousand times as long as parsing it.
  */
 const MAX_VALUES = 250;
-/** Message ids are limited because every response repeats the id. */
+/** The length of message ids is limited, because every response repeats the id. */
 const MAX_ID_LENGTH = 128;
 
 const BATCH =
@@ -56,7 +56,7 @@ const TOO_DEEP = `The message has more than ${MAX_DEPTH} nested levels of arrays
 const TOO_MANY = `The message has more than ${MAX_VALUES} values in its arrays and objects.`;
 const LONG_ID = `The message id is longer than ${MAX_ID_LENGTH} characters.`;
 
-/** Reads the message from the request. If the service is embedded, other middleware may already have parsed the body. */
+/** Reads the message from the request. If the service is embedded, earlier middleware may have parsed the body. */
 const readMessage = async (ctx: Context): Promise<ReturnType<typeof parsed>> => {
   const { body } = ctx.req as { readonly body?: unknown };
   if (body === undefined || !ctx.req.readableEnded) return parsed(await readBody(ctx));

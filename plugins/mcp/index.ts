@@ -27,7 +27,7 @@ export default definePlugin({
       maxAnswerBytes: {
         type: 'integer',
         description:
-          'Maximum size of a result, in bytes. A larger result becomes an error that asks for a narrower call.',
+          'Maximum size of a result, in bytes. If a result is larger, the tool returns an error that asks for a narrower call.',
         minimum: 100,
         default: MAX_ANSWER_BYTES,
       },

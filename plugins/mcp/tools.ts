@@ -23,13 +23,13 @@ export interface Tools {
   call(ask: Ask, name: string, given?: Arguments): Promise<CallToolResult>;
 }
 
-/** Default maximum size of a result. A result of this size fits into a model's context. */
+/** Default maximum size of a result, in bytes. A result of this size fits into a model's context. */
 export const MAX_ANSWER_BYTES = 256 * 1024;
 
 /** Not offered as a tool, because the document is long and repeats the tools' schemas. */
 const OPENAPI_OPERATION = 'getOpenApi';
 
-/** @param maxAnswerBytes a larger result becomes an error that asks for a narrower call */
+/** @param maxAnswerBytes if a result is larger, the tool returns an error that asks for a narrower call */
 export const toolsOf = (routes: readonly Route[], maxAnswerBytes: number): Tools => {
   const served = new Map(
     routes.flatMap((route) => (route.operationId === OPENAPI_OPERATION ? [] : [[route.operationId, route]])),
@@ -208,8 +208,8 @@ export const argumentName = (parameter: string): string =>
   parameter.replace(/[^A-Za-z0-9_-]+/g, '_').replace(/^_+|_+$/g, '');
 
 /**
- * Gives each id a unique name, using `derive`. If a name is empty, too long or derived from several ids, a hash of the id
- * is appended. Names therefore do not depend on the order of the ids.
+ * Gives each id a unique name, using `derive`. If a name is empty, too long or derived from several ids, a hash of the
+ * id is appended. Names therefore do not depend on the order of the ids.
  * @returns a map from names to ids
  */
 export const uniqueNames = (ids: readonly string[], derive: (id: string) => string): ReadonlyMap<string, string> => {

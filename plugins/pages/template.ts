@@ -11,7 +11,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
 
 export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (character) => ENTITIES[character]!);
 
-/** The sign-in page. It is not listed among the pages. */
+/** The path of the sign-in page, which is not listed in navigation. */
 export const SIGN_IN = '/sign-in';
 
 /**
@@ -43,7 +43,7 @@ const listItem = (page: Mount, publicPath: string): string => {
 const listOf = (pages: readonly Mount[], publicPath: string): string =>
   pages.map((page) => listItem(page, publicPath)).join('');
 
-/** Returns links that make the browser load all modules in parallel, not only after it has parsed their importers. */
+/** Returns preload links, so that the browser loads all modules in parallel instead of discovering them one by one. */
 const preloadsOf = (modules: readonly string[], root: string): string =>
   modules.map((name) => `<link rel="modulepreload" href="${escapeHtml(`${root}/${name}`)}">`).join('');
 
@@ -57,7 +57,6 @@ export const limitsText = ({ limit, quotas }: NonNullable<MountContext['anonymou
     .flatMap(([most, period]) => (most == null ? [] : [`${most.toLocaleString('en-US')} requests per ${period}`]))
     .join(', ');
 
-/** Returns the first elements in the head of every page. */
 const headOf = ({ service, base, publicPath, root, anonymous, getKey }: Readonly<Record<string, string>>): string =>
   [
     '<meta charset="utf-8">',

@@ -84,7 +84,7 @@ const rowsText = (of: Rows): string => `${sizeText(of, 'More than ')} ${sizeOf(o
 
 const itemOf = (table: Table): FrontPageItem => ({
   title: table.title,
-  text: `${rowsText(table)}, ${count(table.columns.length)} columns${table.newest ? `. Newest: ${dateText(table.newest)}` : ''}`,
+  text: `${rowsText(table)}, ${count(table.columns.length)} columns${table.newest ? `. Latest: ${dateText(table.newest)}` : ''}`,
   href: `/tables#${table.path}`,
 });
 
@@ -109,7 +109,7 @@ const summaryOf = (tables: readonly Table[]): Finding[] => {
     },
     ...(newest === undefined
       ? []
-      : [{ figure: newest, sentence: `The newest date in the data is ${dateText(newest)}.` }]),
+      : [{ figure: newest, sentence: `The latest date in the data is ${dateText(newest)}.` }]),
     tables.length === 1
       ? {
           figure: `${columns.length} columns`,

@@ -134,11 +134,11 @@ const listRoute = ({ collection, path, operation, orders, example, row }: Table)
     path,
     operationId: `list${operation}`,
     vintages: true,
-    summary: `The rows of ${name}`,
+    summary: `Rows of ${name}`,
     description:
       `Sorted by ${key.join(', ')} by default; \`sort\` and some filters change the order. The table has indexes for these ` +
-      `orders: ${[...orders.values()].map((each) => each.join(', ')).join('; ')}. Filters that match the first fields of an ` +
-      'order exactly, and a range of the next field, use an index. Other filters scan the rows.',
+      `orders: ${[...orders.values()].map((each) => each.join(', ')).join('; ')}. An index is used if the filters fix the ` +
+      'first fields of its order, with an optional range on the next field. Other filters scan the rows.',
     parameters: {
       filters,
       query: {
@@ -200,7 +200,7 @@ const rowRoute = ({ collection, path, operation, example, row }: Table): Route =
     operationId: `get${operation}`,
     // A key column named `as_of` would clash with the parameter for vintages.
     vintages: !key.includes('as_of'),
-    summary: `One row of ${name}`,
+    summary: `A single row of ${name}`,
     parameters: { path: Object.fromEntries(key.map((field) => [field, parameter(field)])) },
     errors: [rowNotFound],
     response: { description: 'The row.', schema: row, example },

@@ -88,7 +88,7 @@ const show = async () => {
   }
 };
 
-// Details must be open to be printed.
+// Closed `details` elements would not be printed.
 addEventListener('beforeprint', () => {
   for (const details of document.querySelectorAll('main .text details')) details.setAttribute('open', '');
 });

@@ -41,7 +41,7 @@ export const languageChoice = (name) => {
   const inputs = Object.entries(LANGUAGES).map(([value, { name: text }]) => {
     const input = h('input', { type: 'radio', name, value, checked: value === chosen });
     input.addEventListener('change', () => {
-      // The samples above change their height. Scrolling keeps this control in the same position.
+      // The new language changes the height of the samples above. Scrolling keeps this control in place.
       const before = input.getBoundingClientRect().top;
       choose(value);
       scrollBy({ top: input.getBoundingClientRect().top - before, behavior: 'instant' });

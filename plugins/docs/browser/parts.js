@@ -8,7 +8,7 @@ export const placeOf = (...path) => `/${path.join('/')}`;
 /** @param {string} place */
 export const linkTo = (place) => `#${place.split('/').map(encodeURIComponent).join('/')}`;
 
-/** Creates a link to the element that contains it. @param {string} place @param {...Children} children */
+/** Creates a name that links to its own place on the page. @param {string} place @param {...Children} children */
 export const nameLink = (place, ...children) => h('a', { class: 'name', href: linkTo(place) }, ...children.flat());
 
 /**
@@ -43,7 +43,7 @@ export const radios = (legend, choices) =>
     ...choices.map(({ input, text }) => h('label', {}, input, h('span', {}, text))),
   );
 
-/** Keywords that occur in the samples, in any language. */
+/** Keywords to highlight in samples, in all languages. */
 const KEYWORDS = new Set(
   ['import', 'from', 'const', 'await', 'if', 'not', 'throw', 'new', 'library', 'raise', 'print', 'curl'].concat([
     'true',

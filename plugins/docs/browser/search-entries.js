@@ -20,9 +20,9 @@ export const entriesOf = ({ groups, operations, errors, headers, changes }) => [
   ...[
     { name: 'Introduction', where: 'Conventions, base URL, contact', place: 'introduction' },
     { name: 'Authentication', where: 'API key', place: 'authentication' },
-    { name: 'Errors', where: 'Status, sentence and code', place: 'errors' },
+    { name: 'Errors', where: 'Status, message and code', place: 'errors' },
     { name: 'Response headers', where: '', place: 'headers' },
-    ...(changes.length > 0 ? [{ name: 'Changes', where: 'Versions of the API', place: 'changes' }] : []),
+    ...(changes.length > 0 ? [{ name: 'Changes', where: 'API versions', place: 'changes' }] : []),
   ].map(({ name, where, place }) => ({ kind: 'part', name, where, text: '', href: linkTo(placeOf(place)), rank: 20 })),
   ...operations.map(({ id, path, group, summary, description }) => ({
     kind: 'endpoint',

@@ -73,7 +73,7 @@ const resultList = (input, onpick) => {
       h('span', { class: 'kind' }, kind),
       h('span', { class: 'what' }, name, where ? h('span', { class: 'where' }, where) : null),
     );
-    // Without this, the input would lose the focus before the click, which closes the list.
+    // Keeps the focus in the input. Losing it would close the list before the click.
     option.addEventListener('pointerdown', (event) => event.preventDefault());
     option.addEventListener('click', () => onpick(entry));
     return option;
@@ -112,7 +112,7 @@ const resultList = (input, onpick) => {
 /**
  * Starts the search in a search box that already has the focus.
  * @param {HTMLInputElement} input @param {import('./model.js').Model} model
- * @param {() => void} aim called if the user picks the result that is already in the address
+ * @param {() => void} aim called if the user picks the entry that is already open
  */
 export const startSearch = (input, model, aim) => {
   const note = find('#found-note');

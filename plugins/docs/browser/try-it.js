@@ -63,7 +63,7 @@ const callOf = ({ path, needsKey }, filled) => {
   return { url: `${location.origin}${basePath}${target}`, target, query, needsKey, text };
 };
 
-/** Shows the OpenAPI document's example in each format. @param {Operation} operation */
+/** Shows the example response from the OpenAPI document, in a choice of formats. @param {Operation} operation */
 const exampleResponse = ({ id, contents }) => {
   const label = 'Example response';
   const shown = h('div');

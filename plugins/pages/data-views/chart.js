@@ -31,7 +31,7 @@ const nearestDate = ({ svg, dates, first, x }, clientX) => {
 };
 
 /**
- * Shows values at the pointer, and for the arrow keys, Home and End.
+ * Shows values when the pointer moves over the chart, and when the user presses an arrow key, Home or End.
  * @param {HTMLElement} host
  * @param {{ drawn: () => Drawing | undefined, last: number, show: (index: number) => void, clear: () => void }} chart
  *   `last`: index of the last date

@@ -14,7 +14,7 @@ import { dataTable } from './table.js';
  * @typedef {{ title: string, file: string, options?: () => import('./drawing.js').ChartOptions, drawn?: () => Content,
  *   credits: () => readonly string[] }} Picture has either `options` for a chart, or `drawn`, which returns a different
  *   drawing
- * @typedef {{ file: string, text: () => string }} Shown a CSV file with what the page shows
+ * @typedef {{ file: string, text: () => string }} Shown a CSV file with the data that is shown
  * @typedef {object} Tools
  * @property {readonly Source[]} sources
  * @property {string} [remark] explains how the API responses differ from what the page shows
@@ -126,7 +126,7 @@ const hashOf = (figure) => {
 };
 
 /**
- * Shows HTML for embedding the figure in other pages. Returns null if the operator allows no origins to do so.
+ * Shows HTML for embedding the figure in other pages. Returns null if no origin is allowed to embed it.
  * @param {string} title @param {string | undefined} figure
  */
 const embedCode = (title, figure) => {
@@ -139,7 +139,7 @@ const embedCode = (title, figure) => {
   const code = h('code');
   return h(
     'details',
-    // The code is generated when it is opened, so that its address contains the user's latest choices.
+    // The code is generated when the user opens the details, so that its address contains the latest choices.
     { ontoggle: () => code.replaceChildren(text()) },
     h('summary', {}, 'Embed'),
     h(
@@ -239,7 +239,7 @@ export const linesTable = ({ dates, lines, dateText }, time) => ({
 /**
  * @template Row
  * @typedef {Tools & { title: string, table: { columns: readonly import('./table.js').Column<Row>[], rows: readonly Row[] } }}
- *   Below the tools and the table below a chart
+ *   Below what is shown under a chart: tools and a table
  */
 
 /** @template Row @param {Below<Row>} options */

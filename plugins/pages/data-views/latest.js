@@ -1,9 +1,9 @@
 import { problemView } from '../shared/problems.js';
 
 /**
- * Returns a function that aborts its previous signal and returns a new one. With it, the result of a slow earlier
- * request cannot replace that of a later one.
- * @param {AbortSignal} signal aborted when the user leaves the view; this also aborts the returned signals
+ * Returns a function that returns a new signal on each call and aborts the previous one. This prevents the result of a
+ * slow request from replacing the result of a later request.
+ * @param {AbortSignal} signal aborted when the user leaves the view, which also aborts the latest returned signal
  * @returns {() => AbortSignal}
  */
 export const latestOf = (signal) => {

@@ -74,7 +74,7 @@ const restoreScroll = () => {
 };
 
 /**
- * Scrolls to the named figure. On an embedded page, all other figures are hidden; the default is the first figure.
+ * Scrolls to the named figure. An embedded page shows only this figure, or the first one if there is no such figure.
  * @param {string | null} name
  */
 const showFigure = (name) => {

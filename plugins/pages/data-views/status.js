@@ -17,7 +17,7 @@ import { column, dataTable, numbers } from './table.js';
 const COMPONENTS = [
   { label: 'Component', cell: ({ id }) => id },
   { label: 'State', cell: ({ status }) => badge(status) },
-  { label: 'Message', cell: ({ message }) => message ?? 'No known problem.' },
+  { label: 'Message', cell: ({ message }) => message ?? 'No known problems.' },
   { label: 'Updated', cell: ({ updated_at }) => day(updated_at), name: 'date wide' },
 ];
 
@@ -71,7 +71,7 @@ export const statusView =
     return {
       title: findingOf(status, sources),
       name: 'Status',
-      question: 'Does the service work, and is its data up to date?',
+      question: 'Is the service working, and is its data up to date?',
       about: [
         ...(snapshot ? [`snapshot ${snapshot.version}, published ${day(snapshot.published_at)}`] : []),
         `state as of ${generated_at.replace('T', ' ').replace('Z', ' UTC')}`,

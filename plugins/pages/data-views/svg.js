@@ -21,7 +21,7 @@ export const svg = (tag, attributes = {}, ...children) => {
 };
 
 /**
- * Refers to a colour of the style sheet, so that drawings follow the page's colour scheme.
+ * Returns a reference to a colour in the style sheet, so that drawings follow the page's colour scheme.
  * @param {string} name a custom property, without `--`
  */
 export const paint = (name) => `var(--${name})`;

@@ -75,7 +75,7 @@ const orderOf = (columns, sort) => {
      */
     choose: (index) => {
       const column = /** @type {Column<Row>} */ (columns[index]);
-      // On the first click, numbers are sorted from the largest, and text from A.
+      // The first click sorts numbers in descending order, and text in ascending order.
       sign = sorted === index ? -sign : column.numeric ? -1 : 1;
       sorted = index;
       return `${sign < 0 ? '-' : ''}${keyOf(column)}`;

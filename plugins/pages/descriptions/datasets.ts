@@ -28,7 +28,7 @@ export interface Dataset {
   readonly key: readonly string[];
   /** Whether the list can be read without a key. */
   readonly isOpen: boolean;
-  /** CSV is first. */
+  /** CSV comes first. */
   readonly distributions: readonly Distribution[];
 }
 
@@ -83,7 +83,7 @@ const datasetOf = (document: Json, path: string, get: Json): Dataset | undefined
   const single = Object.keys(document.paths).find((other) => other.startsWith(`${path}/{`) && !/\}\/[^{]/.test(other));
   const key = [...(single ?? '').matchAll(/\{([^}]+)\}/g)].map(([, name]) => name!);
   const base = document.servers[0].url;
-  // The schema includes columns that are sent only if `fields` asks for them. The example has the default columns.
+  // The schema includes columns that are sent only if `fields` lists them. The example has the default columns.
   const served = new Set(content['text/csv'].example.split(/\r?\n/, 1)[0].split(','));
   return {
     name: path.slice(1).replaceAll(/[^A-Za-z0-9]+/g, '_'),

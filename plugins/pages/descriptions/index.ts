@@ -16,10 +16,10 @@ const json =
     JSON.stringify(describe(context, content), null, 2);
 
 const DESCRIPTIONS: readonly (readonly [path: string, summary: string, mediaType: string, describe: Describe])[] = [
-  ['/dataset.jsonld', 'Description of the data (schema.org, Croissant)', 'application/ld+json', json(dataCatalog)],
-  ['/dcat.jsonld', 'Description of the data (DCAT)', 'application/ld+json', json(dcatCatalog)],
-  ['/datapackage.json', 'Description of the data (Data Package)', 'application/json', json(dataPackage)],
-  ['/llms.txt', 'Description of the service for language models', 'text/plain; charset=utf-8', llmsText],
+  ['/dataset.jsonld', 'Data description (schema.org, Croissant)', 'application/ld+json', json(dataCatalog)],
+  ['/dcat.jsonld', 'Data description (DCAT)', 'application/ld+json', json(dcatCatalog)],
+  ['/datapackage.json', 'Data description (Data Package)', 'application/json', json(dataPackage)],
+  ['/llms.txt', 'Service description for language models', 'text/plain; charset=utf-8', llmsText],
   ['/robots.txt', 'Rules for crawlers', 'text/plain; charset=utf-8', robotsText],
   ['/sitemap.xml', 'Sitemap', 'application/xml; charset=utf-8', sitemap],
 ];

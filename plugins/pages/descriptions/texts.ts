@@ -21,7 +21,7 @@ export const llmsText = (context: MountContext, { catalog: { datasets, document 
     '## Access',
     anonymous
       ? `Without a key, up to ${anonymous.limit} requests per minute are allowed. A key is sent as \`Authorization: Bearer API_KEY\`.${getKey}`
-      : `Requests need the header \`Authorization: Bearer API_KEY\`.${getKey}`,
+      : `Requests require the header \`Authorization: Bearer API_KEY\`.${getKey}`,
     '## Data',
     datasets
       .map(

@@ -44,7 +44,7 @@ const linksOf = (context: MountContext): Link[] => {
 const MOST_VERSIONS = 10;
 
 const HTML = { mediaTypes: ['text/html'] } as const;
-/** Without a preference for HTML, which all browsers send, the response is JSON. */
+/** JSON is the default. Browsers get HTML, because they prefer it in `Accept`. */
 const choose = mediaTypeChooser([{ mediaTypes: ['application/json'] }, HTML]);
 
 const frontPage = (readContent: ContentReader): Mount => {
@@ -98,7 +98,7 @@ const picture = (readContent: ContentReader): Mount =>
 export default definePlugin({
   name: 'front-page',
   version: packageVersion,
-  description: 'The front page, the sign-in page and descriptions of the data for search engines and programs.',
+  description: 'The front page, the sign-in page, and data descriptions for search engines and programs.',
   routes: () => [],
   mounts() {
     const readContent = contentReader();

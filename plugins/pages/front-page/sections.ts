@@ -59,7 +59,7 @@ export const offerSection = (site: Site): Markup | undefined => {
     );
   const docs = mountAt(site, '/docs');
   return html`<section aria-labelledby="offer">
-        <h2 id="offer">What is published</h2>
+        <h2 id="offer">Published data</h2>
         <ul class="cards">${cards}</ul>
         ${docs && html`<p class="note">${link(site, docs.path, 'All endpoints with their parameters and columns')}</p>`}
       </section>`;
@@ -86,7 +86,7 @@ const access = (site: Site): Markup => {
       : html`<a href="${source}">Get a key</a>.`;
   return anonymous
     ? html`<p class="note">You can read without a key, up to ${limitsText(anonymous)}. A key has its own limits. ${get}</p>`
-    : html`<p class="note">Requests need an API key. ${get} ${link(site, '/sign-in', 'Sign in with a key')} to see the data in this browser.</p>`;
+    : html`<p class="note">Requests require an API key. ${get} ${link(site, '/sign-in', 'Sign in with a key')} to see the data in this browser.</p>`;
 };
 
 export const dataSection = (site: Site): Markup => {
@@ -97,7 +97,7 @@ export const dataSection = (site: Site): Markup => {
         <h2 id="data">Get the data</h2>
         <ul class="cards ways">
           <li><h3>API</h3><p>JSON over HTTP, with filters, sorting and paging.${guideTo(site, '/docs/calling', 'Python, R and more')} ${link(site, `${site.basePath}/openapi.json`, 'OpenAPI document')}.</p></li>
-          <li><h3>CSV and Parquet</h3><p>Every list is also a file: add <code>?format=csv</code>, <code>ndjson</code> or <code>parquet</code>.${guideTo(site, '/docs/csv', 'Formats')}</p></li>
+          <li><h3>CSV and Parquet</h3><p>Every list can be downloaded as a file: add <code>?format=csv</code>, <code>ndjson</code> or <code>parquet</code>.${guideTo(site, '/docs/csv', 'Formats')}</p></li>
           <li><h3>Excel and Google Sheets</h3><p>Load a list with Power Query or Apps Script, and refresh it.${guideTo(site, '/docs/spreadsheets', 'Step by step')}</p></li>
           <li><h3>AI assistants</h3><p>${tools && html`Tools at <code>${site.publicPath}${tools.path}</code> (MCP).`} A summary of the service for language models is in ${summary}.</p></li>
         </ul>
@@ -107,10 +107,10 @@ export const dataSection = (site: Site): Markup => {
 };
 
 const STATES: Readonly<Record<string, readonly [color: string, text: string]>> = {
-  operational: ['good', 'All parts of the service work.'],
-  unknown: ['muted', 'The state of a part of the service is unknown.'],
-  degraded: ['warn', 'The service works, but a part of it is impaired.'],
-  outage: ['bad', 'A part of the service is down.'],
+  operational: ['good', 'All components are operational.'],
+  unknown: ['muted', 'The status of some components is unknown.'],
+  degraded: ['warn', 'The service works, but some components are impaired.'],
+  outage: ['bad', 'Some components are down.'],
 };
 
 const freshness = ({ sources }: Status): string => {

@@ -17,11 +17,11 @@ const explain = ({ status, code, message, retryAfter }) => {
       advice: 'Check your connection and whether the service is running. Then try again, or reload the page.',
     };
   }
-  if (code === 'quota_exceeded') return { heading: 'The quota is used up', advice: message };
+  if (code === 'quota_exceeded') return { heading: 'Quota exceeded', advice: message };
   if (status === 429) {
     return {
       heading: 'Too many requests',
-      advice: `You have reached the limit per minute ${getKey() === '' ? 'for requests without a key' : 'of this key'}. Try again ${inSeconds(retryAfter)}.`,
+      advice: `You have reached the limit per minute for ${getKey() === '' ? 'requests without a key' : 'this key'}. Try again ${inSeconds(retryAfter)}.`,
     };
   }
   if (status === 503) {

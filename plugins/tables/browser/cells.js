@@ -37,7 +37,7 @@ export const decimalsOf = (values, most = MOST_DECIMALS) => {
  * @param {Pick<Table, 'columns' | 'key'>} table @param {readonly Row[]} rows
  */
 export const cellsOf = ({ columns, key }, rows) => {
-  // Years and numbers in keys are shown without thousands separators.
+  // Years and numeric keys are shown without thousands separators.
   const plain = new Set([...key, ...timesOf(columns, rows).map(({ name }) => name)]);
   const decimals = new Map(columns.map(({ name }) => [name, decimalsOf(rows.map((row) => row[name]))]));
   return (/** @type {Row} */ row, /** @type {Column} */ { name }) => {

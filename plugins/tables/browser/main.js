@@ -12,7 +12,7 @@ import { tableView } from './table-view.js';
 import { tablesOf } from './tables.js';
 
 /**
- * On pages without a list to narrow, Enter opens the current table with the search applied, or else the first table.
+ * On views without a list, submitting a search opens its results in the current table, or in the first table.
  * @param {readonly string[]} tables
  */
 const startFinder = (tables) =>
@@ -25,7 +25,7 @@ const startFinder = (tables) =>
   });
 
 /**
- * Without a key in the address, the route shows the table. With a key, it shows a single row.
+ * If the address contains the key of a row, the route shows that row, otherwise the table.
  * @param {import('./tables.js').Table} table
  * @returns {import('../../pages/data-views/router.js').Route}
  */

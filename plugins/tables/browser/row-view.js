@@ -9,7 +9,10 @@ import { cellsOf, targetOf, words } from './cells.js';
  */
 export const rowView = (table) => async (parameters, signal) => {
   if (parameters.length !== table.key.length) {
-    throw new Problem(`A row of ${table.name} has the key ${table.key.join(', ')}.`, { status: 404, code: 'no_view' });
+    throw new Problem(`A row in ${table.name} is identified by ${table.key.join(', ')}.`, {
+      status: 404,
+      code: 'no_view',
+    });
   }
   const target = targetOf(table, parameters);
   const row = /** @type {import('./time-figures.js').Row} */ (await getJson(target, { signal }));

@@ -21,7 +21,7 @@ import { chartChoices, figuresOf, MAX_LINES, periodText } from './time-figures.j
  * @typedef {{ form: string, time: string, value: string, by: string }} Query the user's choices, as kept in the address
  */
 
-/** As the value, this option counts rows instead of showing a column. As the group, it means one line for all rows. */
+/** The option "Number of rows" in the list of values, and the option "None" in the list of groups. */
 const COUNT = 'rows';
 
 /** @param {readonly Column[]} columns @param {string} name */
@@ -62,7 +62,7 @@ const controlsOf = ({ times, numbers, groups }, { form, time, value, by }, choos
     ),
     times.length > 1 ? select('time', 'Over', optionsFor(times), time, (each) => choose({ time: each })) : null,
     groups.length > 0 && form === 'line'
-      ? select('by', 'A line for each', [[COUNT, 'None'], ...optionsFor(groups)], by ?? COUNT, (each) =>
+      ? select('by', 'One line per', [[COUNT, 'None'], ...optionsFor(groups)], by ?? COUNT, (each) =>
           choose({ by: each }),
         )
       : null,

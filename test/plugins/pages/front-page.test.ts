@@ -119,7 +119,7 @@ describe('the front page and the tier of callers without a key', () => {
       try {
         const { text, status } = await htmlOf(service.origin, key ? { Authorization: `Bearer ${service.key}` } : {});
         expect(status).to.equal(200);
-        expect(text).to.contain('Metro Forecast API').and.contain('What is published').and.contain('href="/sign-in"');
+        expect(text).to.contain('Metro Forecast API').and.contain('Published data').and.contain('href="/sign-in"');
         expect(text).not.to.match(/<figure|class="findings"|og:image|id="q"/);
         expect((await request(`${service.origin}/front-page.png`)).status).to.equal(404);
       } finally {
