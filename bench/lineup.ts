@@ -76,7 +76,9 @@ const assertEqual = (what: string, actual: unknown, expected: unknown): void => 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The part of `value` whose keys `other` also has. Another version of the service may have fewer fields. */
+/**
+ * Keeps only the keys of `value` that `other` also has, because another version of the service may have fewer fields.
+ */
 const sharedWith = (value: unknown, other: unknown): unknown => {
   if (Array.isArray(value) && Array.isArray(other)) return value.map((item, i) => sharedWith(item, other[i]));
   if (!isObject(value) || !isObject(other)) return value;

@@ -1,4 +1,4 @@
-/** The commands that start the contenders of the section `rows`, after their stores have been filled. */
+/** Fills the stores of the contenders in the section `rows`, and returns the commands that start them. */
 import { execFileSync } from 'node:child_process';
 import { mkdtemp } from 'node:fs/promises';
 import { basename, join } from 'node:path';
@@ -18,20 +18,20 @@ export const PEER = 'SQLite behind Fastify';
 export interface Contender {
   readonly name: string;
   readonly command: ServerCommand;
-  /** The CPU time that filling the store took, in seconds. Undefined if the contender reads the dataset itself. */
+  /** CPU time for filling the store, in seconds. Undefined if the contender reads the dataset itself. */
   readonly filled: number | undefined;
 }
 
 const PROBE = `${BASE}/sales/${saleId(0)}`;
 
-/** Runs a command on the load core, and returns its CPU time in seconds. */
+/** Runs a command. Returns the CPU time that it used, in seconds. */
 const cpuOf = (command: readonly string[]): number => {
   const before = exitedCpuSeconds();
   execFileSync(command[0]!, command.slice(1), { stdio: 'ignore' });
   return exitedCpuSeconds() - before;
 };
 
-/** Redis and the response cache are off, since SQLite behind Fastify has neither. */
+/** Turns off Redis and the response cache, because SQLite behind Fastify has neither. */
 const settings = (dataset: string) => ({
   redis: undefined,
   metrics: undefined,
@@ -55,7 +55,7 @@ const service = async (
   return { name, command: { command, probe: PROBE, key: bench.hugeKey }, filled };
 };
 
-/** SQLite behind Fastify fills its file when it starts for the first time. */
+/** SQLite behind Fastify fills its database when it starts for the first time. */
 const peer = async (bench: Bench, dataset: string): Promise<Contender> => {
   const options = { dataset, database: join(bench.folder, `${basename(dataset)}-peer.db`), limits: bench.limits };
   const program = [process.execPath, join(packageRoot, 'bench/contenders/sqlite.js'), JSON.stringify(options)];
@@ -66,7 +66,7 @@ const peer = async (bench: Bench, dataset: string): Promise<Contender> => {
   return { name: PEER, command, filled: exitedCpuSeconds() - before };
 };
 
-/** @param mongo the MongoDB server, or undefined to leave out the adapters that are not made for so many rows */
+/** @param mongo the MongoDB server, or undefined to omit the adapters that are not designed for so many rows */
 export const fillStores = async (
   bench: Bench,
   dataset: string,

@@ -1,4 +1,4 @@
-/** The requests of the section `rows`, as paths of the service. SQLite behind Fastify accepts the same paths. */
+/** The requests of the section `rows`. SQLite behind Fastify accepts the same paths as the service. */
 import { CITIES, dayAt, KINDS, saleId } from './rows-dataset.js';
 import { BASE } from './service.js';
 
@@ -33,7 +33,7 @@ export const LOOKUPS: readonly RowsRequest[] = [
   ],
 ];
 
-/** Questions that read the whole table, or an index of its words. */
+/** Queries that read the whole table or its word index. */
 export const QUESTIONS: readonly RowsRequest[] = [
   ['Values of a column with counts', (below) => `${BASE}/totals/sales?by=city&sort=-count&limit=${20 + below(80)}`],
   ['Totals by one column', (below) => `${BASE}/totals/sales?by=kind&of=price&limit=${10 + below(90)}`],

@@ -1,4 +1,4 @@
-/** Measures the section `rows`: tables of many rows, compared with SQLite behind Fastify. */
+/** Measures the section `rows`: large tables, compared with SQLite behind Fastify. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
@@ -21,12 +21,12 @@ import { takeTurns } from './turns.js';
 const SIZES = { full: [100_000, 1_000_000], quick: [10_000] } as const;
 const LARGE = 10_000_000;
 
-/** The number of different requests of each kind. It is high, so that few requests repeat. */
+/** Number of different requests of each kind. It is high, so that few requests repeat. */
 const REQUESTS = 20_000;
 const CONNECTIONS = 16;
-/** The number of responses of each kind that are compared before the measurement. */
+/** Number of responses of each kind to compare before the measurement. */
 const COMPARED = 4;
-/** A total of many rows takes seconds, and the service computes two for one caller at the same time. */
+/** Totals over many rows take seconds, and the service computes at most two at a time for one caller. */
 const QUESTION_CONNECTIONS = 2;
 
 const memoryOf = (pid: number, field: 'VmRSS' | 'RssAnon'): number =>
@@ -76,7 +76,7 @@ const exportTable = async (
   };
 };
 
-/** Rounds numbers, since sums of floating-point numbers depend on their order. */
+/** Rounds numbers, because sums of floating-point numbers depend on the order of the additions. */
 const comparable = (body: string): unknown =>
   JSON.parse(body, (_, value) => (typeof value === 'number' ? Number(value.toPrecision(12)) : value));
 
@@ -89,11 +89,12 @@ const assertEqualRows = async (entrants: readonly Entrant[], paths: readonly str
       bodies.push(comparable(await response.text()));
     }
     const other = bodies.findIndex((body) => !isDeepStrictEqual(body, bodies[0]));
-    if (other !== -1) throw new Error(`${entrants[other]!.name} returns other rows than ${entrants[0]!.name}: ${path}`);
+    if (other !== -1)
+      throw new Error(`${entrants[other]!.name} returns different rows from ${entrants[0]!.name}: ${path}`);
   }
 };
 
-/** Measures the CPU time of each kind of request, after a comparison of the first responses. */
+/** Measures the CPU time of each kind of request. The first responses are compared before the measurement. */
 const requestTable = async (
   bench: Bench,
   entrants: readonly Entrant[],
@@ -170,11 +171,11 @@ export const measureRows = async (bench: Bench): Promise<SectionReport> => {
     return {
       tables,
       notes: [
-        'A table of ten columns and six orders, read in random order by one huge key. All contenders return equal rows.',
-        `${PEER} is what an engineer writes for one table: Fastify 5, libsql (the interface of better-sqlite3) with ` +
+        'A table with ten columns and six sort orders, read in random order with one huge key. All contenders return equal rows.',
+        `${PEER} is what an engineer would write for one table: Fastify 5, libsql (the interface of better-sqlite3) with ` +
           'prepared statements over a memory-mapped file, an FTS5 table, hashed bearer keys, limits per minute in ' +
-          'memory, schema checks, ETags and a streamed export. It has no request log.',
-        'The service has its log and its limits in memory. MongoDB and the load share the other core.',
+          'memory, schema validation, ETags and a streamed export. It has no request log.',
+        'The service logs requests and keeps its limits in memory. MongoDB and the load generator share the other core.',
       ],
     };
   } finally {

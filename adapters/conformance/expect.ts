@@ -24,9 +24,7 @@ const VALUE_CHARACTERS = 1000;
 const oneLine = (value: unknown): string =>
   inspect(value, { depth: null, compact: true, breakLength: Infinity, maxArrayLength: 100 });
 
-/**
- * Returns the first `length` characters of the text, or `length` characters around `position` if that is further on.
- */
+/** Returns the first `length` characters of the text. If `position` is further on, returns the characters around it. */
 const excerpt = (text: string, length: number, position = 0): string => {
   const start = position < length ? 0 : position - Math.floor(length / 2);
   const end = start + length;

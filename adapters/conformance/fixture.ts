@@ -20,7 +20,7 @@ const integer = { type: 'integer' };
 const number = { type: 'number' };
 const orNull = (type: string) => ({ type: [type, 'null'] });
 
-/** Has a single-field key, and orders in which several documents have equal values in the leading fields. */
+/** A collection with a single-field key, and with orders in which the leading fields are not unique. */
 export const items: Collection = {
   name: 'items',
   key: ['id'],
@@ -31,7 +31,7 @@ export const items: Collection = {
   schema: object({ id: string, grade: string, rank: integer, label: string }),
 };
 
-/** Has a three-part key of strings and numbers. */
+/** A collection with a three-part key of strings and numbers. */
 export const readings: Collection = {
   name: 'readings',
   key: ['station', 'day', 'hour'],
@@ -39,12 +39,15 @@ export const readings: Collection = {
   schema: object({ station: string, day: string, hour: integer, value: number }),
 };
 
-/** Has the same keys as `items`, but different documents. Its name detects adapters that match names by prefix. */
+/**
+ * A collection with the same keys as `items`, but different documents. Its name detects adapters that match names by
+ * prefix.
+ */
 export const twins: Collection = { ...items, name: 'items_twins' };
 
 export const nothing: Collection = { name: 'nothing', key: ['id'], schema: object({ id: string }) };
 
-/** Has more documents than fit into one batch of any adapter. */
+/** A collection with more documents than fit into one batch of any adapter. */
 export const crowd: Collection = {
   name: 'crowd',
   key: ['block', 'seat'],
@@ -52,17 +55,17 @@ export const crowd: Collection = {
   schema: object({ block: integer, seat: integer, score: integer, name: string }),
 };
 
-/** Has numeric keys across the whole range of a double. */
+/** A collection with numeric keys across the whole range of a double. */
 export const numbers: Collection = {
   name: 'numbers',
   key: ['value'],
   schema: object({ value: number, label: string }),
 };
 
-/** Has string keys of every kind. */
+/** A collection with string keys of every kind. */
 export const words: Collection = { name: 'words', key: ['word'], schema: object({ word: string, units: integer }) };
 
-/** Has two-part keys that collide if an adapter concatenates the parts naively. */
+/** A collection with two-part keys that collide if an adapter concatenates the parts naively. */
 export const pairs: Collection = {
   name: 'pairs',
   key: ['left', 'right'],
@@ -70,7 +73,7 @@ export const pairs: Collection = {
   schema: object({ left: string, right: string, label: string }),
 };
 
-/** Has orders by strings and numbers of every kind that are not part of the key. Some values occur more than once. */
+/** A collection with orders on strings and numbers of every kind, outside the key. Some values are not unique. */
 export const spots: Collection = {
   name: 'spots',
   key: ['id'],
@@ -81,10 +84,10 @@ export const spots: Collection = {
   schema: object({ id: integer, name: string, size: number }),
 };
 
-/** Has documents of every shape that JSON allows. */
+/** A collection with documents of every shape that JSON allows. */
 export const shapes: Collection = { name: 'shapes', key: ['id'], schema: object({ id: string }) };
 
-/** Has an optional field of each type that a schema can declare. */
+/** A collection with an optional field of each type that a schema can declare. */
 export const records: Collection = {
   name: 'records',
   key: ['code'],

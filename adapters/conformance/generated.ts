@@ -27,14 +27,14 @@ const NEIGHBOURS: Readonly<Record<string, readonly Scalar[]>> = {
 const typeOf = (collection: Collection, field: string): string =>
   (collection.schema['properties'] as Record<string, { type: string }>)[field]!.type;
 
-/** Determines a value in a query. It usually comes from a document, and sometimes from `NEIGHBOURS`. */
+/** Describes how to choose a value for a query: usually from a document, and sometimes from `NEIGHBOURS`. */
 interface ValueRecipe {
   readonly pick: number;
   readonly odd: number;
 }
 
 /**
- * Determines a query of any collection. Each number is taken modulo the number of choices, so that the query and the
+ * Describes a query on any collection. Each number is taken modulo the number of choices, so that the query and the
  * documents can shrink independently.
  */
 interface QueryRecipe {

@@ -19,25 +19,27 @@ export const withoutEmpty = ({ createEmpty }: AdapterUnderTest): Obstacle => !cr
 export const withoutBreak = ({ breakBackend, repairBackend }: AdapterUnderTest): Obstacle =>
   !(breakBackend && repairBackend) && 'breakBackend() and repairBackend() are missing';
 
-/** Whether a dataset cannot be replaced after the adapter has been created. */
+/** Returns an obstacle if the dataset cannot be replaced after the adapter has been created. */
 export const cannotChange = ({ capabilities, replace }: AdapterUnderTest): Obstacle =>
   !capabilities.publish && !replace && 'the adapter does not publish, and replace() is missing';
 
-/** Whether a second adapter cannot use the same store, even after the first has been closed. */
+/** Returns an obstacle if a second adapter cannot use the same store, even after the first has been closed. */
 export const standsAlone = (target: AdapterUnderTest): Obstacle =>
   (target.capabilities.durable === false && 'the adapter declares that it is not durable') || withoutEmpty(target);
 
-/** Whether two open adapters cannot use the same store. */
+/** Returns an obstacle if two open adapters cannot use the same store. */
 export const isExclusive = (target: AdapterUnderTest): Obstacle =>
   standsAlone(target) ||
   ((target.capabilities.exclusive ?? false) && 'the adapter declares that its store is exclusive');
 
-/** Whether an adapter does not notice what other adapters publish. */
+/** Returns an obstacle if an adapter does not notice what other adapters publish. */
 export const isUnnoticed = (target: AdapterUnderTest): Obstacle =>
   isExclusive(target) ||
   (target.capabilities.follows === false && 'the adapter declares that it does not follow other adapters');
 
-/** Whether a second process cannot create the adapter. @param file the path of the test file, if known */
+/**
+ * Returns an obstacle if a second process cannot create the adapter. @param file the path of the test file, if known
+ */
 export const withoutProcess = (target: AdapterUnderTest, file: string | undefined): Obstacle =>
   withoutEmpty(target) ||
   (target.noOtherProcess ?? false) ||

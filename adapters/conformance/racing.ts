@@ -42,8 +42,8 @@ const LEFT: Rows = { ...rows, items: itemsOf('left'), readings: rows['readings']
 const RIGHT: Rows = { ...rows, items: itemsOf('right'), nothing: [{ id: 'right' }], items_twins: [] };
 
 /**
- * Returns a dataset whose first two collections wait until the other publication has started, or for `MEET_MS`. `end`
- * is called in the last collection.
+ * Returns a dataset whose first two collections wait until the other publication has started or `MEET_MS` have passed.
+ * `end` is called in the last collection.
  */
 const meeting = (
   version: string,

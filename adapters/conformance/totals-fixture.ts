@@ -14,7 +14,7 @@ import { answerOf } from './reference.js';
 
 const orNull = (type: string) => ({ type: [type, 'null'] });
 
-/** Has a field of each type that totals can group by, and fields to search. */
+/** A collection with a field of each type that totals can group by, and with fields to search. */
 export const notes: Collection = {
   name: 'notes',
   key: ['part', 'id'],

@@ -28,7 +28,7 @@ export const hasDataset = async (path: string): Promise<boolean> => {
   if (names.includes(MANIFEST_FILE) || names.some((name) => name.endsWith('.ndjson'))) return true;
   // An interrupted first publication leaves a lock and temporary files.
   if (names.every((name) => name.startsWith(MANIFEST_FILE) || name.endsWith('.tmp'))) return false;
-  throw new StorageError('conflict', `${path} has files but no dataset: name an empty folder or a new one.`);
+  throw new StorageError('conflict', `${path} contains files but no dataset: choose an empty folder or a new one.`);
 };
 
 interface Source {

@@ -47,7 +47,7 @@ export const bounded = <T>(
     };
     const abort = () => {
       settle();
-      reject(new StorageError('aborted', `Aborted while MongoDB was to ${what}.`, { cause: signal?.reason }));
+      reject(new StorageError('aborted', `Aborted before MongoDB could ${what}.`, { cause: signal?.reason }));
     };
     const timer = setTimeout(() => {
       settle();

@@ -119,8 +119,8 @@ class MongoAdapter implements StorageAdapter {
   }
 
   /**
-   * Fails early if MongoDB does not respond at all. During an election, the write waits instead. @throws StorageError
-   * `unavailable`
+   * Fails early if MongoDB is unreachable or rejects the credentials. During an election, the write waits instead.
+   * @throws StorageError `unavailable`
    */
   async #assertReachable(): Promise<void> {
     try {

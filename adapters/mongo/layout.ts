@@ -18,10 +18,7 @@
 import type { Collection, Document, JsonRows, Query, Scalar } from 'metro-forecast-api/adapter';
 import { type Filter, type FindOptions, MongoServerError } from 'mongodb';
 
-/**
- * The number of this layout, which is part of each version's document. Increment it for changes that older code cannot
- * read.
- */
+/** The layout number in each version's document. Increment it when stored versions become incompatible. */
 export const LAYOUT = 2;
 
 const DUPLICATE_KEY = 11000;

@@ -25,7 +25,7 @@ interface ThreadedStatement extends Pick<Statement, 'run'> {
   all(...values: Value[]): Promise<readonly Row[]>;
 }
 
-/** The methods that the driver's types lack for connections with a thread. */
+/** Methods of threaded connections that the driver's types lack. */
 export interface Threaded {
   readonly inTransaction: boolean;
   exec(sql: string): Promise<void>;

@@ -50,7 +50,7 @@ export const selectTotals = (
     conditions.push([sql, matchOf(words)]);
   }
   const groups = by.map((field) => expressionOf(table, field));
-  // Without a field, constants take the place of the numbers. Aggregates of NULL would double the time of a count.
+  // Without a number field, constants replace the aggregates. Aggregating NULL would double the time of a count.
   const numbers =
     of === undefined
       ? ['0', 'NULL', 'NULL', 'NULL']

@@ -45,7 +45,7 @@ describe('bounded() of the MongoDB adapter', () => {
     const waiting = failsWith('aborted', () => bounded('count', 60_000, abort.signal, never));
     abort.abort('enough');
     expect(await waiting).to.include({
-      message: 'Aborted while MongoDB was to count.',
+      message: 'Aborted before MongoDB could count.',
       cause: 'enough',
     });
     let begun = false;

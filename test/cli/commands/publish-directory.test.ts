@@ -84,7 +84,7 @@ describe('metro-forecast publish into a directory', () => {
     await mkdir(served);
     await writeFile(join(served, 'letter.txt'), 'Dear Sir');
     const { error } = await run('publish', data);
-    expect(String(error)).to.contain(`${served} has files but no dataset`);
+    expect(String(error)).to.contain(`${served} contains files but no dataset`);
     expect(await readdir(served)).to.deep.equal(['letter.txt']);
   });
 
