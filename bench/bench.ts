@@ -34,7 +34,6 @@ export interface Bench {
   readonly settings: Settings;
   /** The folder of another checkout, which must be installed and built. */
   readonly against: string | undefined;
-  /** A temporary folder. */
   readonly folder: string;
   readonly dataset: string;
   /** A key with the limit `HUGE_LIMIT`. */

@@ -50,7 +50,6 @@ export const validPaths = ({ cbsas, series }: DayOptions): string[] => [
   ...[...series.flatMap(ofSeries), '/series', ...LISTS],
 ];
 
-/** Returns all paths that can occur in a day. */
 export const dayPaths = (options: DayOptions): string[] => [...validPaths(options), ...NOT_FOUND, ...INVALID];
 
 /** Returns a function that draws from a list according to Zipf's law with exponent 1. */

@@ -66,7 +66,6 @@ export const withLineup = async <T>(
   return withEntrants(bench, names, (entrants) => use(entrants, responses));
 };
 
-/** @throws if the values differ */
 const assertEqual = (what: string, actual: unknown, expected: unknown): void => {
   if (isDeepStrictEqual(actual, expected)) return;
   const excerpt = (value: unknown) => JSON.stringify(value)?.slice(0, 300);

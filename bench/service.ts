@@ -24,7 +24,6 @@ export interface ServiceOptions {
 
 export const json = (path: string): ServiceOptions['adapter'] => ({ use: 'json', options: { path } });
 
-/** @returns the path of the configuration file */
 export const writeConfig = async ({ folder, adapter, redis, keys, more }: ServiceOptions): Promise<string> => {
   const path = join(folder, `config-${new URL(redis).port}.json`);
   const keyFile = `${path}.keys`;

@@ -12,10 +12,8 @@ export const median = (samples: Iterable<number>): number => {
   return ranks.length % 2 === 1 ? ranks[middle]! : (ranks[middle - 1]! + ranks[middle]!) / 2;
 };
 
-/** Returns the median of one figure over several runs. */
 export const medianOf = <Name extends string>(runs: readonly Readonly<Record<Name, number>>[], name: Name): number =>
   median(runs.map((run) => run[name]));
 
-/** Returns (maximum - minimum) / median. */
 export const spread = (samples: readonly number[]): number =>
   (Math.max(...samples) - Math.min(...samples)) / median(samples);

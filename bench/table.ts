@@ -1,5 +1,3 @@
-/** Formats tables of figures as Markdown. */
-
 export type Cell = string | number | null;
 
 export interface Table {

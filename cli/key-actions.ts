@@ -15,7 +15,6 @@ export interface NewKey {
   readonly expires?: string | undefined;
 }
 
-/** A key without its hash, for output. */
 export type ShownKey = Omit<KeyRecord, 'hash'>;
 
 export const shown = ({ hash: _, ...record }: KeyRecord): ShownKey => record;

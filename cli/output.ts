@@ -38,7 +38,6 @@ export const commandLogger = (): Logger =>
 /** Formats a count with separators, as in `12,345`. */
 export const count = new Intl.NumberFormat('en-US');
 
-/** Formats rows as a table with aligned columns. */
 export const table = (cells: readonly (readonly string[])[]): string => {
   const rows = cells.map((row) => row.map(printableLine));
   const widths = rows.reduce<number[]>((most, row) => row.map((cell, i) => Math.max(most[i] ?? 0, cell.length)), []);

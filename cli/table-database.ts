@@ -105,7 +105,7 @@ const publishTable = async (
  */
 interface ImportTarget {
   readonly directory: string;
-  /** The folder with the declarations of tables. */
+  /** The folder that contains the table declarations. */
   readonly folder: string;
   /** Resolves with the version created by the import. */
   publish(collection: Collection, version: string, onWrite: (rows: number) => void): Promise<string>;

@@ -1,7 +1,6 @@
 import type { AdapterContext, Capabilities, Dataset, StorageAdapter } from 'metro-forecast-api/adapter';
 
 export interface AdapterUnderTest {
-  /** Heading of the tests. */
   readonly name: string;
   /**
    * The capabilities that the adapter declares. Tests of undeclared capabilities are skipped. `durable` and `follows`

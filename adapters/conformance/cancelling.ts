@@ -1,4 +1,3 @@
-/** Tests that reads reject with `aborted` when their signal is aborted. */
 import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import type { Document, Query } from 'metro-forecast-api/adapter';

@@ -112,7 +112,6 @@ export const sameSequence = (
   query?: object,
 ): void => sameKeys(collection, found, expected, `in order${forQuery(query)}`);
 
-/** Asserts that two lists have the same documents in any order. */
 export const sameSet = (
   collection: Collection,
   found: readonly Document[],

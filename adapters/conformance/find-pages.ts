@@ -1,4 +1,3 @@
-/** Tests of `find` with `after` and `limit`, and with all parts of a query combined. */
 import type { Collection, Document, Query, Scalar } from 'metro-forecast-api/adapter';
 import { sameSequence } from './expect.js';
 import { all, BY_GRADE, BY_NAME, BY_RANK, BY_SIZE, findChecks, PAGE, shapesOfQueries } from './find-checks.js';

@@ -1,4 +1,3 @@
-/** Tests of `find` by equality, range and order. */
 import { type Collection, compareScalars, type Scalar } from 'metro-forecast-api/adapter';
 import { failsWith, isEmpty, sameValue } from './expect.js';
 import { all, BY_GRADE, BY_NAME, BY_RANK, BY_SIZE, equalities, findChecks, small } from './find-checks.js';

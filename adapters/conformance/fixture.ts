@@ -145,7 +145,6 @@ const once = (make: () => Rows): (() => Rows) => {
 
 const crowded = once(() => ({ crowd: crowdRows() }));
 
-/** The rows of `collections`, including `crowd`. */
 export const rowsWithCrowd = once(() => ({ ...rows, ...crowded() }));
 
 let limits: StoreLimits = {};
@@ -255,7 +254,6 @@ export const listWith = (current: string) =>
     ([version, created]) => ({ version, publishedAt: new Date(created), current: version === current }),
   );
 
-/** Returns the expected properties of a snapshot. */
 export const aboutDataset = (version: string, created: string) => ({
   version,
   publishedAt: new Date(created),

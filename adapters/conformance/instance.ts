@@ -257,14 +257,12 @@ export const versionAsOf = async ({ adapter }: Opened, time: string | number): P
   return snapshot?.version;
 };
 
-/** Returns the result of `list()` without the property `held`. */
 export const listOf = async ({ adapter }: Pick<Opened, 'adapter'>) =>
   (await adapter.versions!.list()).map(({ version, publishedAt, current }) => ({ version, publishedAt, current }));
 
 export const namesOf = async (opened: Pick<Opened, 'adapter'>): Promise<string[]> =>
   (await listOf(opened)).map(({ version }) => version);
 
-/** Returns the properties of a snapshot that describe its dataset. */
 export const about = ({ version, publishedAt, manifest }: Snapshot) => ({ version, publishedAt, manifest });
 
 export const hasVersion = ({ adapter }: Pick<Instance, 'adapter'>, version: string): void =>
@@ -273,7 +271,6 @@ export const hasVersion = ({ adapter }: Pick<Instance, 'adapter'>, version: stri
 export const hasItems = (instance: Pick<Instance, 'adapter'>, expected: readonly Document[]): Promise<void> =>
   withSnapshot(instance, async (snapshot) => sameItems(await find(snapshot, items), expected));
 
-/** Waits until the given version is current. */
 export const isCurrent = (
   target: AdapterUnderTest,
   { adapter }: Pick<Instance, 'adapter'>,

@@ -38,7 +38,6 @@ const ABANDONED: Rows = {
   crowd: [{ block: 1, seat: 1, score: 1, name: 'abandoned' }],
 };
 
-/** Rows of the publication that follows. */
 const NEXT: Rows = {
   ...rows,
   items: rows['items']!.slice(2, 9),
@@ -46,7 +45,6 @@ const NEXT: Rows = {
   readings: rows['readings']!.slice(3),
 };
 
-/** Asserts that the current version has exactly the rows of `NEXT`. */
 const hasNext = (instance: Pick<Instance, 'adapter'>): Promise<void> =>
   withSnapshot(instance, async (snapshot) => {
     for (const collection of collections.values()) {

@@ -77,7 +77,6 @@ const texts = [
   late_after_seconds: i,
 }));
 
-/** Asserts that each collection has exactly the given rows. */
 const holds = async (snapshot: Snapshot, content: Rows): Promise<void> => {
   for (const collection of collections.values()) {
     const found = await find(snapshot, collection);

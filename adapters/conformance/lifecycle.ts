@@ -1,4 +1,3 @@
-/** Tests of opening and closing an adapter, and of unreachable backends. */
 import assert from 'node:assert/strict';
 import { type Document, type StorageAdapter, StorageError } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';

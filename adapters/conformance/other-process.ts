@@ -1,4 +1,3 @@
-/** Tests of adapters in two processes that use the same store. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { eventually, sameItems, sameValue, within } from './expect.js';

@@ -1,4 +1,3 @@
-/** Tests of `totals`, and of queries with words. */
 import type { Collection, Query, Snapshot, TotalsQuery } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { failsWith, sameList, sameSequence, sameValue } from './expect.js';

@@ -1,4 +1,3 @@
-/** Tests that documents are returned as they were published. */
 import assert from 'node:assert/strict';
 import type { Collection, Document, Scalar } from 'metro-forecast-api/adapter';
 import { sameValue } from './expect.js';

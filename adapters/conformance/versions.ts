@@ -1,4 +1,3 @@
-/** Tests of `versions`: listing, activating and pruning versions, and reading the version at an earlier time. */
 import assert from 'node:assert/strict';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { failsWith, isEmpty, sameItems, sameList, sameValue } from './expect.js';

@@ -56,7 +56,6 @@ class JsonAdapter implements StorageAdapter {
   readonly #path: string;
   readonly #pollMs: number;
   readonly #context: AdapterContext;
-  /** Aborted by `close`. */
   readonly #closing = new AbortController();
   readonly #assertOpen = (): void => {
     if (this.#closing.signal.aborted) throw new StorageError('closed', 'The JSON adapter has been closed.');

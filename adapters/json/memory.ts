@@ -7,7 +7,6 @@ import { join } from 'node:path';
 import { type Collection, type DirectoryDataset, resources, StorageError } from 'metro-forecast-api/adapter';
 
 export interface DatasetSize {
-  /** Total size of the files. */
   readonly bytes: number;
   /** Number of index positions: the sum over all collections of rows times orders. */
   readonly positions: number;

@@ -1,4 +1,3 @@
-/** Stores API keys and their last use as MongoDB documents. */
 import { isDeepStrictEqual } from 'node:util';
 import type { KeyRecord } from 'metro-forecast-api/adapter';
 import type { Collection as MongoCollection, Document as MongoDocument } from 'mongodb';

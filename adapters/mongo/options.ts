@@ -1,4 +1,3 @@
-/** Options of the MongoDB adapter and key store. */
 import type { JsonSchema } from 'metro-forecast-api/adapter';
 
 export interface ConnectionOptions {

@@ -1,4 +1,3 @@
-/** Builds the aggregation for totals and reads the results. */
 import type { Condition, Group, TotalsQuery } from 'metro-forecast-api/adapter';
 import type { Document, Filter } from 'mongodb';
 import { type Row, wordFilters } from './layout.js';

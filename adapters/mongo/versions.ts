@@ -1,4 +1,3 @@
-/** Lists, activates and prunes versions, and reads earlier versions. */
 import { type Clock, publishing, type Snapshot, StorageError, type Versions } from 'metro-forecast-api/adapter';
 import { Catalog, type Publication } from './catalog.js';
 import type { Connection } from './connection.js';

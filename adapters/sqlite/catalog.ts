@@ -44,7 +44,6 @@ CREATE TABLE api_key_audit (n INTEGER PRIMARY KEY AUTOINCREMENT, entry TEXT NOT 
 CREATE TABLE api_key_use (id TEXT PRIMARY KEY, at INTEGER NOT NULL);
 `;
 
-/** Describes how one collection of a version is stored. */
 export interface StoredCollection {
   readonly table: string;
   readonly rows: number;

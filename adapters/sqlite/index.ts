@@ -52,7 +52,6 @@ class SqliteAdapter implements StorageAdapter {
   readonly #pollMs: number;
   readonly #context: AdapterContext;
   readonly #readers: Readers;
-  /** Aborted by `close`. */
   readonly #closing = new AbortController();
   readonly #writing = new Set<Promise<unknown>>();
   readonly #assertOpen = (): void => {
@@ -139,7 +138,7 @@ class SqliteAdapter implements StorageAdapter {
     if (!this.#connected()) return undefined;
     const move = readMoveAt(this.#catalog!, time);
     const reader = move && this.#readers.open(move.id);
-    // Without a reader, the version has been pruned. The version before it was not current at that time.
+    // If the version was pruned, returns undefined, because the version before it was not current at that time.
     return reader && this.#snapshotOf({ reader, move });
   }
 

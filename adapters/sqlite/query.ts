@@ -131,7 +131,6 @@ export const selectFound = (table: Table, query: Query, limit: number): Select =
 
 const keySelects = new WeakMap<Table, string>();
 
-/** Selects the JSON of the row with a given key. */
 export const selectKey = (table: Table): string => {
   let sql = keySelects.get(table);
   if (!sql) {

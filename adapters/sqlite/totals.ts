@@ -1,4 +1,3 @@
-/** Builds the SQL for totals and reads the results. */
 import {
   type Collection,
   type Condition,

@@ -1,4 +1,3 @@
-/** Lists, activates and prunes versions, and reads earlier versions. */
 import { audit, type Clock, publishing, type Snapshot, type Versions } from 'metro-forecast-api/adapter';
 import { appendEntry, DATA_AUDIT } from './audit.js';
 import { addMove, currentName, dropUnlisted, type Move, readCatalog, type StoredVersion } from './catalog.js';

@@ -43,7 +43,6 @@ export const pack = <T>(archive: string, fill: (folder: string) => Promise<T>): 
     return result;
   });
 
-/** Runs `work` with the contents of an archive. */
 export const unpacked = <T>(archive: string, work: (folder: string) => Promise<T>): Promise<T> =>
   withFolder(archive, async (folder) => {
     await tar('-x', '--no-same-owner', '-f', archive, '-C', folder);

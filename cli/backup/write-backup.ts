@@ -85,7 +85,6 @@ async function* counting(
   }
 }
 
-/** Writes a version as a dataset directory. */
 const writeVersion = async (
   path: string,
   storage: OpenedStorage,

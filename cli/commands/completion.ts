@@ -1,4 +1,3 @@
-/** `metro-forecast completion` prints a completion script generated from the commands. */
 import { Argument, type Command } from 'commander';
 import { write } from '../output.js';
 import { EXIT_CODES } from '../report.js';

@@ -1,4 +1,3 @@
-/** `metro-forecast config` shows the configuration in effect. */
 import type { Command } from 'commander';
 import { maskedConfig } from '../../core/app/masked-config.js';
 import { configSchema } from '../../core/config/schema.js';

@@ -1,4 +1,3 @@
-/** `metro-forecast doctor` checks everything that a service needs, and prints advice for each problem. */
 import type { Command } from 'commander';
 import { findings } from '../doctor/checks.js';
 import type { Finding } from '../doctor/finding.js';

@@ -1,4 +1,3 @@
-/** `metro-forecast export` writes a backup of everything that a service stores. */
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';

@@ -1,4 +1,3 @@
-/** `metro-forecast forecast` adds a model's runs to a dataset directory. */
 import { type Command, Option } from 'commander';
 import { defaultRules } from '../../plugins/metro/forecast/default-rules.js';
 import { forecastDirectory } from '../../plugins/metro/forecast/forecast-directory.js';

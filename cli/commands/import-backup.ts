@@ -1,4 +1,3 @@
-/** `metro-forecast import-backup` restores a backup into the configured stores. */
 import type { Command } from 'commander';
 import { missingPeppers, Peppers } from '../../core/keys/key.js';
 import { counted } from '../../core/util/counted.js';

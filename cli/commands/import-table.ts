@@ -1,4 +1,3 @@
-/** `metro-forecast import-table` imports a file as a collection and declares its columns. */
 import { createWriteStream } from 'node:fs';
 import { copyFile, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,3 @@
-/** `metro-forecast import` imports files from FHFA and FRED into a dataset directory. */
 import { basename } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import { counted } from '../../core/util/counted.js';

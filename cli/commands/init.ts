@@ -1,4 +1,3 @@
-/** `metro-forecast init` writes a first configuration. */
 import { existsSync, readdirSync } from 'node:fs';
 import { readFile, realpath, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve, sep } from 'node:path';

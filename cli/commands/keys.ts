@@ -1,4 +1,3 @@
-/** `metro-forecast keys` creates, lists, changes, rotates and revokes API keys, and shows their usage and audit log. */
 import { setFlagsFromString } from 'node:v8';
 import type { Command } from 'commander';
 import { type OpenedKeyStore, openKeyStore } from '../../core/app/open-stores.js';

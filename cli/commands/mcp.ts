@@ -1,4 +1,3 @@
-/** `metro-forecast mcp` serves the endpoints as tools to the AI assistant that starts this command. */
 import type { Command } from 'commander';
 import { OperatorError } from '../../core/errors.js';
 import { importErrorReason } from '../../core/registry/load-module.js';

@@ -1,5 +1,3 @@
-/** `metro-forecast new` writes a small package for a new plugin, adapter, key store or format. */
-
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Command } from 'commander';

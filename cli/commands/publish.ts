@@ -1,4 +1,3 @@
-/** `metro-forecast publish` makes a dataset directory the current snapshot of the configured storage. */
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import type { OpenedStorage } from '../../core/app/open-stores.js';

@@ -1,4 +1,3 @@
-/** `metro-forecast ready` checks whether the service with this configuration is ready. */
 import type { Command } from 'commander';
 import { originOf } from '../../core/edge/connections.js';
 import { OperatorError } from '../../core/errors.js';

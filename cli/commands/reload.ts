@@ -1,4 +1,3 @@
-/** `metro-forecast reload` makes a running service reload its configuration. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { OperatorError } from '../../core/errors.js';

@@ -1,4 +1,3 @@
-/** `metro-forecast snapshots` lists published versions, activates one of them, or deletes old ones. */
 import type { Command } from 'commander';
 import type { OpenedStorage } from '../../core/app/open-stores.js';
 import type { DataAuditEntry } from '../../core/contracts/audit.js';

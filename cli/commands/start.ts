@@ -1,4 +1,3 @@
-/** `metro-forecast start` serves the API until it receives a signal. */
 import { availableParallelism } from 'node:os';
 import { isDeepStrictEqual } from 'node:util';
 import type { Command } from 'commander';
@@ -56,7 +55,6 @@ Exit codes: 0 after a clean shutdown, 1 when the service cannot start, 2 wrong u
     });
 };
 
-/** @param path the path of the configuration, as given on the command line */
 const start = async (path: string | undefined): Promise<void> => {
   keepTicksFast();
   collectGently();

@@ -1,4 +1,3 @@
-/** `metro-forecast types` prints TypeScript types for the API that a configuration serves. */
 import type { Command } from 'commander';
 import { openApiDocument } from '../../core/openapi/document.js';
 import { type TypedDocument, typescriptOf } from '../../core/openapi/typescript.js';

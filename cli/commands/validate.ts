@@ -1,4 +1,3 @@
-/** `metro-forecast validate` checks a dataset directory. */
 import type { Command } from 'commander';
 import { openDirectory } from '../../core/data/directory.js';
 import { checkDataset } from '../../core/data/validate.js';

@@ -41,7 +41,6 @@ export const failed = (check: string, message: string, ...advice: readonly strin
   advice,
 });
 
-/** Converts an error thrown by a check to a finding. */
 export const failure = (check: string, error: unknown, advice: readonly string[] = []): Finding => {
   if (error instanceof OperatorError) return failed(check, error.heading, ...error.errors, ...advice);
   return failed(check, error instanceof Error ? error.message : String(error), ...advice);

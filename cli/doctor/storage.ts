@@ -89,7 +89,7 @@ export const checkStorage = async (service: CheckContext): Promise<StorageFindin
     const finding = ok('storage', manifest.synthetic ? `${message}; its data is synthetic` : message);
     return { finding, readable: true, close };
   } catch (error) {
-    // Without a cause, nothing has been published.
+    // If the error has no cause, nothing has been published yet.
     const advice = (error as Error).cause ? [] : [command('publish', 'DIR')];
     return { finding: failure('storage', error, advice), readable: false, close };
   }

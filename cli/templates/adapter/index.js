@@ -160,7 +160,7 @@ export default {
       current = loaded;
       context.changed();
     };
-    /** Loads run one after another, so that the newest file is loaded last. */
+    /** Reloads run one after another, so that the newest file is loaded last. */
     const poll = () => {
       const loading = polling.then(reload);
       polling = loading.catch(() => context.problem('The dataset file cannot be read.'));
