@@ -150,7 +150,7 @@ describe('metro-forecast publish into a directory', () => {
   it('rejects other rows if the manifest is damaged, since the audit has a digest of the published rows', async () => {
     await done('publish', await named('first'));
     await truncate(join(served, 'manifest.json'), 40);
-    expect(await refused('publish', await named('first', await otherRows()))).to.contain('with other rows');
+    expect(await refused('publish', await named('first', await otherRows()))).to.contain('with different rows');
   });
 
   it('audit --verify names the file that was edited by hand, and its version', async () => {
