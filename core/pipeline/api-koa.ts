@@ -62,7 +62,7 @@ export type ApiContext = ParameterizedContext<NoState, HasRequestState>;
 export type ApiMiddleware = Middleware<NoState, HasRequestState>;
 
 /** The service stores nothing in `ctx.state`. */
-type NoState = Record<never, never>;
+export type NoState = Record<never, never>;
 
 export interface HasRequestState {
   requestState: RequestState;

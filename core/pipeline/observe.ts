@@ -1,6 +1,7 @@
 /** Reports each response to the observers: the request log, the metrics and the observers of plugins. */
 import type { IncomingMessage } from 'node:http';
 import type { Config } from '../config/schema.js';
+import type { Decision } from '../contracts/limiter.js';
 import type { TraceParent } from '../contracts/observer.js';
 import type { Logger } from '../contracts/runtime.js';
 import { threeDecimals } from '../response/headers.js';
@@ -26,11 +27,16 @@ const text = (name: string | null | undefined): string => (name === undefined ||
 
 /** The members of a log line as JSON text. Writing them takes a sixth of the time that serializing an object takes. */
 const members = ({ req, res, requestState: state }: ApiContext): string => {
-  const { id, match, caller, snapshotVersion, cacheHit, durationMs } = state;
+  const { id, match, caller, decision, snapshotVersion, cacheHit, durationMs } = state;
   const trace = traceId(req.headers['traceparent']);
+  const limited = decision?.allowed === false ? `,"limitedBy":"${limitedBy(decision)}"` : '';
   // The id needs no escaping (see `requestId`).
-  return `"requestId":"${id}","method":${text(req.method)},"route":${text(match?.endpoint?.pattern)},"status":${res.statusCode},"ms":${threeDecimals(durationMs)},"key":${caller?.loggedKey ?? 'null'},"snapshot":${text(snapshotVersion)},"cached":${cacheHit},"trace":${trace === undefined ? 'null' : `"${trace}"`}`;
+  return `"requestId":"${id}","method":${text(req.method)},"route":${text(match?.endpoint?.pattern)},"status":${res.statusCode},"ms":${threeDecimals(durationMs)},"key":${caller?.loggedKey ?? 'null'},"snapshot":${text(snapshotVersion)},"cached":${cacheHit},"trace":${trace === undefined ? 'null' : `"${trace}"`}${limited}`;
 };
+
+/** Returns which limit the caller has used up. */
+const limitedBy = ({ quotas = [] }: Decision): string =>
+  quotas.find(({ remaining }) => remaining === 0)?.name ?? 'window';
 
 /** Shortens an address: `203.0.113.7` to `203.0.113.0/24`, and `2001:db8:0:1::/64` to `2001:db8:0::/48`. */
 const networkOf = (address: string): string => {

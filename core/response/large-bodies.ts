@@ -5,6 +5,7 @@ import { TurnQueue } from '../util/event-loop.js';
 
 /** The size of a piece. Writing four megabytes at once would block the event loop for up to 13 milliseconds. */
 export const PIECE_BYTES = 256 * 1024;
+/** Shared by all applications in the process, because they share its event loop. */
 const largeBodies = new TurnQueue(0.5);
 
 /** Sends a body as fast as the client reads it. The large bodies of different callers are sent in turns. */

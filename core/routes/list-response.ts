@@ -10,11 +10,6 @@ import type { Pauses } from '../util/event-loop.js';
 import type { DataRequest, ResponseCache } from './response-cache.js';
 import { buildOrStart, callHandler, LARGE_LIST_BYTES, largeListDigest, type StartedList } from './route-response.js';
 
-/** How many large lists may be collected for the cache at the same time. This bounds their memory. */
-const COLLECTED = 2;
-
-let collected = 0;
-
 export interface ListOptions {
   readonly collections: ReadonlyMap<string, Collection>;
   /** If no rows arrive for this many milliseconds, the list ends with an error. */
@@ -137,10 +132,9 @@ export class ListResponse {
   /** Yields all chunks, and caches the body if it is small enough. */
   async *#chunks({ head, first, reading }: StartedList, logger: Logger): AsyncGenerator<Buffer> {
     const { responses } = this.#options;
-    let kept: Buffer[] | undefined = collected < COLLECTED ? [] : undefined;
-    if (kept) collected++;
+    let kept: Buffer[] | undefined = responses.startCollecting() ? [] : undefined;
     const forget = () => {
-      if (kept) collected--;
+      if (kept) responses.endCollecting();
       kept = undefined;
     };
     let size = 0;

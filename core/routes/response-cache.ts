@@ -40,6 +40,8 @@ export const ENTRY_OVERHEAD = 2048;
 
 /** The largest share of the budget that a single body may use. A larger one would evict many others. */
 const LARGEST_SHARE = 1 / 8;
+/** The number of large lists whose bytes may be collected for the cache at the same time. */
+const COLLECTED = 2;
 /** The number of lists that are remembered as large. */
 const KNOWN_LARGE = 1000;
 
@@ -52,6 +54,7 @@ export class ResponseCache {
   readonly #large = new LruMap<string, true>(KNOWN_LARGE);
   readonly #budget: number;
   #bytes = 0;
+  #collected = 0;
 
   /** @param budget the maximum number of bytes, including compressed encodings */
   constructor(budget: number) {
@@ -85,6 +88,17 @@ export class ResponseCache {
 
   isLarge(cacheKey: string): boolean {
     return this.#large.get(cacheKey) !== undefined;
+  }
+
+  /** Returns whether another large list may be collected for this cache. If so, call `endCollecting` afterwards. */
+  startCollecting(): boolean {
+    if (this.#collected === COLLECTED) return false;
+    this.#collected++;
+    return true;
+  }
+
+  endCollecting(): void {
+    this.#collected--;
   }
 
   /**

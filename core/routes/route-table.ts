@@ -1,11 +1,11 @@
 /** Finds the route for a request, with its validated input, or the mount. */
-import Router, { type RouterContext, type RouterMiddleware } from '@koa/router';
+import Router from '@koa/router';
 import type { Middleware } from 'koa';
 import compose from 'koa-compose';
 import type { Format } from '../contracts/format.js';
 import type { Mount, Route } from '../contracts/plugin.js';
 import { ApiError, errors } from '../errors.js';
-import type { ApiContext, ApiMiddleware, Endpoint, Match } from '../pipeline/api-koa.js';
+import type { ApiContext, ApiMiddleware, Endpoint, HasRequestState, Match, NoState } from '../pipeline/api-koa.js';
 import { templateParameters } from '../registry/check-route.js';
 import type { RegisteredMount, RegisteredRoute } from '../registry/register-plugins.js';
 import { formatsOf, isLimited, isShared, needsKey } from '../registry/route-defaults.js';
@@ -65,8 +65,8 @@ export class RouteTable {
   readonly routes: readonly ServedRoute[];
   readonly mounts: readonly ServedMount[];
   /** If two routes match, the one with fewer parameters gets the request. */
-  readonly #router = new Router({ strict: true, sensitive: true, exclusive: 'specificity' });
-  readonly #dispatch: RouterMiddleware;
+  readonly #router = new Router<NoState, HasRequestState>({ strict: true, sensitive: true, exclusive: 'specificity' });
+  readonly #dispatch: ApiMiddleware;
   readonly #maxUrlBytes: number;
   readonly #matches = new LruMap<string, Match>(MEMOIZED_URLS);
 
@@ -76,11 +76,11 @@ export class RouteTable {
     for (const served of this.routes) {
       // Routes match all methods, so that unsupported ones get the 405 of the route.
       this.#router.all(served.pattern.replace(/\{([^}]+)\}/g, ':$1'), (ctx, next) => {
-        (ctx as unknown as ApiContext).requestState.match = this.#matchOf(served, ctx);
+        ctx.requestState.match = this.#matchOf(served, ctx.req.url!, ctx.captures ?? []);
         return next();
       });
     }
-    this.#dispatch = this.#router.routes() as RouterMiddleware;
+    this.#dispatch = this.#router.routes() as ApiMiddleware;
     // The mount with the longest matching path gets the request.
     this.mounts = mounts
       .map((registered) => servedMount(registered, options))
@@ -101,18 +101,16 @@ export class RouteTable {
       return next();
     };
     if (path.length > this.#maxUrlBytes) return proceed();
-    const context = ctx as unknown as RouterContext;
-    context.newRouterPath = path;
-    return this.#dispatch(context, proceed);
+    // The router would otherwise parse the URL again, and accept more than one notation of a path.
+    (ctx as ApiContext & { newRouterPath?: string }).newRouterPath = path;
+    return this.#dispatch(ctx, proceed);
   };
 
-  #matchOf(endpoint: ServedRoute, ctx: RouterContext): RouteMatch | Match {
+  #matchOf(endpoint: ServedRoute, url: string, captures: readonly string[]): RouteMatch | Match {
     try {
-      const url = ctx.req.url!;
       if (url.length > this.#maxUrlBytes) throw new ApiError(errors.uri_too_long);
       const { query } = parseTarget(url);
       const { route, parameterNames, parseInput, formats } = endpoint;
-      const captures = (ctx['captures'] ?? []) as readonly string[];
       const parameters = parameterNames.map(
         (name, i) => [name, decodePercent(captures[i] ?? '', 'path', name)] as const,
       );

@@ -64,7 +64,7 @@ export class TurnQueue {
   }
 }
 
-/** Shared by all requests whose responses take long to compute. */
+/** Shared by all requests whose responses take long to compute, because a process has one event loop. */
 export const longWork = new TurnQueue(2);
 
 /** Excludes V8's other threads if Node supports that. They compile and collect garbage long after a publication. */
