@@ -35,7 +35,11 @@ export const identify = ({ keys, identities, addressOf, settings }: IdentifyOpti
     const limit = tier?.limit ?? tiers.limit;
     return { id: `ip:${addressOf(request)}`, limit, tier, key: undefined, loggedKey: 'null', tiers };
   };
-  const settle = ({ req, requestState: state }: ApiContext, identity: SomeIdentity, next: () => Promise<unknown>) => {
+  const setCaller = (
+    { req, requestState: state }: ApiContext,
+    identity: SomeIdentity,
+    next: () => Promise<unknown>,
+  ) => {
     if (identity.kind === 'key') state.caller = callerOfKey(identity);
     else {
       state.invalidKey = identity.kind === 'invalid';
@@ -48,14 +52,14 @@ export const identify = ({ keys, identities, addressOf, settings }: IdentifyOpti
     // A mount's inner request has the same caller as the mount's own request. A request by this process has no caller.
     if (state.isInner) return next();
     const identity = keys.identify(credentialsOf(ctx.req));
-    if (identity.kind === 'key' || !identities) return settle(ctx, identity, next);
+    if (identity.kind === 'key' || !identities) return setCaller(ctx, identity, next);
     const found = identities.identify(ctx.req, () => plainAddress(ctx.ip) ?? ctx.ip);
     // If no plugin identifies the caller, the result of the key check remains.
-    const combined = (other: SomeIdentity) => settle(ctx, other.kind === 'none' ? identity : other, next);
+    const combined = (other: SomeIdentity) => setCaller(ctx, other.kind === 'none' ? identity : other, next);
     if (!(found instanceof Promise)) return combined(found);
     return found.then(combined, (error: unknown) => {
       state.identityError = error;
-      return settle(ctx, identity, next);
+      return setCaller(ctx, identity, next);
     });
   };
 };

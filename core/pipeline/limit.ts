@@ -20,7 +20,11 @@ export const limit = ({ limiter, logger }: LimitOptions): ApiMiddleware => {
   const take = checkedTake(limiter);
   const refusal = errorResponse(new ApiError(errors.rate_limited), logger, '');
   const quotaRefusal = errorResponse(new ApiError(errors.quota_exceeded), logger, '');
-  const settle = (ctx: ApiContext, decision: Decision, next: () => Promise<unknown>): Promise<unknown> | undefined => {
+  const applyDecision = (
+    ctx: ApiContext,
+    decision: Decision,
+    next: () => Promise<unknown>,
+  ): Promise<unknown> | undefined => {
     ctx.requestState.decision = decision;
     // Shared caches may store the response of a shared endpoint, so it must not contain anything about the caller.
     if (!ctx.requestState.match?.endpoint?.shared) addLines(ctx.res, limitLines(decision));
@@ -41,8 +45,8 @@ export const limit = ({ limiter, logger }: LimitOptions): ApiMiddleware => {
       ? take(`${id}${USAGE_PATH}`, limit)
       : take(id, limit, tier?.quotas);
     return decision instanceof Promise
-      ? decision.then((decided) => settle(ctx, decided, next))
-      : settle(ctx, decision, next);
+      ? decision.then((decided) => applyDecision(ctx, decided, next))
+      : applyDecision(ctx, decision, next);
   };
 };
 
