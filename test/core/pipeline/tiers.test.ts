@@ -147,7 +147,7 @@ describe('tiers', () => {
     expect(get.responses[403].$ref).to.include('not_in_tier');
     expect(get.responses[429].$ref).to.include('quota_exceeded');
     expect(json.paths['/usage'].get.operationId).to.equal('getUsage');
-    expect(json.paths['/usage'].get.description).to.include('Requests to this endpoint do not count');
+    expect(json.paths['/usage'].get.description).to.include('Requests to this endpoint are not counted');
     expect(get.security, 'a key alone').to.equal(undefined);
   });
 
