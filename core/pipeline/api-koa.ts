@@ -1,7 +1,7 @@
 /** Koa, extended by the service's `ctx.requestState`, error bodies, prepared bodies and trusted proxies. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import Koa, { type Context, type Middleware, type ParameterizedContext } from 'koa';
+import Koa, { type Middleware, type ParameterizedContext } from 'koa';
 import compose from 'koa-compose';
 import type { Format } from '../contracts/format.js';
 import type { Decision } from '../contracts/limiter.js';
@@ -10,9 +10,9 @@ import type { Logger } from '../contracts/runtime.js';
 import type { ApiError } from '../errors.js';
 import type { Caller } from '../keys/authenticator.js';
 import { holdsKey } from '../keys/key.js';
-import { setError } from '../response/error-response.js';
 import { type CommonHeaders, newRequestId } from '../response/headers.js';
-import { acceptPrepared, sendNow } from '../response/respond.js';
+import { acceptPrepared } from '../response/respond.js';
+import { failResponse } from './catch-errors.js';
 
 /** What the service knows about a request. It is not in `ctx.state`, which belongs to the middleware of plugins. */
 export class RequestState {
@@ -131,7 +131,7 @@ export class ApiKoa extends Koa<NoState, HasRequestState> {
     acceptPrepared(this.response);
     // Koa's handler would write plain text. Koa calls this if writing a body fails or a connection ends early.
     this.context.onerror = function (this: ApiContext, error: unknown): void {
-      if (error !== null && error !== undefined) fail(this, error, logger, headers);
+      if (error !== null && error !== undefined) failResponse(this, error, logger, headers);
     };
     // `catchErrors` has already logged the error. Without this listener, emitting it would throw.
     this.on('error', () => undefined);
@@ -185,17 +185,6 @@ export class ApiKoa extends Koa<NoState, HasRequestState> {
     });
   }
 }
-
-const fail = (ctx: ApiContext, error: unknown, logger: Logger, headers: CommonHeaders): void => {
-  ctx.app.emit('error', error, ctx);
-  if (ctx.headerSent || !ctx.writable) {
-    logger.debug({ err: error, requestId: ctx.requestState.id }, 'a response ended early');
-    ctx.res.destroy();
-    return;
-  }
-  setError(ctx, error, logger);
-  sendNow(ctx as unknown as Context, headers);
-};
 
 const HARMLESS = /^[A-Za-z0-9._-]{1,64}$/;
 

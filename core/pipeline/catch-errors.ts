@@ -1,7 +1,9 @@
-/** Turns errors thrown by later middleware into error responses. */
+/** Turns errors into error responses: errors that middleware throws, and errors while Koa writes a body. */
+import type { Context } from 'koa';
 import type { Logger } from '../contracts/runtime.js';
 import { setError, statusResponse } from '../response/error-response.js';
-import { isPrepared } from '../response/respond.js';
+import type { CommonHeaders } from '../response/headers.js';
+import { isPrepared, sendNow } from '../response/respond.js';
 import type { ApiContext, ApiMiddleware } from './api-koa.js';
 
 /**
@@ -25,4 +27,16 @@ const lacksErrorBody = ({ res, response, respond }: ApiContext): boolean => {
   if (res.statusCode < 400 || isPrepared(response)) return false;
   const isExplicitNull = (response as { readonly _explicitNullBody?: boolean })._explicitNullBody === true;
   return response.body === undefined && !isExplicitNull && !res.headersSent && respond !== false;
+};
+
+/** Handles an error that Koa reports after the middleware has run, and writes the response. */
+export const failResponse = (ctx: ApiContext, error: unknown, logger: Logger, headers: CommonHeaders): void => {
+  ctx.app.emit('error', error, ctx);
+  if (ctx.headerSent || !ctx.writable) {
+    logger.debug({ err: error, requestId: ctx.requestState.id }, 'a response ended early');
+    ctx.res.destroy();
+    return;
+  }
+  setError(ctx, error, logger);
+  sendNow(ctx as unknown as Context, headers);
 };
