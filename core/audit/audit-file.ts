@@ -92,7 +92,6 @@ export class AuditFile<E extends AuditEntry> {
     return placed.map(({ entry }) => entry);
   }
 
-  /** @param expected the hash of an entry that must be present */
   async verify(expected?: string): Promise<AuditVerification> {
     for (;;) {
       const head = await this.#head();

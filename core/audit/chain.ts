@@ -17,7 +17,6 @@ const userName = (): string => {
 /** Reads an environment variable. Users can set it to anything, so it is a hint rather than proof. */
 const hint = (name: string): string | undefined => /^[\w.:@-]{1,64}/.exec(process.env[name] ?? '')?.[0];
 
-/** Identifies the user and the machine that run this process. */
 export const actor = (): { readonly by: string; readonly host: string } => {
   const sudoUser = hint('SUDO_USER');
   const sshConnection = hint('SSH_CONNECTION');

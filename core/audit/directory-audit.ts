@@ -123,6 +123,7 @@ const verify = async (
   }
 };
 
+/** Returns all entries, including those for changes that were never made. */
 export const directoryEntries = (directory: string): Promise<readonly DataAuditEntry[]> =>
   auditOf(directory, 'read', (file) => file.list());
 

@@ -90,7 +90,6 @@ const compare = (records: readonly KeyRecord[], entries: readonly KeyAuditEntry[
   for (const record of records) {
     const audited = keys.get(record.id);
     keys.delete(record.id);
-    // A field that is missing from the record counts as null.
     const empty = Object.fromEntries(Object.keys(audited?.fields ?? {}).map((name) => [name, null]));
     const changes = changesOf(audited?.fields, { ...empty, ...record });
     const fingerprint = fingerprintOf(record);
@@ -106,7 +105,7 @@ const FIELDS = 'pepper name tier limit_per_minute created_at expires_at revoked_
 /** The bit for the hash and all fields that are not in FIELDS. */
 const OTHER = 1 << FIELDS.length;
 
-/** How many recent entries to remember, because the newest ones may be undone. */
+/** The newest entries may be undone, so several are remembered. */
 const MAX_NEWEST = 100;
 
 type AnyRecord = Readonly<Record<string, unknown>>;

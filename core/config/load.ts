@@ -38,7 +38,6 @@ export interface LoadedConfig {
   readonly path: string;
   /** The folder that relative paths in the configuration start from. */
   readonly folder: string;
-  /** Whether this is the product's default configuration. */
   readonly embedded: boolean;
   readonly overrides: readonly Override[];
 }
@@ -48,7 +47,6 @@ export interface LoadOptions {
   readonly path?: string | undefined;
   /** A configuration object to use instead of a file. */
   readonly given?: GivenConfig | undefined;
-  /** Default: `process.env`. */
   readonly env?: Environment;
   /** Finds errors in modules, so that they are reported together with configuration errors. */
   readonly moduleErrors?: (draft: Draft, folder: string, overrides: readonly Override[]) => Promise<readonly string[]>;
@@ -159,7 +157,6 @@ export const configLoader =
         errors,
       );
     }
-    // Only editors use `$schema`.
     const { $schema: _, ...config } = draft as unknown as Config & { $schema?: string };
     return { config, path, folder, embedded: path === embedded, overrides };
   };

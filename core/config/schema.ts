@@ -24,7 +24,6 @@ type Given<T> = T extends ModuleConfig
           : { readonly [K in keyof T]?: Given<T[K]> }
         : T;
 
-/** A configuration before defaults are filled in. */
 export type GivenConfig = Given<Config>;
 
 export interface AuthConfig {

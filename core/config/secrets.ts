@@ -5,7 +5,6 @@ import { type Config, configSchema, type ModuleConfig } from './schema.js';
 interface OptionSchemas {
   readonly adapter?: JsonSchema | undefined;
   readonly keys?: JsonSchema | undefined;
-  /** In configuration order. */
   readonly plugins?: readonly (JsonSchema | undefined)[];
 }
 

@@ -12,7 +12,6 @@ export interface Tier {
   readonly name: string;
   /** Requests per minute for callers without a limit of their own. */
   readonly limit: number;
-  /** Undefined if usage is not counted for this tier. */
   readonly quotas: Quotas | undefined;
   /** Plugin names and route or mount paths that the tier includes. Null means all of them. */
   readonly endpoints: ReadonlySet<string> | null;
@@ -22,7 +21,6 @@ const NO_LIMITS: TierConfig = {};
 
 const isList = (tiers: AuthConfig['tiers']): tiers is readonly string[] => Array.isArray(tiers);
 
-/** Tiers given as a list of names have no limits. */
 const tiersByName = ({ tiers }: Pick<AuthConfig, 'tiers'>): ReadonlyMap<string, TierConfig> =>
   new Map(isList(tiers) ? tiers.map((name) => [name, NO_LIMITS]) : Object.entries(tiers));
 

@@ -44,7 +44,6 @@ export interface Identity {
   identify(request: IdentityRequest): IdentifiedCaller | undefined | Promise<IdentifiedCaller | undefined>;
 }
 
-/** What the service passes to its plugins. */
 export interface RunningContext {
   readonly info: ServiceInfo;
   /** Adds the plugin's name to each message. */

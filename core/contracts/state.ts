@@ -35,10 +35,8 @@ export interface ComponentState {
 export const OWN_COMPONENTS = ['api', 'storage'] as const;
 type OwnComponent = (typeof OWN_COMPONENTS)[number];
 
-/** Part of the platform, shown on `/status`. */
 export interface StatusComponent {
   readonly id: string;
-  /** The framework component to replace. */
   readonly replaces?: OwnComponent;
   /** Default: the replaced component's check. */
   check?(state: ServiceState): ComponentState | Promise<ComponentState>;

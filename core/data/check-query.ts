@@ -1,4 +1,3 @@
-/** Validates queries and keys against the declaration of their collection. */
 import type { Collection } from '../contracts/dataset.js';
 import type { Query, Scalar } from '../contracts/storage.js';
 import { StorageError } from '../errors.js';

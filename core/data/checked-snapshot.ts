@@ -15,7 +15,6 @@ interface Reads {
   readonly collections: ReadonlyMap<string, Collection>;
   signal: AbortSignal | undefined;
   readonly pauses: Pauses | undefined;
-  /** Applies to all reads together. */
   readonly limit?: TimeLimit;
 }
 

@@ -71,7 +71,7 @@ export const conditionsOf = (input: Readonly<Record<string, unknown>>): readonly
     return filter ? [{ ...filter, value } as Condition] : [];
   });
 
-/** Returns a predicate for values. Pass null for missing values. */
+/** Pass null for missing values. */
 const testOf = ({ operator, value }: Condition): ((found: unknown) => boolean) => {
   const compared = (isFit: (order: number) => boolean) => (found: unknown) =>
     found !== null && isFit(compareScalars(found as Scalar, value as Scalar));

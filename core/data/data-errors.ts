@@ -1,4 +1,3 @@
-/** Errors in a dataset, and the conversion of schema errors into them. */
 import type { JsonSchema } from '../contracts/json-schema.js';
 import type { ErrorObject } from '../validation/compile-schema.js';
 import { describeSchema } from '../validation/describe-errors.js';
@@ -54,7 +53,6 @@ export class ErrorList {
 }
 
 const MAX_SHOWN = 60;
-/** The maximum number of schema errors to describe per document. */
 const MAX_DESCRIBED = 100;
 /** Beyond this many names, finding the closest one would take too long, so no suggestion is made. */
 const MAX_SUGGESTIONS = 1000;

@@ -1,4 +1,3 @@
-/** Reads collection declarations such as `permits.collection.json` from a dataset directory. */
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Collection } from '../contracts/dataset.js';

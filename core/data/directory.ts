@@ -17,7 +17,6 @@ export class DirectoryDataset implements Dataset {
     readonly manifest: DirectoryManifest,
   ) {}
 
-  /** The manifest without `collections`. */
   get description(): Manifest {
     return descriptionOf(this.manifest);
   }

@@ -49,7 +49,7 @@ export class IndexedCollection {
   /** Locates the fields to sort by. Their values are kept in `#columns` until `sort` has run. */
   readonly #sorted: JsonFields;
   #columns: ReadonlyMap<string, ValueColumn>;
-  /** The sorted positions for each order. Key order needs none. */
+  /** Key order needs no positions. */
   readonly #positions = new Map<string, Uint32Array>();
   readonly #fields = new Map<string, JsonFields>();
 

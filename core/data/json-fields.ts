@@ -51,7 +51,6 @@ const isEqual = (json: Buffer, at: number, name: Buffer): boolean => {
   return true;
 };
 
-/** A member of the most recently searched document. */
 interface Member {
   /** Includes the quotes. */
   readonly name: Buffer;
@@ -64,7 +63,7 @@ interface Member {
  * members in the same order, so each name is first compared with the one at the same index in the previous document.
  */
 export class JsonFields {
-  /** The start and end of each field's value in the most recently searched document. */
+  /** Offsets in the most recently searched document. */
   readonly starts: number[];
   readonly ends: number[];
   readonly #fields: readonly string[];

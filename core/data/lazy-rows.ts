@@ -55,7 +55,6 @@ for (const trap of TRAPS) {
 
 const countOf = (text: readonly JsonRows[]): number => text.reduce((count, { ends }) => count + ends.length, 0);
 
-/** Returns a list of the documents in the text. It is parsed when a row is first accessed. */
 export const lazyRows = (...text: readonly JsonRows[]): readonly Document[] =>
   new Proxy<Document[]>([], new ParsedWhenRead(text));
 

@@ -18,7 +18,6 @@ const FORMAT = 1;
 
 /** A collection's file: one JSON document per line (NDJSON, UTF-8), in key order. */
 export interface CollectionFile {
-  /** Relative to the directory. */
   readonly file: string;
   /** If present, the number of rows and the digest are verified. Commands that write datasets include both. */
   readonly rows?: number;

@@ -28,7 +28,6 @@ const MAX_VALUES = 100_000;
 const numbers = new Intl.NumberFormat('en-US');
 
 export interface Rows {
-  /** The line number of the first row, starting at 1. */
   readonly firstRow: number;
   readonly count: number;
   /**
@@ -54,7 +53,6 @@ type OnError = (row: number | null, rule: string) => void;
 interface ReadRowsOptions {
   /** Called for each line that is not a JSON object. The row is null for errors that concern the whole file. */
   readonly onError: OnError;
-  /** The values in the manifest, compared once the whole file has been read. */
   readonly expected?: { readonly rows?: number; readonly sha256?: string };
   /** Called with the file's SHA-256 as hex once the whole file has been read. */
   readonly onDigest?: (sha256: string) => void;

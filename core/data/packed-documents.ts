@@ -1,4 +1,3 @@
-/** Keeps documents in memory as JSON text and parses them on demand. */
 import type { Document } from '../contracts/dataset.js';
 import type { JsonRows, Scalar } from '../contracts/storage.js';
 import type { JsonFields } from './json-fields.js';

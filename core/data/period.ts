@@ -1,4 +1,3 @@
-/** Calculations with publication periods. Dates have the form `YYYY-MM-DD`. */
 import type { Cadence, Manifest, Source } from '../contracts/dataset.js';
 
 const MONTHS: Readonly<Partial<Record<Cadence, number>>> = {

@@ -7,7 +7,6 @@ import { JsonFields } from './json-fields.js';
 import { rowPattern } from './row-pattern.js';
 import { compareBy } from './scalars.js';
 
-/** The keys of a collection that other collections reference. */
 export interface Target {
   readonly keys: Set<string>;
   complete: boolean;
@@ -62,7 +61,6 @@ const referenceCheck = (fields: readonly string[], to: string, target: Target, o
   };
 };
 
-/** @param targets the referenced collections by name */
 export const rowCheck = (
   collection: Collection,
   manifest: Pick<Manifest, 'created'>,
@@ -79,7 +77,6 @@ export const rowCheck = (
   const matches = rowPattern(schema) ?? (() => false);
   const needsDocuments = target !== undefined || references.length > 0 || collection.check !== undefined;
   const keys = new JsonFields(key);
-  /** The previous row, or at least its key fields. */
   let previous: Document | undefined;
 
   const checkOrder = (before: Document, document: Document, row: number): void => {

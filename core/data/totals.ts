@@ -1,4 +1,3 @@
-/** Computes totals from documents that are read one at a time. */
 import type { Document } from '../contracts/dataset.js';
 import type { Group, NumberTotals, Scalar, TotalsQuery } from '../contracts/storage.js';
 

@@ -9,7 +9,6 @@ import type { Rows } from './ndjson.js';
 import { type RowCheck, rowCheck, type Target } from './row-check.js';
 
 interface CheckOptions {
-  /** The maximum number of errors to keep. Default: 100. */
   readonly maxErrors?: number;
   readonly onProgress?: (progress: { collection: string; rows: number; total: number | undefined }) => void;
   /** Called with each batch in key order, as long as there are no errors. */
@@ -132,7 +131,7 @@ export class DatasetCheck {
   /** Checks only that the next rows are valid JSON. */
   addChecked(collection: string, rows: Rows): void {
     const isJson = rows.text && (this.#checks.get(collection) as RowCheck).matches(rows.text);
-    // Accessing `documents` parses the rows, which reports any errors.
+    // Accessing `documents` parses the rows and reports their errors.
     if (!isJson) void rows.documents;
   }
 
@@ -153,7 +152,6 @@ const targetsOf = (collections: ReadonlyMap<string, Collection>): ReadonlyMap<st
   new Map(
     [...collections.values()]
       .flatMap(({ references = [] }) => references)
-      // A collection that is not declared has no documents.
       .map(({ to }) => [to, { keys: new Set<string>(), complete: !collections.has(to) }]),
   );
 

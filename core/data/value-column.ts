@@ -14,7 +14,6 @@ interface Chunk {
   readonly ends: Uint32Array;
 }
 
-/** How many bytes of a value fit into a key. */
 export const KEY_BYTES = 6;
 /** The low three bits of a key contain its number of bytes, or HAS_MORE if the value continues. */
 const HAS_MORE = KEY_BYTES + 1;
@@ -26,7 +25,6 @@ const SIGN = 0x80;
 const DOUBLE = new DataView(new ArrayBuffer(8));
 const DOUBLE_BYTES = new Uint8Array(DOUBLE.buffer);
 const MAX_DIGITS = 15;
-/** Powers of ten that a double can represent exactly. */
 const POWERS = Array.from({ length: MAX_DIGITS + 1 }, (_, exponent) => 10 ** exponent);
 
 /**
@@ -48,7 +46,6 @@ const numberIn = (json: Buffer, start: number, end: number): number => {
   return isNegative ? -value : value;
 };
 
-/** Whether values with this key may still differ in later bytes. */
 export const hasMore = (key: number): boolean => key % 8 === HAS_MORE;
 
 export class ValueColumn {
@@ -117,7 +114,6 @@ export class ValueColumn {
     return key * 8 + size;
   }
 
-  /** Compares two values, ignoring their first `depth` bytes. */
   compare(a: number, b: number, depth: number): number {
     const left = this.#chunks[a >>> CHUNK_BITS]!;
     const right = this.#chunks[b >>> CHUNK_BITS]!;

@@ -38,7 +38,6 @@ interface WriteOptions {
 }
 
 export interface ManifestChange {
-  /** Undefined if the manifest is missing or damaged. */
   readonly previous: DirectoryManifest | undefined;
   readonly isDamaged: boolean;
   readonly next: DirectoryManifest;

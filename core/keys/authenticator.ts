@@ -17,7 +17,6 @@ export interface Caller {
   readonly key: Pick<KeyRecord, 'id' | 'tier'> | undefined;
   /** The key id as JSON, for the log. It is stored with the caller because a cache for all keys would be too large. */
   readonly loggedKey: string;
-  /** The settings that `limit` and `tier` come from. */
   readonly tiers: Tiers;
 }
 
@@ -35,7 +34,6 @@ interface KeyIdentity extends CallerIdentity {
   readonly use: Use;
 }
 
-/** When a key was last used, in milliseconds since 1970. */
 interface Use {
   time: number;
 }
@@ -135,7 +133,6 @@ const LAST_WRITE_MS = 500;
 interface KeyUseOptions {
   readonly write: (times: ReadonlyMap<string, number>) => Promise<void>;
   readonly logger: Pick<Logger, 'debug'>;
-  /** Interval between writes in milliseconds. Default: five minutes. */
   readonly everyMs?: number;
 }
 
@@ -233,7 +230,6 @@ const checkLookup = (keyStore: KeyStore): void => {
   try {
     found = keyStore.lookup(hashKey(''));
   } catch {
-    // The store has not read any keys yet.
     return;
   }
   if (!(found instanceof Promise)) return;

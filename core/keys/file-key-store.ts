@@ -60,12 +60,11 @@ export class FileKeyStore implements KeyStore {
   #byHash = indexByHash([]);
   /** The lines as last read. Undefined if the file was not written by a command. */
   #lines: KeyLines | undefined;
-  /** The file's version at the last read, and that read's error. */
   #stamp: Stamp;
   #error: KeyStoreError | undefined;
   #reading: Promise<unknown> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
-  /** Checks for manual edits, which run one after another. */
+  /** Checks for manual edits run one after another. */
   #edits: Promise<void> = Promise.resolve();
   #closed = false;
 

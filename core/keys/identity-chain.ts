@@ -20,7 +20,6 @@ interface OpenIdentity extends Identity {
 
 interface Entry {
   readonly identity: SomeIdentity;
-  /** Expiry in milliseconds since 1970. */
   readonly until: number;
 }
 

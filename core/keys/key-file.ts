@@ -1,4 +1,3 @@
-/** Defines the format of the key file, and of the file that records when keys were last used. */
 import { rm } from 'node:fs/promises';
 import type { KeyRecord } from '../contracts/keys.js';
 import { firstLines, KeyStoreError } from '../errors.js';

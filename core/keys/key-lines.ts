@@ -53,7 +53,6 @@ const sharedEnd = (a: Buffer, b: Buffer, most: number): number => {
   return size;
 };
 
-/** A change to consecutive lines. */
 export interface LineChange {
   readonly lines: KeyLines;
   readonly at: number;

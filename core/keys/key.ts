@@ -115,7 +115,6 @@ export const newKey = (
 };
 
 export class Peppers {
-  /** Secrets by version, newest first. */
   readonly #secrets: ReadonlyMap<number, KeyObject>;
 
   /** @param secrets secrets by version; if empty, keys are hashed with plain SHA-256 */

@@ -1,4 +1,3 @@
-/** Checks that an object has the members that its contract requires, and that no member name is misspelt. */
 import { isJsonObject } from '../validation/json.js';
 import { nearest } from '../validation/nearest.js';
 

@@ -1,4 +1,3 @@
-/** Validates route declarations and their links to other routes. */
 import type { JsonSchema } from '../contracts/json-schema.js';
 import type { Parameter, Route } from '../contracts/plugin.js';
 import { isFrameworkHeader } from '../header-table.js';

@@ -11,7 +11,6 @@ import { withFrameworkParameters } from './route-defaults.js';
 
 interface Registered {
   readonly plugin: Plugin;
-  /** The plugin's middleware, which wraps its routes and mounts. */
   readonly middleware: readonly Middleware[];
 }
 

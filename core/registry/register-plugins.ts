@@ -55,7 +55,7 @@ export interface Registry {
   readonly identities: readonly RegisteredIdentity[];
   /** Plugins that have an `open`, `close` or `onError` function. */
   readonly lifecycles: readonly RegisteredLifecycle[];
-  /** All response formats. The first is JSON, the default. */
+  /** The first is JSON, the default. */
   readonly formats: readonly Format[];
   readonly collections: ReadonlyMap<string, Collection>;
   readonly errors: ReadonlyMap<string, ErrorKind>;

@@ -1,4 +1,3 @@
-/** Collects errors while plugins are checked, and tracks which plugin declares what. */
 import type { Plugin } from '../contracts/plugin.js';
 import { OperatorError } from '../errors.js';
 import { listFrom } from './check-members.js';

@@ -5,7 +5,6 @@ import type { Parameter, ResponseHeader, Route } from '../contracts/plugin.js';
 
 export const needsKey = (route: Route): boolean => route.key ?? true;
 
-/** Whether requests to this route count towards the caller's limit. */
 export const isLimited = (route: Route): boolean => route.kind === 'data' || (route.limited ?? true);
 
 export const isShared = (route: Route): boolean => route.kind === 'service' && route.sharedSeconds !== undefined;

@@ -42,7 +42,7 @@ export class TurnQueue {
   /**
    * Adds a task. `pause` waits for the caller's next turn: before the task starts, and again whenever it has run for
    * `turnMs`.
-   * @param caller the default means this process itself
+   * @param caller default: this process
    */
   join(caller = 'local'): Pauses {
     return { pause: pauseAfter(this.#turnMs, () => this.#nextOf(caller)) };
@@ -84,7 +84,6 @@ export const nodeEventLoop: EventLoop = {
 const SPARE_SHARE = 0.1;
 const WINDOW_MS = 500;
 
-/** Detects whether the loop has spare time, over consecutive windows. */
 export class SpareTime {
   readonly #loop: EventLoop;
   #since: number;
@@ -108,7 +107,6 @@ export class SpareTime {
   }
 }
 
-/** How long work runs between pauses. */
 const PIECES_MS = 0.1;
 /**
  * The pause while the loop is busy, so that background work and garbage collection use only a small part of each

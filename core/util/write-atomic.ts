@@ -19,7 +19,6 @@ import {
 import { dirname, resolve } from 'node:path';
 import { assertRegular, unlessMissing } from './read-file.js';
 
-/** Owner and permissions for a new file. */
 export interface NewFile {
   /** Default: the process's usual permissions for new files. */
   readonly mode?: number;

@@ -32,7 +32,6 @@ const createCompiler = (options: Options): Ajv2020 => {
     const format = ajv.formats[name] as { validate: (text: string) => boolean };
     ajv.addFormat(name, { type: 'string', validate: memoize(format.validate, REMEMBERED) });
   }
-  // An annotation of OpenAPI 3.1.
   ajv.addVocabulary(['example']);
   // The unit of a column, for documentation.
   ajv.addVocabulary(['x-unit']);

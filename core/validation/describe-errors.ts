@@ -1,4 +1,3 @@
-/** Turns schema errors into messages that contain the path, the value, the allowed values and a suggestion. */
 import type { JsonSchema } from '../contracts/json-schema.js';
 import { compileSchema, type ErrorObject } from './compile-schema.js';
 import { nearest } from './nearest.js';

@@ -53,7 +53,6 @@ export interface JsonSize {
   /** Whether the text is exactly one object: it starts with a brace, and nothing follows the matching one. */
   isObject: boolean;
   depth: number;
-  /** The number of property names at all levels, including repeated names. */
   names: number;
   commas: number;
 }

@@ -5,7 +5,9 @@ import type { Empty } from '../contracts/json-schema.js';
 export const date = { type: 'string', format: 'date' } as const;
 /** A UTC timestamp, such as `2026-01-31T12:00:00Z`. */
 export const dateTime = { type: 'string', format: 'date-time', pattern: 'Z$' } as const;
+/** A non-empty string. */
 export const text = { type: 'string', minLength: 1 } as const;
+/** How often a source publishes data. */
 export const cadence = { type: 'string', enum: CADENCES } as const;
 
 /** Returns the schema with null allowed as well. */

@@ -8,7 +8,6 @@ const MASK = '***';
 export const ENCODE_CREDENTIALS =
   'percent-encode special characters in the user name and the password: @ is %40, : is %3A, / is %2F';
 
-/** Matches the names of secret settings, for values without a schema. */
 const SECRET_NAME = /pass(word|phrase)?$|secret|token|credential|pepper|(api|private|access)_?key$/i;
 
 /** Greedy up to the last `@`, so that a password containing an unescaped `@` or `/` is masked completely. */

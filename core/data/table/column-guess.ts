@@ -15,7 +15,6 @@ import { TrailingZeros } from './trailing-zeros.js';
 export type Cell = string | number | boolean | null;
 
 export interface GuessOptions {
-  /** The type set by the user, if any. */
   readonly type?: ColumnType | undefined;
   /** Whether the format is typed, like JSON. Strings are then text unless they are dates. */
   readonly isTyped: boolean;
@@ -29,7 +28,6 @@ export interface GuessOptions {
 export interface GuessedType {
   readonly type: ColumnType;
   readonly notation: NotationName;
-  /** Explains an unexpected type or conversion. */
   readonly note?: string;
   /** Explains why the column cannot have the type set by the user. */
   readonly error?: string;
@@ -50,7 +48,6 @@ const GUESSES: readonly NotationName[] = [
   'mdy',
   'datetime',
 ];
-/** Additional notations to try if the user set the type. */
 const IF_GIVEN: readonly NotationName[] = ['mixedWhole', 'words'];
 const IN_STRINGS: readonly NotationName[] = ['iso', 'datetime'];
 
@@ -72,19 +69,17 @@ export class ColumnGuess {
   #fitting: readonly NotationName[];
   /** Kinds of plain numbers that fit all remaining notations and need no further check. */
   #accepts = { smallWhole: false, whole: false, smallFraction: false, fraction: false };
-  /** The number of cells with a value. Missing-value markers are not counted. */
+  /** Missing-value markers are not counted. */
   #filled = 0;
   /** The cell that ruled out every type except text, and the number and type of the values above it. */
   #end: { readonly line: number; readonly cell: Cell; readonly above: number; readonly type: ColumnType } | undefined;
   /** Why a cell cannot become a number without loss. */
   #loss: string | undefined;
   readonly #zeros = new TrailingZeros();
-  /** Describes the first cell that looks like a number but may be a code, such as 1E5. */
   #code: string | undefined;
   #hasFraction = false;
   /** The number of empty cells. Missing-value markers are not counted. */
   empty = 0;
-  /** The number of cells for each missing-value marker. */
   readonly markers = new Map<string, number>();
 
   constructor(options: GuessOptions) {

@@ -12,11 +12,9 @@ export interface Dialect {
   readonly separator: string;
   /** Undefined if quotes are ordinary characters. */
   readonly quote: string | undefined;
-  /** Whether backslashes escape quotes and backslashes in quoted cells. */
   readonly isEscaped?: boolean;
   /** If this is LF, lines may also end in CRLF. */
   readonly lineEnd: '\n' | '\r';
-  /** Whether spaces after a separator are ignored. */
   readonly skipsSpaces?: boolean;
   /** Whether line ends always end the record, even inside quotes, so that a missing quote affects only one line. */
   readonly isOneLine?: boolean;
@@ -110,7 +108,6 @@ export class CsvSplitter {
     return this.#isLast ? this.#text.length : undefined;
   }
 
-  /** Returns the text up to `end` without a trailing carriage return. */
   #upTo(start: number, end: number): string {
     const stop = end > start && this.#text.charCodeAt(end - 1) === CARRIAGE_RETURN ? end - 1 : end;
     return this.#text.slice(start, stop);
@@ -169,7 +166,6 @@ export class CsvSplitter {
     return { ...cell, text };
   }
 
-  /** Reads a quoted cell without unescaping it. */
   #rawCell(open: number, lineEnd: number): Cell | undefined {
     const { quote, isOneLine, isEscaped } = this.#dialect;
     const text = this.#text;

@@ -18,7 +18,6 @@ const COMMON = [',', ';', '\t', '|'];
 /** Common separators come first. Rare ones are accepted only if they split nearly all records consistently. */
 const SEPARATORS = [...COMMON, '~', '^', ':', '\u0001', '\u001f'];
 const SAMPLE = 500;
-/** Maximum number of records above the table. */
 const MAX_PREAMBLE = 50;
 
 type Cells = Pick<CsvRecord, 'cells'>;
@@ -32,7 +31,6 @@ interface Sample {
   readonly isWhole: boolean;
 }
 
-/** Maximum length of a sample in characters, unless its first line is longer. */
 const SAMPLE_LENGTH = 128 * 1024;
 
 const sampleOf = (text: string, isWhole: boolean): Sample => {
@@ -47,7 +45,6 @@ const recordsOf = ({ text, isWhole }: Sample, dialect: Dialect): readonly CsvRec
     records.push(...splitter.push(text));
     if (isWhole || records.length === 0) records.push(...splitter.end());
   } catch (error) {
-    // The import itself reports this error.
     if (!(error instanceof CsvSyntaxError)) throw error;
   }
   return records.slice(0, SAMPLE);

@@ -21,7 +21,6 @@ export interface TableOptions extends FormatOptions {
   readonly types: ReadonlyMap<string, ColumnType>;
   /** Column names set by the user, by heading. */
   readonly names: ReadonlyMap<string, string>;
-  /** Cell values that mark missing values. */
   readonly missing: readonly string[];
   readonly decimal?: 'point' | 'comma' | undefined;
   readonly dateOrder?: 'dmy' | 'mdy' | undefined;
@@ -32,14 +31,11 @@ export interface Column extends ColumnName {
   readonly type: ColumnType;
   readonly guessed: boolean;
   readonly empty: number;
-  /** The number of cells for each missing-value marker. */
   readonly missing?: Readonly<Record<string, number>>;
-  /** Explains an unexpected type or conversion. */
   readonly why?: string;
 }
 
 export interface ReadColumn extends Column {
-  /** The column's position in a row, starting at 0. */
   readonly at: number;
   readonly notation: NotationName;
 }
@@ -56,7 +52,6 @@ export class FirstPass {
   readonly #problems: Problems;
   /** Columns to check in each row. A row with an error in any of them is skipped. */
   readonly #checked: readonly number[];
-  /** Positions of bad rows, starting at 0. */
   readonly #bad = new Set<number>();
   #position = 0;
   rowCount = 0;
@@ -121,7 +116,6 @@ export class FirstPass {
     for (let i = 0; i < this.#guesses.length; i++) this.#guesses[i]!.add(cells[i] ?? null, line);
   }
 
-  /** @param position the row's position in the file, starting at 0 */
   isBad(position: number): boolean {
     return this.#bad.has(position);
   }

@@ -10,7 +10,6 @@ interface JsonText {
 }
 
 const MAX_OBJECT = 16 * 1024 * 1024;
-/** Matches characters that affect the nesting depth, strings, escapes or line numbers. */
 const STEP = /["\\[\]{}\n]/g;
 
 /** Splits text into its objects. They may be separated by brackets, commas and white space. */

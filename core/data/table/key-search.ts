@@ -43,7 +43,7 @@ export class KeySearch {
     }
   }
 
-  /** Returns the candidate keys, best first. Each is a list of column positions. */
+  /** Best first. Each candidate is a list of column positions. */
   candidates(columns: readonly KeyColumn[]): readonly (readonly number[])[] {
     const usable = [...columns.keys()].filter((i) => {
       const { type, hasGaps } = columns[i]!;

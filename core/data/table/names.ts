@@ -4,9 +4,7 @@ import { nearest } from '../../validation/nearest.js';
 
 export interface ColumnName {
   readonly name: string;
-  /** The heading in the file, or an empty string. */
   readonly heading: string;
-  /** Explains why a number was appended to the name. */
   readonly note?: string;
 }
 
@@ -25,7 +23,6 @@ export const nameOf = (text: string, prefix = 'c'): string => {
   return name === '' || /^[a-z]/.test(name) ? name : `${prefix}_${name}`;
 };
 
-/** Returns the first free name out of `name`, `name_2`, `name_3` and so on. */
 const numbered = (name: string, taken: ReadonlySet<string>): string => {
   if (!taken.has(name)) return name;
   let number = 2;

@@ -1,4 +1,3 @@
-/** How numbers, dates and other values can be written in the cells of a table. */
 import type { JsonSchema } from '../../contracts/json-schema.js';
 
 export const COLUMN_TYPES = ['text', 'integer', 'number', 'date', 'datetime', 'boolean'] as const;
@@ -82,7 +81,6 @@ export const NOTATIONS = {
   integer: { type: 'integer', read: read(INTEGER, (cell) => cell) },
   /** 1950.0. pandas writes integers this way if the column has missing values. */
   whole: { type: 'integer', read: read(/^[+-]?\d+\.0$/, (cell) => cell), note: 'read without ".0"' },
-  /** Tried only if the user set the type of the column. */
   mixedWhole: { type: 'integer', read: read(/^[+-]?\d+(\.0*)?$/, (cell) => cell), note: 'read without decimals' },
   number: { type: 'number', read: read(NUMBER, (cell) => cell) },
   /** 1,234.5 */

@@ -6,7 +6,6 @@ import { cellOf } from './json-rows.js';
 
 export interface ParquetTable {
   readonly headings: readonly string[];
-  /** Yields one batch per row group. */
   rows(): AsyncGenerator<readonly (readonly Cell[])[]>;
 }
 

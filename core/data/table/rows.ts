@@ -1,4 +1,3 @@
-/** Opens a file in any supported format and reads it as headings and rows of cells. */
 import { OperatorError } from '../../errors.js';
 import type { Cell } from './column-guess.js';
 import { CsvSplitter } from './csv.js';
@@ -15,7 +14,6 @@ export interface FormatOptions extends CsvOptions, SourceOptions {
   readonly format?: Format | undefined;
   /** A label from the WHATWG Encoding Standard. */
   readonly encoding?: string | undefined;
-  /** The name of a sheet in a workbook. */
   readonly sheet?: string | undefined;
 }
 

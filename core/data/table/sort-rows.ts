@@ -7,7 +7,6 @@ import { compareScalars } from '../scalars.js';
 
 export interface KeyedRow {
   readonly key: readonly Scalar[];
-  /** The line number in the imported file. */
   readonly line: number;
   readonly text: string;
 }
@@ -22,7 +21,6 @@ export const compareKeys = (a: readonly Scalar[], b: readonly Scalar[]): number 
 
 const compareRows = (a: KeyedRow, b: KeyedRow): number => compareKeys(a.key, b.key) || a.line - b.line;
 
-/** Limits for the rows sorted in memory at a time. */
 const MAX_CHARACTERS = 16 * 1024 * 1024;
 const MAX_ROWS = 32_768;
 /** Limits for the bytes read at a time: per run, and for all runs together. A 5 GB file may have 2,000 runs. */
@@ -50,7 +48,6 @@ class Run {
   readonly #buffer: Buffer;
   #lines: readonly string[] = [];
   #next = 0;
-  /** The current row, or undefined at the end of the run. */
   row: KeyedRow | undefined;
 
   /** @param buffer shared by all runs, because only one of them reads at a time */
@@ -86,7 +83,6 @@ class Run {
   }
 }
 
-/** Restores the heap after its first run has changed. */
 const siftDown = (heap: Run[]): void => {
   for (let at = 0; ; ) {
     const left = 2 * at + 1;

@@ -18,10 +18,8 @@ export interface SourceOptions {
 export interface Source {
   readonly path: string;
   readonly compression: Compression;
-  /** The first bytes of the uncompressed content. */
   readonly head: Buffer;
   readonly isWholeHead: boolean;
-  /** Whether the content is an Excel workbook. Workbooks are zip archives. */
   readonly isWorkbook: boolean;
   /** Reads the uncompressed content from the start. A chunk is valid only until the next one is requested. */
   open(): AsyncIterable<Buffer>;

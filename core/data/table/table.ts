@@ -27,7 +27,7 @@ export interface ReadTable {
   readonly rowCount: number;
   readonly found: readonly string[];
   readonly notes: readonly string[];
-  /** Candidate keys, best first. */
+  /** Best first. */
   readonly keys: readonly Key[];
   collection(key: Key): Collection;
   /**
@@ -38,10 +38,8 @@ export interface ReadTable {
   rows(key: Key, folder: string | undefined): AsyncGenerator<NdjsonBatch>;
 }
 
-/** Thrown if the file's rows are not in key order. */
 export class OutOfOrder extends Error {}
 
-/** Thrown if two rows have the same key. */
 export class RepeatedKey extends OperatorError {}
 
 /** Matches characters that JSON escapes. Surrogates are included because JSON escapes unpaired ones. */

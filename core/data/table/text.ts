@@ -1,4 +1,3 @@
-/** Decodes text files, and detects whether they are UTF-8 or UTF-16. */
 import { isAscii, isUtf8 } from 'node:buffer';
 
 export class EncodingError extends Error {
