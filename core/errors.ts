@@ -23,8 +23,8 @@ export const errors = withCodes({
   },
   invalid_parameter: {
     status: 400,
-    sentence: 'A part of the request is not valid.',
-    when: 'A parameter has the wrong type, range, pattern or calendar date, or appears twice; or the request itself is malformed.',
+    sentence: 'Part of the request is not valid.',
+    when: 'A parameter has the wrong type, range or pattern, is not a calendar date, or appears twice; or the request itself is malformed.',
   },
   unknown_parameter: {
     status: 400,
@@ -45,17 +45,17 @@ export const errors = withCodes({
   not_in_tier: {
     status: 403,
     sentence: 'The tier of this API key does not include this endpoint. GET /usage shows the tier.',
-    when: 'The key is valid, and its tier does not include the endpoint.',
+    when: 'The key is valid, but its tier does not include the endpoint.',
   },
   route_not_found: {
     status: 404,
-    sentence: 'There is nothing at this address. The list of endpoints is in openapi.json.',
+    sentence: 'There is nothing at this address. openapi.json lists all endpoints.',
     when: 'The service has no endpoint with this path.',
   },
   snapshot_not_found: {
     status: 404,
     sentence: 'There is no snapshot for this date. Omit "as_of" to get the current snapshot.',
-    when: 'The store has no snapshot that was current at the date `as_of`, or has only the current snapshot.',
+    when: 'The store has no snapshot that was current on the date `as_of`, or keeps only the current snapshot.',
   },
   method_not_allowed: {
     status: 405,
@@ -79,14 +79,14 @@ export const errors = withCodes({
   },
   rate_limited: {
     status: 429,
-    sentence: 'Too many requests. Try again after the seconds in Retry-After.',
-    when: 'The limit of requests per minute is used up.',
+    sentence: 'Too many requests. Try again after the number of seconds in Retry-After.',
+    when: 'The limit on requests per minute was reached.',
   },
   quota_exceeded: {
     status: 429,
     sentence:
-      'The quota of requests is used up. Try again after the seconds in Retry-After; GET /usage shows what was used.',
-    when: 'The quota of requests of the UTC day or month is used up.',
+      'The request quota is used up. Try again after the number of seconds in Retry-After. GET /usage shows your usage.',
+    when: 'The request quota for the UTC day or month is used up.',
   },
   internal_error: {
     status: 500,
@@ -95,7 +95,7 @@ export const errors = withCodes({
   },
   service_unavailable: {
     status: 503,
-    sentence: 'The service cannot answer right now. Try again after the seconds in Retry-After.',
+    sentence: 'The service cannot answer right now. Try again after the number of seconds in Retry-After.',
     when: 'The service is overloaded or shutting down, or it cannot read its storage.',
   },
 });

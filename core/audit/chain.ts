@@ -98,7 +98,7 @@ export const madeOnly = <E extends AuditEntry>(entries: readonly E[]): readonly 
   return entries.filter(({ hash, undoes }) => undoes === undefined && !(hash !== undefined && undone.has(hash)));
 };
 
-/** Returns an entry which records that an earlier entry's change was never made. */
+/** Returns an entry recording that an earlier entry's change was never made. */
 export const undoing = <E extends AuditEntry>(
   { previous: _, hash, ...entry }: E,
   time: string,

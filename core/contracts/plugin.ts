@@ -47,7 +47,7 @@ export interface Plugin<Options = unknown> {
   readonly name: string;
   readonly version: string;
   readonly description: string;
-  /** The names of other plugins that must be configured too. */
+  /** The names of other plugins that must also be configured. */
   readonly needs?: readonly string[];
   /** JSON Schema for the plugin's options. Default: the plugin takes no options. */
   readonly options?: JsonSchema;

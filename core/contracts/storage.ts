@@ -196,8 +196,8 @@ export interface Capabilities {
   /** Whether published datasets are visible to other adapters on the same store, in any process. Default: true. */
   readonly durable?: boolean;
   /**
-   * Whether an open adapter notices datasets that other adapters publish or activate, and how. `true` (the default)
-   * means within 5 seconds.
+   * Whether an open adapter notices datasets that other adapters publish or activate, and how quickly. `true` (the
+   * default) means within 5 seconds.
    */
   readonly follows?: boolean | Following;
   /** Whether a store can be open in only one adapter at a time, so that a second `open` rejects. Default: false. */

@@ -139,7 +139,7 @@ interface KeyUseOptions {
 interface KeyUse {
   /** Returns the same object every time for the same key. */
   of(id: string): Use;
-  /** Writes pending times, for at most LAST_WRITE_MS. */
+  /** Writes pending times. Gives up after LAST_WRITE_MS. */
   close(): Promise<void>;
 }
 

@@ -47,7 +47,7 @@ export const typedColumns = (route: Route): readonly Column[] => {
 /** Computed once per route, because a table can have thousands of columns. */
 const columnsByRoute = new WeakMap<Route, readonly Column[]>();
 
-/** Returns the properties of a schema, provided that it allows only objects. */
+/** Returns the properties of a schema that allows only objects, otherwise undefined. */
 const propertiesOf = (schema: unknown): Readonly<Record<string, JsonSchema>> | undefined => {
   const { type, properties } = (schema ?? {}) as JsonSchema;
   return type === 'object' ? (properties as Readonly<Record<string, JsonSchema>> | undefined) : undefined;

@@ -298,7 +298,7 @@ describe('Koa behaviour', () => {
         run(place, () => undefined);
         expect(errorOf(await service.get(newThing()))).to.deep.equal([
           404,
-          'There is nothing at this address. The list of endpoints is in openapi.json.',
+          'There is nothing at this address. openapi.json lists all endpoints.',
           'route_not_found',
         ]);
       });

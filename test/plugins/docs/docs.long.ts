@@ -159,7 +159,7 @@ describe('the reference page', () => {
 
   it('explains each error once, with links from the endpoints that have it', async () => {
     const texts = await browser.page.locator('main').innerText();
-    const limited = 'The limit of requests per minute is used up.';
+    const limited = 'The limit on requests per minute was reached.';
     expect(texts.split(limited)).to.have.length(2);
     const linked = await sectionOf('getMarket').locator('a[href^="#/errors/"]').allTextContents();
     const common = operations.map(codesOf).reduce((all, some) => all.filter((code) => some.includes(code)));
