@@ -1,6 +1,6 @@
 /**
- * The container for the parts of an application (parts.ts). Each part is created once, when it is first resolved. It
- * is opened after the parts on which it depends. Parts are closed in reverse order of creation.
+ * Dependency injection for the parts in parts.ts. Each part is created when it is first resolved, and opened after its
+ * dependencies. Parts are closed in reverse order of creation.
  */
 import 'reflect-metadata';
 import { container, type DependencyContainer, instanceCachingFactory } from 'tsyringe';
@@ -11,16 +11,14 @@ import { nearest } from '../validation/nearest.js';
 import type { Definition, PartName, Parts } from './part-types.js';
 import { parts } from './parts.js';
 
-/** The tokens under which the parts are registered in the container. */
 export const tokens = Object.fromEntries(Object.keys(parts).map((name) => [name, Symbol(name)])) as {
   readonly [Name in PartName]: symbol;
 };
 
-/** Resolves a part by name, and with the correct type. */
 export const resolve = <Name extends PartName>(from: DependencyContainer, name: Name): Parts[Name] =>
   from.resolve<Parts[Name]>(tokens[name]);
 
-/** The parts that a program can replace with its own objects. They are opened and closed like any other part. */
+/** Parts that an embedding program can replace. The replacements are opened and closed like any other part. */
 export type Overrides = Partial<Pick<Parts, 'adapter' | 'keyStore' | 'limiter' | 'cache' | 'clock' | 'logger'>>;
 
 const LIFECYCLE = Symbol('lifecycle');
@@ -50,11 +48,10 @@ export const createContainer = (
   return own;
 };
 
-/** Returns only the parts that a definition declares, so that the declared dependencies are always complete. */
+/** Passes only the declared dependencies, so that a definition cannot use a part that it does not declare. */
 const dependencies = (from: DependencyContainer, { needs }: Definition<unknown>): Parts =>
   Object.fromEntries(needs.map((name) => [name, resolve(from, name)])) as unknown as Parts;
 
-/** The members that replacement parts must have. */
 const MEMBERS: { readonly [Name in keyof Overrides]-?: Members } = {
   clock: { now: 'function', monotonic: 'function' },
   logger: {
@@ -85,7 +82,7 @@ const checkOverrides = (overrides: Overrides): void => {
   const errors = Object.entries(overrides).flatMap(([name, value]) =>
     overrideErrors(name, value).map((error) => `overrides.${name}: ${error}`),
   );
-  if (errors.length > 0) throw new OperatorError('The overrides of the application cannot be used:', errors);
+  if (errors.length > 0) throw new OperatorError('The application overrides are invalid:', errors);
 };
 
 const overrideErrors = (name: string, value: unknown): readonly string[] => {
@@ -98,10 +95,10 @@ const overrideErrors = (name: string, value: unknown): readonly string[] => {
   return memberErrors(value as Readonly<Record<string, unknown>>, MEMBERS[name as keyof Overrides]);
 };
 
-/** Opens the parts that were created. Rejects with the first error; the caller must then close them. */
+/** Opens all parts created so far. Rejects with the first error; the caller must then call `close`. */
 export const open = (from: DependencyContainer): Promise<void> => from.resolve<Lifecycle>(LIFECYCLE).open();
 
-/** Closes the parts that were created, even if closing one of them fails. Rejects with the first error. */
+/** Closes all parts created so far, even if one of them fails to close. Rejects with the first error. */
 export const close = (from: DependencyContainer): Promise<void> => from.resolve<Lifecycle>(LIFECYCLE).close();
 
 interface Made {
@@ -111,7 +108,6 @@ interface Made {
 }
 
 class Lifecycle {
-  /** The parts in the order of creation, except parts that are null. */
   readonly #made = new Map<PartName, Made>();
   #closed: Promise<void> | undefined;
 
@@ -124,7 +120,7 @@ class Lifecycle {
     for (const result of results) if (result.status === 'rejected') throw result.reason;
   }
 
-  /** Opens a part after its dependencies. Parts that are independent of each other are opened concurrently. */
+  /** Opens a part after its dependencies. Independent parts are opened concurrently. */
   async #open(name: PartName): Promise<void> {
     const made = this.#made.get(name);
     if (!made) return;

@@ -1,6 +1,6 @@
 /**
- * Starts an application in four steps: it reads the configuration, loads the modules, creates the parts
- * (container.ts, parts.ts) and opens them. `listen` then opens the ports.
+ * Starts an application: reads the configuration, loads the modules, creates the parts (parts.ts) and opens them.
+ * The ports are opened later, by `listen`.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type Koa from 'koa';
@@ -18,64 +18,62 @@ import { type EmbeddedMiddleware, embedded } from './embed.js';
 import { type BuiltinModules, loadModules, type Modules, moduleErrors } from './load-modules.js';
 import type { PartName, Parts } from './part-types.js';
 
-/** What a product provides to the framework. */
 export interface Product extends BuiltinModules {
-  /** The names of the product's configuration file and environment variables. */
   readonly configuration: ConfigNames;
 }
 
 export interface AppOverrides extends Overrides {
-  /** Plugins of the embedding program. They are registered after the plugins in the configuration. */
+  /** Additional plugins, registered after the plugins in the configuration. */
   readonly plugins?: readonly { readonly plugin: Plugin; readonly options?: unknown }[];
 }
 
 export interface App {
-  /** The Koa application. Call its `use` before the first request to add middleware around the whole service. */
+  /** The Koa application. To wrap the whole service in middleware, call `koa.use` before the first request. */
   readonly koa: Koa;
-  /** The request listener, which works with any HTTP server of Node. */
+  /** A request listener for `http.createServer` or any other Node HTTP server. */
   readonly handle: (request: IncomingMessage, response: ServerResponse) => void;
   /**
-   * Returns middleware for Koa, Express and other frameworks. It calls `next` for paths that belong to neither the API
-   * nor its pages.
-   * @param options.prefix the path under which the service is available, such as `/data`. Omit it if the framework
-   *   removes the path itself
+   * Returns middleware for Koa, Connect, Express and compatible frameworks. It calls `next` for paths outside the API
+   * and its pages.
+   * @param options.prefix path at which the service is mounted, such as `/data`. Omit it if the framework strips the
+   *   mount path from the URL
    */
   middleware(options?: { readonly prefix?: string }): EmbeddedMiddleware;
-  /** Lists the routes, and lets code in this process call them without a key and without limits. */
+  /** Lists the routes and calls them in process, without a key or rate limits. */
   readonly local: LocalContext;
-  /** Sends a request to the service without a socket. */
+  /** Sends a request to the service without opening a socket. */
   inject(request: InjectOptions | string): Promise<InjectedResponse>;
   /**
-   * Starts listening on the ports for the API and the metrics. Rejects if a port is in use.
-   * @param options.metrics false if another process serves the metrics of all workers
+   * Opens the API port and the metrics port. Rejects if a port is already in use.
+   * @param options.metrics set to false if another process serves the metrics of all workers. Default: true
    */
   listen(options?: {
     readonly metrics?: boolean;
   }): Promise<{ host: string; port: number; url: string; metricsUrl: string | null }>;
   /**
-   * Applies the settings that can change at runtime, and logs what has changed and which changes need a restart.
-   * @returns the settings that need a restart
+   * Applies the settings that can change at runtime. Logs the changed settings and the settings that need a restart.
+   * @returns the paths of the changed settings that need a restart
    */
   reload(config: LoadedConfig): readonly string[];
   /**
-   * Makes `/ready` and `/health` fail. Each connection is closed after its next response.
-   * @param options.idleMs if other processes have taken over the port: `/ready` and `/health` stay successful, and
-   *   `close` leaves idle connections open for this time
+   * Makes `/ready` and `/health` fail, and closes each connection after its next response.
+   * @param options.idleMs pass this if other processes have taken over the port. `/ready` and `/health` then keep
+   *   succeeding, and `close` keeps idle connections open for this many milliseconds
    */
   drain(options?: { readonly idleMs: number }): void;
-  /** Waits for running requests to end, then closes the stores. May be called more than once. */
+  /** Waits for running requests to complete, then closes the stores. Can be called more than once. */
   close(): Promise<void>;
 }
 
 type ConfigInput = GivenConfig | LoadedConfig | string;
 
-/** Returns the functions that start an application, bound to the modules and names of a product. */
+/** Binds the functions that start an application to a product's modules and configuration names. */
 export const createFramework = (product: Product) => {
   const load = configLoader(product.configuration);
 
   /**
-   * @param extra plugins of the embedding program
-   * @throws OperatorError with all errors in the configuration and its modules
+   * @param extra plugins passed by the embedding program
+   * @throws OperatorError that lists all errors in the configuration and its modules
    */
   const loadConfig = (
     options: Omit<LoadOptions, 'moduleErrors'>,
@@ -97,11 +95,13 @@ export const createFramework = (product: Product) => {
     loadModules: (loaded: LoadedConfig, extra?: readonly LoadedPlugin[]) => loadModules(product, loaded, extra),
 
     /**
-     * Creates and opens a service. MongoDB and Redis may be unreachable, because the service reconnects automatically.
-     * @param config a configuration object, a loaded configuration, or the path of a file. Environment variables
-     *   override only the values of a file. Relative paths in an object are resolved against the working directory
+     * Creates and opens a service. The service starts even if MongoDB or Redis is unreachable, and reconnects
+     * automatically.
+     * @param config a configuration object, a loaded configuration, or the path of a configuration file. Environment
+     *   variables override values only if a path is passed. Relative paths in an object are resolved relative to the
+     *   working directory
      * @param overrides parts that replace the configured ones, and additional plugins
-     * @throws OperatorError with all errors in the configuration, its modules and the overrides
+     * @throws OperatorError that lists all errors in the configuration, its modules and the overrides
      */
     createApp: async (config: ConfigInput, { plugins = [], ...overrides }: AppOverrides = {}): Promise<App> => {
       const extra = plugins.map(({ plugin, options = {} }, index) => {
@@ -113,7 +113,7 @@ export const createFramework = (product: Product) => {
   };
 };
 
-/** Recognises a loaded configuration by two properties that a configuration object cannot have. */
+/** Neither property is allowed in a configuration object. */
 const isLoaded = (config: GivenConfig | LoadedConfig): config is LoadedConfig =>
   'config' in config && 'folder' in config;
 

@@ -1,19 +1,17 @@
-/** Serves an application inside a program that uses another framework. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Context, Next } from 'koa';
 import type { Mount } from '../contracts/plugin.js';
 import type { Handle } from '../edge/accept.js';
 import { setPrefix } from '../edge/public-url.js';
 
-/** Middleware for Koa, and for Connect, Express and other frameworks with the same signature. */
+/** Middleware for Koa, and for frameworks that use Connect's signature, such as Express. */
 export interface EmbeddedMiddleware {
   (ctx: Context, next: Next): Promise<unknown>;
   (request: IncomingMessage, response: ServerResponse, next: (error?: unknown) => void): void;
 }
 
-/** What frameworks add to a request. */
 type ForeignRequest = IncomingMessage & {
-  /** The prefix that Express has removed from the URL. */
+  /** The mount path that Express has stripped from the URL. */
   readonly baseUrl?: string;
   body?: unknown;
 };
@@ -26,7 +24,7 @@ interface EmbedOptions {
 
 const isBelow = (path: string, parent: string): boolean => path === parent || path.startsWith(`${parent}/`);
 
-/** Returns the path without the prefix, or undefined if it is not under the prefix. */
+/** Strips the prefix. Returns undefined if the URL is not under the prefix. */
 const without = (prefix: string, url: string): string | undefined => {
   if (!url.startsWith(prefix)) return undefined;
   const rest = url.slice(prefix.length);
@@ -34,14 +32,13 @@ const without = (prefix: string, url: string): string | undefined => {
   return rest.startsWith('/') ? rest : undefined;
 };
 
-/** @param prefix the path under which the service is available, such as `/data` */
 export const embedded = ({ handle, basePath, mounts }: EmbedOptions, prefix = ''): EmbeddedMiddleware => {
   if (!/^(\/[A-Za-z0-9._~-]+)*$/.test(prefix)) throw new TypeError(`The prefix "${prefix}" must look like /data.`);
   const owned = [basePath, ...mounts.map(({ path }) => path).filter((path) => path !== '/')];
 
   /**
    * Handles the request if its path belongs to the service. Otherwise returns undefined.
-   * @param removed the prefix that a framework has removed
+   * @param removed mount path that the framework has already stripped from the URL
    */
   const take = (request: ForeignRequest, response: ServerResponse, removed: string): Promise<void> | undefined => {
     const url = without(prefix, request.url ?? '/');
@@ -66,7 +63,6 @@ export const embedded = ({ handle, basePath, mounts }: EmbedOptions, prefix = ''
     if (body !== undefined) (req as ForeignRequest).body ??= body;
     const handled = take(req, res, String(first['mountPath'] ?? ''));
     if (!handled) return (second as Next)();
-    // The service writes the response itself.
     (first as Context).respond = false;
     return handled;
   }) as EmbeddedMiddleware;

@@ -1,4 +1,4 @@
-/** Loads the adapter, key store and plugins that a configuration names, and reports all their errors together. */
+/** Loads the adapter, key store and plugins named in the configuration, and reports all of their errors together. */
 import { resolve } from 'node:path';
 import type { LoadedConfig } from '../config/load.js';
 import type { Draft } from '../config/overrides.js';
@@ -20,12 +20,11 @@ import { compileSchema } from '../validation/compile-schema.js';
 import { checkOptions, type Override, placeOf } from '../validation/describe-errors.js';
 import { isObject } from '../validation/json.js';
 
-/** The modules that are part of a product. */
 export interface BuiltinModules {
   readonly adapters: Builtins<AdapterModule>;
   readonly keyStores: Builtins<KeyStoreModule>;
   readonly plugins: Builtins<Plugin>;
-  /** Plugins that every service loads, although no configuration names them. */
+  /** Plugins that are always loaded, even though no configuration names them. */
   readonly always: readonly Plugin[];
 }
 
@@ -35,7 +34,7 @@ export interface Modules {
   readonly registry: Registry;
 }
 
-/** The parts of a configuration that name modules. Other sections may be invalid. */
+/** The sections of a configuration that name modules. Other sections may be invalid. */
 interface ModuleNames {
   readonly draft: Draft;
   readonly folder: string;
@@ -43,9 +42,9 @@ interface ModuleNames {
 }
 
 /**
- * Loads the modules of a configuration, and fills in the defaults of their options.
- * @param extra plugins from the embedding program, which are registered after all others
- * @throws OperatorError with the errors of all modules
+ * Loads the configured modules and fills in default values for their options.
+ * @param extra plugins passed by the embedding program, registered after all others
+ * @throws OperatorError that lists the errors of all modules
  */
 export const loadModules = async (
   builtins: BuiltinModules,
@@ -61,12 +60,11 @@ export const loadModules = async (
   if (config.plugins.length + extra.length === 0)
     errors.push('plugins: an empty list is not allowed; name at least one plugin');
   if (errors.length > 0) {
-    throw new OperatorError(`The configuration ${path} names modules that cannot be used:`, errors);
+    throw new OperatorError(`The configuration ${path} names invalid modules:`, errors);
   }
   return modules as Modules;
 };
 
-/** Returns the errors in the modules of a configuration that also has errors in other sections. */
 export const moduleErrors = async (
   builtins: BuiltinModules,
   { draft, ...where }: ModuleNames,
@@ -77,7 +75,7 @@ export const moduleErrors = async (
   return (await examine(builtins, { draft: { ...draft, service }, ...where }, unnamed)).errors;
 };
 
-/** @param document creates the OpenAPI document; called after all plugins have been registered */
+/** @param document creates the OpenAPI document; called only after all plugins have been registered */
 const frameworkPlugins = (
   { always }: BuiltinModules,
   { auth, http }: Readonly<Record<string, unknown>>,
@@ -101,8 +99,9 @@ interface Examined extends Partial<Modules> {
 }
 
 /**
- * Loads as many modules as possible, and collects all errors that are not merely caused by modules that failed to load.
- * @param names the parts of the configuration that name modules; its `service` must be valid
+ * Loads as many modules as possible and collects their errors. Leaves out errors that merely result from another
+ * module's failure to load.
+ * @param names must have a valid `service` section
  * @param unnamed plugins that are not in the configuration
  */
 const examine = async (
@@ -138,7 +137,6 @@ const examine = async (
   return { ...(adapter && { adapter }), ...(keyStore && { keyStore }), registry, errors };
 };
 
-/** @throws Error if the module is not a plugin */
 const checkedPlugin = (loaded: LoadedPlugin): { plugin: LoadedPlugin; errors: string[] } => {
   const { plugin, at } = loaded;
   checkModule('plugin', plugin?.name ?? at, plugin);
@@ -146,7 +144,10 @@ const checkedPlugin = (loaded: LoadedPlugin): { plugin: LoadedPlugin; errors: st
   return { plugin: { ...loaded, options }, errors: optionErrors(plugin, `${at}.options`, options) };
 };
 
-/** Returns what a tier can list to include endpoints that need a key: plugin names, and paths of routes and mounts. */
+/**
+ * Returns the names that a tier's endpoint list may contain: plugins with endpoints that need a key, and the paths of
+ * those endpoints.
+ */
 const namesWithKey = ({ routes, mounts }: Registry): string[] => [
   ...new Set([
     ...routes.filter(({ route }) => needsKey(route)).flatMap(({ route, plugin }) => [plugin.name, route.path]),
@@ -154,7 +155,7 @@ const namesWithKey = ({ routes, mounts }: Registry): string[] => [
   ]),
 ];
 
-/** Copies plain objects and lists, so that filling in defaults does not change objects of the embedding program. */
+/** Copies plain objects and arrays, so that filling in defaults does not modify the embedding program's objects. */
 const copy = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(copy);
   if (!isObject(value) || Object.getPrototypeOf(value) !== Object.prototype) return value;
@@ -169,7 +170,7 @@ interface HasOptions {
   check?(options: never): Readonly<Record<string, string>>;
 }
 
-/** Creates a loader that adds to `errors`, except for entries whose errors the configuration schema already reports. */
+/** Skips entries that are not valid module entries, because the configuration schema reports them. */
 const moduleLoader =
   (folder: string, overrides: readonly Override[], errors: string[]) =>
   async <T extends HasOptions>(
@@ -204,7 +205,6 @@ const optionErrors = (
   );
 };
 
-/** Creates a function that resolves relative paths from options against the folder of the configuration. */
 export const pathResolver =
   (folder: string) =>
   (path: string): string =>

@@ -1,4 +1,4 @@
-/** Checks the permissions of the files that a service relies on: its configuration, mounted secrets and key file. */
+/** Checks the permissions of the configuration file, mounted secrets and the key file. */
 import { stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { LoadedConfig } from '../config/load.js';
@@ -9,7 +9,6 @@ import { formatPath, type Path } from '../validation/path.js';
 import { type Modules, pathResolver } from './load-modules.js';
 import { maskedConfig } from './masked-config.js';
 
-/** Returns the paths at which two values with the same structure differ. */
 const differences = (value: unknown, other: unknown, path: Path = []): Path[] => {
   if (!isObject(value) || !isObject(other)) return value === other ? [] : [path];
   return Object.entries(value).flatMap(([name, each]) =>
@@ -17,13 +16,13 @@ const differences = (value: unknown, other: unknown, path: Path = []): Path[] =>
   );
 };
 
-/** Whether the file contains a secret. Secrets that come from environment variables are not in the file. */
+/** Whether the file contains a secret. Secrets set by environment variables are not in the file. */
 const hasSecret = (loaded: LoadedConfig, modules: Modules): boolean =>
   differences(loaded.config, maskedConfig(loaded, modules))
     .map((place) => formatPath(place))
     .some((path) => !loaded.overrides.some((override) => path.startsWith(override.path)));
 
-/** @returns a message for each file that other users can read or change, with the command that fixes it */
+/** @returns one message for each file that other users can read or change, including the command that fixes it */
 export const looseFiles = async (
   loaded: LoadedConfig,
   modules: Modules,
@@ -33,7 +32,7 @@ export const looseFiles = async (
   const files: [path: string, isSecret: boolean][] = [];
   if (!embedded) files.push([path, hasSecret(loaded, modules)]);
   for (const { variable } of overrides) {
-    // The name of a module's option can also end in `_FILE`, but the variable's value is then not a file with a secret.
+    // Option names can also end in `_FILE`, but such a variable does not hold the path of a mounted secret.
     const file = variable.endsWith('_FILE') && !variable.includes('__OPTIONS__') ? env[variable] : undefined;
     if (file) files.push([file, true]);
   }
@@ -46,7 +45,7 @@ export const looseFiles = async (
 const GROUP_OR_OTHERS_WRITE = 0o022;
 const OTHERS_READ = 0o004;
 const OTHERS_WRITE = 0o002;
-/** The mode bit of folders in which a file can be replaced only by its owner. */
+/** In a folder with this mode bit, only the owner of a file can replace it. */
 const STICKY = 0o1000;
 
 const octal = (mode: number): string => `mode ${(mode & 0o7777).toString(8).padStart(4, '0')}`;
@@ -54,8 +53,8 @@ const octal = (mode: number): string => `mode ${(mode & 0o7777).toString(8).padS
 const quoted = (path: string): string => `'${path.replaceAll("'", "'\\''")}'`;
 
 /**
- * @param isSecret whether other users must not be able to read the file
- * @returns messages with the commands that fix the permissions; none for a missing file, and none on Windows
+ * @param isSecret if true, other users must not be able to read the file
+ * @returns messages with the commands that fix the permissions. Empty for a missing file and on Windows
  */
 const loosePermissions = async (path: string, isSecret: boolean): Promise<readonly string[]> => {
   if (process.platform === 'win32') return [];
@@ -74,7 +73,7 @@ const loosePermissions = async (path: string, isSecret: boolean): Promise<readon
   const { mode } = await stat(folder);
   if ((mode & OTHERS_WRITE) !== 0 && (mode & STICKY) === 0) {
     sentences.push(
-      `Other users can replace ${path}, since they can change its folder: run chmod o-w ${quoted(folder)}`,
+      `Other users can replace ${path}, because everyone can write to its folder: run chmod o-w ${quoted(folder)}`,
     );
   }
   return sentences;

@@ -1,10 +1,8 @@
-/** Masks the secrets of a configuration, including those in the options of its modules. */
 import type { LoadedConfig } from '../config/load.js';
 import type { Config } from '../config/schema.js';
 import { maskSecrets } from '../config/secrets.js';
 import type { Modules } from './load-modules.js';
 
-/** @param modules the modules of the configuration, whose schemas mark the secret options */
 export const maskedConfig = ({ config }: LoadedConfig, { adapter, keyStore, registry }: Modules): Config =>
   maskSecrets(config, {
     adapter: adapter.options,

@@ -1,4 +1,4 @@
-/** Opens the storage or the key store of a configuration for commands that do not start the service. */
+/** Opens the configured storage or key store for commands that do not start the service. */
 import { countsUsage } from '../config/tiers.js';
 import type { Collection } from '../contracts/dataset.js';
 import type { KeyStore } from '../contracts/keys.js';
@@ -15,16 +15,15 @@ import type { Parts } from './part-types.js';
 type Loaded = Pick<Parts, 'config' | 'modules'>;
 
 export interface OpenedKeyStore {
-  /** The opened key store. The caller must close it. */
   readonly store: KeyStore;
   readonly service: ServiceInfo;
-  /** Reads the usage of a caller from Redis. @throws OperatorError if usage is not counted or not stored in Redis */
+  /** Reads a caller's usage from Redis. @throws OperatorError if usage is not counted or not stored in Redis */
   usage(caller: string): Promise<readonly DayUsage[]>;
   close(): Promise<void>;
 }
 
-const NOT_COUNTED = ['To count usage, set auth.tiers to an object; { "enterprise": {} } is enough.'];
-const NOT_SHARED = ['Without Redis each service counts on its own: call GET /usage of the service with the key.'];
+const NOT_COUNTED = ['To count usage, set auth.tiers to an object, such as { "enterprise": {} }.'];
+const NOT_SHARED = ['Without Redis, each service keeps its own count: call its GET /usage endpoint with the key.'];
 
 export const openKeyStore = async (loaded: Loaded, logger: Logger): Promise<OpenedKeyStore> => {
   for (const sentence of await looseFiles(loaded.config, loaded.modules)) logger.warn(sentence);
@@ -37,8 +36,8 @@ export const openKeyStore = async (loaded: Loaded, logger: Logger): Promise<Open
     store,
     service: loaded.modules.registry.service,
     async usage(caller) {
-      if (!countsUsage(auth)) throw new OperatorError('This configuration counts no usage.', NOT_COUNTED);
-      if (!redis) throw new OperatorError('This configuration stores no usage in Redis.', NOT_SHARED);
+      if (!countsUsage(auth)) throw new OperatorError('Usage counting is disabled in this configuration.', NOT_COUNTED);
+      if (!redis) throw new OperatorError('Usage is not stored in Redis in this configuration.', NOT_SHARED);
       await resolve(container, 'redis')?.opened;
       limiter ??= resolve(container, 'limiter');
       return (await limiter.usage?.(caller)) ?? [];
@@ -56,7 +55,7 @@ export interface OpenedStorage {
   readonly adapter: StorageAdapter;
   readonly module: AdapterModule;
   readonly collections: ReadonlyMap<string, Collection>;
-  /** The dataset directory of the built-in adapter `json`. Undefined for other adapters. */
+  /** The dataset directory if the adapter is `json`, otherwise undefined. */
   readonly directory: string | undefined;
   close(): Promise<void>;
 }
@@ -65,7 +64,7 @@ export const openStorage = async (loaded: Loaded, logger: Logger): Promise<Opene
   const { config, folder } = loaded.config;
   const { use, options } = config.adapter;
   const adapter = resolve(createContainer(loaded, { logger }), 'adapter');
-  // If the dataset cannot be served, it can still be replaced, and its audit can still be read.
+  // Ignore an invalid dataset: commands can still replace it and read its audit log.
   try {
     await adapter.open();
   } catch (error) {

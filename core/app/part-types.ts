@@ -1,4 +1,3 @@
-/** The types of the parts of an application, and how a part is defined. */
 import { EventEmitter } from 'node:events';
 import type { LoadedConfig } from '../config/load.js';
 import type { SharedCache } from '../contracts/cache.js';
@@ -26,56 +25,53 @@ import type { RunningPlugins } from './running-plugins.js';
 import type { RunningSettings } from './running-settings.js';
 import type { RunningState } from './running-state.js';
 
-/** The events with which the adapter informs other parts. */
+/** Events that the adapter sends to other parts. */
 export class StorageEvents extends EventEmitter<{
   changed: [];
   problem: [sentence: string | undefined];
   timed: [ms: number];
 }> {}
 
-/** All parts by name. A part is null if the configuration disables it. */
+/** All parts of an application, by name. A part is null if the configuration disables it. */
 export interface Parts {
   readonly config: LoadedConfig;
-  /** The adapter, the key store, and the plugins with their routes. */
+  /** The adapter, the key store and the registered plugins. */
   readonly modules: Modules;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** The settings that can change while the service is running. */
+  /** Settings that can change while the service is running. */
   readonly settings: RunningSettings;
   readonly storageEvents: StorageEvents;
   readonly adapter: StorageAdapter;
   readonly keyStore: KeyStore;
   readonly redis: RedisConnection | null;
   readonly limiter: Limiter;
-  /** The cache for responses that all replicas share, such as `/status`. */
+  /** Cache for responses that all replicas share, such as `/status`. */
   readonly cache: SharedCache;
   /** The current snapshot and its cached representations. */
   readonly snapshots: CurrentSnapshot;
   /** Earlier snapshots, for requests with `as_of`. */
   readonly vintages: Vintages;
-  /** Identifies the caller of a request. */
   readonly authenticator: OpenAuthenticator;
-  /** Identifies callers by the credentials that plugins accept. Null if no plugin does. */
+  /** Accepts credentials that plugins define. Null if no plugin does. */
   readonly identities: IdentityChain | null;
-  /** The state that the service's own routes read. */
+  /** The state shown by the service's own routes. */
   readonly state: RunningState;
-  /** Rejects requests that exceed the capacity of the service. */
+  /** Rejects requests while the service is overloaded. Null if `server.overload` is null. */
   readonly admission: Admission | null;
   readonly metrics: Metrics | null;
-  /** The plugins that observe requests. */
   readonly observers: RequestObservers | null;
   readonly headers: CommonHeaders;
-  /** Runs uncached requests, taking turns between callers. */
+  /** Queues uncached requests, and takes turns between callers. */
   readonly work: WorkQueues;
   readonly routes: RouteTable;
-  /** The Koa application with all middleware. */
   readonly koa: ApiKoa;
-  /** The plugins that are opened and closed with the service, or that report errors. */
+  /** Opens and closes plugins, and forwards errors to them. */
   readonly runningPlugins: RunningPlugins;
-  /** The request listener, which runs admission control and then Koa. */
+  /** Request listener: admission control, then Koa. */
   readonly handle: Handle;
   readonly server: HttpServer;
-  /** Lets this process send requests to its own service. */
+  /** Calls the service's own routes from within the process. */
   readonly local: LocalContext;
 }
 
@@ -88,7 +84,7 @@ export interface Definition<Value> {
   close?(value: NonNullable<Value>): unknown;
 }
 
-/** @param needs the names of the parts that are passed to `make` */
+/** @param needs names of the parts passed to `make` */
 export const part = <const Needs extends readonly PartName[], Value>(
   needs: Needs,
   make: (dependencies: Pick<Parts, Needs[number]>) => Value,

@@ -1,4 +1,4 @@
-/** The wiring of an application: the parts on which each part depends, and how it is created, opened and closed. */
+/** Defines all parts of an application: their dependencies, and how each is created, opened and closed. */
 import type Koa from 'koa';
 import type { Config } from '../config/schema.js';
 import { countsUsage, tierNames } from '../config/tiers.js';

@@ -1,4 +1,4 @@
-/** Opens plugins in the order of the configuration, reports errors to them, and closes them in reverse order. */
+/** Opens plugins in configuration order, forwards errors to them, and closes them in reverse order. */
 import type Koa from 'koa';
 import type { Context } from 'koa';
 import type { OpenContext } from '../contracts/plugin.js';
@@ -16,7 +16,6 @@ export class RunningPlugins {
     if (lifecycles.length > 0) koa.on('error', (error: unknown, ctx: Context) => this.#report(error, ctx));
   }
 
-  /** @throws OperatorError that names the plugin which cannot be opened */
   async open(): Promise<void> {
     for (const each of this.#lifecycles) {
       try {
@@ -29,7 +28,6 @@ export class RunningPlugins {
     }
   }
 
-  /** Never rejects. */
   async close(): Promise<void> {
     for (const each of this.#opened.splice(0).reverse()) {
       await this.#run(each.plugin, 'a plugin did not close cleanly', () => each.close());

@@ -1,4 +1,4 @@
-/** The settings that can change while the service is running. All other changes need a restart. */
+/** Settings that can change while the service is running. All other settings need a restart. */
 import { isDeepStrictEqual } from 'node:util';
 import type { LoadedConfig } from '../config/load.js';
 import type { AuthConfig, Config, TierConfig } from '../config/schema.js';
@@ -6,7 +6,7 @@ import { Tiers } from '../config/tiers.js';
 import type { Logger } from '../contracts/runtime.js';
 import { isObject } from '../validation/json.js';
 
-/** TIER represents the name of any tier. Keys are not listed, because the service notices their changes on its own. */
+/** TIER is a placeholder for any tier name. Keys are not listed because key changes take effect without a reload. */
 export const RELOADED = [
   'log.level',
   'limits.requestsPerMinute',
@@ -19,7 +19,7 @@ const RELOADABLE = new RegExp(
   `^(${RELOADED.map((path) => path.replaceAll('.', '\\.').replace('TIER', '[^.]+')).join('|')})$`,
 );
 
-/** Returns the tiers with which the service started, but with the limits from the new configuration. */
+/** Keeps the tiers and endpoints from startup, and takes the limits from the new configuration. */
 const withLimitsOf = (started: AuthConfig['tiers'], now: AuthConfig['tiers']): AuthConfig['tiers'] => {
   if (Array.isArray(started) || Array.isArray(now)) return started;
   const terms = now as Readonly<Record<string, TierConfig>>;
@@ -31,7 +31,7 @@ const withLimitsOf = (started: AuthConfig['tiers'], now: AuthConfig['tiers']): A
   );
 };
 
-/** Returns the paths of all settings that differ. A list or a module counts as a single setting. */
+/** Returns the paths of all settings that differ. A list or a module entry counts as one setting. */
 const differences = (before: unknown, after: unknown, path = ''): string[] => {
   const inside = isObject(before) && isObject(after) && !('use' in after);
   if (!inside) return isDeepStrictEqual(before, after) ? [] : [path];
@@ -43,7 +43,7 @@ export class RunningSettings {
   readonly #started: Config;
   readonly #logger: Logger;
   #config: Config;
-  /** The limits for callers. Every reload replaces this object. */
+  /** Each reload replaces this object, so do not keep a reference to it. */
   tiers: Tiers;
 
   constructor({ config }: LoadedConfig, logger: Logger) {
@@ -53,10 +53,6 @@ export class RunningSettings {
     this.#logger = logger;
   }
 
-  /**
-   * Applies the settings that can change. The log lists the changes, and the settings that need a restart.
-   * @returns the settings that need a restart
-   */
   apply({ config }: LoadedConfig): readonly string[] {
     const changed = differences(this.#config, config).filter((path) => RELOADABLE.test(path));
     const afterRestart = differences(this.#started, config).filter((path) => !RELOADABLE.test(path));

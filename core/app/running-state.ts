@@ -1,4 +1,3 @@
-/** The state of a running application, which service routes and metrics read. */
 import type { PublishedVersion, ServiceState } from '../contracts/plugin.js';
 import type { Health } from '../contracts/runtime.js';
 import type { Snapshot, StorageAdapter } from '../contracts/storage.js';
@@ -12,7 +11,7 @@ type Dependencies = Pick<
   'clock' | 'modules' | 'storageEvents' | 'adapter' | 'snapshots' | 'keyStore' | 'limiter' | 'cache'
 >;
 
-/** The minimum interval between pings of the store. Requests to `/health` share a ping, since they have no limit. */
+/** Minimum interval between pings of the store. `/health` has no rate limit, so its requests share pings. */
 const PING_EVERY_MS = 100;
 
 export class RunningState {
@@ -30,7 +29,6 @@ export class RunningState {
     });
   }
 
-  /** From now on, `/health` fails. */
   drain(): void {
     this.#isDraining = true;
   }
@@ -49,7 +47,7 @@ export class RunningState {
     };
   };
 
-  /** Pings the store. Concurrent requests share one ping, and later ones share its result for PING_EVERY_MS. */
+  /** Pings the store. Concurrent requests share one ping. Its result is reused for another `PING_EVERY_MS`. */
   #pingAdapter(adapter: StorageAdapter): Promise<void> {
     const ping = adapter.ping();
     const forget = (): void => {
@@ -77,8 +75,8 @@ export class RunningState {
   }
 
   /**
-   * @param open returns a locked snapshot, which may be newer than the listed version if another one has just been
-   * published
+   * @param open returns a locked snapshot. The snapshot can be newer than `known.version` if another version has just
+   *   been published
    */
   #published(
     known: Pick<PublishedVersion, 'version' | 'publishedAt' | 'current'>,

@@ -6,26 +6,25 @@ import type { DayUsage } from '../contracts/limiter.js';
 import type { ServiceState } from '../contracts/state.js';
 import { type Ask, type Grant, WorkerLimiter } from '../limiter/worker-limiter.js';
 
-/** What a worker runs: the configuration as the primary process read it, even if the file has changed since then. */
+/** The configuration as read by the primary process. Workers use it even if the file has changed since. */
 export interface Assignment {
   readonly loaded: LoadedConfig;
   /**
-   * The services that must be available before the worker listens. Set only during a reload: a worker without `needs`
-   * listens at once, and responds with 503 until the services are available.
+   * Services that must be available before the worker listens. Set only during a reload. A worker without `needs`
+   * listens immediately, and returns 503 until the services are available.
    */
   readonly needs?: readonly (keyof ServiceState['health'])[] | undefined;
-  /** The record of the demo key. It contains only the hash of the key. */
+  /** The demo key's record, which contains only a hash of the key. */
   readonly demo: KeyRecord | null;
 }
 
-/** Workers count as replicas: while Redis is unreachable, each worker applies its share of the limits. */
+/** Counts each worker as a replica: while Redis is unreachable, each worker applies its share of the limits. */
 export const asShare = (loaded: LoadedConfig, workers: number): LoadedConfig => {
   const { config } = loaded;
   const limits = { ...config.limits, replicas: config.limits.replicas * workers };
   return { ...loaded, config: { ...config, limits } };
 };
 
-/** Sets the port, which the first worker may have chosen. */
 export const onPort = (assignment: Assignment, port: number): Assignment => {
   const { loaded } = assignment;
   const server = { ...loaded.config.server, port };
@@ -41,9 +40,9 @@ export type ToWorker =
   | ({ readonly kind: 'stop' } & Stop);
 
 export interface Stop {
-  /** How long the worker keeps listening, in milliseconds. */
+  /** Time in milliseconds before the worker stops listening. */
   readonly delayMs: number;
-  /** If other workers have taken over the port: how long idle connections stay open, in milliseconds. */
+  /** Set if other workers have taken over the port. Time in milliseconds for which idle connections stay open. */
   readonly idleMs?: number;
 }
 
@@ -53,10 +52,12 @@ export interface Listening {
 }
 
 export type ToPrimary =
-  /** Requests the assignment. A worker would miss messages that are sent before it listens for them. */
+  /**
+   * Asks for the assignment. The primary process must not send it earlier, because a worker misses messages sent before
+   * it listens for them.
+   */
   | { readonly kind: 'ready' }
   | { readonly kind: 'listening'; readonly listening: Listening }
-  /** The reason why the worker does not listen. */
   | { readonly kind: 'failed'; readonly reason: string }
   | { readonly kind: 'metrics'; readonly scrape: number; readonly page: string }
   | { readonly kind: 'ask'; readonly asks: readonly Ask[] }
@@ -66,13 +67,13 @@ export type ToPrimary =
 interface PrimaryLink {
   readonly assignment: Promise<Assignment>;
   /**
-   * Registers a listener for `stop` messages. A worker gets a second one if the service shuts down during a reload, and
-   * then applies the new `idleMs`.
+   * Registers a listener for `stop` messages. If the service shuts down during a reload, the worker receives a second
+   * `stop` message, and its `idleMs` applies.
    */
   onStop(listener: (stop: Stop) => void): void;
-  /** Sets the function that reads the metrics for each scrape. */
+  /** Registers the function that renders the worker's metrics for each scrape. */
   onMeasure(read: () => string): void;
-  /** The limiter, which asks the primary process. That process decides for all workers. */
+  /** Asks the primary process, which makes limit decisions for all workers. */
   readonly limiter: WorkerLimiter;
   listening(at: Listening): void;
   failed(reason: string): void;
@@ -80,7 +81,7 @@ interface PrimaryLink {
   release(): void;
 }
 
-/** Opens the worker's end of the channel. Must be called exactly once per worker. */
+/** Opens the worker's end of the channel. Call this once per worker. */
 export const linkToPrimary = (): PrimaryLink => {
   const messages = new EventEmitter<{ [M in ToWorker as M['kind']]: [message: M] }>();
   process.on('message', (message: ToWorker) => void messages.emit(message.kind, message as never));
@@ -90,7 +91,7 @@ export const linkToPrimary = (): PrimaryLink => {
     openCalls.get(call)?.(days);
     openCalls.delete(call);
   });
-  // Errors can be ignored: if the primary process has ended, node:cluster also ends this worker.
+  // Errors can be ignored: if the primary process has exited, node:cluster also stops this worker.
   const send = (message: ToPrimary) => process.send?.(message, undefined, undefined, () => undefined);
   send({ kind: 'ready' });
   const askUsage = (caller: string): Promise<readonly DayUsage[]> => {

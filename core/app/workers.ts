@@ -1,5 +1,6 @@
 /**
- * The primary process for several workers on one port. It starts, replaces and stops them, and decides their limits.
+ * The primary process when several workers share a port. It starts, replaces and stops workers, and makes limit
+ * decisions for them.
  */
 import cluster, { type Worker } from 'node:cluster';
 import { EventEmitter } from 'node:events';
@@ -17,40 +18,37 @@ import { withTimeout } from '../util/with-timeout.js';
 import { type Assignment, asShare, type Listening, onPort, type ToPrimary, type ToWorker } from './worker-link.js';
 
 /**
- * If a worker ends sooner than this, the delay before the next start doubles, since the new worker may fail for the
+ * If a worker exits sooner than this, the delay before the next start doubles, because the replacement may fail for the
  * same reason.
  */
 const STEADY_MS = 10_000;
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 10_000;
-/** How long workers may take to close their stores at shutdown, after `server.drainMs`. */
+/** Additional time, after `server.drainMs`, for workers to close their stores. */
 const CLOSE_MS = 2000;
-/** A scrape does not include workers that have not replied after this time. */
+/** Maximum time to wait for workers during a scrape. Later replies are ignored. */
 const SCRAPE_MS = 2000;
-/** How long new workers may take to start listening during a reload. */
+/** Maximum time for new workers to start listening during a reload. */
 const READY_MS = 120_000;
 /**
- * After a reload, the maximum time during which old workers keep idle connections open. If a connection is closed just
- * as its client sends a request, that request fails.
+ * Maximum time that old workers keep idle connections open after a reload. Closing one just as its client sends a
+ * request makes that request fail.
  */
 const IDLE_MS = 10_000;
 
-/** During a reload, new workers do not listen until these services are available. */
+/** During a reload, new workers wait for these services before they listen. */
 const STORES = ['storage', 'keys'] as const;
 
-/** How a worker ended. */
 interface Ending {
   readonly code: number | null;
   readonly signal: string | null;
-  /** The reason that the worker gave before it ended. */
   readonly reason?: string | undefined;
 }
 
-/** Workers that run the same configuration. */
 interface Generation {
   readonly count: number;
   assignment: Assignment;
-  /** The number of each worker, counted from 1. A replacement gets the lowest free number. */
+  /** Worker numbers, starting at 1. A replacement gets the lowest free number. */
   readonly workers: Map<Worker, number>;
 }
 
@@ -59,19 +57,17 @@ const isClean = ({ code, signal }: Ending): boolean => code === 0 || signal === 
 export class Workers {
   readonly #logger: Logger;
   readonly #limiter = new MemoryLimiter();
-  /** The workers that accept connections. */
   #running: Generation;
-  /** All workers, including the ones that a reload is starting or ending. */
+  /** All workers, including those being started or stopped by a reload. */
   readonly #alive = new Set<Worker>();
   readonly #pages = new EventEmitter<{ page: [scrape: number, worker: number, page: string] }>();
   #scrape = 0;
-  /** The port in the configuration. */
+  /** Can be 0, which lets the first worker choose a port. */
   #configuredPort: number;
-  /** The port on which the workers listen. */
+  /** The actual port. 0 until the first worker is listening. */
   #port = 0;
-  /** Resolves when the workers of the previous configuration have ended. */
   #retired: Promise<unknown> = Promise.resolve();
-  /** How many workers in a row have ended soon after they started. */
+  /** Number of consecutive workers that exited shortly after starting. */
   #shortLived = 0;
   #started = false;
   #stopping = false;
@@ -85,30 +81,32 @@ export class Workers {
     this.#running = { count, assignment: { ...assignment, loaded }, workers: new Map() };
     this.#configuredPort = assignment.loaded.config.server.port;
     this.#logger = logger;
-    // Workers accept connections themselves. If this process distributed them, a connection that all workers refuse
-    // because of `server.maxConnections` would be passed from worker to worker for as long as it is open.
+    // Each worker accepts its own connections. If this process distributed them, a connection that every worker refuses
+    // because of `server.maxConnections` would be handed from worker to worker for as long as it is open.
     cluster.schedulingPolicy = cluster.SCHED_NONE;
     cluster.setupPrimary({
-      // All workers run the version of this process, even if a symbolic link points to another version later.
+      // Workers keep running the same version as this process, even if a symbolic link later points to another version.
       exec: realpathSync(process.argv[1]!),
-      // A worker that exits resets O_NONBLOCK on a shared standard output, and then a full pipe would block this process.
+      // Workers must not share standard output: a worker that exits resets O_NONBLOCK, and a full pipe would then block
+      // this process.
       stdio: ['ignore', 2, 2, 'ipc'],
     });
-    // Workers that do not react to messages must not outlive this process.
+    // Workers that no longer respond to messages must not outlive this process.
     process.once('exit', () => this.#kill());
   }
 
   /**
-   * Starts the first worker and, once it is listening, the others. If the start fails, the reason is thus logged only
-   * once.
-   * @returns the URLs; undefined if the first worker failed and has logged the reason
-   * @throws OperatorError if a signal ended the first worker
+   * Starts the first worker and, once it is listening, the others. This way, an error at startup is logged only once.
+   * @returns the URL and port, or undefined if the first worker failed and has logged the reason
+   * @throws OperatorError if the first worker was killed by a signal
    */
   async start(): Promise<Listening | undefined> {
     const first = await this.#fork();
     if (!('url' in first)) {
       if (first.code !== null || this.#stopping) return undefined;
-      throw new OperatorError(`The first worker was ended by ${first.signal ?? 'the system'} before it listened.`);
+      throw new OperatorError(
+        `The first worker was killed by ${first.signal ?? 'the system'} before it was listening.`,
+      );
     }
     this.#started = true;
     this.#port = first.port;
@@ -118,10 +116,10 @@ export class Workers {
   }
 
   /**
-   * Replaces all workers. The new ones share the port with the old ones, which end when all new ones are listening. If
-   * a new worker cannot listen, the new workers end instead.
+   * Replaces all workers. Old and new workers share the port until all new ones are listening; then the old ones exit.
+   * If a new worker cannot listen, the old workers stay and the new ones exit.
    * @param count the new number of workers
-   * @throws OperatorError with the reason why the previous workers stay
+   * @throws OperatorError with the reason why the old workers were kept
    */
   async reload(loaded: LoadedConfig, count: number): Promise<void> {
     await this.#retired;
@@ -133,7 +131,7 @@ export class Workers {
     const needs = isDeepStrictEqual(redis, before.redis) ? STORES : ([...STORES, 'limiter'] as const);
     const changed: Assignment = { ...assignment, loaded: asShare(loaded, count), needs };
     const next: Generation = { count, assignment: changed, workers: new Map() };
-    // With port 0, the new workers use the port that the first worker chose.
+    // If the configured port is 0, the new workers reuse the port that the first worker chose.
     if (server.port === this.#configuredPort) next.assignment = onPort(next.assignment, before.server.port);
     try {
       const listening = await this.#listening(next);
@@ -146,12 +144,12 @@ export class Workers {
     }
     this.#retired = this.#retire(this.#running);
     this.#configuredPort = server.port;
-    // Replacements for these workers listen even while a store is unavailable, like workers after startup.
+    // Only the reload waits for the stores. Later replacements listen even while a store is unavailable.
     this.#running = { ...next, assignment: { ...next.assignment, needs: undefined } };
     while (next.workers.size < count) void this.#fork();
   }
 
-  /** Returns the metrics of all workers that reply in time, merged into one page. */
+  /** Returns the merged metrics of all workers that reply in time. */
   async metrics(): Promise<string> {
     const scrape = ++this.#scrape;
     const pages = new Map<number, string>();
@@ -178,8 +176,8 @@ export class Workers {
   }
 
   /**
-   * Stops all workers. A worker is killed if it takes longer than the sum of the delay, `server.drainMs` and 2 seconds.
-   * @throws Error if a worker did not end cleanly
+   * Stops all workers. Kills those still running after `delayMs`, `server.drainMs` and another 2 seconds.
+   * @throws Error if a worker did not exit cleanly
    */
   async stop(delayMs: number): Promise<void> {
     this.#stopping = true;
@@ -189,27 +187,28 @@ export class Workers {
     const deadline = setTimeout(
       () => {
         const workerPids = [...this.#alive].map((worker) => worker.process.pid);
-        this.#logger.error({ workerPids }, 'workers did not end in time and are killed');
+        this.#logger.error({ workerPids }, 'workers did not exit in time; killing them');
         this.#kill();
       },
       delayMs + drainMs + CLOSE_MS,
     );
     await Promise.all(ends);
     clearTimeout(deadline);
-    if (this.#failed) throw new Error('A worker did not end cleanly.');
+    if (this.#failed) throw new Error('A worker did not exit cleanly.');
   }
 
-  /** Starts a worker during a reload. @throws OperatorError if it cannot listen */
   async #listening(generation: Generation): Promise<Listening> {
     const result = await withTimeout(this.#fork(generation), READY_MS).catch((cause: Error) => {
-      throw new OperatorError(`A new worker did not listen within ${READY_MS / 1000} s.`, [], { cause });
+      throw new OperatorError(`A new worker did not start listening within ${READY_MS / 1000} s.`, [], { cause });
     });
     if ('url' in result) return result;
     const { reason, signal, code } = result;
-    throw new OperatorError(reason ?? `A new worker ended (${signal ?? `exit code ${code}`}) before it listened.`);
+    throw new OperatorError(
+      reason ?? `A new worker exited (${signal ?? `exit code ${code}`}) before it was listening.`,
+    );
   }
 
-  /** Ends workers whose port other workers have taken over. Workers that take too long are killed. */
+  /** Stops workers after other workers have taken over their port. Workers that do not exit in time are killed. */
   #retire({ workers, assignment }: Generation): Promise<unknown> {
     const { keepAliveTimeoutMs, drainMs } = assignment.loaded.config.server;
     const idleMs = Math.min(keepAliveTimeoutMs, IDLE_MS);
@@ -226,10 +225,9 @@ export class Workers {
     return Promise.all(ends);
   }
 
-  /** Starts a worker. Resolves when it is listening, or when it has ended. */
   #fork(generation: Generation = this.#running): Promise<Listening | Ending> {
     const { count, workers } = generation;
-    // Port 0 in the configuration means that the first worker chooses a port. Later workers use the same port.
+    // If the configured port is 0, the first worker chooses a port and later workers reuse it.
     if (this.#alive.size === 0 && this.#port > 0) generation.assignment = onPort(generation.assignment, this.#port);
     const { assignment } = generation;
     const since = performance.now();
@@ -262,7 +260,7 @@ export class Workers {
           this.#onEnd(ending, performance.now() - since, details);
       };
       worker.once('exit', (code: number | null, signal: string | null) => ended({ code, signal }));
-      // A worker that could not be spawned has no pid and emits `error`, but not `exit`.
+      // If a worker cannot be spawned, it has no pid, and emits `error` but not `exit`.
       worker.on('error', (error) => {
         if (worker.process.pid === undefined) ended({ code: null, signal: null }, error);
       });
@@ -274,15 +272,14 @@ export class Workers {
     else if (this.#started) {
       const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** this.#shortLived, LONGEST_PAUSE_MS);
       this.#shortLived = livedMs < STEADY_MS ? this.#shortLived + 1 : 0;
-      this.#logger.error({ ...details, pauseMs }, 'a worker ended; another one replaces it');
+      this.#logger.error({ ...details, pauseMs }, 'a worker exited; starting a replacement');
       setTimeout(() => {
-        // A reload may have replaced the workers in the meantime.
         if (!this.#stopping && this.#running.workers.size < this.#running.count) void this.#fork();
       }, pauseMs);
     }
   }
 
-  /** Sends a message. This fails only if the worker has ended, which the `exit` event handles. */
+  /** Sending fails only if the worker has exited, which the `exit` listener handles. */
   #send(worker: Worker, message: ToWorker): void {
     worker.send(message, () => undefined);
   }

@@ -1,4 +1,4 @@
-/** Checks requests more strictly than Node's parser does, before the Koa application runs. */
+/** Applies stricter checks than Node's parser, before requests reach the Koa application. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Config } from '../config/schema.js';
 import { ApiError, errors } from '../errors.js';
@@ -9,21 +9,20 @@ import { type Connection, LAST_RESPONSE } from './last-response.js';
 export type Refusals = ReturnType<typeof socketRefusals>;
 export type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** Handles a request and then calls `ended`. The promise never rejects. */
+/** Handles a request, then calls `ended`. The promise never rejects. */
 export type Handle = (request: IncomingMessage, response: ServerResponse, ended?: () => void) => Promise<void>;
 
 interface AcceptOptions {
   readonly limits: Pick<Config['server'], 'maxHeaders' | 'maxHeaderBytes'>;
   readonly headers: CommonHeaders;
   readonly refusals: Refusals;
-  /** Called for each rejected request. */
   readonly rejected: () => void;
   readonly handle: Listener;
-  /** While this is true, every response closes its connection. */
+  /** While `isDraining` is true, every response closes its connection. */
   readonly server: { readonly isDraining: boolean };
 }
 
-/** Rejects requests that are not valid HTTP/1.1 or exceed the limits, and handles all others. */
+/** Rejects requests that are not valid HTTP/1.1 or whose headers are too large, and passes the others to `handle`. */
 export const acceptor = ({ limits, headers, refusals, rejected, handle, server }: AcceptOptions): Listener => {
   const { maxHeaders, maxHeaderBytes } = limits;
   return (request, response) => {
@@ -46,20 +45,20 @@ export const acceptor = ({ limits, headers, refusals, rejected, handle, server }
   };
 };
 
-/** Node's parser also accepts versions 0.9 and 2.0, which the server does not support. */
+/** Node's parser also accepts versions 0.9 and 2.0. */
 const isVersion1 = ({ httpVersionMajor, httpVersionMinor }: IncomingMessage): boolean =>
   httpVersionMajor === 1 && httpVersionMinor <= 1;
 
 /**
- * Whether a proxy and this server could disagree about where the body ends. HTTP/1.0 has no Transfer-Encoding (RFC
- * 9112, 6.1), and this server supports only `chunked`.
+ * Whether a proxy and this server could disagree about where the body ends. HTTP/1.0 does not define Transfer-Encoding
+ * (RFC 9112, 6.1), and this server supports only `chunked`.
  */
 const hasAmbiguousBody = ({ httpVersionMinor, headers }: IncomingMessage): boolean => {
   const coding = headers['transfer-encoding'];
   return coding !== undefined && (httpVersionMinor === 0 || coding.toLowerCase() !== 'chunked');
 };
 
-/** The size of the header fields. For each field, a colon, a space and a line end are added to its name and value. */
+/** Size of the header fields, including a colon, a space and a line break (4 bytes) per field. */
 const fieldBytes = ({ rawHeaders }: IncomingMessage): number => {
   let bytes = 2 * rawHeaders.length;
   for (const text of rawHeaders) bytes += text.length;
@@ -67,29 +66,32 @@ const fieldBytes = ({ rawHeaders }: IncomingMessage): number => {
 };
 
 /**
- * Whether a request asks to upgrade its connection. Node's parser then drops further requests from the same chunk.
- * The connection is closed after the response, because the client would mistake the next response for the one to a
- * dropped request.
+ * For an upgrade request, Node's parser drops any further requests in the same chunk. The connection must be closed
+ * after the response, because the client would mistake a later response for the response to a dropped request.
  */
 const isUpgrade = ({ headers }: IncomingMessage): boolean =>
   headers.upgrade !== undefined && headers.connection !== undefined && /upgrade/i.test(headers.connection);
 
-/** `uri-host [":" port]` from RFC 9110, section 7.2. User information, paths and spaces are not allowed. */
+/** `uri-host [":" port]` from RFC 9110, section 7.2. Rejects user information, paths and spaces. */
 const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|(?:[A-Za-z0-9._~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*)(?::\d{0,5})?$/;
 
 const hostHeaderError = (issue: string): ApiError =>
-  new ApiError(errors.invalid_parameter, 'The Host header is not valid: send one, with the name of this service.', {
-    details: [{ in: 'header', name: 'Host', issue }],
-  });
+  new ApiError(
+    errors.invalid_parameter,
+    'The Host header is not valid: send exactly one, with the name of this service.',
+    {
+      details: [{ in: 'header', name: 'Host', issue }],
+    },
+  );
 
 const MISSING = hostHeaderError('must be present');
 const REPEATED = hostHeaderError('must be sent once');
-const MALFORMED = hostHeaderError('must be a host, and a port where it is not the default one');
+const MALFORMED = hostHeaderError('must be a host name or address, optionally followed by a port');
 
-/** The last valid Host header. Clients send only a few different ones, so most requests need no further check. */
+/** The last valid Host header. Most requests repeat it, and then need no further check. */
 let lastValid = '';
 
-/** Checks the Host header (RFC 9112, 3.2). Node itself keeps the first of several headers and accepts any text. */
+/** Checks the Host header (RFC 9112, 3.2). Node uses the first of several Host headers and accepts any value. */
 const hostError = ({ rawHeaders, httpVersionMinor }: IncomingMessage): ApiError | undefined => {
   let host: string | undefined;
   for (let i = 0; i < rawHeaders.length; i += 2) {
@@ -108,8 +110,8 @@ const hostError = ({ rawHeaders, httpVersionMinor }: IncomingMessage): ApiError 
 const ABSOLUTE = /^https?:\/\/([^/?#]+)(.*)$/i;
 
 /**
- * Converts a target in absolute form, such as `http://example.com/path`, to origin form. All servers must accept the
- * absolute form (RFC 9112, 3.2.2), whose host replaces the Host header. Other targets are left unchanged, and invalid
+ * Converts an absolute request target, such as `http://example.com/path`, to origin form. Servers must accept the
+ * absolute form, and its host replaces the Host header (RFC 9112, 3.2.2). Other targets are left unchanged, and invalid
  * ones are rejected later.
  */
 const toOriginForm = (request: IncomingMessage): void => {

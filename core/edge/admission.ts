@@ -1,18 +1,18 @@
 /**
- * Rejects requests that exceed the capacity of the service, so that the latency of admitted requests does not grow.
+ * Rejects requests while the service is overloaded, so that the latency of admitted requests stays low.
  *
- * There are two signs of overload. The first is too many requests in flight, which wait for a store. The second is that
- * turns of the event loop get longer. A single long turn is just a burst. If an even longer turn follows, more requests
- * arrive during a turn than a turn can handle. From then on, each turn admits the requests that it reaches within a few
- * milliseconds and rejects the others, until the event loop is idle part of the time again. This algorithm is based on
- * CoDel (RFC 8289). Turns are measured in processor time of this process, because other processes make turns longer
- * too.
+ * There are two signs of overload. The first is too many requests in flight, which usually means that a store is slow.
+ * The second is that event loop turns keep getting longer. One long turn may be just a burst. If an even longer turn
+ * follows it, requests are arriving faster than the service can handle them. From then on, each turn admits requests
+ * for only a few milliseconds and rejects the rest, until the event loop has idle time again. The algorithm is based on
+ * CoDel (RFC 8289). Turns are measured in CPU time of this process as well, because other processes can also make them
+ * longer.
  *
- * Requests in a work queue do not count as in flight. They wait for other requests of their caller or for their client
- * to read a list, and the queues have their own bounds.
+ * Requests in a work queue do not count as in flight. They wait for other requests from the same caller, or for a
+ * client to read a list, and the queues have their own limits.
  *
- * Admission runs before the Koa application, because rejecting a request must cost only a fraction of a response. It
- * does not ask the limiter, and it logs one line per overload rather than one per request.
+ * Admission control runs before Koa, because rejecting a request must be much cheaper than serving it. For the same
+ * reason, it does not consult the limiter, and it logs once per overload instead of once per request.
  */
 import type { Config } from '../config/schema.js';
 import type { Clock, Logger } from '../contracts/runtime.js';
@@ -25,24 +25,26 @@ import type { Handle } from './accept.js';
 interface AdmissionOptions extends NonNullable<Config['server']['overload']> {
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly logger: Logger;
-  /** The work queues. Their requests do not count as in flight. */
   readonly work: { readonly responses: { readonly size: number }; readonly lists: { readonly size: number } };
-  /** Can be replaced in tests. Default: Node's event loop. */
+  /** Default: Node's event loop. Tests pass their own. */
   readonly eventLoop?: EventLoop;
 }
 
 type Overload = 'in_flight' | 'event_loop_delay';
 
-/** With fewer concurrent requests than this there is no overload, no matter how long they take. */
+/** With fewer concurrent requests than this, long turns of the event loop do not count as overload. */
 const FEW = 16;
-/** During an overload, each turn admits requests for this long. */
+/** How long each turn admits requests during an overload. */
 const SHORT_TURN_MS = 2;
-/** During an overload, the number of requests in flight is limited to those completed in this time, but at least 1. */
+/**
+ * During an overload, requests in flight are limited to the number that completes in this time, but at least
+ * `FEWEST_IN_FLIGHT`.
+ */
 const SHORT_QUEUE_MS = 4;
 const FEWEST_IN_FLIGHT = 1;
-/** How often the rate at which requests complete is measured. */
+/** How often the completion rate is measured. */
 const PACE_MS = 50;
-/** The log reports the end of an overload once no request has been rejected for this long. */
+/** An overload is logged as over once no request has been rejected for this long. */
 const CALM_MS = 1000;
 
 export class Admission {
@@ -51,18 +53,15 @@ export class Admission {
   readonly #eventLoop: EventLoop;
   readonly #endTurn = () => this.#onTurnEnd();
   #inFlight = 0;
-  /** The number of completed requests, and the last measurement of the rate at which they complete. */
   #ended = 0;
   #pace = { since: 0, ended: 0 };
-  /** The maximum number of requests in flight during an overload. */
   #shortQueue = FEWEST_IN_FLIGHT;
   /** When the first request of the current turn arrived. */
   #turnSince: number | undefined;
-  /** The number of requests in the current turn. */
   #seen = 0;
-  /** The length of the previous turn and the processor time at its end. Undefined if that turn was short. */
+  /** Length of the previous turn, and CPU time at its end. Undefined if that turn was short. */
   #previousTurn: { readonly length: number; readonly worked: number } | undefined;
-  /** Set during an overload. It detects when the event loop is idle part of the time, which ends the overload. */
+  /** Set during an overload. Detects when the event loop has idle time again, which ends the overload. */
   #spare: SpareTime | undefined;
   #lastRefusal: number | undefined;
   #refusedBefore = 0;
@@ -76,13 +75,12 @@ export class Admission {
     return this.#inFlight;
   }
 
-  /** The requests in flight that are not in a work queue. */
   get #counted(): number {
     const { responses, lists } = this.#options.work;
     return this.#inFlight - responses.size - lists.size;
   }
 
-  /** Returns undefined if the request is admitted. Call `leave` when an admitted request completes. */
+  /** Returns undefined if the request is admitted. The caller must then call `leave` when the request completes. */
   enter(): Overload | undefined {
     const now = this.#options.clock.monotonic();
     const overload = this.#overload(now);
@@ -112,16 +110,13 @@ export class Admission {
     else if (now - this.#pace.since > PACE_MS) this.#setPace(now);
   }
 
-  /**
-   * By Little's law, the waiting time is the number of requests in flight divided by the rate at which they complete.
-   */
+  /** By Little's law, waiting time is the number of requests in flight divided by the completion rate. */
   #setPace(now: number): void {
     const { since, ended } = this.#pace;
     this.#shortQueue = Math.max(FEWEST_IN_FLIGHT, (SHORT_QUEUE_MS * (this.#ended - ended)) / (now - since));
     this.#pace = { since: now, ended: this.#ended };
   }
 
-  /** Whether an overload has begun. */
   #isTooLate(now: number, elapsed: number): boolean {
     if (!this.#areMany() || !this.#isGrowing(elapsed)) return false;
     this.#spare = new SpareTime(this.#eventLoop, now);
@@ -138,7 +133,7 @@ export class Admission {
     return elapsed > Math.max(maxEventLoopDelayMs, length) && this.#eventLoop.worked() - worked > maxEventLoopDelayMs;
   }
 
-  /** Whether the current turn has admitted as many requests as the overload allows. */
+  /** Whether the current turn must reject further requests. */
   #hasEnough(elapsed: number): boolean {
     return elapsed > SHORT_TURN_MS || this.#counted >= this.#shortQueue;
   }
@@ -150,7 +145,8 @@ export class Admission {
   #onTurnEnd(): void {
     const now = this.#options.clock.monotonic();
     const length = now - (this.#turnSince ?? now);
-    // After all of its requests have arrived, a turn also reads the responses of a store, which can make it too long.
+    // After the last request of a turn has arrived, the turn still reads responses from stores. This can make it too
+    // long.
     if (!this.#spare) this.#isTooLate(now, length);
     const long = length > SHORT_TURN_MS && this.#areMany();
     this.#previousTurn = long ? { length, worked: this.#eventLoop.worked() } : undefined;
@@ -182,8 +178,8 @@ const RETRY_AFTER_SECONDS = '1';
 const REFUSED = Promise.resolve();
 
 /**
- * @param always request targets that are always admitted, even during an overload. If readiness checks failed under
- *   load, a load balancer would shift the load to the remaining replicas until all of them failed
+ * @param always request targets that are always admitted, such as readiness checks. If those failed under load, a load
+ *   balancer would shift the load to the remaining replicas until all of them failed
  */
 export const admitting = (
   admission: Admission,

@@ -1,9 +1,9 @@
 /**
- * The connections of an HTTP server: which sockets are open, how many connections an address may keep open, and how
- * long a response may remain unread.
+ * Tracks the open sockets of an HTTP server, limits connections per address, and closes connections whose clients stop
+ * reading.
  *
- * When Node hands a socket over (`connect`, `upgrade`), it removes its own listeners and no longer counts or closes the
- * socket. An `error` event without a listener would end the process, so every socket gets a listener immediately.
+ * When Node hands a socket over (`connect`, `upgrade`), it removes its own listeners and no longer tracks the socket.
+ * Without a listener, an `error` event would then crash the process, so every socket gets one as soon as it connects.
  */
 import { once } from 'node:events';
 import type { Server } from 'node:http';
@@ -11,15 +11,16 @@ import type { AddressInfo, Server as NetServer, Socket } from 'node:net';
 import { socketAddress } from './caller-address.js';
 import { dropFinishedResponse, lastResponse } from './last-response.js';
 
-/** The time in milliseconds that a client has to read the last bytes and close its end of the connection. */
+/** Time for a client to read the last bytes and close its end of the connection. */
 const CLOSING_MS = 1000;
 
 const ignore = (): void => undefined;
 
-/** Returns the sockets that have not closed yet, including handed-over ones. */
+/** Returns a live set of open sockets, including sockets that Node has handed over. */
 export const openSockets = (server: Server): ReadonlySet<Socket> => {
   const sockets = new Set<Socket>();
-  // A connection could not be accepted, for example for lack of file descriptors. Later connections can succeed.
+  // A connection could not be accepted, for example because there are no free file descriptors. Later connections can
+  // succeed.
   server.on('error', ignore);
   server.prependListener('connection', (socket: Socket) => {
     socket.on('error', ignore);
@@ -35,17 +36,18 @@ export const destroyAll = (sockets: Iterable<Socket>): void => {
 
 /** Destroys a socket after `CLOSING_MS`, unless the client closes it first. */
 export const closeSoon = (socket: Socket): void => {
-  // A handed-over socket is paused, and a paused socket does not notice that the client has closed the connection.
+  // A socket handed over by Node is paused, and a paused socket does not notice that the client has closed the
+  // connection.
   socket.resume();
   const deadline = setTimeout(() => socket.destroy(), CLOSING_MS).unref();
   socket.once('close', () => clearTimeout(deadline));
 };
 
 /**
- * Closes connections beyond the limit as soon as they are accepted, without a response.
- * @param limit the maximum number of connections per IPv4 address or IPv6 /64 network
- * @param options.isExempt returns true for proxies, whose connections belong to many clients
- * @param options.refused called for each connection that is closed
+ * Closes excess connections as soon as they are accepted, without a response.
+ * @param limit maximum number of connections per IPv4 address or IPv6 /64 network
+ * @param options.isExempt returns true for proxies, whose connections carry requests from many clients
+ * @param options.refused called for each connection closed by this limit
  */
 export const limitConnections = (
   server: Server,
@@ -72,14 +74,13 @@ export const limitConnections = (
 };
 
 /**
- * Closes the connections of clients that have stopped reading, because unread responses stay in memory. Clients that
- * read slowly are not affected.
+ * Closes the connections of clients that have stopped reading, because unread responses stay in memory. Slow readers
+ * are not affected.
  *
- * This relies on socket timeouts. At each timeout, Node compares the number of unsent bytes with the number at the
- * previous one. Any byte from the client would reset the timeout, so while a response is unread, nothing is read from
- * its socket.
- * @param stallMs the maximum time without progress
- * @param observe called for each connection that is closed
+ * This relies on socket timeouts: at each timeout, Node checks whether the number of unsent bytes has changed since the
+ * previous one. Any byte from the client would reset the timeout, so a socket with unread data is paused.
+ * @param stallMs maximum time without progress, in milliseconds
+ * @param observe called for each connection closed by this check
  */
 export const cutUnreadResponses = (
   server: Server,
@@ -87,7 +88,7 @@ export const cutUnreadResponses = (
   stallMs: number,
   observe: () => void,
 ): void => {
-  // In the first step, the socket is paused. In the next two, the numbers of unsent bytes are compared.
+  // The first step pauses the socket. The next two compare the number of unsent bytes.
   const step = Math.ceil(stallMs / 3);
   const sweep = setInterval(() => {
     for (const socket of sockets) {
@@ -103,9 +104,8 @@ export const cutUnreadResponses = (
   server.timeout = step;
   server.on('timeout', (socket) => {
     const response = lastResponse(socket);
-    // Before the first request, `headersTimeout` applies.
+    // `headersTimeout` applies until the first request has arrived.
     if (response === undefined) return;
-    // The handler is still working, and there are no unsent bytes.
     if (response && !response.writableFinished && socket.writableLength === 0) {
       socket.setTimeout(step);
       return;
@@ -115,10 +115,9 @@ export const cutUnreadResponses = (
   });
 };
 
-/** @returns the port, which the system chooses if `port` is 0. Rejects if the port is in use. */
+/** Rejects if the port is already in use. @returns the actual port, which the system chooses if `port` is 0 */
 export const listen = async (server: NetServer, port: number, host: string): Promise<number> => {
   server.listen(port, host);
-  // This rejects if the server emits `error`.
   await once(server, 'listening');
   return (server.address() as AddressInfo).port;
 };

@@ -1,6 +1,6 @@
 /**
- * The last response on each connection, which shows whether the client still waits. `accept.ts` records it as a property
- * of the socket, which costs less per request than a weak map.
+ * Keeps the last response on each connection, to show whether the client is still waiting. `accept.ts` stores it as a
+ * property of the socket, which costs less per request than a weak map.
  */
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -9,21 +9,21 @@ export const LAST_RESPONSE = Symbol('last response');
 
 export type Connection = Socket & { [LAST_RESPONSE]?: ServerResponse | null };
 
-/** Returns undefined before the first request, and null if the last response was finished and has been released. */
+/** Returns undefined before the first request, and null after `releaseResponse`. */
 export const lastResponse = (socket: Socket): ServerResponse | null | undefined =>
   (socket as Connection)[LAST_RESPONSE];
 
-/** After this call, the socket has no response to wait for. */
+/** Marks the socket as having no pending response. */
 export const releaseResponse = (socket: Socket): void => {
   (socket as Connection)[LAST_RESPONSE] = null;
 };
 
-/** Releases the finished response, which would account for nearly half of the memory of an idle connection. */
+/** Releases a finished response. It would otherwise take up nearly half of the memory of an idle connection. */
 export const dropFinishedResponse = (socket: Socket): void => {
   const response = lastResponse(socket);
   if (response && isReusable(response)) releaseResponse(socket);
 };
 
-/** Whether the exchange is complete, so that the client can send the next request on its connection. */
+/** Whether the exchange is complete and the connection can carry another request. */
 export const isReusable = ({ writableFinished, shouldKeepAlive, req }: ServerResponse): boolean =>
   writableFinished && shouldKeepAlive && req.complete;

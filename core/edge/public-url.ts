@@ -1,19 +1,19 @@
-/** The address of the service as clients see it, including a path that a proxy or an embedding program removes. */
+/** The service's address as clients see it, including path prefixes stripped by a proxy or an embedding program. */
 import type { IncomingMessage } from 'node:http';
 import { type TrustProxy, trustedSocket } from './caller-address.js';
 
 /**
- * Returns the prefix for every path of the service as the client of a request sees it: the configured URL, the path in
- * `X-Forwarded-Prefix` from a trusted proxy, or an empty string. It never ends with a slash.
+ * Returns the prefix for links to the service: the configured `publicUrl`, or the path prefix of this request, or an
+ * empty string. The path prefix consists of `X-Forwarded-Prefix`, if a trusted proxy sent it, and the mount path. It
+ * never ends with a slash.
  */
 export type PublicUrl = (request: IncomingMessage | undefined) => string;
 
-/** A path without dot segments or empty segments, so that a link with this prefix stays on the same origin. */
+/** A path without empty or dot segments, so that links with this prefix stay on the same origin. */
 const PREFIX = /^(\/(?!\.{1,2}(\/|$))[A-Za-z0-9._~-]+)*\/?$/;
 
 const prefixes = new WeakMap<IncomingMessage, string>();
 
-/** Sets the path under which a program serves this request. */
 export const setPrefix = (request: IncomingMessage, prefix: string): void => {
   if (prefix !== '') prefixes.set(request, prefix);
 };
@@ -35,5 +35,4 @@ export const publicUrlOf = ({
   };
 };
 
-/** Returns the path of a public URL. */
 export const publicPathOf = (publicUrl: string): string => publicUrl.replace(/^https?:\/\/[^/]+/, '');

@@ -1,4 +1,4 @@
-/** The HTTP server in front of the Koa application: its limits, responses to invalid HTTP, and graceful shutdown. */
+/** The HTTP server in front of Koa: limits, responses to invalid HTTP, and graceful shutdown. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { Server as NetServer, type Socket } from 'node:net';
 import type { Config } from '../config/schema.js';
@@ -16,12 +16,12 @@ import { acceptUpgrades } from './upgrades.js';
 
 type ServerOptions = Config['server'];
 
-/** The kinds of rejections that happen before the Koa application, for the metrics. */
+/** Events reported to the metrics for requests and connections that never reach Koa. */
 export type EdgeEvent = 'malformed' | 'timeout' | 'unread' | 'too_many_connections' | 'too_many_connections_of_address';
 
 /**
- * Makes reading the body fail. Node would destroy the socket together with the request, so the socket is detached
- * first: the response still has to be sent.
+ * Makes reading the body fail. Node would also destroy the socket, which is still needed for the response, so the
+ * socket is detached first.
  */
 const failBody = (request: IncomingMessage, error: ApiError): void => {
   const { socket } = request;
@@ -33,10 +33,10 @@ const failBody = (request: IncomingMessage, error: ApiError): void => {
 const MALFORMED_BODY = 'The body of the request is not valid HTTP/1.1.';
 
 /**
- * When the listener closes: the grace period for requests already on the wire. Also how often idle sockets are closed.
+ * After the listener has closed: grace period for requests already on the wire, and interval for closing idle sockets.
  */
 const LAST_REQUESTS_MS = 250;
-/** When the listener closes: the grace period for incomplete requests and for event streams. */
+/** After the listener has closed: grace period for incomplete requests and event streams. */
 const LAST_STREAMS_MS = 500;
 
 export class HttpServer {
@@ -46,15 +46,14 @@ export class HttpServer {
   readonly #headers: CommonHeaders;
   readonly #handle: Listener;
   readonly #observe: (event: EdgeEvent) => void;
-  /** Whether every response closes its connection. */
+  /** While `isDraining` is true, every response closes its connection. */
   isDraining = false;
-  /** How long `close` leaves idle connections open, in milliseconds. */
+  /** Time in milliseconds for which `close` keeps idle connections open. */
   #idleMs = 0;
-  /** Settles when the listener has opened or failed to open. */
   #opening: Promise<unknown> = Promise.resolve();
   #closed = false;
 
-  /** @param hasUpgrades whether the listener can take connections over; otherwise upgrade requests are ordinary ones */
+  /** @param hasUpgrades if false, upgrade requests are handled like ordinary ones */
   constructor(
     options: ServerOptions,
     headers: CommonHeaders,
@@ -68,14 +67,14 @@ export class HttpServer {
     this.#observe = observe;
     this.#server = createServer({
       ServerResponse: FastResponse,
-      // Node has a single limit for the target and headers together. `RouteTable` and `acceptor` check them separately.
+      // Node has one limit for the target and headers together. `RouteTable` and `acceptor` check them separately.
       maxHeaderSize: options.maxHeaderBytes + options.maxUrlBytes,
       headersTimeout: options.headersTimeoutMs,
       requestTimeout: options.requestTimeoutMs,
       keepAliveTimeout: options.keepAliveTimeoutMs,
       connectionsCheckingInterval: Math.min(1000, options.headersTimeoutMs),
       noDelay: true,
-      // Node would reject such requests without a body. `hostError` checks the header instead.
+      // If the Host header is missing, Node would send a 400 without a body. `hostError` checks the header instead.
       requireHostHeader: false,
     });
     this.#sockets = openSockets(this.#server);
@@ -92,7 +91,7 @@ export class HttpServer {
       refused: () => this.#observe('too_many_connections_of_address'),
     });
     cutUnreadResponses(server, this.#sockets, stallTimeoutMs, () => this.#observe('unread'));
-    // Node silently drops fields beyond its limit. With a limit one higher, an excess field remains visible.
+    // Node silently drops fields beyond its limit. With a limit that is one higher, the excess is still visible.
     server.maxHeadersCount = maxHeaders + 1;
     const refusals = socketRefusals(this.#headers);
     const accept = acceptor({
@@ -104,10 +103,10 @@ export class HttpServer {
       server: this,
     });
     server.on('request', accept);
-    // Without these listeners, Node would respond itself, with `100 Continue` or with an error that has no body.
+    // Without these listeners, Node would respond on its own: with `100 Continue`, or with an error that has no body.
     server.on('checkContinue', accept);
     server.on('checkExpectation', accept);
-    // Without a listener for `upgrade`, Node treats such requests as ordinary ones, as RFC 9110 (7.8) allows.
+    // Without an `upgrade` listener, Node treats upgrade requests as ordinary ones, which RFC 9110 (7.8) allows.
     if (hasUpgrades) acceptUpgrades(server, accept);
     server.on('connect', (_request, socket) => {
       this.#observe('malformed');
@@ -129,7 +128,7 @@ export class HttpServer {
     refuseSocket(socket, error.code === 'HPE_HEADER_OVERFLOW' ? refusals.headersTooLarge : refusals.malformed);
   }
 
-  /** @returns the address, including the port that the system chose if port 0 was configured */
+  /** @returns the actual address; if port 0 is configured, the system chooses the port */
   async listen(): Promise<{ host: string; port: number }> {
     this.#assertOpen();
     const { host, port } = this.#options;
@@ -140,14 +139,14 @@ export class HttpServer {
     return { host, port: await opening };
   }
 
-  /** @throws OperatorError if `close` has been called */
   #assertOpen(): void {
     if (this.#closed) throw new OperatorError('The application is closed. Create another one to listen again.');
   }
 
   /**
-   * After this call, every response closes its connection.
-   * @param idleMs how long `close` leaves idle connections open, so that their clients can send one more request
+   * From now on, every response closes its connection.
+   * @param idleMs time in milliseconds for which `close` keeps idle connections open, so that each can carry one more
+   *   request
    */
   drain(idleMs = 0): void {
     this.isDraining = true;
@@ -155,8 +154,8 @@ export class HttpServer {
   }
 
   /**
-   * Stops accepting connections. Resolves when all running requests have ended. After `drainMs`, and the time for idle
-   * connections, all remaining sockets are destroyed.
+   * Stops accepting connections, and resolves when all running requests have completed. Remaining sockets are destroyed
+   * after `drainMs` plus the `idleMs` passed to `drain`.
    */
   async close(): Promise<void> {
     const deadlineMs = this.#idleMs + this.#options.drainMs;
@@ -164,7 +163,8 @@ export class HttpServer {
     this.isDraining = true;
     await this.#opening;
     if (!this.#server.listening) return;
-    // Calling http's own `close` would close idle connections at once, although a request may already be on the wire.
+    // The `close` method of `http.Server` would close idle connections immediately, although a request may already be
+    // on the wire.
     const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(this.#server, () => resolve()));
     let elapsedMs = 0;
     const sweep = setInterval(() => {
@@ -177,14 +177,14 @@ export class HttpServer {
     await closed;
     clearInterval(sweep);
     clearTimeout(deadline);
-    // The remaining part of http's own `close` stops the timer that checks for slow connections.
+    // Also runs the rest of that method, which stops the timer that checks for slow connections.
     this.#server.close();
   }
 }
 
 /**
- * Whether a socket has no response left to wait for.
- * @param isLate whether to ignore incomplete requests and event streams
+ * Whether a socket can be closed because it has no pending response.
+ * @param isLate if true, incomplete requests and event streams do not count as pending
  */
 const isOver = (socket: Socket, isLate: boolean): boolean => {
   const response = lastResponse(socket);
@@ -192,12 +192,12 @@ const isOver = (socket: Socket, isLate: boolean): boolean => {
   return isLate && (!response.req.complete || isEventStream(response));
 };
 
-/** Event streams never end, and their clients reconnect automatically. */
+/** Event streams never end, but their clients reconnect automatically. */
 const isEventStream = (response: ServerResponse): boolean =>
   response.headersSent && /^text\/event-stream/i.test(String(response.getHeader('Content-Type')));
 
 /**
- * Sends a refusal and closes the socket. If the response to an earlier request is pending, that response is sent
+ * Sends a refusal and closes the socket. If the response to an earlier request is still pending, that response is sent
  * instead.
  */
 const refuseSocket = (socket: Socket, refusal: Refusal): void => {
@@ -207,10 +207,10 @@ const refuseSocket = (socket: Socket, refusal: Refusal): void => {
     closeSoon(socket);
     return;
   }
-  // The client would mistake the refusal for the response to its earlier request.
+  // The client would mistake a refusal for the response to its earlier request.
   before.shouldKeepAlive = false;
   if (before.writableFinished) socket.destroySoon();
   else before.once('finish', () => socket.destroySoon());
-  // The error is in the body of the earlier request, and its handler may be waiting for the rest of the body.
+  // The invalid bytes belong to the body of the earlier request, whose handler may be waiting for the rest of the body.
   if (!before.req.complete) failBody(before.req, new ApiError(errors.invalid_parameter, MALFORMED_BODY));
 };

@@ -1,4 +1,3 @@
-/** Requests that ask to upgrade their connection to another protocol, such as WebSocket. */
 import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { FastResponse } from '../response/writer.js';
@@ -7,13 +6,13 @@ import { releaseResponse } from './last-response.js';
 
 interface Upgrade {
   readonly socket: Socket;
-  /** The bytes that followed the request. */
+  /** Bytes that arrived right after the request. */
   readonly head: Buffer;
 }
 
 const upgrades = new WeakMap<IncomingMessage, { readonly head: Buffer; readonly response: FastResponse }>();
 
-/** Passes upgrade requests to the listener, which answers them like any other request, or takes the connection over. */
+/** Passes upgrade requests to the listener, which sends a response or takes over the connection. */
 export const acceptUpgrades = (server: Server, accept: Listener): void => {
   server.on('upgrade', (request, stream, head) => {
     const socket = stream as Socket;
@@ -28,7 +27,10 @@ export const acceptUpgrades = (server: Server, accept: Listener): void => {
 
 export const canUpgrade = (request: IncomingMessage): boolean => upgrades.has(request);
 
-/** Takes the connection over. The service sends no response and applies no timeouts, but closes it when it stops. */
+/**
+ * Takes over the connection. The service sends no response and applies no timeouts, but it closes the socket on
+ * shutdown.
+ */
 export const takeOver = (request: IncomingMessage): Upgrade => {
   const { head, response } = upgrades.get(request)!;
   const { socket } = request;

@@ -1,4 +1,6 @@
-/** Collects the callers of one turn of the event loop, asks Redis for their permits in one call, and settles them. */
+/**
+ * Collects the callers that need permits during an event loop turn, and requests their permits from Redis in one call.
+ */
 import type { Decision, Quotas } from '../contracts/limiter.js';
 import type { Clock } from '../contracts/runtime.js';
 import type { RedisConnection } from '../redis/connection.js';
@@ -23,13 +25,13 @@ interface BatcherOptions {
   readonly decideLocally: (caller: CallerState) => Decision | Promise<never>;
 }
 
-/** The maximum number of callers per call. This bounds how long one call blocks Redis. */
+/** Maximum number of callers per call. Limits the time for which one call blocks Redis. */
 const LARGEST_BATCH = 200;
-/** The maximum number of calls in flight. While it is reached, requests wait for the next call. */
+/** When this many calls are in flight, further requests wait for a reply. */
 const CALLS_IN_FLIGHT = 2;
 /**
- * A batch of at least this many callers is split into two calls, so that Redis can decide the second half while the
- * responses to the first are being sent.
+ * A batch of at least this many callers is split into two calls, so that Redis can process the second half while this
+ * process sends the responses for the first half.
  */
 const SPLIT_FROM = 20;
 
@@ -44,7 +46,7 @@ export class Batcher {
   readonly decisions: Decisions;
   #queue: CallerState[] = [];
   #isScheduled = false;
-  /** Callers that may have expired permits or unreported rejections, which the timer reports. */
+  /** Callers that may have expired permits or unreported rejections. The timer reports them. */
   readonly #unreported = new Set<CallerState>();
   #timer: NodeJS.Timeout | undefined;
 
@@ -64,12 +66,10 @@ export class Batcher {
     });
   }
 
-  /** The Redis key of the partition. */
   get key(): string {
     return this.#options.target.key;
   }
 
-  /** Runs one call with its own Redis hashes, and deletes them. Rejects with the error from Redis. */
   check(): Promise<unknown> {
     return checkScript(this.#options.target);
   }
@@ -82,13 +82,14 @@ export class Batcher {
     return new CallerState(this, name, new SlidingWindow(this.#bucketMs), this.sync.epoch);
   }
 
-  /** Sends a call without callers if none was sent for `idleMs`. The reply shows whether Redis has lost data. */
+  /** Sends an empty call if none was sent for `idleMs`. The reply shows whether Redis has lost data. */
   checkForDataLoss(now: number, idleMs: number): void {
     if (!this.isBusy && this.sync.mayHaveLostData(now, idleMs)) this.#send([]);
   }
 
   /**
-   * Changes a caller's limit. Discards the last reply and returns prefetched permits, which belong to the old limit.
+   * Changes a caller's limit. The last reply and any prefetched permits belong to the old limit, so the reply is
+   * discarded and the permits are returned.
    */
   changeLimit(caller: CallerState, limit: number, quotas: Quotas | undefined): void {
     caller.limit = limit;
@@ -98,7 +99,6 @@ export class Batcher {
     returnPrefetched(caller);
   }
 
-  /** Asks for a permit in the next call. */
   ask(caller: CallerState): Promise<Decision> {
     return new Promise((settle) => {
       this.enqueue(caller);
@@ -107,13 +107,11 @@ export class Batcher {
     });
   }
 
-  /** Rejects a request without calling Redis. */
   reject(caller: CallerState, now: number): Decision {
     if (caller.usage) this.#reportLater(caller);
     return this.decisions.reject(caller, now);
   }
 
-  /** Sends a call for this caller if there is something to report to Redis. */
   report(caller: CallerState): void {
     if (caller.waiting || this.sync.needsCall(caller)) this.enqueue(caller);
   }
@@ -127,7 +125,7 @@ export class Batcher {
     }
   }
 
-  /** Returns all prefetched permits in the next call. */
+  /** Marks all prefetched permits to be returned with the next call. */
   returnAll(): void {
     clearTimeout(this.#timer);
     for (const caller of this.#unreported) returnPrefetched(caller);
@@ -139,7 +137,7 @@ export class Batcher {
     this.#queue.push(caller);
     if (this.#isScheduled) return;
     this.#isScheduled = true;
-    // Runs at the end of this turn of the event loop, so that the batch includes all requests that arrive in this turn.
+    // Runs at the end of this event loop turn, so that the batch includes all requests that arrive during the turn.
     setImmediate(() => {
       this.#isScheduled = false;
       this.#sendBatches();
@@ -155,7 +153,7 @@ export class Batcher {
       const batch: Entry[] = [];
       for (const caller of this.#queue.splice(0, most)) {
         const entry = this.#dequeue(caller, now);
-        // In the meantime, prefetched permits may have served all of the caller's requests.
+        // Prefetched permits may have served all of the caller's requests in the meantime.
         if (entry.waiting.length > 0 || this.sync.needsCall(caller)) batch.push(entry);
       }
       if (this.#options.isUnreachable()) this.#settleAllLocally(batch);
@@ -207,7 +205,7 @@ export class Batcher {
     this.#timer ??= setTimeout(this.#reportUnreported, this.#bucketMs).unref();
   }
 
-  /** Reports rejections, and returns the expired permits of callers that have stopped asking. */
+  /** Reports rejections, and returns the expired permits of callers that send no more requests. */
   readonly #reportUnreported = (): void => {
     const now = this.#clock.monotonic();
     for (const caller of this.#unreported) {

@@ -1,24 +1,30 @@
-/** Checks the decisions of custom limiters from embedding programs. A wrong decision would lead to invalid headers. */
+/**
+ * Checks the decisions of limiters passed by embedding programs, because invalid decisions would lead to invalid
+ * headers.
+ */
 import type { Decision, Limiter, Quotas } from '../contracts/limiter.js';
 import { isObject } from '../validation/json.js';
 import { MemoryLimiter } from './memory-limiter.js';
 import { RedisLimiter } from './redis-limiter.js';
 import { WorkerLimiter } from './worker-limiter.js';
 
-/** The framework's own limiters. Their decisions are not checked, which would take time for each request. */
+/** Built-in limiters. Their decisions are not checked, to avoid the cost on every request. */
 const OWN: readonly unknown[] = [MemoryLimiter, RedisLimiter, WorkerLimiter];
 
 type Check = readonly [expected: string, isValid: (value: unknown) => boolean];
 
 const COUNT: Check = ['a whole number of at least 0', (value) => Number.isSafeInteger(value) && Number(value) >= 0];
-const DURATION: Check = ['milliseconds of at least 0', (value) => Number.isFinite(value) && Number(value) >= 0];
+const DURATION: Check = [
+  'a number of milliseconds, at least 0',
+  (value) => Number.isFinite(value) && Number(value) >= 0,
+];
 
 const DECISION: Readonly<Record<string, Check>> = {
   allowed: ['true or false', (value) => typeof value === 'boolean'],
   limit: COUNT,
   remaining: COUNT,
   resetMs: DURATION,
-  quotas: ['a list, or absent', (value) => value === undefined || Array.isArray(value)],
+  quotas: ['a list, if present', (value) => value === undefined || Array.isArray(value)],
 };
 
 const QUOTA: Readonly<Record<string, Check>> = {
@@ -47,8 +53,8 @@ const decisionErrors = (decision: unknown): string[] => {
 type Take = (caller: string, limit: number, quotas?: Quotas) => Decision | Promise<Decision>;
 
 /**
- * Returns the limiter's `take`. It throws or rejects with an Error if a decision is wrong. The message names the
- * limiter and the wrong members.
+ * Wraps the limiter's `take`. The returned function throws or rejects with an Error if a decision is invalid. The
+ * message names the limiter and the invalid members.
  */
 export const checkedTake = (limiter: Limiter): Take => {
   const take: Take = limiter.take.bind(limiter);
@@ -56,11 +62,11 @@ export const checkedTake = (limiter: Limiter): Take => {
   const check = (decision: Decision): Decision => {
     const errors = decisionErrors(decision);
     if (errors.length === 0) return decision;
-    throw new Error(`take() of the limiter ${nameOf(limiter)} has returned a wrong decision: ${errors.join('; ')}`);
+    throw new Error(`take() of the limiter ${nameOf(limiter)} returned an invalid decision: ${errors.join('; ')}`);
   };
   return (...args) => {
     const decision = take(...args);
-    // Promises from other realms and libraries are recognised only by `then`.
+    // Recognises promises by `then`, because they may come from another realm or library.
     const isPromise = typeof (decision as Partial<Promise<Decision>> | undefined)?.then === 'function';
     return isPromise ? Promise.resolve(decision).then(check) : check(decision as Decision);
   };

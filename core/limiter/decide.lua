@@ -1,34 +1,34 @@
--- Decides one call, which is a batch of callers from one replica. README.md explains the protocol and proves that it
--- keeps the limit. script.ts puts the constants (in capitals), window.lua and, if usage is counted, quotas.lua before
--- this text.
+-- Decides one call: a batch of callers from one replica. README.md explains the protocol and proves that no limit is
+-- exceeded. script.ts puts the constants (in capitals), window.lua and, if usage is counted, quotas.lua in front of
+-- this file.
 --
--- KEYS: the partition and, if the call has addresses, its recent and its earlier addresses. All are hashes:
+-- KEYS: the partition and, if the call contains addresses, its hashes of recent and earlier addresses. All are hashes:
 --   <caller>: its window (window.lua)
 --   usage:<caller>: its usage (quotas.lua)
 --   replica:<id>: time and number of the replica's last applied call (7 bytes each)
---   '': in the partition, the time of the last sweep (7) and where it stopped; in the recent addresses, when it was created
--- A client can have any number of addresses, so the number of stored addresses is limited. They are written to
--- `recent`. When `recent` is full, or KEPT old, it becomes `earlier`, and the previous `earlier` is deleted.
+--   '': in the partition, the time (7) and cursor of the last sweep; in the recent addresses, their creation time
+-- A client can have any number of addresses, so the number of stored addresses is limited. New ones are written to
+-- `recent`. When `recent` is full or older than KEPT, it becomes `earlier`, and the old `earlier` is deleted.
 --
--- ARGV[1], JSON. Lists have an entry for each caller:
---   replica, number, previous: the replica, the number of this call, and a call that must have been applied before
---   fields: the callers' names, then 'replica:<id>' and ''
---   limits, permits: the callers' limits, and how many permits each asks for
--- The other lists are absent if all their entries are false:
---   resyncs: a list of { age, count }: all that the replica admitted within the window
---   returns: a list of { bucketEnd, count }: prefetched permits that were not used
---   counters: { id, perDay, perMonth }: the caller's usage counter on this replica, and its quotas
---   usageDays: a list of { day, requests, refused }: new values of the counter
+-- ARGV[1] is a JSON object. Lists have one entry per caller:
+--   replica, number, previous: replica id, number of this call, and number of a call that must already be applied
+--   fields: names of the callers, then 'replica:<id>' and ''
+--   limits, permits: limit of each caller, and number of permits requested
+-- The other lists are omitted if all their entries are false:
+--   resyncs: list of { age, count } with everything that the replica admitted within the window
+--   returns: list of { bucketEnd, count } with unused prefetched permits
+--   counters: { id, perDay, perMonth } with the id of the caller's usage counter on this replica, and its quotas
+--   usageDays: list of { day, requests, refused } with new values of the counter
 --
--- Reply: a byte, then doubles, which the client decodes faster than a list of integers:
+-- Reply: one byte, then doubles, which the client decodes faster than a list of integers:
 --   0, and the number of the replica's last applied call; or
---   1, the time, and for each caller: granted permits, remaining permits, time until the next permit is free, and, with a
---   counter, the usage of this day and this month
+--   1, the time, and for each caller: granted permits, remaining permits, and time until the next permit is free. With
+--   a counter, these are followed by the usage of this day and this month.
 
 local partition, recent, earlier = KEYS[1], KEYS[2], KEYS[3]
--- Half of this time is enough for fields to be useful.
+-- Twice the time for which fields are needed.
 local TIME_TO_LIVE_MS = math.ceil(2 * KEPT / 1000)
--- The maximum number of fields that a sweep reads, which takes about 10 ms.
+-- Maximum number of fields that a sweep reads, which takes about 10 ms.
 local MOST_SWEPT = 20000
 
 local call = cjson.decode(ARGV[1])
@@ -36,7 +36,6 @@ local replica, fields, limits, counters = call.replica, call.fields, call.limits
 local callers = #limits
 local replicaAt, sweepAt = callers + 1, callers + 2
 
--- usageAt[i] is the index in `fields` of the usage of caller i.
 local usageAt = counters and {}
 for i = 1, counters and callers or 0 do
   if counters[i] then
@@ -46,14 +45,14 @@ for i = 1, counters and callers or 0 do
 end
 local values = redis.call('HMGET', partition, unpack(fields))
 
--- Rejects a call that arrives late or twice, and a call which shows that this server has lost earlier calls.
+-- Rejects the call if it arrived late or twice, or if it shows that this server has lost earlier calls.
 local applied = values[replicaAt] and unpackAt('>I7', values[replicaAt], 8) or 0
 if applied >= call.number or applied < call.previous then
   return pack('>Bd', 0, applied)
 end
 
--- `written` has the arguments of HMSET. addresses[i] says whether field i belongs to an address. moved[i] is the value
--- of field i if it must be copied from the earlier to the recent addresses.
+-- `written` holds the arguments of HMSET. addresses[i] is true if field i belongs to an address. moved[i] is the value
+-- of field i if it must be copied from `earlier` to `recent`.
 local written, writtenAddresses = { fields[replicaAt], pack('>I7I7', now, call.number) }, nil
 local addresses, moved, createdAt
 if recent then
@@ -79,14 +78,14 @@ if recent then
   end
 end
 
--- No valid bucket ends later than this, because a prefetched permit is used within the length of a bucket. Later ends
--- remain from before the clock was set back.
+-- No valid bucket ends later than this, because prefetched permits are used within one bucket length. Later ends date
+-- from before the clock was set back.
 local latestEnd = thisEnd + BUCKET
 local asked, resyncs, returns, usageDays = call.permits, call.resyncs, call.returns, call.usageDays
 local reply, size = { now }, 1
 
--- Why no window contains more permits than the limit: a permit is granted only if `total` is below the limit, and from
--- then on it is part of `total`. It leaves `total` one window after the end of its bucket, so never too early.
+-- Why the permits in a window never exceed the limit: a permit is granted only if `total` is below the limit, and then
+-- counts towards `total`. It leaves `total` one window after the end of its bucket, so never too early.
 for i = 1, callers do
   local limit, permits, resync, returned = limits[i], asked[i], resyncs and resyncs[i], returns and returns[i]
   readWindow(values[i])
@@ -103,7 +102,7 @@ for i = 1, callers do
     usage = openUsage(values[usageAt[i]], counters[i], usageDays and usageDays[i], returned)
   end
 
-  -- Comparisons are used because calls of min and max take longer.
+  -- Comparisons are faster than calls of min and max.
   local total = window.total
   local free = limit - total
   if usage and usage.left < free then
@@ -139,7 +138,7 @@ for i = 1, callers do
   end
 end
 
--- Once per bucket, deletes some of the fields that are no longer used. A full pass over all fields takes half a window.
+-- Deletes some of the fields that are no longer used, once per bucket. A full pass over all fields takes half a window.
 local swept = values[sweepAt]
 local isSweepDue = not swept or math.abs(now - unpackAt('>I7', swept)) >= BUCKET
 if isSweepDue then
@@ -150,7 +149,7 @@ if isSweepDue then
     local field, value = scanned[2][i], scanned[2][i + 1]
     local at, span = 1, KEPT
     if sub(field, 1, 8) == 'replica:' then
-      -- Replicas refer to a call as `previous` for one window and one bucket, or for two days if usage is counted.
+      -- Replicas refer to a call as `previous` for up to one window and one bucket, or two days if usage is counted.
       span = COUNTS_USAGE and 3 * DAY or 2 * WINDOW
     elseif field ~= '' and sub(field, 1, 6) ~= 'usage:' then
       at, span = #value - TAIL_BYTES + 1, WINDOW + BUCKET

@@ -1,6 +1,6 @@
 /**
- * Turns grants from Redis into decisions, and stores what each reply implies for the caller's next requests. An active
- * caller gets permits before it needs them, so that most of its requests need no call.
+ * Turns grants from Redis into decisions, and stores what each reply implies for later requests. Permits are prefetched
+ * for active callers, so that most of their requests need no call.
  */
 import type { Decision } from '../contracts/limiter.js';
 import type { Clock } from '../contracts/runtime.js';
@@ -9,20 +9,19 @@ import { dayOf, quotaLeft, quotaStates } from './quotas.js';
 import type { Demand, PartitionSync } from './resync.js';
 import { type AppliedReply, dayOfBucket, type Grant } from './script.js';
 
-/** A caller in a batch, with the requests that wait for its permits. */
 export interface Entry extends Demand {
   readonly caller: CallerState;
   readonly waiting: readonly Settle[];
 }
 
-/** When a call was sent and its reply received, in monotonic milliseconds. Redis read its clock in between. */
+/** Times in monotonic milliseconds. Redis read its clock in between. */
 interface CallTimes {
   readonly sentAt: number;
   readonly receivedAt: number;
 }
 
 export class Decisions {
-  /** The difference between Redis's clock (milliseconds since 1970) and the monotonic clock. Unknown at first. */
+  /** Redis's clock, in milliseconds since 1970, minus the monotonic clock. Undefined until the first reply. */
   #clockOffset: number | undefined;
 
   constructor(
@@ -32,12 +31,15 @@ export class Decisions {
     readonly clock: Clock,
   ) {}
 
-  /** Redis's clock in milliseconds since 1970, which defines when days start. Until it is known, the local clock. */
+  /**
+   * Returns the time on Redis's clock, in milliseconds since 1970. It determines when a day starts. The local clock is
+   * used until the first reply.
+   */
   redisTime(now: number): number {
     return this.#clockOffset === undefined ? this.clock.now() : now + this.#clockOffset;
   }
 
-  /** The state of a caller's quotas. @param time the time on Redis's clock */
+  /** @param time the time on Redis's clock, in milliseconds since 1970 */
   quotas({ usage, prefetched, quotas }: CallerState, time: number): Decision['quotas'] {
     if (!usage || !quotas) return undefined;
     const { day, month } = usage.used(dayOf(time));
@@ -45,7 +47,10 @@ export class Decisions {
     return quotaStates(quotas, { day: day - unused, month: month - unused }, time);
   }
 
-  /** Allows a request with a prefetched permit. Undefined if there is none. Expired permits are returned. */
+  /**
+   * Allows a request with a prefetched permit, or returns undefined if there is none. Expired permits are marked to be
+   * returned.
+   */
   allowPrefetched(caller: CallerState, now: number): Decision | undefined {
     const { prefetched } = caller;
     if (!prefetched) return undefined;
@@ -64,7 +69,7 @@ export class Decisions {
     return usage ? withQuotas(decision, this.quotas(caller, this.redisTime(now))) : decision;
   }
 
-  /** Rejects a request that Redis would reject too. */
+  /** Rejects a request that Redis would also reject. */
   reject(caller: CallerState, now: number): Decision {
     const { usage, limit, resetAt } = caller;
     const time = this.redisTime(now);
@@ -82,7 +87,7 @@ export class Decisions {
     }
   }
 
-  /** Settles one caller's waiting requests. The remaining permits of the grant become prefetched permits. */
+  /** Settles a caller's waiting requests. Surplus permits in the grant become prefetched permits. */
   #settleEntry(entry: Entry, grant: Grant, { bucketEnd, bucketMs }: AppliedReply, times: CallTimes): void {
     const { caller, limit, waiting } = entry;
     const { usage } = caller;
@@ -94,7 +99,7 @@ export class Decisions {
       const day = dayOfBucket(bucketEnd);
       usage.addGranted(day, allowed);
       usage.addRejected(day, waiting.length - allowed);
-      // If the caller is not synced, the reply lacks requests that were allowed locally while the call was in flight.
+      // If the caller is not synced, the reply does not include requests that were allowed locally during the call.
       if (grant.used && this.sync.isSynced(caller)) usage.receive(day, grant.used);
     }
     if (count > 0) addPrefetched(caller, { count, bucketEnd, expiresAt: times.sentAt + bucketMs });
@@ -114,15 +119,14 @@ export class Decisions {
     const { sentAt, receivedAt } = times;
     const left = quotas && used ? quotaLeft(quotas, used) : Number.POSITIVE_INFINITY;
     caller.remaining = Math.min(remaining, left);
-    // `resetAt` is measured from when the reply was received, so that a request that waits until then is allowed.
-    // `rejectUntil` is measured from when the call was sent, so that no request is rejected that Redis would allow.
+    // `resetAt` counts from the arrival of the reply, so that a request that waits until then is allowed. `rejectUntil`
+    // counts from when the call was sent, so that no request is rejected that Redis would allow.
     caller.resetAt = receivedAt + resetMs;
     if (caller.remaining > 0 || caller.prefetched) this.#serveWaiting(caller, receivedAt);
     else if (left === 0) caller.rejectUntil = sentAt + bucketMs;
     else caller.rejectUntil = sentAt + (mayPrefetch(limit) ? Math.min(resetMs, this.bucketMs) : resetMs);
   }
 
-  /** Serves requests that arrived during the call with prefetched permits. */
   #serveWaiting(caller: CallerState, now: number): void {
     const { prefetched, waiting } = caller;
     if (!prefetched || !waiting || waiting.length === 0 || now >= prefetched.expiresAt) return;
@@ -130,28 +134,33 @@ export class Decisions {
   }
 }
 
-/** Adds the state of the quotas to a decision if the caller has quotas. */
 export const withQuotas = (decision: Decision, quotas: Decision['quotas']): Decision =>
   quotas ? { ...decision, quotas } : decision;
 
 /**
- * A call prefetches the demand of this many buckets. On average, half of the current bucket is left when a call is
- * sent. With three times that many permits, most callers need one call per bucket, and returning unused permits costs
- * no additional call.
+ * A call prefetches enough permits for this many buckets. On average, half a bucket is left when a call is sent. With
+ * three times that amount, most callers need one call per bucket, and unused permits are returned with the next call at
+ * no extra cost.
  */
 const PREFETCHED_BUCKETS = 3 / 2;
-/** The fewest permits to prefetch. A single one is seldom used before it expires, and returning it costs a call. */
+/**
+ * Minimum number of permits to prefetch. A single permit is seldom used before it expires, and returning it costs a
+ * call.
+ */
 const FEWEST = 2;
-/** Maximum fraction of the remaining permits to prefetch. Other replicas cannot use them until they are returned. */
+/**
+ * Maximum fraction of the remaining permits to prefetch. Other replicas cannot use these permits until they are
+ * returned.
+ */
 const MOST_OF_REMAINING = 1 / 64;
 
-/** Whether callers with this limit prefetch permits. If they do, other replicas may return permits at any time. */
+/** Whether permits are prefetched for callers with this limit. If so, other replicas may return permits at any time. */
 const mayPrefetch = (limit: number): boolean => limit * MOST_OF_REMAINING >= FEWEST;
 
 /**
- * How many permits to prefetch with a call for `waiting` requests. The expected demand is the number of requests in the
- * previous bucket. If only a single request is waiting, the current bucket counts too. Several requests at once may be
- * a burst that is already over, so in that case the current bucket does not predict the demand.
+ * Returns the number of permits to prefetch with a call for `waiting` requests. The expected demand is the number of
+ * requests in the previous bucket. If only one request is waiting, the current bucket counts too. Several requests at
+ * once may be a burst that is already over, so the current bucket would then overestimate the demand.
  */
 export const prefetchCount = (
   { window, remaining }: CallerState,
@@ -167,13 +176,13 @@ export const prefetchCount = (
   return count >= FEWEST ? count : 0;
 };
 
-/** Makes the next call return the remaining permits. */
+/** Marks unused prefetched permits to be returned with the next call. */
 export const returnPrefetched = (caller: SyncedCaller): void => {
   if (caller.prefetched) caller.returned = [...caller.returned, caller.prefetched];
   caller.prefetched = undefined;
 };
 
-/** Adds permits from a reply. They are combined with permits from the same bucket; those from others are returned. */
+/** Adds permits from a reply. Existing permits are kept if they belong to the same bucket, and otherwise returned. */
 export const addPrefetched = (caller: SyncedCaller, added: PrefetchedPermits): void => {
   const { prefetched } = caller;
   if (prefetched?.bucketEnd === added.bucketEnd) {
@@ -185,7 +194,6 @@ export const addPrefetched = (caller: SyncedCaller, added: PrefetchedPermits): v
   }
 };
 
-/** Uses one of the caller's permits, which must not have expired. */
 export const usePrefetched = (caller: SyncedCaller, prefetched: PrefetchedPermits): void => {
   prefetched.count--;
   if (prefetched.count === 0) caller.prefetched = undefined;

@@ -1,23 +1,21 @@
-/** Decisions that a replica makes without Redis. */
 import type { Decision } from '../contracts/limiter.js';
 import { LimiterUnavailable } from '../errors.js';
 import type { CallerState } from './callers.js';
 import { withQuotas } from './decisions.js';
 import { dayOf } from './quotas.js';
 
-/** Defines how requests are handled while Redis is unreachable. */
+/** How requests are handled while Redis is unreachable. */
 export type OutagePolicy =
   /** Each replica applies its local share: the limit divided by the number of replicas. */
   | 'local'
   /** Requests are rejected with `LimiterUnavailable`. */
   | 'closed'
-  /** All requests are allowed. */
   | 'open';
 
 export const OUTAGE_MESSAGES: Record<OutagePolicy, string> = {
-  local: 'The store of rate limits is unavailable: each replica applies its share of them.',
-  closed: 'The store of rate limits is unavailable: limited requests are refused.',
-  open: 'The store of rate limits is unavailable: no limits are applied.',
+  local: 'The rate limit store is unavailable: each replica applies its share of the limits.',
+  closed: 'The rate limit store is unavailable: requests that count towards a limit are rejected.',
+  open: 'The rate limit store is unavailable: no limits are applied.',
 };
 
 interface LocalLimitsOptions {
@@ -35,10 +33,7 @@ export class LocalLimits {
     this.#options = options;
   }
 
-  /**
-   * Decides whether to allow a request. Allowed requests must be reported to Redis later, so the caller then needs a
-   * resync.
-   */
+  /** Decides a request. If the request is allowed, the caller needs a resync, because Redis does not know about it. */
   decide(caller: CallerState, now: number): Decision | Promise<never> {
     const { policy } = this.#options;
     if (policy === 'closed') return Promise.reject(new LimiterUnavailable(OUTAGE_MESSAGES.closed));
@@ -51,7 +46,7 @@ export class LocalLimits {
         : this.#decideByShare(caller, now, today);
     if (!decision.allowed) usage?.addRejected(today, 1);
     else if (usage) usage.addLocal(today);
-    // If usage is not counted, there is no need to report what the policy `open` allows.
+    // With the policy `open`, allowed requests need to be reported only if usage is counted.
     if (decision.allowed && (usage || policy === 'local')) batcher.sync.requireResync(caller);
     return withQuotas(decision, batcher.decisions.quotas(caller, time));
   }
@@ -65,9 +60,9 @@ export class LocalLimits {
   }
 
   /**
-   * The local share of a limit. A replica that has just started does not know how many requests were admitted before.
-   * So its share grows evenly from 0 to its full size during the first window. Even if a replica restarts often, it then
-   * admits no more than one full share per window.
+   * Returns the local share of a limit. A replica that has just started does not know how many requests were admitted
+   * before, so its share grows evenly from 0 to its full size during the first window. Even a replica that restarts
+   * often then admits at most one full share per window.
    */
   #share(limit: number, now: number): { readonly permits: number; readonly growsInMs: number } {
     const { windowMs, replicas, startedAt } = this.#options;

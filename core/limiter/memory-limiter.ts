@@ -1,4 +1,4 @@
-/** The limiter for a single process. It decides immediately, based on exact windows in memory. */
+/** Limiter for a single process. It decides immediately, using exact sliding windows in memory. */
 import { type DayUsage, type Decision, type Limiter, type Quotas, WINDOW_MS } from '../contracts/limiter.js';
 import { type Clock, type Health, systemClock } from '../contracts/runtime.js';
 import { Callers } from './callers.js';
@@ -6,7 +6,8 @@ import { DAY_MS, dayOf, KEPT_DAYS, quotaLeft, quotaStates, UsageByDay, usageRepo
 import { SlidingWindow } from './window.js';
 
 /**
- * A request leaves the window exactly 60 seconds after it was admitted. Idle callers are dropped after 1 to 2 windows.
+ * A request leaves the window exactly 60 seconds after it was admitted. A caller's window is dropped after 60 to 120
+ * seconds without a request.
  */
 export class MemoryLimiter implements Limiter {
   readonly #clock: Clock;
@@ -36,7 +37,6 @@ export class MemoryLimiter implements Limiter {
     return usageReport(this.#usage.get(caller, this.#clock.monotonic()).all, this.#clock.now());
   }
 
-  /** The number of callers that have a window in memory. */
   get size(): number {
     return this.#windows.size;
   }

@@ -1,5 +1,6 @@
--- A caller's usage: the allowed and rejected requests on each UTC day, which are sums of counters. A counter belongs to
--- one caller on one replica. When a resync replaces a counter's values, the days change by the difference.
+-- A caller's usage: the number of allowed and rejected requests on each UTC day, as the sum of all replicas' counters.
+-- Each counter belongs to one caller on one replica. A resync replaces the values of a counter, and the daily totals
+-- change by the difference.
 --
 -- Redis stores usage as a string:
 --   time of the last change (7 bytes), number of counters (4)
@@ -9,15 +10,15 @@
 local USAGE_HEAD_BYTES, DAY_BYTES, COUNTER_BYTES = 11, 14, 18
 local max, floor = math.max, math.floor
 
--- The UTC day of the bucket that contains a moment. Permits that are prefetched from a bucket may be used until its
--- end.
+-- Returns the UTC day to which a moment counts: the day of its bucket, because prefetched permits can be used until the
+-- end of their bucket.
 local function dayOf(moment)
   return floor((bucketEnd(moment) - 1) / DAY)
 end
 
--- The first day of the month that contains a day. The calendar repeats every 400 years, or 146,097 days. In this
--- function, years start on 1 March, so that a leap day is the last day of its year. There are 719,468 days from
--- 0000-03-01 to 1970-01-01.
+-- Returns the first day of a day's month. The calendar repeats every 400 years, or 146,097 days. In this function,
+-- years start on 1 March, so that a leap day is the last day of its year. There are 719,468 days from 0000-03-01 to
+-- 1970-01-01.
 local function monthStart(day)
   local inEra = (day + 719468) % 146097
   local year = floor((inEra - floor(inEra / 1460) + floor(inEra / 36524) - floor(inEra / 146096)) / 365)
@@ -31,8 +32,8 @@ if COUNTS_USAGE then
   firstOfMonth = monthStart(today)
 end
 
--- Reads the counters of the last three days. Calls report two days. The third is needed if the clock is set back over
--- midnight: without its counter, a day that is reported again would be added twice.
+-- Reads the counters of the last three days. Calls report two days. The third is needed in case the clock is set back
+-- past midnight: without its counter, a day that is reported again would be counted twice.
 local function readCounters(stored, from)
   local counters = {}
   for at = from, #stored, COUNTER_BYTES do
@@ -44,8 +45,8 @@ local function readCounters(stored, from)
   return counters
 end
 
--- Reads the stored usage: the `days` since yesterday, the `older` days as they are stored, the `counters`, and the
--- requests of this `month`.
+-- Reads the stored usage: `days` since yesterday, `older` days in their stored form, `counters`, and the number of
+-- requests this `month`.
 local function readUsage(stored)
   local usage = { older = '', days = {}, counters = {}, month = 0 }
   if not stored then
@@ -73,7 +74,7 @@ local function readUsage(stored)
   return usage
 end
 
--- Returns the entry of a list that has this day and counter id. Creates the entry if it does not exist.
+-- Returns the list entry with this day and counter id, creating it if necessary.
 local function entryOf(list, day, id)
   for _, entry in ipairs(list) do
     if entry.day == day and entry.id == id then
@@ -85,8 +86,7 @@ local function entryOf(list, day, id)
   return entry
 end
 
--- Sets a day of this replica's counter, and changes the day's total by the difference. Days before yesterday are
--- ignored.
+-- Sets this replica's counter for a day, and changes the day's total by the difference.
 local function setCounter(usage, day, requests, refused)
   local counter, total = entryOf(usage.counters, day, usage.counterId), entryOf(usage.days, day, nil)
   local before = total.requests
@@ -105,8 +105,9 @@ local function addRequests(usage, day, requests)
   end
 end
 
--- Reads a caller's usage and applies what the call reports. `left` is how many requests its quotas still allow.
---   counter: { id, perDay, perMonth }; days: a list of { day, requests, refused }; returned: a list of { bucketEnd, count }
+-- Reads a caller's usage and applies the values that the call reports. `left` is the number of requests that the quotas
+-- still allow.
+--   counter: { id, perDay, perMonth }; days: list of { day, requests, refused }; returned: list of { bucketEnd, count }
 local function openUsage(stored, counter, days, returned)
   local usage = readUsage(stored)
   usage.counterId = counter.id

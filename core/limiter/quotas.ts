@@ -1,34 +1,30 @@
-/** Usage per UTC day, and the daily and monthly quotas. */
 import type { DayUsage, QuotaState, Quotas } from '../contracts/limiter.js';
 
 export const DAY_MS = 86_400_000;
 
-/** The number of days for which usage is kept: this month and the previous one. */
+/** Number of days for which usage is kept: at least this month and the previous one. */
 export const KEPT_DAYS = 62;
 
-/** The number of the UTC day, counted from 1970-01-01. @param ms milliseconds since 1970 */
+/** Returns the number of UTC days since 1970-01-01. @param ms milliseconds since 1970 */
 export const dayOf = (ms: number): number => Math.floor(ms / DAY_MS);
 
-/** The first day of the month that contains `day`. With `later` 1, the first day of the next month. */
+/** Returns the first day of a day's month. @param later number of months to add */
 const monthStart = (day: number, later = 0): number => {
   const date = new Date(day * DAY_MS);
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + later, 1) / DAY_MS;
 };
 
-/** The allowed and rejected requests of one day. */
 export interface DayCount {
   readonly day: number;
   readonly requests: number;
   readonly refused: number;
 }
 
-/** The number of allowed requests on a day, and in the month that contains the day. */
 export interface Used {
   readonly day: number;
   readonly month: number;
 }
 
-/** The requests of one caller, by day. */
 export class UsageByDay {
   #days: { day: number; requests: number; refused: number }[] = [];
 
@@ -36,7 +32,7 @@ export class UsageByDay {
 
   add(day: number, allowed: boolean, count = 1): void {
     let entry = this.#days.at(-1);
-    // Days can be out of order after the clock was set back.
+    // Days can be out of order if the clock was set back.
     if (entry?.day !== day) entry = this.#days.find((each) => each.day === day);
     if (entry === undefined) {
       this.#days = this.#days.filter((each) => each.day > day - this.keptDays);
@@ -62,7 +58,9 @@ export class UsageByDay {
   }
 }
 
-/** The days with requests in this month and the previous one, oldest first. @param now milliseconds since 1970 */
+/**
+ * Returns the days with requests in this month and the previous one, oldest first. @param now milliseconds since 1970
+ */
 export const usageReport = (days: readonly DayCount[], now: number): readonly DayUsage[] => {
   const first = monthStart(dayOf(now), -1);
   return days
@@ -75,18 +73,18 @@ export const usageReport = (days: readonly DayCount[], now: number): readonly Da
     }));
 };
 
-/** Sums a usage report over today and this month. @param now milliseconds since 1970 */
+/** Sums up a usage report for today and for this month. @param now milliseconds since 1970 */
 export const usedNow = (days: readonly DayUsage[], now: number, which: 'requests' | 'refused' = 'requests'): Used => {
   const today = new Date(now).toISOString().slice(0, 10);
   const on = (prefix: string) => days.reduce((sum, day) => sum + (day.date.startsWith(prefix) ? day[which] : 0), 0);
   return { day: on(today), month: on(today.slice(0, 7)) };
 };
 
-/** Carries `used` over from the day on which it was read to another day. A new day or month starts at 0. */
+/** Adjusts usage read on one day for use on another day: the count of a new day or month starts at 0. */
 export const carryOver = (used: Used, readOn: number, day: number): Used =>
   day === readOn ? used : { day: 0, month: monthStart(day) === monthStart(readOn) ? used.month : 0 };
 
-/** The remainder of the quota that has the least left. Infinity without quotas. */
+/** Returns how many requests the quotas still allow. Infinity if there are no quotas. */
 export const quotaLeft = ({ perDay, perMonth }: Quotas, used: Used): number =>
   Math.max(
     0,
@@ -110,7 +108,10 @@ const state = (
   lengthMs: (end - start) * DAY_MS,
 });
 
-/** The state of each quota. @param used the usage on the day of `now` @param now milliseconds since 1970 */
+/**
+ * @param used usage on the day of `now`, and in its month
+ * @param now milliseconds since 1970
+ */
 export const quotaStates = ({ perDay, perMonth }: Quotas, used: Used, now: number): readonly QuotaState[] => {
   const day = dayOf(now);
   return [

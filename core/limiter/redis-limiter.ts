@@ -1,4 +1,4 @@
-/** The limiter for several replicas. README.md explains its protocol and proves that it keeps the limit. */
+/** Limiter for several replicas. README.md explains its protocol and proves that no limit is exceeded. */
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type DayUsage, type Decision, type Limiter, type Quotas, WINDOW_MS } from '../contracts/limiter.js';
@@ -17,7 +17,7 @@ import { readUsage, UsageCounter } from './usage.js';
 
 interface RedisLimiterOptions {
   readonly redis: RedisConnection;
-  /** The number of replicas that share the limits. The policy `local` divides limits by this number. */
+  /** Number of replicas that share the limits. The policy `local` divides limits by this number. */
   readonly replicas: number;
   readonly whenUnreachable?: OutagePolicy;
   readonly windowMs?: number;
@@ -28,20 +28,23 @@ interface RedisLimiterOptions {
 }
 
 /**
- * How long a replica continues to decide locally after a resync with a Redis that may have lost data. During this time,
- * the other replicas reconnect (`core/redis/connection.ts`), close their circuit breakers or notice the loss, and
- * resync too. Otherwise the first replica to ask could get permits that other replicas have already used.
+ * After a resync with a Redis server that may have lost data, the replica keeps deciding locally for this long. In this
+ * time, the other replicas reconnect (`core/redis/connection.ts`), close their circuit breakers or notice the loss, and
+ * also resync. Otherwise the first replica to ask could get permits that other replicas have already used.
  */
 const REJOIN_MS = 500;
-/** How often a replica checks that Redis can count, for requests that need no call and for periods without requests. */
+/**
+ * Interval at which a replica checks that Redis can run the script. Without this check, an error could go unnoticed
+ * while no request needs a call.
+ */
 const CHECK_MS = 5000;
-/** How often a replica checks whether Redis has lost data, as long as Redis has counts that the replica needs. */
+/** Interval at which a replica checks whether Redis has lost counts that it still needs. */
 const POLL_MS = REJOIN_MS / 2;
 
-/** The timeout for reading usage. */
+/** Timeout for reading usage, and for the check at startup. */
 const READ_MS = 1000;
 
-/** How long `close` waits for Redis. A lost call, a probe and the next call together take less time than this. */
+/** Maximum time that `close` waits for Redis. Long enough for a lost call, a probe and another call. */
 const CLOSE_MS = 2000;
 const CLOSE_POLL_MS = 5;
 
@@ -55,7 +58,7 @@ export class RedisLimiter implements Limiter {
   readonly #callers: Callers<CallerState>;
   readonly #local: LocalLimits;
   readonly #breaker: CircuitBreaker;
-  /** The partition for which the last call failed. The breaker probes it. */
+  /** The partition whose last call failed. The circuit breaker probes it. */
   #failed: Batcher;
   #nextCheck: number;
   readonly #polling: NodeJS.Timeout;
@@ -71,7 +74,7 @@ export class RedisLimiter implements Limiter {
     this.#local = new LocalLimits({ policy: whenUnreachable, replicas, windowMs, startedAt: clock.monotonic() });
     this.#batchers = this.#createBatchers(windowMs, countsUsage);
     this.#failed = this.#batchers[0] as Batcher;
-    // A resync reports the usage of yesterday and today, so callers with usage are kept for a day.
+    // A resync reports yesterday's and today's usage, so callers with usage are kept for at least a day.
     this.#callers = new Callers(countsUsage ? DAY_MS : windowMs, (name) => this.#batcherOf(name).createCaller(name));
     this.#breaker = new CircuitBreaker({
       name: 'limiter',
@@ -88,7 +91,7 @@ export class RedisLimiter implements Limiter {
     this.#polling = setInterval(() => this.#poll(clock.monotonic()), POLL_MS).unref();
   }
 
-  /** Opens the circuit breaker if Redis cannot count. @throws the error from Redis or from the connection */
+  /** Opens the circuit breaker if Redis cannot run the script. @throws the error from Redis or from the connection */
   async check(): Promise<void> {
     try {
       await withTimeout(this.#failed.check(), READ_MS);
@@ -103,7 +106,7 @@ export class RedisLimiter implements Limiter {
     for (const batcher of this.#batchers) batcher.checkForDataLoss(now, POLL_MS);
     if (now < this.#nextCheck) return;
     this.#nextCheck = now + CHECK_MS;
-    // Timeouts do not count, since requests notice them.
+    // Timeouts can be ignored here, because the calls for requests detect them.
     this.#failed.check().catch((error: unknown) => {
       if (isReply(error)) this.#breaker.open(error);
     });
@@ -149,7 +152,7 @@ export class RedisLimiter implements Limiter {
     try {
       return await withTimeout(readUsage(this.#redis.client, key, name, this.#clock.now()), READ_MS);
     } catch (cause) {
-      throw new LimiterUnavailable('The store of usage is unreachable.', { cause });
+      throw new LimiterUnavailable('The usage store is unreachable.', { cause });
     }
   }
 
@@ -159,14 +162,14 @@ export class RedisLimiter implements Limiter {
   }
 
   /**
-   * Returns unused permits and reports everything that Redis does not know yet, which takes no longer than `CLOSE_MS`.
-   * The connection stays open, because its owner closes it.
+   * Returns unused permits and reports everything that Redis does not know yet. Takes at most `CLOSE_MS`. The
+   * connection stays open, because its owner closes it.
    */
   async close(): Promise<void> {
     clearInterval(this.#polling);
     const until = this.#clock.monotonic() + CLOSE_MS;
     while (this.#clock.monotonic() < until) {
-      // Replies that arrived in the meantime may have added more prefetched permits.
+      // Replies that arrived in the meantime may have added prefetched permits.
       for (const batcher of this.#batchers) batcher.returnAll();
       if (!this.#hasUnreported()) break;
       this.#reportAll();
@@ -189,7 +192,6 @@ export class RedisLimiter implements Limiter {
     this.#breaker.open(new Error('The connection to Redis was lost.'));
   };
 
-  /** Resyncs with Redis after it has become reachable again. */
   async #rejoin(mayHaveLostData: boolean): Promise<void> {
     if (mayHaveLostData) {
       this.#rejoinsAt = this.#clock.monotonic() + REJOIN_MS;
@@ -204,7 +206,7 @@ export class RedisLimiter implements Limiter {
     this.#reportAll();
   }
 
-  /** Whether there is something to report to Redis, either now or after the calls in flight. */
+  /** Whether there is anything to report to Redis, now or after the calls in flight. */
   #hasUnreported(): boolean {
     return (
       this.#batchers.some(({ isBusy }) => isBusy) ||

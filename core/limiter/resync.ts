@@ -1,10 +1,12 @@
-/** One replica's side of the protocol with a partition: it numbers calls and tracks resyncs. It has no I/O or clock. */
+/**
+ * One replica's side of the protocol with a partition: numbers calls and tracks resyncs. Performs no I/O and reads no
+ * clock.
+ */
 import type { Quotas } from '../contracts/limiter.js';
 import { NOTHING_RETURNED, type SyncedCaller } from './callers.js';
 import { type Ask, BUCKETS, type Call, type Reply } from './script.js';
 import type { Admitted } from './window.js';
 
-/** What a call asks for on behalf of one caller. */
 export interface Demand {
   readonly caller: SyncedCaller;
   readonly limit: number;
@@ -13,36 +15,35 @@ export interface Demand {
 }
 
 const NO_QUOTAS: Quotas = { perDay: null, perMonth: null };
-/** The epoch of a caller that needs a resync. */
 const UNSYNCED = -1;
 
 /**
- * Redis counts what it grants, so it knows everything that a replica admits, except after a lost reply, local
- * decisions, or data loss in Redis. In these cases, the replica's next call for the caller is a resync: it reports
- * everything that the replica admitted within the window, and Redis replaces its count for that replica. Resyncs can be
- * repeated safely, so it does not matter whether a lost call was applied. The call numbers show whether a call arrived
- * late, and whether Redis has lost data.
+ * Redis counts the permits that it grants, so it normally knows everything that a replica admits. The exceptions are a
+ * lost reply, local decisions and data loss in Redis. The replica's next call for the caller is then a resync: it
+ * reports everything that the replica admitted within the window, and Redis replaces its count for that replica. A
+ * resync can safely be repeated, so it does not matter whether a lost call was applied. Call numbers show whether a
+ * call arrived late and whether Redis has lost data.
  */
 export class PartitionSync {
-  /** The number of the last call that was sent. */
+  /** Number of the last call sent. */
   #sent = 0;
   #sentAt = Number.NEGATIVE_INFINITY;
-  /** When the last call that had callers was sent. */
+  /** When the last call with callers was sent. */
   #askedAt = Number.NEGATIVE_INFINITY;
-  /** The number of the last call that Redis is known to have applied. */
+  /** Number of the last call that Redis is known to have applied. */
   #applied = 0;
   #inFlight = 0;
   #needsResync = false;
-  /** Increases whenever Redis has lost data. Callers from an earlier epoch need a resync. */
+  /** Increases each time Redis may have lost data. Callers from an earlier epoch need a resync. */
   #epoch = 0;
 
-  /** @param countedMs how long Redis needs its counts */
+  /** @param countedMs time in milliseconds for which the counts in Redis are needed */
   constructor(
     readonly windowMs: number,
     readonly countedMs = windowMs + windowMs / BUCKETS,
   ) {}
 
-  /** The epoch for a new caller, which needs no resync. */
+  /** The epoch for new callers, which need no resync. */
   get epoch(): number {
     return this.#epoch;
   }
@@ -51,7 +52,9 @@ export class PartitionSync {
     return this.#inFlight;
   }
 
-  /** False while a resync must wait for the calls in flight, because it would not include their permits. */
+  /**
+   * False while a resync must wait for the calls in flight, because it would not include the permits that they bring.
+   */
   get canSend(): boolean {
     return this.#inFlight === 0 || !this.#needsResync;
   }
@@ -60,33 +63,35 @@ export class PartitionSync {
     return caller.epoch === this.#epoch;
   }
 
-  /** Whether there is something to report to Redis about this caller. */
   needsCall(caller: SyncedCaller): boolean {
     return caller.returned.length > 0 || !this.isSynced(caller) || caller.usage?.hasRejections === true;
   }
 
-  /** Called if Redis and this replica may have different counts for this caller. */
+  /** Must be called if Redis and this replica may have different counts for this caller. */
   requireResync(caller: SyncedCaller): void {
     caller.epoch = UNSYNCED;
     caller.prefetched = undefined;
     this.#needsResync = true;
   }
 
-  /** Called if Redis may have lost the data of any caller. */
+  /** Must be called if Redis may have lost data. */
   requireResyncOfAll(): void {
     this.#epoch++;
     this.#needsResync = true;
   }
 
-  /** Whether no call was sent for `idleMs`, so that Redis may have lost data that the replica still needs. */
+  /**
+   * Whether no call was sent for `idleMs` while the counts in Redis are still needed. A loss of data would then go
+   * unnoticed.
+   */
   mayHaveLostData(now: number, idleMs: number): boolean {
     return now - this.#sentAt >= idleMs && now - this.#askedAt < this.countedMs;
   }
 
   nextCall(demands: readonly Demand[], now: number): Call {
-    // Prefetched permits from the last call may be used until one bucket later. After that, there is no data left to
-    // lose, and Redis may have deleted its record of the call. Without that record, Redis could apply a late call.
-    // Resyncs undo the effect of such a call.
+    // Prefetched permits from the last call can be used for one more bucket. After that, there is no data left to lose,
+    // and Redis may have deleted its record of the call. Without that record, Redis could apply a late call. The
+    // resyncs undo its effect.
     const isIdle = now - this.#sentAt >= this.countedMs;
     if (isIdle && this.#sent > 0) this.#epoch++;
     const previous = isIdle ? 0 : this.#needsResync ? this.#applied : this.#sent;
@@ -130,7 +135,6 @@ export class PartitionSync {
     }
   }
 
-  /** Called if a call failed or timed out. */
   lose(demands: readonly Demand[]): void {
     this.#inFlight--;
     this.#needsResync = true;

@@ -1,14 +1,14 @@
-/** A caller's usage: the counter on this replica, and what Redis has counted for all replicas. */
+/** A caller's usage: this replica's counter, and the count of all replicas as last reported by Redis. */
 import type { DayUsage, Quotas } from '../contracts/limiter.js';
 import type { RedisClient } from '../redis/connection.js';
 import { hashesOf, isAddress } from './callers.js';
 import { carryOver, type DayCount, quotaLeft, UsageByDay, type Used, usageReport } from './quotas.js';
 import type { UsageReport } from './script.js';
 
-/** The number of days that a resync reports: yesterday and today. */
+/** A resync reports yesterday and today. */
 const REPORTED_DAYS = 2;
 
-/** The requests that this replica has counted since the last reply from Redis: on `day`, and in total. */
+/** Requests that this replica has allowed locally since the last reply from Redis: on `day`, and in total. */
 interface LocalUsage {
   readonly day: number;
   readonly onDay: number;
@@ -16,14 +16,13 @@ interface LocalUsage {
 }
 
 /**
- * Redis adds the permits that it grants to this counter, whose id no other replica and no other caller uses. A resync
- * replaces the counter's values in Redis with the values here. Rejected requests are counted only here, and reported
- * with the next call.
+ * Redis adds granted permits to this counter. No other replica or caller uses its id. A resync replaces the counter's
+ * values in Redis with the values here. Rejected requests are counted only here, and reported with the next call.
  */
 export class UsageCounter {
   readonly #days = new UsageByDay(REPORTED_DAYS);
   #hasRejections = false;
-  /** The usage across all replicas according to Redis's last reply, and the day of that reply. */
+  /** Usage across all replicas from Redis's last reply, and the day of that reply. */
   #used: Used = { day: 0, month: 0 };
   #readOn = 0;
   #local: LocalUsage = { day: 0, onDay: 0, total: 0 };
@@ -48,12 +47,14 @@ export class UsageCounter {
     this.#local = { day, onDay: last === day ? onDay + 1 : 1, total: total + 1 };
   }
 
-  /** Whether there are rejections that were not reported to Redis yet. */
+  /** Whether any rejections have not been reported to Redis yet. */
   get hasRejections(): boolean {
     return this.#hasRejections;
   }
 
-  /** The days to report with the next call. A resync reports all values; other calls report only new rejections. */
+  /**
+   * Returns the days to report with the next call. A resync reports all values. Other calls report only new rejections.
+   */
   report(isResync: boolean): UsageReport['days'] {
     const isNeeded = isResync || this.#hasRejections;
     this.#hasRejections = false;
@@ -65,22 +66,22 @@ export class UsageCounter {
     }));
   }
 
-  /** Stores the usage from a reply from Redis, which must include everything that this replica has counted. */
+  /** Stores the usage from a reply. The reply must include everything that this replica has counted. */
   receive(day: number, used: Used): void {
     this.#used = used;
     this.#readOn = day;
     this.#local = { day, onDay: 0, total: 0 };
   }
 
-  /** The usage on a day, as far as this replica knows it. */
+  /** Returns the usage on a day and in its month, as far as this replica knows it. */
   used(day: number): Used {
     const known = carryOver(this.#used, this.#readOn, day);
     return { day: known.day + this.#localOn(day), month: known.month + this.#local.total };
   }
 
   /**
-   * Whether the local share of the quotas allows another request. The share is the remaining quota that Redis last
-   * reported, divided by the number of replicas.
+   * Whether the local share of the quotas allows another request. The share is the remaining quota last reported by
+   * Redis, divided by the number of replicas.
    */
   hasLocalShare({ perDay, perMonth }: Quotas, day: number, replicas: number): boolean {
     const known = carryOver(this.#used, this.#readOn, day);
@@ -98,7 +99,6 @@ const HEAD_BYTES = 11;
 const DAY_BYTES = 14;
 const COUNTER_BYTES = 18;
 
-/** Decodes the days of a usage field that `quotas.lua` has written. */
 export const unpackDays = (packed: Buffer): DayCount[] => {
   const end = packed.length - packed.readUInt32BE(7) * COUNTER_BYTES;
   const days: DayCount[] = [];
@@ -112,7 +112,7 @@ export const unpackDays = (packed: Buffer): DayCount[] => {
   return days;
 };
 
-/** Reads the usage of a caller. @param key the key of its partition @param now milliseconds since 1970 */
+/** Reads a caller's usage. @param key Redis key of the caller's partition @param now milliseconds since 1970 */
 export const readUsage = async (
   redis: RedisClient,
   key: string,

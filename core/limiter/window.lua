@@ -1,12 +1,12 @@
--- The window of a caller: how many permits each replica was granted in each bucket.
+-- A caller's window: the number of permits granted to each replica in each bucket.
 --
 -- Redis stores a window as a string: its buckets, newest first, followed by a tail. Lua hashes every string that a
--- script creates, which is most of the work for a busy caller, so buckets are small and copied no more than once per
--- call.
+-- script creates, which is most of the work for a busy caller. Therefore buckets are small, and are copied at most once
+-- per call.
 --   bucket: number (1 byte), replica (4), permits (4)
 --   tail: end of the newest bucket (7), sum of all permits (4)
--- The number of a bucket is its end divided by the length of a bucket, modulo 256. It is unique within a window.
--- Times are microseconds of this server's clock.
+-- A bucket's number is its end divided by the bucket length, modulo 256. It is unique within a window.
+-- Times are in microseconds of this server's clock.
 
 local BUCKET_BYTES, TAIL_BYTES, NUMBERS = 9, 11, 256
 local pack, unpackAt, sub, min = struct.pack, struct.unpack, string.sub, math.min
@@ -14,25 +14,26 @@ local pack, unpackAt, sub, min = struct.pack, struct.unpack, string.sub, math.mi
 local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]
 
--- The end of the bucket that contains a moment. A bucket includes its end.
+-- Returns the end of the bucket that contains a moment. A bucket includes its end.
 local function bucketEnd(moment)
   return moment + -moment % BUCKET
 end
 
 local thisEnd = bucketEnd(now)
 
--- The current window. The table is reused, since creating one for each caller of a batch would cost more than deciding.
---   newest, oldest: ends of the newest and the oldest bucket; oldest is false if there is none
+-- The current window. The table is reused, because creating one for each caller in a batch would cost more than
+-- deciding.
+--   newest, oldest: ends of the newest and the oldest bucket; oldest is false if there are no buckets
 --   total: sum of all permits
 --   bytes: a string that starts with the buckets
---   length: the number of its bytes that are buckets
+--   length: total size of the buckets, in bytes
 local window = { newest = 0, oldest = false, total = 0, bytes = '', length = 0 }
 
 local function endOf(number, newest)
   return newest - (newest / BUCKET - number) % NUMBERS * BUCKET
 end
 
--- Reads a stored window. Drops the buckets that ended at least one window ago.
+-- Reads a stored window. Drops buckets that ended at least one window ago.
 local function readWindow(stored)
   local length, newest, total = 0, 0, 0
   if stored then
@@ -53,8 +54,8 @@ local function readWindow(stored)
   window.newest, window.oldest, window.total, window.bytes, window.length = newest, oldest, total, stored, length
 end
 
--- If `admitted` is given, it replaces the replica's buckets. It is a list of { age, count }, oldest first. Buckets that
--- end after `latest` are moved to `latest`.
+-- If `admitted` is given, replaces the replica's buckets with it. It is a list of { age, count }, oldest first. Buckets
+-- that end after `latest` are moved to `latest`.
 local function rewriteWindow(replica, admitted, latest)
   local list = {}
   for _, each in ipairs(admitted or {}) do
@@ -81,7 +82,7 @@ local function rewriteWindow(replica, admitted, latest)
   window.total, window.bytes, window.length = total, table.concat(packed), #list * BUCKET_BYTES
 end
 
--- Returns the buckets with a different number of permits in the bucket at the position `at`.
+-- Returns the buckets with a new number of permits in the bucket at offset `at`.
 local function withPermits(at, permits)
   return sub(window.bytes, 1, at + 4) .. pack('>I4', permits) .. sub(window.bytes, at + BUCKET_BYTES, window.length)
 end
@@ -104,7 +105,7 @@ end
 
 local formats = {}
 
--- Returns the window in its stored form, with permits added to the replica's newest bucket, which ends at `ends`.
+-- Adds permits to the replica's newest bucket, which ends at `ends`, and returns the window in its stored form.
 local function packWithGranted(replica, ends, permits)
   local number, bytes, length = ends / BUCKET % NUMBERS, window.bytes, window.length
   window.total, window.oldest = window.total + permits, window.oldest or ends
@@ -124,8 +125,8 @@ local function packWithGranted(replica, ends, permits)
 end
 
 -- Returns the end of the bucket that must leave the window before another permit becomes free, or false if the window
--- is empty. The permits granted by this call are included in `window.total` and in the bucket that ends at
--- `grantedEnd`.
+-- is empty. The permits granted by this call are already included in `window.total`. They belong to the bucket that
+-- ends at `grantedEnd`.
 local function blockingEnd(limit, grantedEnd)
   local at, left, ends = window.length - BUCKET_BYTES + 1, window.total, window.oldest
   while left >= limit and left > 0 do

@@ -1,42 +1,45 @@
-/** A sliding window in memory. It records how many of a caller's requests were admitted, and when. */
+/** A sliding window in memory, which records when a caller's requests were admitted. */
 import type { Decision } from '../contracts/limiter.js';
 
-/** Requests that were admitted together. */
 export interface Admitted {
   readonly ageMs: number;
   readonly count: number;
 }
 
-/** With a higher limit, requests admitted in the same millisecond share an entry. This bounds a window's memory. */
+/**
+ * If the limit is higher than this, requests admitted in the same millisecond share an entry, which bounds the window's
+ * memory.
+ */
 const EXACT_UP_TO = 1000;
 const FIRST_CAPACITY = 4;
 const EMPTY: number[] = [];
 
 /**
- * A ring buffer of entries, each of which has a time and a count. Requests within one span share an entry, which has
- * the time of the last request. So a request never leaves the window early, and no more than one span late.
+ * A ring buffer of entries, each with a time and a count. Requests in the same span share an entry, whose time is that
+ * of the last request. A request therefore never leaves the window early, and leaves at most one span late.
  *
- * An entry takes 16 bytes. A window takes 1 KB with spans of one second, and 16 KB for 600 requests with separate
+ * An entry takes 16 bytes. A window takes 1 KB with spans of one second, or 16 KB for 600 requests with separate
  * entries. All times are in milliseconds of a monotonic clock.
  */
 export class SlidingWindow {
   /** Alternating times and counts. The length is a power of two. */
   #ring = EMPTY;
-  /** The indices of the oldest and the newest entry. */
   #first = 0;
   #last = 0;
-  /** The number of entries. */
   #size = 0;
   #total = 0;
   readonly #spanMs: number;
 
-  /** @param spanMs with 0, each request has its own entry, provided that the limit is no higher than 1,000 */
+  /**
+   * @param spanMs length of a span in milliseconds. With 0, each request has its own entry if the limit is at most
+   *   1,000
+   */
   constructor(spanMs = 0) {
     this.#spanMs = spanMs;
   }
 
   /**
-   * Decides one request based on the window that ends now, and counts the request if it is allowed.
+   * Decides a request at time `now`, and counts the request if it is allowed.
    * @param hasQuota if false, the request is rejected even if the window has room
    */
   take(now: number, limit: number, windowMs: number, hasQuota = true): Decision {
@@ -86,7 +89,10 @@ export class SlidingWindow {
     return this.#ring[this.#index(i) + 1] as number;
   }
 
-  /** The entry that must leave before a request is allowed. If the limit was lowered, it is not the oldest. */
+  /**
+   * Returns the entry that must leave the window before a request is allowed. After a limit is lowered, this is not the
+   * oldest entry.
+   */
   #blocking(limit: number): number {
     let i = 0;
     for (let excess = this.#total - limit; i < this.#size - 1; i++) {
@@ -97,7 +103,7 @@ export class SlidingWindow {
   }
 
   #expire(now: number, windowMs: number): void {
-    // This is the same sum as in `resetMs` above, so that rounding cannot make the two results differ.
+    // The same sum as in `resetMs` above, so that rounding cannot make the two results differ.
     while (this.#size > 0 && (this.#ring[this.#first] as number) + windowMs <= now) {
       this.#total -= this.#countOf(0);
       this.#first = this.#index(1);

@@ -1,11 +1,10 @@
-/** The limiter for several workers on one machine. One process decides for all of them, and they ask it in batches. */
+/** Limiter for several workers on one machine. One process makes the decisions, and the workers ask it in batches. */
 import type { DayUsage, Decision, Limiter, Quotas } from '../contracts/limiter.js';
 import type { Health } from '../contracts/runtime.js';
 import { LimiterUnavailable } from '../errors.js';
 import { withTimeout } from '../util/with-timeout.js';
 import type { MemoryLimiter } from './memory-limiter.js';
 
-/** One caller's requests for which a worker asks for permits. */
 export interface Ask {
   readonly caller: string;
   readonly limit: number;
@@ -13,19 +12,19 @@ export interface Ask {
   readonly count: number;
 }
 
-/** How many of the requests are allowed, and the state after the last one. */
+/** The number of allowed requests, and the state after the last one. */
 export interface Grant extends Pick<Decision, 'remaining' | 'resetMs' | 'quotas'> {
   readonly allowed: number;
 }
 
-/** Decides a batch. This runs in the process that decides for all workers. */
+/** Decides a batch of requests. Called in the process that makes the decisions. */
 export const grantAll = (limiter: MemoryLimiter, asks: readonly Ask[]): Grant[] =>
   asks.map(({ caller, limit, quotas, count }) => {
     let admitted = 0;
     for (let asked = 1; ; asked++) {
       const { allowed, remaining, resetMs, quotas: states } = limiter.take(caller, limit, quotas);
       if (allowed) admitted++;
-      // Usage includes every rejected request, so the loop may stop early only for callers without quotas.
+      // Rejected requests count towards usage, so the loop can stop early only for callers without quotas.
       if (asked === count || !(allowed || quotas)) {
         return { allowed: admitted, remaining, resetMs, ...(states && { quotas: states }) };
       }
@@ -39,14 +38,14 @@ interface Waiting {
   readonly settle: ((decision: Decision | Promise<never>) => void)[];
 }
 
-/** Much longer than the deciding process can be busy, and much shorter than callers are willing to wait. */
+/** Much longer than the deciding process can be busy, and much shorter than clients are willing to wait. */
 const TIMEOUT_MS = 1000;
-const LATE = 'The process that keeps the rate limits does not respond: limited requests are refused.';
+const LATE = 'The process that manages rate limits does not respond: requests that count towards a limit are rejected.';
 
 /**
- * Only one batch is in flight at a time, and requests wait for the next one, so batches grow with the load. While a
- * reply is overdue, requests are rejected immediately. The requests of an overdue batch have been rejected but remain
- * counted, so a caller may get less than its limit, but never more.
+ * Only one batch is in flight at a time. Requests wait for the next one, so batches grow with the load. While a reply
+ * is overdue, requests are rejected immediately. The requests in an overdue batch are rejected but still counted, so a
+ * caller may get less than its limit, but never more.
  */
 export class WorkerLimiter implements Limiter {
   readonly #ask: (asks: readonly Ask[]) => Promise<readonly Grant[]>;
@@ -57,8 +56,8 @@ export class WorkerLimiter implements Limiter {
   #late = false;
 
   /**
-   * @param ask sends a batch to the process that decides, and resolves with one grant per ask
-   * @param askUsage reads the usage of a caller from that process
+   * @param ask sends a batch to the deciding process, and resolves with one grant per ask
+   * @param askUsage reads a caller's usage from that process
    */
   constructor(
     ask: (asks: readonly Ask[]) => Promise<readonly Grant[]>,

@@ -1,5 +1,5 @@
 /**
- * The log on standard error: one JSON object per line, or human-readable text. Writing never blocks the event loop,
+ * Logs to standard error, as one JSON object per line or as human-readable text. Writing never blocks the event loop,
  * even if the reader of the log is slow or has exited.
  */
 import cluster from 'node:cluster';
@@ -44,7 +44,7 @@ export const createLogger = ({ level, format }: Config['log']): Logger => {
   return Object.assign(logger, { infoJson, infoLine, setLevel });
 };
 
-/** Describes errors like pino, without causes that the message already quotes. */
+/** Serializes errors like pino, but does not append causes that the message already contains. */
 const describeError = (error: unknown): unknown =>
   error instanceof Error ? { ...pino.stdSerializers.err(error), message: messageOf(error) } : error;
 
@@ -68,7 +68,7 @@ const prettyPrinter = (output: LogOutput) => {
 let millisecond = 0;
 let formatted = '';
 
-/** Cached, because many lines have the same time. */
+/** Cached, because many lines have the same timestamp. */
 const isoTime = (): string => {
   const now = Date.now();
   if (now !== millisecond) {
@@ -79,9 +79,9 @@ const isoTime = (): string => {
 };
 
 interface LogOutputOptions {
-  /** The maximum number of characters that wait for the reader. Further lines are dropped and counted. */
+  /** Maximum number of characters in the buffer. Further lines are dropped and counted. */
   readonly maxWaiting?: number;
-  /** The number of characters that are written together. */
+  /** Number of characters to write at once. */
   readonly chunk?: number;
 }
 
@@ -89,25 +89,24 @@ const MAX_WAITING = 4 * 1024 * 1024;
 const CHUNK = 32 * 1024;
 const WRITE_AFTER_MS = 250;
 /**
- * Delay before another attempt on a full pipe. After a failed write (full disk, closed terminal) it is RETRY_FAILED_MS.
+ * Delay before the next attempt to write to a full pipe. After other errors, such as a full disk, RETRY_FAILED_MS
+ * applies.
  */
 const RETRY_FULL_MS = 10;
 const RETRY_FAILED_MS = 1000;
 
 /**
- * A bounded buffer in front of a file descriptor. Lines are gathered for up to 250 ms and written together by Node's
- * thread pool. The descriptor must not block: a write that blocks a thread of the pool keeps the process from exiting.
+ * A bounded buffer in front of a file descriptor. Lines are collected for up to 250 ms and then written by Node's
+ * thread pool. The descriptor must be non-blocking, because a blocked thread would keep the process from exiting.
  */
 export class LogOutput {
   readonly #fd: number;
   readonly #maxWaiting: number;
   readonly #chunk: number;
-  /** Lines that are gathered for the next chunk. */
   #gathered = '';
   readonly #chunks: string[] = [];
-  /** Characters of all lines that are not written yet. */
   #waiting = 0;
-  /** What is being written. Its start may have been written by an earlier attempt. */
+  /** The rest of the chunk that is being written. */
   #current: Buffer | undefined;
   #currentSize = 0;
   #inFlight = false;
@@ -116,7 +115,7 @@ export class LogOutput {
   #idle: (() => void)[] = [];
   #dropped = 0;
   #reported = 0;
-  /** Called with the number of lines dropped since the last call, when lines can be written again. */
+  /** Called once lines can be written again, with the number of lines dropped since the last call. */
   onRecovery: (dropped: number) => void = () => undefined;
 
   constructor(fd: number, { maxWaiting = MAX_WAITING, chunk = CHUNK }: LogOutputOptions = {}) {
@@ -125,7 +124,6 @@ export class LogOutput {
     this.#chunk = chunk;
   }
 
-  /** Lines dropped because too many were waiting. */
   get dropped(): number {
     return this.#dropped;
   }
@@ -141,7 +139,7 @@ export class LogOutput {
     this.#gatherTimer ??= setTimeout(() => this.#endChunk(), WRITE_AFTER_MS).unref();
   }
 
-  /** Resolves when all lines are written, or after `deadlineMs`. */
+  /** Resolves when all lines have been written, or after `deadlineMs`. */
   async flush(deadlineMs: number): Promise<void> {
     this.#endChunk();
     if (this.#waiting === 0) return;
@@ -155,13 +153,13 @@ export class LogOutput {
   }
 
   /**
-   * Writes all lines synchronously, for the end of the process. Lines that cannot be written within `deadlineMs` are
-   * lost. They are lost at once if the reason is not a full pipe.
+   * Writes all lines synchronously before the process exits. Waits up to `deadlineMs` for a full pipe, and then drops
+   * the remaining lines. After any other error, drops them immediately.
    */
   flushSync(deadlineMs: number): void {
     clearTimeout(this.#gatherTimer);
     clearTimeout(this.#retryTimer);
-    // A write in flight is completed by its thread, which the process waits for.
+    // A write in flight is completed by its thread, and the process waits for the thread.
     const started = this.#inFlight ? undefined : this.#current;
     const rest = Buffer.from([...this.#chunks.splice(0), this.#gathered].join(''));
     this.#gathered = '';
@@ -228,14 +226,13 @@ export class LogOutput {
   }
 }
 
-/** Workers share a pipe. The system does not mix writes of up to this size with writes of other processes. */
+/** Workers share a pipe. Writes of up to this size are atomic, so lines from different workers are not mixed. */
 const WORKER_CHUNK = 4096;
-/** How long the end of a process waits for the reader of the log, in milliseconds. */
+/** Maximum time in milliseconds that an exiting process waits for the reader of the log. */
 const FLUSH_MS = 500;
 
 let shared: LogOutput | undefined;
 
-/** Standard error. A process has only one, so all its loggers share the buffer. */
 const logOutput = (): LogOutput => {
   if (!shared) {
     const output = new LogOutput(nonBlockingStderr(), cluster.isWorker ? { chunk: WORKER_CHUNK } : {});
@@ -245,17 +242,18 @@ const logOutput = (): LogOutput => {
   return shared;
 };
 
-/** Await it before `process.exit`. Resolves when the log is written, after half a second at the latest. */
+/** Await this before `process.exit`. Resolves when the log has been written, or after 500 ms. */
 export const flushLog = async (): Promise<void> => shared?.flush(FLUSH_MS);
 
 export const droppedLogLines = (): number => shared?.dropped ?? 0;
 
 /**
- * Opens standard error again as a descriptor whose writes never block. The blocking mode of a pipe or terminal is
- * shared by all processes with the same descriptor, and each Node process resets it when it exits.
+ * Reopens standard error as a descriptor whose writes never block. The blocking mode of a pipe or terminal is shared by
+ * all processes with the same descriptor, and each Node process resets it when it exits.
  */
 const nonBlockingStderr = (): number => {
-  // If standard error is a socket, or there is no /proc, `process.stderr` is non-blocking as soon as it is used.
+  // If standard error is a socket, or if there is no /proc, `process.stderr` becomes non-blocking when it is first
+  // used.
   const { fd } = process.stderr;
   if (!isatty(fd) && !fstatSync(fd).isFIFO()) return fd;
   try {

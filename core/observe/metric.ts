@@ -1,13 +1,12 @@
-/** Metrics in the Prometheus text format (version 0.0.4), and functions that merge the pages of several workers. */
+/** Metrics in the Prometheus text format (version 0.0.4), and functions that merge the metrics of several workers. */
 
 type Labels = Readonly<Record<string, string>>;
 
-/** A metric as it is scraped. */
 export interface Metric {
   readonly name: string;
   readonly type: 'counter' | 'gauge' | 'histogram' | 'summary';
   readonly help: string;
-  /** One line per series, without the headings. */
+  /** One line per series, without HELP and TYPE. */
   lines(): Iterable<string>;
 }
 
@@ -22,7 +21,7 @@ export const inBraces = (labels: Labels, more = ''): string => {
 export const numeral = (value: number): string =>
   value === Number.POSITIVE_INFINITY ? '+Inf' : value === Number.NEGATIVE_INFINITY ? '-Inf' : String(value);
 
-/** The series of a metric by their labels. `of` is slow: callers keep the series that it returns. */
+/** A metric with one series per combination of labels. `of` is slow, so keep a reference to the series. */
 export class Family<Series> {
   readonly #series = new Map<string, { readonly labels: Labels; readonly series: Series }>();
 
@@ -61,7 +60,7 @@ export class Counter extends Family<{ value: number }> implements Metric {
 
 type Reading = readonly [labels: Labels, value: number | undefined];
 
-/** A metric that is read at each scrape. Readings without a value are omitted. */
+/** A metric whose value is read on each scrape. Series with an undefined value are omitted. */
 export class Reader implements Metric {
   constructor(
     readonly type: 'counter' | 'gauge' | 'summary',
@@ -79,7 +78,6 @@ export class Reader implements Metric {
   }
 }
 
-/** The whole page. */
 export const exposition = (metrics: Iterable<Metric>): string => {
   const lines: string[] = [];
   for (const metric of metrics) {
@@ -90,7 +88,7 @@ export const exposition = (metrics: Iterable<Metric>): string => {
 };
 
 interface MergedFamily {
-  /** `# HELP` and `# TYPE`. */
+  /** The `# HELP` and `# TYPE` lines. */
   readonly headings: readonly string[];
   readonly series: string[];
 }
@@ -103,9 +101,9 @@ const numbered = (line: string, worker: number): string => {
 };
 
 /**
- * Merges the pages of several workers, with the number of the worker as a label. A worker that replaces another one has
- * the same number, so that Prometheus sees a restart of the counters.
- * @param pages the page of each worker, by its number
+ * Merges the pages of several workers, and adds the worker's number as a label. A replacement gets the number of the
+ * worker that it replaces, so Prometheus sees its counters reset.
+ * @param pages the page of each worker, by worker number
  */
 export const mergePages = (pages: ReadonlyMap<number, string>): string => {
   const families = new Map<string, MergedFamily>();

@@ -1,20 +1,20 @@
-/** Serves the metrics to Prometheus on a separate port, without a key. The port must not be public. */
+/** Serves metrics to Prometheus on a separate port, without authentication. The port must not be public. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { destroyAll, listen, openSockets, originOf } from '../edge/connections.js';
 
 const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 export interface MetricsServer {
-  /** The URL, with the port that the system chose if port 0 was configured. */
+  /** Contains the actual port if port 0 is configured. */
   readonly url: string;
   close(): Promise<void>;
 }
 
-/** Time in milliseconds for a request to arrive, and for its response to be read. */
+/** Timeout for receiving a request and for sending its response, in milliseconds. */
 const TIMEOUT_MS = 10_000;
 const MAX_CONNECTIONS = 100;
 
-/** Rejects if the port is in use. @param read returns the whole page */
+/** Rejects if the port is already in use. @param read returns the whole page */
 export const serveMetrics = async (
   { host, port }: { readonly host: string; readonly port: number },
   read: () => string | Promise<string>,

@@ -1,4 +1,4 @@
-/** All metrics of a service, and the server for them. Most are read at each scrape. */
+/** All metrics of a service, and the server that exposes them. Most are read on each scrape. */
 import type { Config } from '../config/schema.js';
 import type { Manifest, Source } from '../contracts/dataset.js';
 import type { ServiceState } from '../contracts/plugin.js';
@@ -18,26 +18,25 @@ import { type Distribution, Histogram, LATENCY_BOUNDS, RequestMetrics } from './
 export interface Metrics {
   observeRequest(ctx: ApiContext): void;
   observeEdge(event: EdgeEvent): void;
-  /** Returns the histogram of the calls to a store. */
+  /** Returns the histogram of call durations for a store. */
   storeCalls(store: string): Distribution;
-  /** Returns all metrics in the text format of Prometheus, for `/metrics`. */
   read(): string;
-  /** @returns the URL; rejects if the port is in use */
+  /** Opens the metrics port. Rejects if it is already in use. @returns the URL */
   listen(): Promise<string>;
   close(): Promise<void>;
 }
 
-/** Null if the configuration disables metrics, so that nothing is counted. */
+/** Returns null if the configuration disables metrics. */
 export const createMetrics = (config: Config['metrics'], service: ServiceMetricsOptions): Metrics | null => {
   if (!config) return null;
   const requests = new RequestMetrics();
   const edge = edgeMetrics();
   const stores = new Histogram(
     'store_call_duration_seconds',
-    'Duration of calls to Redis, by the limiter and the cache, and of reads from MongoDB.',
+    'Duration of Redis calls by the limiter and the cache, and of reads from MongoDB.',
     LATENCY_BOUNDS,
   );
-  // An alert cannot compare with a series that does not exist yet.
+  // Creates the series, because alerts cannot compare with a series that does not exist yet.
   stores.of({ store: 'redis' });
   const ofProcess = processMetrics();
   const all: readonly Metric[] = [
@@ -67,20 +66,18 @@ export const createMetrics = (config: Config['metrics'], service: ServiceMetrics
 
 interface ServiceMetricsOptions {
   readonly state: () => Pick<ServiceState, 'now' | 'health' | 'snapshot' | 'draining'>;
-  /** Of the current snapshot. */
   readonly responses: () => Pick<ResponseCache, 'bytes' | 'size'> | undefined;
   /** Null if admission control is disabled. */
   readonly admission: Admission | null;
   readonly work: WorkQueues;
 }
 
-/** The series of a service without admission control, since sums over several series need them. */
+/** Used without admission control, because queries that sum over all series need them to exist. */
 const NONE_REFUSED: Admission['refused'] = { in_flight: 0, event_loop_delay: 0 };
 
 const gauge = (name: string, help: string, read: Reader['read']) => new Reader('gauge', name, help, read);
 
 const serviceMetrics = ({ state, responses, admission, work }: ServiceMetricsOptions): readonly Metric[] => {
-  /** One series for each source of the served snapshot. */
   const ofSources = (
     name: string,
     help: string,
@@ -95,10 +92,10 @@ const serviceMetrics = ({ state, responses, admission, work }: ServiceMetricsOpt
   return [
     gauge(
       'part_up',
-      'Whether storage, limiter, cache and keys work as configured. At 0, the limiter works without Redis.',
+      '1 if the part (storage, limiter, cache or keys) works as configured. A limiter at 0 works without Redis.',
       () => Object.entries(state().health).map(([part, { ok }]) => [{ part }, Number(ok)] as const),
     ),
-    gauge('snapshot_info', 'The version that is served.', () => {
+    gauge('snapshot_info', 'The version of the served snapshot.', () => {
       const { snapshot } = state();
       return snapshot ? [[{ version: snapshot.version }, 1] as const] : [];
     }),
@@ -111,12 +108,12 @@ const serviceMetrics = ({ state, responses, admission, work }: ServiceMetricsOpt
     ),
     ofSources(
       'source_late_after_seconds',
-      'Age in seconds from which the source is late.',
+      'Age in seconds at which the source counts as late.',
       (source) => source.late_after_seconds,
     ),
     ofSources(
       'source_stale_after_seconds',
-      'Age in seconds from which the source is stale.',
+      'Age in seconds at which the source counts as stale.',
       (source) => source.stale_after_seconds,
     ),
     gauge('response_cache_bytes', 'Size of the cached representations.', () => responses()?.bytes),
@@ -124,14 +121,18 @@ const serviceMetrics = ({ state, responses, admission, work }: ServiceMetricsOpt
     gauge('http_requests_in_flight', 'Requests in flight.', () => admission?.inFlight),
     gauge(
       'http_requests_queued',
-      'Requests in flight whose responses are not cached.',
+      'Requests in flight whose responses are not cached, whether waiting or being computed.',
       () => work.responses.size + work.lists.size,
     ),
-    new Reader('counter', 'overload_refused_requests_total', 'Requests rejected with 503, by the exceeded limit.', () =>
-      Object.entries({
-        ...(admission?.refused ?? NONE_REFUSED),
-        queue_full: work.responses.rejected + work.lists.rejected,
-      }).map(([overload, count]) => [{ overload }, count] as const),
+    new Reader(
+      'counter',
+      'overload_refused_requests_total',
+      'Requests rejected with 503 because of overload, by the limit exceeded.',
+      () =>
+        Object.entries({
+          ...(admission?.refused ?? NONE_REFUSED),
+          queue_full: work.responses.rejected + work.lists.rejected,
+        }).map(([overload, count]) => [{ overload }, count] as const),
     ),
     gauge('service_draining', 'Whether the service is shutting down.', () => Number(state().draining)),
   ];
@@ -145,13 +146,12 @@ const EDGE_EVENTS: readonly EdgeEvent[] = [
   'too_many_connections_of_address',
 ];
 
-/** Connections and requests that never reached a route. */
 const edgeMetrics = (): { readonly metric: Metric; observe(event: EdgeEvent): void } => {
   const metric = new Counter(
     'http_edge_refusals_total',
-    'Requests and connections rejected before any route, by reason.',
+    'Requests and connections rejected before they reached a route, by reason.',
   );
-  // All series exist from the start: a rate needs the zero before the first event.
+  // All series exist from the start, because `rate` needs the zero before the first event.
   const counts = new Map(EDGE_EVENTS.map((reason) => [reason, metric.of({ reason })]));
   return {
     metric,

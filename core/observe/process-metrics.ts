@@ -1,4 +1,4 @@
-/** Metrics of the process: its version, memory, CPU time, garbage collection, event loop and log. */
+/** Process metrics: version, memory, CPU time, garbage collection, event loop and log. */
 import {
   constants,
   monitorEventLoopDelay,
@@ -14,7 +14,7 @@ import { Histogram } from './request-metrics.js';
 
 const NANOSECONDS = 1e9;
 const MICROSECONDS = 1e6;
-/** The monitor measures how late a timer of this many milliseconds fires. */
+/** The monitor measures how late a timer with this interval fires. */
 const RESOLUTION_MS = 10;
 
 const GC_KINDS: Readonly<Record<number, string>> = {
@@ -41,7 +41,7 @@ const observeCollections = (): { readonly metric: Metric; stop(): void } => {
   return { metric, stop: () => observer.disconnect() };
 };
 
-/** @returns the metrics, and a function that ends the measurement of the event loop */
+/** Call `stop` to stop measuring the event loop and garbage collections. */
 export const processMetrics = (): { readonly metrics: readonly Metric[]; stop(): void } => {
   const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   delay.enable();
@@ -51,14 +51,14 @@ export const processMetrics = (): { readonly metrics: readonly Metric[]; stop():
   const maxFiles = maxOpenFiles();
   return {
     metrics: [
-      new Reader('gauge', 'build_info', 'The version of the service and of Node, as labels.', () => [
+      new Reader('gauge', 'build_info', 'Versions of the service and of Node, as labels.', () => [
         [{ version: packageVersion, node: process.versions.node }, 1],
       ]),
       collections.metric,
       new Reader(
         'gauge',
         'nodejs_eventloop_utilization_ratio',
-        'Share of the time since the last scrape in which the event loop was busy.',
+        'Share of time that the event loop was busy since the last scrape.',
         () => {
           const since = utilization;
           utilization = performance.eventLoopUtilization();
@@ -75,10 +75,15 @@ export const processMetrics = (): { readonly metrics: readonly Metric[]; stop():
         delay.reset();
         return all;
       }),
-      new Reader('counter', 'process_cpu_seconds_total', 'CPU time of the process, in user and system mode.', () => {
-        const { user, system } = process.cpuUsage();
-        return (user + system) / MICROSECONDS;
-      }),
+      new Reader(
+        'counter',
+        'process_cpu_seconds_total',
+        'CPU time used by the process in user and system mode, in seconds.',
+        () => {
+          const { user, system } = process.cpuUsage();
+          return (user + system) / MICROSECONDS;
+        },
+      ),
       new Reader(
         'gauge',
         'process_start_time_seconds',

@@ -1,7 +1,7 @@
-/** Counts how often the configuration was read again. With workers, only the primary process reads and counts. */
+/** Counts configuration reloads. With several workers, only the primary process reloads and counts. */
 import { Counter, exposition, Reader } from './metric.js';
 
-const reloads = new Counter('config_reloads_total', 'How often the configuration was read again, by result.');
+const reloads = new Counter('config_reloads_total', 'Number of configuration reloads, by result.');
 const counts = { success: reloads.of({ result: 'success' }), failure: reloads.of({ result: 'failure' }) };
 let lastSuccess = Date.now();
 
@@ -15,10 +15,9 @@ const metrics = [
   new Reader(
     'gauge',
     'config_last_reload_success_timestamp_seconds',
-    'When the running configuration was read, in seconds since 1970.',
+    'Time at which the running configuration was loaded, in seconds since 1970.',
     () => lastSuccess / 1000,
   ),
 ];
 
-/** These metrics in the text format of Prometheus. */
 export const reloadMetrics = (): string => exposition(metrics);

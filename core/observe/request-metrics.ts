@@ -1,16 +1,15 @@
-/** Histograms, and the metrics for requests. Series are kept by reference, since this code runs for every request. */
+/** Histograms and request metrics. Series are kept by reference, because this code runs on every request. */
 import type { Tier } from '../config/tiers.js';
 import type { ApiContext } from '../pipeline/api-koa.js';
 import { Counter, Family, inBraces, type Metric, numeral } from './metric.js';
 
-/** In seconds: from cached responses, far below a millisecond, to timeouts of stores. */
+/** In seconds. The range covers cached responses, which take far less than 1 ms, and store timeouts. */
 export const LATENCY_BOUNDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10] as const;
 
-/** One series of a histogram. */
 export class Distribution {
   sum = 0;
   count = 0;
-  /** Per bucket, not cumulative; the last has no bound. */
+  /** Not cumulative. The last bucket has no upper bound. */
   readonly counts: Float64Array;
   readonly #bounds: readonly number[];
 
@@ -32,7 +31,7 @@ export class Histogram extends Family<Distribution> implements Metric {
   readonly type = 'histogram';
   readonly #bounds: readonly number[];
 
-  /** @param bounds upper bounds of the buckets, ascending; the last bucket has none */
+  /** @param bounds upper bounds of the buckets, in ascending order. The last bucket has no bound */
   constructor(name: string, help: string, bounds: readonly number[]) {
     super(name, help, () => new Distribution(bounds));
     this.#bounds = bounds;
@@ -51,22 +50,18 @@ export class Histogram extends Family<Distribution> implements Metric {
   }
 }
 
-/** The label for requests without an endpoint. A label per URL would let a client create any number of series. */
+/** Label for requests without an endpoint. With a label per URL, clients could create any number of series. */
 const NO_ROUTE = 'none';
-/** The label for callers without a tier. */
 const NO_TIER = 'none';
 
 export class RequestMetrics {
   readonly #duration = new Histogram(
     'http_request_duration_seconds',
-    'Time from reading the head of a request to writing its response, by route pattern and status.',
+    'Time from receiving the request headers to writing the response, by route pattern and status.',
     LATENCY_BOUNDS,
   );
   readonly #byEndpoint = new Map<object | undefined, (Distribution | undefined)[]>();
-  readonly #cache = new Counter(
-    'response_cache_requests_total',
-    'Data responses, by whether they came from the response cache.',
-  );
+  readonly #cache = new Counter('response_cache_requests_total', 'Data responses, by response cache hit or miss.');
   readonly #limiter = new Counter('limiter_decisions_total', 'Requests that the limiter allowed or rejected, by tier.');
   readonly #credentials = new Counter(
     'authentications_total',
@@ -80,7 +75,7 @@ export class RequestMetrics {
   readonly #none = this.#credentials.of({ result: 'none' });
   readonly #errors = new Counter(
     'http_server_errors_total',
-    'Responses of status 500 and 503, except from endpoints without a limit, such as /health.',
+    'Responses with status 500 or 503, except from endpoints without a limit, such as /health.',
   );
   readonly #failed = this.#errors.of({ status: '500' });
   readonly #rejected = this.#errors.of({ status: '503' });
@@ -88,7 +83,7 @@ export class RequestMetrics {
   readonly metrics: readonly Metric[] = [this.#duration, this.#errors, this.#cache, this.#limiter, this.#credentials];
 
   constructor() {
-    // Alerts cannot compare with a series that does not exist yet.
+    // Creates the series, because alerts cannot compare with a series that does not exist yet.
     this.#distribution(undefined, 404);
     this.decisionsOf(undefined);
   }

@@ -1,4 +1,4 @@
-/** Calls the observers of plugins after each request. An error in an observer does not affect the request. */
+/** Calls the plugins' observers after each request. An error in an observer does not affect the request. */
 import type { FinishedRequest } from '../contracts/observer.js';
 import type { Clock, Logger } from '../contracts/runtime.js';
 import type { ServiceInfo } from '../contracts/service.js';
@@ -10,11 +10,10 @@ import { openPart } from '../util/open-part.js';
 
 export interface RequestObservers {
   observe(ctx: ApiContext): void;
-  /** Never rejects. */
   close(): Promise<void>;
 }
 
-/** Null if no plugin observes requests. */
+/** Returns null if no plugin observes requests. */
 export const openObservers = (
   registered: readonly RegisteredObserver[],
   {
@@ -38,7 +37,7 @@ export const openObservers = (
         try {
           observer.onRequest(request);
         } catch (error) {
-          logger.error({ err: error, requestId: request.id }, 'observing a request failed');
+          logger.error({ err: error, requestId: request.id }, 'a request observer failed');
         }
       }
     },
@@ -48,7 +47,7 @@ export const openObservers = (
           try {
             await observer.close?.();
           } catch (error) {
-            logger.warn({ err: error }, 'an observer of requests did not close cleanly');
+            logger.warn({ err: error }, 'a request observer did not close cleanly');
           }
         }),
       );

@@ -15,7 +15,7 @@ import { errorResponses, errorSchema, headerReferences } from './responses.js';
 
 const SECURITY_SCHEME = 'ApiKey';
 
-/** Equal arguments give equal documents. */
+/** The same arguments always produce the same document. */
 export const openApiDocument = async (
   {
     routes,
@@ -45,7 +45,8 @@ export const openApiDocument = async (
     security: [{ [SECURITY_SCHEME]: [] }],
     tags: plugins.filter(({ name }) => used.has(name)).map(({ name, description }) => ({ name, description })),
     paths,
-    // Pages and other protocols, which OpenAPI cannot describe. Their paths have no base path and no public URL.
+    // Mounts serve pages and other protocols, which OpenAPI cannot describe. Their paths include neither the base path
+    // nor the public URL.
     'x-mounts': mounts.map(({ mount: { path, summary, methods = READ_METHODS, key = false } }) => ({
       path,
       summary,
@@ -81,7 +82,7 @@ const infoOf = (
   ...(changes.length > 0 && { 'x-changes': changes.flatMap((change) => servedChange(change, served)) }),
 });
 
-/** The change, limited to operations of this service. Empty if the service has none of them. */
+/** Keeps only the operations that this service has. Returns an empty list if none are left. */
 const servedChange = ({ operations, ...change }: InterfaceChange, served: ReadonlySet<string>): InterfaceChange[] => {
   if (!operations) return [change];
   const known = operations.filter((operation) => served.has(operation));
@@ -119,7 +120,7 @@ const operation = (
         },
         ...(Object.keys(links).length > 0 ? { links } : {}),
       },
-      304: { description: 'Not modified: the stored copy of the client is current.', headers },
+      304: { description: "Not modified: the client's stored copy is current.", headers },
       ...failures.of(route),
     },
   };
@@ -127,17 +128,16 @@ const operation = (
 
 const securityOf = (route: Route, { name }: Plugin, anonymous: Tier | undefined) => {
   if (!needsKey(route)) return { security: [] };
-  // The API key is optional.
+  // The empty requirement makes the API key optional.
   return anonymous && includes(anonymous, [name, route.path]) ? { security: [{ [SECURITY_SCHEME]: [] }, {}] } : {};
 };
 
-/** The formats of a list other than JSON. */
 const contentOfList = async (route: Route, formats: readonly Format[]) => {
   const [, ...others] = formatsOf(route, formats);
   if (others.length === 0) return {};
   const { data } = route.response.example as { readonly data: readonly Row[] };
   const [row = {}] = data;
-  // If the columns depend on parameters, these are the columns of the example.
+  // If the columns depend on parameters, describe the columns of the example.
   const isChosen = route.kind === 'data' && route.columns !== undefined;
   const columns = typedColumns(route).filter(({ name }) => !isChosen || Object.hasOwn(row, name));
   return Object.fromEntries(
@@ -145,7 +145,6 @@ const contentOfList = async (route: Route, formats: readonly Format[]) => {
       others.map(async (format) => {
         const { description, mediaTypes } = format;
         const example = format.isCompressed ? undefined : await textIn(format, data, columns);
-        // JSON Schema cannot describe binary data.
         const content =
           example === undefined ? { schema: { description } } : { schema: { type: 'string', description }, example };
         return [essenceOf(mediaTypes[0]!), content];
@@ -154,7 +153,10 @@ const contentOfList = async (route: Route, formats: readonly Format[]) => {
   );
 };
 
-/** Writes a list as text. Undefined if the format is binary, or if it fails, so that the document is still available. */
+/**
+ * Writes the example as text. Returns undefined if the format is binary or writing fails, so that an error in a format
+ * does not break the document.
+ */
 const textIn = async (
   format: Format,
   rows: readonly Row[],
@@ -194,19 +196,18 @@ const successHeaders = (route: Route): HeaderName[] => [
   ...(isLimited(route) && !isShared(route) ? limitNames : []),
 ];
 
-/** Keywords whose values are data. A "title" in them is not the title of a schema. */
+/** Keywords whose values are data. A "title" in them is not a schema title. */
 const DATA: ReadonlySet<string> = new Set(['const', 'default', 'enum', 'example', 'examples']);
-/** Keywords whose values map names to schemas. A name may equal a keyword. */
+/** Keywords whose values map names to schemas. A name may be the same as a keyword. */
 const NAMED: ReadonlySet<string> = new Set(['properties', 'patternProperties', 'dependentSchemas', '$defs']);
 
 /**
- * Turns object schemas with a title into named components, so that generated clients have named types. The title of
- * another schema is a label, such as the heading of a column.
+ * Turns object schemas with a title into named components, so that generated clients have named types. In other
+ * schemas, the title is just a label, such as a column heading.
  */
 class ComponentSchemas {
   readonly #components = new Map<string, { schema: JsonSchema; resolved: unknown }>();
 
-  /** Replaces every object schema that has a title with a reference. */
   reference(schema: JsonSchema): unknown {
     const resolved = Object.fromEntries(
       Object.entries(schema).map(([keyword, value]) => [keyword, this.#resolve(keyword, value)]),
@@ -239,8 +240,8 @@ class ComponentSchemas {
 }
 
 /**
- * Returns links (OpenAPI 3.1, section 4.8.20) by operationId, from the response of a route to all routes whose required
- * parameters it contains.
+ * Links (OpenAPI 3.1, section 4.8.20) a route's response to all routes whose required parameters it contains. Keyed by
+ * operationId.
  */
 const linksFrom = (source: Route, routes: readonly Route[]): Record<string, object> =>
   Object.fromEntries(
@@ -252,7 +253,10 @@ const linksFrom = (source: Route, routes: readonly Route[]): Record<string, obje
     }),
   );
 
-/** Runtime expressions by parameter name. Undefined if there are none, or a required one is missing. */
+/**
+ * Returns runtime expressions by parameter name. Undefined if there are none, or if one is missing for a required
+ * parameter.
+ */
 const foundParameters = ({ operationId }: Route, { parameters }: Route): Record<string, string> | undefined => {
   const found: Record<string, string> = {};
   for (const place of ['path', 'query'] as const) {

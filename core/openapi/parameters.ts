@@ -1,11 +1,10 @@
-/** The parameters of the OpenAPI document. */
 import type { JsonSchema } from '../contracts/json-schema.js';
 import type { Parameter, Route } from '../contracts/plugin.js';
 import type { Operator } from '../contracts/storage.js';
 import { operatorSchemas } from '../data/conditions.js';
 import { pascalCase } from './typescript.js';
 
-/** Replaces a schema that has a title with a reference to its component. */
+/** Replaces a titled schema with a reference to its component. */
 type Reference = (schema: JsonSchema) => unknown;
 
 export const parametersOf = (
@@ -32,8 +31,8 @@ const parameter = (place: 'path' | 'query', name: string, { description, schema,
 });
 
 /**
- * A filter as one parameter: an object of operators, or a value.
- * @param same the parameter with the same name, whose schema applies to a plain value
+ * Describes a filter as a single parameter, whose value is an object of operators or a plain value.
+ * @param same the parameter with the same name, if any. Its schema applies to plain values
  */
 const filterParameter = (
   name: string,
@@ -44,7 +43,7 @@ const filterParameter = (
   name,
   in: 'query',
   description: same
-    ? `${same.description} With an operator in brackets: a filter on \`${name}\`.`
+    ? `${same.description} With an operator in brackets, filters by \`${name}\`.`
     : `Filters by \`${name}\`.`,
   required: same?.required ?? false,
   style: 'deepObject',
@@ -54,19 +53,19 @@ const filterParameter = (
 });
 
 const OPERATORS: Readonly<Record<Operator, string>> = {
-  eq: 'Equal to the value.',
-  not: 'Any other value, or null.',
-  in: 'One of several values, separated by commas. A value with a comma is in double quotes.',
-  gt: 'Greater than the value.',
-  gte: 'Greater than the value, or equal to it.',
-  lt: 'Less than the value.',
-  lte: 'Less than the value, or equal to it.',
-  null: 'Whether there is no value.',
+  eq: 'Equal to this value.',
+  not: 'Any other value, including null.',
+  in: 'Equal to one of these comma-separated values. Enclose values that contain a comma in double quotes.',
+  gt: 'Greater than this value.',
+  gte: 'Greater than or equal to this value.',
+  lt: 'Less than this value.',
+  lte: 'Less than or equal to this value.',
+  null: 'true matches null, false matches any other value.',
 };
 
 /**
- * Patterns for one value in the list of the operator `in`, by type. The list is described as text, because OpenAPI has
- * no style for lists within `deepObject`. The number of digits is limited, because larger numbers may overflow.
+ * Patterns for a value in the list of the operator `in`, by type. The list is described as text, because OpenAPI has no
+ * style for lists within `deepObject`. The number of digits is limited, because larger numbers may overflow.
  */
 const LISTED: Readonly<Record<string, string>> = {
   integer: '-?(0|[1-9]\\d{0,14})',
@@ -79,7 +78,7 @@ const listText = (type: string): JsonSchema => {
   return { type: 'string', pattern: `^${one}(,${one})*$` };
 };
 
-/** The operators of a column. Columns with the same plain type share a component. */
+/** Describes the operators of a column. Columns with the same plain type share a component. */
 const filterSchema = (value: JsonSchema): JsonSchema => {
   const { type, format, ...limits } = value as { readonly type: string; readonly format?: string };
   const properties = Object.entries(operatorSchemas(value)).map(([operator, schema]) => [
@@ -94,7 +93,7 @@ const filterSchema = (value: JsonSchema): JsonSchema => {
   };
 };
 
-/** Adds the range of the integers that the service accepts: larger ones cannot be represented exactly. */
+/** Limits integers to the range that can be represented exactly, because the service rejects others. */
 const withSafeRange = (schema: JsonSchema): JsonSchema => {
   const { type, items, enum: values } = schema;
   if (type === 'array') return { ...schema, items: withSafeRange(items as JsonSchema) };

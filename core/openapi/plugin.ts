@@ -1,4 +1,3 @@
-/** The endpoint of the OpenAPI document. */
 import { definePlugin, type Plugin, serviceRoute } from '../contracts/plugin.js';
 import { memoize } from '../util/lru-map.js';
 import { packageVersion } from '../util/package.js';
@@ -9,16 +8,16 @@ interface OpenApi {
   readonly paths: object;
 }
 
-/** Number of documents to cache, one per public path. Proxies report only a few paths. */
+/** Maximum number of cached documents, one per public URL. There are only a few different URLs. */
 const MOST_DOCUMENTS = 10;
 
-/** @param build called on the first request, when all plugins are registered */
+/** @param build called on the first request, when all plugins have been registered */
 export const openApiPlugin = (build: (publicUrl: string) => Promise<object>): Plugin => {
   const documentFor = memoize((publicUrl) => build(publicUrl) as Promise<OpenApi>, MOST_DOCUMENTS);
   return definePlugin({
     name: 'reference',
     version: packageVersion,
-    description: 'This description of the API.',
+    description: 'The OpenAPI description of this service.',
     routes: (_options, { info: { title, version } }) => [
       serviceRoute({
         path: '/openapi.json',

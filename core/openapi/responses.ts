@@ -1,4 +1,4 @@
-/** The responses of the OpenAPI document: headers, and errors by status with an example of each code. */
+/** The responses in the OpenAPI document: headers, and errors by status with an example for each code. */
 import { type Tiers, USAGE_PATH } from '../config/tiers.js';
 import type { JsonSchema } from '../contracts/json-schema.js';
 import type { Route } from '../contracts/plugin.js';
@@ -9,18 +9,17 @@ import { isLimited, isShared, needsKey } from '../registry/route-defaults.js';
 export const headerReferences = (names: readonly HeaderName[]) =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 
-/** The body of every error. */
 export const errorSchema = {
   title: 'Error',
   type: 'object',
   required: ['error', 'code'],
   additionalProperties: false,
   properties: {
-    error: { type: 'string', description: 'What is wrong, and what to do.' },
-    code: { type: 'string', description: 'A stable code.' },
+    error: { type: 'string', description: 'What went wrong, and how to fix it.' },
+    code: { type: 'string', description: 'A stable code for programs.' },
     details: {
       type: 'array',
-      description: 'All problems of the request. Only with status 400.',
+      description: 'All problems found in the request. Only present with status 400.',
       items: {
         type: 'object',
         required: ['in', 'name', 'issue'],
@@ -42,7 +41,7 @@ const HEADERS: Readonly<Record<number, readonly HeaderName[]>> = {
   503: ['Retry-After'],
 };
 
-/** The errors of a route: its own, and the errors of the framework that apply to it. */
+/** Returns the route's own errors and the framework errors that can occur on it. */
 const kindsOf = (route: Route, tiers: Tiers | undefined): ErrorKind[] => {
   const query = Object.values(route.parameters?.query ?? {});
   return [
@@ -64,7 +63,7 @@ const kindsOf = (route: Route, tiers: Tiers | undefined): ErrorKind[] => {
   ];
 };
 
-/** Describes the errors of operations, and collects the components that they refer to. */
+/** Describes the errors of each operation, and collects the components that they reference. */
 export const errorResponses = (tiers?: Tiers) => {
   const components: Record<string, object> = {};
   const reference = (status: number, kinds: readonly ErrorKind[], limited: boolean): object => {
@@ -86,13 +85,12 @@ export const errorResponses = (tiers?: Tiers) => {
   };
   return {
     components,
-    /** The responses of one operation, by status. */
     of(route: Route): Record<string, object> {
       const byStatus = new Map<number, ErrorKind[]>();
       for (const kind of kindsOf(route, tiers)) {
         byStatus.set(kind.status, [...(byStatus.get(kind.status) ?? []), kind]);
       }
-      // A request with an error counts against the limit on every route.
+      // Requests with an error count against the limit on every route.
       const limited = (status: number) => status !== 431 && !isShared(route) && (isLimited(route) || status < 500);
       return Object.fromEntries(
         [...byStatus]

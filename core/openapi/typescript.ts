@@ -1,5 +1,5 @@
 /**
- * Generates TypeScript types from an OpenAPI document of this framework: schemas, and input and output of each path.
+ * Generates TypeScript types from this framework's OpenAPI documents: schemas, and the input and output of each path.
  */
 
 type Json = Readonly<Record<string, unknown>>;
@@ -44,7 +44,7 @@ const SCALARS: Readonly<Record<string, string>> = {
   null: 'null',
 };
 
-/** The type of a schema, without keywords that types cannot express, such as bounds and patterns. */
+/** Returns the type of a schema. Keywords that types cannot express, such as bounds and patterns, are ignored. */
 const typeOf = (schema: Json, indent: string): string => {
   const { $ref, enum: values, anyOf, oneOf, type } = schema as Record<string, never>;
   if ($ref) return pascalCase(String($ref).split('/').at(-1)!);
@@ -76,14 +76,16 @@ const objectType = (schema: Json, indent: string): string => {
   return only && !only.includes('/**') ? `{ ${only.trim().slice(0, -1)} }` : `{\n${members.join('')}${indent}}`;
 };
 
-/** Titles of schemas become names of types. */
 export const pascalCase = (title: string): string =>
   title.replace(/(^|[^A-Za-z0-9]+)([A-Za-z0-9])/g, (_, _gap, first: string) => first.toUpperCase());
 
 const parameterMember = ({ name, description, required, schema }: ParameterObject, indent: string): string =>
   member(name, description, required, typeOf(schema, indent), indent);
 
-/** For each name, the most common parameter, if at least two paths share it. */
+/**
+ * Returns the parameters that at least two paths share, by name. If several have the same name, the most common one is
+ * returned.
+ */
 const sharedParameters = (operations: readonly Operation[]): ReadonlyMap<string, string> => {
   const counts = new Map<string, { readonly name: string; count: number }>();
   for (const parameter of operations.flatMap(({ parameters = [] }) => parameters)) {
@@ -116,7 +118,7 @@ const pathMember = (
   return `${comment(summary, '  ')}  readonly ${quoted(path)}: {\n    readonly input: ${inputOf(parameters, shared)};\n    readonly output: ${output};\n  };\n`;
 };
 
-/** Returns the text of a module without imports. Equal documents give equal text. */
+/** Returns the source text of a module without imports. The same document always produces the same text. */
 export const typescriptOf = ({ info, paths, components }: TypedDocument): string => {
   const shared = sharedParameters(Object.values(paths).map(({ get }) => get));
   return [
@@ -131,7 +133,7 @@ export const typescriptOf = ({ info, paths, components }: TypedDocument): string
           `interface SharedParameters {\n${[...shared.values()].join('')}}\n`,
         ]
       : []),
-    '/** The input of each path, with path and query parameters, and its output. */',
+    '/** The input (path and query parameters) and output of each path. */',
     `export interface Paths {\n${Object.entries(paths)
       .map(([path, { get }]) => pathMember(path, get, shared))
       .join('')}}\n`,

@@ -1,4 +1,4 @@
-/** Koa, extended by the service's `ctx.requestState`, error bodies, prepared bodies and trusted proxies. */
+/** Extends Koa with `ctx.requestState`, JSON error bodies, prepared bodies and trusted proxies. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import Koa, { type Middleware, type ParameterizedContext } from 'koa';
@@ -14,32 +14,30 @@ import { type CommonHeaders, newRequestId } from '../response/headers.js';
 import { acceptPrepared } from '../response/respond.js';
 import { failResponse } from './catch-errors.js';
 
-/** What the service knows about a request. It is not in `ctx.state`, which belongs to the middleware of plugins. */
+/** The service's own state for a request. It is separate from `ctx.state`, which is left to plugin middleware. */
 export class RequestState {
   /** When the request arrived, in milliseconds since the process started. */
   readonly startedAt = performance.now();
-  /** For an inner request: the connection of the outer request that the mount was handling. */
+  /** For an inner request: the connection of the outer request, which a mount is handling. */
   connection: Socket | undefined;
 
   // `findEndpoint` sets these. They are undefined if service middleware responds before it.
   match: Match | undefined;
-  /** The format of the representation. Undefined for a mount, or if the client accepts no available format. */
+  /** The response format. Undefined for a mount, or if the client accepts none of the available formats. */
   format: Format | undefined;
-  /** The error in the request, which does not depend on the caller. `checkRequest` throws it. */
+  /** An error in the request that does not depend on the caller. Thrown by `checkRequest`. */
   error: ApiError | undefined;
 
   // `identify` sets these. An inner request has the caller of the outer request.
   caller: Caller | undefined;
-  /** Whether the request has credentials that are not valid. */
   invalidKey = false;
-  /** The error from a plugin that could not identify the caller. `authorize` throws it. */
+  /** The error from a plugin that failed to identify the caller. Thrown by `authorize`. */
   identityError: unknown;
 
   // `limit` sets this, except for inner requests and for endpoints without a limit.
   decision: Decision | undefined;
 
   // `handleRoute` sets these. A mount has neither.
-  /** Whether the representation came from the cache. */
   cacheHit = false;
   snapshotVersion: string | undefined;
 
@@ -47,8 +45,8 @@ export class RequestState {
   durationMs = 0;
 
   /**
-   * @param id the value of `X-Request-Id`
-   * @param isInner whether a mount or this process made the request. Inner requests are neither counted nor observed
+   * @param id value of `X-Request-Id`
+   * @param isInner true if a mount or this process made the request. Inner requests are neither counted nor observed
    */
   constructor(
     readonly id: string,
@@ -58,50 +56,47 @@ export class RequestState {
 
 export type ApiContext = ParameterizedContext<NoState, HasRequestState>;
 
-/** Koa middleware that reads and sets `ctx.requestState`. */
 export type ApiMiddleware = Middleware<NoState, HasRequestState>;
 
-/** The service stores nothing in `ctx.state`. */
 export type NoState = Record<never, never>;
 
 export interface HasRequestState {
   requestState: RequestState;
 }
 
-/** What the middleware knows about a route or a mount. */
+/** A route or a mount, as the middleware sees it. */
 export interface Endpoint {
-  /** The full path template, used in logs and metrics. */
+  /** The full path template, as used in logs and metrics. */
   readonly pattern: string;
-  /** The names that tiers use for the endpoint: its plugin, and its path as declared. */
+  /** The names by which tiers can include the endpoint: its plugin, and its path as declared. */
   readonly names: readonly string[];
-  /** The supported methods, except OPTIONS, which every endpoint supports. */
+  /** Supported methods, except OPTIONS, which every endpoint supports. */
   readonly methods: readonly string[];
   readonly needsKey: boolean;
   readonly limited: boolean;
-  /** Whether shared caches may store the response, which then contains nothing about the caller. */
+  /** Whether shared caches may store the response. If so, the response must not depend on the caller. */
   readonly shared: boolean;
   /** Undefined for a route. */
   readonly mount?: Mount | undefined;
-  /** Chooses the format for an `Accept` header; the first format without a preference. Undefined for a mount. */
+  /**
+   * Chooses the format for an `Accept` header. Without a preference, the first format is chosen. Undefined for a mount.
+   */
   readonly chooseFormat?: ((accept: string | undefined) => Format | undefined) | undefined;
-  /** Runs the plugin's middleware around the handler of the route or mount. */
   readonly handle: ApiMiddleware;
 }
 
-/** The endpoint that a URL matches, or the error that makes the URL invalid. */
+/** The endpoint that matches a URL, or the error in the URL. */
 export interface Match {
   readonly endpoint: Endpoint | undefined;
-  /** The format that the query requests. */
   readonly format?: Format | undefined;
   readonly error?: ApiError | undefined;
 }
 
-/** The number of proxies in front of the service, or functions that recognise proxies and read what they forward. */
+/** The number of proxies in front of the service, or functions that recognise proxies and read forwarded addresses. */
 export type Proxies =
   | number
   | {
       readonly isProxy: (socket: Socket) => boolean;
-      /** Returns the client address from `X-Forwarded-For`, or undefined if there is none. */
       readonly forwarded: (request: IncomingMessage) => string | undefined;
     };
 
@@ -120,7 +115,7 @@ export class ApiKoa extends Koa<NoState, HasRequestState> {
   readonly #networks: Exclude<Proxies, number> | undefined;
   #run: ((ctx: ApiContext) => Promise<void>) | undefined;
 
-  /** @param order returns all middleware of the service, including the middleware that `use` has added */
+  /** @param order returns all middleware of the service, including middleware added by `use` */
   constructor(
     { logger, headers, proxies }: ApiKoaOptions,
     order: (added: readonly Middleware[]) => readonly ApiMiddleware[],
@@ -129,22 +124,22 @@ export class ApiKoa extends Koa<NoState, HasRequestState> {
     this.#logger = logger;
     this.#order = order;
     acceptPrepared(this.response);
-    // Koa's handler would write plain text. Koa calls this if writing a body fails or a connection ends early.
+    // Koa calls this if writing a body fails or the connection closes early. Its own handler would write plain text.
     this.context.onerror = function (this: ApiContext, error: unknown): void {
       if (error !== null && error !== undefined) failResponse(this, error, logger, headers);
     };
-    // `catchErrors` has already logged the error. Without this listener, emitting it would throw.
+    // `catchErrors` has already logged the error. Without a listener, emitting it would throw.
     this.on('error', () => undefined);
-    // Makes Koa's `ctx.ip` the client address, with the same trusted proxies as for the limits.
+    // Makes `ctx.ip` the client's address, based on the same trusted proxies as the rate limits.
     this.proxy = proxies !== 0;
     if (typeof proxies === 'number') this.maxIpsCount = proxies;
     else this.#networks = proxies;
   }
 
   /**
-   * Adds middleware around the service. It is not added to `this.middleware`, which Koa applications that mount this
-   * one read.
-   * @throws Error after the first request, because the middleware has been composed by then
+   * Adds middleware around the service. It is not added to `this.middleware`, because Koa applications that mount this
+   * one read that list.
+   * @throws Error after the first request, because the middleware has already been composed
    */
   override use<State, Context>(
     middleware: Middleware<NoState & State, HasRequestState & Context>,
@@ -191,7 +186,7 @@ const HARMLESS = /^[A-Za-z0-9._-]{1,64}$/;
 /** Returns the request's `X-Request-Id` if it is safe to log, otherwise a new id. */
 export const requestId = ({ headers }: IncomingMessage): string => {
   const sent = headers['x-request-id'];
-  // A client may send an API key in this header by mistake, and the log must not contain keys.
+  // A client may send an API key in this header by mistake, and keys must not appear in the log.
   const harmless = typeof sent === 'string' && HARMLESS.test(sent) && !holdsKey(sent);
   return harmless ? sent : newRequestId();
 };

@@ -1,9 +1,9 @@
 /**
- * The middleware that every request passes through. It runs from top to bottom; code after an `await next()` runs from
- * bottom to top.
+ * The middleware stack for every request. It runs from top to bottom, and code after `await next()` runs from bottom to
+ * top.
  *
- * `limit` comes before `authorize` and `checkRequest`, so that every request is counted, including requests with a
- * wrong key or an invalid URL.
+ * `limit` comes before `authorize` and `checkRequest`, so that every request is counted, even with a wrong key or an
+ * invalid URL.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Middleware } from 'koa';
@@ -29,7 +29,10 @@ interface KoaDependencies extends ApiKoaOptions {
   readonly addressOf: (request: IncomingMessage) => string;
   readonly settings: { readonly tiers: Tiers };
   readonly observers: readonly ((ctx: ApiContext) => void)[];
-  /** Middleware from plugins that runs around every request. A plugin's `middleware` wraps only its own endpoints. */
+  /**
+   * Middleware from plugins that wraps every request. A plugin's `middleware`, in contrast, wraps only its own
+   * endpoints.
+   */
   readonly serviceMiddleware: readonly Middleware[];
   readonly realm: string;
   readonly compression: boolean;
@@ -38,19 +41,19 @@ interface KoaDependencies extends ApiKoaOptions {
 export const createKoa = (deps: KoaDependencies): ApiKoa => {
   const { logger, headers, observers, serviceMiddleware, realm } = deps;
   return new ApiKoa(deps, (added) => [
-    observe(observers), // reports the response to the log, the metrics and plugins
-    respond(deps), // sets the request id, security and CORS headers, and later writes the response or a 304
+    observe(observers), // reports the response to the log, metrics and plugins
+    respond(deps), // sets the request id, security and CORS headers, then writes the response or a 304
     ...guarded(logger, [...serviceMiddleware, ...added]), // middleware of plugins and of the embedding program
-    catchErrors(logger), // turns errors into responses, which keep the headers set above
-    findEndpoint(deps), // finds the route or mount, its parameters and the response format
+    catchErrors(logger), // turns errors into responses, keeping the headers set above
+    findEndpoint(deps), // finds the route or mount, and parses the parameters and the response format
     identify(deps), // identifies the caller by key, by plugin, or by address
     limit(deps), // counts the request; responds with 429 if the caller is over its limit
-    authorize(realm), // responds with 401 or 403 if the endpoint needs a key that the caller lacks
+    authorize(realm), // responds with 401 or 403 if the caller may not use the endpoint
     checkRequest(headers), // responds with 400, 404, 405, 406 or 414 to invalid requests
     handle, // runs the middleware of the endpoint's plugin, then the route or mount
   ]);
 };
 
-/** Middleware around the service. It sees errors of the service as responses; its own errors become responses here. */
+/** Middleware around the service. It sees the service's errors as responses. Its own errors become responses here. */
 const guarded = (logger: Logger, middleware: readonly Middleware[]): ApiMiddleware[] =>
   middleware.length === 0 ? [] : [catchErrors(logger), ...(middleware as unknown as ApiMiddleware[])];

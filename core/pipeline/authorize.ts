@@ -1,14 +1,13 @@
-/** Checks whether the caller is allowed to use the endpoint. */
 import type { Tier } from '../config/tiers.js';
 import type { ServiceInfo } from '../contracts/service.js';
 import { ApiError, errors } from '../errors.js';
 import type { ApiMiddleware } from './api-koa.js';
 
 /**
- * Protects the endpoints that need a key. A request without a valid key gets a 401, unless the tier for callers without
- * a key includes the endpoint. If the caller's tier does not include the endpoint, the response is a 403. OPTIONS
- * requests, and methods that the endpoint does not support, are not checked.
- * @param realm the realm in the `WWW-Authenticate` header of a 401
+ * Protects endpoints that need a key. Without a valid key, the response is a 401, unless the tier for anonymous callers
+ * includes the endpoint. If the caller's tier does not include the endpoint, the response is a 403. OPTIONS requests
+ * and unsupported methods are not checked.
+ * @param realm realm for the `WWW-Authenticate` header
  */
 export const authorize = (realm: string): ApiMiddleware => {
   const missing = { headers: { 'WWW-Authenticate': `Bearer realm="${realm}"` } };
@@ -18,7 +17,7 @@ export const authorize = (realm: string): ApiMiddleware => {
     const endpoint = match?.endpoint;
     if (!endpoint?.needsKey || !endpoint.methods.includes(ctx.method)) return next();
     if (identityError !== undefined) throw identityError;
-    // An inner request needs no key, because its mount's caller was already checked. The caller's tier still applies.
+    // Inner requests need no key, because the mount's caller has already been checked. The caller's tier still applies.
     const mayEnter = isInner || caller?.key !== undefined || (caller?.tier !== undefined && !invalidKey);
     const isIncluded = caller?.tier === undefined || includes(caller.tier, endpoint.names);
     if (mayEnter && isIncluded) return next();
@@ -29,7 +28,10 @@ export const authorize = (realm: string): ApiMiddleware => {
   };
 };
 
-/** The title, if it can be the realm of `WWW-Authenticate`: a quoted string of ASCII (RFC 9110, section 11.5). */
+/**
+ * Returns the title if it can be a realm, which is a quoted ASCII string (RFC 9110, section 11.5). Otherwise returns
+ * `API`.
+ */
 export const realmOf = ({ title }: ServiceInfo): string => (/^[ !#-[\]-~]+$/.test(title) ? title : 'API');
 
 const forbidden = ({ name, endpoints }: Tier): ApiError => {
@@ -42,7 +44,7 @@ const forbidden = ({ name, endpoints }: Tier): ApiError => {
 
 /**
  * Whether callers with this tier may use an endpoint.
- * @param names the names of the endpoint: its plugin and its path
+ * @param names the endpoint's names: its plugin and its path
  */
 export const includes = ({ endpoints }: Tier, names: readonly string[]): boolean =>
   endpoints === null || names.some((name) => endpoints.has(name));

@@ -7,8 +7,8 @@ import { isPrepared, sendNow } from '../response/respond.js';
 import type { ApiContext, ApiMiddleware } from './api-koa.js';
 
 /**
- * If a response has an error status but no body, it also gets the error body of the API. If an error was thrown, the
- * headers that describe the replaced body are removed, and all other headers are kept.
+ * Turns errors thrown by later middleware into error responses. Removes headers that describe the replaced body, and
+ * keeps all others. Also adds the API's error body to responses that have an error status but no body.
  */
 export const catchErrors =
   (logger: Logger): ApiMiddleware =>
@@ -22,7 +22,7 @@ export const catchErrors =
     }
   };
 
-/** Whether a response has an error status but no body. This includes Koa's default 404 if no middleware responded. */
+/** True also for Koa's default 404, if no middleware has responded. */
 const lacksErrorBody = ({ res, response, respond }: ApiContext): boolean => {
   if (res.statusCode < 400 || isPrepared(response)) return false;
   const isExplicitNull = (response as { readonly _explicitNullBody?: boolean })._explicitNullBody === true;

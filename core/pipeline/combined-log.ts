@@ -1,4 +1,4 @@
-/** The combined log format of Apache and nginx, for programs that analyse access logs. */
+/** The combined log format of Apache and nginx, for access log analysers. */
 import { maskKeys } from '../keys/key.js';
 import { FastResponse } from '../response/writer.js';
 import { memoize } from '../util/lru-map.js';
@@ -7,19 +7,18 @@ import type { ApiContext } from './api-koa.js';
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
-/** Formats a second as `[26/Nov/2026:07:05:09 +0000]`. */
+/** Formats a time in seconds as `[26/Nov/2026:07:05:09 +0000]`. */
 const timestamp = memoize((second) => {
   const iso = new Date(Number(second) * 1000).toISOString();
   const [year, month, day] = iso.slice(0, 10).split('-');
   return `[${day}/${MONTHS[Number(month) - 1]}/${year}:${iso.slice(11, 19)} +0000]`;
 });
 
-/** Masks API keys, and escapes quotes and control characters. */
 const field = (text: string | undefined): string =>
   text === undefined ? '-' : maskKeys(printableLine(text).replace(/["\\]/g, '\\$&'));
 
 /**
- * Returns one line. The user is the id of the key, and the URL has no query.
+ * Formats one log line. The user is the key id, and the URL has no query.
  * @param address `-` if addresses are not logged
  */
 export const combinedLine = ({ req, res, requestState: state }: ApiContext, address: string): string => {

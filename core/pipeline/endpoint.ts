@@ -1,6 +1,6 @@
 /**
- * The middleware for endpoints: `findEndpoint` matches the URL, `checkRequest` rejects invalid requests, and `handle`
- * runs the endpoint.
+ * Middleware for endpoints: `findEndpoint` matches the URL, `checkRequest` rejects invalid requests, and `handle` runs
+ * the endpoint.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Format } from '../contracts/format.js';
@@ -10,8 +10,8 @@ import { Prepared } from '../response/representation.js';
 import type { ApiMiddleware, Match } from './api-koa.js';
 
 /**
- * Matches the URL, parses the input and chooses the response format. If the request has an error, `checkRequest`
- * reports it after the limit and the key have been checked.
+ * Matches the URL, parses the input and chooses the response format. Errors are thrown later, by `checkRequest`, once
+ * the rate limit and the key have been checked.
  */
 export const findEndpoint =
   ({ routes: { find } }: { readonly routes: { readonly find: ApiMiddleware } }): ApiMiddleware =>
@@ -24,9 +24,7 @@ export const findEndpoint =
       return next();
     });
 
-/**
- * Throws the error that `findEndpoint` found: 400, 404, 405, 406 or 414. Also responds to OPTIONS. It reads no data.
- */
+/** Throws the error found by `findEndpoint` (400, 404, 405, 406 or 414), and responds to OPTIONS requests. */
 export const checkRequest =
   (headers: CommonHeaders): ApiMiddleware =>
   (ctx, next) => {
@@ -34,7 +32,7 @@ export const checkRequest =
     const { endpoint } = state.match!;
     const method = req.method ?? '';
     const isBodyRead = endpoint?.mount && endpoint.methods.includes(method) && !READ_METHODS.includes(method);
-    // Node would parse an unread body as the next request, so the connection is closed after the response.
+    // Node would parse an unread body as the next request, so close the connection after the response.
     if (!isBodyRead && hasBody(req)) res.shouldKeepAlive = false;
     if (state.error) throw state.error;
     if (endpoint && method === 'OPTIONS') {
@@ -44,13 +42,12 @@ export const checkRequest =
     return next();
   };
 
-/** Runs the middleware of the endpoint's plugin, followed by the route or mount. */
 export const handle: ApiMiddleware = (ctx, next) => ctx.requestState.match!.endpoint!.handle(ctx, next);
 
-const BODY_REFUSED = 'This API takes no request bodies: send the request without one.';
+const BODY_REFUSED = 'This API does not accept request bodies: send the request without one.';
 const BODY_DETAILS = { details: [{ in: 'body', name: '', issue: 'must be absent' }] } as const;
 
-/** Returns the error in a request, if there is one. It does not depend on the caller. */
+/** Returns the first error in a request. It does not depend on the caller. */
 const requestError = (
   req: IncomingMessage,
   { endpoint, error }: Match,
@@ -60,7 +57,7 @@ const requestError = (
   if (endpoint && method === 'OPTIONS') return undefined;
   if (endpoint && !endpoint.methods.includes(method)) {
     const allowed = allowOf(endpoint.methods);
-    const sentence = endpoint.mount && `This endpoint takes ${allowed}.`;
+    const sentence = endpoint.mount && `This endpoint supports ${allowed}.`;
     return new ApiError(errors.method_not_allowed, sentence, { headers: { Allow: allowed } });
   }
   if (hasBody(req) && (!endpoint || READ_METHODS.includes(method))) {

@@ -1,4 +1,4 @@
-/** Identifies the caller: the owner of a valid key, otherwise the client address. */
+/** Identifies the caller by a valid key, by a plugin, or otherwise by client address. */
 import type { IncomingMessage } from 'node:http';
 import type { Tiers } from '../config/tiers.js';
 import type { CallerAccount, CallerKey, IdentifiedCaller, ServiceRequest } from '../contracts/plugin.js';
@@ -9,15 +9,14 @@ import type { ApiContext, ApiMiddleware, RequestState } from './api-koa.js';
 
 interface IdentifyOptions {
   readonly keys: Authenticator;
-  /** Identifies callers without a valid key. Null if no plugin does. */
   readonly identities: IdentityChain | null;
-  /** Returns the client's IPv4 address or its IPv6 /64 network. */
+  /** Returns the client's IPv4 address or IPv6 /64 network. */
   readonly addressOf: (request: IncomingMessage) => string;
-  /** The limits and quotas for callers. Reloading the configuration replaces `tiers`. */
+  /** The callers' limits and quotas. A reload replaces `tiers`. */
   readonly settings: { readonly tiers: Tiers };
 }
 
-/** Sets `state.caller`. It does not reject any requests. */
+/** Sets `state.caller`. Never rejects a request. */
 export const identify = ({ keys, identities, addressOf, settings }: IdentifyOptions): ApiMiddleware => {
   const callerOfKey = (identity: CallerIdentity): Caller => {
     const { tiers } = settings;
@@ -49,12 +48,13 @@ export const identify = ({ keys, identities, addressOf, settings }: IdentifyOpti
   };
   return (ctx, next) => {
     const { requestState: state } = ctx;
-    // A mount's inner request has the same caller as the mount's own request. A request by this process has no caller.
+    // An inner request of a mount already has the caller of the outer request. A request from this process has no
+    // caller.
     if (state.isInner) return next();
     const identity = keys.identify(credentialsOf(ctx.req));
     if (identity.kind === 'key' || !identities) return setCaller(ctx, identity, next);
     const found = identities.identify(ctx.req, () => plainAddress(ctx.ip) ?? ctx.ip);
-    // If no plugin identifies the caller, the result of the key check remains.
+    // If no plugin identifies the caller, the result of the key check applies.
     const combined = (other: SomeIdentity) => setCaller(ctx, other.kind === 'none' ? identity : other, next);
     if (!(found instanceof Promise)) return combined(found);
     return found.then(combined, (error: unknown) => {
@@ -66,7 +66,7 @@ export const identify = ({ keys, identities, addressOf, settings }: IdentifyOpti
 
 const NO_ENDPOINTS: ReadonlySet<string> = new Set();
 
-/** A caller for inner requests that may use only the endpoints for callers without a key. */
+/** Returns a caller for inner requests that may use only the endpoints available without a key. */
 export const callerWithoutKey = (tiers: Tiers): Caller => {
   const { limit } = tiers;
   const tier = tiers.anonymous ?? { name: 'none', limit, quotas: undefined, endpoints: NO_ENDPOINTS };
@@ -79,7 +79,7 @@ export const localCaller = (
   { id, tier: name, limit }: Pick<IdentifiedCaller, 'id' | 'tier' | 'limit'>,
 ): Caller => {
   const tier = tiers.of({ tier: name });
-  if (!tier) throw new TypeError(`The caller "${id}" has the tier "${name}", which auth.tiers does not have.`);
+  if (!tier) throw new TypeError(`The caller "${id}" has the tier "${name}", which is not in auth.tiers.`);
   const account = `id:local:${encodeURIComponent(id)}`;
   return {
     id: account,
@@ -91,7 +91,10 @@ export const localCaller = (
   };
 };
 
-/** Treats a repeated Authorization header as invalid: Node keeps the first one, but a proxy may have used the other. */
+/**
+ * Treats repeated Authorization headers as invalid, because Node uses the first one but a proxy may have checked
+ * another.
+ */
 const credentialsOf = ({ headers, rawHeaders }: IncomingMessage): string | undefined => {
   let count = 0;
   for (let i = 0; i < rawHeaders.length; i += 2) {
@@ -100,13 +103,16 @@ const credentialsOf = ({ headers, rawHeaders }: IncomingMessage): string | undef
   return count > 1 ? 'more than one' : headers.authorization;
 };
 
-/** The context of a request, which also matches Koa's types. */
+/** Matches both `ServiceContext` and Koa's `Context`. */
 interface AnyContext {
   readonly req: object;
   readonly requestState?: Partial<RequestState>;
 }
 
-/** The caller as plugins see it. Null without a valid key, or if `identify` has not run yet. */
+/**
+ * Returns the caller of a request, as plugins see it. Null if the request has no valid key, or if the service has not
+ * identified the caller yet.
+ */
 export const callerOf = ({ requestState }: AnyContext): CallerKey | null => {
   const key = requestState?.caller?.key;
   return key ? { id: key.id, tier: key.tier } : null;
@@ -120,7 +126,6 @@ const accountOf = ({ requestState }: AnyContext): CallerAccount | null => {
 
 const SECRET = new Set(['authorization', 'proxy-authorization', 'cookie']);
 
-/** The request as the handlers of routes see it, without credentials. */
 export const serviceRequest = (
   ctx: {
     readonly requestState?: Partial<RequestState>;

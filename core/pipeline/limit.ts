@@ -1,4 +1,3 @@
-/** Counts each request against its caller's limit and quotas. */
 import { USAGE_PATH } from '../config/tiers.js';
 import { type Decision, type Limiter, type QuotaState, WINDOW_MS } from '../contracts/limiter.js';
 import type { Logger } from '../contracts/runtime.js';
@@ -15,7 +14,7 @@ interface LimitOptions {
   readonly logger: Logger;
 }
 
-/** Responds with 429 if the caller has used up its limit or a quota. */
+/** Counts each request against its caller's limit and quotas, and responds with 429 if one is used up. */
 export const limit = ({ limiter, logger }: LimitOptions): ApiMiddleware => {
   const take = checkedTake(limiter);
   const refusal = errorResponse(new ApiError(errors.rate_limited), logger, '');
@@ -26,10 +25,11 @@ export const limit = ({ limiter, logger }: LimitOptions): ApiMiddleware => {
     next: () => Promise<unknown>,
   ): Promise<unknown> | undefined => {
     ctx.requestState.decision = decision;
-    // Shared caches may store the response of a shared endpoint, so it must not contain anything about the caller.
+    // Shared caches may store the response of a shared endpoint, so it must not depend on the caller.
     if (!ctx.requestState.match?.endpoint?.shared) addLines(ctx.res, limitLines(decision));
     if (decision.allowed) return next();
-    // The response is prepared instead of thrown: with a stack trace, a rejection would cost more than a response.
+    // The response is prepared in advance. Throwing an error, with its stack trace, would cost more than a normal
+    // response.
     const usedUp = decision.quotas?.filter(({ remaining }) => remaining === 0) ?? [];
     const { status, head, payload } = usedUp.length > 0 ? quotaRefusal : refusal;
     const resetMs = usedUp.length > 0 ? Math.max(...usedUp.map((quota) => quota.resetMs)) : decision.resetMs;
@@ -38,7 +38,7 @@ export const limit = ({ limiter, logger }: LimitOptions): ApiMiddleware => {
   };
   return (ctx, next) => {
     const { caller, error, isInner, match } = ctx.requestState;
-    // Invalid requests count even at endpoints without a limit, because the error costs more than a response.
+    // Invalid requests count even at endpoints without a limit, because an error response costs more than a normal one.
     if (isInner || (match?.endpoint?.limited === false && !error)) return next();
     const { id, limit, tier } = caller!;
     const decision = asksForUsage(ctx.requestState, ctx.method)
@@ -51,8 +51,8 @@ export const limit = ({ limiter, logger }: LimitOptions): ApiMiddleware => {
 };
 
 /**
- * Whether a caller asks for its own usage. These requests have the same limit but their own window. They do not count
- * against quotas and are not included in the usage.
+ * Whether callers are asking for their own usage. These requests have the same limit but a separate window. They do not
+ * count against quotas and do not appear in the usage.
  */
 const asksForUsage = ({ caller, invalidKey, match }: RequestState, method: string): boolean => {
   if (!caller?.tier?.quotas || invalidKey || match?.error !== undefined) return false;
@@ -63,8 +63,8 @@ const asksForUsage = ({ caller, invalidKey, match }: RequestState, method: strin
 const windowSeconds = WINDOW_MS / 1000;
 
 /**
- * `RateLimit-Policy` and `RateLimit` are structured fields (RFC 9651) from the IETF draft on rate limit headers. The
- * first lists all policies, and the second contains only the policy with the fewest remaining requests.
+ * Returns `RateLimit-Policy` and `RateLimit`, which are structured fields (RFC 9651) from the IETF draft on rate limit
+ * headers. The first lists all policies. The second contains only the policy with the fewest remaining requests.
  */
 export const limitLines = ({ quotas, ...decision }: Decision): string =>
   quotas === undefined || quotas.length === 0 ? windowLines(decision) : quotaLines(decision, quotas);

@@ -1,4 +1,4 @@
-/** Reports each response to the observers: the request log, the metrics and the observers of plugins. */
+/** Reports each response to the request log, the metrics and the plugins' observers. */
 import type { IncomingMessage } from 'node:http';
 import type { Config } from '../config/schema.js';
 import type { Decision } from '../contracts/limiter.js';
@@ -9,7 +9,7 @@ import { memoize } from '../util/lru-map.js';
 import type { ApiContext, ApiMiddleware } from './api-koa.js';
 import { combinedLine } from './combined-log.js';
 
-/** Calls the observers once Node has received the complete response. Inner requests are not observed. */
+/** Calls the observers once the complete response has been passed to Node. Inner requests are not observed. */
 export const observe =
   (observers: readonly ((ctx: ApiContext) => void)[]): ApiMiddleware =>
   (ctx, next) =>
@@ -20,12 +20,14 @@ export const observe =
       for (const report of observers) report(ctx);
     });
 
-/** Returns a name as a JSON string. Memoized, because there are only a few different names. */
 const quoted = memoize((name) => JSON.stringify(name));
 
 const text = (name: string | null | undefined): string => (name === undefined || name === null ? 'null' : quoted(name));
 
-/** The members of a log line as JSON text. Writing them takes a sixth of the time that serializing an object takes. */
+/**
+ * Returns the members of a log line as JSON text. Building the text takes a sixth of the time that serializing an
+ * object would take.
+ */
 const members = ({ req, res, requestState: state }: ApiContext): string => {
   const { id, match, caller, decision, snapshotVersion, cacheHit, durationMs } = state;
   const trace = traceId(req.headers['traceparent']);
@@ -38,19 +40,16 @@ const members = ({ req, res, requestState: state }: ApiContext): string => {
 const limitedBy = ({ quotas = [] }: Decision): string =>
   quotas.find(({ remaining }) => remaining === 0)?.name ?? 'window';
 
-/** Shortens an address: `203.0.113.7` to `203.0.113.0/24`, and `2001:db8:0:1::/64` to `2001:db8:0::/48`. */
+/** Shortens `203.0.113.7` to `203.0.113.0/24`, and `2001:db8:0:1::/64` to `2001:db8:0::/48`. */
 const networkOf = (address: string): string => {
   if (!address.includes(':')) return address.replace(/\.\d+$/, '.0/24');
   return `${address.split(':').slice(0, 3).join(':')}::/48`;
 };
 
-/**
- * Whether this is a successful probe from a load balancer or a monitoring system. Only such endpoints have no limit.
- */
+/** Whether this is a successful probe from a load balancer or monitoring system. Only probe endpoints have no limit. */
 const isProbe = ({ res, requestState: state }: ApiContext): boolean =>
   state.match?.endpoint?.limited === false && res.statusCode < 400;
 
-/** Wraps an observer so that it does not see successful probes. */
 export const withoutProbes =
   (report: (ctx: ApiContext) => void): ((ctx: ApiContext) => void) =>
   (ctx) => {
@@ -58,9 +57,9 @@ export const withoutProbes =
   };
 
 /**
- * Writes one log line per request. It contains the key's id, the route without the query, and as much of the client
- * address as the configuration allows.
- * @param addressOf returns an IPv4 address, or the /64 network of an IPv6 one
+ * Writes one log line per request, with the key id and the route pattern. Includes the client address only as far as
+ * `log.addresses` allows.
+ * @param addressOf returns an IPv4 address, or the /64 network of an IPv6 address
  */
 export const requestLog = (
   logger: Logger,
@@ -81,13 +80,13 @@ export const requestLog = (
   return (ctx) => info(`${members(ctx)},"address":"${shown(ctx.req)}"`, 'request');
 };
 
-/** The version, trace id, parent id and flags. Later versions may append more after another hyphen. */
+/** Version, trace id, parent id and flags. Later versions may append more fields after another hyphen. */
 const TRACEPARENT = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 
 const SAMPLED = 1;
 
 /**
- * Parses the `traceparent` header of W3C Trace Context (level 1, section 3.2). Undefined if it is absent or invalid.
+ * Parses a W3C `traceparent` header (Trace Context level 1, section 3.2). Returns undefined if it is absent or invalid.
  */
 export const traceParent = (header: string | string[] | undefined): TraceParent | undefined => {
   if (typeof header !== 'string') return undefined;
@@ -97,5 +96,5 @@ export const traceParent = (header: string | string[] | undefined): TraceParent 
   return { traceId, parentId, sampled: (Number.parseInt(flags!, 16) & SAMPLED) === SAMPLED };
 };
 
-/** The trace id, which has 32 hex digits. */
+/** Returns the trace id (32 hexadecimal digits), or undefined if the header is absent or invalid. */
 export const traceId = (header: string | string[] | undefined): string | undefined => traceParent(header)?.traceId;

@@ -1,4 +1,4 @@
-/** Runs Lua scripts in Redis, and stops calls with a circuit breaker while Redis is unreachable. */
+/** Lua scripts, and a circuit breaker that stops calls while Redis is unreachable. */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,10 +9,10 @@ import { withTimeout } from '../util/with-timeout.js';
 import type { RedisClient, RedisConnection } from './connection.js';
 import { redisProblem } from './problems.js';
 
-/** Reads a Lua file. @param file relative to the root of the package */
+/** @param file path relative to the package root */
 export const readScript = (file: string): string => readFileSync(join(packageRoot, file), 'utf8');
 
-/** A Lua script. It is called by its SHA-1, and sent only to a server that does not have it. */
+/** A Lua script that is called by its SHA-1. The source is sent only if the server does not have the script. */
 export class RedisScript {
   readonly #digest: string;
 
@@ -22,7 +22,7 @@ export class RedisScript {
 
   /**
    * Runs the script. A NOSCRIPT error means that the server did not run it, so the retry is safe.
-   * @param keys in one hash slot
+   * @param keys must be in one hash slot
    * @returns the reply, with strings as buffers
    */
   run<Reply>(redis: RedisClient, keys: readonly string[], args: readonly (string | number | Buffer)[]): Promise<Reply> {
@@ -35,25 +35,22 @@ export class RedisScript {
 }
 
 const PROBE_EVERY_MS = 200;
-/**
- * How long to wait for a late reply to a probe before sending the next probe. On a dead connection, the reply never
- * arrives.
- */
+/** Maximum time to wait for a late reply before the next probe. On a dead connection, the reply never arrives. */
 const PROBE_TIMEOUT_MS = 1000;
 
 interface BreakerOptions {
-  /** Starts each log line. */
+  /** Prefix of each log message. */
   readonly name: string;
   readonly redis: Pick<RedisConnection, 'causeOf' | 'timeoutMs'>;
-  /** Calls Redis. There is one probe at a time. A probe that takes longer than `redis.timeoutMs` has failed. */
+  /** Calls Redis. Only one probe runs at a time. A probe fails if it takes longer than `redis.timeoutMs`. */
   readonly probe: () => Promise<unknown>;
   readonly onClose?: () => void;
   readonly logger: Logger;
 }
 
 /**
- * Opens after one failed call, and closes when a probe succeeds in time. While the circuit breaker is open, its owner
- * sends no calls to Redis, so no request waits for a timeout.
+ * Opens after one failed call, and closes when a probe succeeds in time. While it is open, its owner must not call
+ * Redis, so that no request waits for a timeout.
  */
 export class CircuitBreaker {
   readonly #options: BreakerOptions;
@@ -68,7 +65,6 @@ export class CircuitBreaker {
     return this.#isOpen;
   }
 
-  /** @param error the error from the failed call, for the log */
   open(error: unknown): void {
     if (this.#isOpen || this.#stop.signal.aborted) return;
     this.#isOpen = true;
@@ -98,7 +94,7 @@ export class CircuitBreaker {
     if (this.#stop.signal.aborted) return;
     this.#isOpen = false;
     const outageMs = Math.round(performance.now() - since);
-    this.#options.logger.info({ outageMs }, `${this.#options.name}: Redis can be used again`);
+    this.#options.logger.info({ outageMs }, `${this.#options.name}: Redis is available again`);
     this.#options.onClose?.();
   }
 }

@@ -1,4 +1,3 @@
-/** JSON Schema and type of the configuration key `redis`. */
 import type { JsonSchema, WithDefaults } from '../contracts/json-schema.js';
 
 const secret = { type: 'string', minLength: 1, 'x-secret': true } as const;
@@ -6,18 +5,18 @@ const secret = { type: 'string', minLength: 1, 'x-secret': true } as const;
 const nodes = (what: string) =>
   ({
     type: 'array',
-    description: `${what}: a list of host:port, with IPv6 addresses in brackets.`,
+    description: `${what}, as a list of host:port, with IPv6 addresses in brackets.`,
     minItems: 1,
     items: { type: 'string', pattern: '^(\\[[0-9A-Fa-f:.]+\\]|[^\\s:/@\\[\\]]+):[0-9]{1,5}$' },
     examples: [['10.0.0.1:6379', '10.0.0.2:6379']],
   }) as const;
 
 const credentials = {
-  username: { type: 'string', description: 'User name, if the server has users.', minLength: 1 },
-  password: { ...secret, description: 'Password of the user.' },
+  username: { type: 'string', description: 'User name, if the server uses ACLs.', minLength: 1 },
+  password: { ...secret, description: 'Password.' },
   tls: {
     type: 'boolean',
-    description: 'Uses TLS, and verifies certificates with the CAs of the system.',
+    description: "Whether to use TLS. Certificates are verified with the system's CAs.",
     default: false,
   },
 } as const;
@@ -25,7 +24,7 @@ const credentials = {
 export const redisSchema = {
   type: ['object', 'null'],
   description:
-    'The Redis that replicas share for limits and caches. Set one of url, sentinel and cluster. If null, each process has its own limits and caches.',
+    'The Redis server that replicas share for rate limits and caches. Set exactly one of url, sentinel and cluster. If null, each process has its own limits and caches.',
   default: null,
   additionalProperties: false,
   if: { type: 'object' },
@@ -37,14 +36,15 @@ export const redisSchema = {
   properties: {
     url: {
       type: 'string',
-      description: 'URL of one server; rediss:// for TLS. Prefer the environment variable REDIS_URL.',
+      description:
+        'URL of a single server. Use rediss:// for TLS. Preferably set by the environment variable REDIS_URL.',
       pattern: '^rediss?://',
       examples: ['redis://127.0.0.1:6379/0'],
       'x-secret': true,
     },
     sentinel: {
       type: 'object',
-      description: 'A primary that Redis Sentinel monitors.',
+      description: 'A primary monitored by Redis Sentinel.',
       additionalProperties: false,
       required: ['name', 'nodes'],
       properties: {
@@ -53,11 +53,11 @@ export const redisSchema = {
           description: 'Name of the primary, as configured in Sentinel.',
           minLength: 1,
         },
-        nodes: nodes('The Sentinels'),
+        nodes: nodes('The Sentinel nodes'),
         ...credentials,
         sentinelUsername: { type: 'string', description: 'User name for the Sentinels.', minLength: 1 },
         sentinelPassword: { ...secret, description: 'Password for the Sentinels.' },
-        db: { type: 'integer', description: 'Number of the database.', minimum: 0, default: 0 },
+        db: { type: 'integer', description: 'Database number.', minimum: 0, default: 0 },
       },
     },
     cluster: {
@@ -65,7 +65,7 @@ export const redisSchema = {
       description: 'A Redis Cluster.',
       additionalProperties: false,
       required: ['nodes'],
-      properties: { nodes: nodes('Some nodes of the cluster'), ...credentials },
+      properties: { nodes: nodes('One or more nodes of the cluster'), ...credentials },
     },
     keyPrefix: {
       type: 'string',
@@ -82,7 +82,7 @@ export const redisSchema = {
     },
     connectTimeoutMs: {
       type: 'integer',
-      description: 'Timeout for connecting, in milliseconds.',
+      description: 'Timeout for connecting to Redis, in milliseconds.',
       minimum: 1,
       maximum: 60_000,
       default: 1000,
@@ -90,5 +90,5 @@ export const redisSchema = {
   },
 } as const satisfies JsonSchema;
 
-/** Exactly one of `url`, `sentinel` and `cluster`. */
+/** Has exactly one of `url`, `sentinel` and `cluster`. */
 export type RedisConfig = NonNullable<WithDefaults<typeof redisSchema>>;

@@ -1,4 +1,3 @@
-/** Connects to Redis: one server, Sentinel or Cluster. */
 import type { Cluster, Redis, RedisOptions } from 'ioredis';
 import type { Logger } from '../contracts/runtime.js';
 import { loadPackage } from '../util/package.js';
@@ -8,20 +7,18 @@ import { isDatabaseError, isReply } from './problems.js';
 
 export type RedisClient = Redis | Cluster;
 
-/** A connection and the settings that its users share. */
 export interface RedisConnection {
   readonly client: RedisClient;
   readonly keyPrefix: string;
-  /** Timeout of a call. */
   readonly timeoutMs: number;
   /**
-   * Resolves when connected, at the first failure, or after `connectTimeoutMs`. Never rejects, because a service also
-   * starts without Redis.
+   * Resolves when connected, after the first failure, or after `connectTimeoutMs`. Never rejects, because a service
+   * also starts without Redis.
    */
   readonly opened: Promise<void>;
-  /** Returns the cause of a failed call: the connection's last error, unless Redis replied with the error. */
+  /** Returns the cause of a failed call: the error itself if Redis sent it, otherwise the last connection error. */
   causeOf(error: unknown): unknown;
-  /** Records the duration of each call from the limiter and the cache, in seconds. If metrics are on, they replace it. */
+  /** Records the duration of each call by the limiter and the cache, in seconds. Set if metrics are enabled. */
   durations: { observe(seconds: number): void };
   close(): void;
 }
@@ -29,23 +26,23 @@ export interface RedisConnection {
 const LONGEST_BACKOFF_MS = 250;
 const backOff = (times: number): number => Math.min(times * 50, LONGEST_BACKOFF_MS);
 
-/** Options for all kinds of connections. Commands fail at once while disconnected, and no command is sent twice. */
+/** Options for all kinds of connections. Commands fail immediately while disconnected, and no command is sent twice. */
 const common = (config: RedisConfig) =>
   ({
     connectTimeout: config.connectTimeoutMs,
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false,
-    // The server is no longer the primary: reconnect to find the new one.
+    // The server is no longer the primary, so reconnect to find the new one.
     reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
   }) as const satisfies RedisOptions;
 
-/** A connection is dead if commands wait and no data arrives for this many checks. */
+/** A connection is dead if commands are pending and no data arrives for this many checks. */
 const DEAD_AFTER_CHECKS = 5;
 const CHECK_MS = 200;
 
 /**
- * Closes dead connections, so that ioredis reconnects. It counts checks instead of time: a process that was busy for
- * seconds has not read the data that arrived, and runs only one check afterwards.
+ * Closes dead connections, so that ioredis reconnects. Counts checks instead of measuring time: when a process was busy
+ * for seconds, it has not read the received data yet, but only one check has run.
  */
 const closeDeadConnections = (redis: Redis): void => {
   let checking: NodeJS.Timeout | undefined;
@@ -113,7 +110,7 @@ const createClient = (config: RedisConfig): RedisClient => {
     clusterRetryStrategy: backOff,
     slotsRefreshTimeout: config.connectTimeoutMs,
     slotsRefreshInterval: 1000,
-    // ioredis follows redirections, but does not retry failed commands. Callers decide about retries.
+    // ioredis follows redirections, but does not retry failed commands. Retrying is left to the callers.
     retryDelayOnFailover: 0,
     retryDelayOnClusterDown: 0,
     redisOptions: { ...common(config), ...access(cluster) },
@@ -121,10 +118,10 @@ const createClient = (config: RedisConfig): RedisClient => {
   return client.on('+node', closeDeadConnections);
 };
 
-/** Connects, and reconnects until `close` is called. */
+/** Connects to Redis, and reconnects until `close` is called. */
 export const connectRedis = (config: RedisConfig, logger: Logger): RedisConnection => {
   const client = createClient(config);
-  // While there is no connection, calls fail with errors that do not contain the cause.
+  // While disconnected, calls fail with errors that do not contain the cause.
   let lastError: unknown;
   let isWrongDatabase = false;
   client.on('error', (error: Error & { readonly lastNodeError?: Error }) => {
@@ -136,7 +133,7 @@ export const connectRedis = (config: RedisConfig, logger: Logger): RedisConnecti
     isWrongDatabase = false;
   });
   client.on('ready', () => {
-    // If Redis rejects the number of the database, ioredis would use database 0.
+    // If Redis rejects the database number, ioredis would use database 0.
     if (isWrongDatabase) client.disconnect();
     else lastError = undefined;
   });
@@ -144,7 +141,7 @@ export const connectRedis = (config: RedisConfig, logger: Logger): RedisConnecti
   const connect = (): void => {
     if (!closed) client.connect().catch(() => undefined);
   };
-  // ioredis gives up if Sentinel announces a new primary while it reconnects.
+  // ioredis gives up if Sentinel announces a new primary during a reconnect.
   client.on('end', () => setTimeout(connect, LONGEST_BACKOFF_MS));
   return {
     client,

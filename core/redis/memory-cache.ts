@@ -1,8 +1,7 @@
-/** The cache of a single process, and a replica's local copies of the shared cache. */
+/** Cache for a single process, and for a replica's local copies of shared cache entries. */
 import type { Cached, SharedCache } from '../contracts/cache.js';
 import { type Clock, type Health, systemClock } from '../contracts/runtime.js';
 
-/** A value and its age. */
 export interface Loaded {
   readonly value: string;
   readonly ageMs: number;
@@ -14,7 +13,10 @@ interface Entry {
   retryAt: number;
 }
 
-/** After a failed build, or while another replica builds, the previous value is served for this long before a retry. */
+/**
+ * After a failed build, or while another replica builds the value, the previous value is served for this long before
+ * the next attempt.
+ */
 const RETRY_MS = 1000;
 
 export class MemoryCache implements SharedCache {
@@ -29,7 +31,7 @@ export class MemoryCache implements SharedCache {
     return this.getOrLoad(name, ttlSeconds, async () => ({ value: await build(), ageMs: 0 }));
   }
 
-  /** Like `getOrBuild`, but `load` may return a value that was built earlier. */
+  /** Like `getOrBuild`, but `load` may return an older value. */
   async getOrLoad(name: string, ttlSeconds: number, load: () => Promise<Loaded>): Promise<Cached> {
     const entry = this.#entry(name);
     const now = this.#clock.monotonic();

@@ -1,4 +1,4 @@
-/** Explains errors from Redis and connection errors, and says how to fix them. */
+/** Explains Redis errors and connection errors, and how to fix them. */
 
 export interface RedisProblem {
   /** A clause that starts with a capital letter and has no full stop. */
@@ -7,24 +7,24 @@ export interface RedisProblem {
   readonly advice: string;
 }
 
-const RIGHTS =
+const PERMISSIONS =
   'Grant the user the commands and keys that docs/guides/redis.md lists: ACL SETUSER NAME ~api:* +hello +info +ping ...';
 const CERTIFICATE = 'Set NODE_EXTRA_CA_CERTS to the CA of the server, and use a host name that its certificate covers.';
 const ADDRESS = 'Start Redis, or correct the address in redis.url (REDIS_URL), redis.sentinel or redis.cluster.';
 
 const WRONG_DATABASE = /DB index is out of range|invalid DB index|SELECT is not allowed/;
 
-/** The first entry whose pattern matches the code and the message of an error applies. */
+/** The first entry that matches an error's code and message applies. */
 const PROBLEMS: readonly (readonly [pattern: RegExp, reason: string, advice: string])[] = [
-  [/\bOOM /, 'Redis is out of memory', 'Raise maxmemory of Redis, or remove other data from it.'],
-  [/\bNOPERM|user executing the script/, 'The Redis user lacks a right', RIGHTS],
+  [/\bOOM /, 'Redis is out of memory', "Raise Redis's maxmemory, or remove other data."],
+  [/\bNOPERM|user executing the script/, 'The Redis user lacks a permission', PERMISSIONS],
   [/\bNOAUTH/, 'Redis requires a password', 'Add the user and the password to redis.url (REDIS_URL).'],
   [/\bWRONGPASS|invalid password/, 'Redis rejects the user or the password', 'Correct them in redis.url (REDIS_URL).'],
   [/\bREADONLY/, 'This Redis is a read-only replica', 'Use the address of the primary, or set redis.sentinel.'],
   [
     /\bMISCONF/,
     'Redis cannot save its data, so it rejects writes',
-    'Free space on its disk. The log of Redis has more.',
+    'Free space on its disk. See the Redis log for details.',
   ],
   [
     /\bNOREPLICAS/,
@@ -33,30 +33,33 @@ const PROBLEMS: readonly (readonly [pattern: RegExp, reason: string, advice: str
   ],
   [/\bLOADING/, 'Redis is loading its data', 'Wait until it has finished.'],
   [/\b(CLUSTERDOWN|MOVED|CROSSSLOT)/, 'This Redis is a node of a cluster', 'Check the cluster, and set redis.cluster.'],
-  [WRONG_DATABASE, 'Redis lacks this database number', 'Correct it in redis.url.'],
-  [/unknown command/, 'Redis lacks a command', 'Use Redis 5.0 or later, and do not rename its commands.'],
-  [/ENOTFOUND|EAI_AGAIN/, 'The host name of Redis cannot be resolved', ADDRESS],
+  [WRONG_DATABASE, 'Redis has no database with this number', 'Correct it in redis.url.'],
+  [
+    /unknown command/,
+    'Redis does not support a required command',
+    'Use Redis 5.0 or later, and do not rename its commands.',
+  ],
+  [/ENOTFOUND|EAI_AGAIN/, 'The Redis host name cannot be resolved', ADDRESS],
   [
     /WRONG_VERSION_NUMBER|packet length too long/,
     'Redis does not use TLS on this port',
     'Use redis:// instead of rediss://.',
   ],
-  [/CERT|self.signed|UNABLE_TO_VERIFY/, 'The certificate of Redis is not trusted', CERTIFICATE],
+  [/CERT|self.signed|UNABLE_TO_VERIFY/, 'The Redis certificate is not trusted', CERTIFICATE],
   [/Unknown RESP type|Protocol error/, 'The server is not Redis, or it uses TLS', `${ADDRESS} For TLS, use rediss://.`],
   [/connection was lost|Connection is closed/, 'Redis closed the connection', 'If it uses TLS, use rediss://.'],
 ];
 
-/** Whether Redis replied with this error. */
+/** Whether the error was sent by Redis. */
 export const isReply = (error: unknown): boolean => (error as Error).name === 'ReplyError';
 
 export const isDatabaseError = (error: unknown): boolean => WRONG_DATABASE.test((error as Error).message);
 
-/** @param error from a call, or from the connection */
 export const redisProblem = (error: unknown): RedisProblem => {
   const { code = '', message } = error as NodeJS.ErrnoException;
   const found = PROBLEMS.find(([pattern]) => pattern.test(`${code} ${message}`));
   if (found) return { reason: found[1], advice: found[2] };
   return isReply(error)
-    ? { reason: 'Redis rejects calls', advice: 'The log of Redis may say more.' }
+    ? { reason: 'Redis rejects calls', advice: 'The Redis log may contain details.' }
     : { reason: 'Redis is unreachable', advice: ADDRESS };
 };

@@ -1,4 +1,4 @@
-/** The cache that replicas share: one replica builds a value, and Redis stores it for all. */
+/** Cache shared by all replicas: one replica builds a value, and Redis stores it for the others. */
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Cached, SharedCache } from '../contracts/cache.js';
@@ -17,13 +17,12 @@ const LOCK_MS = 2000;
 const EXPIRE_MS = 24 * 3600 * 1000;
 
 interface Claim {
-  /** Whether this process has the lock and must build the value. */
   readonly mine: boolean;
-  /** The cached value, fresh or not. */
+  /** The cached value, which may be stale. */
   readonly found: Loaded | undefined;
 }
 
-/** The lock with which a process builds an entry. Methods reject if Redis does not reply in time. */
+/** A lock held by the process that builds an entry. Methods reject if Redis does not reply in time. */
 export class BuildLock {
   readonly #token = randomBytes(12).toString('hex');
 
@@ -33,7 +32,9 @@ export class BuildLock {
     readonly ttlMs: number,
   ) {}
 
-  /** Reads the entry. If the value is not fresh, takes a free lock, or renews the lock that this process holds. */
+  /**
+   * Reads the entry. If the value is not fresh, acquires the lock if it is free, or renews it if this process holds it.
+   */
   async claim(): Promise<Claim> {
     const args = [this.#token, this.ttlMs, LOCK_MS, EXPIRE_MS];
     const reply = claimScript.run<[number, Buffer | null, number]>(this.redis.client, [this.key], args);
@@ -43,12 +44,11 @@ export class BuildLock {
     return { mine: mine === 1, found: value === null ? undefined : { value: value.toString(), ageMs } };
   }
 
-  /** Writes the value and releases the lock. Does nothing if this process lost the lock. */
+  /** Stores the value and releases the lock. Does nothing if this process has lost the lock. */
   store(value: string): Promise<unknown> {
     return this.#end([this.#token, EXPIRE_MS, value]);
   }
 
-  /** Releases the lock without a value. */
   release(): Promise<unknown> {
     return this.#end([this.#token, EXPIRE_MS]);
   }
@@ -58,17 +58,16 @@ export class BuildLock {
   }
 }
 
-/** How often a replica without a value checks whether another replica has built it. */
+/** Interval at which a replica without a value checks whether another replica has built it. */
 const POLL_MS = 50;
 /** After waiting this long, a replica builds the value itself. */
 const WAIT_MS = 5000;
-/** Timeout of a build. */
 const BUILD_TIMEOUT_MS = 10_000;
 
 /**
- * Each replica keeps a copy of the value, so a hit needs no call. The replica with the lock builds a new value. It
- * renews the lock during the build, so the lock of a dead replica expires within 2 seconds. While Redis is unreachable,
- * each replica builds its own values.
+ * Each replica keeps a copy of the value, so a hit needs no call. The replica that holds the lock builds a new value.
+ * It renews the lock during the build, so the lock of a crashed replica expires within 2 seconds. While Redis is
+ * unreachable, each replica builds its own values.
  */
 export class RedisCache implements SharedCache {
   readonly #redis: RedisConnection;
@@ -91,7 +90,7 @@ export class RedisCache implements SharedCache {
     return this.#copies.getOrLoad(name, ttlSeconds, () => this.#load(name, ttlSeconds, build));
   }
 
-  /** Builds an entry under a random name in the same way as requests do, and deletes the entry. */
+  /** Checks that Redis works by locking and releasing an entry with a random name. */
   async check(): Promise<void> {
     const lock = new BuildLock(this.#redis, this.#keyOf(`check-${randomBytes(8).toString('hex')}`), 1);
     await lock.claim();
@@ -100,7 +99,7 @@ export class RedisCache implements SharedCache {
 
   health(): Health {
     return this.#breaker.isOpen
-      ? { ok: false, message: 'The shared cache is unavailable: each replica has its own.' }
+      ? { ok: false, message: 'The shared cache is unavailable: each replica uses its own cache.' }
       : { ok: true, message: null };
   }
 
@@ -132,7 +131,7 @@ export class RedisCache implements SharedCache {
       await this.#ask(lock.store(value));
       return { value, ageMs: 0 };
     } catch (error) {
-      // If there is a previous value, the lock is kept until it expires, so that no replica retries at once.
+      // If there is a previous value, keep the lock until it expires, so that no replica retries immediately.
       if (previous) return previous;
       await this.#ask(lock.release());
       throw error;
@@ -141,7 +140,6 @@ export class RedisCache implements SharedCache {
     }
   }
 
-  /** Resolves with undefined if Redis does not reply. */
   async #ask<T>(reply: Promise<T>): Promise<T | undefined> {
     try {
       return await reply;

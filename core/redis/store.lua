@@ -1,5 +1,5 @@
--- Releases the build lock, and stores the value if there is one. Does nothing if the process lost the lock.
--- KEYS: the entry. ARGV: token of the process; time to live of the entry in milliseconds; the value, if any.
+-- Releases the build lock, and stores the value if one is given. Does nothing if the process has lost the lock.
+-- KEYS: the entry. ARGV: the process's token; time to live of the entry in milliseconds; optionally the value.
 local entry, token, expireMs, value = KEYS[1], ARGV[1], tonumber(ARGV[2]), ARGV[3]
 
 if redis.call('HGET', entry, 'holder') ~= token then

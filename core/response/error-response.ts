@@ -1,4 +1,4 @@
-/** Error responses for thrown errors and for requests that never reach the Koa application. All have the same body. */
+/** Error responses for thrown errors, and for requests that never reach Koa. All have the same body format. */
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Logger } from '../contracts/runtime.js';
@@ -9,7 +9,6 @@ import { allowOf, type CommonHeaders, linesOf, newRequestId, READ_METHODS } from
 import { Prepared, payloadOf } from './representation.js';
 import { FastResponse, send, setHead } from './writer.js';
 
-/** The parts of a Koa context that are needed to send an error response. */
 interface ErrorContext {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
@@ -17,12 +16,12 @@ interface ErrorContext {
   body: unknown;
 }
 
-/** Sent if a store is unavailable, which usually lasts no longer than two seconds. */
+/** Sent while a store is unavailable, which usually lasts at most two seconds. */
 const RETRY_AFTER_SECONDS = '2';
 
 /**
- * The error to use for each status that several errors in the table share. `not_in_tier` is excluded because its
- * message names a specific cause, so that any other 403 is reported as `forbidden`.
+ * The error to use for each status. If several errors share a status, a generic one is used. `not_in_tier` is excluded
+ * because its message is too specific for any other 403, which becomes `forbidden`.
  */
 const KINDS_BY_STATUS: ReadonlyMap<number, ErrorKind> = new Map(
   [...Object.values(errors).toReversed(), errors.invalid_parameter, errors.invalid_api_key, errors.route_not_found]
@@ -30,7 +29,10 @@ const KINDS_BY_STATUS: ReadonlyMap<number, ErrorKind> = new Map(
     .map((kind) => [kind.status, kind]),
 );
 
-/** Returns the error for a status. If the table has none, the reason phrase becomes the code: `gone` for 410. */
+/**
+ * Returns the error for a status. If no error is defined for it, the code is derived from the reason phrase: `gone` for
+ * 410.
+ */
 const kindOf = (status: number): ErrorKind => {
   const known = KINDS_BY_STATUS.get(status);
   if (known) return known;
@@ -40,7 +42,7 @@ const kindOf = (status: number): ErrorKind => {
   return { code, status, sentence, when: reason };
 };
 
-/** The properties that Koa reads from an error created by `ctx.throw`, `ctx.assert` or the package http-errors. */
+/** Properties of errors created by `ctx.throw`, `ctx.assert` or the package http-errors. */
 interface HttpError extends Error {
   readonly status: number;
   readonly expose?: boolean;
@@ -55,7 +57,7 @@ const asHttpError = (error: unknown): HttpError | undefined => {
   return isError ? Object.assign(error, { status: given }) : undefined;
 };
 
-/** The headers of an http-error, except the ones that describe its body, which is replaced. */
+/** Leaves out headers that describe the body, because the body is replaced. */
 const headersOf = ({ headers = {} }: HttpError): Record<string, string> =>
   Object.fromEntries(
     Object.entries(headers)
@@ -63,7 +65,6 @@ const headersOf = ({ headers = {} }: HttpError): Record<string, string> =>
       .map(([name, value]) => [name, String(value)]),
   );
 
-/** Converts a thrown error into the error that the client sees. */
 const asApiError = (error: unknown): ApiError => {
   if (error instanceof ApiError) return error;
   const isUnavailable =
@@ -94,11 +95,12 @@ const errorHead = (body: Buffer, more: Readonly<Record<string, string>>): string
 const reasonOf = ({ message, options: { cause } }: ApiError): string =>
   cause instanceof Error ? cause.message : message;
 
-/** Returns the response for an error. Errors of the service itself are logged. */
+/** Returns the response for a thrown error. Server errors are logged. */
 export const errorResponse = (thrown: unknown, logger: Logger, requestId: string): Prepared => {
   const error = asApiError(thrown);
   const { status } = error.kind;
-  // While a store is unavailable, every request fails in the same way, and stack traces would fill the log.
+  // Log no stack trace: while a store is unavailable, every request fails in the same way, and the traces would flood
+  // the log.
   if (status === 503) logger.warn({ reason: reasonOf(error), requestId }, 'a request was rejected');
   else if (status >= 500) logger.error({ err: thrown, requestId }, 'a request failed');
   const body = errorBody(error);
@@ -106,24 +108,23 @@ export const errorResponse = (thrown: unknown, logger: Logger, requestId: string
   try {
     return new Prepared(status, errorHead(body, more), payloadOf(body));
   } catch (invalidHeader) {
-    // A plugin's error may have invalid headers.
+    // An error thrown by a plugin may have invalid headers.
     return errorResponse(invalidHeader, logger, requestId);
   }
 };
 
-/** Returns the response for an error status that has no body. */
 export const statusResponse = (status: number, logger: Logger, requestId: string): Prepared =>
   errorResponse(new ApiError(kindOf(status)), logger, requestId);
 
-const BROKEN_OFF = 'The connection ended before the body of the request did.';
+const INCOMPLETE_BODY = 'The connection closed before the request body was complete.';
 
-/** Replaces the socket error that reading an incomplete body throws, because the client caused it. */
+/** Replaces the socket error that occurs while reading an incomplete body, because the client caused it. */
 const withoutBrokenBody = ({ req }: ErrorContext, error: unknown): unknown =>
   error !== null && error === req.errored && !(error instanceof ApiError)
-    ? new ApiError(errors.invalid_parameter, BROKEN_OFF, { cause: error })
+    ? new ApiError(errors.invalid_parameter, INCOMPLETE_BODY, { cause: error })
     : error;
 
-/** Responds with an error. If the head of a response has already been sent, that response is cut off. */
+/** Responds with an error. If the response headers have already been sent, the connection is closed instead. */
 export const setError = (ctx: ErrorContext, error: unknown, logger: Logger): void => {
   const body = errorResponse(withoutBrokenBody(ctx, error), logger, ctx.requestState.id);
   if (ctx.res.headersSent) {
@@ -153,7 +154,7 @@ const ABOUT_THE_BODY = [
 ];
 
 const removeBodyHeaders = (response: ServerResponse): void => {
-  // The header lines of the replaced body are still text, so the new head replaces them.
+  // The header lines of the replaced body are still text, and the new head replaces them.
   if (response instanceof FastResponse && !response.isOrdinary) return;
   for (const name of ABOUT_THE_BODY) response.removeHeader(name);
 };
@@ -165,7 +166,7 @@ export interface Refusal {
   toSocket(socket: Socket): void;
 }
 
-/** Prepares an error response that is built only once, so that sending it is cheap. */
+/** Builds an error response in advance, so that sending it is cheap. */
 export const refusal = (
   error: ApiError,
   headers: CommonHeaders,
@@ -192,7 +193,6 @@ export const refusal = (
   };
 };
 
-/** The error responses that the server sends without running any middleware. */
 export const socketRefusals = (headers: CommonHeaders) => ({
   malformed: refusal(new ApiError(errors.invalid_parameter, 'The request is not valid HTTP/1.1.'), headers),
   headersTooLarge: refusal(new ApiError(errors.headers_too_large), headers),

@@ -1,10 +1,9 @@
-/** The formats that every service has. */
 import { definePlugin, type Plugin } from '../contracts/plugin.js';
 import { packageVersion } from '../util/package.js';
 import { csvFormat, jsonFormat, ndjsonFormat } from './formats.js';
 import { parquetFormat } from './parquet-format.js';
 
-/** @param csvFormulaGuard whether CSV protects text that a spreadsheet would run as a formula */
+/** @param csvFormulaGuard whether to protect CSV cells that a spreadsheet would run as a formula */
 export const formatPlugin = (csvFormulaGuard: boolean): Plugin =>
   definePlugin({
     name: 'formats',

@@ -1,4 +1,4 @@
-/** Response formats: JSON for all responses, and NDJSON and CSV for lists. */
+/** Response formats: JSON for all responses, NDJSON and CSV for lists. */
 import type { Format, Row } from '../contracts/format.js';
 import { textOf } from '../data/lazy-rows.js';
 import { nonFinitePath } from '../validation/json.js';
@@ -6,20 +6,20 @@ import { valueAt } from '../validation/path.js';
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** A route returned something that cannot be sent. Clients get a 500, and the log contains the reason. */
+/** Thrown if a route's response cannot be sent. The client receives a 500, and the reason is logged. */
 export class ResponseError extends Error {
   override readonly name = 'ResponseError';
 }
 
 /**
- * Serializes a response, or a part of it, as JSON.
- * @param at the JSON Pointer of the part, for error messages
- * @throws ResponseError for undefined, and for NaN and infinite numbers, which JSON would replace with null
+ * Serializes a response, or part of it, as JSON.
+ * @param at JSON Pointer of the part, for error messages
+ * @throws ResponseError for undefined, and for NaN and infinite numbers, which JSON would turn into null
  */
 export const jsonOf = (response: unknown, at = ''): string => {
   const text = JSON.stringify(response);
   if (text === undefined) throw new ResponseError(`it is ${String(response)}, which JSON cannot represent`);
-  // JSON.stringify writes NaN and infinite numbers as null, so text without "null" needs no search.
+  // JSON.stringify writes NaN and infinite numbers as null, so text without "null" contains none.
   if (text.includes('null')) {
     const path = nonFinitePath(response);
     if (path) {
@@ -33,7 +33,10 @@ export const jsonOf = (response: unknown, at = ''): string => {
 const COMMA = 0x2c;
 const NEWLINE = 0x0a;
 
-/** Returns the stored text of rows, with a separator after each row. Undefined if the rows are not stored as text. */
+/**
+ * Returns the stored JSON text of rows, each followed by the separator. Returns undefined if the rows are not stored as
+ * text.
+ */
 const storedText = (rows: readonly object[], separator: number): Buffer | undefined => {
   const text = textOf(rows)?.filter(({ ends }) => ends.length > 0);
   if (!text) return undefined;
@@ -63,7 +66,6 @@ export const jsonFormat: Format = {
   },
 };
 
-/** Writes lists as JSON with one row per line. */
 export const ndjsonFormat: Format = {
   name: 'ndjson',
   mediaTypes: ['application/x-ndjson; charset=utf-8'],
@@ -76,16 +78,18 @@ export const ndjsonFormat: Format = {
 };
 
 /**
- * Matches text that a spreadsheet would run as a formula: it starts with a character on OWASP's list or its full-width
- * form. Apostrophes before that character match too, so that removing one apostrophe always restores the original.
+ * Matches text that a spreadsheet would run as a formula: text that starts with a character on OWASP's list, or with
+ * the full-width form of one. Apostrophes before that character also match, so that the original can always be restored
+ * by removing one apostrophe.
  */
 const FORMULA = /^'*[=+\-@\t\r\n＝＋－＠]/u;
 
 /**
- * Writes lists as CSV (RFC 4180): a header and one record per row, each ended by CRLF. Null and absent values become
- * empty fields, and the empty string becomes `""`. Numbers and booleans are written as in JSON. Objects and arrays are
- * written as JSON in a single cell.
- * @param formulaGuard puts an apostrophe before text that a spreadsheet would run; numbers stay unchanged
+ * CSV (RFC 4180): a header and one record per row, each followed by CRLF. Null and missing values become empty fields,
+ * and the empty string becomes `""`. Numbers and booleans are written as in JSON. Objects and arrays are written as
+ * JSON in a single cell.
+ * @param formulaGuard whether to put an apostrophe in front of text that a spreadsheet would run as a formula. Numbers
+ *   are left unchanged
  */
 export const csvFormat = (formulaGuard: boolean): Format => {
   const text = (value: string): string => quote(formulaGuard && FORMULA.test(value) ? `'${value}` : value);
@@ -96,7 +100,7 @@ export const csvFormat = (formulaGuard: boolean): Format => {
     // Dates become strings in JSON.
     return json.startsWith('"') ? text(JSON.parse(json) as string) : quote(json);
   };
-  // Many readers skip empty lines, so a record that consists of one empty field is written as `""`.
+  // Many readers skip empty lines, so a record with a single empty field is written as `""`.
   const record = (cells: readonly string[]): string => `${cells.join(',') || '""'}\r\n`;
   return {
     name: 'csv',

@@ -1,4 +1,4 @@
-/** Header lines as text, each with its CRLF, and the headers that are part of every response. */
+/** Header lines as text, each ending with CRLF, and the headers common to all responses. */
 import { randomBytes } from 'node:crypto';
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import type { Config } from '../config/schema.js';
@@ -7,14 +7,14 @@ import { exposedHeaders } from '../header-table.js';
 const LAST_THREE = Array.from({ length: 1000 }, (_, i) => String(i).padStart(3, '0'));
 
 /**
- * Formats a whole number. This avoids V8's cache of number strings, whose entries would account for half the time of
+ * Formats a whole number without adding it to V8's cache of number strings. That cache would take up half the time of
  * each young-generation garbage collection.
  */
 export const digits = (count: number): string =>
-  // The condition is false for NaN, Infinity and fractions, which cannot be split into their last three digits.
+  // False for NaN, infinity and fractions, which cannot be split this way.
   count >= 1000 && Number.isInteger(count) ? `${Math.floor(count / 1000)}${LAST_THREE[count % 1000]}` : String(count);
 
-/** Formats a number with three decimals. If it is not negative, this takes a quarter of V8's time for a fraction. */
+/** Like `toFixed(3)`, but four times as fast for non-negative numbers. */
 export const threeDecimals = (value: number): string => {
   if (!(value >= 0 && value < Number.MAX_SAFE_INTEGER / 1000)) return value.toFixed(3);
   const thousandths = Math.round(value * 1000);
@@ -22,7 +22,7 @@ export const threeDecimals = (value: number): string => {
 };
 
 /**
- * Formats header lines that many responses share. They are checked only once.
+ * Formats header lines, which are validated only here. Many responses share the result.
  * @throws TypeError for an invalid name or value
  */
 export const linesOf = (fields: Readonly<Record<string, string>>): string => {
@@ -35,17 +35,15 @@ export const linesOf = (fields: Readonly<Record<string, string>>): string => {
   return lines;
 };
 
-// An id is a random part for the process and a counter for the request, so no request waits for random bytes.
+// Request ids consist of a random part per process and a counter, so no request waits for random bytes.
 const processId = randomBytes(8).toString('hex');
 let count = 0;
 
-/** Returns a new value for `X-Request-Id`. */
 export const newRequestId = (): string => `${processId}-${(++count).toString(36)}`;
 
-/** The value of `Allow` for an endpoint that supports these methods. */
 export const allowOf = (methods: readonly string[]): string => [...methods, 'OPTIONS'].join(', ');
 
-/** Request headers that pages of other origins may send to any endpoint. */
+/** Request headers that pages on other origins may send to any endpoint. */
 const ACCEPTED: readonly string[] = [
   'Authorization',
   'Accept',
@@ -55,11 +53,12 @@ const ACCEPTED: readonly string[] = [
   'X-Request-Id',
 ];
 
-/** The methods of routes, and the default methods of mounts. Requests with these methods have no body. */
+/** Methods of routes, and default methods of mounts. Requests with these methods have no body. */
 export const READ_METHODS: readonly string[] = ['GET', 'HEAD'];
 
 /**
- * Sent with every response: no browser may render JSON, frame it, or guess its type. A mount can set its own policy.
+ * Sent with every response. Prevents browsers from rendering JSON as a page, framing it, or guessing its type. Mounts
+ * can set a different policy.
  */
 const FIXED = {
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
@@ -70,20 +69,21 @@ const FIXED = {
 /** Headers that do not depend on the representation. Methods that return a string return complete header lines. */
 export interface CommonHeaders {
   /**
-   * The headers of every response.
-   * @param id the request id, without characters that need escaping (see `requestId`)
+   * Returns the headers for any response.
+   * @param id request id, without characters that need escaping (see `requestId`)
    */
   always(id: string, origin: string | undefined): string;
-  /** `Date` and `Connection` for responses by the fast writer. Node adds them to all other responses. */
+  /** Returns `Date` and `Connection` for the fast writer. Node adds them to all other responses. */
   connectionLines(isKept: boolean): string;
-  /** The headers of a response to OPTIONS. @param requestHeaders request headers that only this endpoint reads */
+  /**
+   * Returns the headers for a response to OPTIONS. @param requestHeaders request headers that only this endpoint reads
+   */
   options(methods: readonly string[], requestHeaders?: readonly string[]): string;
 }
 
 interface CommonHeadersOptions {
-  /** The names of the response headers that routes and mounts declare. */
   readonly declared?: readonly string[];
-  /** Null if pages of other origins must not read responses. */
+  /** Null if pages on other origins must not read responses. */
   readonly cors: Config['http']['cors'];
   readonly keepAliveTimeoutMs: number;
 }
@@ -111,7 +111,7 @@ const always =
   (id, origin) =>
     `X-Request-Id: ${id}\r\n${linesFor(origin)}`;
 
-/** The CORS and security headers for a request from this origin. */
+/** Returns a function that provides the CORS and security headers for a request's origin. */
 const readableBy = (
   cors: Config['http']['cors'],
   declared: readonly string[],
@@ -137,7 +137,7 @@ const readableBy = (
   return (origin) => (origin === undefined ? undefined : allowed.get(origin)) ?? denied;
 };
 
-/** `Date` has a resolution of one second, so a timer formats it once a second. Requests do not read the clock. */
+/** `Date` has a resolution of one second, so the lines are kept for the rest of the second. */
 const connectionLines = (keepAliveTimeoutMs: number): CommonHeaders['connectionLines'] => {
   const kept = linesOf({
     Connection: 'keep-alive',

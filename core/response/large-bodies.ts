@@ -3,17 +3,16 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { TurnQueue } from '../util/event-loop.js';
 
-/** The size of a piece. Writing four megabytes at once would block the event loop for up to 13 milliseconds. */
+/** Size of a piece. Writing 4 MB at once would block the event loop for up to 13 ms. */
 export const PIECE_BYTES = 256 * 1024;
 /** Shared by all applications in the process, because they share its event loop. */
 const largeBodies = new TurnQueue(0.5);
 
-/** Sends a body as fast as the client reads it. The large bodies of different callers are sent in turns. */
+/** Sends a body as fast as the client reads it. Large bodies for different callers are sent in turns. */
 export const endInPieces = async (response: ServerResponse, body: Buffer, caller?: string): Promise<void> => {
   const pauses = largeBodies.join(caller);
   for (let at = 0; at < body.length; at += PIECE_BYTES) {
     await pauses.pause();
-    // The client has closed the connection.
     if (response.destroyed) return;
     const room = writeAtOnce(response, body.subarray(at, at + PIECE_BYTES));
     if (!room && response.writableLength > 0) await roomIn(response);
@@ -21,10 +20,10 @@ export const endInPieces = async (response: ServerResponse, body: Buffer, caller
   if (!response.destroyed) response.end();
 };
 
-/** Resolves when all earlier responses on the connection have been sent, or when the connection has closed. */
+/** Resolves when all earlier responses on the connection have been sent, or when the connection is closed. */
 export const firstOnConnection = async (response: ServerResponse, connection: Socket): Promise<void> => {
   if (response.socket || connection.destroyed) return;
-  // Clients can pipeline many requests, each of which adds listeners.
+  // Clients can pipeline many requests, and each one adds listeners.
   connection.setMaxListeners(0);
   await new Promise<void>((resolve) => {
     const settle = () => {
@@ -38,12 +37,12 @@ export const firstOnConnection = async (response: ServerResponse, connection: So
 };
 
 /**
- * Writes a piece immediately. Without the cork, Node would delay the write to the end of the turn of the event loop, in
- * order to combine it with later ones.
- * @returns whether more can be written now; if not, a `drain` event follows
+ * Writes a piece immediately. Without the cork, Node would delay the write until the end of the event loop turn, in
+ * order to combine it with later writes.
+ * @returns whether more can be written now. If false, a `drain` event follows
  */
 const writeAtOnce = (response: ServerResponse, piece: Buffer): boolean => {
-  // A response that waits for an earlier one on the same connection has no socket yet.
+  // A response has no socket while it waits for an earlier one on the same connection.
   response.socket?.cork();
   const room = response.write(piece);
   response.socket?.uncork();

@@ -4,8 +4,8 @@ import type { Column, Format, Row } from '../contracts/format.js';
 import { ResponseError } from './formats.js';
 
 /**
- * The number of values that are encoded at once, as one row group. This takes 4 to 6 ms, as long as 1,000 rows of CSV
- * with as many columns. Larger groups would make files smaller but block the event loop for longer.
+ * Number of values in a row group, which is encoded at once. This takes 4 to 6 ms, as long as 1,000 CSV rows with the
+ * same number of columns. Larger groups would make files smaller, but block the event loop for longer.
  */
 const GROUP_VALUES = 20_000;
 
@@ -13,7 +13,7 @@ const DAY_MS = 24 * 3600 * 1000;
 
 interface ColumnType {
   readonly element: Pick<SchemaElement, 'type' | 'converted_type' | 'logical_type'>;
-  /** Returns the value as the library expects it, or undefined if the value has a different type. */
+  /** Returns the value in the form that the library expects, or undefined if the value has a different type. */
   readonly valueOf: (value: unknown) => string | number | bigint | boolean | undefined;
 }
 
@@ -53,7 +53,7 @@ const TYPES: Readonly<Record<Column['type'], ColumnType>> = {
     element: { type: 'BOOLEAN' },
     valueOf: (value) => (typeof value === 'boolean' ? value : undefined),
   },
-  // Readers return columns of the type JSON as bytes, so the type is text.
+  // The column type is text, because readers return columns of type JSON as bytes.
   json: {
     element: { type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' } },
     valueOf: (value) => JSON.stringify(value),
@@ -62,19 +62,18 @@ const TYPES: Readonly<Record<Column['type'], ColumnType>> = {
 
 type Value = ReturnType<ColumnType['valueOf']>;
 
-/** Returns the value of a column. Throws a `ResponseError` if the value does not match the column's schema. */
+/** @throws ResponseError if the value does not match the column's type */
 const valueIn = ({ name, type, optional }: Column, row: Row): Value => {
   const given = Object.hasOwn(row, name) ? row[name] : undefined;
   if (optional && (given === undefined || given === null)) return undefined;
   const value = TYPES[type].valueOf(given);
   if (value === undefined) {
     const shown = typeof given === 'number' ? String(given) : JSON.stringify(given);
-    throw new ResponseError(`it has ${shown} at /${name}, where its schema has a ${type}`);
+    throw new ResponseError(`it has ${shown} at /${name}, but its schema requires the type ${type}`);
   }
   return value;
 };
 
-/** Removes the bytes that have been written. */
 const take = (bytes: ByteWriter): Buffer => {
   const taken = Buffer.from(bytes.getBytes());
   bytes.index = 0;
@@ -93,8 +92,8 @@ const schemaOf = (columns: readonly Column[]): SchemaElement[] => [
 ];
 
 /**
- * All row groups have the same number of rows, regardless of how the list is split into batches, so equal lists have
- * equal bytes. Text gets no apostrophes, because nothing would run it as a formula.
+ * All row groups except the last have the same number of rows, however the list is split into batches. Equal lists
+ * therefore have equal bytes. The formula guard is not needed, because spreadsheets do not run Parquet text.
  */
 export const parquetFormat: Format = {
   name: 'parquet',
@@ -102,10 +101,10 @@ export const parquetFormat: Format = {
   description: 'Apache Parquet, compressed with Snappy. The columns are the properties of the rows.',
   isCompressed: true,
   async *write(rows, columns) {
-    // Only responses in Parquet load the library.
+    // Loaded only if a client requests Parquet.
     const { ByteWriter, ParquetWriter } = await import('hyparquet-writer');
     const bytes = new ByteWriter();
-    // Statistics help readers that fetch only parts of a file, which this service does not support.
+    // Statistics help only readers that fetch parts of a file, which this service does not support.
     const file = new ParquetWriter({ writer: bytes, statistics: false, schema: schemaOf(columns) });
     const groupRows = Math.ceil(GROUP_VALUES / columns.length);
     let group: Row[] = [];

@@ -1,23 +1,22 @@
 /**
- * What middleware can do with a prepared body. `ctx.body` has one of four states:
+ * Lets middleware read and replace a prepared body. `ctx.body` is in one of four states:
  *
  * | State | Reached when | `prepared` | `shown` | `source` | Written by |
  * |---|---|---|---|---|---|
  * | ordinary | middleware sets text, bytes, an object or a stream | | | | Koa |
  * | prepared | a route sets a representation | set | | | `writer.ts` |
  * | read | middleware reads `ctx.body` | set | set | | `writer.ts`; Koa if the object was changed |
- * | encoded | middleware replaces the body by the same content, compressed | | | set | Koa, or as a 304 |
+ * | encoded | middleware replaces the body with the same content, compressed | | | set | Koa, or as a 304 |
  */
 import type Koa from 'koa';
 import { identityOf, type Prepared, Representation } from './representation.js';
 import { setHead } from './writer.js';
 
-/** Koa's response, with the properties of a prepared body. */
 export interface Response extends Koa.Response {
   prepared?: Prepared | Representation | undefined;
-  /** The content of the prepared body, as middleware has read it. */
+  /** The prepared body's content, as read by middleware. */
   shown?: unknown;
-  /** The representation whose encoding the body is. */
+  /** If middleware compressed the body, the representation that was compressed. */
   source?: Representation | undefined;
 }
 
@@ -28,7 +27,7 @@ export const contentOf = ({ type }: Response, { payload }: Prepared): unknown =>
   return type.startsWith('text/') ? String(payload) : payload;
 };
 
-/** Sets an ordinary body in place of the prepared one, unless both are the same bytes. */
+/** Replaces the prepared body with an ordinary one, unless both have the same bytes. */
 export const replace = (response: Response, prepared: Prepared | Representation, body: unknown): void => {
   if (isSame(prepared, body)) return;
   const isEncoding = response.res.hasHeader('Content-Encoding') && !wasChanged(response);
@@ -55,7 +54,7 @@ const isSame = (prepared: Prepared | Representation, body: unknown): boolean => 
   return Buffer.from(body).equals(Buffer.from(payload));
 };
 
-/** Whether middleware has changed the object that it read. */
+/** Whether middleware has modified the object that it read from `ctx.body`. */
 export const wasChanged = ({ prepared, shown }: Response): boolean => {
   if (prepared === undefined || typeof shown !== 'object' || shown === null || Buffer.isBuffer(shown)) return false;
   return JSON.stringify(shown) !== String(identityOf(prepared).payload);

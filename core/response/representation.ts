@@ -1,4 +1,4 @@
-/** The bytes of a resource in one format, with their validators and compressed encodings. */
+/** A resource's bytes in one format, with validators and compressed encodings. */
 import { isAscii } from 'node:buffer';
 import { hash } from 'node:crypto';
 import type { Transform } from 'node:stream';
@@ -9,22 +9,22 @@ import { memoize } from '../util/lru-map.js';
 import { JSON_TYPE, jsonOf } from './formats.js';
 import { linesOf } from './headers.js';
 
-/** Bytes, or ASCII text. */
+/** Bytes or ASCII text. */
 export type Payload = Buffer | string;
 
 /**
- * A body of up to this size is sent in one system call, as a single string with its header lines. It is kept as a
- * string only if it is ASCII, which takes one byte per character.
+ * A body of up to this size is sent together with its header lines, in a single system call. It is kept as a string if
+ * it is ASCII, which takes one byte per character.
  */
 export const WRITTEN_AS_TEXT_BYTES = 8 * 1024;
 
 export const payloadOf = (body: Buffer): Payload =>
   body.length <= WRITTEN_AS_TEXT_BYTES && isAscii(body) ? body.toString('latin1') : body;
 
-/** A status with header lines and a body that can be sent without further checks. */
+/** A status, header lines and a body that can be sent without further checks. */
 export class Prepared {
   /**
-   * @param head the header lines that describe the body
+   * @param head header lines that describe the body
    * @param payload undefined if the status has no body
    */
   constructor(
@@ -35,14 +35,14 @@ export class Prepared {
 }
 
 /**
- * `Accept` and `Accept-Encoding` headers that are longer than this are ignored, as RFC 9110 (12.5.1, 12.5.3) allows.
- * Parsing them would cost more than the response. Browsers send no more than 200 characters.
+ * Longer `Accept` and `Accept-Encoding` headers are ignored, as RFC 9110 (12.5.1, 12.5.3) allows. Parsing them would
+ * cost more than the response. Browsers send at most 200 characters.
  */
 const MAX_NEGOTIATED_LENGTH = 512;
 
 export type Encoding = 'br' | 'gzip' | 'identity';
 
-// The published types are for negotiator 0.6 and lack the second argument of version 1.
+// The published types are for negotiator 0.6, and lack the second argument that version 1 added.
 type ChooseEncodings = (available: readonly string[], options: { preferred: readonly string[] }) => string[];
 
 const negotiateEncoding = memoize((value): Encoding => {
@@ -52,13 +52,16 @@ const negotiateEncoding = memoize((value): Encoding => {
   return (best as Encoding | undefined) ?? 'identity';
 });
 
-/** Chooses the best encoding that the client accepts. If it accepts none, returns identity (RFC 9110, 12.5.3). */
+/** Chooses the best encoding that the client accepts, or identity if it accepts none (RFC 9110, 12.5.3). */
 export const chooseEncoding = (acceptEncoding: string | undefined): Encoding =>
   acceptEncoding === undefined || acceptEncoding.length > MAX_NEGOTIATED_LENGTH
     ? 'identity'
     : negotiateEncoding(acceptEncoding);
 
-/** Chooses the endpoint's best media type for an `Accept` header. Undefined if the header excludes all of them. */
+/**
+ * Returns a function that chooses the best offer for an `Accept` header, or undefined if the header excludes all of
+ * them.
+ */
 export const mediaTypeChooser = <Offer extends { readonly mediaTypes: readonly string[] }>(
   offers: readonly Offer[],
 ) => {
@@ -76,29 +79,29 @@ const brotliAsync = promisify(brotliCompress);
 
 /** Smaller bodies do not benefit from compression. */
 const COMPRESSED_FROM_BYTES = 1024;
-/** Compresses JSON well and takes a tenth of the time of the default quality. */
+/** Compresses JSON well, and takes a tenth of the time of the default quality. */
 const BROTLI_QUALITY = 5;
 
 /**
- * A longer `If-None-Match` is ignored. Caches send only few tags, and parsing a longer header would cost more than
- * sending the response.
+ * A longer `If-None-Match` header is ignored. Caches send only a few tags, and parsing a longer header would cost more
+ * than sending the response.
  */
 const LONGEST_TAGS = 1024;
-/** A longer `If-Modified-Since` is ignored. HTTP dates have 29 characters. */
+/** A longer `If-Modified-Since` header is ignored. HTTP dates are 29 characters long. */
 const LONGEST_DATE = 64;
 
 /** One encoding of the body, ready to be sent with status 200. */
 export class Encoded extends Prepared {
-  /** The response if the client's copy is current. */
+  /** The response if the client's copy is up to date. */
   readonly notModified: Prepared;
 
   constructor(
     readonly body: Buffer,
     readonly encoding: Encoding,
     readonly etag: string,
-    /** Header lines for this encoding only. */
+    /** Header lines that apply only to this encoding. */
     ownHead: string,
-    /** Header lines for every encoding and for the 304. */
+    /** Header lines that apply to every encoding and to the 304. */
     head: string,
   ) {
     const notModifiedHead = `ETag: ${etag}\r\n${head}`;
@@ -109,11 +112,10 @@ export class Encoded extends Prepared {
 
 interface RepresentationOptions {
   readonly lastModified: Date;
-  /** Additional header lines for every encoding, such as `Cache-Control`. */
   readonly head: string;
-  /** Whether the format itself is compressed, like Parquet, so that the body needs no `Content-Encoding`. */
+  /** Whether the format itself is compressed, like Parquet, so that no `Content-Encoding` is needed. */
   readonly isCompressed?: boolean;
-  /** The SHA-256 of the body in base64url, if it is already known. */
+  /** SHA-256 of the body in base64url, if it is already known. */
   readonly sha256?: string;
 }
 
@@ -125,22 +127,20 @@ const datedLines = memoize((lastModified) =>
   linesOf({ 'Last-Modified': new Date(Number(lastModified)).toUTCString(), Vary: 'Accept, Accept-Encoding' }),
 );
 
-/** The length of the digest in an ETag. 27 base64url characters contain 162 bits. */
+/** Length of the digest in an ETag. 27 base64url characters hold 162 bits. */
 const DIGEST_LENGTH = 27;
 
-/** The ETag and the modification date of a representation. */
 export class Validators {
   readonly lastModified: number;
   readonly #digest: string;
 
-  /** @param sha256 the digest in base64url */
+  /** @param sha256 digest in base64url */
   constructor(sha256: string, lastModified: Date) {
     this.#digest = sha256.slice(0, DIGEST_LENGTH);
     // HTTP dates have a resolution of one second.
     this.lastModified = Math.floor(lastModified.getTime() / 1000) * 1000;
   }
 
-  /** Header lines for all encodings. */
   get lines(): string {
     return datedLines(String(this.lastModified));
   }
@@ -149,7 +149,7 @@ export class Validators {
     return encoding === 'identity' ? `"${this.#digest}"` : `"${this.#digest}-${encoding}"`;
   }
 
-  /** Whether the client's copy is current (RFC 9110, 13.1.2 and 13.1.3). `If-None-Match` takes precedence. */
+  /** Whether the client's copy is up to date (RFC 9110, 13.1.2 and 13.1.3). `If-None-Match` takes precedence. */
   isFresh(ifNoneMatch: string | undefined, ifModifiedSince: string | undefined): boolean {
     if (ifNoneMatch !== undefined) return this.matches(ifNoneMatch);
     if (ifModifiedSince === undefined) return false;
@@ -160,7 +160,7 @@ export class Validators {
   matches(ifNoneMatch: string): boolean {
     if (ifNoneMatch.length > LONGEST_TAGS) return false;
     if (ifNoneMatch.trim() === '*') return true;
-    // The tags of all encodings contain the same digest, so any of them proves that the client's copy is current.
+    // The tags of all encodings contain the same digest, so any of them shows that the client's copy is up to date.
     return ifNoneMatch.split(',').some((tag) => {
       const opaque = /^\s*(?:W\/)?"([^"]*)"\s*$/.exec(tag)?.[1];
       return (
@@ -176,7 +176,7 @@ export const identityOf = (body: Prepared | Representation): Prepared =>
 
 const BROTLI_PARAMS = { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY };
 
-/** Creates a stream that compresses with the same settings as for representations. */
+/** Creates a stream that compresses with the same settings as representations. */
 export const compressor = (encoding: 'br' | 'gzip'): Transform =>
   encoding === 'gzip' ? createGzip() : createBrotliCompress({ params: BROTLI_PARAMS });
 
@@ -184,7 +184,6 @@ export class Representation extends Validators {
   readonly identity: Encoded;
   readonly #contentType: string;
   readonly #isCompressible: boolean;
-  /** Header lines for all encodings. */
   readonly #head: string;
   readonly #encodings = new Map<Encoding, Encoded | Promise<Encoded>>();
 
@@ -196,7 +195,6 @@ export class Representation extends Validators {
     this.identity = this.#encoded(body, 'identity');
   }
 
-  /** The total size of all encoded bodies in bytes. */
   get size(): number {
     let size = this.identity.body.length;
     for (const encoded of this.#encodings.values()) if (!(encoded instanceof Promise)) size += encoded.body.length;
@@ -208,7 +206,10 @@ export class Representation extends Validators {
     return encoding === 'identity' || !this.#isCompressible || this.#encodings.get(encoding) instanceof Encoded;
   }
 
-  /** Returns an encoding. The first request for it compresses the body on another thread, unless the body is small. */
+  /**
+   * Returns an encoding. The body is compressed on another thread when an encoding is first requested. Small bodies are
+   * not compressed.
+   */
   encoding(encoding: Encoding): Encoded | Promise<Encoded> {
     if (encoding === 'identity' || !this.#isCompressible) return this.identity;
     const known = this.#encodings.get(encoding);

@@ -1,6 +1,8 @@
 /**
- * Writes responses. `ctx.body` accepts prepared bodies, which `writer.ts` sends, compressed or as a 304 if the request
- * allows it. Koa writes all other bodies. `prepared-body.ts` explains what middleware can do with a prepared body.
+ * Writes responses. `ctx.body` accepts prepared bodies, and `respond` writes the final body.
+ *
+ * The fast writer sends prepared bodies, compressed or as a 304 if the request allows it. Middleware that reads
+ * `ctx.body` sees an ordinary body: an object (for JSON), text or bytes. Koa writes all other bodies.
  */
 import Koa, { type Context, type Middleware } from 'koa';
 import type { CommonHeaders } from './headers.js';
@@ -12,14 +14,13 @@ interface HasId {
   readonly requestState: { readonly id: string; readonly caller?: { readonly id: string } | undefined };
 }
 
-/** Whether `ctx.body` is a prepared body. */
 export const isPrepared = (response: Koa.Response): boolean => (response as Response).prepared !== undefined;
 
 /** Writes the response now, for errors outside the middleware. Its body must be prepared. */
 export const sendNow = ({ res, response }: Context, { connectionLines }: CommonHeaders): void =>
   send(res, identityOf((response as Response).prepared!), connectionLines);
 
-/** Adds the headers that all responses have, runs the later middleware, and writes the response. */
+/** Adds the headers common to all responses, runs later middleware, and writes the response. */
 export const respond = ({
   compression,
   headers: { always, connectionLines },
@@ -65,18 +66,17 @@ export const respond = ({
   };
 };
 
-/** True if no middleware has read or changed any headers. */
+/** Whether no middleware has read or changed a header. */
 const isUntouched = (res: Context['res']): boolean => res instanceof FastResponse && !res.isOrdinary;
 
 /**
- * Whether middleware has left the status, ETag and encoding of the representation unchanged, so that it can still be
- * compressed or replaced by a 304.
+ * Whether the representation can still be compressed or replaced by a 304, because middleware has not changed its
+ * status, ETag or encoding.
  */
 const isNegotiable = ({ res }: Context, { identity }: Representation): boolean =>
   res.statusCode === identity.status &&
   (isUntouched(res) || (res.getHeader('ETag') === identity.etag && !res.hasHeader('Content-Encoding')));
 
-/** Adjusts the headers to the chosen encoding, or to a 304. */
 const describe = (res: Context['res'], { etag, encoding, body }: Encoded, { status }: Prepared): void => {
   res.statusCode = status;
   res.setHeader('ETag', etag);
@@ -100,7 +100,7 @@ type HandleRequest = (ctx: Context, run: () => Promise<void>) => Promise<void>;
 /** Lets Koa write an ordinary body: text, bytes, an object or a stream. */
 const respondByKoa = (ctx: Context): Promise<void> => {
   const { statusCode } = ctx.res;
-  // Koa's `respond` is private. It can be called through `handleRequest`, which sets the status to 404 first.
+  // Koa's `respond` is private. It can be called through `handleRequest`, which first sets the status to 404.
   const { handleRequest } = Koa.prototype as unknown as { handleRequest: HandleRequest };
   return handleRequest.call(ctx.app, ctx, async () => {
     ctx.res.statusCode = statusCode;
@@ -110,8 +110,8 @@ const respondByKoa = (ctx: Context): Promise<void> => {
 type Body = PropertyDescriptor & Required<Pick<PropertyDescriptor, 'get' | 'set'>>;
 
 /**
- * Makes Koa's `ctx.body` accept a `Representation` or `Prepared` bytes.
- * @param prototype the prototype of the application's responses
+ * Makes Koa's `ctx.body` accept a `Prepared` or `Representation`.
+ * @param prototype prototype of the application's responses
  */
 export const acceptPrepared = (prototype: Koa.BaseResponse): void => {
   const inherited = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(prototype), 'body') as Body;

@@ -1,10 +1,10 @@
 /**
- * Writes prepared responses: the status, header lines and body in one system call, without Node's checks.
+ * Writes prepared responses: status, header lines and body in one system call, without Node's checks.
  *
- * Callers use `addLines`, `setHead` and `send`, which work with any response of Node. Only a `FastResponse` is written
- * the fast way. Its header lines remain text until something reads or changes a header. Then Node receives all lines,
- * and the response becomes an ordinary one. The bytes are the same either way. Only this file relies on Node's
- * internals, and only after `tryFastWrites` has checked them.
+ * `addLines`, `setHead` and `send` work with any Node response, but only a `FastResponse` is written this way. Its
+ * header lines remain text until code reads or changes a header. All lines are then passed to Node, and the response
+ * becomes an ordinary one. The bytes sent are the same either way. Only this file depends on Node's internals, and only
+ * after `tryFastWrites` has checked them.
  */
 import { type IncomingMessage, OutgoingMessage, ServerResponse, STATUS_CODES } from 'node:http';
 import { endInPieces, PIECE_BYTES } from './large-bodies.js';
@@ -13,22 +13,22 @@ import { type Payload, type Prepared, WRITTEN_AS_TEXT_BYTES } from './representa
 /** Returns the `Date` and `Connection` lines. @param isKept whether the connection stays open */
 type ConnectionLines = (isKept: boolean) => string;
 
-/** Adds the header lines that all responses have. */
+/** Adds header lines that do not describe the body. */
 export const addLines = (response: ServerResponse, lines: string): void => {
   if (response instanceof FastResponse) response.addLines(lines);
   else setLines(response, lines);
 };
 
-/** Sets the header lines that describe the body. They replace the lines of an earlier body. */
+/** Sets the header lines that describe the body, replacing the lines for an earlier body. */
 export const setHead = (response: ServerResponse, head: string): void => {
   if (response instanceof FastResponse) response.setHead(head);
   else setLines(response, head);
 };
 
 /**
- * Sends a prepared body. Its header lines are omitted if Node already has the headers because middleware read or
- * changed them, changed the status, or sent the head.
- * @param caller the large bodies of different callers are sent in turns
+ * Sends a prepared body. Its header lines are left out if Node already has the headers, because middleware has read or
+ * changed one, changed the status, or sent them.
+ * @param caller large bodies for different callers are sent in turns
  */
 export const send = (
   response: ServerResponse,
@@ -43,24 +43,24 @@ export const send = (
 type FastState = 'no' | 'sent' | 'finished';
 
 export class FastResponse<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {
-  /** The header lines that all responses have, and below the lines that describe the prepared body. */
+  /** Header lines common to all responses (`#common`), and header lines for the prepared body (`#head`). */
   #common = '';
   #head = '';
   #isOrdinary = false;
   #isSending = false;
   #sent: FastState = 'no';
 
-  /** Whether Node has the headers, because something has read or changed one. */
+  /** Whether the headers have been passed to Node, because code has read or changed one. */
   get isOrdinary(): boolean {
     return this.#isOrdinary;
   }
 
-  /** Whether the response was written the fast way, and whether the operating system has accepted the data. */
+  /** Whether the fast writer has sent the response, and whether the operating system has accepted the data. */
   get fastState(): FastState {
     return this.#sent;
   }
 
-  /** The value of `Content-Length`, even after the response was written the fast way. Undefined without this header. */
+  /** Value of `Content-Length`, also after a fast write. Undefined if there is no such header. */
   get contentLength(): string | undefined {
     if (this.#sent === 'no') return this.getHeader('content-length')?.toString();
     return /^Content-Length: (\d+)/m.exec(this.#head)?.[1];
@@ -90,7 +90,7 @@ export class FastResponse<Request extends IncomingMessage = IncomingMessage> ext
 
   /**
    * Whether Node would write the same bytes now. The request must be HTTP/1.1 and the first on its connection, nothing
-   * must have been written, and no method must have been replaced.
+   * may have been written yet, and no method may have been replaced.
    */
   #canWriteFast(payload: Payload | undefined): boolean {
     const { socket, req } = this;
@@ -114,10 +114,9 @@ export class FastResponse<Request extends IncomingMessage = IncomingMessage> ext
   #writeFast(status: number, lines: string, payload: Payload | undefined): void {
     const socket = this.socket!;
     this.statusCode = status;
-    // Marks the response as ended. On `finish`, Node starts the connection's next request.
+    // Marks the response as ended. On `finish`, Node starts the next request on the connection.
     this.finished = true;
     this.#sent = 'sent';
-    // Makes Node close the connection on `finish`.
     if (!this.shouldKeepAlive) (this as unknown as ResponseInsides)._last = true;
     const written = (error?: Error | null): void => {
       if (error) return;
@@ -138,7 +137,7 @@ export class FastResponse<Request extends IncomingMessage = IncomingMessage> ext
     }
   }
 
-  /** Since version 24, Node does not call a callback that is passed after `#writeFast`, so it is called here. */
+  /** Since version 24, Node ignores a callback passed after `#writeFast`, so it is called here. */
   // biome-ignore lint/suspicious/noExplicitAny: passes the arguments of all overloads on to Node
   override end(...given: any[]): this {
     if (this.#sent === 'no') return super.end(...given);
@@ -150,14 +149,14 @@ export class FastResponse<Request extends IncomingMessage = IncomingMessage> ext
     return this;
   }
 
-  /** Called before anything uses Node's headers. */
+  /** Called before any use of Node's headers. */
   giveLinesToNode(): void {
     if (this.#isOrdinary) return;
     this.#isOrdinary = true;
     setLines(this, this.#common + this.#head);
   }
 
-  /** Node itself also calls this, before the first write. */
+  /** Node itself also calls this method before the first write. */
   // biome-ignore lint/suspicious/noExplicitAny: passes the arguments of all overloads on to Node
   override writeHead(...given: any[]): this {
     this.giveLinesToNode();
@@ -166,7 +165,7 @@ export class FastResponse<Request extends IncomingMessage = IncomingMessage> ext
   }
 
   /**
-   * Called when middleware sends the head. The length and ETag of the prepared body may not match the bytes that
+   * Called when middleware sends the headers. The length and ETag of the prepared body may not match the bytes that
    * follow.
    */
   #removeLinesOfBody(): void {
@@ -204,7 +203,7 @@ for (const name of USES_OF_HEADERS) {
   });
 }
 
-/** One of Node's accessors, which do not know about `#writeFast`. */
+/** Returns one of Node's getters, which do not know about `#writeFast`. */
 const byNode = (name: string) => Object.getOwnPropertyDescriptor(OutgoingMessage.prototype, name)?.get;
 const [headersSentByNode, writableFinishedByNode] = [byNode('headersSent'), byNode('writableFinished')];
 Object.defineProperties(FastResponse.prototype, {
@@ -222,13 +221,11 @@ Object.defineProperties(FastResponse.prototype, {
   },
 });
 
-/** Properties of a response that are missing from Node's types. */
 interface ResponseInsides {
   /** Whether Node closes the connection after the response. */
   _last: boolean;
 }
 
-/** Properties of a request that are missing from Node's types. */
 interface RequestInsides {
   /** Whether a handler reads the body, so that Node does not have to. */
   _consuming: boolean;
@@ -236,8 +233,8 @@ interface RequestInsides {
 }
 
 /**
- * Releases a request that has arrived completely and whose stream nothing uses. Node would first read the stream to its
- * end, which takes four ticks and creates a sixth of a request's garbage.
+ * Releases a request that has been received completely and whose stream is not used. Node would first read the stream
+ * to its end, which takes four ticks and creates a sixth of a request's garbage.
  */
 const releaseRequest = (request: IncomingMessage): void => {
   if (!request.complete || request.readableLength > 0) return;
@@ -258,9 +255,12 @@ const pairsOf = (lines: string): string[] =>
       return [line.slice(0, colon), line.slice(colon + 2)];
     });
 
-/** Sets header lines on any response. A line replaces an earlier one with its name; `Vary` values are combined. */
+/**
+ * Sets header lines on any response. A line replaces an earlier one with the same name, except that `Vary` values are
+ * combined.
+ */
 const setLines = (response: ServerResponse, lines: string): void => {
-  // Like Koa, this ignores headers that are set after the head was sent.
+  // Like Koa, ignore headers that are set after the headers have been sent.
   if (response.headersSent) return;
   const pairs = pairsOf(lines);
   for (let i = 0; i < pairs.length; i += 2) {
@@ -277,12 +277,11 @@ const merged = (before: number | string | string[], more: string): string => {
 
 let fastWritesWork = false;
 
-/** Enables or disables fast writes in this process. */
 export const allowFastWrites = (work: boolean): void => {
   fastWritesWork = work;
 };
 
-/** Ends a response whose status and headers are already set. A response to HEAD gets no body. */
+/** Ends a response whose status and headers are already set. Responses to HEAD get no body. */
 const sendBody = (response: ServerResponse, payload: Payload | undefined, caller?: string): void => {
   if (response.req.method !== 'HEAD' && isLarge(payload)) void endInPieces(response, payload, caller);
   else response.end(payload, 'latin1');

@@ -1,10 +1,16 @@
-/** The parameter `fields`, with which callers choose the properties of the rows in a list. */
 import type { JsonSchema } from '../contracts/json-schema.js';
 
 /**
- * Returns the parameter, and a function for the route's `columns`. Rows always include the required properties, so that
- * every response conforms to the schema.
- * @param row the schema of a row
+ * Lets callers choose the properties of a list's rows. Returns a declaration of the parameter `fields`, and a function
+ * for the route's `columns`. Required properties are always included, so that each row conforms to the schema.
+ * @param row schema of a row
+ * @example
+ * const fields = chosenFields(rowSchema);
+ * dataRoute({
+ *   parameters: { query: { fields: fields.parameter } },
+ *   columns: ({ fields: names }) => fields.columns(names),
+ *   ...
+ * });
  */
 export const chosenFields = ({ properties, required = [] }: JsonSchema) => {
   const all = Object.keys(properties as object);
@@ -15,7 +21,7 @@ export const chosenFields = ({ properties, required = [] }: JsonSchema) => {
       schema: { type: 'array', items: { type: 'string', enum: all } },
       example: [...always, ...all.filter((name) => !always.includes(name)).slice(0, 1)],
     },
-    /** The chosen and required properties, in the order of the schema. Undefined if the caller chose none. */
+    /** Returns the chosen and the required properties, in schema order. Undefined if the caller chose none. */
     columns: (fields: readonly string[] | undefined): readonly string[] | undefined =>
       fields && all.filter((name) => always.includes(name) || fields.includes(name)),
   } as const;

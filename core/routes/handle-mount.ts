@@ -1,4 +1,4 @@
-/** The last middleware of every mount, and the requests that mounts and this process make to the service. */
+/** Calls mount handlers, and handles requests that mounts and this process make to the service. */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Context } from 'koa';
 import type { Tiers } from '../config/tiers.js';
@@ -22,12 +22,13 @@ interface MountDependencies {
 }
 
 /**
- * Returns two middleware functions. The first one prepares the response, and the second one calls the handler. The
- * middleware of the mount's plugin runs between them.
+ * Returns two middleware functions: the first prepares the response, and the second calls the handler. The plugin's
+ * middleware runs between them.
  */
 export const handleMount = (mount: Mount, dependencies: MountDependencies): readonly ApiMiddleware[] => [
   (ctx, next) => {
-    // Mounts may read a body. Node does not send `100 Continue` itself, because the server listens to `checkContinue`.
+    // Mounts may read a body. Node does not send `100 Continue` on its own, because the server listens for
+    // `checkContinue`.
     if (ctx.req.headers.expect?.toLowerCase() === '100-continue') ctx.res.writeContinue();
     if (mount.contentSecurityPolicy) ctx.set('Content-Security-Policy', mount.contentSecurityPolicy);
     return next();
@@ -49,7 +50,7 @@ const upgrade = async (ctx: Context, mount: Mount): Promise<void> => {
   }
 };
 
-/** @param outer the request that the mount is handling; undefined if this process makes the request itself */
+/** @param outer the request that the mount is handling; undefined for requests from this process */
 const mountContext = (
   koa: ApiKoa,
   { routes, mounts, info, basePath, publicUrlOf: urlOf, compression, settings, state }: MountDependencies,
@@ -57,8 +58,8 @@ const mountContext = (
 ): MountContext => {
   const publicUrl = urlOf(outer?.req);
   const { tiers } = settings;
-  // The context is also a function, so that a Koa middleware can be the handler of a mount and call the context as
-  // `next`. The function does nothing, so Koa responds with 404.
+  // The context is also a function, so that Koa middleware can be used as a mount's handler and call it as `next`. It
+  // does nothing, so Koa responds with 404.
   return Object.assign(async () => undefined, {
     routes,
     mounts,
@@ -76,18 +77,17 @@ const mountContext = (
 };
 
 export interface LocalRequest {
-  /** The request headers by lower-case name. */
+  /** Request headers, by lower-case name. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** The caller that handlers see, and whose tier must include the endpoint. Default: none */
+  /** The caller that handlers see. Its tier must include the endpoint. Default: none */
   readonly caller?: Pick<IdentifiedCaller, 'id' | 'tier' | 'limit'>;
 }
 
 export interface LocalContext extends MountContext {
-  /** Makes a GET request without a key, which does not count against a limit. */
+  /** Sends a GET request without a key. It does not count against any limit. */
   request(target: string, options?: LocalRequest): Promise<InnerResponse>;
 }
 
-/** The context for requests from this process. */
 export const localContext = (koa: ApiKoa, dependencies: MountDependencies): LocalContext =>
   Object.assign(mountContext(koa, dependencies), {
     request: async (target: string, { caller, headers }: LocalRequest = {}) =>
@@ -97,7 +97,7 @@ export const localContext = (koa: ApiKoa, dependencies: MountDependencies): Loca
       }),
   });
 
-/** Headers that apply only to the outer request: to its body, its connection or its response format. */
+/** Headers that concern only the outer request: its body, connection or response format. */
 const OUTER_REQUEST_HEADERS =
   /^(accept|accept-encoding|connection|content-.*|expect|if-.*|keep-alive|mcp-.*|range|te|trailer|transfer-encoding|upgrade)$/;
 
@@ -105,7 +105,7 @@ const passedOn = (headers: IncomingHttpHeaders): IncomingHttpHeaders =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => !OUTER_REQUEST_HEADERS.test(name)));
 
 interface InnerRequest {
-  /** The request that the mount is handling. Undefined if this process makes the request itself. */
+  /** The request that the mount is handling. Undefined for requests from this process. */
   readonly outer?: ApiContext | undefined;
   /** Default: the caller of the outer request. */
   readonly caller?: Caller | undefined;
@@ -115,7 +115,7 @@ interface InnerRequest {
 
 /**
  * Runs the middleware for a request that does not come from a socket.
- * @param url the path and query
+ * @param url path and query
  */
 const requestWithin = async (
   koa: ApiKoa,

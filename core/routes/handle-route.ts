@@ -1,6 +1,6 @@
 /**
- * The last middleware of every route. It gets the representation of the response from a cache, or computes it from the
- * snapshot. `service-response.ts` computes the responses of service routes.
+ * Responds to routes. The representation comes from a cache, or is computed from the snapshot.
+ * `service-response.ts` computes the responses of service routes.
  */
 import type { Logger } from '../contracts/runtime.js';
 import { StorageError } from '../errors.js';
@@ -28,14 +28,12 @@ interface RouteDependencies extends ServiceDependencies {
 interface FoundResponse {
   readonly representation: Representation | ListResponse;
   readonly isCached: boolean;
-  /** The version of the snapshot that a data route read. */
   readonly snapshotVersion?: string;
 }
 
-/** The caller id for requests made by this process. */
 const LOCAL = 'local';
 
-/** Sets `ctx.body`. Only a cached representation of the current snapshot is set without a promise. */
+/** Sets `ctx.body`. Returns a promise unless the representation is already cached for the current snapshot. */
 export const handleRoute = (dependencies: RouteDependencies): ApiMiddleware => {
   const { snapshots, vintages, work, compression, logger, publicUrlOf } = dependencies;
   const sendList = listSender(work.lists, logger);
@@ -57,7 +55,7 @@ export const handleRoute = (dependencies: RouteDependencies): ApiMiddleware => {
     ctx.requestState.cacheHit = isCached;
     ctx.body = body;
   };
-  /** Computes and compresses a response as soon as it is the caller's turn. */
+  /** Waits for the caller's turn, then computes and compresses a response. */
   const respondInTurn = async (
     ctx: ApiContext,
     find: (pauses: Pauses) => FoundResponse | Promise<FoundResponse>,
@@ -75,7 +73,7 @@ export const handleRoute = (dependencies: RouteDependencies): ApiMiddleware => {
     if (representation instanceof Representation) setBody(ctx, representation, found);
     else setBody(ctx, await sendList(ctx, representation, encoding, { caller, connection }), found);
   };
-  /** Responds at once if no compression is needed. */
+  /** Responds immediately if no compression is needed. */
   const respond = (ctx: ApiContext, representation: Representation, found: FoundResponse): void | Promise<void> =>
     representation.has(encodingFor(ctx)) ? setBody(ctx, representation, found) : respondInTurn(ctx, () => found);
   return (ctx) => {

@@ -1,4 +1,4 @@
-/** Parses the target of a request into the validated, typed input of a handler. */
+/** Parses a request target into a handler's validated, typed input. */
 
 import type { Format } from '../contracts/format.js';
 import type { JsonSchema } from '../contracts/json-schema.js';
@@ -12,13 +12,13 @@ import { compileSchema, type ValidateFunction } from '../validation/compile-sche
 import { nearest } from '../validation/nearest.js';
 import { article, convert, describe, MOST_LISTED } from './parameter-values.js';
 
-/** The maximum number of parameters. Each one takes time to parse, even if it is unknown. */
+/** Maximum number of query parameters. Even unknown ones take time to parse. */
 const MOST_PARAMETERS = 100;
 
 interface Target {
-  /** The path as the client sent it, still percent-encoded. */
+  /** The path as sent by the client, still percent-encoded. */
   readonly path: string;
-  /** The decoded names and values. */
+  /** Decoded names and values. */
   readonly query: readonly (readonly [name: string, value: string])[];
 }
 
@@ -37,9 +37,9 @@ export const decodePercent = (text: string, place: 'path' | 'query', name: strin
 };
 
 /**
- * Splits the target at its first `?` and decodes the query, in which `+` is a space, as in HTML forms. It replaces
- * `URLSearchParams`, which accepts malformed percent-encoding, and `node:querystring`, which merges repeated
- * parameters.
+ * Splits the target at its first `?` and decodes the query, in which `+` means a space, as in HTML forms.
+ * `URLSearchParams` is not used because it accepts malformed percent-encoding, and `node:querystring` because it merges
+ * repeated parameters.
  */
 export const parseTarget = (url: string): Target => {
   if (!url.startsWith('/')) {
@@ -64,7 +64,7 @@ export const parseTarget = (url: string): Target => {
 
 export type Input = Readonly<Record<string, ParameterValue>>;
 
-/** Returns the cache key. Requests to a route with the same cache key get the same response in each format. */
+/** Returns the cache key. Requests to a route with the same cache key get the same response in a given format. */
 export const cacheKeyOf = ({ operationId }: Route, input: Input): string =>
   `${operationId} ${JSON.stringify(Object.entries(input).sort())}`;
 
@@ -75,10 +75,10 @@ interface CompiledParameter {
   readonly validate: ValidateFunction;
 }
 
-/** A name in the form of a filter, with any column and operator. */
+/** Matches any name that looks like a filter, with any column and operator. */
 const FILTER_LIKE = /^([^[\]]+)(?:\[([^[\]]*)\]|_(from|to))$/i;
 
-/** The ordinary parameters of a route, by name, and its filters, by name and operator: `price[gte]`. */
+/** A route's ordinary parameters, by name, and its filters, by name and operator: `price[gte]`. */
 class QueryParameters {
   readonly #plain: ReadonlyMap<string, CompiledParameter>;
   readonly #filters: Readonly<Record<string, JsonSchema>>;
@@ -93,7 +93,7 @@ class QueryParameters {
     return this.#plain.values();
   }
 
-  /** The full name of a filter: `price[eq]` for `price`, and `price[gte]` for `price_from`. */
+  /** Returns the full name of a filter: `price[eq]` for `price`, and `price[gte]` for `price_from`. */
   fullName(name: string): string {
     if (this.#plain.has(name)) return name;
     if (Object.hasOwn(this.#filters, name)) return `${name}[eq]`;
@@ -109,15 +109,14 @@ class QueryParameters {
     const { field, operator } = splitFilter(name) ?? {};
     if (field === undefined || operator === undefined || !Object.hasOwn(this.#filters, field)) return undefined;
     const schemas: Readonly<Record<string, JsonSchema>> = operatorSchemas(this.#filters[field]!);
-    // The name in brackets may be "constructor".
+    // The operator may be "constructor".
     if (!Object.hasOwn(schemas, operator)) return undefined;
-    // A filter is compiled when it is first used, because a table can have thousands of filters.
+    // Filters are compiled on first use, because a table can have thousands of them.
     const compiled = compileOne('query', name, { description: '', schema: schemas[operator]! });
     this.#compiled.set(name, compiled);
     return compiled;
   }
 
-  /** The names that the caller may have meant by an unknown name. */
   namesLike(name: string): readonly string[] {
     const columns = Object.keys(this.#filters);
     const [, field, operator, end] = FILTER_LIKE.exec(name) ?? [];
@@ -142,23 +141,25 @@ const compileOne = (place: 'path' | 'query', name: string, parameter: Parameter)
 const compileAll = (place: 'path' | 'query', parameters: Readonly<Record<string, Parameter>> = {}) =>
   new Map(Object.entries(parameters).map(([name, parameter]) => [name, compileOne(place, name, parameter)]));
 
-/** The maximum number of details in a response, so that the response does not grow with the request. */
+/** Maximum number of details in a response, so that its size does not grow with the request. */
 const MOST_DETAILS = 20;
 
-/** The maximum number of issues that are reported for one parameter. A list can have thousands of invalid values. */
+/** Maximum number of issues reported per parameter. A list can have thousands of invalid values. */
 const MOST_ISSUES = 3;
 
-/** The error code of the response is the first of these that applies. The `details` list all problems. */
+/** The first of these errors that applies becomes the response's error code. `details` lists all problems. */
 const PRECEDENCE: readonly ErrorKind[] = [errors.unknown_parameter, errors.missing_parameter, errors.invalid_parameter];
 
 interface ParsedInput {
-  /** The input for the handler, without the framework's own parameters. */
   readonly input: Input;
   readonly format: Format['name'] | undefined;
   readonly asOf: string | undefined;
 }
 
-/** Compiles the parameters of a route. The returned function throws an `ApiError` with status 400 for invalid input. */
+/**
+ * Compiles the parameters of a route. The returned function throws an `ApiError` with status 400 if the input is
+ * invalid.
+ */
 export const compileInput = (route: Route, unknownParameters: 'reject' | 'ignore') => {
   const ofFramework = frameworkParameters(route);
   const inPath = compileAll('path', route.parameters?.path);
@@ -178,7 +179,7 @@ export const compileInput = (route: Route, unknownParameters: 'reject' | 'ignore
         problems.push(invalidParameter('query', sent, `must be given only once${advice}`));
       } else given.set(name, { sent, value });
     }
-    // The object has no prototype, because a parameter may be called "constructor".
+    // The object has no prototype, because a parameter may be named "constructor".
     const input: Record<string, ParameterValue> = Object.create(null);
     const framework: Record<string, ParameterValue> = {};
     for (const compiled of inPath.values()) read(compiled, path.get(compiled.name), input, problems);
@@ -239,7 +240,7 @@ const unknownParameter = (name: string, known: readonly string[]): ApiError => {
   const advice = guess
     ? `Did you mean "${guess}"?`
     : known.length > MOST_LISTED
-      ? 'The OpenAPI document lists its parameters.'
+      ? 'See the OpenAPI document for its parameters.'
       : known.length > 0
         ? `It has: ${known.join(', ')}.`
         : 'It has no query parameters.';

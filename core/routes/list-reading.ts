@@ -1,9 +1,9 @@
-/** Reads a list in chunks. There is no time limit for the whole list, only for each chunk. */
+/** Reads a list in chunks. The timeout applies to each chunk, not to the whole list. */
 import { setMaxListeners } from 'node:events';
 import type { CheckedReader } from '../data/checked-snapshot.js';
 import { StorageError } from '../errors.js';
 
-/** The size of a chunk. Many small writes would cost more than building the list. */
+/** Size of a chunk. Many small writes would cost more than building the list. */
 const CHUNK_BYTES = 64 * 1024;
 
 async function* inChunks(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
@@ -27,7 +27,7 @@ export class ListReading {
 
   /**
    * @param reader reads the rows of the pieces, starting with the first call to `next`
-   * @param stallMs if no chunk arrives for this many milliseconds, reading fails with `unavailable`
+   * @param stallMs reading fails with `unavailable` if no chunk arrives for this many milliseconds
    */
   constructor(pieces: AsyncIterable<Buffer>, reader: CheckedReader, stallMs: number) {
     const { signal } = this.#controller;
@@ -41,7 +41,7 @@ export class ListReading {
   next(): Promise<IteratorResult<Buffer>> {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
-        reject(new StorageError('unavailable', `The store returned no rows of a list for ${this.#stallMs} ms.`));
+        reject(new StorageError('unavailable', `The store has returned no rows of a list for ${this.#stallMs} ms.`));
         this.close();
       }, this.#stallMs);
       this.#chunks
@@ -51,7 +51,6 @@ export class ListReading {
     });
   }
 
-  /** Aborts the reads in progress. */
   close(): void {
     this.#controller.abort();
     this.#chunks.return(undefined).catch(() => undefined);

@@ -12,12 +12,11 @@ import { buildOrStart, callHandler, LARGE_LIST_BYTES, largeListDigest, type Star
 
 export interface ListOptions {
   readonly collections: ReadonlyMap<string, Collection>;
-  /** If no rows arrive for this many milliseconds, the list ends with an error. */
+  /** If no rows arrive for this many milliseconds, the list is aborted with an error. */
   readonly stallMs: number;
   readonly responses: ResponseCache;
 }
 
-/** Header lines and the body that follows them. */
 interface OpenList {
   readonly lines: string;
   readonly body: Readable;
@@ -29,12 +28,11 @@ export class ListResponse {
   readonly #snapshot: Snapshot;
   readonly #options: ListOptions;
   readonly #cacheKey: string;
-  /** The validators of a large list. The ETag of any other list depends on its body. */
+  /** Used if the list is large. The ETag of a small list depends on its body instead. */
   readonly #validators: Validators;
   #started: StartedList | undefined;
   #release: (() => void) | undefined;
   #close: () => void = () => undefined;
-  /** Resolves when `release` has been called. */
   readonly closed = new Promise<void>((resolve) => {
     this.#close = resolve;
   });
@@ -58,7 +56,6 @@ export class ListResponse {
     this.#cacheKey = cacheKey;
   }
 
-  /** Stops reading and releases the snapshot. */
   release(): void {
     this.#started?.reading.close();
     this.#release?.();
@@ -66,7 +63,9 @@ export class ListResponse {
     this.#close();
   }
 
-  /** Returns the response to HEAD or a conditional request if the list is known to be large. It reads no rows. */
+  /**
+   * If the list is known to be large, returns the response to a HEAD or conditional request without reading any rows.
+   */
   async prepare({ method, headers }: IncomingMessage, accepted: Encoding): Promise<Prepared | undefined> {
     const tags = headers['if-none-match'];
     const isLarge = this.#isLarge || (tags !== undefined && tags.trim() !== '*' && this.#validators.matches(tags));
@@ -77,9 +76,8 @@ export class ListResponse {
   }
 
   /**
-   * Reads a small list completely, and only the first chunks of a large one. An error that occurs by then becomes an
-   * error response. When the body of a large list is closed, the list is released automatically. For a small list, call
-   * `release`.
+   * Reads a small list completely, and only the first chunks of a large one. Errors up to this point become an error
+   * response. A large list is released automatically when its body is closed. For a small list, call `release`.
    */
   async open(pauses: Pauses, accepted: Encoding, logger: Logger): Promise<Representation | OpenList> {
     const { responses } = this.#options;
@@ -129,7 +127,7 @@ export class ListResponse {
     return read((reader) => buildOrStart(this.#request, reader, pauses, limits));
   }
 
-  /** Yields all chunks, and caches the body if it is small enough. */
+  /** Yields all chunks. Caches the body if it is small enough. */
   async *#chunks({ head, first, reading }: StartedList, logger: Logger): AsyncGenerator<Buffer> {
     const { responses } = this.#options;
     let kept: Buffer[] | undefined = responses.startCollecting() ? [] : undefined;
@@ -151,8 +149,8 @@ export class ListResponse {
       if (!kept) return;
       responses.set(this.#request, this.#representation(Buffer.concat(kept, size), head), this.#cacheKey);
     } catch (err) {
-      // If the list was already released, the client has closed the connection.
-      if (this.#release) logger.warn({ err }, 'a list could not be sent completely, so its connection is closed');
+      // If the list has already been released, the client has closed the connection.
+      if (this.#release) logger.warn({ err }, 'a list could not be sent completely; closing the connection');
       throw err;
     } finally {
       forget();

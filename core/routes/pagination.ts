@@ -1,9 +1,9 @@
 /**
- * Paging for the routes of plugins: the parameters `limit` and `after`, and the `Link` header with the URL of the next
- * page (RFC 8288).
+ * Paging for plugin routes: the parameters `limit` and `after`, and the `Link` header with the URL of the next page
+ * (RFC 8288).
  *
- * `after` contains those values of a page's last row that determine its position in the order. The next page starts
- * with the first row after that position, so links stay valid when a new snapshot adds or removes rows.
+ * `after` contains the values that determine the position of a page's last row. The next page starts with the first row
+ * after that position, so links stay valid when a new snapshot adds or removes rows.
  */
 import type { Collection } from '../contracts/dataset.js';
 import type { DataContext, Parameter, ResponseHeader } from '../contracts/plugin.js';
@@ -19,31 +19,32 @@ export interface PageInput {
 export const pageParameters = {
   limit: {
     description:
-      'Maximum number of rows of a page. A page with filters may have fewer. The header `Link` has the URL of the next ' +
+      'Maximum number of rows per page. A filtered page may have fewer. The `Link` header contains the URL of the next ' +
       'page. Default: all rows.',
     schema: { type: 'integer', minimum: 1, maximum: 1000 },
     example: 100,
   },
   after: {
-    description: 'Start of the page. Copy it from the `next` link of the previous page, and keep the other parameters.',
+    description:
+      "Start of the page. Copy the value from the previous page's `next` link, and keep the other parameters.",
     schema: { type: 'string', minLength: 1 },
   },
 } as const satisfies Record<keyof PageInput, Parameter>;
 
 export const pageHeaders: Readonly<Record<'Link', ResponseHeader>> = {
   Link: {
-    description: 'The next page, relative to the URL of this one. Absent from the last page.',
+    description: 'URL of the next page, relative to the URL of this page. Not sent with the last page.',
     example: '<?limit=100&format=json&after=WyJjYnNhIiwiMTIwNjAiXQ>; rel="next"',
   },
 };
 
-/** The values of a row that determine its position in an order. Null is an unknown value. */
+/** The values that determine a row's position in an order. Null means that a value is unknown. */
 type Place = readonly (Scalar | null)[];
 
 const tokenOf = (order: string, place: Place): string =>
   Buffer.from(JSON.stringify([order, ...place])).toString('base64url');
 
-/** @throws ApiError with status 400 if the token belongs to a different order */
+/** @throws ApiError with status 400 if the token is invalid or belongs to a different order */
 const placeIn = (token: string, order: string, isPlace: (place: Place) => boolean): Place => {
   let parts: unknown;
   try {
@@ -54,7 +55,7 @@ const placeIn = (token: string, order: string, isPlace: (place: Place) => boolea
   const [named, ...place] = Array.isArray(parts) ? (parts as [unknown, ...(Scalar | null)[]]) : [undefined];
   if (typeof named === 'string' && named !== order) {
     const advice = 'send it with the same parameters, or leave it out to start from the first page';
-    throw invalidParameter('query', 'after', `is from a list in another order: ${advice}`);
+    throw invalidParameter('query', 'after', `belongs to a list in a different order: ${advice}`);
   }
   if (named !== order || !isPlace(place) || tokenOf(order, place) !== token) {
     throw invalidParameter('query', 'after', 'must be copied from the "next" link of the previous page');
@@ -68,7 +69,7 @@ type PageContext = Pick<DataContext, 'reference' | 'setHeader'>;
 export const linkNextPage = (context: PageContext, token: string): void =>
   context.setHeader('Link', `<${context.reference({ after: token })}>; rel="next"`);
 
-/** Converts between the positions of documents in an order of their collection and tokens for `after`. */
+/** Converts between `after` tokens and document positions in one of the collection's orders. */
 export const documentPlaces = (collection: Collection, fields: readonly string[], descending: boolean) => {
   const order = fields.map((field) => (descending ? `-${field}` : field)).join();
   const isPlace = (place: Place) =>
@@ -76,7 +77,7 @@ export const documentPlaces = (collection: Collection, fields: readonly string[]
     place.length > 0 &&
     fields.every((field, i) => isScalarOf(scalarType(collection, field)!, place[i] as Scalar));
   return {
-    /** @throws ApiError with status 400 if the token belongs to a different order */
+    /** @throws ApiError with status 400 if the token is invalid or belongs to a different order */
     placeIn: (token: string) => placeIn(token, order, isPlace) as readonly Scalar[],
     tokenOf: (document: object) => tokenOf(order, placeOf(fields, document as Row)),
   };
@@ -92,7 +93,6 @@ const scalarIn = (row: Row, field: string): Scalar | null => {
 
 const placeOf = (fields: readonly string[], row: Row): Place => fields.map((field) => scalarIn(row, field));
 
-/** An order for rows in memory. */
 interface RowOrder<T> {
   readonly name: string;
   readonly fields: number;
@@ -101,9 +101,11 @@ interface RowOrder<T> {
 }
 
 /**
- * @param fields the fields to sort by; a leading "-" means descending. Later fields only break ties. Nulls come last
- *   in both directions. No two rows may be equal in all fields
- * @param read returns the value of a field. Default: the property of the row with that name
+ * Creates an order for `pageOf`.
+ * @param fields fields to sort by, with a leading "-" for descending order. Later fields only break ties. Nulls come
+ *   last in both directions. No two rows may have the same values in all fields
+ * @param read returns the value of a field. Default: the row's property with that name
+ * @example pageOf(context, rows, rowOrder(['-price', 'id']), { limit, after })
  */
 export const rowOrder = <T extends object>(
   fields: readonly string[],
@@ -127,7 +129,11 @@ export const rowOrder = <T extends object>(
 const isScalarOrNull = (value: unknown): boolean =>
   value === null || typeof value === 'string' || Number.isFinite(value);
 
-/** Sorts rows in memory and returns one page of them, or all rows if there is no `limit`. */
+/**
+ * Sorts rows in memory and returns one page of them, or all rows if there is no `limit`. Sets the `Link` header if
+ * there is a next page.
+ * @throws ApiError with status 400 if `after` is invalid or belongs to a different order
+ */
 export const pageOf = <T extends object>(
   context: PageContext,
   rows: readonly T[],

@@ -1,4 +1,4 @@
-/** Parameter values: their text in a query, and the messages about invalid values. */
+/** Converts parameter values, and describes invalid ones. */
 import type { JsonSchema } from '../contracts/json-schema.js';
 import type { ParameterValue } from '../contracts/plugin.js';
 import type { Scalar } from '../contracts/storage.js';
@@ -9,8 +9,8 @@ import { nearest } from '../validation/nearest.js';
 const QUOTED = /\s*"((?:[^"]|"")*)"\s*(?:,|$)/y;
 
 /**
- * Splits a list at its commas. Each value is returned once, without surrounding spaces. A value in double quotes may
- * contain commas, and `""` inside it represents a double quote. Undefined if the quotes are malformed.
+ * Splits a list at its commas. Removes duplicates and surrounding spaces. A value in double quotes may contain commas,
+ * and `""` in it represents a double quote. Returns undefined if the quotes are malformed.
  */
 const splitList = (raw: string): string[] | undefined => {
   const values = new Set<string>();
@@ -32,7 +32,7 @@ const splitList = (raw: string): string[] | undefined => {
   return [...values];
 };
 
-/** The text that represents a value in a query. */
+/** Returns the text that represents a value in a query. The inverse of `convert`. */
 export const valueText = (value: ParameterValue): string =>
   Array.isArray(value)
     ? value.map((each) => (/[",]|^\s|\s$/.test(String(each)) ? `"${String(each).replaceAll('"', '""')}"` : each)).join()
@@ -60,20 +60,20 @@ export const article = ({ type, items }: JsonSchema): string => {
   return type === 'integer' ? 'an integer' : type === 'boolean' ? 'true or false' : `a ${type}`;
 };
 
-/** A message lists the allowed values only if there are no more than this many. */
+/** Longer lists of allowed values are left out of messages. */
 export const MOST_LISTED = 24;
 
 export const describe = ({ keyword, schema, data, instancePath, message = 'is not valid' }: ErrorObject): string => {
   if (data === '' && (keyword === 'enum' || keyword === 'minLength')) return 'must not be empty';
   if (keyword === 'enum') {
     const [sent, values] = [String(data), (schema as unknown[]).map(String)];
-    // Very short texts are similar to each other, so a suggestion would be arbitrary.
+    // Any two very short texts are similar, so a suggestion would be arbitrary.
     const guess = sent.length > 2 ? nearest(sent, values) : undefined;
     const isListed = values.length <= MOST_LISTED;
     if (guess === undefined && isListed && instancePath === '') return `must be one of ${values.join(', ')}`;
     const advice =
-      guess !== undefined ? `; did you mean "${guess}"?` : isListed ? `; its values are ${values.join(', ')}` : '';
-    return `has no value "${excerpt(sent)}"${advice}`;
+      guess !== undefined ? `; did you mean "${guess}"?` : isListed ? `; allowed values: ${values.join(', ')}` : '';
+    return `does not allow "${excerpt(sent)}"${advice}`;
   }
   if (keyword === 'maxItems') return `must have at most ${schema} values`;
   if (keyword === 'format' && schema === 'date') return 'must be a calendar date, such as 2024-01-31';

@@ -1,5 +1,3 @@
-/** Requests to data routes, and the cache of their representations. */
-
 import type { Format } from '../contracts/format.js';
 import type { DataRoute } from '../contracts/plugin.js';
 import { jsonFormat } from '../response/formats.js';
@@ -13,11 +11,9 @@ export interface DataRequest {
   readonly route: DataRoute;
   readonly input: Input;
   readonly format: Format;
-  /** The requested date, from `as_of`. */
   readonly asOf?: string;
 }
 
-/** @param input the input for this route */
 export const dataRequest = (route: DataRoute, input: Input, format: Format, cacheKey = cacheKeyOf(route, input)) => ({
   cacheKey: format === jsonFormat ? cacheKey : `${format.name} ${cacheKey}`,
   route,
@@ -26,28 +22,28 @@ export const dataRequest = (route: DataRoute, input: Input, format: Format, cach
 });
 
 interface Entry {
-  /** The request, so that the response can be computed again for the next snapshot. */
+  /** Kept so that the response can be computed again for the next snapshot. */
   readonly request: DataRequest;
   readonly representation: Representation;
-  /** The number of uses, halved by each sweep. An entry without uses is dropped. */
+  /** Number of uses, halved by each sweep. Unused entries are dropped. */
   uses: number;
-  /** The size of the entry when it was last measured. */
+  /** Size of the entry when it was last measured. */
   bytes: number;
 }
 
-/** The overhead of an entry in bytes. Measured: 1930 bytes for the headers, the request and the map entry. */
+/** Overhead of an entry, in bytes. 1930 bytes were measured for the headers, the request and the map entry. */
 export const ENTRY_OVERHEAD = 2048;
 
-/** The largest share of the budget that a single body may use. A larger one would evict many others. */
+/** Maximum share of the budget for a single body. A larger one would evict many others. */
 const LARGEST_SHARE = 1 / 8;
 /** The number of large lists whose bytes may be collected for the cache at the same time. */
 const COLLECTED = 2;
-/** The number of lists that are remembered as large. */
+/** Number of lists that are remembered as large. */
 const KNOWN_LARGE = 1000;
 
 const bytesOf = (cacheKey: string, { size }: Representation): number => size + cacheKey.length + ENTRY_OVERHEAD;
 
-/** The cached representations of one snapshot. If they exceed the byte budget, rarely used ones are dropped. */
+/** Caches the representations of one snapshot. Drops rarely used ones when the byte budget is exceeded. */
 export class ResponseCache {
   readonly #entries = new Map<string, Entry>();
   readonly #pending = new Map<string, Promise<Representation | undefined>>();
@@ -56,12 +52,11 @@ export class ResponseCache {
   #bytes = 0;
   #collected = 0;
 
-  /** @param budget the maximum number of bytes, including compressed encodings */
+  /** @param budget maximum number of bytes, including compressed encodings */
   constructor(budget: number) {
     this.#budget = budget;
   }
 
-  /** The size of the largest body that is cached, in bytes. */
   get mostBytes(): number {
     return this.#budget * LARGEST_SHARE;
   }
@@ -81,7 +76,6 @@ export class ResponseCache {
     return entry.representation;
   }
 
-  /** Remembers that a list is too large to be built as a whole. */
   setLarge(cacheKey: string): void {
     this.#large.set(cacheKey, true);
   }
@@ -102,8 +96,8 @@ export class ResponseCache {
   }
 
   /**
-   * Computes a representation, and caches it if it is small enough. Concurrent requests share one computation. If its
-   * result is not a representation, only the first request gets it; the others get undefined.
+   * Computes a representation, and caches it if it is small enough. Concurrent requests share the computation. If the
+   * result is not a representation, only the first request receives it, and the others receive undefined.
    */
   getOrCompute<Other>(
     request: DataRequest,
@@ -132,7 +126,7 @@ export class ResponseCache {
     this.#sweep();
   }
 
-  /** Returns the requests whose representations are used most, sorted by the number of uses. */
+  /** Returns the requests for the most used representations, most used first. */
   hottest(count: number): DataRequest[] {
     return [...this.#entries.values()]
       .sort((a, b) => b.uses - a.uses)
@@ -142,7 +136,7 @@ export class ResponseCache {
 
   /**
    * Drops unused entries, oldest first, until the cache is within its budget. Used entries move to the end, as in the
-   * CLOCK page replacement algorithm, so that few entries are visited for each one that is dropped.
+   * CLOCK page replacement algorithm, so that few entries are visited for each one dropped.
    */
   #sweep(): void {
     for (const [cacheKey, entry] of this.#entries) {

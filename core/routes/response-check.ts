@@ -1,4 +1,4 @@
-/** Validates the responses of handlers against the schemas of their routes. */
+/** Validates handlers' responses against their routes' schemas. */
 import type { Config } from '../config/schema.js';
 import type { DataRoute, Route, ServiceRoute, StreamedList } from '../contracts/plugin.js';
 import type { Logger } from '../contracts/runtime.js';
@@ -6,10 +6,10 @@ import { jsonOf, ResponseError } from '../response/formats.js';
 import { compileSchema, type ErrorObject, type ValidateFunction } from '../validation/compile-schema.js';
 import { isStreamed } from './route-response.js';
 
-/** With the setting `sample`, one in this many responses of a route is checked. */
+/** With the setting `sample`, one in this many responses per route is checked. */
 const SAMPLED_ONE_IN = 100;
 
-/** Wraps the handler of a route so that its responses are checked. Cached responses are not checked again. */
+/** Wraps a route's handler so that its responses are checked. Cached responses are not checked again. */
 export const checkedRoute = (route: Route, check: Config['http']['responseCheck'], logger: Logger): Route => {
   if (check === 'off') return route;
   const checked = checker(route, check, logger);
@@ -28,7 +28,10 @@ async function* eachBatch(batches: StreamedList['data'], checked: (response: unk
   for await (const batch of batches) yield (checked({ data: batch }) as { data: readonly object[] }).data;
 }
 
-/** The returned function returns the response to send. With `cut`, it is a copy without undeclared properties. */
+/**
+ * Returns a function that checks a response and returns the response to send. With `cut`, that is a copy without
+ * undeclared properties.
+ */
 const checker = (
   { operationId, response: { schema } }: Route,
   check: Exclude<Config['http']['responseCheck'], 'off'>,
@@ -40,12 +43,12 @@ const checker = (
   return (response: unknown): unknown => {
     if (check === 'sample' && seen++ % SAMPLED_ONE_IN !== 0) return response;
     validate ??= compileSchema(schema, check === 'cut' ? { removeAdditional: true } : {});
-    // The response as clients see it: JSON omits undefined properties and writes dates as text.
+    // Check the response as clients see it: JSON omits undefined properties and turns dates into text.
     const sent: unknown = JSON.parse(jsonOf(response));
     if (validate(sent)) return check === 'cut' ? sent : response;
     const problem = `it does not conform to its schema: ${validate.errors!.slice(0, 3).map(described).join(', ')}`;
     if (check === 'refuse') throw new ResponseError(problem);
-    // Many rows of a list can have the same problem, so each kind is logged once, without the position of the row.
+    // Many rows of a list can have the same problem, so log each problem once, without the row number.
     const kind = problem.replaceAll(/\/\d+/g, '/*');
     if (!logged.has(kind)) {
       logged.add(kind);

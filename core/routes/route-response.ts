@@ -1,4 +1,4 @@
-/** Calls the handler of a data route and builds the representation of its response. */
+/** Calls a data route's handler and builds the representation of its response. */
 import { createHash, hash } from 'node:crypto';
 import type { Column, DataContext, Format, Route, Row, SnapshotReader, StreamedList } from '../contracts/plugin.js';
 import type { CheckedReader } from '../data/checked-snapshot.js';
@@ -15,7 +15,7 @@ import { ListReading } from './list-reading.js';
 import { valueText } from './parameter-values.js';
 import { type DataRequest, dataRequest } from './response-cache.js';
 
-/** Returns the equivalent request for this snapshot. See `normalizeIn` of `DataRoute`. */
+/** Returns the equivalent request for this snapshot (see `normalizeIn` in `DataRoute`). */
 export const normalizedIn = async (request: DataRequest, snapshot: SnapshotReader): Promise<DataRequest> => {
   const { route, input, format } = request;
   if (!route.normalizeIn) return request;
@@ -25,8 +25,8 @@ export const normalizedIn = async (request: DataRequest, snapshot: SnapshotReade
 const headOf = memoize((version) => linesOf({ 'Cache-Control': 'private, no-cache', 'Snapshot-Version': version }));
 
 /**
- * Returns the query with changed parameters. It includes the format, since the client may have chosen the format with
- * `Accept`.
+ * Returns the query with some parameters changed. It always includes the format, because the client may have chosen the
+ * format with `Accept`.
  */
 const referenceOf = ({ route, input, format, asOf }: DataRequest, changes: Input): string => {
   const inPath = Object.keys(route.parameters?.path ?? {});
@@ -38,7 +38,7 @@ const referenceOf = ({ route, input, format, asOf }: DataRequest, changes: Input
   return `?${query}`;
 };
 
-/** @param headers the headers that the handler sets are added to this object */
+/** @param headers receives the headers that the handler sets */
 const contextOf = (request: DataRequest, snapshot: SnapshotReader, headers: Record<string, string>): DataContext => ({
   snapshot,
   reference: (changes) => referenceOf(request, changes),
@@ -51,21 +51,21 @@ const contextOf = (request: DataRequest, snapshot: SnapshotReader, headers: Reco
   },
 });
 
-/** The response of a handler, ready to be written. */
 interface Response {
   /** Header lines for every encoding and for a 304. */
   readonly head: string;
-  /** The body in pieces, each of which is written only when it is read. Undefined if the response is not a list. */
+  /**
+   * Yields the body in pieces, each of which is written only when it is read. Undefined if the response is not a list.
+   */
   readonly pieces: ((pauses: Pauses) => AsyncGenerator<Buffer>) | undefined;
-  /** Whether the rows are read from the store while the list is written. */
+  /** Whether rows are read from the store while the list is being written. */
   readonly isStreamed: boolean;
-  /** The bytes of row text that were passed on as stored. Rows that the handler parsed or created are not counted. */
+  /** Number of bytes passed on as stored JSON text. Rows that the handler parsed or created do not count. */
   readonly storedBytes: () => number;
-  /** Writes the body of a response that is not a list. */
   readonly whole: () => Buffer;
 }
 
-/** The columns to send. If the route chooses some of them, `of` removes all other properties of the rows. */
+/** Returns the columns to send, and a function that removes all other properties from rows. */
 const selected = (route: Route, names: readonly string[] | undefined) => {
   const all = typedColumns(route);
   if (!names) return { columns: all, of: (rows: readonly Row[]) => rows };
@@ -79,7 +79,6 @@ const selected = (route: Route, names: readonly string[] | undefined) => {
   };
 };
 
-/** Calls the handler. Rejects with the handler's error. */
 export const callHandler = async (request: DataRequest, snapshot: SnapshotReader): Promise<Response> => {
   const { route, input, format } = request;
   const headers: Record<string, string> = {};
@@ -103,12 +102,15 @@ export const callHandler = async (request: DataRequest, snapshot: SnapshotReader
 };
 
 /**
- * If the stored text of a list's rows is larger than this, the list is sent while it is being read. Lists with computed
- * rows take longer, so they are built as a whole and shared by all requests, unless they are too large for the cache.
+ * A list with more stored row text than this is sent while it is being read. Lists with computed rows take longer to
+ * build, so they are built as a whole and shared by all requests, unless they are too large for the cache.
  */
 export const LARGE_LIST_BYTES = 1024 * 1024;
 
-/** The SHA-256 for the ETag of a large list, computed before its body is known. The version identifies the rows. */
+/**
+ * Returns the SHA-256 used for a large list's ETag. It can be computed before the body, because the version identifies
+ * the rows.
+ */
 export const largeListDigest = (cacheKey: string, version: string): string =>
   hash('sha256', `${packageVersion} ${version} ${cacheKey}`, 'base64url');
 
@@ -120,19 +122,15 @@ export interface StartedList {
 }
 
 interface ListLimits {
-  /** If the written list is larger than this, in bytes, it is not built as a whole. */
+  /** Maximum size of a list that is built as a whole, in bytes. */
   readonly mostBytes: number;
-  /** If the stored text of its rows is larger than this, in bytes, the list is not built as a whole. */
+  /** Maximum size of the stored row text in a list that is built as a whole, in bytes. */
   readonly mostStoredBytes: number;
-  /** If no chunk arrives for this many milliseconds, reading the list fails. */
+  /** Reading fails if no chunk arrives for this many milliseconds. */
   readonly stallMs: number;
 }
 
-/**
- * Builds a response. Resolves with undefined for a streamed list, of which it reads nothing. Rejects with the handler's
- * error.
- * @param pauses awaited between two batches of a list
- */
+/** Builds a response. Resolves with undefined for a streamed list, without reading it. Rejects with the handler's error. */
 export const buildRepresentation = (
   request: DataRequest,
   reader: CheckedReader,
@@ -143,7 +141,7 @@ export const buildRepresentation = (
     return response.isStreamed ? undefined : wholeResponse(request, reader, response, pauses);
   });
 
-/** Builds a response. It reads only the first chunks of a streamed list that exceeds the limits. */
+/** Builds a response. If a streamed list exceeds the limits, only its first chunks are read. */
 export const buildOrStart = (
   request: DataRequest,
   reader: CheckedReader,
@@ -207,10 +205,9 @@ const bytesOf = (written: string | Uint8Array): Buffer => {
   return Buffer.isBuffer(written) ? written : Buffer.from(written.buffer, written.byteOffset, written.byteLength);
 };
 
-/** The number of rows that are written between two pauses, which takes about a tenth of a millisecond. */
+/** Number of rows to write between two pauses, which takes about 0.1 ms. */
 const BATCH = 100;
 
-/** Splits a list into batches. Undefined for other responses. */
 const batchesOf = (response: unknown): Iterable<readonly object[]> | undefined => {
   const { data, ...others } = (response ?? {}) as { readonly data?: unknown };
   const isList = Array.isArray(data) && Object.keys(others).length === 0;
@@ -235,10 +232,10 @@ async function* piecesOf(
   for await (const piece of format.write(paced(), columns)) if (piece.length > 0) yield bytesOf(piece);
 }
 
-/** Chunks of up to this size in total are joined in one step. */
+/** Chunks with up to this total size are joined in one step. */
 const CONCATENATED_BYTES = 64 * 1024;
 
-/** `Buffer.concat` in steps. Many megabytes at once would take milliseconds, mostly to clear the new memory. */
+/** `Buffer.concat` in steps. Joining many megabytes at once would take milliseconds, mostly to clear the new memory. */
 const together = async (chunks: readonly Buffer[], size: number, pauses: Pauses): Promise<Buffer> => {
   if (size <= CONCATENATED_BYTES) return Buffer.concat(chunks, size);
   const body = Buffer.allocUnsafeSlow(size);
@@ -250,7 +247,7 @@ const together = async (chunks: readonly Buffer[], size: number, pauses: Pauses)
   return body;
 };
 
-/** Runs `work`. If it rejects with a `ResponseError`, the name of the route is added to the message. */
+/** Runs `work`. If it rejects with a `ResponseError`, adds the route's name to the message. */
 export const ofRoute = async <T>({ operationId, path }: Route, work: () => T | Promise<T>): Promise<T> => {
   try {
     return await work();

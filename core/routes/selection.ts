@@ -1,4 +1,4 @@
-/** Selects documents by conditions, one page at a time, without reading the whole collection for a page. */
+/** Selects documents by conditions. Reads one page at a time instead of the whole collection. */
 import type { Collection, Document } from '../contracts/dataset.js';
 import type { DataContext, QueryOf, ScalarField, StreamedList } from '../contracts/plugin.js';
 import type { Condition, Group, Operator, Scalar } from '../contracts/storage.js';
@@ -10,39 +10,36 @@ import { searchWords, wordMatcher } from '../data/words.js';
 import { ApiError, defineError, invalidParameter } from '../errors.js';
 import { documentPlaces, linkNextPage, type PageInput, pageOf, rowOrder } from './pagination.js';
 
-/** The maximum number of documents to read one by one for a page or for totals. */
+/** Maximum number of documents to read one by one for a page or for totals. */
 const MOST_READ = 50_000;
-/** The maximum number of groups of totals. */
 const MOST_GROUPS = 10_000;
 
-/** The error from routes that use `selectTotals` or `countMatching`. */
+/** Thrown by `selectTotals` and `countMatching`. Routes that call them must declare it in `errors`. */
 export const tooManyRows = defineError({
   code: 'too_many_rows',
   status: 400,
   sentence:
-    'The request is about more rows than the service reads at once. Filter by the first columns of a sort order.',
+    'The service would have to read too many rows for this request. Filter by the first columns of a sort order.',
   when: `The store would have to read more than ${MOST_READ.toLocaleString('en')} rows one by one.`,
 });
 
-/** The documents that meet all conditions and contain all words. */
+/** Documents that meet all conditions and contain all words. */
 interface Matching {
   readonly where: readonly Condition[];
-  /** The words of a search, as `searchWords` returns them. */
+  /** Search words, as returned by `wordsIn`. */
   readonly words?: readonly string[] | undefined;
 }
 
 export interface Selection<Field extends string = string> extends Matching {
-  /** One of the collection's orders. Default: the order for which the conditions leave the fewest documents to read. */
+  /** One of the collection's orders. Default: the order that requires reading the fewest documents. */
   readonly order?: readonly Field[] | undefined;
   readonly descending?: boolean;
 }
 
 interface Reading {
   readonly descending: boolean;
-  /** The position after which reading starts. */
   readonly place: readonly Scalar[] | undefined;
   readonly limit: number | undefined;
-  /** The words that the store searches for. */
   readonly words?: readonly string[] | undefined;
 }
 
@@ -85,14 +82,13 @@ async function* matching<T extends object>(batches: Batches<T>, matches: (docume
   for await (const batch of batches) yield batch.filter(matches);
 }
 
-/** One page of documents. */
 interface Page<T> {
   readonly rows: readonly Readonly<T>[];
   /** The document after which the next page starts. Undefined if there are no more documents. */
   readonly last?: Readonly<T>;
 }
 
-/** Takes the first documents. Only the last one is parsed. */
+/** Takes the first documents. Parses only the last one. */
 const take = async <T extends object>(batches: Batches<T>, limit: number): Promise<Page<T>> => {
   const read: (readonly Readonly<T>[])[] = [];
   let count = 0;
@@ -107,7 +103,7 @@ const take = async <T extends object>(batches: Batches<T>, limit: number): Promi
   return { rows: page, last: lastRow(page) };
 };
 
-/** Takes the first matching documents. It stops after it has read `MOST_READ` documents. */
+/** Takes the first matching documents. Stops after reading `MOST_READ` documents. */
 const sieve = async <T extends object>(
   batches: Batches<T>,
   limit: number,
@@ -126,11 +122,11 @@ const sieve = async <T extends object>(
   return { rows };
 };
 
-/** The columns that a search of the collection looks into: the declared ones, or all columns with text. */
+/** Returns the columns that a search looks in: the columns declared in `search`, or all columns with text. */
 export const searchedFields = (collection: Collection): readonly string[] =>
   collection.search ?? textFields(collection);
 
-/** The words that the store searches for, and the words to test for each document. */
+/** Splits up the conditions: `words` are searched for by the store, and `matches` tests each document for the rest. */
 const filtersOf = <T extends object>(
   { snapshot }: DataContext,
   collection: Collection<T>,
@@ -145,7 +141,6 @@ const filtersOf = <T extends object>(
   return { words, isSieved, matches: matches as (document: object) => boolean };
 };
 
-/** Selects one page, or all documents if there is no `limit`. */
 const select = async <T extends object>(
   context: DataContext,
   collection: Collection<T>,
@@ -164,9 +159,10 @@ const select = async <T extends object>(
 };
 
 /**
- * Selects the documents that match the conditions: one page, or all documents if there is no `limit`. If no order
- * supports some conditions and only few documents match them, a page may have fewer documents than `limit` and still
- * link to a next page.
+ * Selects the matching documents: one page, or all of them if there is no `limit`. A page may have fewer documents than
+ * `limit` and still link to a next page. This happens if few documents match conditions that no order of the collection
+ * supports.
+ * @throws ApiError with status 400 if `after` is invalid or belongs to a different order
  */
 export const selectPage = <T extends object>(
   context: DataContext,
@@ -175,7 +171,11 @@ export const selectPage = <T extends object>(
   page: PageInput,
 ) => select(context, collection, planRead(collection, given.where, order), { ...page, ...given, descending });
 
-/** Finds one page of a query, or all documents if there is no `limit`. The query itself has no `after` or `limit`. */
+/**
+ * Finds one page of a query's documents, or all of them if there is no `limit`. Paging is set by `page`, so `query` has
+ * no `after` or `limit`.
+ * @throws ApiError with status 400 if `after` is invalid or belongs to a different order
+ */
 export const findPage = async <T extends object>(
   context: DataContext,
   collection: Collection<T>,
@@ -187,14 +187,16 @@ export const findPage = async <T extends object>(
   return Symbol.asyncIterator in found ? collectRows(found) : found;
 };
 
-/** @throws ApiError with status 400 if the search has no word */
+/**
+ * Splits search text into the words for `Selection.words`. Returns undefined if there is no text. @throws ApiError with
+ * status 400 if the text contains no word
+ */
 export const wordsIn = (search: string | undefined): readonly string[] | undefined => {
   const words = search === undefined ? undefined : searchWords(search);
   if (words?.length === 0) throw invalidParameter('query', 'q', 'must contain a word');
   return words;
 };
 
-/** Documents to group, and a column with numbers. */
 interface Grouping extends Matching {
   readonly by?: readonly string[] | undefined;
   readonly of?: string | undefined;
@@ -203,8 +205,8 @@ interface Grouping extends Matching {
 const INCLUSIVE: Partial<Readonly<Record<Operator, Operator>>> = { gt: 'gte', lt: 'lte' };
 
 /**
- * The conditions that every document from the queries of a plan meets. The ranges of queries include their bounds,
- * so `gt` becomes `gte`.
+ * Returns the conditions that a plan's queries already ensure. Query ranges include their bounds, so `gt` becomes
+ * `gte`.
  */
 const coveredBy = ({ rest, range }: ReadPlan, where: readonly Condition[]): readonly Condition[] =>
   where.flatMap((condition) => {
@@ -216,7 +218,7 @@ const coveredBy = ({ rest, range }: ReadPlan, where: readonly Condition[]): read
 /** Yields the matching documents of a collection, which are read one by one. @throws ApiError `too_many_rows` */
 async function* readMatching(context: DataContext, collection: Collection, given: Matching): Batches<Document> {
   const plan = planRead(collection, given.where);
-  // Some stores can count the documents, so that the request is refused before any is read.
+  // Some stores can count the documents. The request is then rejected before any document is read.
   const counted = await context.snapshot.totals(collection, { where: coveredBy(plan, given.where), by: [], limit: 1 });
   if (counted && counted[0]!.count > MOST_READ) throw new ApiError(tooManyRows);
   const { words, matches } = filtersOf(context, collection, plan, given);
@@ -259,9 +261,9 @@ export const selectSorted = async (
 };
 
 /**
- * Groups the matching documents and computes totals for each group. The store does this if it can. Otherwise the
- * documents are read and grouped here.
- * @throws ApiError with status 400 if there are too many groups, or too many documents to read
+ * Groups the matching documents and computes totals for each group. If the store cannot do this, the documents are read
+ * and grouped here.
+ * @throws ApiError with status 400 if there are more than 10,000 groups, or more than 50,000 documents to read
  */
 export const selectTotals = async (
   context: DataContext,
@@ -273,12 +275,14 @@ export const selectTotals = async (
   const groups =
     (await context.snapshot.totals(collection, query)) ?? (await readTotals(context, collection, grouping));
   if (groups.length > MOST_GROUPS) {
-    const problem = `gives more than ${MOST_GROUPS} groups: filter the rows, or group by a column with fewer values`;
+    const problem = `produces more than ${MOST_GROUPS} groups: filter the rows, or group by a column with fewer values`;
     throw invalidParameter('query', 'by', problem);
   }
   return groups;
 };
 
-/** Counts the matching documents. @throws ApiError `too_many_rows` */
+/**
+ * Counts the matching documents. @throws ApiError `too_many_rows` if more than 50,000 documents would have to be read
+ */
 export const countMatching = async (context: DataContext, collection: Collection, matching: Matching) =>
   (await selectTotals(context, collection, matching))[0]!.count;

@@ -1,4 +1,3 @@
-/** Sends streamed lists. Callers take turns. */
 import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import type { Logger } from '../contracts/runtime.js';
@@ -17,7 +16,7 @@ interface Client {
   readonly connection: Socket;
 }
 
-/** The returned function resolves with the body of the response. For a stream, it also sets the headers. */
+/** Returns a function that resolves with the response body. For a stream, it also sets the headers. */
 export const listSender = (lists: WorkQueue, logger: Logger) => {
   const inTurn = (ctx: ApiContext, list: ListResponse, encoding: Encoding, { caller, connection }: Client) =>
     new Promise<Body>((resolve, reject) => {
@@ -43,8 +42,8 @@ export const listSender = (lists: WorkQueue, logger: Logger) => {
         list.release();
         return prepared;
       }
-      // A list must not use up a turn while it waits for an earlier response on its connection, since that response may
-      // itself be waiting for a turn.
+      // A list must not take up a turn while it waits for an earlier response on its connection, because that response
+      // may itself be waiting for a turn.
       await firstOnConnection(ctx.res, client.connection);
       return await inTurn(ctx, list, encoding, client);
     } catch (error) {

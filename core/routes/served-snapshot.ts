@@ -1,4 +1,4 @@
-/** The snapshot that requests read from, with its cached representations. */
+/** The snapshot that requests are served from, with its cached representations. */
 import type { Collection } from '../contracts/dataset.js';
 import type { SnapshotReader } from '../contracts/plugin.js';
 import type { Clock, Logger } from '../contracts/runtime.js';
@@ -40,7 +40,10 @@ class ServedSnapshot {
     this.#lists = { collections: options.collections, stallMs: options.answerMs, responses: this.responses };
   }
 
-  /** Returns the cached representation, or computes it once for concurrent requests. It reads no streamed lists. */
+  /**
+   * Returns the cached representation, or computes it once for all concurrent requests. Streamed lists are not read
+   * here.
+   */
   answer(request: DataRequest, pauses: Pauses): Promise<Representation | ListResponse> {
     const read = this.#timedRead(pauses);
     return this.#whileOpen(async () => {
@@ -52,7 +55,10 @@ class ServedSnapshot {
     });
   }
 
-  /** Computes representations in the background, before requests need them. Reads that take over `withinMs` fail. */
+  /**
+   * Returns a function that computes representations in the background, before they are requested. A computation fails
+   * if its reads take longer than `withinMs`.
+   */
   warmer(pacing: BackgroundPacing, withinMs: number): (request: DataRequest) => Promise<unknown> {
     const read = timedReader(this.#snapshot, this.#collections, withinMs, pacing);
     const limits = {
@@ -66,7 +72,6 @@ class ServedSnapshot {
     };
   }
 
-  /** Releases the snapshot as soon as nothing reads it. */
   retire(): void {
     this.#retired = true;
     this.#releaseWhenIdle();
@@ -85,7 +90,7 @@ class ServedSnapshot {
     });
   }
 
-  /** Runs `work`. The snapshot is not released before it ends. */
+  /** Runs `work`. The snapshot is not released before `work` has ended. */
   async #whileOpen<Result>(work: () => Promise<Result>): Promise<Result> {
     if (this.#retired && this.#computing === 0) {
       throw new StorageError('unavailable', `Snapshot ${this.version} has been released`);
@@ -108,20 +113,24 @@ interface CurrentSnapshotOptions {
   readonly adapter: StorageAdapter;
   readonly collections: ReadonlyMap<string, Collection>;
   readonly cacheBytes: number;
-  /** The time limit for all reads of one representation, in milliseconds. */
+  /** Timeout for all reads of one representation, in milliseconds. */
   readonly answerMs: number;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** How many representations are computed for a new snapshot before it is served, and how long that may take. */
+/**
+ * Maximum number of representations to compute before a new snapshot is served, and the time limit for computing them.
+ */
 const WARMED_ANSWERS = 1000;
 const WARMING_MS = 60_000;
 
-/** The adapter's current snapshot. Before a new one is served, its most used representations are computed. */
+/**
+ * Serves the adapter's current snapshot. Computes the most used representations of a new snapshot before serving it.
+ */
 export class CurrentSnapshot {
   readonly #options: CurrentSnapshotOptions;
-  /** Undefined while the store has no snapshot. A request keeps the snapshot with which it started. */
+  /** Undefined while the store has no snapshot. Each request keeps using the snapshot with which it started. */
   served: ServedSnapshot | undefined;
   #refreshing: Promise<void> | undefined;
   #again = false;
@@ -182,12 +191,12 @@ export class CurrentSnapshot {
       try {
         await warm(request);
       } catch (error) {
-        // If the store is unavailable, the new snapshot is served without further warming.
+        // If the store is unavailable, serve the new snapshot without further warming.
         if (error instanceof StorageError) {
           logger.warn({ err: error }, 'warming the new snapshot was interrupted');
           return;
         }
-        // A document may be missing from the new snapshot. Requests for it then get a 404.
+        // A document may be missing from the new snapshot. Requests for it will then get a 404.
         if (!(error instanceof ApiError))
           logger.warn({ err: error }, 'a response could not be built for the new snapshot');
       }

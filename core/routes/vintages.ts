@@ -1,4 +1,4 @@
-/** Responds to requests with `as_of`, from the snapshot that was current on that day. */
+/** Responds to requests with `as_of`, using the snapshot that was current on that day. */
 import type { Collection } from '../contracts/dataset.js';
 import type { Snapshot, StorageAdapter } from '../contracts/storage.js';
 import { timedReader } from '../data/checked-snapshot.js';
@@ -13,9 +13,11 @@ import { buildRepresentation, normalizedIn } from './route-response.js';
 interface VintagesOptions {
   readonly adapter: StorageAdapter;
   readonly collections: ReadonlyMap<string, Collection>;
-  /** The cache budget for the current snapshot. All earlier snapshots together get an additional eighth of that. */
+  /**
+   * Cache budget for the current snapshot, in bytes. Earlier snapshots share another budget, an eighth of this size.
+   */
   readonly cacheBytes: number;
-  /** The time limit for all reads of one representation, in milliseconds. */
+  /** Timeout for all reads of one representation, in milliseconds. */
   readonly answerMs: number;
 }
 
@@ -25,8 +27,8 @@ export interface Vintages {
   /**
    * Asks the store for the snapshot each time, so that publishing and pruning take effect immediately. Bodies are
    * cached.
-   * @param date a UTC day. The response comes from the snapshot that was current at the end of that day
-   * @throws ApiError `snapshot_not_found`, including when the store does not keep earlier snapshots
+   * @param date a UTC day. The response is based on the snapshot that was current at the end of that day
+   * @throws ApiError `snapshot_not_found` if there is no such snapshot, or if the store does not keep earlier ones
    */
   answer(date: string, request: DataRequest, pauses: Pauses): Promise<VintageResponse>;
 }
@@ -47,7 +49,7 @@ export const createVintages = ({ adapter, collections, cacheBytes, answerMs }: V
         const { version: snapshotVersion, publishedAt } = snapshot;
         const read = timedReader(snapshot, collections, answerMs, pauses);
         const normalized = await read((reader) => normalizedIn(request, reader));
-        // The links in headers contain the requested date.
+        // Links in headers contain the requested date.
         const named = request.route.response.headers ? `${date} ` : '';
         // The same version may have been current twice, with different publication times.
         const cacheKey = `${named}${snapshotVersion} ${publishedAt.getTime()} ${normalized.cacheKey}`;
@@ -69,18 +71,17 @@ export const createVintages = ({ adapter, collections, cacheBytes, answerMs }: V
 };
 
 const snapshotOf = async ({ versions }: StorageAdapter, date: string): Promise<Snapshot> => {
-  if (!versions) throw notFound(date, 'this store has no earlier versions');
+  if (!versions) throw notFound(date, 'this store does not keep earlier versions');
   const snapshot = await versions.asOf(endOf(date));
   if (!snapshot)
     throw notFound(date, 'nothing was published before the end of that day, or that version has been deleted');
   return snapshot;
 };
 
-/** The last millisecond of the day, in UTC. */
 const endOf = (date: string): Date => new Date(Date.parse(date) + 24 * 3600 * 1000 - 1);
 
 const notFound = (date: string, reason: string): ApiError =>
   new ApiError(
     errors.snapshot_not_found,
-    `There is no snapshot as of ${date}: ${reason}. Leave "${AS_OF}" out for the current one.`,
+    `There is no snapshot as of ${date}: ${reason}. Omit "${AS_OF}" to use the current one.`,
   );

@@ -1,27 +1,27 @@
 /**
- * The queue for requests whose responses are not cached. Callers take turns, so that a caller's expensive requests do
- * not delay requests from other callers.
+ * Queues requests whose responses are not cached. Callers take turns, so that one caller's expensive requests do not
+ * delay requests from other callers.
  */
 import type { Socket } from 'node:net';
 import { ApiError, type ErrorKind, errors, StorageError } from '../errors.js';
 import { longWork, type Pauses } from '../util/event-loop.js';
 
 /**
- * How many requests from one caller are computed at the same time. With two, one of them can compute while the other
+ * Maximum number of requests per caller that are computed at the same time. With two, one can compute while the other
  * waits for a store.
  */
 const RUNNING_PER_CALLER = 2;
-/** How many requests are computed at the same time. This bounds the memory for unfinished responses. */
+/** Maximum number of requests that are computed at the same time. Limits the memory for unfinished responses. */
 const RUNNING = 16;
-/** The maximum share of the waiting requests that one caller may have. Further requests are rejected with 503. */
+/** Maximum share of the queue for one caller. Further requests from that caller are rejected with 503. */
 const SHARE_OF_CALLER = 0.5;
 
-/** The outcome in the log and the metrics if the client closed the connection, as in nginx. No client receives it. */
+/** Logged and counted if the client closed the connection, as in nginx. No client receives it. */
 const CLIENT_CLOSED: ErrorKind = {
   code: 'client_closed_request',
   status: 499,
   sentence: 'The client has closed the connection.',
-  when: 'The client closes the connection while its request waits.',
+  when: 'The client closes the connection while its request is waiting.',
 };
 
 interface Waiting {
@@ -37,21 +37,19 @@ interface CallerQueue {
 }
 
 export class WorkQueue {
-  /** The number of requests that are waiting or being computed. */
   size = 0;
-  /** The number of requests that were rejected. */
   rejected = 0;
   readonly #maxWaiting: number;
   readonly #maxRunning: number;
-  /** The callers that have running or waiting requests. The first caller that can start a request is next. */
+  /** Callers with running or waiting requests. The next turn goes to the first one that can start a request. */
   readonly #callers = new Map<string, CallerQueue>();
-  /** The connections that have a listener. Each has only one, since clients can pipeline many requests. */
+  /** Connections that have a listener. A connection has only one, because clients can pipeline many requests. */
   readonly #watched = new WeakSet<Socket>();
   #running = 0;
 
   /**
-   * @param maxWaiting the maximum number of waiting requests from all callers together; default: no maximum
-   * @param maxRunning the maximum number of running requests from all callers together
+   * @param maxWaiting maximum number of waiting requests from all callers. Default: unlimited
+   * @param maxRunning maximum number of running requests from all callers. Default: 16
    */
   constructor(maxWaiting = Number.POSITIVE_INFINITY, maxRunning = RUNNING) {
     this.#maxWaiting = maxWaiting;
@@ -59,11 +57,11 @@ export class WorkQueue {
   }
 
   /**
-   * Runs `work` as soon as it is the caller's turn.
-   * @param work awaits `pauses` from time to time, so that cached responses can be sent in between
+   * Runs `work` when it is the caller's turn.
+   * @param work must await `pauses` from time to time, so that cached responses can be sent in between
    * @param connection if it closes before the caller's turn, `work` does not run
    * @throws ApiError `service_unavailable` if too many requests are waiting
-   * @throws StorageError `unavailable` if another request of the caller fails with this error before the caller's turn
+   * @throws StorageError `unavailable` if, before the caller's turn, another of its requests fails with this error
    */
   async run<Result>(caller: string, work: (pauses: Pauses) => Promise<Result>, connection?: Socket): Promise<Result> {
     if (connection?.destroyed) throw new ApiError(CLIENT_CLOSED);
@@ -77,7 +75,7 @@ export class WorkQueue {
       await pauses.pause();
       return await work(pauses);
     } catch (error) {
-      // The caller's other requests wait for the same storage. If they ran one after another, each would time out.
+      // The caller's other requests wait for the same store. If they ran one after another, each would time out.
       if (error instanceof StorageError && error.code === 'unavailable') this.#remove(queue, [...queue.waiting], error);
       throw error;
     } finally {
@@ -116,7 +114,7 @@ export class WorkQueue {
     });
   }
 
-  /** Rejects the newest request of the longest queue. It may be the request that needs the room. */
+  /** Rejects the newest request in the longest queue. This can be the request that needs the room. */
   #makeRoom(own: CallerQueue): void {
     let longest = own;
     for (const queue of this.#callers.values()) if (queue.waiting.length > longest.waiting.length) longest = queue;
@@ -173,16 +171,15 @@ export class WorkQueue {
   }
 }
 
-/** The maximum number of lists that are read or sent at the same time. */
+/** Maximum number of lists that are read or sent at the same time. */
 const MOST_LISTS = 64;
 
-/** The two queues of a service. */
 export class WorkQueues {
   readonly responses: WorkQueue;
-  /** Lists have their own queue, because sending a list takes as long as its client needs to read it. */
+  /** Lists have a separate queue, because sending a list takes as long as its client needs to read it. */
   readonly lists: WorkQueue;
 
-  /** @param maxWaiting the maximum number of waiting requests in each queue; default: no maximum */
+  /** @param maxWaiting maximum number of waiting requests in each queue. Default: unlimited */
   constructor(maxWaiting?: number) {
     this.responses = new WorkQueue(maxWaiting);
     this.lists = new WorkQueue(maxWaiting, MOST_LISTS);

@@ -149,7 +149,7 @@ describe('the process of a service', () => {
       for (const pid of pids)
         for (const signal of ['SIGUSR1', 'SIGUSR2', 'SIGPIPE'] as const) process.kill(pid, signal);
       await delay(500);
-      expect(service.output.stderr).to.not.match(/Debugger|a worker ended/);
+      expect(service.output.stderr).to.not.match(/Debugger|a worker exited/);
       expect(await isListening(9229)).to.equal(false);
       expect(await isReady()).to.equal(true);
       service.child.kill('SIGTERM');

@@ -212,7 +212,7 @@ describe('the plugin opentelemetry', () => {
     for (let i = 0; i < 20; i++) expect((await served.get('/markets')).status).to.equal(200);
     await served.close();
     expect(logger.lines.filter((line) => line.startsWith('error'))).to.deep.equal([]);
-    expect(logger.lines).to.include('warn: an observer of requests did not close cleanly');
+    expect(logger.lines).to.include('warn: a request observer did not close cleanly');
   });
 
   it('with a receiver that hangs, serves requests, limits queued spans, and closes', async () => {

@@ -207,11 +207,11 @@ export type Driver = {
 };
 
 export type Error = {
-  /** What is wrong, and what to do. */
+  /** What went wrong, and how to fix it. */
   readonly error: string;
-  /** A stable code. */
+  /** A stable code for programs. */
   readonly code: string;
-  /** All problems of the request. Only with status 400. */
+  /** All problems found in the request. Only present with status 400. */
   readonly details?: readonly {
     readonly in: 'path' | 'query' | 'header' | 'body';
     readonly name: string;
@@ -556,13 +556,13 @@ interface SharedParameters {
   readonly kind?: readonly ('metropolitan' | 'division' | 'state' | 'nation')[];
   /** Risk grades. Separate several values by commas. A row needs to match only one of them. */
   readonly risk_score?: readonly ('A' | 'B' | 'C' | 'D' | 'F')[];
-  /** Maximum number of rows of a page. A page with filters may have fewer. The header `Link` has the URL of the next page. Default: all rows. */
+  /** Maximum number of rows per page. A filtered page may have fewer. The `Link` header contains the URL of the next page. Default: all rows. */
   readonly limit?: number;
   /** Postal codes of states. A market can be in several states. Separate several values by commas. A row needs to match only one of them. */
   readonly state?: readonly ('AK' | 'AL' | 'AR' | 'AZ' | 'CA' | 'CO' | 'CT' | 'DC' | 'DE' | 'FL' | 'GA' | 'HI' | 'IA' | 'ID' | 'IL' | 'IN' | 'KS' | 'KY' | 'LA' | 'MA' | 'MD' | 'ME' | 'MI' | 'MN' | 'MO' | 'MS' | 'MT' | 'NC' | 'ND' | 'NE' | 'NH' | 'NJ' | 'NM' | 'NV' | 'NY' | 'OH' | 'OK' | 'OR' | 'PA' | 'PR' | 'RI' | 'SC' | 'SD' | 'TN' | 'TX' | 'UT' | 'VA' | 'VT' | 'WA' | 'WI' | 'WV' | 'WY')[];
   /** Signals. Separate several values by commas. A row needs to match only one of them. */
   readonly signal?: readonly ('expand' | 'hold' | 'contract')[];
-  /** Start of the page. Copy it from the `next` link of the previous page, and keep the other parameters. */
+  /** Start of the page. Copy the value from the previous page's `next` link, and keep the other parameters. */
   readonly after?: string;
   /** Earliest period, inclusive. */
   readonly since?: string;
@@ -576,7 +576,7 @@ interface SharedParameters {
   readonly as_of?: string;
 }
 
-/** The input of each path, with path and query parameters, and its output. */
+/** The input (path and query parameters) and output of each path. */
 export interface Paths {
   /** Every market with its latest signal, risk grade and 12-month forecast */
   readonly '/markets': {

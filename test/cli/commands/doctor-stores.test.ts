@@ -88,10 +88,14 @@ describe('doctor and the stores', () => {
         const optional = ['~api:*', '+info', '+ping', '+eval', '+hget', '+select'];
         for (const word of words.filter((each) => !optional.includes(each))) {
           await allow(words.filter((each) => each !== word));
-          expectFailure(await redisFinding(urlFor('metro:p', server)), /^The Redis user lacks a right: /, /ACL/);
+          expectFailure(await redisFinding(urlFor('metro:p', server)), /^The Redis user lacks a permission: /, /ACL/);
         }
         await allow(['~other:*', '+@all']);
-        expectFailure(await redisFinding(urlFor('metro:p', server)), /lacks a right: .*keys/, /docs\/guides\/redis.md/);
+        expectFailure(
+          await redisFinding(urlFor('metro:p', server)),
+          /lacks a permission: .*keys/,
+          /docs\/guides\/redis.md/,
+        );
       } finally {
         admin.disconnect();
       }
@@ -99,7 +103,7 @@ describe('doctor and the stores', () => {
 
     it('reports that Redis is out of memory, and that it is a read-only replica', async () => {
       const full = await redis('--maxmemory', '1mb');
-      expectFailure(await redisFinding(full.url), /^Redis is out of memory: .*OOM/, /Raise maxmemory/);
+      expectFailure(await redisFinding(full.url), /^Redis is out of memory: .*OOM/, /Raise Redis's maxmemory/);
       const replica = await redis('--replicaof', '127.0.0.1', String(full.port));
       expectFailure(await redisFinding(replica.url), /^This Redis is a read-only replica/, /primary/);
     });
@@ -115,12 +119,16 @@ describe('doctor and the stores', () => {
         /^Redis rejects the user or the password/,
         /REDIS_URL/,
       );
-      expectFailure(await redisFinding(`${urlFor(':secret', server)}/99`), /lacks this database number/, /redis.url/);
+      expectFailure(await redisFinding(`${urlFor(':secret', server)}/99`), /no database with this number/, /redis.url/);
       expect(await redisFinding(`${urlFor(':secret', server)}/9`)).to.include({ state: 'ok' });
     });
 
     it('reports wrong addresses: a host without a name, another program, and a port without TLS', async () => {
-      expectFailure(await redisFinding('redis://nowhere.invalid'), /^The host name .*cannot be resolved/, /REDIS_URL/);
+      expectFailure(
+        await redisFinding('redis://nowhere.invalid'),
+        /^The Redis host name cannot be resolved/,
+        /REDIS_URL/,
+      );
       const web = createHttpServer((_request, response) => response.end()).listen(0, '127.0.0.1');
       await once(web, 'listening');
       servers.push({ stop: async () => web.close() });

@@ -253,7 +253,7 @@ describe('an embedded application', () => {
     const unknown = await app.local
       .request('/me', { caller: { id: 'x', tier: 'gold' } })
       .catch((error: Error) => error);
-    expect((unknown as Error).message).to.contain('has the tier "gold", which auth.tiers does not have');
+    expect((unknown as Error).message).to.contain('has the tier "gold", which is not in auth.tiers');
   });
 
   it('documents its mounts', async () => {

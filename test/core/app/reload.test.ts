@@ -19,7 +19,7 @@ describe('metro-forecast reload', function () {
     // The old workers have ended, and the new ones end cleanly with the service.
     await until(() => (childrenOf(service.pid).length <= 3 ? true : undefined));
     expect(await service.stop()).to.deep.equal([0, null]);
-    expect(service.log).to.not.contain('a worker ended');
+    expect(service.log).to.not.contain('a worker exited');
   });
 
   it('with workers moves the service to another port, and refuses another host on the same port', async () => {

@@ -80,7 +80,7 @@ describe('workers', () => {
     const left = await remaining();
     for (const pid of await listening(2)) process.kill(pid, 'SIGKILL');
     await listening(4);
-    const ends = service.output.stderr.split('\n').filter((line) => line.includes('a worker ended'));
+    const ends = service.output.stderr.split('\n').filter((line) => line.includes('a worker exited'));
     expect(ends).to.have.length(2);
     for (const line of ends) expect(line.match(/"pid":/g)).to.have.length(1);
     expect(await remaining()).to.equal(left - 1);
@@ -109,7 +109,7 @@ describe('workers', () => {
     process.kill(stuck!, 'SIGSTOP');
     service.process.kill('SIGTERM');
     expect(await service.exited).to.deep.equal([1, null]);
-    expect(service.output.stderr).to.contain('workers did not end in time');
+    expect(service.output.stderr).to.contain('workers did not exit in time');
     expect(() => process.kill(stuck!, 0)).to.throw('ESRCH');
   });
 

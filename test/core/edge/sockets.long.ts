@@ -44,7 +44,7 @@ describe(`${CONNECTIONS} random connections (SEED=${seed})`, function () {
     const { ms, code } = await target.stop();
     for (const socket of last) socket.destroy();
     console.log(`      exit ${Math.round(ms)} ms after SIGTERM`);
-    expect(target.log()).to.not.match(/worker ended|uncaught|unhandled/i);
+    expect(target.log()).to.not.match(/worker exited|uncaught|unhandled/i);
     expect(code, target.log()).to.equal(0);
     expect(ms).to.be.below(DRAIN_DELAY_MS + 2000);
   };

@@ -133,7 +133,7 @@ describe('random connections', function () {
       const last = await fuzz([port], 200, seed + 1);
       const { ms, code } = await service.stop();
       for (const socket of last) socket.destroy();
-      expect(service.log()).to.not.match(/worker ended|uncaught|unhandled/i);
+      expect(service.log()).to.not.match(/worker exited|uncaught|unhandled/i);
       expect(code, service.log()).to.equal(0);
       // Far below server.drainMs, with a margin for a busy machine.
       expect(ms).to.be.below(DRAIN_DELAY_MS + 5000);

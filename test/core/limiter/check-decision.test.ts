@@ -43,26 +43,26 @@ describe('checkedTake', () => {
     [{ ...valid, limit: 1e21 }, '"limit" must be a whole number of at least 0'],
     [{ ...valid, remaining: 1.5 }, '"remaining" must be a whole number of at least 0'],
     [{ ...valid, remaining: '5' }, '"remaining" must be a whole number of at least 0'],
-    [{ ...valid, resetMs: Number.NaN }, '"resetMs" must be milliseconds of at least 0'],
-    [{ ...valid, resetMs: Infinity }, '"resetMs" must be milliseconds of at least 0'],
-    [{ ...valid, quotas: null }, '"quotas" must be a list, or absent'],
+    [{ ...valid, resetMs: Number.NaN }, '"resetMs" must be a number of milliseconds, at least 0'],
+    [{ ...valid, resetMs: Infinity }, '"resetMs" must be a number of milliseconds, at least 0'],
+    [{ ...valid, quotas: null }, '"quotas" must be a list, if present'],
     [{ ...valid, quotas: [day, 7] }, 'quotas[1] must be an object'],
     [{ ...valid, quotas: [{ ...day, name: 'year' }] }, '"quotas[0].name" must be "day" or "month"'],
     [
       { ...valid, quotas: [{ ...day, lengthMs: undefined }] },
-      '"quotas[0].lengthMs" must be milliseconds of at least 0',
+      '"quotas[0].lengthMs" must be a number of milliseconds, at least 0',
     ],
   ];
   for (const [index, [decision, error]] of wrong.entries()) {
     it(`rejects a wrong decision (${index + 1}): ${error}`, () => {
-      expect(failureOf(decision)).to.equal(`take() of the limiter Broken has returned a wrong decision: ${error}`);
+      expect(failureOf(decision)).to.equal(`take() of the limiter Broken returned an invalid decision: ${error}`);
     });
   }
 
   it('rejects a wrong decision that the limiter returns as a promise', async () => {
     const take = checkedTake(new Broken(Promise.resolve({ allowed: true })) as Limiter);
     const failure = await Promise.resolve(take('ip:127.0.0.1', 60)).catch((error: unknown) => error);
-    expect(String(failure)).to.include('take() of the limiter Broken has returned a wrong decision');
+    expect(String(failure)).to.include('take() of the limiter Broken returned an invalid decision');
   });
 
   it('calls built-in limiters without a check', () => {
@@ -87,9 +87,9 @@ describe('a service with a custom limiter from its embedding program', () => {
         expect([status, json.code]).to.deep.equal([500, 'internal_error']);
         expect(headers).to.not.have.any.keys('ratelimit', 'ratelimit-policy');
         expect(failures).to.deep.equal([
-          'Error: take() of the limiter Broken has returned a wrong decision: ' +
+          'Error: take() of the limiter Broken returned an invalid decision: ' +
             '"limit" must be a whole number of at least 0; "remaining" must be a whole number of at least 0; ' +
-            '"resetMs" must be milliseconds of at least 0',
+            '"resetMs" must be a number of milliseconds, at least 0',
         ]);
       } finally {
         await service.close();

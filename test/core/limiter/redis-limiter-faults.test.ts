@@ -120,7 +120,7 @@ describe('RedisLimiter and an outage', () => {
     assert.equal(countAllowed(await take(limiter, 600)), 400);
     assert.match(
       logger.lines.join('\n'),
-      /warn: limiter: Redis is unreachable\n(.*\n)*info: limiter: Redis can be used again/,
+      /warn: limiter: Redis is unreachable\n(.*\n)*info: limiter: Redis is available again/,
     );
   });
 

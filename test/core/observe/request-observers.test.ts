@@ -100,7 +100,7 @@ describe("a plugin's observer", () => {
     const app = await serve([failing, observer], logger);
     expect((await app.get('/markets')).status).to.equal(200);
     expect(observer.seen).to.have.length(1);
-    expect(logger.lines).to.include('error: observing a request failed');
+    expect(logger.lines).to.include('error: a request observer failed');
   });
 
   it('is closed once, after the last request, and errors of closing are logged', async () => {
@@ -123,6 +123,6 @@ describe("a plugin's observer", () => {
     await app.close();
     await app.close();
     expect(calls).to.deep.equal(['request', 'request', 'close']);
-    expect(logger.lines).to.include('warn: an observer of requests did not close cleanly');
+    expect(logger.lines).to.include('warn: a request observer did not close cleanly');
   });
 });

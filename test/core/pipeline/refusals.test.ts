@@ -12,8 +12,8 @@ interface Case {
 }
 
 const READ_ONLY = { error: 'This API is read-only: use GET, HEAD or OPTIONS.', code: 'method_not_allowed' };
-const HOST = 'The Host header is not valid: send one, with the name of this service.';
-const NO_BODY = 'This API takes no request bodies: send the request without one.';
+const HOST = 'The Host header is not valid: send exactly one, with the name of this service.';
+const NO_BODY = 'This API does not accept request bodies: send the request without one.';
 
 const invalid = (error: string, ...details: readonly object[]) => ({
   error,
@@ -50,7 +50,7 @@ describe('error responses before any route', () => {
       name: 'a Host with a user',
       lines: ['GET /health HTTP/1.1', 'Host: user@a'],
       status: 400,
-      answer: host('must be a host, and a port where it is not the default one'),
+      answer: host('must be a host name or address, optionally followed by a port'),
       closes: true,
     },
     {

@@ -119,7 +119,7 @@ describe('parquetFormat', () => {
   ] as const) {
     it(`rejects ${shown} if the schema has a ${type}, and names the place`, async () => {
       const error = await writtenList(parquetFormat, [some(type)], [{ a: value }]).catch((error: unknown) => error);
-      expect(error).to.have.property('message', `it has ${shown} at /a, where its schema has a ${type}`);
+      expect(error).to.have.property('message', `it has ${shown} at /a, but its schema requires the type ${type}`);
     });
   }
 });

@@ -115,11 +115,15 @@ describe('findPage(context, collection, query, { limit, after })', function () {
   });
 
   for (const [what, target, advice] of [
-    ['of another order', `/paged?after=${place('cbsa,run_at,run_id', '1', '2', 3)}`, 'from a list in another order'],
+    [
+      'of another order',
+      `/paged?after=${place('cbsa,run_at,run_id', '1', '2', 3)}`,
+      'belongs to a list in a different order',
+    ],
     [
       'in the other direction',
       `/paged/newest-first?after=${place('cbsa,run_at,run_id', '1', '2', 3)}`,
-      'another order',
+      'a different order',
     ],
     ['of another type', `/paged?after=${place('run_id,cbsa', '1', '2')}`, 'must be copied from the'],
     ['of too few values', `/paged?after=${place('run_id,cbsa', 1)}`, 'must be copied from the'],

@@ -186,7 +186,7 @@ describe('questions to tables', function () {
   });
 
   for (const [target, message] of [
-    ['/totals/readings?by=towns', 'The query parameter "by" has no value "towns"; did you mean "town"?'],
+    ['/totals/readings?by=towns', 'The query parameter "by" does not allow "towns"; did you mean "town"?'],
     ['/totals/readings?by=town,level,day', '"by" must have at most 2 values.'],
     ['/totals/readings?of=town', '"of" must be one of id, level, share'],
     ['/totals/readings?by=town&sort=-mean', '"sort" is not in the response: add "of", or sort by count.'],

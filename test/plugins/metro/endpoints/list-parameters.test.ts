@@ -89,15 +89,15 @@ describe('parameters of lists', function () {
 
   for (const [target, name, advice] of [
     ['/markets?signal=expnd', 'signal', 'did you mean "expand"?'],
-    ['/signals?risk_score=A,E', 'risk_score', 'has no value "E"'],
-    ['/forecasts?sort=-forcast_12m', 'sort', 'has no value "-forcast_12m"; did you mean "-forecast_12m"?'],
-    ['/markets?sort=delta_pp', 'sort', 'has no value "delta_pp"'],
+    ['/signals?risk_score=A,E', 'risk_score', 'does not allow "E"'],
+    ['/forecasts?sort=-forcast_12m', 'sort', 'does not allow "-forcast_12m"; did you mean "-forecast_12m"?'],
+    ['/markets?sort=delta_pp', 'sort', 'does not allow "delta_pp"'],
     ['/markets?sort=name,', 'sort', 'must not be empty'],
-    ['/movers?state=Texas', 'state', 'has no value "Texas"'],
+    ['/movers?state=Texas', 'state', 'does not allow "Texas"'],
     ['/markets?state=', 'state', 'must not be empty'],
     ['/movers?risk_score=A', 'risk_score', 'is not known'],
-    ['/markets?fields=cbsa,nam', 'fields', 'has no value "nam"; did you mean "name"?'],
-    ['/movers?fields=risk_score', 'fields', 'its values are cbsa, name, forecast_12m'],
+    ['/markets?fields=cbsa,nam', 'fields', 'does not allow "nam"; did you mean "name"?'],
+    ['/movers?fields=risk_score', 'fields', 'allowed values: cbsa, name, forecast_12m'],
     ['/signals?fields=', 'fields', 'must not be empty'],
     ['/markets?limit=0', 'limit', 'must be >= 1'],
     ['/signals?limit=1001', 'limit', 'must be <= 1000'],
@@ -111,9 +111,9 @@ describe('parameters of lists', function () {
     [
       `/markets?after=${place('-name,cbsa', 'Tampa', '45300')}`,
       'after',
-      'from a list in another order: send it with the same',
+      'belongs to a list in a different order: send it with the same',
     ],
-    [`/movers?after=${place('cbsa', '26420')}`, 'after', 'from a list in another order'],
+    [`/movers?after=${place('cbsa', '26420')}`, 'after', 'belongs to a list in a different order'],
   ] as const) {
     it(`GET ${target} is a 400 with advice`, async () => {
       const { status, json } = await service.get(target);
