@@ -11,8 +11,15 @@ def has_word(text):
     return any(unicodedata.category(c)[0] in "LN" for c in unicodedata.normalize("NFKD", text))
 
 
+def is_lost(value):
+    """Whether a value has no representation in a query string, so that the request lacks it."""
+    return value in ({}, [])
+
+
 def is_allowed(case):
     query = case.query or {}
+    if any(is_lost(value) for value in query.values()):
+        return False
     # Opaque: only the link to the next page contains valid values.
     if "after" in query:
         return False
