@@ -1,5 +1,6 @@
 """Schemathesis hooks: a CSV reader, and rules for parameters that OpenAPI cannot express."""
 
+import re
 import unicodedata
 
 import schemathesis
@@ -16,9 +17,14 @@ def is_lost(value):
     return value in ({}, [])
 
 
+def has_quotes(value):
+    """Whether a list has a double quote at the start of an item or after a comma, where it quotes a value."""
+    return isinstance(value, list) and any(isinstance(item, str) and re.search(r'(^|,)\s*"', item) for item in value)
+
+
 def is_allowed(case):
     query = case.query or {}
-    if any(is_lost(value) for value in query.values()):
+    if any(is_lost(value) or has_quotes(value) for value in query.values()):
         return False
     # Opaque: only the link to the next page contains valid values.
     if "after" in query:
