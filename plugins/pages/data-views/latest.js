@@ -18,10 +18,10 @@ export const latestOf = (signal) => {
 };
 
 /**
- * Shows the result of `make`, or its error with a button to try again, unless a newer call has started. Until then, the
- * place is marked as busy.
+ * Shows the result of `make`, or its error with a button to try again, unless a newer call has started. Meanwhile,
+ * `place` is marked as busy.
  * @template Made
- * @param {() => AbortSignal} next from `latestOf` @param {HTMLElement} place where an error is shown
+ * @param {() => AbortSignal} next from `latestOf` @param {HTMLElement} place shows the error
  * @param {(shown: AbortSignal) => Promise<Made>} make @param {(made: Made, shown: AbortSignal) => void} show
  * @returns {Promise<void>}
  */

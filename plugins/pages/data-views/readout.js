@@ -68,7 +68,7 @@ export const readoutOf = (options) => {
       box.hidden = true;
       mark.replaceChildren();
     },
-    /** @param {HTMLElement} host the drawing's parent @param {Drawing} drawn @param {number} index in `options.dates` */
+    /** @param {HTMLElement} host parent of the drawing @param {Drawing} drawn @param {number} index of the date */
     show: (host, drawn, index) => {
       const date = `${options.dates[index]}`;
       const found = valuesAt(options, index);

@@ -12,11 +12,11 @@ import { timesOf } from './time-figures.js';
 /** Turns `building-permits` into `Building permits`. @param {string} name @returns {string} */
 export const words = (name) => name.replaceAll(/[_-]/g, ' ').replace(/^./, (first) => first.toUpperCase());
 
-/** The maximum number of decimals. Further digits are rounding errors. */
+/** Further decimals are rounding errors. */
 const MOST_DECIMALS = 12;
 
 /**
- * Returns the number of decimals that shows all numbers exactly.
+ * Returns the number of decimals needed to show all numbers exactly.
  * @param {readonly unknown[]} values @param {number} [most]
  */
 export const decimalsOf = (values, most = MOST_DECIMALS) => {
@@ -33,7 +33,7 @@ export const decimalsOf = (values, most = MOST_DECIMALS) => {
 };
 
 /**
- * Returns a function that formats cells. Numbers in a column have the same number of decimals.
+ * Returns a function that formats cells. All numbers in a column get the same number of decimals.
  * @param {Pick<Table, 'columns' | 'key'>} table @param {readonly Row[]} rows
  */
 export const cellsOf = ({ columns, key }, rows) => {

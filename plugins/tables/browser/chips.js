@@ -1,4 +1,3 @@
-/** The chosen filters, each with a button that removes it. */
 import { h } from '../../pages/shared/dom.js';
 import { conditionsOf, valuesIn } from './conditions.js';
 
@@ -21,6 +20,7 @@ export const conditionText = ({ column: { label }, operator, value }) => {
 };
 
 /**
+ * Creates a button for each active filter that removes the filter.
  * @param {Table} table @param {URLSearchParams} query
  * @param {(change: Record<string, string>) => void} choose changes the filters
  */

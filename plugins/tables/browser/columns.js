@@ -1,4 +1,3 @@
-/** The dialog in which the reader chooses and orders columns. */
 import { h } from '../../pages/shared/dom.js';
 import { shownColumns } from './conditions.js';
 
@@ -31,8 +30,10 @@ const itemOf = ({ name, label }, { isShown, isFirst, isLast, ontoggle, onmove })
 };
 
 /**
- * @param {Table} table @param {URLSearchParams} query @param {(columns: string) => void} onchange called with the
- *   names, separated by commas, or an empty string for all columns in their usual order
+ * Creates a button and the dialog that it opens, in which the user chooses and orders the columns.
+ * @param {Table} table @param {URLSearchParams} query
+ * @param {(columns: string) => void} onchange called with comma-separated names, or with an empty string for all
+ *   columns in the default order
  */
 export const columnChoice = (table, query, onchange) => {
   const button = h('button', { type: 'button', class: 'quiet', popovertarget: 'columns' });

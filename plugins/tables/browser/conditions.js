@@ -1,4 +1,4 @@
-/** The reader's filters, search, order and columns, which are in the address, as parameters of the API. */
+/** Reads filters, search, order and columns from the page address, and converts them to API parameters. */
 import { listIn } from '../../pages/data-views/address.js';
 
 /**
@@ -36,14 +36,17 @@ export const matchingOf = (table, query, except) => {
   return parameters;
 };
 
-/** The columns that the reader has chosen, in the chosen order. Default: all columns. @param {Table} table @param {URLSearchParams} query */
+/**
+ * Returns the columns that the user has chosen, in the chosen order, or else all columns.
+ * @param {Table} table @param {URLSearchParams} query
+ */
 export const shownColumns = ({ columns }, query) => {
   const named = listIn(query.get('columns')).flatMap((name) => columns.find((each) => each.name === name) ?? []);
   return named.length > 0 ? named : columns;
 };
 
 /**
- * The API call for the rows, without paging.
+ * Returns the path and query of the API call for the rows, without paging.
  * @param {Table} table @param {URLSearchParams} query
  */
 export const listTarget = (table, query) => {
@@ -55,17 +58,17 @@ export const listTarget = (table, query) => {
   return `/${table.name}${parameters.size > 0 ? `?${parameters}` : ''}`;
 };
 
-/** @param {string} value in a list that commas separate */
+/** Quotes a value for a comma-separated list, if necessary. @param {string} value */
 const quoted = (value) => (value === '' || /[",]|^\s|\s$/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);
 
-/** @param {string} list @returns {string[]} */
+/** Splits a comma-separated list with quotes. @param {string} list @returns {string[]} */
 export const valuesIn = (list) =>
   [...list.matchAll(/\s*(?:"((?:[^"]|"")*)"|([^,]*))\s*(?:,|$)/g)]
     .filter(([match], index) => match !== '' || index === 0)
     .map(([, inQuotes, plain = '']) => inQuotes?.replaceAll('""', '"') ?? plain.trim());
 
 /**
- * The values of a column that the reader has chosen. Null means rows without a value.
+ * Returns the values that the user has chosen to filter a column by. Null means rows without a value.
  * @param {URLSearchParams} query @param {string} name @returns {(string | null)[]}
  */
 export const chosenValues = (query, name) => {
@@ -75,7 +78,7 @@ export const chosenValues = (query, name) => {
 };
 
 /**
- * Returns the change of the query that adds a value to the chosen values of a column, or removes it.
+ * Returns the query changes that select a value of a column, or deselect it if it is already selected.
  * @param {URLSearchParams} query @param {Column} column @param {string | null} value
  * @returns {Record<string, string>}
  */

@@ -1,4 +1,3 @@
-/** The panel next to the list: for each column its most frequent values and the fields that filter it. */
 import { keepInAddress, listIn } from '../../pages/data-views/address.js';
 import { latestOf } from '../../pages/data-views/latest.js';
 import { Problem, request } from '../../pages/shared/api.js';
@@ -14,11 +13,10 @@ import { chosenValues, conditionsOf, matchingOf, toggled } from './conditions.js
  * @typedef {(change: Record<string, string>) => void} Keep
  */
 
-/** The numbers of values that a facet shows at first, and after each click on its button. */
+/** Number of values shown initially, and after each click on "More values". */
 const SIZES = [10, 50, 250, 1000];
 
-/** The number of facets that are open at first. */
-const OPEN = 2;
+const INITIALLY_OPEN = 2;
 
 /**
  * @param {Table} table @param {Column} column @param {URLSearchParams} query @param {number} size
@@ -34,10 +32,10 @@ const valuesOf = async (table, { name }, query, size, signal) => {
   return { rows, more: response.headers.has('Link') };
 };
 
-/** @param {number} share of the most frequent value, from 0 to 1 */
+/** @param {number} share count relative to the most frequent value, from 0 to 1 */
 const shareBar = (share) => {
   const element = h('span', { class: 'share' });
-  // The page's policy forbids the attribute `style`.
+  // The page's content security policy forbids `style` attributes.
   element.style.width = `${Math.ceil(share * 100)}%`;
   return element;
 };
@@ -77,7 +75,7 @@ const valueList = ({ key, measures }, column, query, rows, choose) => {
   );
 };
 
-/** @param {Column} column @returns {Record<string, string>} attributes of the input */
+/** @param {Column} column @returns {Record<string, string>} attributes for an `<input>` */
 const inputType = ({ kind }) => {
   if (kind === 'date') return { type: 'date' };
   return kind === 'number' ? { type: 'number', step: 'any' } : { type: 'text' };
@@ -139,7 +137,7 @@ const facet = (table, column, query, { signal, open, choose, ontoggle, isVisible
   /** @param {Awaited<ReturnType<typeof valuesOf>>} values */
   const render = ({ rows, more: hasMore }) => {
     const isEach = hasMore && rows.length > 1 && rows[0]?.[table.measures['count'] ?? ''] === 1;
-    const note = rows.length === 0 ? 'No rows.' : isEach ? 'Every row has another value.' : '';
+    const note = rows.length === 0 ? 'No rows.' : isEach ? 'Every row has a different value.' : '';
     const focused = place.contains(document.activeElement) ? document.activeElement?.textContent : undefined;
     place.replaceChildren(
       note ? h('p', { class: 'muted' }, note) : valueList(table, column, query, rows, choose),
@@ -150,12 +148,12 @@ const facet = (table, column, query, { signal, open, choose, ontoggle, isVisible
     if (focused !== undefined)
       [...place.querySelectorAll('button')].find((each) => each.textContent === focused)?.focus();
   };
-  /** The question whose values are shown or loading. */
-  let asked = '';
+  /** Identifies the values that are shown or being loaded. */
+  let requested = '';
   const load = async () => {
-    const question = `${matchingOf(table, query, column.name)} ${chosenValues(query, column.name)} ${size}`;
-    if (!details.open || !isVisible() || question === asked) return;
-    asked = question;
+    const wanted = `${matchingOf(table, query, column.name)} ${chosenValues(query, column.name)} ${size}`;
+    if (!details.open || !isVisible() || wanted === requested) return;
+    requested = wanted;
     const loading = next();
     place.setAttribute('aria-busy', 'true');
     try {
@@ -164,7 +162,7 @@ const facet = (table, column, query, { signal, open, choose, ontoggle, isVisible
     } catch (error) {
       if (loading.aborted) return;
       if (!(error instanceof Problem)) throw error;
-      asked = '';
+      requested = '';
       place.replaceChildren(h('p', { class: 'muted' }, error.message));
     }
     place.removeAttribute('aria-busy');
@@ -182,17 +180,18 @@ const facet = (table, column, query, { signal, open, choose, ontoggle, isVisible
   return { name: column.name, details, show };
 };
 
-/** Columns whose values probably repeat are open at first. @param {Table} table */
+/** Returns the columns that are initially open. Their values are likely to repeat. @param {Table} table */
 const firstOpen = ({ columns, key }) =>
   columns
     .filter(({ name, kind }) => (kind === 'text' || kind === 'boolean') && !(key.length === 1 && key[0] === name))
-    .slice(0, OPEN)
+    .slice(0, INITIALLY_OPEN)
     .map(({ name }) => name);
 
-/** The width from which the panel is next to the list. */
+/** Matches if the window is wide enough to show the panel next to the table. */
 const WIDE = '(min-width: 64rem)';
 
 /**
+ * Creates the filter panel. For each column, it shows the most frequent values and input fields.
  * @param {Table} table @param {URLSearchParams} query
  * @param {{ signal: AbortSignal, choose: Keep }} options `choose` changes the filters
  */

@@ -9,11 +9,12 @@ import { readPage } from './rows.js';
 /**
  * @typedef {import('./tables.js').Table} Table
  * @typedef {import('./time-figures.js').Row} Row
- * @typedef {{ after: string | null, from: number }} Start of a page: the API's parameter, and the number of its first row
+ * @typedef {{ after: string | null, from: number }} Start where a page starts: `after` is the API parameter, or null for
+ *   the first page; `from` is the number of the first row, counted from 1
  * @typedef {Start & import('./rows.js').Page} Page
  */
 
-/** The starts of earlier pages. Reloads and Back keep them, but links do not contain them. @returns {Start[]} */
+/** Returns where earlier pages start. Reload and Back preserve this list, but links do not. @returns {Start[]} */
 const earlierStarts = () => history.state?.starts ?? [];
 
 /** @param {Start[]} starts */
@@ -22,13 +23,13 @@ const keepStarts = (starts) => history.replaceState({ ...history.state, starts }
 /** @param {URLSearchParams} query @returns {Start} */
 const startIn = (query) => ({ after: query.get('after'), from: Number.parseInt(query.get('from') ?? '', 10) || 1 });
 
-/** The change of the query that leads to a page. @param {Start} start */
+/** Returns the query changes that lead to a page. @param {Start} start */
 const choiceOf = ({ after, from }) => ({ after: after ?? '', from: after === null ? '' : `${from}` });
 
-/** The change of the query that leads to the first page. */
+/** The query changes that lead to the first page. */
 export const FIRST_PAGE = choiceOf({ after: null, from: 1 });
 
-/** @param {Table} table @param {URLSearchParams} query @param {readonly Row[]} rows of the page */
+/** @param {Table} table @param {URLSearchParams} query @param {readonly Row[]} rows */
 const columnsOf = (table, query, rows) => {
   const cell = cellsOf(table, rows);
   return shownColumns(table, query).map((column, index) => ({
@@ -44,7 +45,7 @@ const columnsOf = (table, query, rows) => {
 };
 
 /**
- * The buttons that turn pages.
+ * Creates the paging buttons.
  * @param {Page} page @param {(start: Start, earlier: Start[]) => void} onturn
  */
 const pager = ({ after, from, rows, next }, onturn) => {
@@ -67,7 +68,7 @@ const pager = ({ after, from, rows, next }, onturn) => {
 };
 
 /**
- * Focuses the new version of an element, or a button that turns pages.
+ * Moves the focus from a replaced element to its replacement, or else to a paging button.
  * @param {HTMLElement} place @param {Element} old
  */
 const focusAgain = (place, old) => {
@@ -79,11 +80,11 @@ const focusAgain = (place, old) => {
 };
 
 /**
- * The list of rows, in pages.
- * @param {Table} table @param {URLSearchParams} query the reader's choices
+ * Creates the paged list of rows.
+ * @param {Table} table @param {URLSearchParams} query the user's choices
  * @param {{ signal: AbortSignal, keep: (change: Record<string, string>) => void, onshow: (page: Page) => void,
- *   empty: () => HTMLElement }} options `keep` stores choices; `onshow` is called with each page; `empty`: shown if no
- *   row matches
+ *   empty: () => HTMLElement }} options `keep` stores choices; `onshow` is called with each page; `empty` creates the
+ *   message for a list without rows
  */
 export const rowList = (table, query, { signal, keep, onshow, empty }) => {
   const place = h('div', { class: 'rows' });
@@ -101,7 +102,7 @@ export const rowList = (table, query, { signal, keep, onshow, empty }) => {
   const render = (page) => {
     const { rows } = page;
     const list = dataTable({
-      caption: `The rows of ${words(table.name).toLowerCase()}.`,
+      caption: `Rows of ${words(table.name).toLowerCase()}.`,
       columns: columnsOf(table, query, rows),
       rows,
       sort: query.get('sort'),
@@ -118,7 +119,11 @@ export const rowList = (table, query, { signal, keep, onshow, empty }) => {
     shown = { page, sort: query.get('sort') };
     onshow(page);
   };
-  /** The API sorts only a limited number of rows by a column without an index. @param {Problem} problem */
+  /**
+   * Shows why the API rejected a request. The usual reason is the order: without an index, only a limited number of
+   * rows can be sorted. The page then keeps the current rows and their order.
+   * @param {Problem} problem
+   */
   const refuse = ({ message }) => {
     const sort = query.get('sort');
     const label = table.columns.find(({ name }) => name === sort?.replace('-', ''))?.label;

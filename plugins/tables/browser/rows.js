@@ -7,11 +7,10 @@ import { matchingOf } from './conditions.js';
  * @typedef {{ rows: readonly Row[], next: string | null }} Page `next`: start of the next page, or null
  */
 
-/** The number of rows per page. */
-const PAGE = 100;
+const ROWS_PER_PAGE = 100;
 
-/** The maximum number of calls per page. With some filters, the API reads many rows and returns few. */
-const CALLS = 5;
+/** With filters that no index supports, a call may return fewer rows than requested, although more rows match. */
+const MAX_CALLS = 5;
 
 /** @param {string} target @param {string} parameters */
 const withParameters = (target, parameters) => `${target}${target.includes('?') ? '&' : '?'}${parameters}`;
@@ -25,8 +24,11 @@ export const readPage = async (target, after, signal) => {
   /** @type {Row[]} */
   const rows = [];
   let next = after;
-  for (let call = 0; call < CALLS && rows.length < PAGE && (call === 0 || next !== null); call += 1) {
-    const place = new URLSearchParams({ limit: `${PAGE - rows.length}`, ...(next !== null && { after: next }) });
+  for (let call = 0; call < MAX_CALLS && rows.length < ROWS_PER_PAGE && (call === 0 || next !== null); call += 1) {
+    const place = new URLSearchParams({
+      limit: `${ROWS_PER_PAGE - rows.length}`,
+      ...(next !== null && { after: next }),
+    });
     const response = await request(withParameters(target, `${place}`), { signal });
     rows.push(...(await response.json()).data);
     const link = /^<\?([^>]+)>; rel="next"/.exec(response.headers.get('Link') ?? '')?.[1];
@@ -35,11 +37,11 @@ export const readPage = async (target, after, signal) => {
   return { rows, next };
 };
 
-/** The first rows of a table, which show what its columns contain. @param {Table} table @param {AbortSignal} signal */
+/** Reads the first rows as a sample of what the columns contain. @param {Table} table @param {AbortSignal} signal */
 export const sampleOf = async ({ name }, signal) => (await readPage(`/${name}`, null, signal)).rows;
 
 /**
- * Returns the totals of the rows that match.
+ * Returns totals for the matching rows.
  * @param {Table} table @param {URLSearchParams} parameters @param {AbortSignal} signal
  * @returns {Promise<readonly Row[]>}
  */
@@ -47,9 +49,9 @@ export const totalsOf = async ({ name }, parameters, signal) =>
   (await getJson(`/totals/${name}?${parameters}`, { signal })).data;
 
 /**
- * Counts the rows that match.
+ * Counts the matching rows.
  * @param {Table} table @param {URLSearchParams} query @param {AbortSignal} signal
- * @returns {Promise<number | undefined>} undefined if the API cannot count so many rows
+ * @returns {Promise<number | undefined>} undefined if there are too many rows to count
  */
 export const countOf = async (table, query, signal) => {
   try {

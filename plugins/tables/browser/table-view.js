@@ -1,4 +1,3 @@
-/** The view of a table: filters next to its rows, their totals or a chart. */
 import { keepInAddress } from '../../pages/data-views/address.js';
 import { choice } from '../../pages/data-views/controls.js';
 import { replaceTools } from '../../pages/data-views/figure.js';
@@ -23,7 +22,7 @@ import { timesOf } from './time-figures.js';
  */
 
 /**
- * The number of rows that match, and which of them the page shows.
+ * Shows how many rows match, and which of them are on the page.
  * @param {Table} table @param {URLSearchParams} query @param {AbortSignal} signal
  */
 const counter = (table, query, signal) => {
@@ -49,7 +48,6 @@ const counter = (table, query, signal) => {
       state.page = page;
       show();
     },
-    /** Counts the rows. */
     show: async () => {
       const loading = next();
       state.isKnown = false;
@@ -62,7 +60,7 @@ const counter = (table, query, signal) => {
 };
 
 /**
- * The list of rows with the choice of its columns and its tools.
+ * Creates the list of rows, with the column dialog and the tools.
  * @param {Table} table @param {URLSearchParams} query
  * @param {{ signal: AbortSignal, keep: Change, choose: Change, onshow: (page: import('./row-list.js').Page) => void }} options
  * @returns {Part}
@@ -73,7 +71,7 @@ const rowsPart = (table, query, { signal, keep, choose, onshow }) => {
     h(
       'div',
       { class: 'notice' },
-      h('h2', {}, 'No row matches'),
+      h('h2', {}, 'No matching rows'),
       h('p', {}, 'Remove a filter, or search for other words:'),
       ...chipsOf(table, query, choose),
     );
@@ -99,11 +97,10 @@ const rowsPart = (table, query, { signal, keep, choose, onshow }) => {
   };
 };
 
-/** The time without a key press after which a search is sent, in milliseconds. */
-const TYPING_MS = 200;
+/** A search is sent when the user has not typed for this long. */
+const TYPING_PAUSE_MS = 200;
 
 /**
- * Searches while the reader types.
  * @param {URLSearchParams} query @param {AbortSignal} signal @param {Change} choose
  */
 const searchWhileTyping = (query, signal, choose) => {
@@ -111,7 +108,7 @@ const searchWhileTyping = (query, signal, choose) => {
   let typing;
   const onquery = (/** @type {string} */ q) => {
     clearTimeout(typing);
-    typing = setTimeout(() => choose({ q }), TYPING_MS);
+    typing = setTimeout(() => choose({ q }), TYPING_PAUSE_MS);
   };
   narrowBy(query.get('q') ?? '', onquery, signal);
   signal.addEventListener('abort', () => clearTimeout(typing));

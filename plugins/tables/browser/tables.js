@@ -16,7 +16,7 @@ import { words } from './cells.js';
 
 /** @typedef {{ [name: string]: any }} Json */
 
-/** Resolves a `$ref`, if the schema is one. @param {Json} document @param {Json} schema @returns {Json} */
+/** Resolves a schema if it is a `$ref`. @param {Json} document @param {Json} schema @returns {Json} */
 const resolved = (document, schema) => {
   const name = /^#\/components\/schemas\/(.+)$/.exec(schema['$ref'] ?? '')?.[1];
   return name === undefined ? schema : document['components'].schemas[name];
@@ -42,8 +42,8 @@ const columnOf = (name, schema) => {
 const sortValues = ({ enum: values, anyOf }) => values ?? anyOf.find((/** @type {Json} */ one) => one['enum'])?.enum;
 
 /**
- * Returns the column name of each measure in totals. A name ends with underscores if the table has a column with the
- * plain name, as in `count_`.
+ * Maps measures to their names in API responses. Underscores are appended if the table has a column with the same name,
+ * as in `count_`.
  * @param {Json | undefined} totals the OpenAPI operation
  * @returns {Record<string, string>} empty if the table has no totals
  */

@@ -102,7 +102,7 @@ const optionsOf = (chosen, figures) => {
 /** @param {Figures} figures */
 const noteOf = ({ means, left, period, rows }) =>
   [
-    `Computed from all ${exact(rows)} matching rows with a value.`,
+    `Based on all ${exact(rows)} matching rows that have a value.`,
     means && `Each value is the mean of all rows in one ${period}.`,
     left > 0 && `Showing the first ${MAX_LINES} of ${MAX_LINES + left} lines. Filter the rows to see others.`,
   ]
@@ -133,12 +133,12 @@ const timeFigure = (table, chosen, figures, { target, signal }) => {
   });
 };
 
-/** The totals that a chart shows, as parameters of the API. @param {URLSearchParams} matching @param {Choices} chosen */
+/** Adds parameters for the totals that the chart needs. @param {URLSearchParams} matching @param {Choices} chosen */
 const parametersOf = (matching, { time, value, by }) => {
   matching.set('by', by === null || by === time ? time : `${time},${by}`);
   if (value !== null) {
     matching.set('of', value);
-    // The count is then the number of values.
+    // Without rows that have no value, the count is the number of values.
     matching.set(`${value}[null]`, 'false');
   }
   return matching;
@@ -148,7 +148,7 @@ const parametersOf = (matching, { time, value, by }) => {
  * Creates a chart of values over time, with controls to choose the columns.
  * @param {Table} table @param {URLSearchParams} query
  * @param {{ signal: AbortSignal, sample: readonly Row[], keep: (change: Record<string, string>) => void }} options
- *   `sample`: rows of the table, which show what its columns contain
+ *   `sample`: some rows, used to find the time columns
  */
 export const timeChart = (table, query, { signal, sample, keep }) => {
   const [controls, place] = [h('div'), h('div')];

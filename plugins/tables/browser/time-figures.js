@@ -62,7 +62,7 @@ const STEPS = [
   { least: 365, most: 366, days: 0, months: 12 },
 ];
 
-/** Dates count as regular if at least this share of their intervals is equal. Weekdays do not reach it. */
+/** Dates count as regular if at least this share of their intervals is equal. With weekdays only, it is just 0.8. */
 const REGULAR = 0.9;
 
 /**
@@ -93,14 +93,14 @@ export const withGaps = (dates) => {
 export const MAX_LINES = 8;
 
 /**
- * Computes one value per period and line from totals by time. If a period has several rows, the value is their mean.
- * @param {readonly Row[]} totals of rows that have a value
+ * Combines totals by time into one value per period and line. If a period has several rows, the value is their mean.
+ * @param {readonly Row[]} totals
  * @param {{ time: string, value: string | null, by: string | null, form: Form }} chosen `value`: a column, or null to
- *   count rows; `by`: a column to draw one line per value for
- * @param {Readonly<Record<string, string>>} measures the names of the totals
+ *   count rows; `by`: a column whose values become separate lines, or null for a single line
+ * @param {Readonly<Record<string, string>>} measures the names of measures in the totals
  * @returns {{ dates: string[], period: Period, lines: { label: string, values: (number | null)[] }[], left: number,
  *   means: boolean, rows: number }} `left`: number of lines that are left out; `means`: whether any value is a mean of
- *   several rows; `rows`: number of rows in all totals
+ *   several rows; `rows`: number of rows that the totals cover
  */
 export const figuresOf = (totals, { time, value, by, form }, measures) => {
   const timed = totals.flatMap((row) => {

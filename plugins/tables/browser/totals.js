@@ -1,5 +1,3 @@
-/** The totals of the rows that match, by the values of one or two columns. */
-
 import { listIn } from '../../pages/data-views/address.js';
 import { bar } from '../../pages/data-views/bars.js';
 import { select } from '../../pages/data-views/controls.js';
@@ -24,8 +22,8 @@ import { totalsOf } from './rows.js';
 const MEASURES = [
   ['mean', 'Mean'],
   ['sum', 'Sum'],
-  ['min', 'Least'],
-  ['max', 'Greatest'],
+  ['min', 'Minimum'],
+  ['max', 'Maximum'],
 ];
 
 /** @param {Table} table */
@@ -34,7 +32,7 @@ const offerOf = ({ columns, filters, key }) => {
   const isCategory = (/** @type {Column} */ { kind }) => kind === 'text' || kind === 'boolean';
   return {
     groups: groups.length > 0 ? groups : columns,
-    // A column whose type suggests that its values repeat.
+    // Prefers a column whose values are likely to repeat.
     first: groups.find(isCategory) ?? groups[0] ?? columns[0],
     numbers: columns.filter(({ name, kind }) => kind === 'number' && filters.includes(name) && !key.includes(name)),
   };
@@ -52,10 +50,10 @@ const choiceIn = ({ groups, first, numbers }, query) => {
 /** @param {readonly Column[]} columns @returns {(readonly [string, string])[]} */
 const optionsFor = (columns) => columns.map(({ name, label }) => [name, label]);
 
-/** The fewest significant digits of a mean. */
+/** Minimum number of significant digits shown in means. */
 const DIGITS = 4;
 
-/** The number of decimals of means. @param {readonly number[]} values */
+/** Returns the number of decimals for means. @param {readonly number[]} values */
 const meanDecimals = (values) => {
   const most = Math.max(...values.map(Math.abs), 0);
   const whole = most === 0 ? 1 : Math.floor(Math.log10(most)) + 1;
@@ -138,6 +136,7 @@ const controlsOf = (offer, { groups, of }, change) => {
 };
 
 /**
+ * Shows totals for each value of one or two columns.
  * @param {Table} table @param {URLSearchParams} query
  * @param {{ signal: AbortSignal, keep: (change: Record<string, string>) => void,
  *   choose: (change: Record<string, string>) => void }} options `keep` stores choices; `choose` changes the filters
@@ -179,7 +178,7 @@ export const totalsView = (table, query, { signal, keep, choose }) => {
       h(
         'p',
         { class: 'muted' },
-        `${exact(rows.length)} ${rows.length === 1 ? 'group' : 'groups'}, computed from all matching rows. Click a value to filter by it.`,
+        `${exact(rows.length)} ${rows.length === 1 ? 'group' : 'groups'}, based on all matching rows. Click a value to filter by it.`,
       ),
       dataTable({
         caption: `${title}.`,

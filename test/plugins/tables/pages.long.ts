@@ -160,7 +160,7 @@ describe('the pages of tables in Chromium', () => {
     await page.getByRole('button', { name: 'Remove: Degrees from warm' }).click();
     await countIs('1–100 of 5,999 rows');
     await view('books?author%5Beq%5D=Nobody');
-    await page.getByRole('heading', { name: 'No row matches' }).waitFor();
+    await page.getByRole('heading', { name: 'No matching rows' }).waitFor();
     await page.getByRole('button', { name: 'Remove: Author is Nobody' }).first().click();
     await countIs('4 rows');
   });
@@ -259,7 +259,7 @@ describe('the pages of tables in Chromium', () => {
   it('draws totals of all rows as lines and bars, shows values by arrow keys, and keeps the choices', async () => {
     const { page } = browser;
     await view('weather?tab=time&station%5Beq%5D=Oslo');
-    await page.getByText('Computed from all 1,999 matching rows with a value.').waitFor();
+    await page.getByText('Based on all 1,999 matching rows that have a value.').waitFor();
     await page.locator('.plot').press('Home');
     expect(await page.locator('.readout').textContent()).to.equal('2020-01-01 · Oslo -10');
     for (const _ of [1, 2, 3]) await page.locator('.plot').press('ArrowRight');
