@@ -169,7 +169,7 @@ export interface StorageAdapter {
   readonly versions?: Versions;
   /** Requires the capability `audit`. */
   readonly audit?: DataAudit;
-  /** Allows backups to include publication times and the audit. */
+  /** Lets backups include publication times and the audit. */
   readonly history?: History;
 }
 

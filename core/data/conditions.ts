@@ -31,7 +31,7 @@ export const filterColumns = ({ schema, key, orders = [] }: Collection): Readonl
   );
 };
 
-/** Returns the columns whose values are strings or null, without dates. */
+/** Returns the columns whose values are strings or null. Dates are not included. */
 export const textFields = ({ schema }: Pick<Collection, 'schema'>): readonly string[] =>
   Object.entries((schema['properties'] ?? {}) as Readonly<Record<string, JsonSchema>>).flatMap(([name, column]) => {
     const value = valueSchema(column);

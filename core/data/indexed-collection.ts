@@ -126,8 +126,8 @@ export class IndexedCollection {
   }
 
   /**
-   * Computes totals that need only the sort order: the number of documents, optionally per value of the first field
-   * that no condition fixes. Returns undefined for all other totals.
+   * Yields the totals that follow from a sort order alone: the number of matching documents, or that number for each
+   * value of the first field that no condition fixes. Returns undefined for all other totals.
    */
   totals({ where, words, by, of }: TotalsQuery): Iterable<Group> | undefined {
     const [field, ...others] = by;

@@ -7,7 +7,7 @@ const WHOLE = String.raw`(?:0|[1-9]\d{0,199})`;
 const COMMON_DAY = String.raw`(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31`;
 const LEAP_DAY = String.raw`\d\d(?:0[48]|[2468][048]|[13579][26])-02-29`;
 
-/** JSON patterns by type. Some valid but rare values do not match, such as strings with escapes. */
+/** Patterns for the JSON of each type. Some valid but rare values do not match, such as strings with escapes. */
 const VALUES: Readonly<Record<string, string>> = {
   string: String.raw`"[^"\\\x00-\x1f]*"`,
   text: String.raw`"[^"\\\x00-\x1f]+"`,

@@ -95,7 +95,7 @@ export class SpareTime {
     this.#idle = loop.idle();
   }
 
-  /** @returns true if a window has just ended in which the loop had spare time */
+  /** @returns whether a window has just ended and the loop had spare time during it */
   poll(now: number): boolean {
     const passed = now - this.#since;
     if (passed < WINDOW_MS) return false;

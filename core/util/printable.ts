@@ -10,7 +10,7 @@ const escaped = (character: string): string => `\\u${character.charCodeAt(0).toS
 export const printable = (text: string): string =>
   text.replace(UNSAFE, (character) => (character === '\n' || character === '\t' ? character : escaped(character)));
 
-/** Also escapes newlines and tabs, for text that must stay on one line, such as a table cell. */
+/** Like `printable`, but also escapes newlines and tabs, for text that must stay on one line, such as a table cell. */
 export const printableLine = (text: string): string => text.replace(UNSAFE, escaped);
 
 /** Returns a copy of plain data with all strings and property names made safe. */

@@ -122,7 +122,7 @@ export class ColumnGuess {
     return -digits > GROUP ? fraction : smallFraction;
   }
 
-  /** Returns the problem if the cell makes its row bad, because it has the wrong type or lacks a required value. */
+  /** Returns a message if the cell makes its row invalid: it has the wrong type, or a required value is missing. */
   problemOf(cell: Cell): string | undefined {
     const { type, missing, isRequired } = this.#options;
     const text = typeof cell === 'string' ? cell.trim() : cell;

@@ -16,7 +16,7 @@ export interface Dialect {
   /** If this is LF, lines may also end in CRLF. */
   readonly lineEnd: '\n' | '\r';
   readonly skipsSpaces?: boolean;
-  /** Whether line ends always end the record, even inside quotes, so that a missing quote affects only one line. */
+  /** Whether a line end always ends the record, even inside quotes, so that a missing quote affects only one line. */
   readonly isOneLine?: boolean;
 }
 
