@@ -119,10 +119,10 @@ const isLoaded = (config: GivenConfig | LoadedConfig): config is LoadedConfig =>
 
 const containers = new WeakMap<App, DependencyContainer>();
 
-/** Returns a part of a running application, for the commands and the tests of this package. */
+/** Returns a part of a running application. For this package's commands and tests only. */
 export const partOf = <Name extends PartName>(app: App, name: Name): Parts[Name] => resolve(containers.get(app)!, name);
 
-/** Creates and opens the parts. If opening one fails, all of them are closed. */
+/** Creates and opens the parts. If one fails to open, all parts are closed. */
 export const startApp = async (config: LoadedConfig, modules: Modules, overrides: Overrides): Promise<App> => {
   const container = createContainer({ config, modules }, overrides);
   try {
@@ -147,7 +147,7 @@ const makeApp = (container: DependencyContainer, basePath: string): App => {
   const settings = resolve(container, 'settings');
   const { mounts } = local;
   const middleware: App['middleware'] = ({ prefix } = {}) => embedded({ handle, basePath, mounts }, prefix);
-  // Another Koa application can mount this one, as in `koa-mount`, which composes this list.
+  // Lets another Koa application mount this one with `koa-mount`, which composes this list.
   koa.middleware = [middleware()];
   let isClosing = false;
   let isReplaced = false;

@@ -21,27 +21,27 @@ export class RequestState {
   /** For an inner request: the connection of the outer request, which a mount is handling. */
   connection: Socket | undefined;
 
-  // `findEndpoint` sets these. They are undefined if service middleware responds before it.
+  // Set by `findEndpoint`. Undefined if service middleware responds before it runs.
   match: Match | undefined;
   /** The response format. Undefined for a mount, or if the client accepts none of the available formats. */
   format: Format | undefined;
   /** An error in the request that does not depend on the caller. Thrown by `checkRequest`. */
   error: ApiError | undefined;
 
-  // `identify` sets these. An inner request has the caller of the outer request.
+  // Set by `identify`. An inner request has the caller of the outer request.
   caller: Caller | undefined;
   invalidKey = false;
   /** The error from a plugin that failed to identify the caller. Thrown by `authorize`. */
   identityError: unknown;
 
-  // `limit` sets this, except for inner requests and for endpoints without a limit.
+  // Set by `limit`, except for inner requests and endpoints without a limit.
   decision: Decision | undefined;
 
-  // `handleRoute` sets these. A mount has neither.
+  // Set by `handleRoute`. Mounts have neither.
   cacheHit = false;
   snapshotVersion: string | undefined;
 
-  /** The time from `startedAt` until the response was written, in milliseconds. `observe` sets it. */
+  /** Time from `startedAt` until the response was written, in milliseconds. Set by `observe`. */
   durationMs = 0;
 
   /**

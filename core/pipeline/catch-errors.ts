@@ -1,4 +1,3 @@
-/** Turns errors into error responses: errors that middleware throws, and errors while Koa writes a body. */
 import type { Context } from 'koa';
 import type { Logger } from '../contracts/runtime.js';
 import { setError, statusResponse } from '../response/error-response.js';
@@ -29,7 +28,7 @@ const lacksErrorBody = ({ res, response, respond }: ApiContext): boolean => {
   return response.body === undefined && !isExplicitNull && !res.headersSent && respond !== false;
 };
 
-/** Handles an error that Koa reports after the middleware has run, and writes the response. */
+/** Writes an error response for an error that Koa reports after the middleware has run. */
 export const failResponse = (ctx: ApiContext, error: unknown, logger: Logger, headers: CommonHeaders): void => {
   ctx.app.emit('error', error, ctx);
   if (ctx.headerSent || !ctx.writable) {

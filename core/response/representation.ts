@@ -170,7 +170,6 @@ export class Validators {
   }
 }
 
-/** The uncompressed bytes. */
 export const identityOf = (body: Prepared | Representation): Prepared =>
   body instanceof Representation ? body.identity : body;
 

@@ -16,7 +16,7 @@ interface HasId {
 
 export const isPrepared = (response: Koa.Response): boolean => (response as Response).prepared !== undefined;
 
-/** Writes the response now, for errors outside the middleware. Its body must be prepared. */
+/** Writes a prepared response immediately. For errors that occur outside the middleware. */
 export const sendNow = ({ res, response }: Context, { connectionLines }: CommonHeaders): void =>
   send(res, identityOf((response as Response).prepared!), connectionLines);
 

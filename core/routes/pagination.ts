@@ -85,7 +85,6 @@ export const documentPlaces = (collection: Collection, fields: readonly string[]
 
 type Row = Readonly<Record<string, Scalar | boolean | null>>;
 
-/** The value of a field, by which rows are sorted. */
 const scalarIn = (row: Row, field: string): Scalar | null => {
   const value = row[field] ?? null;
   return typeof value === 'boolean' ? Number(value) : value;

@@ -36,7 +36,7 @@ export const ENTRY_OVERHEAD = 2048;
 
 /** Maximum share of the budget for a single body. A larger one would evict many others. */
 const LARGEST_SHARE = 1 / 8;
-/** The number of large lists whose bytes may be collected for the cache at the same time. */
+/** Maximum number of large lists collected for the cache at the same time. Limits their memory. */
 const COLLECTED = 2;
 /** Number of lists that are remembered as large. */
 const KNOWN_LARGE = 1000;
@@ -84,7 +84,7 @@ export class ResponseCache {
     return this.#large.get(cacheKey) !== undefined;
   }
 
-  /** Returns whether another large list may be collected for this cache. If so, call `endCollecting` afterwards. */
+  /** Whether another large list may be collected for this cache. If true, the caller must call `endCollecting` afterwards. */
   startCollecting(): boolean {
     if (this.#collected === COLLECTED) return false;
     this.#collected++;

@@ -94,7 +94,7 @@ export class RouteTable {
       return next();
     };
     if (path.length > this.#maxUrlBytes) return proceed();
-    // The router would otherwise parse the URL again, and accept more than one notation of a path.
+    // Otherwise the router would parse the URL again and accept several spellings of the same path.
     (ctx as ApiContext & { newRouterPath?: string }).newRouterPath = path;
     return this.#dispatch(ctx, proceed);
   };

@@ -215,7 +215,7 @@ const coveredBy = ({ rest, range }: ReadPlan, where: readonly Condition[]): read
     return operator ? [{ ...condition, operator }] : [];
   });
 
-/** Yields the matching documents of a collection, which are read one by one. @throws ApiError `too_many_rows` */
+/** Reads documents one by one and yields the matching ones. @throws ApiError `too_many_rows` */
 async function* readMatching(context: DataContext, collection: Collection, given: Matching): Batches<Document> {
   const plan = planRead(collection, given.where);
   // Some stores can count the documents. The request is then rejected before any document is read.
@@ -246,8 +246,8 @@ const readTotals = async (context: DataContext, collection: Collection, { by = [
 };
 
 /**
- * Selects a page in an order that the collection does not declare. All matching documents are read and sorted.
- * @throws ApiError `too_many_rows`
+ * Selects a page in an order that the collection does not declare, by reading and sorting all matching documents.
+ * @throws ApiError `too_many_rows` if more than 50,000 documents would have to be read
  */
 export const selectSorted = async (
   context: DataContext,
