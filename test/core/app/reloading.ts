@@ -91,7 +91,7 @@ export class ReloadedService {
         () => this.configure({ adapter: { use: 'mongo', options: { uri: 'mongodb://127.0.0.1:9/dataset' } } }),
         'storage is not available',
       ],
-      [() => this.configure({ server: { port: taken } }), 'is taken'],
+      [() => this.configure({ server: { port: taken } }), 'is already in use'],
     ];
   }
 

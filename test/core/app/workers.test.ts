@@ -95,7 +95,7 @@ describe('workers', () => {
     const { port } = taken.address() as { port: number };
     const service = run({ PORT: String(port) });
     expect(await service.exited).to.deep.equal([1, null]);
-    expect(service.output.stderr.match(/is taken/g)).to.have.length(1);
+    expect(service.output.stderr.match(/is already in use/g)).to.have.length(1);
     expect(service.output.stdout).to.equal('');
     taken.close();
   });
