@@ -125,6 +125,12 @@ const countParameter = {
   schema: { type: 'boolean' },
 } as const satisfies Parameter;
 
+const tooManyToSort = (sort: string, orders: Table['orders']): ApiError => {
+  const names = [...orders.keys()].slice(0, MOST_LISTED).join(', ');
+  const message = `There are too many rows to sort by ${sort.replace(/^-/, '')}. Filter them, or sort by ${names}.`;
+  return new ApiError(selection.tooManyRows, message);
+};
+
 const listRoute = ({ collection, path, operation, orders, example, row }: Table): Route => {
   const { name, key } = collection;
   const filters = filterColumns(collection);
@@ -178,7 +184,9 @@ const listRoute = ({ collection, path, operation, orders, example, row }: Table)
       if (input.count)
         context.setHeader('Total-Count', String(await selection.countMatching(context, collection, matching)));
       if (sort !== undefined && !order) {
-        const sorted = await paging.selectSorted(context, collection, { ...matching, sort }, input);
+        const sorted = await paging.selectSorted(context, collection, { ...matching, sort }, input).catch((error) => {
+          throw (error as Partial<ApiError>).kind === selection.tooManyRows ? tooManyToSort(sort, orders) : error;
+        });
         return { data: sorted as readonly Row[] };
       }
       const chosen = { ...matching, order, descending: sort?.startsWith('-') ?? false };

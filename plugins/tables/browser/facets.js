@@ -32,14 +32,6 @@ const valuesOf = async (table, { name }, query, size, signal) => {
   return { rows, more: response.headers.has('Link') };
 };
 
-/** @param {number} share count relative to the most frequent value, from 0 to 1 */
-const shareBar = (share) => {
-  const element = h('span', { class: 'share' });
-  // The page's content security policy forbids `style` attributes.
-  element.style.width = `${Math.ceil(share * 100)}%`;
-  return element;
-};
-
 /**
  * @param {Table} table @param {Column} column @param {URLSearchParams} query @param {readonly Row[]} rows
  * @param {Keep} choose
@@ -60,17 +52,12 @@ const valueList = ({ key, measures }, column, query, rows, choose) => {
         'aria-pressed': String(chosen.includes(text)),
         onclick: () => choose(toggled(query, column, text)),
       };
-      return h(
-        'li',
-        {},
-        h(
-          'button',
-          properties,
-          h('span', {}, text === null ? 'no value' : text === '' ? '(empty)' : cell(row, column)),
-          h('span', { class: 'number muted' }, exact(count(row))),
-          shareBar(count(row) / most),
-        ),
-      );
+      const shown = text === null ? 'no value' : text === '' ? '(empty)' : cell(row, column);
+      const number = h('span', { class: 'number muted' }, exact(count(row)));
+      const button = h('button', properties, h('span', {}, shown), number);
+      // The background is a bar. The page's content security policy forbids `style` attributes.
+      button.style.backgroundSize = `${(count(row) / most) * 100}% 100%`;
+      return h('li', {}, button);
     }),
   );
 };
@@ -130,6 +117,11 @@ const facet = (table, column, query, { signal, open, choose, ontoggle, isVisible
     place,
   );
   let size = 0;
+  /** A text column needs a field only if the list leaves out some values. @param {boolean} isNeeded */
+  const showFields = (isNeeded) => {
+    fields.element.hidden = column.kind === 'boolean' || (column.kind === 'text' && !isNeeded);
+  };
+  showFields(false);
   const more = () => {
     size += 1;
     void load();
@@ -137,7 +129,8 @@ const facet = (table, column, query, { signal, open, choose, ontoggle, isVisible
   /** @param {Awaited<ReturnType<typeof valuesOf>>} values */
   const render = ({ rows, more: hasMore }) => {
     const isEach = hasMore && rows.length > 1 && rows[0]?.[table.measures['count'] ?? ''] === 1;
-    const note = rows.length === 0 ? 'No rows.' : isEach ? 'Every row has a different value.' : '';
+    const note = rows.length === 0 ? 'No rows.' : isEach ? 'Each value occurs once.' : '';
+    showFields(hasMore);
     const focused = place.contains(document.activeElement) ? document.activeElement?.textContent : undefined;
     place.replaceChildren(
       note ? h('p', { class: 'muted' }, note) : valueList(table, column, query, rows, choose),
@@ -163,7 +156,9 @@ const facet = (table, column, query, { signal, open, choose, ontoggle, isVisible
       if (loading.aborted) return;
       if (!(error instanceof Problem)) throw error;
       requested = '';
-      place.replaceChildren(h('p', { class: 'muted' }, error.message));
+      showFields(true);
+      const text = /more than \d+ groups/.test(error.message) ? 'Too many different values to list.' : error.message;
+      place.replaceChildren(h('p', { class: 'muted' }, text));
     }
     place.removeAttribute('aria-busy');
   };
@@ -180,10 +175,13 @@ const facet = (table, column, query, { signal, open, choose, ontoggle, isVisible
   return { name: column.name, details, show };
 };
 
-/** Returns the columns that are initially open. Their values are likely to repeat. @param {Table} table */
-const firstOpen = ({ columns, key }) =>
+/** Returns the columns that are initially open: text and booleans whose values repeat. @param {Table} table @param {readonly Row[]} sample */
+const firstOpen = ({ columns }, sample) =>
   columns
-    .filter(({ name, kind }) => (kind === 'text' || kind === 'boolean') && !(key.length === 1 && key[0] === name))
+    .filter(({ name, kind }) => {
+      const values = sample.map((row) => row[name] ?? null).filter((value) => value !== null);
+      return (kind === 'text' || kind === 'boolean') && new Set(values).size < values.length;
+    })
     .slice(0, INITIALLY_OPEN)
     .map(({ name }) => name);
 
@@ -193,14 +191,16 @@ const WIDE = '(min-width: 64rem)';
 /**
  * Creates the filter panel. For each column, it shows the most frequent values and input fields.
  * @param {Table} table @param {URLSearchParams} query
- * @param {{ signal: AbortSignal, choose: Keep }} options `choose` changes the filters
+ * @param {{ signal: AbortSignal, sample: readonly Row[], choose: Keep }} options `sample`: rows of the table; `choose`
+ *   changes the filters
  */
-export const facetPanel = (table, query, { signal, choose }) => {
-  const open = query.has('facets') ? listIn(query.get('facets')) : firstOpen(table);
+export const facetPanel = (table, query, { signal, sample, choose }) => {
+  const first = firstOpen(table, sample);
+  const open = query.has('facets') ? listIn(query.get('facets')) : first;
   const panel = h('details', { class: 'facets', open: matchMedia(WIDE).matches }, h('summary', {}, 'Filters'));
   const keepOpen = () => {
     const names = facets.filter(({ details }) => details.open).map(({ name }) => name);
-    const isFirst = names.join() === firstOpen(table).join();
+    const isFirst = names.join() === first.join();
     keepInAddress({ facets: isFirst ? null : names.join() || 'none' });
   };
   const facets = table.columns

@@ -29,7 +29,13 @@ const choiceOf = ({ after, from }) => ({ after: after ?? '', from: after === nul
 /** The query changes that lead to the first page. */
 export const FIRST_PAGE = choiceOf({ after: null, from: 1 });
 
-/** @param {Table} table @param {URLSearchParams} query @param {readonly Row[]} rows */
+/** The longest text on one line, in characters. */
+const SHORT = 32;
+
+/** @param {readonly Row[]} rows @param {string} name */
+const isLong = (rows, name) => rows.some((row) => String(row[name] ?? '').length > SHORT);
+
+/** @param {Table} table @param {URLSearchParams} query @param {readonly Row[]} rows of the page */
 const columnsOf = (table, query, rows) => {
   const cell = cellsOf(table, rows);
   return shownColumns(table, query).map((column, index) => ({
@@ -37,7 +43,7 @@ const columnsOf = (table, query, rows) => {
     key: column.name,
     hint: column.description,
     numeric: column.kind === 'number',
-    name: column.kind === 'date' ? 'date' : column.kind === 'text' ? 'text' : '',
+    name: column.kind === 'text' && isLong(rows, column.name) ? 'text' : 'short',
     cell: (/** @type {Row} */ row) =>
       index === 0 ? h('a', { href: rowAddress(table, row) }, cell(row, column)) : cell(row, column),
     value: table.sorts.includes(column.name) ? () => null : undefined,
@@ -126,19 +132,18 @@ export const rowList = (table, query, { signal, keep, onshow, empty }) => {
    */
   const refuse = ({ message }) => {
     const sort = query.get('sort');
-    const label = table.columns.find(({ name }) => name === sort?.replace('-', ''))?.label;
-    const isOrder = label !== undefined && sort !== shown?.sort;
-    if (isOrder && shown) {
-      keep({ sort: shown.sort ?? '' });
-      render(shown.page);
+    const kept = shown && shown.sort !== sort ? shown : undefined;
+    if (kept) {
+      keep({ sort: kept.sort ?? '' });
+      render(kept.page);
     } else place.replaceChildren();
     const reset = () => reload({ sort: '', ...FIRST_PAGE }, []);
     place.prepend(
       h(
         'div',
         { class: 'notice', role: 'alert' },
-        h('p', {}, `${isOrder ? `Not sorted by ${label}. ` : ''}${message}`),
-        isOrder && shown ? null : h('button', { type: 'button', onclick: reset }, 'Back to the first page'),
+        h('p', {}, message),
+        kept ? null : h('button', { type: 'button', onclick: reset }, 'Back to the first page'),
       ),
     );
   };

@@ -18,7 +18,8 @@ import { timesOf } from './time-figures.js';
  * @typedef {import('./tables.js').Table} Table
  * @typedef {import('./time-figures.js').Row} Row
  * @typedef {(change: Record<string, string>) => void} Change
- * @typedef {{ element: HTMLElement, show: () => void | Promise<void> }} Part
+ * @typedef {{ element: HTMLElement, show: () => void | Promise<void>, button?: HTMLElement }} Part `button`: shown next to
+ *   the number of rows
  */
 
 /**
@@ -91,10 +92,7 @@ const rowsPart = (table, query, { signal, keep, choose, onshow }) => {
     keep({ columns: names });
     void list.show();
   });
-  return {
-    element: h('div', {}, h('div', { class: 'list-tools' }, columns.button), columns.element, list.element, tools),
-    show: list.show,
-  };
+  return { element: h('div', {}, columns.element, list.element, tools), show: list.show, button: columns.button };
 };
 
 /** A search is sent when the user has not typed for this long. */
@@ -144,9 +142,9 @@ export const tableView = (table) => async (_parameters, signal, query) => {
     keep({ ...change, ...FIRST_PAGE });
     showAll();
   };
-  const [chips, place] = [h('div', { class: 'chips' }), h('div')];
+  const [bar, chips, place] = [h('div', { class: 'list-bar' }), h('div', { class: 'chips' }), h('div')];
   const count = counter(table, query, signal);
-  const panel = facetPanel(table, query, { signal, choose });
+  const panel = facetPanel(table, query, { signal, sample, choose });
   /** @type {Readonly<Record<string, () => Part | Promise<Part>>>} */
   const parts = {
     rows: () => rowsPart(table, query, { signal, keep, choose, onshow: count.showPage }),
@@ -161,6 +159,7 @@ export const tableView = (table) => async (_parameters, signal, query) => {
     if (!part || name !== tab()) return;
     made.set(name, part);
     place.replaceChildren(part.element);
+    bar.replaceChildren(switcher, count.element, part.button ?? '');
     if (name !== 'rows') count.showPage();
     await part.show();
   };
@@ -182,7 +181,6 @@ export const tableView = (table) => async (_parameters, signal, query) => {
   });
   searchWhileTyping(query, signal, choose);
   await showAll();
-  const bar = h('div', { class: 'list-bar' }, switcher, count.element);
   const main = h('div', { class: 'browse' }, panel.element, h('div', {}, bar, chips, place));
   return { title: words(table.name), content: [main] };
 };

@@ -93,7 +93,7 @@ const columnsOf = ({ key, measures }, { groups, of }, rows, onpick) => {
     ...groups.map((column) => ({
       label: column.label,
       key: column.name,
-      name: 'text',
+      name: 'short',
       numeric: column.kind === 'number',
       value: (/** @type {Row} */ row) => {
         const value = row[column.name] ?? null;
@@ -114,7 +114,7 @@ const columnsOf = ({ key, measures }, { groups, of }, rows, onpick) => {
 
 /** @param {Choice} choice */
 const titleOf = ({ groups, of }) =>
-  `${of ? of.label : 'Rows'} by ${groups.map(({ label }) => label.toLowerCase()).join(' and ')}`;
+  `${of ? `Mean ${of.label.toLowerCase()}` : 'Rows'} by ${groups.map(({ label }) => label.toLowerCase()).join(' and ')}`;
 
 /**
  * @param {ReturnType<typeof offerOf>} offer @param {Choice} choice
@@ -129,7 +129,7 @@ const controlsOf = (offer, { groups, of }, change) => {
       group(name, second === name ? '' : second),
     ),
     select('group-2', 'and', [['', 'nothing else'], ...optionsFor(others)], second ?? '', (name) => group(first, name)),
-    select('of', 'Show', [['', 'Number of rows'], ...optionsFor(offer.numbers)], of?.name ?? '', (name) =>
+    select('of', 'Values', [['', 'Number of rows'], ...optionsFor(offer.numbers)], of?.name ?? '', (name) =>
       change({ of: name }),
     ),
   ];

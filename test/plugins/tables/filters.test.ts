@@ -190,6 +190,9 @@ describe('filters of tables', function () {
       expect(ids(await rowsOf('/tricky?price_to=1&id[gt]=60000&limit=5', large))).to.deep.equal([]);
       const { status, json } = await large.get('/tricky?sort=price_to&limit=5');
       expect([status, json.code]).to.deep.equal([400, 'too_many_rows']);
+      expect(json.error).to.equal(
+        `There are too many rows to sort by price_to. Filter them, or sort by id, ${NAMES.join(', ')}, price.`,
+      );
       const few = '/tricky?sort=-price_to&id[lt]=49999&limit=2';
       expect(ids(await rowsOf(few, large))).to.deep.equal([0, 1]);
     } finally {
