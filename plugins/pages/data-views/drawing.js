@@ -58,7 +58,7 @@ export const lineOf = (values, x, y) => {
   return { path, dots };
 };
 
-/** Outlines one part of a band without gaps. @param {readonly { x: number, low: number, high: number }[]} part */
+/** Returns the outline of a contiguous part of a band. @param {readonly { x: number, low: number, high: number }[]} part */
 const outlineOf = (part) => {
   if (part.length === 0) return '';
   const [only] = part;

@@ -7,7 +7,7 @@ import type {
 import { LruMap } from '../../../core/util/lru-map.js';
 import { type Catalog, readCatalog } from '../descriptions/datasets.js';
 
-/** The fields of `/status` that the front page uses. */
+/** Part of the response of `/status`. */
 export interface Status {
   readonly status: string;
   readonly snapshot: { readonly published_at: string; readonly synthetic: boolean } | null;

@@ -61,7 +61,7 @@ export const listTarget = (table, query) => {
 /** Quotes a value for a comma-separated list, if necessary. @param {string} value */
 const quoted = (value) => (value === '' || /[",]|^\s|\s$/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);
 
-/** Splits a comma-separated list with quotes. @param {string} list @returns {string[]} */
+/** Splits a comma-separated list whose values may be quoted. @param {string} list @returns {string[]} */
 export const valuesIn = (list) =>
   [...list.matchAll(/\s*(?:"((?:[^"]|"")*)"|([^,]*))\s*(?:,|$)/g)]
     .filter(([match], index) => match !== '' || index === 0)

@@ -37,7 +37,7 @@ export const readPage = async (target, after, signal) => {
   return { rows, next };
 };
 
-/** Reads the first rows as a sample of what the columns contain. @param {Table} table @param {AbortSignal} signal */
+/** Reads the first rows as a sample of the table. @param {Table} table @param {AbortSignal} signal */
 export const sampleOf = async ({ name }, signal) => (await readPage(`/${name}`, null, signal)).rows;
 
 /**
