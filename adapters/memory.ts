@@ -21,7 +21,6 @@ import {
 const { momentAfter, publicationTime, readable } = publishing;
 
 interface MemoryOptions {
-  /** A dataset directory to publish when the adapter opens. */
   readonly path?: string;
 }
 

@@ -27,7 +27,6 @@ export const USUAL_LIMIT = 600;
 export const FEW_KEYS = 5000;
 export const MANY_KEYS = 50_000;
 
-/** The markets and series in the dataset. */
 export const catalogue = { cbsas: marketCodes(), series: seriesIds() };
 
 export interface Bench {

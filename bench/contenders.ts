@@ -7,7 +7,6 @@ import type { ServerCommand } from './server.js';
 import { BASE, json, startCommand, writeConfig } from './service.js';
 
 export const SERVICE = 'Metro Forecast API';
-/** The checkout given with `--against`. */
 export const OTHER = `${SERVICE}, the other version`;
 export const FASTIFY = 'Fastify, same features';
 export const KOA = 'Koa, same features';

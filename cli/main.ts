@@ -99,7 +99,6 @@ export const commandsIn = (argv: readonly string[]): readonly CommandName[] => {
   return named.includes('completion') ? NAMES : named;
 };
 
-/** @param json whether usage errors are printed as JSON */
 export const createProgram = async (names: readonly CommandName[] = NAMES, json = false): Promise<Command> => {
   const program = new Command('metro-forecast')
     .description('Publish a dataset as a fast, read-only HTTP API.')

@@ -102,10 +102,8 @@ export const exitAfter = async (end: Promise<void>, logger: Logger): Promise<voi
   process.exit(code);
 };
 
-/** Formats the heading and all errors as one line, for the log. */
 export const inOneLine = ({ heading, errors }: OperatorError): string => [heading, errors.join('; ')].join(' ').trim();
 
-/** Logs why the service could not start, and sets the exit code. */
 export const logFailure = (error: unknown, logger: Logger): void => {
   if (error instanceof OperatorError) logger.fatal(inOneLine(error));
   else logger.fatal({ err: error }, 'the service cannot start');

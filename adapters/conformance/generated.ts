@@ -172,7 +172,6 @@ const datasetAnd = (check: Check) => {
 /** Copies a value through JSON, which converts -0 to 0. */
 const plain = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
 
-/** Runs generated queries on the suite's own dataset. */
 export const describeGeneratedQueries = (instance: () => Instance): void => {
   describe('generated queries', () => {
     for (const collection of [items, readings, pairs, spots, words, numbers]) {
@@ -190,7 +189,6 @@ export const describeGeneratedQueries = (instance: () => Instance): void => {
   });
 };
 
-/** Publishes and queries generated datasets. */
 export const describeGeneratedDatasets = (target: AdapterUnderTest): void => {
   const obstacle = WITHOUT_FAST_CHECK || cannotChange(target);
   const named = new Map([[generated.name, generated]]);

@@ -231,7 +231,6 @@ export const find = async (
   return found;
 };
 
-/** Calls `use` with the current snapshot, and releases it afterwards. */
 export const withSnapshot = async <T>(
   { adapter }: Pick<Instance, 'adapter'>,
   use: (snapshot: Snapshot) => Promise<T>,
@@ -283,7 +282,6 @@ export const publishTwo = async ({ adapter }: Pick<Instance, 'adapter'>): Promis
   await adapter.publish!(anotherDataset(THIRD, THIRD_CREATED));
 };
 
-/** Makes `dataset` current with `publish` or `replace`. */
 export const makeCurrent = async (
   target: AdapterUnderTest,
   { adapter }: Pick<Instance, 'adapter'>,

@@ -30,7 +30,6 @@ import {
 } from './instance.js';
 import { isExclusive, standsAlone, without } from './obstacles.js';
 
-/** Asserts that an adapter serves the complete dataset of the given version. */
 export const serves = (opened: Pick<Opened, 'adapter'>, version: string, created: string): Promise<void> =>
   withSnapshot(opened, async (snapshot) => {
     const rule = 'the other adapter to have the dataset as it was published';

@@ -251,7 +251,6 @@ export class Run {
     }
   }
 
-  /** Asserts that the adapter agrees with the model. */
   async #agrees(actor: Actor): Promise<void> {
     const { name, opened } = actor;
     const { adapter } = opened;

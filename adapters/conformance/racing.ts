@@ -63,7 +63,6 @@ const meeting = (
   };
 };
 
-/** Starts both publications at the same time. Resolves when both have settled. */
 const race = async (left: StorageAdapter, right: StorageAdapter, versions: readonly [string, string]) => {
   let arrived = 0;
   let allArrived = (): void => {};

@@ -19,7 +19,6 @@ const changes: readonly ((document: Writable) => unknown)[] = [
   (document) => Object.assign((document['object'] as { x: Writable }).x, { y: 'changed' }),
 ];
 
-/** Modifies a document in every possible way. */
 const vandalize = (document: Document | undefined): void => {
   for (const change of changes.toReversed()) {
     try {

@@ -54,7 +54,6 @@ export interface Limits {
 
 export const hasCode = (error: unknown, code: string) => error instanceof StorageError && error.code === code;
 
-/** Returns a dataset with a single row that has the given label. */
 export const datasetFor = (name: string, created: string, label: string) =>
   datasetOf(name, created, { items: [{ id: 'x', grade: 'a', rank: 1, label }] });
 

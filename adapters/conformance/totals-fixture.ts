@@ -123,7 +123,6 @@ export const foundBy = ({ words, ...query }: Query): readonly Document[] =>
 const sumOf = (numbers: readonly number[]): number =>
   Number(numbers.reduce((sum, number) => sum + BigInt(number * 8), 0n)) / 8;
 
-/** Returns the groups, sorted by their values. */
 export const groupsOf = ({ where, words = [], by, of }: TotalsQuery): readonly Group[] => {
   const groups = new Map<string, Document[]>(by.length === 0 ? [['[]', []]] : []);
   for (const document of noteRows) {

@@ -36,7 +36,6 @@ export class MongoAudit<E extends AuditEntry> {
   readonly #connection: Connection;
   readonly #name: string;
 
-  /** @param name the name of the MongoDB collection */
   constructor(connection: Connection, name: string) {
     this.#connection = connection;
     this.#name = name;

@@ -77,7 +77,6 @@ export class CurrentVersion {
     await this.#poller.poll();
   }
 
-  /** Requests a poll. Resolves when a poll that started after this call has finished. */
   poll(): Promise<void> {
     return this.#poller.poll();
   }

@@ -178,7 +178,6 @@ export class LockedVersions {
     }
   }
 
-  /** Adds a reader to a locked version. */
   retain<Held extends LockedVersion>(version: Held): Held {
     (version as unknown as Entry).readers++;
     return version;

@@ -30,7 +30,6 @@ const withFolder = async <T>(archive: string, work: (folder: string) => Promise<
   }
 };
 
-/** Creates an archive of the folder that `fill` writes. */
 export const pack = <T>(archive: string, fill: (folder: string) => Promise<T>): Promise<T> =>
   withFolder(archive, async (folder) => {
     const content = `${folder}/backup`;

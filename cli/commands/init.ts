@@ -148,7 +148,7 @@ const writeStarter = async (file: string, { dataset, public: isPublic = false }:
   const importArguments = database === undefined ? ['import', 'SOURCE...'] : ['import-table', 'FILE'];
   print(
     [
-      `${path} is written. It serves the dataset in ${data}. Next:`,
+      `Wrote ${path}. It serves the dataset in ${data}. Next:`,
       ...(fitting || tables.length > 0 ? [] : [`  ${commandLine(undefined, ...importArguments, '--to', data)}`]),
       ...(unserved.length > 0
         ? [

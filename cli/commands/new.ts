@@ -125,11 +125,11 @@ Exit codes: ${EXIT_CODES}.`,
       .action(async (name: string, { to, json }: { to: string; json?: boolean }) => {
         const { folder, files } = await writeTemplate(kind, name, to);
         const text = [
-          `${folder} is written. Next:`,
+          `Wrote ${folder}. Next:`,
           `  cd ${folder}`,
           '  npm install',
           '  npm test',
-          'README.md describes how to serve it.',
+          'README.md explains how to serve it.',
         ].join('\n');
         print(json ? toJson({ folder, files }) : text);
       });

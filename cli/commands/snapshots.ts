@@ -43,7 +43,7 @@ const list = (command: Command) =>
     const written = await writtenTimes(storage);
     if (json) return printJson(found.map((each) => ({ ...each, writtenAt: written.get(each.version) ?? null })));
     if (found.length > 0) return print(formatVersions(found, written));
-    return note('No version is published. To publish one: metro-forecast publish DIR');
+    return note('No version has been published. To publish one: metro-forecast publish DIR');
   });
 
 const activate = (version: string, command: Command) =>

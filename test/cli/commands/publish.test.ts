@@ -78,7 +78,7 @@ describe('metro-forecast publish and snapshots', () => {
     expect(message).to.include(`${data} was not published, because it is not valid:\n  - `);
     expect(message).to.include(`  - ${file}:1: cbsa: `).and.include('refers to 10000, which is not in "markets"');
     expect((await done('snapshots')).stderr).to.include(
-      'No version is published. To publish one: metro-forecast publish DIR',
+      'No version has been published. To publish one: metro-forecast publish DIR',
     );
   });
 
