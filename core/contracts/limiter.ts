@@ -44,8 +44,9 @@ export interface Decision {
 export interface Limiter {
   /**
    * Decides whether to allow one request, and counts it if so.
-   * @param caller `key:<id>` or `ip:<address or /64 prefix>`, never the key itself. `GET /usage` appends `/usage` so
-   * that it has its own window.
+   * @param caller `key:<id>` for an API key, `id:<plugin>:<id>` for a caller identified by a plugin, or
+   * `ip:<address or /64 prefix>` for a client without credentials. Never contains the key. `GET /usage` appends
+   * `/usage`, so that it has its own window.
    * @param limit requests per window
    * @param quotas if given, usage is recorded, and requests that exceed a quota are rejected
    */

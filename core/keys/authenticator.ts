@@ -8,7 +8,7 @@ import { withTimeout } from '../util/with-timeout.js';
 import { familyOf, hashKey, isActive, isMistyped, missingPeppers, Peppers } from './key.js';
 
 export interface Caller {
-  /** `key:<id>`, `id:<plugin>:<id>` for a caller identified by a plugin, or `ip:<address or /64 prefix>`. */
+  /** The name under which the limiter counts requests (see `Limiter.take`). */
   readonly id: string;
   readonly limit: number;
   /** The key's tier, or the tier for callers without a key. Undefined if there is none. */
