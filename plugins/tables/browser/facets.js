@@ -100,6 +100,12 @@ const fieldsOf = (column, query, choose) => {
   };
 };
 
+/** @param {Problem} problem */
+const reasonOf = ({ status, message }) => {
+  if (/more than \d+ groups/.test(message)) return 'Too many different values to list.';
+  return status === 503 ? 'Counting the values takes too long. Add filters, or try again later.' : message;
+};
+
 /**
  * @param {Table} table @param {Column} column @param {URLSearchParams} query
  * @param {{ signal: AbortSignal, open: boolean, choose: Keep, ontoggle: () => void, isVisible: () => boolean }} options
@@ -157,8 +163,7 @@ const facet = (table, column, query, { signal, open, choose, ontoggle, isVisible
       if (!(error instanceof Problem)) throw error;
       requested = '';
       showFields(true);
-      const text = /more than \d+ groups/.test(error.message) ? 'Too many different values to list.' : error.message;
-      place.replaceChildren(h('p', { class: 'muted' }, text));
+      place.replaceChildren(h('p', { class: 'muted' }, reasonOf(error)));
     }
     place.removeAttribute('aria-busy');
   };

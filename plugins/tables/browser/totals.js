@@ -1,30 +1,21 @@
 import { listIn } from '../../pages/data-views/address.js';
-import { bar } from '../../pages/data-views/bars.js';
-import { select } from '../../pages/data-views/controls.js';
+import { select, choice as switchOf } from '../../pages/data-views/controls.js';
 import { dataTools } from '../../pages/data-views/figure.js';
 import { latestOf, showLatest } from '../../pages/data-views/latest.js';
-import { dataTable, numbers } from '../../pages/data-views/table.js';
+import { dataTable } from '../../pages/data-views/table.js';
 import { Problem } from '../../pages/shared/api.js';
 import { h } from '../../pages/shared/dom.js';
-import { exact, number } from '../../pages/shared/format.js';
-import { cellsOf, decimalsOf } from './cells.js';
+import { exact } from '../../pages/shared/format.js';
 import { matchingOf, toggled } from './conditions.js';
 import { totalsOf } from './rows.js';
+import { crossTable, isCrossable, listColumns } from './totals-tables.js';
 
 /**
  * @typedef {import('./tables.js').Table} Table
  * @typedef {import('./tables.js').Column} Column
  * @typedef {import('./time-figures.js').Row} Row
- * @typedef {{ groups: readonly Column[], of: Column | undefined }} Choice
+ * @typedef {import('./totals-tables.js').Choice} Choice
  */
-
-/** @type {readonly (readonly [measure: string, label: string])[]} */
-const MEASURES = [
-  ['mean', 'Mean'],
-  ['sum', 'Sum'],
-  ['min', 'Minimum'],
-  ['max', 'Maximum'],
-];
 
 /** @param {Table} table */
 const offerOf = ({ columns, filters, key }) => {
@@ -50,67 +41,17 @@ const choiceIn = ({ groups, first, numbers }, query) => {
 /** @param {readonly Column[]} columns @returns {(readonly [string, string])[]} */
 const optionsFor = (columns) => columns.map(({ name, label }) => [name, label]);
 
-/** Minimum number of significant digits shown in means. */
-const DIGITS = 4;
+/** @type {readonly (readonly [layout: string, label: string])[]} */
+const LAYOUTS = [
+  ['cross', 'Cross table'],
+  ['list', 'List'],
+];
 
-/** Returns the number of decimals for means. @param {readonly number[]} values */
-const meanDecimals = (values) => {
-  const most = Math.max(...values.map(Math.abs), 0);
-  const whole = most === 0 ? 1 : Math.floor(Math.log10(most)) + 1;
-  return Math.min(Math.max(DIGITS - whole, 0), decimalsOf(values, 6));
-};
-
-/**
- * @param {Table} table @param {Choice} choice @param {readonly Row[]} rows
- * @param {(column: Column, value: string | null) => void} onpick
- */
-const columnsOf = ({ key, measures }, { groups, of }, rows, onpick) => {
-  const cell = cellsOf({ columns: groups, key }, rows);
-  const valueIn = (/** @type {Row} */ row, /** @type {string} */ measure) => {
-    const value = row[measures[measure] ?? measure] ?? null;
-    return value === null ? null : Number(value);
-  };
-  /** @param {string} measure @param {string} label @param {boolean} isDrawn */
-  const measureColumn = (measure, label, isDrawn) => {
-    const values = rows.map((row) => valueIn(row, measure)).filter((value) => value !== null);
-    const decimals = measure === 'mean' ? meanDecimals(values) : decimalsOf(values, 6);
-    const scale = { least: Math.min(0, ...values), most: Math.max(0, ...values), color: 'accent' };
-    const made = numbers(
-      label,
-      (/** @type {Row} */ row) => valueIn(row, measure),
-      (value) => number(value, decimals),
-      {
-        key: measure,
-      },
-    );
-    const drawn = (/** @type {Row} */ row) => {
-      const value = valueIn(row, measure);
-      return [number(value, decimals), value === null ? null : bar(value, scale)];
-    };
-    return isDrawn ? { ...made, cell: drawn } : made;
-  };
-  return [
-    ...groups.map((column) => ({
-      label: column.label,
-      key: column.name,
-      name: 'short',
-      numeric: column.kind === 'number',
-      value: (/** @type {Row} */ row) => {
-        const value = row[column.name] ?? null;
-        return typeof value === 'boolean' ? Number(value) : value;
-      },
-      cell: (/** @type {Row} */ row) => {
-        const value = row[column.name] ?? null;
-        const text = value === null ? 'no value' : value === '' ? '(empty)' : cell(row, column);
-        const pick = () => onpick(column, value === null ? null : String(value));
-        return h('button', { class: 'value', type: 'button', onclick: pick }, text);
-      },
-    })),
-    ...(of ? MEASURES.slice(0, 1).map(([measure, label]) => measureColumn(measure, label, true)) : []),
-    measureColumn('count', 'Rows', !of),
-    ...(of ? MEASURES.slice(1).map(([measure, label]) => measureColumn(measure, label, false)) : []),
-  ];
-};
+/** @param {number} groups @param {boolean} isCross */
+const noteOf = (groups, isCross) =>
+  `${exact(groups)} ${groups === 1 ? 'group' : 'groups'}, based on all matching rows. ${
+    isCross ? 'The stronger the colour, the higher the value. ' : ''
+  }Click a value to filter by it.`;
 
 /** @param {Choice} choice */
 const titleOf = ({ groups, of }) =>
@@ -172,19 +113,31 @@ export const totalsView = (table, query, { signal, keep, choose }) => {
   const render = (rows) => {
     const choice = choiceIn(offer, query);
     const title = titleOf(choice);
-    const order = query.get('order') || (choice.of ? '-mean' : '-count');
+    const onpick = (/** @type {Column} */ column, /** @type {string | null} */ value) =>
+      choose(toggled(query, column, value));
+    const isCross = isCrossable(choice, rows) && query.get('as') !== 'list';
+    const { measure, ...content } = isCross
+      ? { ...crossTable(table, choice, rows, onpick), measure: null }
+      : { columns: listColumns(table, choice, rows, onpick), rows, measure: choice.of ? '-mean' : '-count' };
     place.replaceChildren(
       h('h2', {}, title),
-      h(
-        'p',
-        { class: 'muted' },
-        `${exact(rows.length)} ${rows.length === 1 ? 'group' : 'groups'}, based on all matching rows. Click a value to filter by it.`,
-      ),
+      h('p', { class: 'muted' }, noteOf(rows.length, isCross)),
+      isCrossable(choice, rows)
+        ? switchOf({
+            legend: 'As',
+            name: 'as',
+            choices: LAYOUTS,
+            value: isCross ? 'cross' : 'list',
+            onchange: (as) => {
+              keep({ as: as === 'list' ? as : '', order: '' });
+              render(rows);
+            },
+          })
+        : '',
       dataTable({
         caption: `${title}.`,
-        columns: columnsOf(table, choice, rows, (column, value) => choose(toggled(query, column, value))),
-        rows,
-        sort: order,
+        ...content,
+        sort: query.get('order') ?? measure,
         onsort: (sort) => keep({ order: sort }),
       }).element,
       dataTools({

@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { accessibilityProblems, addressOf, holdFirst, openBrowser, type TestBrowser } from '../../support/browser.js';
 import { request } from '../../support/http-client.js';
 import { startTableService } from '../../support/table-service.js';
-import { LABEL_PROBLEMS } from '../pages/page-files.js';
+import { LABEL_PROBLEMS, LAYOUT_PROBLEMS } from '../pages/page-files.js';
 
 describe('the pages of tables in Chromium', () => {
   let service: Awaited<ReturnType<typeof startTableService>>;
@@ -242,6 +242,51 @@ describe('the pages of tables in Chromium', () => {
     expect(await addressOf(page)).to.contain('station%5Beq%5D=Oslo');
   });
 
+  it('shows totals by two columns as a cross table or as a list', async () => {
+    const { page } = browser;
+    await view('books?tab=totals&totals=author,published&of=pages');
+    const rows = async () =>
+      (await page.locator('.totals tr').allInnerTexts()).map((text) => text.replaceAll('\n', ''));
+    await until(async () => (await rows()).length === 4);
+    expect(await rows()).to.deep.equal([
+      'Author by published\t1813\t1815\t1847\t1859',
+      'Charles Dickens\t–\t–\t–\t544',
+      'Charlotte Brontë\t–\t–\t–\t–',
+      'Jane Austen\t480\t512\t–\t–',
+    ]);
+    await page.getByRole('button', { name: '1815' }).click();
+    expect((await rows())[1]).to.equal('Jane Austen\t480\t512\t–\t–');
+    await page.getByRole('radio', { name: 'List' }).check();
+    await until(async () => (await rows()).length === 5);
+    expect((await rows())[1]).to.equal('Charles Dickens\t1859\t544\t1\t544\t544\t544');
+    expect(await addressOf(page)).to.match(/of=pages&as=list$/);
+    await page.reload();
+    await until(async () => (await rows()).length === 5);
+  });
+
+  it('explains failed responses in place, and tries again', async () => {
+    const { page } = browser;
+    await view('books');
+    const unavailable = { status: 503, headers: { 'Retry-After': '2' }, json: { error: 'Unavailable.', code: 'x' } };
+    await page.route('**/totals/**', (route) => route.fulfill(unavailable));
+    await page.getByText('Totals', { exact: true }).click();
+    await page.getByRole('heading', { name: 'The service is temporarily unavailable' }).waitFor();
+    await page.locator('.facet summary', { hasText: 'Pages' }).click();
+    await page.getByText('Counting the values takes too long.').waitFor();
+    await page.unroute('**/totals/**');
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByRole('heading', { name: 'Rows by title' }).waitFor();
+    await page.route('**/totals/**', (route) =>
+      route.fulfill({ status: 400, json: { error: '"by" gives more than 10000 groups.', code: 'invalid_parameter' } }),
+    );
+    await page.getByLabel('Group by').selectOption('Pages');
+    await page.getByRole('alert').filter({ hasText: 'more than 10000 groups' }).waitFor();
+    await view('books?tab=time');
+    await page.getByRole('alert').filter({ hasText: 'more than 10000 groups' }).waitFor();
+    await page.getByText('Too many different values to list.').first().waitFor();
+    await page.unroute('**/totals/**');
+  });
+
   it('shows the rows of the last choice, even if an earlier response arrives later', async () => {
     const { page } = browser;
     await view('weather');
@@ -295,6 +340,7 @@ describe('the pages of tables in Chromium', () => {
         'books?q=nothing',
         'weather',
         'weather?tab=totals&totals=station,degrees&of=degrees',
+        'books?tab=totals&totals=author,published&of=pages',
         'weather?tab=time&form=bars',
         'books/9780141439587',
         'status',
@@ -303,6 +349,7 @@ describe('the pages of tables in Chromium', () => {
         await page.evaluate('document.querySelectorAll("details").forEach((each) => { each.open = true; })');
         expect(await accessibilityProblems(page), name).to.deep.equal([]);
         expect(await page.evaluate(LABEL_PROBLEMS), name).to.deep.equal([]);
+        expect(await page.evaluate(LAYOUT_PROBLEMS), name).to.deep.equal([]);
         expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), name).to.be.at.most(0);
       }
       expect(complaints).to.deep.equal([]);

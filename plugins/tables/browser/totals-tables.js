@@ -1,0 +1,156 @@
+/** The columns of tables with totals: a list with a row per group, and a cross table of two columns. */
+import { bar } from '../../pages/data-views/bars.js';
+import { column, numbers } from '../../pages/data-views/table.js';
+import { h } from '../../pages/shared/dom.js';
+import { number } from '../../pages/shared/format.js';
+import { cellsOf, decimalsOf } from './cells.js';
+
+/**
+ * @typedef {import('./tables.js').Table} Table
+ * @typedef {import('./tables.js').Column} Column
+ * @typedef {import('./time-figures.js').Row} Row
+ * @typedef {{ groups: readonly Column[], of: Column | undefined }} Choice `of`: undefined to count rows
+ * @typedef {(column: Column, value: string | null) => void} Pick
+ */
+
+/** @type {readonly (readonly [measure: string, label: string])[]} */
+const MEASURES = [
+  ['mean', 'Mean'],
+  ['sum', 'Sum'],
+  ['min', 'Minimum'],
+  ['max', 'Maximum'],
+];
+
+/** Minimum number of significant digits shown in means. */
+const DIGITS = 4;
+
+/** Returns the number of decimals for means. @param {readonly number[]} values */
+const meanDecimals = (values) => {
+  const most = Math.max(...values.map(Math.abs), 0);
+  const whole = most === 0 ? 1 : Math.floor(Math.log10(most)) + 1;
+  return Math.min(Math.max(DIGITS - whole, 0), decimalsOf(values, 6));
+};
+
+/** @param {Row} row @param {string | undefined} measure name of the measure in the response */
+const measured = (row, measure) => {
+  const value = row[measure ?? ''] ?? null;
+  return value === null ? null : Number(value);
+};
+
+/** @param {Column} column @param {Table['key']} key @param {readonly Row[]} rows */
+const groupTexts = (column, key, rows) => {
+  const cell = cellsOf({ columns: [column], key }, rows);
+  return (/** @type {Row} */ row) => {
+    const value = row[column.name] ?? null;
+    return value === null ? 'no value' : value === '' ? '(empty)' : cell(row, column);
+  };
+};
+
+/**
+ * A column of buttons that filter by a value.
+ * @param {Column} column @param {Table['key']} key @param {readonly Row[]} rows @param {Pick} onpick
+ */
+const groupColumn = (column, key, rows, onpick) => {
+  const text = groupTexts(column, key, rows);
+  return {
+    label: column.label,
+    key: column.name,
+    name: 'short',
+    numeric: column.kind === 'number',
+    value: (/** @type {Row} */ row) => {
+      const value = row[column.name] ?? null;
+      return typeof value === 'boolean' ? Number(value) : value;
+    },
+    cell: (/** @type {Row} */ row) => {
+      const value = row[column.name] ?? null;
+      const pick = () => onpick(column, value === null ? null : String(value));
+      return h('button', { class: 'value', type: 'button', onclick: pick }, text(row));
+    },
+  };
+};
+
+/**
+ * @param {Table} table @param {Choice} choice @param {readonly Row[]} rows
+ * @param {Pick} onpick
+ */
+export const listColumns = ({ key, measures }, { groups, of }, rows, onpick) => {
+  const valueIn = (/** @type {Row} */ row, /** @type {string} */ measure) => measured(row, measures[measure]);
+  /** @param {string} measure @param {string} label @param {boolean} isDrawn */
+  const measureColumn = (measure, label, isDrawn) => {
+    const values = rows.map((row) => valueIn(row, measure)).filter((value) => value !== null);
+    const decimals = measure === 'mean' ? meanDecimals(values) : decimalsOf(values, 6);
+    const scale = { least: Math.min(0, ...values), most: Math.max(0, ...values), color: 'accent' };
+    const made = numbers(
+      label,
+      (/** @type {Row} */ row) => valueIn(row, measure),
+      (value) => number(value, decimals),
+      {
+        key: measure,
+      },
+    );
+    const drawn = (/** @type {Row} */ row) => {
+      const value = valueIn(row, measure);
+      return [number(value, decimals), value === null ? null : bar(value, scale)];
+    };
+    return isDrawn ? { ...made, cell: drawn } : made;
+  };
+  return [
+    ...groups.map((group) => groupColumn(group, key, rows, onpick)),
+    ...(of ? MEASURES.slice(0, 1).map(([measure, label]) => measureColumn(measure, label, true)) : []),
+    measureColumn('count', 'Rows', !of),
+    ...(of ? MEASURES.slice(1).map(([measure, label]) => measureColumn(measure, label, false)) : []),
+  ];
+};
+
+/** The maximum number of columns in a cross table. */
+const MOST_ACROSS = 12;
+
+/** Whether the totals fit in a cross table. @param {Choice} choice @param {readonly Row[]} rows */
+export const isCrossable = ({ groups: [, across] }, rows) =>
+  across !== undefined && rows.length > 0 && new Set(rows.map((row) => row[across.name])).size <= MOST_ACROSS;
+
+/** Shades a number between the least and the greatest. @param {string} text @param {number} share from 0 to 1 */
+const shaded = (text, share) => {
+  const element = h('span', { class: 'shaded' }, text);
+  // The page's content security policy forbids `style` attributes.
+  element.style.backgroundColor = `color-mix(in srgb, var(--accent) ${Math.round(share * 35)}%, transparent)`;
+  return element;
+};
+
+/**
+ * A row for each value of the first column, and a column for each value of the second.
+ * @param {Table} table @param {Choice} choice @param {readonly Row[]} rows @param {Pick} onpick
+ */
+export const crossTable = ({ key, measures }, { groups, of }, rows, onpick) => {
+  const [down, across] = /** @type {[Column, Column]} */ (groups);
+  const measure = of ? measures['mean'] : measures['count'];
+  const values = rows.map((row) => measured(row, measure)).filter((value) => value !== null);
+  const decimals = of ? meanDecimals(values) : 0;
+  const [least, most] = [Math.min(...values), Math.max(...values)];
+  /** @type {Map<unknown, Map<unknown, Row>>} */
+  const cells = new Map();
+  for (const row of rows) {
+    const line = cells.get(row[down.name]) ?? new Map();
+    cells.set(row[down.name], line.set(row[across.name] ?? null, row));
+  }
+  const text = groupTexts(across, key, rows);
+  const headings = new Map(rows.map((row) => [row[across.name] ?? null, row]));
+  // Null comes last, as in responses of the API. `Number` of other text is NaN.
+  const order = [...headings.keys()].sort(
+    (a, b) => Number(a === null) - Number(b === null) || Number(a) - Number(b) || (`${a}` < `${b}` ? -1 : 1),
+  );
+  return {
+    rows: [...cells.values()].map((line) => /** @type {Row} */ (line.values().next().value)),
+    columns: [
+      { ...groupColumn(down, key, rows, onpick), label: `${down.label} by ${across.label.toLowerCase()}` },
+      ...order.map((value) =>
+        column(
+          String(text(/** @type {Row} */ (headings.get(value)))),
+          (/** @type {Row} */ row) => measured(cells.get(row[down.name])?.get(value) ?? {}, measure),
+          (one) => (one === null ? '–' : shaded(number(one, decimals), (one - least) / (most - least || 1))),
+          { numeric: true },
+        ),
+      ),
+    ],
+  };
+};
