@@ -1,5 +1,5 @@
 import { h } from '../../pages/shared/dom.js';
-import { conditionsOf, valuesIn } from './conditions.js';
+import { conditionsOf, DAY_END, valuesIn } from './conditions.js';
 
 /**
  * @typedef {import('./tables.js').Table} Table
@@ -16,7 +16,7 @@ export const conditionText = ({ column: { label }, operator, value }) => {
     const values = valuesIn(value).map((each) => each || '(empty)');
     return `${label} is ${new Intl.ListFormat('en', { type: 'disjunction' }).format(values)}`;
   }
-  return `${label} ${OPERATORS[operator]} ${value}`;
+  return `${label} ${OPERATORS[operator]} ${value.endsWith(DAY_END) ? value.slice(0, -DAY_END.length) : value}`;
 };
 
 /**

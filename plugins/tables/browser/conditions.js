@@ -7,6 +7,9 @@ import { listIn } from '../../pages/data-views/address.js';
  * @typedef {{ column: Column, operator: string, value: string }} Condition
  */
 
+/** Makes a day an upper bound of timestamps. Text comparison sorts it after all times of the day. */
+export const DAY_END = 'T24';
+
 const FILTER = /^(.+)\[(eq|not|in|gt|gte|lt|lte|null)\]$/;
 
 /** @param {Table} table @param {URLSearchParams} query @returns {Condition[]} */

@@ -4,7 +4,7 @@ import { Problem, request } from '../../pages/shared/api.js';
 import { h } from '../../pages/shared/dom.js';
 import { exact } from '../../pages/shared/format.js';
 import { cellsOf } from './cells.js';
-import { chosenValues, conditionsOf, matchingOf, toggled } from './conditions.js';
+import { chosenValues, conditionsOf, DAY_END, matchingOf, toggled } from './conditions.js';
 
 /**
  * @typedef {import('./tables.js').Table} Table
@@ -83,11 +83,15 @@ const fieldsOf = (column, query, choose) => {
     const parameter = `${column.name}[${operator}]`;
     const id = `by-${parameter}`;
     const input = h('input', { id, ...inputType(column), autocomplete: 'off' });
-    input.addEventListener('change', () =>
-      choose({ ...(operator === 'eq' && { [`${column.name}[in]`]: '' }), [parameter]: input.value }),
-    );
+    // The last day of a range includes all its times.
+    const end = operator === 'lte' && column.timed ? DAY_END : '';
+    input.addEventListener('change', () => {
+      const value = input.value && `${input.value}${end}`;
+      choose({ ...(operator === 'eq' && { [`${column.name}[in]`]: '' }), [parameter]: value });
+    });
     const show = () => {
-      input.value = query.get(parameter) ?? '';
+      const value = query.get(parameter) ?? '';
+      input.value = column.kind === 'date' ? value.slice(0, 10) : value;
     };
     show();
     return { show, element: h('div', {}, h('label', { for: id }, `${column.label} ${word}`), input) };

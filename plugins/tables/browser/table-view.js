@@ -63,19 +63,18 @@ const counter = (table, query, signal) => {
 /**
  * Creates the list of rows, with the column dialog and the tools.
  * @param {Table} table @param {URLSearchParams} query
- * @param {{ signal: AbortSignal, keep: Change, choose: Change, onshow: (page: import('./row-list.js').Page) => void }} options
+ * @param {{ signal: AbortSignal, keep: Change, onshow: (page: import('./row-list.js').Page) => void }} options
  * @returns {Part}
  */
-const rowsPart = (table, query, { signal, keep, choose, onshow }) => {
+const rowsPart = (table, query, { signal, keep, onshow }) => {
   const tools = h('div');
-  const none = () =>
-    h(
-      'div',
-      { class: 'notice' },
-      h('h2', {}, 'No matching rows'),
-      h('p', {}, 'Remove a filter, or search for other words:'),
-      ...chipsOf(table, query, choose),
-    );
+  const none = () => {
+    const hasFilters = matchingOf(table, query).size > 0;
+    const [title, advice] = hasFilters
+      ? ['No matching rows', 'Remove a filter above, or search for other words.']
+      : ['No rows', 'This table is empty.'];
+    return h('div', { class: 'notice' }, h('h2', {}, title), h('p', {}, advice));
+  };
   const list = rowList(table, query, {
     signal,
     keep,
@@ -147,7 +146,7 @@ export const tableView = (table) => async (_parameters, signal, query) => {
   const panel = facetPanel(table, query, { signal, sample, choose });
   /** @type {Readonly<Record<string, () => Part | Promise<Part>>>} */
   const parts = {
-    rows: () => rowsPart(table, query, { signal, keep, choose, onshow: count.showPage }),
+    rows: () => rowsPart(table, query, { signal, keep, onshow: count.showPage }),
     totals: async () => (await import('./totals.js')).totalsView(table, query, { signal, keep, choose }),
     time: async () => (await import('./time-chart.js')).timeChart(table, query, { signal, sample, keep }),
   };

@@ -2,8 +2,8 @@ import { words } from './cells.js';
 
 /**
  * @typedef {'text' | 'date' | 'number' | 'boolean'} Kind
- * @typedef {{ name: string, label: string, kind: Kind, whole: boolean, description: string }} Column `whole`: whether
- *   all numbers are integers
+ * @typedef {{ name: string, label: string, kind: Kind, whole: boolean, timed: boolean, description: string }} Column
+ *   `whole`: whether all numbers are integers; `timed`: whether dates have a time of day
  * @typedef {object} Table
  * @property {string} name as in the API path: `building-permits`
  * @property {readonly Column[]} columns
@@ -30,7 +30,8 @@ const columnOf = (name, schema) => {
   const isNumber = whole || types.includes('number');
   const kind = isDate ? 'date' : isNumber ? 'number' : types.includes('boolean') ? 'boolean' : 'text';
   const label = schema['title'] ?? words(name);
-  return { name, label, kind, whole, description: schema['description'] ?? '' };
+  const timed = schema['format'] === 'date-time';
+  return { name, label, kind, whole, timed, description: schema['description'] ?? '' };
 };
 
 /**

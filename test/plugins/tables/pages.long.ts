@@ -161,7 +161,7 @@ describe('the pages of tables in Chromium', () => {
     await countIs('1–100 of 5,999 rows');
     await view('books?author%5Beq%5D=Nobody');
     await page.getByRole('heading', { name: 'No matching rows' }).waitFor();
-    await page.getByRole('button', { name: 'Remove: Author is Nobody' }).first().click();
+    await page.getByRole('button', { name: 'Remove: Author is Nobody' }).click();
     await countIs('4 rows');
   });
 
@@ -352,6 +352,9 @@ describe('the pages of tables in Chromium', () => {
         expect(await page.evaluate(LAYOUT_PROBLEMS), name).to.deep.equal([]);
         expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), name).to.be.at.most(0);
       }
+      await view('books');
+      await page.getByRole('button', { name: 'Columns' }).click();
+      expect(await accessibilityProblems(page)).to.deep.equal([]);
       expect(complaints).to.deep.equal([]);
     });
   }

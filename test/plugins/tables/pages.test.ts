@@ -92,6 +92,15 @@ describe('plugin table-pages', () => {
     expect(await titles('emma eyre')).to.deep.equal([]);
   });
 
+  it('includes all times of a day in a range that ends on it', async () => {
+    const { conditionText } = await pageModules('tables/browser/chips');
+    const { DAY_END } = await pageModules('tables/browser/conditions');
+    const value = `2024-05-01${DAY_END}`;
+    expect(['2024-05-01T00:00:00Z', '2024-05-01T23:59:59.999999Z'].every((time) => time < value)).to.equal(true);
+    expect(value < '2024-05-02T00:00:00Z').to.equal(true);
+    expect(conditionText({ column: { label: 'Sold' }, operator: 'lte', value })).to.equal('Sold to 2024-05-01');
+  });
+
   it('adds values of a column to its filter, and removes them', () => {
     const query = new URLSearchParams();
     const author = { name: 'author', kind: 'text' };
