@@ -1,4 +1,4 @@
-/** Creates JSON adapters that use a temporary directory, and records what they log and report. */
+/** Creates JSON adapters in a temporary directory, and records what they log and report. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,17 +13,17 @@ import { writeDirectory } from '../../core/data/write-directory.js';
 import { collections, manifestOf, rowsOf } from '../core/data/weather.js';
 
 export interface JsonInstance {
-  /** The temporary folder. It contains `data`, the dataset directory of the adapter. */
+  /** A temporary folder. The adapter's dataset directory is `data` inside it. */
   readonly folder: string;
   readonly path: string;
   readonly adapter: StorageAdapter;
   readonly changes: string[];
-  /** The argument of each `problem` call. The last one is the current state. */
+  /** Arguments of all `problem` calls. The last one is the current state. */
   readonly problems: (string | undefined)[];
   readonly log: { readonly level: number; readonly msg: string; readonly err?: { readonly message: string } }[];
 }
 
-/** Creates the context for an adapter, without a log or listeners. */
+/** Creates an adapter context without a log or listeners. */
 export const contextOf = (folder: string, declared: ReadonlyMap<string, Collection>): AdapterContext => ({
   collections: declared,
   logger: pino({ level: 'silent' }),
@@ -33,7 +33,7 @@ export const contextOf = (folder: string, declared: ReadonlyMap<string, Collecti
   problem: () => {},
 });
 
-/** Creates an instance for each test of the enclosing `describe`. The test must open the adapter. */
+/** Creates a fresh instance before each test in the enclosing `describe`. The test has to open the adapter. */
 export const eachInstance = (): JsonInstance => {
   const instance: { -readonly [K in keyof JsonInstance]: JsonInstance[K] } = Object.create(null);
   beforeEach(async () => {
@@ -112,7 +112,7 @@ export const eventuallyServed = async (instance: JsonInstance, n: number): Promi
   await expectServed(instance, n);
 };
 
-/** Resolves with the reason once a change has been rejected. */
+/** Waits until a change has been rejected, and resolves with the reason. */
 export const eventuallyRejected = async (instance: JsonInstance): Promise<string> => {
   const errors = () => instance.log.filter(({ level }) => level === 50);
   const before = errors().length;

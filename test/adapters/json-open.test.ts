@@ -1,4 +1,3 @@
-/** Tests opening the JSON adapter. */
 import { mkdir, open, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -60,7 +59,7 @@ describe('json.open()', () => {
 
   it('rejects a dataset that does not fit into memory before reading it, and names the required memory', async () => {
     await writeByHand(instance.path);
-    // A sparse file of 1 TB: reading it would take many minutes.
+    // A sparse 1 TB file, which would take many minutes to read.
     const file = await open(join(instance.path, 'readings.ndjson'), 'r+');
     await file.truncate(2 ** 40);
     await file.close();
@@ -119,7 +118,7 @@ describe('json.open()', () => {
     setImmediate(count);
     await instance.adapter.open();
     loading = false;
-    // The 3.7 MB file takes many reads, and each needs at least one turn of the event loop.
+    // Reading the 3.7 MB file takes many reads, each of which needs at least one turn of the event loop.
     expect(turns).to.be.greaterThan(50);
     expect(await instance.adapter.snapshot().get('readings', ['south', '1950-01-02'])).to.have.property('high', 30_001);
   });

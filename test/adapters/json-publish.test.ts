@@ -1,4 +1,3 @@
-/** Tests publishing with the JSON adapter. A rejected dataset must not change anything. */
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';

@@ -1,4 +1,3 @@
-/** Tests which new versions the JSON adapter loads, and which ones it rejects. */
 import { readFileSync } from 'node:fs';
 import { copyFile, cp, mkdir, readFile, rename, symlink, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -198,7 +197,7 @@ describe('the json adapter rejects, and continues to serve the old version after
     expect(instance.changes).to.deep.equal(['v1']);
     const message = instance.problems.at(-1);
     expect(message).to.match(/version v1 is still served/);
-    // /status publishes this message, so it must not contain paths or the text of other errors.
+    // /status publishes this message, so it must not contain paths or other error text.
     expect(message).to.not.include(instance.folder);
   };
   const recovers = async (n: number): Promise<void> => {

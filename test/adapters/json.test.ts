@@ -1,4 +1,3 @@
-/** Runs the conformance suite on the JSON adapter. */
 import { mkdir } from 'node:fs/promises';
 import { describeAdapter } from '../../adapters/conformance/index.js';
 import json from '../../adapters/json/index.js';

@@ -1,4 +1,3 @@
-/** Runs the rules of the key store contract on every built-in store, and on stores with one error each. */
 import { expect } from 'chai';
 import { describeKeyStore, type KeyStoreUnderTest } from '../../adapters/conformance/index.js';
 import { keyStoreRules, runRule } from '../../adapters/conformance/key-store.js';
@@ -17,7 +16,7 @@ describeKeyStore({
   create: (context) => sqliteKeyStore.create({ path: 'keys.db', pollMs: 50 }, context),
 });
 
-/** Stores with one error each, by the start of the title of the rule that finds it. */
+/** Stores with one error each, and the start of the title of the rule that must detect it. */
 const BROKEN: readonly (readonly [what: string, rule: string, Store: new () => KeyStore])[] = [
   [
     'drops unknown fields',

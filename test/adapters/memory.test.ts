@@ -1,4 +1,3 @@
-/** Runs the conformance suite on the memory adapter, and tests opening it with a dataset directory. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -39,7 +38,6 @@ describe('versions of the memory adapter', () => {
       {
         collections: new Map([['rows', rows]]),
         logger: pino({ level: 'silent' }),
-        // The clock never advances.
         clock: { now: () => NOW, monotonic: () => 0 },
         resolvePath: resolve,
         changed: () => {},

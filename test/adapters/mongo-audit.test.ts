@@ -1,4 +1,3 @@
-/** Tests the audit chain in MongoDB: concurrent writers, interrupted writers, and entries that were changed by hand. */
 import { expect } from 'chai';
 import { ObjectId } from 'mongodb';
 import { MongoAudit } from '../../adapters/mongo/audit.js';

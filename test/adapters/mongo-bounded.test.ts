@@ -1,4 +1,3 @@
-/** Tests that every wait for MongoDB has a timeout, and that timeout errors name the operation. */
 import { expect } from 'chai';
 import { failsWith } from '../../adapters/conformance/expect.js';
 import { MongoAudit } from '../../adapters/mongo/audit.js';
@@ -79,7 +78,7 @@ describe('bounded() of the MongoDB adapter', () => {
       await failsWith('unavailable', () => bounded('count', 60_000, signal, () => Promise.reject(new Error('no'))));
     }
     expect(listeners.size).to.equal(0);
-    // Mocha has timers too, so the count is not zero.
+    // Mocha also uses timers, so the count is never zero.
     expect(timers() - before).to.be.below(times);
   });
 });

@@ -1,4 +1,3 @@
-/** Tests that each change to the MongoDB adapter's catalog is atomic. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { failsWith } from '../../adapters/conformance/expect.js';

@@ -1,4 +1,3 @@
-/** Tests the read and write concerns of a connection, which do not depend on the connection string. */
 import { execFileSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

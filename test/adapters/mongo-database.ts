@@ -1,4 +1,4 @@
-/** Creates a separate database on the shared MongoDB, for unit tests of the MongoDB adapter. */
+/** Creates separate databases on the shared MongoDB server for unit tests of the MongoDB adapter. */
 import { Connection } from '../../adapters/mongo/connection.js';
 import { type ConnectionOptions, connectionOptions, type Given, withDefaults } from '../../adapters/mongo/options.js';
 import { mongoForTests, uniqueName } from '../support/services.js';
@@ -26,10 +26,7 @@ export const openDatabase = async (): Promise<TestDatabase> => {
   };
 };
 
-/**
- * Creates a connection that is already closed. Every operation on it fails immediately, with an error that names the
- * operation.
- */
+/** Creates a closed connection, on which every operation fails immediately with an error that names the operation. */
 export const closedConnection = async (): Promise<Connection> => {
   const { connection, end } = await openDatabase();
   await end();

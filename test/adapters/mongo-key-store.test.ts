@@ -1,7 +1,3 @@
-/**
- * Tests that changes to API keys in MongoDB reach every replica, with and without change streams, and after an outage.
- */
-
 import assert from 'node:assert/strict';
 import { userInfo } from 'node:os';
 import { MongoClient } from 'mongodb';
@@ -32,7 +28,7 @@ describe('the key store in MongoDB', () => {
   let database: string;
   let server: Server | undefined;
   let stores: KeyStore[];
-  /** The log of the most recently created store. */
+  /** Log of the most recently created store. */
   let logger: KeptLogger;
 
   beforeEach(async () => {
@@ -56,7 +52,7 @@ describe('the key store in MongoDB', () => {
       await client.close();
     }
   };
-  /** Edits a key's document directly. */
+  /** Edits a key's document directly, bypassing the store. */
   const edit = (id: string, update: object) =>
     raw((db) => db.collection<{ _id: string }>('api_keys').updateOne({ _id: id }, update));
 
@@ -126,7 +122,7 @@ describe('the key store in MongoDB', () => {
     const store = await newStore();
     const record = newRecord({ limit_per_minute: 600 });
     await store.insert(record);
-    // Written directly, so that the date has MongoDB's own type.
+    // Written directly, so that the value is a BSON date.
     await edit(record.id, { $set: { expires_at: new Date('2027-01-01T00:00:00Z') } });
     await store.update(record.id, { limit_per_minute: 1200 });
     await store.update(record.id, { limit_per_minute: 1200 });
@@ -155,7 +151,7 @@ describe('the key store in MongoDB', () => {
     await Promise.all(limits.map((limit, i) => stores[i % 2]!.update(record.id, { limit_per_minute: limit })));
     const changes = ((await stores[0]!.audit?.()) ?? []).slice(1).map(({ changes }) => changes['limit_per_minute']);
     assert.deepEqual(changes.map((change) => change?.to).sort(), limits);
-    // Each change must have read the value that an earlier change wrote. Every value except the last is therefore the
+    // Each change must read the value written by an earlier change. Every value except the last is therefore the
     // previous value of exactly one change.
     const last = (await stores[0]!.list())[0]?.limit_per_minute;
     assert.deepEqual(
@@ -183,7 +179,7 @@ describe('the key store in MongoDB', () => {
       ),
     ]);
     assert.deepEqual(Object.fromEntries((await store.lastUsed?.()) ?? []), { [record.id]: now, key_other: now - 1 });
-    // Changes arrive in order. Once the reader knows this key, it has seen all earlier changes.
+    // Changes arrive in order, so once the reader knows this key, it has seen all earlier changes.
     const other = newRecord();
     await store.insert(other);
     await eventually('the other key is known', () => reader.lookup(other.hash) !== undefined, IN_FORCE_MS);

@@ -1,4 +1,4 @@
-/** Tests that kill processes while they publish to MongoDB. */
+/** Defines tests that kill processes while they publish to MongoDB. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,7 +10,7 @@ import { Replicas, rowsToPublish } from './mongo-replica.js';
 
 const publisher = fileURLToPath(new URL('./mongo-publisher.js', import.meta.url));
 
-/** @param moments when to kill the process, as fractions of the duration of a publication */
+/** @param moments when to kill each process, as fractions of the time that a publication takes */
 export const describeKilledPublishers = (moments: readonly number[]): void => {
   describe('publishing to MongoDB', () => {
     let replicas: Replicas;

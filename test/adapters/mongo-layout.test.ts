@@ -1,4 +1,3 @@
-/** Tests how rows are stored and queried in MongoDB, and which values cannot be stored. */
 import { expect } from 'chai';
 import { unstorable } from '../../adapters/mongo/content.js';
 import { dataCollection, indexOf, planFind, planGet, versionIdOf } from '../../adapters/mongo/layout.js';

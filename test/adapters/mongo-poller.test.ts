@@ -1,4 +1,3 @@
-/** Tests that the MongoDB adapter polls periodically, never concurrently, and immediately on request. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { eventually } from '../../adapters/conformance/expect.js';

@@ -1,6 +1,6 @@
 /**
- * Runs as a process that publishes, for tests that kill it: `node mongo-publisher.js URI DATABASE VERSION`. Prints
- * `begun` before it publishes.
+ * Runs as a child process that publishes until a test kills it: `node mongo-publisher.js URI DATABASE VERSION`. Prints
+ * `begun` before it starts publishing.
  */
 import { datasetOf, itemsOf } from '../../adapters/conformance/fixture.js';
 import { Replicas, rowsToPublish, SHORT_LOCK } from './mongo-replica.js';

@@ -1,4 +1,3 @@
-/** Tests publishing to MongoDB with concurrent publishers, hanging publishers, and rows that cannot be stored. */
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import { eventually, failsWith } from '../../adapters/conformance/expect.js';
@@ -12,7 +11,7 @@ import { gate, Replicas, SHORT_LOCK } from './mongo-replica.js';
 const THIRD = 'third-3';
 const THIRD_CREATED = '2024-03-01T00:00:00.000Z';
 
-/** Delays a dataset: `pause` runs before the rows of the given collection are read. */
+/** Delays a dataset by running `pause` before the rows of the given collection are read. */
 const pausing = (dataset: Dataset, collection: string, pause: () => Promise<void>): Dataset => ({
   ...dataset,
   async *read(name) {
@@ -66,7 +65,7 @@ describe('publishing to MongoDB', () => {
       await begun.passed;
       proxy.cutReplies();
       const other = await replicas.open();
-      // Renewals still reach the server, but the replies do not reach the driver, so its operations time out.
+      // Lock renewals still reach the server, but its replies are lost, so the driver's operations time out.
       const published = async () => {
         for (;;) {
           try {

@@ -1,4 +1,3 @@
-/** Tests publishing to a MongoDB database that was edited by hand, and what the audit log records. */
 import assert from 'node:assert/strict';
 import type { Db } from 'mongodb';
 import { failsWith } from '../../adapters/conformance/expect.js';

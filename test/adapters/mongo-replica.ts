@@ -1,4 +1,4 @@
-/** Starts replicas that share one MongoDB database, for tests of the MongoDB adapter. */
+/** Starts several MongoDB adapters that share one database, as replicas would. */
 import { once } from 'node:events';
 import { MongoClient } from 'mongodb';
 import { collections, items, type Rows, rowsWithCrowd } from '../../adapters/conformance/fixture.js';
@@ -12,27 +12,26 @@ import { type KeptLogger, keptLogger } from '../support/kept-logger.js';
 
 export interface Replica {
   readonly adapter: StorageAdapter & Required<Pick<StorageAdapter, 'publish' | 'versions'>>;
-  /** The argument of each `problem` call. It is undefined if the problem has ended. */
+  /** Arguments of all `problem` calls. Undefined means that the problem has ended. */
   readonly problems: readonly (string | undefined)[];
   readonly logger: KeptLogger;
   /** Returns the current version, or undefined if there is none. */
   version(): string | undefined;
-  /** Reads the items of the current version. */
   items(): Promise<Document[]>;
 }
 
-/** Short intervals, so that steps which take a minute in production take a second here. */
+/** Short intervals, so that steps that take a minute in production take a second here. */
 const OPTIONS: Partial<MongoOptions> = { pollMs: 100, writeMs: 5000 };
 
 /**
- * Options for publishers that will hang or die. Do not use them for other publishers: on a slow machine, even a live
- * publisher could lose such a short lock.
+ * Options for publishers that will hang or be killed. Other publishers must not use them: on a slow machine, even a
+ * live publisher could lose a lock this short.
  */
 export const SHORT_LOCK: Partial<MongoOptions> = { lockMs: 1000 };
 
 /**
- * Creates rows for every collection. Publishing them takes many batches, so a test can kill the publisher between any
- * two.
+ * Creates rows for every collection. They fill many batches, so that a test can kill the publisher between any two
+ * batches.
  */
 export const rowsToPublish = (): Rows => {
   const { crowd = [], ...others } = rowsWithCrowd();
@@ -91,7 +90,7 @@ export class Replicas {
     return replica;
   }
 
-  /** Runs work on the database with the plain MongoDB driver. */
+  /** Accesses the database directly through the MongoDB driver. */
   async raw<T>(work: (db: ReturnType<MongoClient['db']>) => Promise<T>): Promise<T> {
     const client = new MongoClient(this.uri);
     try {
@@ -101,7 +100,7 @@ export class Replicas {
     }
   }
 
-  /** Returns the ids of versions that have data. */
+  /** Returns the ids of versions that have stored data. */
   async storedIds(): Promise<number[]> {
     const names = await this.raw(async (db) => (await db.listCollections().toArray()).map(({ name }) => name));
     const ids = names.flatMap((name) => /^data\.(\d+)\./.exec(name)?.[1] ?? []);
@@ -112,14 +111,12 @@ export class Replicas {
     await Promise.all(this.#running.map(({ adapter }) => adapter.close()));
   }
 
-  /** Closes all replicas and drops the database. */
   async end(): Promise<void> {
     await this.close();
     await this.raw((db) => db.dropDatabase());
   }
 }
 
-/** Creates a promise and a function that resolves it. */
 export const gate = (): { readonly passed: Promise<void>; open(): void } => {
   const target = new EventTarget();
   return {
@@ -128,7 +125,7 @@ export const gate = (): { readonly passed: Promise<void>; open(): void } => {
   };
 };
 
-/** Resolves once the adapter's server has stopped responding, because SIGSTOP takes effect with a delay. */
+/** Resolves once the adapter's server has stopped responding. SIGSTOP takes effect with a delay. */
 export const untilAway = async (adapter: StorageAdapter): Promise<void> => {
   for (let unreachable = false; !unreachable; ) {
     unreachable = await adapter.ping().then(

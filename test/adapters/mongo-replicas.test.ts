@@ -1,4 +1,3 @@
-/** Tests that replicas on MongoDB follow the current version, hold versions in use, and survive a server outage. */
 import assert from 'node:assert/strict';
 import { eventually, failsWith } from '../../adapters/conformance/expect.js';
 import {
@@ -196,7 +195,7 @@ describe('replicas on MongoDB', () => {
         let deleted: readonly string[] = [];
         for (let tries = 0; deleted.length === 0; tries++) {
           assert(tries < 1000, 'the holds end');
-          // Renewals still reach the server. Without replies, the driver aborts them.
+          // Renewals still reach the server, but without replies the driver aborts them.
           deleted = await pruner.adapter.versions.prune(1);
         }
         assert.deepEqual(deleted, [FIRST]);
@@ -282,7 +281,7 @@ describe('replicas on MongoDB', () => {
       Object.fromEntries(fields.map((field) => [field, row[field] as Scalar]));
 
     /**
-     * Returns queries that read a declared order in every possible way: each equality prefix, with a range on the next
+     * Returns queries that cover every way to read a declared order: each equality prefix, with a range on the next
      * field, in both directions.
      */
     const queriesOf = ({ name, key, orders = [] }: Collection): Query[] => {

@@ -1,7 +1,3 @@
-/**
- * Tests the versions that a replica holds in MongoDB: when holds are written, and how the replica notices that they
- * have expired.
- */
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { lockedIds, VersionLocks } from '../../adapters/mongo/version-locks.js';
@@ -26,7 +22,7 @@ describe('holds in MongoDB', () => {
 
   const holdsFor = (ms = HOLD_MS) => new VersionLocks(database.connection, clock, ms);
   const documents = () => database.connection.db.collection<{ holds: number[]; expires: Date }>('replicas');
-  /** Returns whether the work writes the document. A write removes the marker that is set first. */
+  /** Returns whether `work` writes the document. A marker is set first, and a write removes it. */
   const writes = async (work: () => Promise<void>): Promise<boolean> => {
     await documents().updateMany({}, { $set: { holds: [-1] } });
     await work();

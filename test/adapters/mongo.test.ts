@@ -1,4 +1,3 @@
-/** Runs the conformance suite on the MongoDB adapter. */
 import { basename } from 'node:path';
 import { MongoClient } from 'mongodb';
 import { describeAdapter } from '../../adapters/conformance/index.js';
@@ -7,10 +6,10 @@ import type { AdapterContext, StorageAdapter } from '../../core/contracts/storag
 import { type Server, startMongo } from '../support/services.js';
 import { untilAway } from './mongo-replica.js';
 
-/** Passes the URI to the suite's child process, which imports this file too. */
+/** Passes the URI to the suite's child process, which also imports this file. */
 const URL_VARIABLE = 'CONFORMANCE_MONGODB_URI';
 
-// A separate server is started, because the suite stops it.
+// The suite stops the server, so it needs one of its own.
 let started: Promise<Server> | undefined;
 const server = (): Promise<Server> => {
   started ??= startMongo();
@@ -23,7 +22,7 @@ const urlOfServer = async (): Promise<string> => {
 const databases = new WeakMap<StorageAdapter, string>();
 
 const create = async (context: AdapterContext): Promise<StorageAdapter> => {
-  // Each store has its own folder, which the suite chooses. The folder's name becomes the database.
+  // The suite chooses a separate folder for each store. The folder's name becomes the database name.
   const database = basename(context.resolvePath('.'));
   const adapter = mongo.create({ uri: await urlOfServer(), database, lockMs: 2000 }, context);
   databases.set(adapter, database);

@@ -1,4 +1,3 @@
-/** Tests the options of each adapter, and the errors for invalid options. */
 import { expect } from 'chai';
 import json from '../../adapters/json/index.js';
 import memory from '../../adapters/memory.js';

@@ -1,4 +1,3 @@
-/** Tests the SQLite adapter with unusable files, full disks and locks. */
 import { execFileSync } from 'node:child_process';
 import { chmod, copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -33,7 +32,7 @@ const errorOf = async (work: Promise<unknown>): Promise<StorageError> => {
 /** The id of an unprivileged user. */
 const UNPRIVILEGED = 65_534;
 
-/** Runs a task as a user without special rights. */
+/** Runs a task as an unprivileged user. */
 const unprivileged = async <T>(context: Mocha.Context, task: () => Promise<T>): Promise<T> => {
   if (process.getuid?.() !== 0) skip(context, 'only root can change to another user');
   process.setegid!(UNPRIVILEGED);
@@ -206,7 +205,7 @@ describe('the SQLite adapter with an unusable file', () => {
     ]);
   });
 
-  /** Copies a published database that no connection has open. Resolves with the path of the copy. */
+  /** Copies a published database file while no connection has it open. Resolves with the copy's path. */
   const publishedCopy = async (): Promise<string> => {
     await (await store.opened()).publish(datasetOf());
     const copy = join(store.folder, 'copy.db');

@@ -1,4 +1,3 @@
-/** Tests that changes to API keys in SQLite reach every process, even if the file also contains a dataset. */
 import { stat, writeFile } from 'node:fs/promises';
 import { expect } from 'chai';
 import Database from 'libsql';

@@ -1,6 +1,6 @@
 /**
- * Runs as a process that publishes, for tests that kill it: `node sqlite-publisher.js FOLDER VERSION`. Prints `begun`
- * before it publishes.
+ * Runs as a child process that publishes until a test kills it: `node sqlite-publisher.js FOLDER VERSION`. Prints
+ * `begun` before it starts publishing.
  */
 import { datasetOf } from '../../adapters/conformance/fixture.js';
 import sqlite from '../../adapters/sqlite/index.js';

@@ -1,4 +1,3 @@
-/** Tests the SQL for queries: each query is one index search that starts at the position and needs no sorting. */
 import { expect } from 'chai';
 import Database from 'libsql';
 import { positionOf, selectAhead, selectKey, selectRows, skipsEntries } from '../../adapters/sqlite/query.js';

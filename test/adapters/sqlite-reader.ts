@@ -1,6 +1,6 @@
 /**
- * Runs as a process that reads pages until its input ends: `node sqlite-reader.js FOLDER`. Prints how many reads were
- * made, how many versions were seen and how many errors occurred. Each list of items must belong to a single version.
+ * Runs as a child process that reads pages until its standard input closes: `node sqlite-reader.js FOLDER`. Prints the
+ * number of reads, of versions seen and of errors. All items of a list must belong to a single version.
  */
 import { crowd, items } from '../../adapters/conformance/fixture.js';
 import { find, withSnapshot } from '../../adapters/conformance/instance.js';

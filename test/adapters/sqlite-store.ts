@@ -1,4 +1,4 @@
-/** Creates SQLite adapters that use a temporary database, and records what they report. */
+/** Creates SQLite adapters that use a temporary database, and records the problems that they report. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -22,7 +22,7 @@ export const contextIn = (
   problem,
 });
 
-/** Creates rows whose publication takes a few hundred milliseconds. The labels of the items contain the version. */
+/** Creates rows that take a few hundred milliseconds to publish. The labels of the items contain the version. */
 export const rowsToPublish = (version: string) => ({ ...rowsWithCrowd(), items: itemsOf(version) });
 
 type Publishing = StorageAdapter & Required<Pick<StorageAdapter, 'publish' | 'versions' | 'audit'>>;

@@ -1,4 +1,3 @@
-/** Tests the time limit of totals. SQLite computes them one after another. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -44,7 +43,7 @@ describe('SQLite: the time limit of totals', () => {
   });
   const ask = async (reader: SnapshotReader) => {
     const [group] = (await reader.totals(markets, { where: [], by: [], limit: 1 }))!;
-    // The limit that started with the request must not abort later reads of the response.
+    // The time limit that started with the request must not abort later reads for the same response.
     await reader.get(markets, ['12060']);
     return group!.count;
   };

@@ -1,4 +1,3 @@
-/** Runs the conformance suite on the SQLite adapter. */
 import { describeAdapter } from '../../adapters/conformance/index.js';
 import sqlite from '../../adapters/sqlite/index.js';
 import type { AdapterContext } from '../../core/contracts/storage.js';

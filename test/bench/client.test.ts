@@ -1,4 +1,3 @@
-/** Tests requests with fetch and over raw connections, against a real server. */
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,4 +1,3 @@
-/** Tests drawDay(options, count), which draws the requests that users make on one day. */
 import { expect } from 'chai';
 import { type DayRequest, dayPaths, drawDay } from '../../bench/day.js';
 

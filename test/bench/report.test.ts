@@ -1,4 +1,3 @@
-/** Tests the report of a benchmark: `latest.json`, `latest.md`, the chart, and the sentence in the README. */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,3 @@
-/** Tests writeRequests(folder, requests): the file for wrk, and the number of expected errors. */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,7 +1,3 @@
-/**
- * Tests outcomeTable, which formats the results of a scenario, and loadNote, which says whether the load generator was
- * the bottleneck.
- */
 import { expect } from 'chai';
 import { BARE, FASTIFY, OTHER, SERVICE } from '../../bench/contenders.js';
 import { loadNote, outcomeTable } from '../../bench/sections.js';

@@ -1,4 +1,3 @@
-/** Tests that the memory use of a backup and a restore does not grow with the number of rows. */
 import { cp, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,10 +7,10 @@ import { commandArgs, runNode } from '../support/command-process.js';
 
 const ROWS = 1_000_000;
 const HEAP_MB = 128;
-/** The rows alone are about 190 MB. As objects, they would need several times as much. */
+/** The rows alone take about 190 MB. As objects, they would need several times as much. */
 const MAX_MB = 400;
 
-/** Prints the process's peak memory, without memory that is mapped from files. */
+/** Prints the peak memory of the process, excluding memory-mapped files. */
 const MEASURE = `data:text/javascript,${encodeURIComponent(`
 import { readFileSync } from 'node:fs';
 let largest = 0;

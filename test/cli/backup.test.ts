@@ -1,4 +1,3 @@
-/** Tests that a backup of each store can be restored into each other store, and that damaged backups are refused. */
 import { cp, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -27,7 +26,7 @@ const EARLIER = ['/vintages', '/markets?as_of=2026-01-01', '/markets?as_of=2030-
 
 type Register = typeof registerExport;
 
-/** A configuration with an adapter and a key store of one kind, in a folder. */
+/** A deployment in its own folder. Its adapter and its key store use the same kind of storage. */
 class Deployment {
   readonly config: string;
   readonly #folder: string;
@@ -71,7 +70,7 @@ class Deployment {
     return JSON.parse((await this.run(register, ...args, '--json')).stdout);
   }
 
-  /** Returns status, headers and body of each path for each key. */
+  /** Returns the status, headers and body of every path, requested with every key. */
   async responses(paths: readonly string[], keys: readonly string[], { withTime = true } = {}): Promise<unknown[]> {
     const app = await createApp(this.config);
     try {
@@ -80,7 +79,7 @@ class Deployment {
         for (const path of paths) {
           const url = `/api/v1${path}`;
           const { statusCode, headers, body } = await app.inject({ url, headers: { Authorization: `Bearer ${key}` } });
-          // The time in /vintages is the start time of the service if that is later than the publication.
+          // For `/vintages`, Last-Modified is the service's start time if that is later than the publication.
           const time = withTime && path !== '/vintages' ? headers['last-modified'] : undefined;
           found.push([path, statusCode, time, headers.etag, headers['snapshot-version'], body]);
         }
@@ -91,7 +90,7 @@ class Deployment {
     }
   }
 
-  /** Verifies both audits, and returns the hash of the newest entry in each. */
+  /** Verifies both audit logs, and returns the hash of the newest entry in each. */
   async verified(): Promise<readonly string[]> {
     const heads: string[] = [];
     for (const [register, name] of [
@@ -112,7 +111,7 @@ describe('export and import-backup', function () {
   let versions: Awaited<ReturnType<typeof writeVersions>>;
   const sources = new Map<Store, { deployment: Deployment; keys: readonly string[] }>();
 
-  /** Publishes three versions, returns to the second one, deletes the first one, and creates and changes keys. */
+  /** Publishes three versions, reactivates the second, deletes the first, and creates and changes keys. */
   const fill = async (deployment: Deployment, store: Store): Promise<readonly string[]> => {
     for (const directory of versions.directories) await deployment.run(registerPublish, 'publish', directory);
     if (store !== 'json') {
@@ -153,7 +152,7 @@ describe('export and import-backup', function () {
         const target = await Deployment.create(folder, to);
         await target.run(registerImport, 'import-backup', backupOf(from));
         const paths = from === 'json' || to === 'json' ? CURRENT : [...CURRENT, ...EARLIER];
-        // The adapter "json" uses the creation time of the dataset as the time of publication.
+        // The `json` adapter uses the dataset's creation time as its publication time.
         const options = { withTime: to !== 'json' };
         const responses = await deployment.responses(paths, keys, options);
         expect(await target.responses(paths, keys, options)).to.deep.equal(responses);
@@ -163,9 +162,9 @@ describe('export and import-backup', function () {
         const [data, keyHead] = await deployment.verified();
         const [restoredData, restoredKeys] = await target.verified();
         expect(restoredKeys).to.equal(keyHead);
-        // The audit of a store with versions records that it lacks the directory's earlier versions.
+        // If the source is a directory, a store that keeps versions also records that the earlier versions are missing.
         if (from !== 'json' || to === 'json') expect(restoredData).to.equal(data);
-        // Later changes are added to the same audits.
+        // Later changes are appended to the same audit logs.
         await target.run(registerKeys, 'keys', 'create', '--name', 'later');
         await target.run(registerPublish, 'publish', versions.directories[0]!);
         await target.verified();

@@ -1,6 +1,5 @@
 /**
- * Tests that keys never appear in the log, the metrics, responses or files. Their digests may appear only in the key
- * file.
+ * Keys must never appear in the log, the metrics, responses or files. Their digests may appear only in the key file.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -20,7 +19,7 @@ import { misplaceKeys } from '../support/misplaced-keys.js';
 import { runCommand } from '../support/run-command.js';
 import { findSecrets } from '../support/secret-forms.js';
 
-/** Starts a service as a process and collects its output. */
+/** Starts a service in a child process and collects its output. */
 const serve = (env: Readonly<Record<string, string>>, ...args: string[]) => {
   const child = spawn(process.execPath, commandArgs([...args, 'start']), {
     cwd: packageRoot,
@@ -156,7 +155,7 @@ describe('a key, valid or not', () => {
         { name: 'the responses', text: responses },
       ];
       expect(findSecrets(places, { ...keys, pepper })).to.deep.equal([]);
-      // With a pepper, the digests in the key file cannot be computed from a key alone.
+      // With a pepper, the digests in the key file cannot be computed from the key alone.
       expect(
         findSecrets(
           places.map((place) => ({ ...place, keepsHashes: false })),

@@ -1,4 +1,3 @@
-/** Tests shutting down a service under load. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { Agent, request } from 'node:http';
@@ -33,7 +32,7 @@ const start = async (env: Readonly<Record<string, string>>): Promise<Service> =>
 
 type Outcome = 'answered' | 'last answer' | 'not connected' | 'failed';
 
-/** Sends requests over one keep-alive connection, and opens another connection whenever the service closes it. */
+/** Sends requests over one keep-alive connection, and reconnects whenever the service closes it. */
 const ask = async ({ url, key }: Service, outcomes: Outcome[]): Promise<void> => {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const once = () =>
@@ -47,7 +46,7 @@ const ask = async ({ url, key }: Service, outcomes: Outcome[]): Promise<void> =>
       });
       call.on('error', (error: NodeJS.ErrnoException) => {
         // The kernel accepts connections before the service does, and resets them when the listener closes. The service
-        // never handled these connections, so they do not count as failures.
+        // never saw these connections, so they do not count as failures.
         const refused = error.code === 'ECONNREFUSED' || (error.code === 'ECONNRESET' && !call.reusedSocket);
         resolve(refused ? 'not connected' : 'failed');
       });

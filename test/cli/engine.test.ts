@@ -5,7 +5,7 @@ import { skip } from '../support/skip.js';
 
 const program = new URL('../../cli/engine.js', import.meta.url).href;
 
-/** A program for a child process. It runs in its own process because changed priorities cannot be restored. */
+/** Runs in a child process because changed priorities cannot be restored. */
 const script = (workedMs: number) => `
 import { readdirSync } from 'node:fs';
 import { getPriority } from 'node:os';
@@ -25,7 +25,7 @@ interface Priorities {
   readonly others: readonly number[];
 }
 
-/** A program that prints whether the objects that ticks create still exist after several garbage collections. */
+/** A program that prints whether objects created by ticks still exist after several garbage collections. */
 const ticks = (prepare: string) => `
 import { createHook } from 'node:async_hooks';
 import { setTimeout as delay } from 'node:timers/promises';

@@ -1,4 +1,3 @@
-/** Tests how the expiry of a key is parsed. */
 import { expect } from 'chai';
 import { parseExpiry } from '../../cli/expiry.js';
 import { OperatorError } from '../../core/errors.js';

@@ -1,4 +1,3 @@
-/** Tests the help, suggestions, exit codes and errors of all commands. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -25,7 +24,6 @@ const run = (args: readonly string[], env: Readonly<Record<string, string>> = {}
     (error: Ended) => error,
   );
 
-/** Returns the output of `--help`. */
 const helpOf = (command: Command): string => {
   let text = '';
   command.configureOutput({
@@ -105,7 +103,7 @@ describe('the command line', () => {
     expect(faults.join()).to.contain('did you mean "json"?').and.to.contain('did you mean "markets"?');
   });
 
-  /** Resolves with the setting that each error names if the CLI runs with these variables. */
+  /** Resolves with the setting named in each error when the CLI runs with these environment variables. */
   const placesOf = async (env: Readonly<Record<string, string>>) => {
     const { code, stderr } = await run(['config', '--json'], env);
     expect(code).to.equal(1);

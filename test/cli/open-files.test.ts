@@ -1,4 +1,3 @@
-/** Tests a service that may open only a few files. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';

@@ -1,4 +1,3 @@
-/** Tests an overload in which requests arrive at three times the capacity of the service. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -15,23 +14,22 @@ const PROBE_EVERY_MS = 50;
 const KEPT = ['/markets', '/markets/26420', '/markets/26420/history', '/movers', '/signals', '/series'];
 
 /**
- * Half of the requests are for a cached response. Each of the other requests reads the index of a different set of
- * metros.
+ * Half of the requests are for one cached response. Each of the others reads the index of a different set of metros.
  */
 const mixed = (basePath: string, codes: readonly string[]): (() => string) => {
   let count = 0;
   return () => {
     const half = count++ >> 1;
     if (count % 2 > 0) return `${basePath}${KEPT[half % KEPT.length]}`;
-    // The last 20 metros are always included. The bits of a number that never repeats select the rest.
+    // Always includes the last 20 metros. The bits of a number that never repeats select from the rest.
     const chosen = codes.filter((_, i) => i >= codes.length - 20 || ((half >> i) & 1) === 1);
     return `${basePath}/observations?series_id=metro_hpi&cbsa=${chosen.join(',')}`;
   };
 };
 
-/** How long the overload lasts. */
+/** Duration of the overload. */
 const SECONDS = 30;
-/** How long the capacity is measured, and how long response times without an overload are measured. */
+/** Duration of each baseline measurement: of the capacity, and of response times without overload. */
 const MEASURING_SECONDS = 2;
 
 const start = async (): Promise<{ child: ChildProcess; key: string; url: string }> => {
@@ -42,9 +40,9 @@ const start = async (): Promise<{ child: ChildProcess; key: string; url: string 
       PORT: '0',
       METRO__LOG__LEVEL: 'silent',
       METRO__LIMITS__REQUESTS_PER_MINUTE: '1000000000',
-      // One caller can have at most half of this number waiting, so 500 connections exceed the limit.
+      // One caller can have at most half of these requests waiting, so 500 connections exceed the limit.
       METRO__SERVER__OVERLOAD__MAX_IN_FLIGHT: '200',
-      // Large enough for the responses that are requested repeatedly, but too small for the rest.
+      // Large enough for the responses that are requested repeatedly, but too small for all others.
       METRO__HTTP__CACHE_BYTES: '1000000',
     },
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -58,7 +56,7 @@ const start = async (): Promise<{ child: ChildProcess; key: string; url: string 
   throw new Error(`The process did not start: ${output}`);
 };
 
-/** Requests /health repeatedly until `stop` is called, which resolves with the response times in milliseconds. */
+/** Requests /health repeatedly. `stop` resolves with the response times in milliseconds. */
 const probe = (ask: () => Promise<{ readonly status: number }>): { stop(): Promise<number[]> } => {
   const times: number[] = [];
   let over = false;
@@ -106,7 +104,7 @@ describe('three times the capacity', function () {
       const probes = [probe(() => client.get('/health')), probe(() => request(`${url}/health`))];
       let since = performance.now();
       let loaded = await loop.run(rate, SECONDS);
-      // If the machine was busy while the capacity was measured, the real capacity is higher.
+      // If the machine was busy during the measurement, the real capacity is higher.
       for (let doublings = 0; doublings < 3 && loaded.every(({ status }) => status === 200); doublings++) {
         rate *= 2;
         since = performance.now();

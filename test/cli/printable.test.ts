@@ -1,4 +1,3 @@
-/** Tests that the output of commands contains no terminal control characters. */
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

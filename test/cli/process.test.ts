@@ -1,4 +1,3 @@
-/** Tests signals at different times, and a log that cannot be written, with and without workers. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, constants, openSync, readFileSync, readSync } from 'node:fs';
@@ -16,7 +15,7 @@ import { skip } from '../support/skip.js';
 
 interface Options {
   readonly env?: Readonly<Record<string, string>>;
-  /** File descriptor for the log. By default, the test collects the log. */
+  /** File descriptor for the log. By default, the test captures the log. */
   readonly stderr?: number;
   readonly stdout?: number;
   readonly command?: readonly string[];
@@ -98,7 +97,7 @@ describe('the process of a service', () => {
     return service;
   };
 
-  /** Writes a configuration with a plugin that delays the start by two seconds. */
+  /** Writes a configuration whose plugin delays startup by two seconds. */
   const slowStart = async (): Promise<string> => {
     await writeFile(
       join(folder, 'slow.mjs'),
@@ -175,7 +174,7 @@ describe('the process of a service', () => {
       const writer = openSync(pipe, constants.O_WRONLY);
       const service = await started({ env: { ...env, METRO__METRICS__PORT: String(metricsPort) }, stderr: writer });
       closeSync(writer);
-      // Each log line contains this path.
+      // Makes each log line about 7 KB long.
       const long = `/markets?${'x'.repeat(7000)}`;
       for (let i = 0; i < 800; i += 40) {
         const responses = await Promise.all(Array.from({ length: 40 }, () => request(url(long))));

@@ -1,5 +1,3 @@
-/** Tests how progress is shown on a terminal and on other outputs. */
-
 import { PassThrough } from 'node:stream';
 import { expect } from 'chai';
 import { createProgress } from '../../cli/progress.js';

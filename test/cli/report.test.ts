@@ -1,4 +1,3 @@
-/** Tests the messages of failed commands. */
 import { expect } from 'chai';
 import { CommanderError } from 'commander';
 import { report } from '../../cli/report.js';

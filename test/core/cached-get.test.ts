@@ -1,5 +1,5 @@
 /**
- * Tests how many files of core a cached GET executes, because a reader who follows one request has to read all of them.
+ * Limits how many files of core a cached GET executes, because a developer who traces one request has to read them all.
  */
 import { Agent } from 'node:http';
 import { Session } from 'node:inspector/promises';
@@ -13,7 +13,7 @@ import { startTestApp, type TestApp } from '../support/test-app.js';
 
 const core = fileURLToPath(new URL('../../core/', import.meta.url));
 
-/** Returns the files of core in which a function was called since the previous report. */
+/** Returns the core files in which a function was called since the previous report. */
 const calledFiles = async (session: Session): Promise<string[]> => {
   const { result } = await session.post('Profiler.takePreciseCoverage');
   return result
@@ -25,8 +25,8 @@ const calledFiles = async (session: Session): Promise<string[]> => {
 };
 
 /**
- * Calls `work` several times, and returns the files that every call executes. The service's timers run only during some
- * of the calls, so the result does not include their files.
+ * Calls `work` several times, and returns the files that every call executes. The service's timers run during only some
+ * of the calls, so their files are excluded.
  */
 const filesOf = async (work: () => Promise<unknown>, pauseMs: number): Promise<string[]> => {
   const session = new Session();
@@ -39,7 +39,7 @@ const filesOf = async (work: () => Promise<unknown>, pauseMs: number): Promise<s
       await delay(pauseMs);
       await calledFiles(session);
       await work();
-      await delay(10); // for work after the response, such as the log
+      await delay(10); // allows time for work after the response, such as logging
       const called = await calledFiles(session);
       files = files?.filter((file) => called.includes(file)) ?? called;
     }
@@ -78,7 +78,8 @@ describe('a cached GET with the json adapter and Redis', () => {
   });
 
   it('executes functions in at most 25 files of core, with a prefetched permit', async () => {
-    // Redis grants permits in advance to callers that send several requests in the same second.
+    // Waits for the next second, because Redis prefetches permits for callers that send several requests within one
+    // second.
     await delay(1000 - (Date.now() % 1000));
     for (let i = 0; i < 10; i++) await get();
     const files = await filesOf(get, 0);

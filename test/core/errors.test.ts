@@ -1,4 +1,3 @@
-/** Tests the table of errors, and errors that come from another copy of the package. */
 import { expect } from 'chai';
 import {
   ApiError,
@@ -54,7 +53,7 @@ describe('ApiError', () => {
 });
 
 describe('errors of another copy of the package', () => {
-  /** Creates an error from another copy of the package, whose class has the same name but is a different class. */
+  /** Creates an error as another copy of the package would: its class has the same name but is not the same class. */
   const foreign = (name: string): Error => Object.assign(new Error('from elsewhere'), { name });
 
   for (const type of [ApiError, StorageError, LimiterUnavailable, KeyStoreError]) {

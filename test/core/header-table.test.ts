@@ -1,9 +1,8 @@
-/** Tests that the table of response headers lists every header that the framework sends. */
 import { expect } from 'chai';
 import { isFrameworkHeader, responseHeaders } from '../../core/header-table.js';
 import { startTestApp, type TestApp } from '../support/test-app.js';
 
-/** The OpenAPI document does not describe headers about the connection, the body or browser policies. */
+/** Headers about the connection, the body or browser policies, which the OpenAPI document does not describe. */
 const UNDOCUMENTED =
   /^(access-control-.*|connection|content-.*|cross-origin-resource-policy|date|keep-alive|referrer-policy|x-content-type-options)$/;
 

@@ -1,10 +1,9 @@
-/** Tests that the folders of core depend on each other in one direction only. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { expect } from 'chai';
 import { packageRoot } from '../../core/util/package.js';
 
-/** The folders of core and the file `errors.ts`, from top to bottom. Each entry imports only from later entries. */
+/** The folders of core and `errors.ts`, from top to bottom. Each layer may import only from the layers after it. */
 const LAYERS = [
   // Assembles an application.
   'app',
@@ -38,7 +37,7 @@ interface Import {
   readonly to: string;
 }
 
-/** Returns the layer of a file: `redis` for `redis/connection.ts`, and `errors.ts` for itself. */
+/** Returns a file's layer, such as `redis` for `redis/connection.ts`. A file outside a folder is its own layer. */
 const layerOf = (file: string): string => file.split('/')[0]!;
 
 const importsIn = (folder: string): Import[] => {
@@ -49,7 +48,7 @@ const importsIn = (folder: string): Import[] => {
   });
 };
 
-/** Finds imports within core that do not point downwards. */
+/** Finds imports within core that do not point to a lower layer. */
 const upward = (imports: readonly Import[], layers: readonly string[]): string[] =>
   imports
     .filter(({ from, to }) => layerOf(from) !== layerOf(to) && !to.startsWith('../'))

@@ -1,4 +1,4 @@
-/** Provides memory, folder and SQLite adapters with one bug each, and with a backend that can be made unreachable. */
+/** Creates deliberately broken adapters, whose backend can also be made unreachable. */
 
 import type { AdapterUnderTest } from '../../../adapters/conformance/index.js';
 import memory from '../../../adapters/memory.js';
@@ -7,7 +7,7 @@ import { StorageError } from '../../../core/errors.js';
 import type { FolderAdapter } from './folder-adapter.js';
 import { createSqlite, type Dialect } from './sqlite-adapter.js';
 
-/** A bug, which replaces some methods of an adapter. */
+/** Returns the broken methods, which replace the adapter's own. */
 export type Fault = (adapter: StorageAdapter, context: AdapterContext) => Partial<StorageAdapter>;
 
 const gone = new WeakSet<StorageAdapter>();
@@ -33,15 +33,15 @@ export interface Breakage {
   readonly fault?: Fault;
   /** Changes the context that the adapter receives. */
   readonly context?: (context: AdapterContext) => AdapterContext;
-  /** Breaks the SQLite adapter instead of the memory adapter. The parts given here replace the correct ones. */
+  /** If set, the SQLite adapter is used instead of the memory adapter, with these parts replaced. */
   readonly sqlite?: Partial<Dialect>;
-  /** Replaces the correct folder adapter. */
+  /** If set, this subclass of the folder adapter is used instead of the memory adapter. */
   readonly folder?: typeof FolderAdapter;
 }
 
 const FOLDER: Capabilities = { publish: true, versions: true, durable: true, follows: { withinMs: 500, pollMs: 20 } };
 
-/** Returns the correct adapter that a bug changes. */
+/** Creates the adapter to which `fault` is then applied. */
 const innerOf = ({ sqlite, folder }: Breakage, context: AdapterContext): StorageAdapter => {
   if (folder) return new folder(context);
   return sqlite ? createSqlite(context, sqlite) : memory.create({}, context);
@@ -53,7 +53,7 @@ const capabilitiesOf = ({ capabilities, sqlite, folder }: Breakage): Capabilitie
     ? FOLDER
     : { ...memory.capabilities, ...(sqlite && { durable: true, audit: true, json: false, totals: false }) });
 
-/** Returns the argument of `describeAdapter` for an adapter with this bug. */
+/** Returns the target to pass to `describeAdapter`. */
 export const targetOf = (name: string, breakage: Breakage = {}): AdapterUnderTest => {
   const { fault, context = (given) => given } = breakage;
   const createEmpty = (given: AdapterContext): StorageAdapter => {
@@ -82,7 +82,7 @@ export const targetOf = (name: string, breakage: Breakage = {}): AdapterUnderTes
 
 type Change = (snapshot: Snapshot) => Partial<Snapshot>;
 
-/** Creates a bug in all snapshots except those returned by `asOf()`. The bug can keep state for each adapter. */
+/** Breaks every snapshot except those returned by `asOf()`. The bug can keep state per adapter. */
 export const inSnapshots =
   (start: (adapter: StorageAdapter) => Change): Fault =>
   (adapter) => {
@@ -95,6 +95,6 @@ export const inSnapshots =
     };
   };
 
-/** Like `inSnapshots`, but for a bug that keeps no state. */
+/** Like `inSnapshots`, for bugs without state. */
 export const inSnapshot = (change: (snapshot: Snapshot, adapter: StorageAdapter) => Partial<Snapshot>): Fault =>
   inSnapshots((adapter) => (snapshot) => change(snapshot, adapter));

@@ -1,7 +1,4 @@
-/**
- * Tests the conformance suite: for each broken adapter, the rule that the adapter breaks must fail. Correct adapters
- * must pass.
- */
+/** Each broken adapter must fail the rule that it breaks, and correct adapters must pass. */
 import { expect } from 'chai';
 import { targetOf } from './breakable.js';
 import { auditRules, auditWithoutFault } from './faults/audits.js';

@@ -1,6 +1,6 @@
 /**
- * Defines the correct and the broken adapters that these tests run the suite on. The suite's second process imports
- * this file and selects an adapter by name.
+ * Defines all correct and broken adapters for the suite. The suite's second process imports this file too, and selects
+ * an adapter by name.
  */
 import { describeAdapter } from '../../../adapters/conformance/index.js';
 import { targetOf } from './breakable.js';

@@ -1,4 +1,3 @@
-/** Tests the assertions of the conformance suite and their messages. */
 import { expect } from 'chai';
 import { failsWith, isEmpty, sameList, sameValue } from '../../../adapters/conformance/expect.js';
 

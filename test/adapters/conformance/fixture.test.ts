@@ -1,4 +1,3 @@
-/** Tests that the suite's dataset follows the rules that adapters may rely on. */
 import { expect } from 'chai';
 import { anotherDataset, collections, datasetOf, rowsWithCrowd } from '../../../adapters/conformance/fixture.js';
 import { checkDataset } from '../../../core/data/validate.js';

@@ -1,6 +1,6 @@
 /**
  * A small adapter with every capability of a durable store. Each version is one JSON file, and `catalog.json` lists the
- * versions. Subclasses replace single methods, to give the adapter one bug or another correct behaviour.
+ * versions. Tests subclass the adapter to break single methods or to vary correct behaviour.
  */
 import { randomUUID } from 'node:crypto';
 import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -25,7 +25,7 @@ export interface Stored {
   readonly manifest: Manifest;
 }
 
-/** A version, and the time at which it became the current one. */
+/** A version and when it became current. */
 export interface Move {
   readonly id: string;
   readonly version: string;
@@ -43,7 +43,7 @@ export type Content = Record<string, readonly Document[]>;
 
 export const conflict = (message: string): StorageError => new StorageError('conflict', message);
 
-/** Freezes a parsed document, because all readers share it. */
+/** Reviver for `JSON.parse`. Parsed documents are frozen because all readers share them. */
 const freeze = (_name: string, value: unknown): unknown => Object.freeze(value);
 
 export class FolderAdapter implements StorageAdapter {
@@ -55,7 +55,7 @@ export class FolderAdapter implements StorageAdapter {
   pollMs = 20;
   readonly contents = new Map<string, Content>();
   readonly byKey = new WeakMap<readonly Document[], Map<string, Document>>();
-  /** The number of snapshots in use, by version id. */
+  /** Number of snapshots in use, by version id. */
   readonly holds = new Map<string, number>();
 
   constructor(readonly context: AdapterContext) {}

@@ -1,4 +1,4 @@
-/** Defines a test for one broken adapter: the suite must fail each rule that the adapter lists. */
+/** Defines a test that runs the suite on a broken adapter and expects every rule that the adapter lists to fail. */
 import { expect } from 'chai';
 import { targetOf } from './breakable.js';
 import type { BrokenAdapter } from './faults/breaking.js';

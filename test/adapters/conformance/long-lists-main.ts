@@ -1,9 +1,9 @@
 /**
- * Runs the conformance suite for two adapters that return long lists with wrong contents. Prints the failed tests with
+ * Runs the conformance suite on two adapters that return long lists with wrong contents. Prints the failed tests with
  * their messages, and the peak memory, as JSON.
  *
- * It runs as a separate process. A worker thread kills the process with SIGKILL if it uses more memory, in MB, than its
- * argument allows. The thread keeps running even while a comparison blocks the main thread.
+ * It runs as a separate process. A worker thread kills the process with SIGKILL once memory use exceeds the limit in
+ * its argument, in MB. The thread keeps running even while a comparison blocks the main thread.
  */
 import { Worker } from 'node:worker_threads';
 import { targetOf } from './breakable.js';

@@ -1,4 +1,3 @@
-/** Tests that the conformance suite uses little memory even if an adapter returns long lists with wrong contents. */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';

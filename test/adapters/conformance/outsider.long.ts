@@ -1,5 +1,5 @@
 /**
- * Tests that a package outside the repository can use the packed package: its types, both module systems, and the
+ * Installs the tarball in a package outside the repository, and tests its types, both module systems and the
  * conformance suite.
  */
 import { execFile } from 'node:child_process';
@@ -23,7 +23,6 @@ interface Report {
 
 describe('an external adapter package that installs the tarball', () => {
   let folder: string;
-  /** The output of the compiler. */
   let errors: string;
 
   before(async function () {
@@ -47,7 +46,7 @@ describe('an external adapter package that installs the tarball', () => {
     this.timeout(120_000);
     const mocha = join(folder, 'node_modules/mocha/bin/mocha.js');
     const args = [mocha, '--reporter', 'json', '--timeout', '20000', 'test/*.test.js'];
-    // The exit code is only the number of failures, whereas the report shows which tests failed.
+    // The exit code is only the number of failures. The report shows which tests failed.
     const { stdout } = await run(process.execPath, args, { cwd: folder, maxBuffer: 2 ** 26 }).catch(
       (error: { stdout: string }) => error,
     );

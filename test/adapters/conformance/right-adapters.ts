@@ -1,4 +1,4 @@
-/** Correct adapters of different kinds, which the suite must pass. */
+/** Correct adapters of different kinds. The suite must pass on each of them. */
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Document } from '../../../core/contracts/dataset.js';
@@ -17,7 +17,7 @@ const CAPABILITIES = { publish: true, versions: true, durable: true } as const;
 const KEY_BYTES = 400;
 const ROW_BYTES = 100_000;
 
-/** The stores that adapters in this process have open. */
+/** Stores that an adapter in this process has open. */
 const opened = new Set<string>();
 
 const sizeOf = (value: unknown): number => (typeof value === 'string' ? Buffer.byteLength(value) : 8);

@@ -9,13 +9,12 @@ const FILE = fileURLToPath(new URL('./broken-targets.js', import.meta.url));
 
 export interface Outcome {
   readonly passed: number;
-  /** The titles of skipped tests. */
   readonly skipped: readonly string[];
-  /** The errors of failed tests, keyed by title. Titles omit the adapter's heading. */
+  /** Errors of failed tests, keyed by title without the adapter's heading. */
   readonly failed: ReadonlyMap<string, Error>;
 }
 
-/** @param rules the titles of the tests to run, without the adapter's heading. By default, all tests run. */
+/** @param rules titles of the tests to run, without the adapter's heading; all tests by default */
 export const runSuite = async (target: AdapterUnderTest, rules?: readonly string[]): Promise<Outcome> => {
   const mocha = new Mocha({ reporter: Mocha.reporters.Base, timeout: 20_000 });
   const scope = globalThis as Record<string, unknown>;

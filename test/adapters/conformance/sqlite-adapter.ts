@@ -1,8 +1,8 @@
 /**
- * A SQLite adapter with every capability. Each of its parts can be replaced by a faulty one.
+ * A SQLite adapter with every capability. Each of its parts can be replaced with a broken one.
  *
- * Each version is a database file that is written once. `catalog.json` lists the versions and names the current one. It
- * is always replaced as a whole. Strings are stored as UTF-8 bytes, which SQLite compares byte by byte.
+ * Each version is a database file that is written once. `catalog.json`, which is always replaced as a whole, lists the
+ * versions and names the current one. Strings are stored as UTF-8 bytes, which SQLite compares byte by byte.
  */
 import { randomUUID } from 'node:crypto';
 import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -23,11 +23,11 @@ export interface Version {
 }
 
 export interface Catalog {
-  /** Ordered by publication, oldest first. */
+  /** In order of publication, oldest first. */
   readonly versions: readonly Version[];
   /** When each version became the current one. */
   readonly moves: readonly { readonly version: string; readonly file: string; readonly since: string }[];
-  /** Oldest entry first. */
+  /** Oldest first. */
   readonly audit: readonly DataAuditEntry[];
 }
 
@@ -38,31 +38,31 @@ interface Open {
 
 type Value = Uint8Array | string | number;
 
-/** The parts of the adapter, most of which build SQL. */
+/** Replaceable parts of the adapter, most of which build SQL. */
 export interface Dialect {
-  /** Returns the column of a key field or order field. */
+  /** Returns the SQL expression for a key field or order field. */
   column(field: string, collection: Collection): string;
   stored(value: Scalar, field: string): Value;
   equal(field: string): string;
   from(field: string): string;
   to(field: string): string;
-  /** Returns the condition for rows after a position, with one parameter for each field. */
+  /** Returns the SQL condition for rows after a position, with one parameter per field. */
   behind(fields: readonly string[], descending: boolean): string;
   orderBy(order: readonly string[], descending: boolean): string;
   /** Changes a query before it runs. */
   query(query: Query): Query;
-  /** Returns how many rows the next page reads, after `read` rows have been read. */
+  /** Returns the number of rows to read for the next page, after `read` rows have been read. */
   page(query: Query, read: number): number;
   offset(query: Query, read: number): number;
   text(document: Document): string;
   document(text: string): Document;
   /** Changes the catalog before it is saved. */
   catalog(catalog: Catalog): Catalog;
-  /** Interval between two reads of the catalog, in milliseconds. If undefined, the catalog is not polled. */
+  /** How often the catalog is polled, in milliseconds. If undefined, it is not polled. */
   pollMs: number | undefined;
-  /** Releases one lock of a snapshot. */
+  /** Releases one hold on a snapshot. */
   release(held: { holds: number }, released: boolean): void;
-  /** Selects the versions that `prune` deletes from the versions that are neither current nor held. */
+  /** Chooses the versions that `prune` deletes. Receives only versions that are neither current nor held. */
   prune(versions: readonly Version[], keep: number): readonly Version[];
   since(moves: Catalog['moves'], time: Date): Catalog['moves'][number] | undefined;
 }
@@ -247,7 +247,7 @@ class SqliteAdapter implements StorageAdapter {
   };
 
   /**
-   * Creates the table and the indexes of a collection.
+   * Creates a collection's table and indexes.
    * @returns a function that inserts a row
    */
   #makeTable(db: sqlite.Database, collection: Collection): (document: Document) => void {
@@ -265,7 +265,7 @@ class SqliteAdapter implements StorageAdapter {
     };
   }
 
-  /** Saves a change together with its audit entries. */
+  /** Saves a change and its audit entries together. */
   #save(changed: Omit<Catalog, 'audit'>, changes: readonly Parameters<typeof dataAuditEntry>[0][]): void {
     let { audit } = this.#catalog;
     for (const change of changes) {
@@ -365,6 +365,6 @@ class SqliteAdapter implements StorageAdapter {
   }
 }
 
-/** @param dialect the parts that replace correct ones */
+/** @param dialect broken parts, which replace the correct ones */
 export const createSqlite = (context: AdapterContext, dialect: Partial<Dialect> = {}): StorageAdapter =>
   new SqliteAdapter(dialect, context);

@@ -1,4 +1,3 @@
-/** Tests growthOf(values), which measures growth after the warm-up and ignores noise. */
 import { expect } from 'chai';
 import { growthOf } from '../../../bench/soak/verdict.js';
 import { randomFrom } from '../../../plugins/metro/sample/random.js';

@@ -1,4 +1,4 @@
-/** Tests `metro-forecast completion` in the shells themselves. */
+/** Runs the completion scripts in the real shells. */
 import { execFile, execFileSync } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -37,9 +37,8 @@ describe('metro-forecast completion', () => {
   const END = '--end--';
 
   /**
-   * Resolves with the words that a shell offers to complete the last word of each line. All lines are completed in one
-   * run of the shell.
-   * @param ask the definition of the function `ask`, in the language of the shell
+   * Resolves with the words that a shell offers to complete each line. One run of the shell completes all lines.
+   * @param ask the definition of the shell function `ask`
    */
   const offered = async (shell: string, ask: string, lines: readonly (readonly string[])[]): Promise<string[][]> => {
     const quote = (word: string) => `'${word.replaceAll("'", "'\\''")}'`;
@@ -56,7 +55,7 @@ describe('metro-forecast completion', () => {
         printf '%s\\n' "\${COMPREPLY[@]}" ${END}; }`,
       lines,
     );
-  // In zsh, completions are shown by functions, which are replaced here by functions that print them.
+  // zsh displays completions through functions, which are replaced here by functions that print them.
   const inZsh = (...lines: string[][]) =>
     offered(
       'zsh',
@@ -67,7 +66,7 @@ describe('metro-forecast completion', () => {
       lines,
     );
 
-  /** For each command, the lines that complete its subcommands and its options, and the expected words. */
+  /** Lines that complete each command's subcommands and options, with the expected words. */
   const everyCommand = async () =>
     commandNodes(await createProgram()).map(({ path, commands, choices, options }) => ({
       path,

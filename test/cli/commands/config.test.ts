@@ -1,4 +1,3 @@
-/** Tests `metro-forecast config` and `metro-forecast init`. */
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

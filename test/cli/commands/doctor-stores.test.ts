@@ -1,4 +1,3 @@
-/** Tests what `doctor` reports about real Redis and MongoDB servers with missing permissions and wrong settings. */
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer as createHttpServer } from 'node:http';
@@ -83,8 +82,8 @@ describe('doctor and the stores', () => {
         await allow(words);
         expect(await redisFinding(urlFor('metro:p', server))).to.include({ state: 'ok' });
         expect(await admin.keys('*')).to.deep.equal([]);
-        // `info` and `ping` have fallbacks, `eval` is needed after a restart of Redis, `hget` for `keys usage`, and
-        // `select` for other databases.
+        // `info` and `ping` have fallbacks. `eval` is needed after Redis restarts, `hget` for `keys usage`, and
+        // `select` for databases other than the default.
         const optional = ['~api:*', '+info', '+ping', '+eval', '+hget', '+select'];
         for (const word of words.filter((each) => !optional.includes(each))) {
           await allow(words.filter((each) => each !== word));

@@ -1,4 +1,3 @@
-/** Tests `metro-forecast doctor`. */
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';

@@ -1,4 +1,3 @@
-/** Tests which files `metro-forecast import-table` accepts and rejects, and what it writes. */
 import { execFileSync } from 'node:child_process';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';

@@ -1,5 +1,3 @@
-/** Tests `metro-forecast import`. */
-
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,3 @@
-/** Tests `metro-forecast keys` when it runs as root or as a user other than the service's. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, chown, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';

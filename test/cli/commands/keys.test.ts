@@ -1,4 +1,3 @@
-/** Tests `metro-forecast keys` with a key file. */
 import { createHmac } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir, userInfo } from 'node:os';

@@ -1,4 +1,3 @@
-/** Tests `metro-forecast publish` into a dataset directory that is missing, is damaged or contains other rows. */
 import { createHash } from 'node:crypto';
 import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -43,7 +42,7 @@ describe('metro-forecast publish into a directory', () => {
   const { done, json, refused } = expecting(run);
   const manifestOf = async (directory: string) => JSON.parse(await readFile(join(directory, 'manifest.json'), 'utf8'));
 
-  /** Copies a dataset under another version. Resolves with the path of the copy. */
+  /** Copies a dataset under a different version name. Resolves with the copy's path. */
   const named = async (version: string, from = data): Promise<string> => {
     const to = join(folder, `${version}-${(await readdir(folder)).length}`);
     await cp(from, to, { recursive: true });

@@ -1,4 +1,3 @@
-/** Tests `metro-forecast publish` and `metro-forecast snapshots` with MongoDB. */
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
@@ -45,7 +44,7 @@ describe('metro-forecast publish and snapshots', () => {
   };
   const { done, json, refused } = expecting(run);
 
-  /** Copies the dataset under another version. Resolves with the path of the copy. */
+  /** Copies the dataset under a different version name. Resolves with the copy's path. */
   const another = async (version: string, created: string): Promise<string> => {
     const to = join(folder, version);
     await cp(data, to, { recursive: true });

@@ -1,4 +1,3 @@
-/** Tests commands with a database file: `import-table --to data.db`, `doctor` and `keys`. */
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -37,7 +36,7 @@ describe('commands with a database file', () => {
     runCommand(registerImport, ['import-table', at(file as string), '--to', at('service/data.db'), ...options]),
   );
 
-  /** Returns the rows of each declared table in the current version. */
+  /** Returns the rows of every declared table in the current version. */
   const tables = async () => {
     const declared = readDeclarations(at('service'));
     const context = contextIn(at('service'), new Map(declared.map((each) => [each.name, each])));

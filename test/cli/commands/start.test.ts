@@ -1,4 +1,3 @@
-/** Tests `metro-forecast start` as a process. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -32,7 +31,7 @@ const start = (args: readonly string[], env: Readonly<Record<string, string>>): 
   return { process: child, output: () => output, exited: once(child, 'exit') as Started['exited'] };
 };
 
-/** Resolves with the first match in the standard output of the process. */
+/** Resolves with the first match of `pattern` in the process's standard output. */
 const printed = async ({ output, exited }: Started, pattern: RegExp): Promise<RegExpExecArray> => {
   let ended = false;
   void exited.then(() => {

@@ -1,5 +1,3 @@
-/** Tests `metro-forecast validate`. */
-
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -37,7 +35,7 @@ describe('metro-forecast validate', () => {
     }
   };
 
-  /** Damages a row of the index, and removes the file's checksum from the manifest. */
+  /** Corrupts a row of the index, and removes the file's checksum from the manifest. */
   const breakRow = async (): Promise<string> => {
     const path = join(to, 'manifest.json');
     const manifest = JSON.parse(await readFile(path, 'utf8'));

@@ -1,4 +1,3 @@
-/** Tests that the container creates each part once, lets programs replace some, and opens and closes parts in order. */
 import { expect } from 'chai';
 import { inject } from 'light-my-request';
 import { close, createContainer, type Overrides, open, resolve } from '../../../core/app/container.js';
@@ -38,7 +37,7 @@ describe('the graph of parts', () => {
       const [a, b] = [resolve(one, name), resolve(other, name)];
       expect(resolve(one, name), name).to.equal(a);
       const isGiven = name === 'config' || name === 'modules';
-      // The configuration can make a service null, and all containers share the system clock.
+      // A service that the configuration disables is null, and all containers share the system clock.
       if (!isGiven && a !== null && name !== 'clock') expect(a === b, name).to.equal(false);
     }
     await Promise.all([close(one), close(other)]);
@@ -52,7 +51,7 @@ describe('the graph of parts', () => {
     ]);
   });
 
-  /** Returns another object with the same behaviour. */
+  /** Returns a different object that behaves the same. */
   const standIn = (made: object): object =>
     new Proxy(made, {
       get: (target, key) => {

@@ -1,4 +1,3 @@
-/** Tests an application that is embedded in another program, with its configuration and plugins defined in code. */
 import { connect } from 'node:net';
 import { expect } from 'chai';
 import type { App } from '../../../core/app/create-app.js';
@@ -26,7 +25,7 @@ const number = {
   properties: { a: { type: 'number' } },
 } as const;
 
-/** Returns its argument untyped, because a plugin written in JavaScript may return any value. */
+/** Returns its argument untyped, because a plugin written in JavaScript may return anything. */
 const answering = (answer: unknown): Plugin =>
   definePlugin({
     name: 'answers',

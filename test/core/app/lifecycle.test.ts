@@ -1,4 +1,3 @@
-/** Tests how plugins are opened and closed, how errors are reported to them, and how they take over connections. */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { expect } from 'chai';

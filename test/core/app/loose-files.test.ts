@@ -1,7 +1,3 @@
-/**
- * Tests that files with secrets that other users can read or change are reported, together with the command that fixes
- * them.
- */
 import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -112,7 +108,7 @@ describe('looseFiles(config)', () => {
   });
 });
 
-/** Resolves with everything that a service logs before it listens. */
+/** Resolves with everything the service logs before it starts listening. */
 const logOfStart = async (config: string): Promise<string> => {
   const service = startProcess(['--config', config, 'start'], {}, 'pipe');
   try {

@@ -1,4 +1,3 @@
-/** Tests imports of real files, from the commands that an operator runs to the responses of the service. */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,3 @@
-/** Tests 20 reloads of a service with workers at 500 requests per second, 5 of them with a broken configuration. */
 import { ReloadedService, reloadUnderLoad } from './reloading.js';
 
 describe('20 reloads at 500 requests per second', function () {

@@ -13,13 +13,13 @@ import { killAll, type Service, spawnCommand, until } from '../../support/spawne
 
 export interface Reloads {
   readonly perSecond: number;
-  /** The number of reloads in total. */
+  /** Total number of reloads. */
   readonly reloads: number;
-  /** After this many reloads, one of the broken configurations follows. */
+  /** Number of reloads between two attempts with a broken configuration. */
   readonly brokenEvery: number;
 }
 
-/** A service in a temporary folder, whose configuration can be replaced. */
+/** A service in a temporary folder whose configuration the test can change. */
 export class ReloadedService {
   readonly port: number;
   readonly #folder: string;
@@ -51,7 +51,7 @@ export class ReloadedService {
     return this.#running[0]!.output.stderr;
   }
 
-  /** The id of the primary process. */
+  /** Process id of the primary process. */
   get pid(): number {
     return this.#running[0]!.process.pid!;
   }
@@ -62,7 +62,7 @@ export class ReloadedService {
     return service;
   }
 
-  /** Replaces the configuration. Given sections are merged into the standard ones. */
+  /** Replaces the configuration. The given sections are merged into the defaults of these tests. */
   async configure(change: { readonly server?: object; readonly [section: string]: unknown }): Promise<void> {
     const config = {
       adapter: { use: 'json', options: { path: join(packageRoot, 'plugins/metro/dataset') } },
@@ -80,7 +80,7 @@ export class ReloadedService {
     return writeFile(join(this.#folder, name), text);
   }
 
-  /** Configurations that cannot be used, each with a part of the error message. */
+  /** Unusable configurations, each with part of its expected error message. */
   broken(): readonly (readonly [apply: () => Promise<void>, message: string])[] {
     const taken = (this.#taken.address() as { port: number }).port;
     return [
@@ -95,20 +95,20 @@ export class ReloadedService {
     ];
   }
 
-  /** Resolves with the exit code and the output of `metro-forecast reload`. */
+  /** Runs `metro-forecast reload`, and resolves with its exit code and output. */
   async reload(): Promise<{ readonly code: number | null; readonly text: string }> {
     const { exited, output } = this.#run(['reload']);
     const [code] = await exited;
     return { code, text: output.stdout + output.stderr };
   }
 
-  /** Whether the service is ready, on its first port by default. */
+  /** Whether the service is ready on the given port, by default its first one. */
   async isReady(port = this.port): Promise<boolean> {
     const response = await request(`http://127.0.0.1:${port}/api/v1/ready`).catch(() => undefined);
     return response?.status === 200;
   }
 
-  /** Returns the limit that a response names. */
+  /** Returns the rate limit that a response reports. */
   async limit(): Promise<number> {
     const { headers } = await request(`http://127.0.0.1:${this.port}/api/v1/markets/26420`, {
       headers: { Connection: 'close' },
@@ -116,7 +116,7 @@ export class ReloadedService {
     return Number(/q=(\d+)/.exec(String(headers['ratelimit-policy']))?.[1]);
   }
 
-  /** Sends SIGTERM, and resolves with how the service ended. */
+  /** Sends SIGTERM. Resolves with how the process exited. */
   async stop(): ReturnType<() => Service['exited']> {
     const [service] = this.#running;
     service!.process.kill('SIGTERM');
@@ -132,7 +132,7 @@ export class ReloadedService {
 
 const PATHS = ['/markets/26420', '/markets', '/health', '/ready', '/status'];
 
-/** Reloads under load, and expects that every request succeeds and that every result is as intended. */
+/** Reloads under load, and checks that every request succeeds and that every reload has the intended result. */
 export const reloadUnderLoad = async (
   service: ReloadedService,
   { perSecond, reloads, brokenEvery }: Reloads,
@@ -144,7 +144,7 @@ export const reloadUnderLoad = async (
   const clients = [
     new LoadClient(url, 'none', 32, { Authorization: '' }),
     new LoadClient(url, 'none', 8, { Authorization: '', Connection: 'close' }),
-    // The connections of this client are idle most of the time.
+    // This client's connections are idle most of the time.
     new LoadClient(url, 'none', 8, { Authorization: '' }),
   ];
   const rates = [perSecond * 0.8, perSecond * 0.15, perSecond * 0.05];

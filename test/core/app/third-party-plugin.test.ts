@@ -1,4 +1,3 @@
-/** Tests a third-party plugin package that has its own collection, with every adapter. */
 import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,7 +1,3 @@
-/**
- * Tests `as_of` with real FHFA vintages that are published in order: each date returns the numbers from that vintage's
- * file.
- */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,7 +10,7 @@ import { mongoForTests, uniqueName } from '../../support/services.js';
 import { needSharedData } from '../../support/shared-data.js';
 import { startTestApp, type TestApp } from '../../support/test-app.js';
 
-/** The vintages, with the days on which FHFA published them. These days become the `created` times of the datasets. */
+/** FHFA's vintages with their publication dates, which become the `created` times of the datasets. */
 const VINTAGES = [
   { file: 'fhfa/hpi_at_metro_2024Q3.csv', created: '2024-11-26T14:00:00Z', last: '2024-07-01', markets: 404 },
   { file: 'fhfa/hpi_at_metro_2025Q4.csv', created: '2026-02-24T14:00:00Z', last: '2025-10-01', markets: 410 },
@@ -22,7 +18,7 @@ const VINTAGES = [
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** Reads the published index of Houston directly from the text of the file. */
+/** Extracts Houston's published index directly from the file's text. */
 const houston = (text: string): Row[] =>
   [...text.matchAll(/",26420,(\d{4}),([1-4]),([\d.]+),/g)].map(([, year, quarter, value]) => ({
     period_start: `${year}-${String(Number(quarter) * 3 - 2).padStart(2, '0')}-01`,
@@ -78,8 +74,7 @@ describe("as_of on FHFA's 2024Q3 and 2025Q4 vintages", function () {
           expect((await data(narrowed)).map(({ period_start, value }) => ({ period_start, value }))).to.deep.equal(
             houston(files[index]!).filter(({ period_start }) => (period_start as string) >= '2020-01-01'),
           );
-          // The forecasts must belong to the same vintage, so the newest run starts from the last quarter of that
-          // vintage.
+          // Forecasts must belong to the same vintage, so the newest run must start from that vintage's last quarter.
           const target = `${Number(last.slice(0, 4)) + 1}${last.slice(4)}`;
           const track = await data(`/markets/${HOUSTON}/forecast-track?as_of=${date}`);
           expect(track).to.have.length(8);

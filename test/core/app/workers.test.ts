@@ -1,4 +1,3 @@
-/** Tests several worker processes that share one port, as `metro-forecast start` runs them. */
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { expect } from 'chai';
@@ -10,7 +9,7 @@ import { killAll, type Service, spawnCommand, until } from '../../support/spawne
 const spawnService = (env: Readonly<Record<string, string>>): Service =>
   spawnCommand(['start'], { PORT: '0', METRO__SERVER__WORKERS: '2', ...env });
 
-/** Returns the ids of the processes that have logged a line with this message. */
+/** Returns the ids of the processes that logged this message. */
 const pidsThatSaid = ({ output }: Service, message: string): number[] => {
   const lines = output.stderr.split('\n').filter((line) => line.includes(`"msg":"${message}"`) && line.endsWith('}'));
   return [...new Set(lines.map((line) => JSON.parse(line).pid as number))];
@@ -53,7 +52,8 @@ describe('workers', () => {
     client.close();
     const count = (status: number) => answers.filter((answer) => answer.status === status).length;
     expect([count(200), count(429)]).to.deep.equal([600, 1400]);
-    // The kernel may have given all connections to one worker, so new ones are opened until both have responded.
+    // The kernel may have assigned all connections to one worker, so new ones are opened until both workers have
+    // responded.
     await until(async () => {
       await request(`${service.url}/markets`, { headers: { Connection: 'close' } });
       return pidsThatSaid(service, 'request')[1];

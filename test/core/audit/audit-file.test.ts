@@ -1,4 +1,3 @@
-/** Tests the audit file of a key file: its entries, its verification, crashes and failed writes. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { appendFile, chmod, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
@@ -160,7 +159,7 @@ describe('the audit of a key file', () => {
     const recorded = new Set((await store.audit()).map(({ key }) => key));
     expect(made.length).to.be.at.least(17);
     expect(made.filter((id) => !recorded.has(id))).to.deep.equal([]);
-    // Entries of processes that were killed earlier have been undone by the next process.
+    // The next process has undone the unrecorded entries of each killed process, except possibly the last one.
     expect(recorded.size - made.length).to.be.within(0, 1);
     await store.insert(newRecord());
     expect(await store.audit()).to.have.length(made.length + 1);

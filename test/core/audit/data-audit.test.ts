@@ -1,7 +1,3 @@
-/**
- * Tests the comparison of the audit log with the published versions. It must find unrecorded changes, and entries for
- * changes that did not happen.
- */
 import { expect } from 'chai';
 import { type PublishedNow, withPublished } from '../../../core/audit/data-audit.js';
 import type { DataAuditEntry } from '../../../core/contracts/audit.js';
@@ -9,8 +5,8 @@ import type { DataAuditEntry } from '../../../core/contracts/audit.js';
 const verified = { chained: 0, head: null, notes: [], faults: [] };
 
 /**
- * Parses a short notation: `+b<a` publishes b, replacing a; `>b<a` activates b again; `-b` deletes b. If nothing
- * follows `<`, no version was current before.
+ * Parses a short notation: `+b<a` publishes b, replacing a; `>b<a` reactivates b; `-b` deletes b. If nothing follows
+ * `<`, there was no current version.
  */
 const entriesOf = (text: string): readonly DataAuditEntry[] =>
   text

@@ -1,4 +1,3 @@
-/** Tests comparing keys with an audit log that is read as a stream. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { auditEntry, compareWithAudit, entriesInDoubt, entriesOf } from '../../../core/audit/key-audit.js';

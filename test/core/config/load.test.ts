@@ -1,4 +1,3 @@
-/** Tests which configuration is loaded, and how errors in it are reported. */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';

@@ -1,4 +1,3 @@
-/** Tests that environment variables override values in the configuration file. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -56,7 +55,7 @@ describe('applyEnvironment', () => {
     ['DEMO__AUTH__REALM', '123', 'auth.realm', '123'],
     ['DEMO__AUTH__REALM', 'true', 'auth.realm', 'true'],
     ['DEMO__AUTH__REALM', '"in quotes"', 'auth.realm', 'in quotes'],
-    // Invalid values are not converted, so that the schema check reports them.
+    // Invalid values are left unconverted, so that the schema check reports them.
     ['DEMO__SERVER__PORT', 'http', 'server.port', 'http'],
   ];
   for (const [variable, value, path, expected] of settings) {

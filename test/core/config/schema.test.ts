@@ -1,4 +1,3 @@
-/** Tests the configuration schema, its file for editors, and the embedded configuration. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -39,7 +38,7 @@ describe('the configuration schema', () => {
   it('has valid defaults', () => {
     const config = { adapter: 'a', plugins: ['p'] };
     expect(compileSchema(configSchema, { useDefaults: true })(config)).to.equal(true);
-    // The first call fills in the defaults; this call only checks them.
+    // The first call filled in the defaults. This call only validates.
     expect(compileSchema(configSchema)(config)).to.equal(true);
     expect(config).to.have.nested.property('server.port', 8080);
     expect(config).to.have.nested.property('limits.requestsPerMinute', 600);

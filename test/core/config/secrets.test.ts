@@ -1,4 +1,3 @@
-/** Tests that secrets are masked when a configuration is printed. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Config } from '../../../core/config/schema.js';

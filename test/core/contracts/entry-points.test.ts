@@ -1,4 +1,3 @@
-/** Tests that the entry points for authors stay small enough to learn. */
 import { expect } from 'chai';
 import * as adapter from 'metro-forecast-api/adapter';
 import * as plugin from 'metro-forecast-api/plugin';

@@ -1,4 +1,3 @@
-/** Tests which mistakes in a plugin the compiler finds, and what its errors say. */
 import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -43,7 +42,7 @@ const [row] = await snapshot.find(permits);
 if (!row) throw new Error();
 `;
 
-/** A mistake, and a part of the error. */
+/** A mistake and part of the expected error. */
 type Mistake = readonly [code: string, error: string];
 
 const QUERIES: readonly Mistake[] = [
@@ -166,7 +165,6 @@ describe('a plugin in TypeScript', () => {
   });
   after(() => rm(folder, { recursive: true, force: true }));
 
-  /** The errors in a file, with their details. */
   const errorsIn = (file: string): string =>
     output
       .split(/^(?=\S)/m)

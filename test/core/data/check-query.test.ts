@@ -1,4 +1,3 @@
-/** Tests that queries which a collection does not declare are rejected, and that all other queries get defaults. */
 import { expect } from 'chai';
 import type { Collection } from '../../../core/contracts/dataset.js';
 import type { Query } from '../../../core/contracts/storage.js';

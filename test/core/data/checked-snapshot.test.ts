@@ -1,4 +1,3 @@
-/** Tests the guarantees for handlers that read a snapshot. */
 import { expect } from 'chai';
 import { collection } from '../../../core/contracts/plugin.js';
 import type { Snapshot } from '../../../core/contracts/storage.js';

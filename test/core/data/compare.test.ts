@@ -1,5 +1,3 @@
-/** Tests how scalars and documents are ordered. */
-
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { compareBy, compareScalars } from '../../../core/data/scalars.js';

@@ -1,5 +1,3 @@
-/** Tests that an indexed collection returns the same rows as filtering, sorting and slicing all documents. */
-
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { answerOf } from '../../../adapters/conformance/reference.js';

@@ -1,4 +1,3 @@
-/** Tests properties of in-memory snapshots that the conformance suite does not cover. */
 import { expect } from 'chai';
 import { IndexedCollection } from '../../../core/data/indexed-collection.js';
 import { indexedSnapshot } from '../../../core/data/indexed-snapshot.js';

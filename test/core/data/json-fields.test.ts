@@ -1,4 +1,3 @@
-/** Tests finding fields in JSON text without parsing it. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { JsonFields } from '../../../core/data/json-fields.js';
@@ -20,7 +19,7 @@ describe('JsonFields', () => {
       fc.property(fc.array(fc.tuple(documents, fc.nat(2)), { minLength: 1 }), (given) => {
         const fields = new JsonFields(['b', 'a']);
         for (const [document, spaces] of given) {
-          // Spaces instead of line breaks, since a document is one line.
+          // Uses spaces instead of line breaks, because a document is a single line.
           const text = JSON.stringify(document, null, spaces).replaceAll('\n', ' ');
           const json = Buffer.from(`${text},${text}`);
           const start = Buffer.byteLength(text) + 1;

@@ -1,4 +1,3 @@
-/** Tests that lazy rows behave like an array, and keep a row as text until it is read. */
 import { expect } from 'chai';
 import { firstRows, joinRows, lastRow, lazyRows, textOf } from '../../../core/data/lazy-rows.js';
 import { jsonRows } from '../../../core/data/packed-documents.js';

@@ -1,4 +1,3 @@
-/** Tests many damaged datasets: each directory must be either served exactly as written or rejected. */
 import { expect } from 'chai';
 import { checkMutations, mutationSeed } from './mutations.js';
 

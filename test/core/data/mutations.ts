@@ -1,4 +1,4 @@
-/** Damages a small dataset directory at random, repeatably for a given seed. */
+/** Randomly damages a small dataset directory. The same seed produces the same damage. */
 import { createHash } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -101,8 +101,8 @@ const MUTATIONS: Readonly<Record<string, Mutation>> = {
     const place = places.length > 0 ? pick(random, places) : 0;
     list.splice(at, 1, list[at]!.slice(0, place), list[at]!.slice(place + below(random, 2)));
   }),
-  // Breaks a line at a comma inside a string, and joins the rest to the next line with another comma. Concatenated,
-  // both lines are valid JSON.
+  // Splits a line at a comma, and moves the rest and a comma to the start of the next line. If all lines were joined
+  // with commas, the result would still be valid JSON.
   'break a line and join the rest': onLines((list, random) => {
     const at = below(random, list.length);
     const line = list[at]!;
@@ -124,7 +124,7 @@ const texts = (): Record<string, string> => ({
   'readings.ndjson': lines(rows.readings),
 });
 
-/** Returns the expected content of a file by parsing each line separately with JSON.parse. */
+/** Returns a file's expected content by parsing each line separately with JSON.parse. */
 const contentOf = (bytes: Buffer): unknown[] => {
   const text = bytes.toString('utf8').replace(/^\ufeff/, '');
   const list = text.split('\n');
@@ -132,7 +132,7 @@ const contentOf = (bytes: Buffer): unknown[] => {
   return list.map((line) => JSON.parse(line));
 };
 
-/** Counts the names in a JSON text, including repeated ones. */
+/** Counts the property names in JSON text, including duplicates. */
 const namesOf = (text: string): number => text.replaceAll(/"(?:[^"\\]|\\.)*"/g, '""').split(':').length - 1;
 const namesIn = (value: unknown): number => {
   if (typeof value !== 'object' || value === null) return 0;
@@ -140,10 +140,12 @@ const namesIn = (value: unknown): number => {
   return Array.isArray(value) ? inner : inner + Object.keys(value).length;
 };
 
-/** Matches where an error is: `markets.ndjson:12: ...` or, if the whole file is affected, `markets.ndjson: ...`. */
+/**
+ * Matches the location in an error: `markets.ndjson:12: ...`, or `markets.ndjson: ...` if the whole file is affected.
+ */
 const PLACE = /\b(?:manifest\.json|[A-Za-z0-9][A-Za-z0-9._-]*)(?::\d+)?: |manifest\.json cannot be read/;
 
-/** Returns the errors in the directory, or an empty list if the directory is valid. */
+/** Returns the errors found in the directory. The list is empty if the directory is valid. */
 const errorsOf = async (path: string): Promise<readonly string[]> => {
   try {
     const { dataset } = await openDirectory(path);
@@ -167,7 +169,7 @@ const servedFrom = async (path: string): Promise<ReadonlyMap<string, readonly Do
   return served;
 };
 
-/** Applies one to three mutations to the directory. Returns the names of the mutations. */
+/** Applies one to three random mutations to the directory. Returns their names. */
 const damage = async (path: string, random: Random): Promise<string[]> => {
   await writeByHand(path, texts());
   const names = Array.from({ length: 1 + below(random, 3) }, () => pick(random, Object.keys(MUTATIONS)));
@@ -179,7 +181,7 @@ const damage = async (path: string, random: Random): Promise<string[]> => {
 };
 
 /**
- * Damages one directory and checks it: either it is valid and is served exactly as written, or each error names the
+ * Damages a directory and checks it: either it is still valid and is served exactly as written, or each error names the
  * file that contains it.
  * @returns whether the directory is valid
  */
@@ -200,7 +202,7 @@ const check = async (path: string, seed: string): Promise<boolean> => {
   return true;
 };
 
-/** Checks `count` damaged directories. Resolves with the number of valid ones. */
+/** Checks `count` damaged directories. Resolves with the number that are still valid. */
 export const checkMutations = async (count: number, seed: string): Promise<number> => {
   const folder = await mkdtemp(join(tmpdir(), 'mutations-'));
   let valid = 0;
@@ -212,7 +214,7 @@ export const checkMutations = async (count: number, seed: string): Promise<numbe
   return valid;
 };
 
-/** Returns the seed. To repeat a run, set it: `MUTATION_SEED=... npm run test:long`. */
+/** Returns the seed. To repeat a run, pass its seed: `MUTATION_SEED=... npm run test:long`. */
 export const mutationSeed = (): string =>
   process.env['MUTATION_SEED'] ??
   createHash('sha256').update(String(process.hrtime.bigint())).digest('hex').slice(0, 8);

@@ -1,4 +1,3 @@
-/** Tests that the pattern matches only valid rows. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { JsonSchema } from '../../../core/contracts/json-schema.js';

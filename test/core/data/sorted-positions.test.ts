@@ -1,4 +1,3 @@
-/** Tests sorting documents by the values in their JSON text. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { JsonFields } from '../../../core/data/json-fields.js';

@@ -1,4 +1,3 @@
-/** Tests the timeout that all reads of one response share. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { assert } from 'chai';
 import type { SnapshotReader } from '../../../core/contracts/plugin.js';

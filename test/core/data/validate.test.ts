@@ -1,4 +1,3 @@
-/** Tests the validation of whole datasets: references, key order, the number of errors, and progress reports. */
 import { expect } from 'chai';
 import type { Collection, Document } from '../../../core/contracts/dataset.js';
 import { formatDataError } from '../../../core/data/data-errors.js';

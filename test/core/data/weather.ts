@@ -1,4 +1,4 @@
-/** Defines a small dataset with its declaration, and writes directories that tests can damage. */
+/** Defines a small dataset, and writes directories that tests can damage. */
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -68,7 +68,7 @@ export const rowsOf = (version: number): WeatherRows => ({
 export const lines = (documents: readonly unknown[]): string =>
   documents.map((document) => `${JSON.stringify(document)}\n`).join('');
 
-/** Writes a directory in the form in which people write it, with plain file names and without checksums. */
+/** Writes a directory as a person would, with plain file names and without checksums. */
 export const writeByHand = async (
   path: string,
   files: Readonly<Record<string, string | Buffer>> = {},
@@ -87,7 +87,7 @@ export const writeByHand = async (
 
 export const readManifestFile = async (path: string) => JSON.parse(await readFile(join(path, 'manifest.json'), 'utf8'));
 
-/** Creates a folder for each test of the enclosing `describe`. */
+/** Creates a folder before each test in the enclosing `describe`. */
 export const eachInFolder = (): { readonly path: string } => {
   const folder = { path: '' };
   beforeEach(async () => {

@@ -1,4 +1,3 @@
-/** Tests that a dataset directory is written either completely or not at all. */
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, readdir, readFile, unlink, writeFile } from 'node:fs/promises';

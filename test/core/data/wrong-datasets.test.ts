@@ -1,4 +1,3 @@
-/** Tests the errors that are reported for invalid datasets. */
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -10,7 +9,7 @@ import { collections, eachInFolder, lines, manifestOf, rows, writeByHand } from 
 
 const [north, second, south] = rows.readings as [object, object, object];
 
-/** Contents of the readings file, and the errors expected for each. */
+/** Contents of the readings file, with the errors expected for each. */
 const wrongReadings: Record<string, { content: string | Buffer; errors: string[] }> = {
   'a value of another type': {
     content: lines([{ ...north, low: '-3' }, second]),
@@ -143,7 +142,6 @@ const wrongReadings: Record<string, { content: string | Buffer; errors: string[]
   },
 };
 
-/** Manifests with invalid properties. */
 const wrongManifests: Record<string, { manifest: object; errors: string[] }> = {
   'a wrong number of rows': {
     manifest: {
@@ -180,7 +178,7 @@ const wrongManifests: Record<string, { manifest: object; errors: string[] }> = {
   },
 };
 
-/** Contents that cannot be read as a manifest. */
+/** Contents that cannot be parsed as a manifest. */
 const noManifests: Record<string, { text: string | Buffer; errors: string[] }> = {
   'another format': {
     text: '{"format":99,"other":1}',

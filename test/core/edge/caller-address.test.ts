@@ -1,4 +1,3 @@
-/** Tests how the client's address is determined, with and without proxies. */
 import type { IncomingMessage } from 'node:http';
 import { expect } from 'chai';
 import { callerAddress, normaliseAddress } from '../../../core/edge/caller-address.js';

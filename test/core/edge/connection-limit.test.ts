@@ -1,4 +1,3 @@
-/** Tests the limit on open connections per client address. */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { expect } from 'chai';
@@ -24,7 +23,7 @@ describe('server.maxConnectionsPerAddress', () => {
     await once(refused.resume(), 'close');
     expect(sockets.map(({ destroyed }) => destroyed)).to.deep.equal([false, false, false]);
     sockets[0]!.destroy();
-    // The service notices the closed socket with a short delay.
+    // The service notices the closed socket only after a short delay.
     let status: number | undefined;
     while (status === undefined)
       status = await request(`${service.url}/health`).then(

@@ -1,4 +1,3 @@
-/** Tests that the limits on the size of a request's head are exact to the byte. */
 import { expect } from 'chai';
 import { request } from '../../support/http-client.js';
 import { exchange } from '../../support/raw-http.js';
@@ -22,7 +21,8 @@ for (const [what, limits] of [
     after(() => service.close());
 
     /**
-     * Sends a request whose target and header fields have these sizes. The fields are Host and `count` other fields.
+     * Sends a request whose target and header fields have the given sizes in bytes. The fields are Host and `count`
+     * others.
      */
     const send = async (targetBytes: number, fieldBytes: number, count = 1) => {
       const target = `${HEALTH}?`.padEnd(targetBytes, 'a').slice(0, Math.max(targetBytes, HEALTH.length));

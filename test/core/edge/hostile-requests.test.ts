@@ -1,5 +1,3 @@
-/** Tests the responses to malformed and malicious requests. */
-
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { createKey } from '../../../core/keys/key.js';
@@ -130,8 +128,8 @@ describe('hostile requests', () => {
       fc.asyncProperty(edits, async (changes) => {
         const bytes = Buffer.from(whole);
         for (const [at, byte] of changes) bytes[at] = byte;
-        // The blank line completes the head if a replaced byte broke its end. Ending the connection completes a body
-        // that the head declares.
+        // If a mutated byte broke the end of the head, the blank line completes it. Ending the connection completes any
+        // body that the head declares.
         const { responses } = await send(Buffer.concat([bytes, Buffer.from('\r\n\r\n')]), { end: true });
         for (const response of responses) {
           expect(response.status).to.be.within(200, 499);

@@ -1,4 +1,4 @@
-/** Lists malformed and malicious requests by family, with the expected responses. */
+/** Malformed and malicious requests by family, with the expected responses. */
 import { METHODS } from 'node:http';
 
 export interface HostileRequest {
@@ -6,7 +6,7 @@ export interface HostileRequest {
   /** Strings are sent as Latin-1. */
   readonly bytes: string | Buffer;
   readonly status: number;
-  /** The expected error code. Absent if the response is not an error. */
+  /** Expected error code. Absent if the response is not an error. */
   readonly code?: string;
   /** Whether the server must close the connection after the response. */
   readonly closed?: boolean;
@@ -29,7 +29,7 @@ const all = (family: string, rows: readonly Row[], expected: Omit<HostileRequest
 const named = (texts: readonly string[], bytes: (text: string) => string): Row[] =>
   texts.map((text) => [shown(text), bytes(text)]);
 
-/** @param key a valid key, so that no request is rejected for lack of one */
+/** @param key a valid key, so that no request is rejected for lacking one */
 export const hostileRequests = (key: string): readonly HostileRequest[] => {
   const auth = `Authorization: Bearer ${key}\r\n`;
   const head = `Host: test\r\n${auth}`;

@@ -1,4 +1,3 @@
-/** Tests that slow connections do not affect other clients. */
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -7,7 +6,7 @@ import * as fixture from '../../support/fixture.js';
 import { LoadClient, sendSteadily } from '../../support/load-client.js';
 import { startTestApp, type TestApp } from '../../support/test-app.js';
 
-/** The service closes slow connections within 15 seconds. The rest is a margin for a busy machine. */
+/** The service closes slow connections within 15 seconds. The rest allows for a busy machine. */
 const CLOSED_WITHIN_MS = 22_500;
 const script = fileURLToPath(new URL('../../support/slow-clients-main.js', import.meta.url));
 
@@ -22,7 +21,7 @@ describe('1,000 slow connections', function () {
     service = await startTestApp({
       collections: {
         ...fixture.documents,
-        // Enough rows for a response of almost a megabyte.
+        // Enough rows for a response of almost 1 MB.
         hpi: [fixture.ATLANTA, fixture.HOUSTON].flatMap((cbsa) =>
           Array.from({ length: 7600 }, (_, i) => ({
             cbsa,

@@ -1,7 +1,4 @@
-/**
- * Simulates clients that break the rules of HTTP and TCP at random, and runs the service that they connect to in a
- * child process.
- */
+/** Simulates clients that randomly violate HTTP and TCP, and runs the service under test in a child process. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -18,10 +15,10 @@ import { freePort } from '../../support/server-process.js';
 export interface FuzzedService {
   readonly port: number;
   readonly metricsPort: number;
-  /** Returns everything that the service has written to standard output and standard error. */
+  /** Returns everything the service has written to standard output and standard error. */
   log(): string;
   isRunning(): boolean;
-  /** Stops the service. Resolves with its exit code and signal, and the milliseconds until it exited. */
+  /** Stops the service. Resolves with its exit code, its signal, and the milliseconds it took to exit. */
   stop(): Promise<{ readonly ms: number; readonly code: number | null; readonly signal: string | null }>;
   /** Kills the process if it is still running, and removes its folder. */
   remove(): Promise<void>;
@@ -29,7 +26,7 @@ export interface FuzzedService {
 
 export const DRAIN_DELAY_MS = 200;
 
-/** @param timeoutMs the timeout for heads, requests, unread responses and idle connections */
+/** @param timeoutMs timeout for request heads, whole requests, unread responses and idle connections */
 export const startFuzzedService = async (workers: number, timeoutMs: number): Promise<FuzzedService> => {
   const folder = await mkdtemp(join(tmpdir(), 'metro-forecast-sockets-'));
   const [port, metricsPort] = [await freePort(), await freePort()];
@@ -38,7 +35,7 @@ export const startFuzzedService = async (workers: number, timeoutMs: number): Pr
     server: {
       port,
       workers,
-      // All connections come from one address, so the number of connections per address is not limited.
+      // All connections come from one address. With a trusted proxy, connections per address are not limited.
       trustProxy: 1,
       drainDelayMs: DRAIN_DELAY_MS,
       headersTimeoutMs: timeoutMs,
@@ -92,7 +89,7 @@ export const startFuzzedService = async (workers: number, timeoutMs: number): Pr
   };
 };
 
-/** The generator "mulberry32". The same seed produces the same connections. */
+/** The mulberry32 generator. The same seed produces the same connections. */
 export const randomFrom = (seed: number): (() => number) => {
   let state = seed >>> 0;
   return () => {
@@ -164,7 +161,7 @@ const requestBytes = (random: Random): string => {
   return `${line}${fields.join('\r\n')}\r\n\r\n${pick(random, BODIES)}`;
 };
 
-/** The bytes that a client sends, how they are split into pieces, and how the client ends the connection. */
+/** The bytes a client sends, how they are split, and how the client ends the connection. */
 interface Script {
   readonly pieces: readonly string[];
   readonly pauseMs: number;
@@ -202,7 +199,7 @@ const perform = async (socket: Socket, script: Script): Promise<void> => {
 const CONCURRENT = 64;
 
 /**
- * Opens connections, alternating between the ports, and follows a random script on each.
+ * Opens connections to the ports in turn, and follows a random script on each.
  * @returns the client sockets that are still open
  */
 export const fuzz = async (ports: readonly number[], count: number, seed: number): Promise<ReadonlySet<Socket>> => {
@@ -227,7 +224,8 @@ export const fuzz = async (ports: readonly number[], count: number, seed: number
 };
 
 /**
- * Counts the sockets on this port that processes hold, without listening ones, by reading the kernel's tables (Linux).
+ * Counts the sockets on this port that are held by processes, except listening ones. Reads the kernel's tables (Linux
+ * only).
  */
 export const socketsOf = (port: number): number => {
   const local = port.toString(16).toUpperCase().padStart(4, '0');
@@ -236,8 +234,8 @@ export const socketsOf = (port: number): number => {
       .split('\n')
       .slice(1)
       .map((line) => line.trim().split(/\s+/))
-      // Field 1 is the local address, field 3 is the state (0A means listening), and field 9 is the inode, which is 0
-      // once no process holds the socket.
+      // Field 1 is the local address, field 3 the state (0A is listening), and field 9 the inode, which is 0 once no
+      // process holds the socket.
       .filter((fields) => fields[1]?.endsWith(`:${local}`) && fields[3] !== '0A' && fields[9] !== '0'),
   ).length;
 };

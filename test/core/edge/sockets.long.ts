@@ -1,4 +1,3 @@
-/** Tests 20,000 random connections in each setup: one process, workers, behind nginx, and behind haproxy. */
 import { existsSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
@@ -10,9 +9,9 @@ import { skip } from '../../support/skip.js';
 import { DRAIN_DELAY_MS, type FuzzedService, fuzz, socketsOf, startFuzzedService } from './socket-fuzz.js';
 
 const CONNECTIONS = 20_000;
-/** The time within which all sockets must be closed after the last connection. */
+/** Time after the last connection within which all sockets must be closed. */
 const CLOSED_WITHIN_MS = 20_000;
-/** The timeout for heads, requests, unread responses and idle connections. */
+/** Timeout for request heads, whole requests, unread responses and idle connections. */
 const TIMEOUT_MS = 10_000;
 const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
 

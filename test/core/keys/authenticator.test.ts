@@ -1,5 +1,3 @@
-/** Tests how callers are identified by the Authorization header. */
-
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { KeyRecord } from '../../../core/contracts/keys.js';
@@ -10,7 +8,6 @@ import { newRecord } from '../../support/key-record.js';
 
 const START = Date.parse('2026-01-01T00:00:00Z');
 
-/** A key store that counts its look-ups. */
 class CountingStore extends MemoryKeyStore {
   asked = 0;
 
@@ -108,7 +105,7 @@ describe('Authenticator.identify(authorization)', () => {
     const { ring, issue } = setUp();
     const refused: Partial<KeyRecord>[] = [
       { revoked_at: '2025-06-01T00:00:00Z' },
-      // The clock of the replica that revoked the key is ahead.
+      // Revoked by a replica whose clock is ahead.
       { revoked_at: '2026-06-01T00:00:00Z' },
       { expires_at: '2026-01-01T00:00:00Z' },
       { expires_at: 'no date' },

@@ -1,4 +1,3 @@
-/** Tests that a service records the last use of keys and warns about rejected keys. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

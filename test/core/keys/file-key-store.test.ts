@@ -1,5 +1,3 @@
-/** Tests keys in a file: concurrent writers, manual edits and invalid files. */
-
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, mkdtemp, readdir, readFile, rename, rm, stat, symlink, unlink, writeFile } from 'node:fs/promises';
@@ -20,7 +18,7 @@ import { newRecord } from '../../support/key-record.js';
 
 const writer = fileURLToPath(new URL('./key-writer.js', import.meta.url));
 
-/** Resolves when the condition holds. Gives up before the test times out. */
+/** Resolves once the condition holds. Gives up before the test times out. */
 const until = async (holds: () => boolean | Promise<boolean>): Promise<void> => {
   for (const end = performance.now() + 5000; !(await holds()); await delay(5)) {
     if (performance.now() > end) throw new Error(`The condition did not become true in time: ${holds}`);
@@ -163,7 +161,7 @@ describe('FileKeyStore', () => {
     const expected = ['a', 'b', 'c'].flatMap((name) => Array.from({ length: 15 }, (_, i) => `${name} ${i}`));
     expect(names).to.have.members(expected).and.have.length(45);
     expect(log).to.deep.equal([]);
-    // The reader holds the lock while it compares a change with the audit log.
+    // The reader holds the lock while it checks a change against the audit log.
     await until(async () => !(await readdir(folder)).includes('keys.json.lock'));
     expect(await readdir(folder)).to.have.members([
       'keys.json',
@@ -232,7 +230,7 @@ describe('FileKeyStore', () => {
       const record = newRecord();
       await store.insert(record);
       const good = await readFile(path, 'utf8');
-      // Written atomically, because a poll during a plain write would read an empty file, which is a different error.
+      // Written atomically. During a plain write, a poll could read an empty file, which causes a different error.
       await writeFileAtomic(path, content);
       await until(() => !store.health().ok);
       // Waits for several more polls of the same file.

@@ -1,4 +1,3 @@
-/** Tests plugins that identify callers by credentials other than API keys. */
 import { expect } from 'chai';
 import type { IdentifiedCaller, Identity, IdentityRequest } from '../../../core/contracts/identity.js';
 import { definePlugin, serviceRoute } from '../../../core/contracts/plugin.js';

@@ -1,5 +1,3 @@
-/** Tests the format of API keys. */
-
 import { createHash } from 'node:crypto';
 import { expect } from 'chai';
 import fc from 'fast-check';

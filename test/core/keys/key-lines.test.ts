@@ -1,4 +1,3 @@
-/** Tests that a comparison of changed lines in a key file finds the same changes as reading the whole file. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { KeyRecord } from '../../../core/contracts/keys.js';
@@ -21,7 +20,7 @@ const read = (content: string): readonly KeyRecord[] | undefined => {
   }
 };
 
-/** Returns the keys after a change, or undefined if the changed lines were not found or the keys are invalid. */
+/** Returns the keys after a change, or undefined if the changed lines could not be found or the keys are invalid. */
 const changed = (before: readonly KeyRecord[], content: string): readonly KeyRecord[] | undefined => {
   const { lines, records } = KeyLines.read(Buffer.from(formatKeyFile(before)))!;
   expect(records).to.deep.equal(before);

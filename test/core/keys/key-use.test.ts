@@ -1,4 +1,3 @@
-/** Tests when the last use of keys is written, and that writing is retried while the store is unreachable. */
 import { expect } from 'chai';
 import { keyUse } from '../../../core/keys/authenticator.js';
 import { keptLogger } from '../../support/kept-logger.js';

@@ -1,4 +1,3 @@
-/** Tests a key file with 100,000 keys. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,3 @@
-/** Tests that keys are masked in messages and logs. */
 import { expect } from 'chai';
 import { createKey, excerpt, holdsKey, maskKeys } from '../../../core/keys/key.js';
 

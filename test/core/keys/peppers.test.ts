@@ -1,4 +1,3 @@
-/** Tests that peppers are used to hash and find keys, and that missing peppers are reported. */
 import { createHash, createHmac } from 'node:crypto';
 import { inspect } from 'node:util';
 import { expect } from 'chai';

@@ -1,4 +1,3 @@
-/** Tests the file next to the key file that records the last use of each key. */
 import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

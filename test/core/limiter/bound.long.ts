@@ -1,4 +1,4 @@
-/** Checks the bound stated in `docs/explanation/rate-limiter.md` while Redis and replicas fail at random. */
+/** Checks the bound in `docs/explanation/rate-limiter.md` while Redis and replicas fail at random. */
 import { randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { assert } from 'chai';
@@ -17,7 +17,7 @@ const REPLICAS = 3;
 /** Long enough for an outage and the recovery from it. */
 const WINDOW_MS = 6000;
 const CALLER = 'key:k1';
-/** A data loss counts in every window that the loss may have affected, so windows are extended by this margin. */
+/** A data loss counts towards every window it may have affected, so windows are extended by this margin. */
 const MARGIN_MS = 200;
 
 interface Allowed {
@@ -25,7 +25,7 @@ interface Allowed {
   readonly received: number;
 }
 
-/** Counts, for each request, how many requests were certainly allowed in the window that starts with it. */
+/** For each request, counts the requests that were certainly allowed in the window starting with it. */
 const windowsOf = (allowed: readonly Allowed[]): { since: number; count: number }[] => {
   const sorted = allowed.toSorted((a, b) => a.sent - b.sent);
   return sorted.map(({ sent: since }, i) => ({
@@ -45,7 +45,7 @@ describe(`the bound of a limit under random faults for ${SECONDS} seconds, FAULT
     [40, true],
     [300, true],
   ] as const) {
-    // All runs are concurrent, and each has its own Redis.
+    // Runs are concurrent, each with its own Redis.
     it(`a limit of ${limit}, ${restarts ? 'replicas restart' : 'no replica restarts'}`, () =>
       results.get(`${limit} ${restarts}`)?.());
   }
@@ -64,7 +64,7 @@ describe(`the bound of a limit under random faults for ${SECONDS} seconds, FAULT
     const losses: number[] = [];
     let starts = 0;
 
-    /** Runs a replica, and replaces it with a new one whenever it is killed. */
+    /** Runs a replica, and replaces it whenever it is killed. */
     const runReplicas = async (port: number): Promise<void> => {
       while (performance.now() < until) {
         starts++;

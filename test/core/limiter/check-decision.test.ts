@@ -1,4 +1,3 @@
-/** Tests that the decisions of a custom limiter are checked before they become headers. */
 import { expect } from 'chai';
 import type { Limiter } from '../../../core/contracts/limiter.js';
 import { checkedTake } from '../../../core/limiter/check-decision.js';

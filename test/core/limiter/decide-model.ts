@@ -1,4 +1,4 @@
-/** A model of `decide.lua` in TypeScript, for tests that control the clock, the memory and the network of Redis. */
+/** A TypeScript model of `decide.lua`, for tests that control Redis's clock, memory and network. */
 import { DAY_MS, quotaLeft, type Used } from '../../../core/limiter/quotas.js';
 import {
   type AppliedReply,
@@ -11,7 +11,7 @@ import {
 } from '../../../core/limiter/script.js';
 import type { Bucket } from '../../support/limiter-window.js';
 
-/** Bugs that can be put into the model of the script, to check that the tests find them. */
+/** Bugs that can be injected into the model, to check that the tests detect them. */
 export type RedisBug =
   | 'applies calls that arrive late or twice'
   | 'does not notice that it lost calls'
@@ -19,7 +19,7 @@ export type RedisBug =
   | 'counts rejected requests'
   | 'drops a bucket when its start has left the window';
 
-/** The requests that one counter has recorded for one day. */
+/** Requests recorded by one counter on one day. */
 interface Counted {
   readonly requests: number;
   readonly refused: number;
@@ -35,16 +35,16 @@ export interface ModelOptions {
   readonly bug?: RedisBug | undefined;
 }
 
-/** Models the script and the data that it stores. Times are in microseconds. The model never deletes anything. */
+/** Models the script and its data. Times are in microseconds. The model never deletes anything. */
 export class ModelRedis {
   readonly window: number;
   readonly bucket: number;
 
   constructor(
     readonly options: ModelOptions,
-    /** The buckets of each caller, oldest first. */
+    /** Each caller's buckets, oldest first. */
     readonly windows = new Map<string, readonly Bucket[]>(),
-    /** The last call that was applied for each replica. */
+    /** The last applied call of each replica. */
     readonly calls = new Map<number, { readonly at: number; readonly number: number }>(),
     /** Usage by caller, then by day and counter. */
     readonly usage = new Map<string, ReadonlyMap<string, Counted>>(),
@@ -57,12 +57,12 @@ export class ModelRedis {
     return new ModelRedis(this.options, new Map(this.windows), new Map(this.calls), new Map(this.usage));
   }
 
-  /** Returns the buckets that are in a caller's window at a moment. */
+  /** Returns the buckets in a caller's window at a given time. */
   counted(caller: string, now: number): readonly Bucket[] {
     return (this.windows.get(caller) ?? []).filter(({ end }) => end + this.window > now);
   }
 
-  /** Returns the requests of one counter on a day. */
+  /** Returns the number of requests that one counter recorded on a day. */
   usedBy(caller: string, day: number, counter: number): number {
     return counterOf(this.usage.get(caller) ?? new Map(), day, counter).requests;
   }
@@ -82,7 +82,7 @@ export class ModelRedis {
     return Math.ceil(moment / this.bucket) * this.bucket;
   }
 
-  /** Returns the bucket end that decides whether a bucket has left the window at `moment`. */
+  /** Returns the end of the bucket that counts a request at `moment`. The request leaves the window with this bucket. */
   #leavingEnd(moment: number): number {
     const isEarly = this.options.bug === 'drops a bucket when its start has left the window';
     return isEarly ? this.#bucketEnd(moment) - this.bucket : this.#bucketEnd(moment);

@@ -1,6 +1,6 @@
 /**
- * Defines the tests that every limiter must pass. They send schedules of requests, and compare the decisions with a
- * reference window.
+ * Defines the tests that every limiter must pass. Each test sends a schedule of requests, and compares the decisions
+ * with a reference window.
  */
 import { assert } from 'chai';
 import fc from 'fast-check';
@@ -10,18 +10,18 @@ export interface LimiterHarness {
   readonly windowMs: number;
   /** Replicas that share the limits. */
   readonly replicas: readonly Limiter[];
-  /** The time on the limiter's clock, in milliseconds. */
+  /** Current time of the limiter's clock, in milliseconds. */
   now(): Promise<number>;
   wait(ms: number): Promise<void>;
-  /** With this limit, how late a permit may become available again, in milliseconds. */
+  /** How late a permit may become available again under this limit, in milliseconds. */
   lateMs(limit: number): number;
-  /** How many random schedules to run. */
+  /** Number of random schedules to run. */
   readonly runs: number;
   /** Whether `wait` takes real time. If so, schedules run concurrently. */
   readonly isRealTime: boolean;
 }
 
-/** Requests that were allowed between two readings of the clock. */
+/** Requests allowed between two readings of the clock. */
 interface Admitted {
   readonly from: number;
   readonly to: number;
@@ -30,7 +30,7 @@ interface Admitted {
 
 const sum = (admitted: readonly Admitted[]): number => admitted.reduce((total, { count }) => total + count, 0);
 
-/** Sends the requests of one caller, and checks each decision against all earlier ones. */
+/** Sends one caller's requests, and checks each decision against all earlier ones. */
 class Reference {
   readonly #harness: LimiterHarness;
   readonly #caller: string;
@@ -43,7 +43,7 @@ class Reference {
 
   /**
    * Sends concurrent requests.
-   * @returns how many were allowed
+   * @returns the number of allowed requests
    */
   async burst(size: number, limit: number, replica = 0): Promise<number> {
     const { replicas, windowMs } = this.#harness;
@@ -228,7 +228,7 @@ export const defineLimiterSuite = (name: string, make: () => Promise<LimiterHarn
         refused: sumOf(days.map(({ refused }) => refused)),
       };
     };
-    /** Waits, because replicas report rejections on a timer, which is late on a busy machine. */
+    /** Polls, because replicas report rejections on a timer, which can be late on a busy machine. */
     const isCounted = async (name: string, expected: Awaited<ReturnType<typeof usedBy>>): Promise<void> => {
       for (let tries = 0; tries < 20 && (await usedBy(name)).refused < expected.refused; tries++) {
         await harness.wait(harness.windowMs / 15);
@@ -251,7 +251,7 @@ export const defineLimiterSuite = (name: string, make: () => Promise<LimiterHarn
               harness.replicas[(sent + i) % harness.replicas.length]!.take(name, limit, quotas),
             ),
           );
-          // Waits until unused prefetched permits may have been returned, which happens after their bucket has ended.
+          // Waits long enough for unused prefetched permits to be returned, which happens after their bucket ends.
           await harness.wait(harness.windowMs / 30);
         }
         const last = await harness.replicas[0]!.take(name, limit, quotas);

@@ -1,4 +1,4 @@
-/** Models the protocol between two replicas and Redis: the possible events, and the invariants. */
+/** Models two replicas and Redis: the events that can occur, and the invariants that must hold. */
 import { type PrefetchedPermits, SyncedCaller } from '../../../core/limiter/callers.js';
 import { addPrefetched, returnPrefetched, usePrefetched } from '../../../core/limiter/decisions.js';
 import { type Demand, PartitionSync } from '../../../core/limiter/resync.js';
@@ -12,23 +12,23 @@ const LIMIT = 3;
 const REPLICAS = [0, 1] as const;
 const SHARE = Math.floor(LIMIT / REPLICAS.length);
 const CALLS_IN_FLIGHT = 2;
-/** The time on Redis's clock at the start of a run, and the day that contains this time. */
+/** Redis's clock at the start of a run, and the day that contains this time. */
 const EPOCH_US = 5e12;
 const DAY = dayOfBucket(EPOCH_US);
 const WINDOW_MS = 60;
 const BUCKET_MS = 1;
-/** The duration of each action. A call takes less time than a bucket. */
+/** Duration of each action. It is chosen so that a call takes less time than a bucket lasts. */
 const TICK_MS = 1 / 8;
 const TIMEOUT_MS = 7 / 8;
 /**
- * Two of these periods are slightly less than a window, so that requests can leave the window both before and after an
+ * Two of these periods are slightly shorter than a window, so that requests can leave the window before or after an
  * action.
  */
 const HALF_WINDOW_MS = WINDOW_MS / 2 - 4 * TICK_MS;
-/** The maximum number of calls that a replica needs to report everything. */
+/** Maximum number of calls that a replica needs to report everything. */
 const ATTEMPTS = 6;
 
-/** Bugs that can be put into the model of a replica, to check that the invariants find them. */
+/** Bugs that can be injected into the model of a replica, to check that the invariants detect them. */
 export type ReplicaBug =
   | 'resyncs while a call is in flight'
   | 'does not resync after a lost reply'
@@ -38,26 +38,28 @@ export type ReplicaBug =
   | 'returns permits that were used';
 export type Bug = RedisBug | ReplicaBug;
 
-/** What happens to the call that a request causes. Messages in flight may never arrive. */
+/** What happens to the call that a request triggers. Messages in flight may never arrive. */
 type Fate = 'answered' | 'in flight' | 'lost' | 'reply lost';
 
 export type Action =
   | readonly ['ask', number, Fate]
   /**
-   * `arrive`: the replica's calls reach Redis. `deliver`: the replies reach the replica. `time out`: its oldest call
-   * times out.
+   * `arrive`: the replica's calls reach Redis. `deliver`: Redis's replies reach the replica. `time out`: the replica's
+   * oldest call times out.
    */
   | readonly ['arrive' | 'deliver' | 'time out', number]
   /**
-   * `restart`: the replica restarts. `decide locally`: it decides without Redis, because a call for another caller
-   * failed.
+   * `restart`: the replica restarts. `decide locally`: the replica decides without Redis, because a call for another
+   * caller failed.
    */
   | readonly ['restart' | 'decide locally', number]
-  /** `late`: calls that timed out arrive, possibly for the second time. `heal`: the replicas can reach Redis again. */
+  /**
+   * `late`: timed-out calls arrive after all, possibly for the second time. `heal`: the replicas can reach Redis again.
+   */
   | readonly ['late' | 'heal']
   /** Redis loses all data, or only the data of the last call. */
   | readonly ['redis is emptied' | 'redis loses the last call']
-  /** Half a bucket or half a window passes; replicas return unused permits. */
+  /** Half a bucket or half a window passes, or replicas return unused permits. */
   | readonly ['half bucket' | 'half window' | 'return'];
 
 export type Run = readonly Action[];
@@ -73,11 +75,10 @@ const actionsWith = (...more: Action[]): readonly Action[] => [
   ...more,
 ];
 
-/** A configuration of the model. */
 export interface World {
-  /** How many requests each action sends. */
+  /** Number of requests that each action sends. */
   readonly requests: number;
-  /** How many permits each call prefetches. */
+  /** Number of permits that each call prefetches. */
   readonly prefetch: number;
   readonly countsUsage: boolean;
   readonly actions: readonly Action[];
@@ -98,7 +99,7 @@ export const WORLDS = {
 
 interface Allowed {
   readonly at: number;
-  /** The replica's id, and whether Redis had granted the permit. */
+  /** The replica's id, and whether Redis granted the permit. */
   readonly by: number;
   readonly granted: boolean;
 }
@@ -112,12 +113,12 @@ interface Sent {
   reply?: { readonly reply: Reply; readonly at: number };
 }
 
-/** Used instead of Chai, which is too slow for a check that runs millions of times. */
+/** Chai is too slow for a check that runs millions of times. */
 const check = (holds: boolean, message: string): void => {
   if (!holds) throw new Error(message);
 };
 
-/** Uses the protocol in the same way as `RedisLimiter` and `Batcher`. */
+/** Uses the protocol as `RedisLimiter` and `Batcher` do. */
 class Replica {
   readonly window = new SlidingWindow(BUCKET_MS);
   readonly sync: PartitionSync;
@@ -150,7 +151,7 @@ class Replica {
 
   /**
    * Sends a request.
-   * @returns whether it caused a call
+   * @returns whether the request triggered a call
    */
   take(): boolean {
     const { world, bug } = this.history;
@@ -233,7 +234,7 @@ class Replica {
     this.#send();
   }
 
-  /** Lets a call time out. */
+  /** Makes a call time out. */
   lose(sent: Sent): void {
     this.inFlight.splice(this.inFlight.indexOf(sent), 1);
     this.history.lost.push({ id: this.id, sent });
@@ -265,10 +266,10 @@ class Replica {
 class History {
   now = 1000.5;
   readonly allowed: Allowed[] = [];
-  /** Calls that timed out. They may arrive at any time within a window, even twice. */
+  /** Timed-out calls. They may arrive at any time within a window, even twice. */
   readonly lost: { readonly id: number; readonly sent: Sent }[] = [];
   #redis: ModelRedis;
-  /** The state of Redis before each applied call. */
+  /** Snapshots of Redis's state, one before each applied call. */
   #earlier: ModelRedis[] = [];
   readonly #replicas: Replica[];
   #hasLostData = false;
@@ -290,14 +291,14 @@ class History {
     return new Replica(this.bug === 'keeps its id when it restarts' ? replica : this.#starts++, this);
   }
 
-  /** Returns the time on Redis's clock. Its buckets and the replicas' buckets start at different times. */
+  /** Returns the time on Redis's clock, on which buckets start at different times than on the replicas' clocks. */
   #micros(ms = this.now): number {
     return EPOCH_US + (ms + 4 * TICK_MS) * 1000;
   }
 
   /**
    * Applies an action.
-   * @returns false if it changed nothing except the time
+   * @returns false if nothing changed except the time
    */
   act(action: Action): boolean {
     this.#pass(TICK_MS);
@@ -356,7 +357,7 @@ class History {
         this.#pass(BUCKET_MS / 2);
         return true;
       case 'half window':
-        // Replicas poll often. One poll in the middle represents all of them.
+        // Replicas poll frequently. One poll halfway represents them all.
         this.#pass(HALF_WINDOW_MS / 2);
         for (const each of this.#replicas) if (each.poll()) this.#deliver(each);
         this.#pass(HALF_WINDOW_MS / 2);
@@ -419,8 +420,8 @@ class History {
   }
 
   /**
-   * Ends all outages. From then on, Redis must have counted each allowed request exactly once, until the request leaves
-   * the window.
+   * Ends all outages. From then on, Redis must have counted each allowed request exactly once for as long as the
+   * request is in the window.
    */
   settle(): void {
     this.act(['heal']);
@@ -444,23 +445,23 @@ class History {
         this.#deliver(replica);
       }
     }
-    // A resynced request leaves the window at its own time, but a granted request leaves with its bucket. The remaining
-    // room can therefore have grown.
+    // A resynced request leaves the window at its own time, whereas a granted request leaves with its bucket. The
+    // remaining capacity can therefore be larger.
     check(this.allowed.length - before >= room, 'fewer allowed than were left');
     check(this.#allowedOfRunning() <= most, 'more allowed than were left');
     this.#checkCounted();
     check(this.#countedAll(this.now + WINDOW_MS + 2 * BUCKET_MS) === 0, 'a request never leaves the window');
   }
 
-  /** Counts the requests in the window that ends now that were allowed by replicas which are still running. */
+  /** Counts the requests in the current window that were allowed by replicas still running. */
   #allowedOfRunning(): number {
     const isRunning = (id: number) => this.#replicas.some((replica) => replica.id === id);
     return this.allowed.filter(({ at, by }) => at + WINDOW_MS > this.now && isRunning(by)).length;
   }
 
   /**
-   * Checks usage. Usage is exact for a running replica. For a stopped replica, it includes at least the requests that
-   * Redis granted.
+   * Checks usage. It must be exact for a running replica. For a stopped replica, it must include at least the requests
+   * that Redis granted.
    */
   #checkUsage(): void {
     for (const { id, caller } of this.#replicas) {
@@ -483,13 +484,13 @@ class History {
         ({ by, granted }) => by === id && (running.has(id) || (granted && !this.#hasLostData)),
       );
       for (const { at } of own) {
-        // The moment just before this request leaves the window.
+        // Just before this request leaves the window.
         const moment = Math.max(this.now, at + WINDOW_MS - TICK_MS);
         const inWindow = own.filter((each) => each.at + WINDOW_MS > moment).length;
         check(this.#counted(moment, id) >= inWindow, 'a request was not counted, or not long enough');
       }
       if (!running.has(id)) continue;
-      // A replica records the time of the reply. Redis may count the request for two more buckets and two more
+      // A replica records the time of the reply, so Redis may count the request for up to two more buckets and two more
       // timeouts.
       const latest = this.now - WINDOW_MS - 2 * BUCKET_MS - 2 * TIMEOUT_MS;
       const atMost = own.filter(({ at }) => at > latest).length;
@@ -499,7 +500,7 @@ class History {
 }
 
 /**
- * Executes a run, then ends all outages. Throws if an invariant is broken.
+ * Executes a run, then ends all outages. Throws if an invariant is violated.
  * @returns whether the last action changed anything
  */
 export const run = (world: World, actions: Run, bug?: Bug): boolean => {
@@ -511,14 +512,14 @@ export const run = (world: World, actions: Run, bug?: Bug): boolean => {
 };
 
 /**
- * Every run starts with a request of the first replica, because nothing happens before a request and the replicas are
+ * Every run starts with a request to the first replica: nothing happens before a request, and the replicas are
  * interchangeable.
  */
 const isFirst = ([kind, replica]: Action): boolean => kind === 'ask' && replica === 0;
 
 /**
  * Tries every run of up to `depth` actions, shortest first.
- * @returns the first run that breaks an invariant
+ * @returns the first run that violates an invariant
  */
 export const search = (world: World, depth: number, bug?: Bug): { run: Run; error: unknown } | undefined => {
   let runs: Run[] = world.actions.filter(isFirst).map((action) => [action]);

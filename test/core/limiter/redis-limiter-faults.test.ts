@@ -1,4 +1,3 @@
-/** Tests what the Redis limiter allows and counts while Redis is killed, frozen, emptied, demoted or disconnected. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { assert } from 'chai';
 import { Redis } from 'ioredis';
@@ -17,12 +16,12 @@ import { startTcpProxy } from '../../support/tcp-proxy.js';
 
 const CALLER = 'key:k1';
 const REPLICAS = 3;
-/** Longer than pauses on a busy machine, because a late reply would count as an outage. */
+/** Longer than a busy machine's pauses, because a late reply would count as an outage. */
 const TIMEOUT_MS = 250;
 const CONNECT_MS = 1000;
-/** More than one call timeout on a busy machine, but less than a connection timeout. */
+/** Longer than a call timeout on a busy machine, but shorter than a connection timeout. */
 const AT_ONCE_MS = 800;
-/** Half a second, plus delays on a busy machine. */
+/** Recovery takes half a second, plus delays on a busy machine. */
 const RECOVERY_MS = 5000;
 
 describe('RedisLimiter and an outage', () => {
@@ -46,12 +45,12 @@ describe('RedisLimiter and an outage', () => {
     readonly port?: number;
     readonly whenUnreachable?: OutagePolicy;
     readonly logger?: KeptLogger;
-    /** How long ago the replica started. */
     readonly ageMs?: number;
   }
 
   /**
-   * Creates a replica. By default, it behaves as if it had run for a whole window, so that it has its full local share.
+   * Creates a replica. By default, it acts as if it had been running for a whole window, so it has its full local
+   * share.
    */
   const create = async (options: Options = {}) => {
     const { port = server.port, whenUnreachable = 'local', logger = keptLogger(), ageMs = WINDOW_MS } = options;
@@ -79,14 +78,14 @@ describe('RedisLimiter and an outage', () => {
 
   const countAllowed = (decisions: readonly Decision[]): number => decisions.filter(({ allowed }) => allowed).length;
 
-  /** Returns how many permits Redis has counted. */
+  /** Returns the number of permits counted in Redis. */
   const counted = (): Promise<number> => countedIn(admin, 'p:', CALLER);
 
   const assertCounted = async (expected: number): Promise<void> => {
     for (const until = performance.now() + 5000; performance.now() < until; await delay(10)) {
       if ((await counted()) === expected) break;
     }
-    // Waits, because the count must not change again.
+    // Waits to check that the count does not change again.
     await delay(50);
     assert.equal(await counted(), expected);
   };
@@ -98,7 +97,7 @@ describe('RedisLimiter and an outage', () => {
       await delay(5);
     }
     const waited = performance.now() - since;
-    // Waits until Redis has applied the resync that follows.
+    // Waits until Redis has applied the resync.
     await delay(50);
     return waited;
   };
@@ -115,7 +114,7 @@ describe('RedisLimiter and an outage', () => {
     assert.notInstanceOf(limiter.take(CALLER, 600), Promise);
     await server.restart();
     assert.isBelow(await recovery(limiter), RECOVERY_MS);
-    // The new server was empty, so all 200 come from the resync.
+    // The new server started empty, so all 200 come from the resync.
     await assertCounted(200);
     assert.equal(countAllowed(await take(limiter, 600)), 400);
     assert.match(
@@ -172,7 +171,7 @@ describe('RedisLimiter and an outage', () => {
     const [first, second] = await Promise.all([create({ port: proxy.port }), create()]);
     assert.equal(countAllowed(await take(first, 600)), 600);
     await server.kill();
-    // Delays the replica that used the limit, so that it reconnects last.
+    // Slows down the replica that used the limit, so that it reconnects last.
     proxy.inject({ latencyMs: 8 });
     await server.restart();
     let others = 0;
@@ -248,7 +247,7 @@ describe('RedisLimiter and an outage', () => {
     const proxy = await startTcpProxy(server.port);
     const limiter = await create({ port: proxy.port });
     let used = 0;
-    // Sends requests until the limiter has prefetched more permits than the requests below use.
+    // Sends requests until the limiter holds more prefetched permits than the requests below need.
     while ((await counted()) <= used + 100) used += countAllowed(await take(limiter, 1, 100_000));
     proxy.cutReplies();
     used += countAllowed(await take(limiter, 100, 100_000));
@@ -340,7 +339,7 @@ describe('RedisLimiter and an outage', () => {
       [WINDOW_MS, 200],
     ] as const) {
       const decisions = await take(await create({ ageMs }), 300);
-      // The local share grows by 3 per second while the test runs.
+      // The local share grows by 3 per second during the test.
       assert.isAtLeast(countAllowed(decisions), share, `${ageMs}`);
       assert.isAtMost(countAllowed(decisions), Math.min(200, share + 10), `${ageMs}`);
       if (ageMs < WINDOW_MS) assert.isAbove(decisions.at(-1)?.resetMs ?? 0, 0);
@@ -375,7 +374,7 @@ describe('RedisLimiter and an outage', () => {
     proxy.inject({ bytesPerSecond: 1024 });
     const since = performance.now();
     const limiter = await create({ port: proxy.port });
-    // The INFO reply that the client reads is longer than 6 KB.
+    // The client reads the reply to INFO, which is longer than 6 KB.
     assert.isBelow(performance.now() - since, 4000);
     assert.equal(countAllowed(await take(limiter, 201)), 200);
     proxy.heal();

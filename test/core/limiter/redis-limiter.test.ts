@@ -1,7 +1,3 @@
-/**
- * Tests the Redis limiter with a real Redis: it runs the shared suite, and measures the calls and bytes that the
- * limiter needs.
- */
 import { setTimeout as delay } from 'node:timers/promises';
 import { assert } from 'chai';
 import { Redis } from 'ioredis';
@@ -16,7 +12,7 @@ import { defineLimiterSuite } from './limiter-suite.js';
 
 const closers: (() => unknown)[] = [];
 
-/** Timeouts are long, because these tests count calls and a busy machine must not look like an outage. */
+/** The timeouts are long because these tests count calls, and a busy machine must not look like an outage. */
 const connect = async (url: string, keyPrefix = `${uniqueName('limiter')}:`): Promise<RedisConnection> => {
   const connection = connectRedis({ url, keyPrefix, timeoutMs: 5000, connectTimeoutMs: 5000 }, keptLogger());
   await connection.opened;
@@ -36,7 +32,7 @@ const create = (redis: RedisConnection, windowMs?: number, countsUsage = false) 
   return limiter;
 };
 
-/** Waits for at least `ms`. A timer may fire up to a millisecond early, because it counts whole milliseconds. */
+/** Waits for at least `ms`. Timers count whole milliseconds, so they can fire up to a millisecond early. */
 const wait = async (ms: number): Promise<void> => {
   const until = performance.now() + ms;
   while (performance.now() < until) await delay(until - performance.now());
@@ -78,7 +74,7 @@ describe('RedisLimiter', () => {
     admin = new Redis(server.url);
   });
 
-  // A running limiter sends calls, which the next test would count.
+  // A limiter that is still running would send calls during the next test, which counts them.
   afterEach(closeAll);
 
   after(async () => {
@@ -145,11 +141,11 @@ describe('RedisLimiter', () => {
 
   it('60,000 addresses: Redis keeps the last 10,000 to 20,000 of them', async () => {
     await admin.flushall();
-    // Enough memory for 20,000 addresses. With more addresses, writes would fail.
+    // Enough memory for 20,000 addresses. With more, writes would fail.
     await admin.config('SET', 'maxmemory', '24mb');
     const connection = await connect(server.url, 'flood:');
     const limiter = create(connection);
-    /** Checks the caller with a new replica, which knows only what Redis stores. */
+    /** Checks the caller with a new replica, which knows only what is stored in Redis. */
     const isRejected = async (caller: string): Promise<boolean> => {
       const other = create(connection);
       const { allowed } = await other.take(caller, 1);
@@ -175,7 +171,7 @@ describe('RedisLimiter', () => {
   it('deletes callers and replicas that were idle for a window, while other callers are active', async () => {
     const idle = create(await connect(server.url, 'idle:'), 300);
     await Promise.all(Array.from({ length: 1000 }, (_, i) => idle.take(`key:${i}`, 600)));
-    // The number includes the replica's field and the sweep's field.
+    // The length includes the replica's field and the sweep field.
     assert.equal(await admin.hlen('idle:limits:{0-partition}'), 1002);
     const limiter = create(await connect(server.url, 'idle:'), 300);
     const until = Date.now() + 3000;
@@ -191,7 +187,7 @@ describe('RedisLimiter', () => {
     assert.equal(await admin.exists('idle:limits:{0-partition}'), 0);
   });
 
-  /** Returns the memory that a partition with one caller and one replica uses, in bytes. */
+  /** Returns the memory used by a partition with one caller and one replica, in bytes. */
   const bytesOf = async (prefix: string): Promise<number> =>
     (await admin.memory('USAGE', `${prefix}limits:{0-partition}`, 'SAMPLES', 0)) as number;
 
@@ -201,7 +197,7 @@ describe('RedisLimiter', () => {
   ] as const) {
     it(`a limit of ${limit}, used ${over}, takes at most 1 KB in Redis`, async () => {
       const prefix = `bytes-${limit}:`;
-      // The window is long enough for most of its buckets to be used, even on a busy machine.
+      // The window is long enough to use most of its buckets, even on a busy machine.
       const limiter = create(await connect(server.url, prefix), 1800);
       const until = performance.now() + 1790;
       while (performance.now() < until) {
@@ -264,7 +260,7 @@ describe('RedisLimiter', () => {
   describe('prefetched permits', () => {
     /**
      * Sends requests one after another.
-     * @returns how many were allowed
+     * @returns the number of allowed requests
      */
     const takeInTurn = async (limiter: RedisLimiter, caller: string, times: number, limit: number) => {
       let allowed = 0;
@@ -285,10 +281,10 @@ describe('RedisLimiter', () => {
         assert.equal(remaining, 1_000_000 - 1 - i, 'each decision has the permits left after it');
         seconds.add(Math.floor(performance.now() / 1000));
       }
-      // Each call prefetches in proportion to the demand so far, so the number of calls grows with the logarithm of the
+      // Each call prefetches in proportion to the demand so far, so the number of calls grows logarithmically with
       // demand.
       assert.isAtMost(promises, 12 + 5 * seconds.size);
-      // Each second adds a few calls that return permits or check for data loss.
+      // Each second adds a few calls to return permits or to check for data loss.
       assert.isAtMost((await calls()) - before, promises + 2 + 5 * seconds.size);
     });
 
@@ -307,7 +303,7 @@ describe('RedisLimiter', () => {
     it('returns unused permits when the caller is idle', async () => {
       const limiter = create(await connect(server.url, 'house:'), 6000);
       assert.equal(await takeInTurn(limiter, 'key:back', 40, 100_000), 40);
-      // Permits expire after one bucket at most, and a timer returns them during the next one.
+      // Permits expire after at most one bucket, and a timer returns them during the next one.
       await wait(500);
       assert.equal(await counted('key:back'), 40);
     });
@@ -332,7 +328,7 @@ describe('RedisLimiter', () => {
         create(redis),
       ) as [RedisLimiter, RedisLimiter];
       const [, micros] = await admin.time();
-      // Waits for the next bucket if needed, because everything must happen within one of Redis's buckets.
+      // Everything must happen within one of Redis's buckets, so this waits for the next one if necessary.
       if (Number(micros) > 500_000) await wait(600);
       await takeInTurn(idle, 'key:missed', 40, 6400);
       const decisions = await Promise.all(Array.from({ length: 6400 }, () => busy.take('key:missed', 6400)));

@@ -1,6 +1,6 @@
 /**
- * Tests usage and quotas under random faults. As long as Redis loses no data, each allowed request must be counted
- * once, and quotas must hold within the bound stated in `docs/explanation/rate-limiter.md`.
+ * Tests usage and quotas under random faults. Unless Redis loses data, each allowed request must be counted exactly
+ * once, and quotas must hold within the bound in `docs/explanation/rate-limiter.md`.
  */
 import { randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -19,8 +19,8 @@ const REPLICAS = 3;
 const WINDOW_MS = 2000;
 const LIMIT = 400;
 /**
- * The unused permits that a killed replica can leave: it has at most two calls in flight, each with 9 requests and with
- * 1/64 of the limit prefetched.
+ * Maximum number of unused permits that a killed replica leaves behind. It has at most two calls in flight, each for 9
+ * requests plus a prefetch of 1/64 of the limit.
  */
 const MOST_UNUSED = 2 * (9 + Math.ceil(LIMIT / 64));
 const CALLER = 'key:a';
@@ -59,7 +59,7 @@ describe(`usage under random faults for ${SECONDS} seconds, FAULTS_SEED=${SEED}`
       return { redis, limiter };
     };
 
-    /** Runs a replica, and replaces it with a new one whenever it stops. */
+    /** Runs a replica, and replaces it whenever it stops. */
     const runReplicas = async (port: number): Promise<void> => {
       while (performance.now() < until) {
         const { redis, limiter } = await start(port);
@@ -107,7 +107,7 @@ describe(`usage under random faults for ${SECONDS} seconds, FAULTS_SEED=${SEED}`
           proxy.mend();
         }
       }
-      // By now, all replicas have reached Redis again and have resynced.
+      // By now, all replicas have reconnected to Redis and resynced.
       await delay(3000);
       settled.resolve();
     };

@@ -1,4 +1,3 @@
-/** Tests the limiter that several workers share: its batches, its bound, and late replies. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { LimiterUnavailable } from '../../../core/errors.js';

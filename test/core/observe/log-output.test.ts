@@ -1,4 +1,3 @@
-/** Tests the buffer for log lines with a blocked pipe, a slow reader and a full disk. */
 import { execFileSync } from 'node:child_process';
 import { closeSync, constants, openSync, readSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -30,7 +29,7 @@ describe('LogOutput', () => {
     await rm(folder, { recursive: true });
   });
 
-  /** Reads what the pipe currently contains. */
+  /** Reads the current contents of the pipe. */
   const read = (): string => {
     const bytes = Buffer.alloc(1024 * 1024);
     let text = '';

@@ -1,4 +1,3 @@
-/** Tests how errors are logged, and that text which could control a terminal is escaped. */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -8,7 +7,7 @@ import { freePort } from '../../support/server-process.js';
 
 const run = promisify(execFile);
 
-/** Runs `code`, which can use `logger`, in a separate process. Resolves with that process's log. */
+/** Runs `code` in a separate process, where `logger` is available. Resolves with the process's log. */
 const logOf = async (code: string, format = 'json'): Promise<string> => {
   const at = (file: string) => JSON.stringify(join(packageRoot, 'dist', file));
   const program = `import { createLogger } from ${at('core/observe/logger.js')};

@@ -1,4 +1,3 @@
-/** Tests the Prometheus text format. */
 import { expect } from 'chai';
 import { Counter, exposition, Reader } from '../../../core/observe/metric.js';
 import { Histogram } from '../../../core/observe/request-metrics.js';

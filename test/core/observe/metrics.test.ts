@@ -1,4 +1,3 @@
-/** Tests the metrics of a running service, and that the Prometheus and Grafana files use existing metric names. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -31,7 +30,7 @@ describe('metrics', () => {
       }),
     );
   };
-  /** Resolves with the increase of each series while `during` runs. */
+  /** Resolves with how much each series increases while `during` runs. */
   const rise = async (during: () => Promise<unknown>) => {
     const before = await scrape();
     await during();
@@ -96,7 +95,7 @@ describe('metrics', () => {
     const { sources } = (await service.get('/status')).json;
     expect(sources).to.not.have.length(0);
     for (const { id, age_seconds, late_after_seconds, stale_after_seconds } of sources) {
-      // /status was requested slightly later than the metrics.
+      // /status was requested slightly after the metrics.
       const age = now.get(`source_age_seconds{source="${id}"}`);
       if (age_seconds === null) expect(age).to.equal(undefined);
       else expect(age).to.be.within(age_seconds - 30, age_seconds);

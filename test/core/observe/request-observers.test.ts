@@ -1,4 +1,3 @@
-/** Tests what plugins that observe requests receive, and that their errors do not affect requests. */
 import { expect } from 'chai';
 import type { FinishedRequest, RequestObserver } from '../../../core/contracts/observer.js';
 import { definePlugin } from '../../../core/contracts/plugin.js';

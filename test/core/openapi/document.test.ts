@@ -1,4 +1,3 @@
-/** Tests that the OpenAPI document and the responses of the service agree. */
 import { expect } from 'chai';
 import { partOf } from '../../../core/app/create-app.js';
 import { errors } from '../../../core/errors.js';
@@ -14,7 +13,7 @@ type Json = any;
 
 const PARQUET = 'application/vnd.apache.parquet';
 
-/** Errors that only services with tiers return. See `test/core/pipeline/tiers.test.ts`. */
+/** Errors returned only by services with tiers. See `test/core/pipeline/tiers.test.ts`. */
 const OF_TIERS = [errors.not_in_tier.code, errors.quota_exceeded.code];
 
 describe('GET /openapi.json', () => {
@@ -33,7 +32,7 @@ describe('GET /openapi.json', () => {
       .reduce((at, key) => at[key], document);
   const dereferenced = (value: Json): Json => (value?.$ref ? pointer(value.$ref) : value);
 
-  /** Compiles a schema together with the components of the document. */
+  /** Compiles a schema together with the document's components. */
   const validator = (schema: Json) =>
     compileSchema({ ...schema, $defs: undefined, components: document.components } as object, { strict: false });
 
@@ -121,7 +120,7 @@ describe('GET /openapi.json', () => {
           const query = new URLSearchParams(required.map((one: Json) => [one.name, String(one.example)]));
           query.set(name, value);
           const { status, json } = await service.get(`${target}?${query}`);
-          // The fixture lacks the series that `units=real` needs.
+          // The fixture does not have the series that `units=real` needs.
           if (value === 'real') continue;
           expect(status, `${target} ${name}=${value}`).to.equal(200);
           expect(validate(json), `${target} ${name}=${value} ${JSON.stringify(validate.errors)}`).to.equal(true);
@@ -148,7 +147,7 @@ describe('GET /openapi.json', () => {
   const expectDocumented = (path: string, operation: Json, response: TestResponse): void => {
     const described = dereferenced(operation.responses[response.status]);
     expect(described, `${path} ${response.status} is documented`).to.be.an('object');
-    // Headers that a route declares are optional, such as the link to the next page.
+    // Headers declared by a route are optional, for example the link to the next page.
     const always = Object.entries<Json>(described.headers ?? {}).filter(([, header]) => header.$ref);
     for (const [name] of always) {
       expect(response.headers, `${path} ${response.status} sends ${name}`).to.have.property(name.toLowerCase());
@@ -213,7 +212,7 @@ describe('GET /openapi.json', () => {
       const more = content[PARQUET] ? ['parquet'] : [];
       expect(parameter.schema.enum).to.deep.equal(['json', 'csv', 'ndjson', ...more]);
       const rows = dereferenced(content['application/json'].schema.properties.data.items);
-      // If the columns depend on parameters, uses the columns of the example.
+      // If the columns depend on parameters, the example's columns are used.
       const [row] = content['application/json'].example.data;
       const all = Object.keys(rows.properties);
       const some = ['/observations', '/markets/{cbsa}/history'].includes(path)
@@ -321,7 +320,7 @@ describe('GET /openapi.json', () => {
       }
       const { key } = await service.newKey({ limit_per_minute: 1 });
       const headers = { Authorization: `Bearer ${key}` };
-      // Any request with a key counts against the limit, even one that is invalid at every endpoint.
+      // Every request with a key counts against the limit, even one that is invalid for every endpoint.
       const invalid = `${url}${url.includes('?') ? '&' : '?'}nope=1`;
       await service.get(invalid, { headers });
       const limited = await service.get(invalid, { headers });

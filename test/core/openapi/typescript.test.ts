@@ -1,4 +1,3 @@
-/** Tests the TypeScript types that are generated from an OpenAPI document. */
 import { expect } from 'chai';
 import { typescriptOf } from '../../../core/openapi/typescript.js';
 

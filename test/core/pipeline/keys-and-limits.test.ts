@@ -1,4 +1,3 @@
-/** Tests API keys and limits over HTTP. */
 import { expect } from 'chai';
 import { createKey } from '../../../core/keys/key.js';
 import { request } from '../../support/http-client.js';

@@ -1,4 +1,3 @@
-/** Tests that Koa behaves as usual in a plugin's middleware, in middleware around the service, and in mounts. */
 import { createReadStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
@@ -22,12 +21,12 @@ describe('Koa behaviour', () => {
   const PLACES = ['own', 'around'] as const;
   const run = (place: (typeof PLACES)[number], ...middleware: Middleware[]) => service.use({ [place]: middleware });
 
-  /** Requests a path twice. The second response comes from the cache. */
+  /** Requests a path twice. The second response is served from the cache. */
   const twice = async (path: string, headers: Record<string, string> = {}): Promise<TestResponse[]> => [
     await service.get(path, { headers }),
     await service.get(path, { headers }),
   ];
-  /** Numbers the paths, so that each path is different and its response is not cached yet. */
+  /** Makes each path unique, so that its response is not cached yet. */
   let id = 0;
   const newThing = () => `/things/${++id}`;
 

@@ -1,4 +1,3 @@
-/** Tests Koa packages in a plugin's middleware, in middleware around the service, and in mounts. */
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
@@ -10,7 +9,7 @@ import { request, type TestRequest, type TestResponse } from '../../support/http
 import { type Chosen, type MiddlewareApp, startMiddlewareApp } from '../../support/middleware-app.js';
 
 const require = createRequire(import.meta.url);
-/** Loads a package untyped, because some packages have no types. */
+/** Loads a package without types, because some packages have none. */
 const load = (name: string): ((...options: unknown[]) => Middleware) => {
   const module = require(name);
   return module.default ?? module;
@@ -61,7 +60,9 @@ describe('Koa packages', () => {
   const ERRORS = ['/things/1000', '/nowhere', '/things/x'] as const;
   const PLACES: readonly (keyof Chosen)[] = ['own', 'around'];
   const use = (place: keyof Chosen, ...middleware: Middleware[]) => service.use({ [place]: middleware });
-  /** Middleware around the service sees errors as responses. A plugin's middleware sees them thrown, as in Koa. */
+  /**
+   * Middleware around the service sees errors as responses, whereas a plugin's middleware sees them thrown, as in Koa.
+   */
   const answered = (place: keyof Chosen): readonly string[] => (place === 'around' ? [...ROUTES, ...ERRORS] : ROUTES);
 
   for (const place of PLACES) {

@@ -1,4 +1,3 @@
-/** Tests the `RateLimit` headers, and what the log says about rejected requests. */
 import { expect } from 'chai';
 import { limitLines } from '../../../core/pipeline/limit.js';
 import { keptLogger } from '../../support/kept-logger.js';

@@ -1,6 +1,3 @@
-/**
- * Tests a plugin's middleware: the headers that it sets, and its errors, which must affect only the current request.
- */
 import { expect } from 'chai';
 import type { Middleware } from 'koa';
 import { definePlugin, serviceRoute } from '../../../core/contracts/plugin.js';

@@ -1,6 +1,4 @@
-/**
- * Tests that middleware which writes to Node's response object produces the same bytes as in a plain Koa application.
- */
+/** Middleware that writes to Node's response object must produce the same bytes as in a plain Koa application. */
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
@@ -12,7 +10,7 @@ import { type MiddlewareApp, startMiddlewareApp } from '../../support/middleware
 
 const THING = { id: 1, name: 'Thing number 1' };
 
-/** Cases in which the middleware responds and there is no route. */
+/** Cases without a route, in which the middleware responds. */
 const ALONE: Readonly<Record<string, (ctx: Context) => unknown>> = {
   'flushHeaders, then a text': (ctx) => {
     ctx.flushHeaders();
@@ -158,8 +156,8 @@ const ALONE: Readonly<Record<string, (ctx: Context) => unknown>> = {
 };
 
 /**
- * Cases in which the middleware writes before or after a route responds. In the plain Koa application, the body of that
- * response is an object.
+ * Cases in which the middleware writes before or after a route responds. In the plain Koa application, the route's body
+ * is an object.
  */
 const AROUND_A_ROUTE: Readonly<Record<string, Middleware>> = {
   'next(), then flushHeaders': async (ctx, next) => {
@@ -224,10 +222,10 @@ const AROUND_A_ROUTE: Readonly<Record<string, Middleware>> = {
   },
 };
 
-/** Matches the header lines that plain Koa sends too. The service adds more headers to every response. */
+/** Matches header lines that plain Koa also sends. The service adds more headers to every response. */
 const COMPARED = /^(HTTP\/1\.1|content-type|content-length|transfer-encoding|connection|trailer|x-a|link):?\s/i;
 
-/** Removes the headers that only the service sends, and the time. */
+/** Removes the time and the headers that only the service sends. */
 const comparable = (received: string): string =>
   received.replaceAll(/HTTP\/1\.1 [\s\S]*?\r\n\r\n/g, (head) => {
     const lines = head.split('\r\n').filter((line) => COMPARED.test(line));
@@ -237,7 +235,7 @@ const comparable = (received: string): string =>
 
 const DEADLINE_MS = 3000;
 
-/** Resolves with everything that a server sends before it closes the connection, or before the deadline. */
+/** Resolves with everything a server sends before it closes the connection or the deadline passes. */
 const receive = async (port: number, request: string): Promise<string> => {
   let received = '';
   const socket = connect(port, '127.0.0.1');
@@ -274,7 +272,7 @@ describe('raw writes', () => {
     await service.close();
   });
 
-  /** Sends the same request twice over one connection, so that the end of the first response is compared as well. */
+  /** Sends the same request twice over one connection, so that the end of the first response is also compared. */
   const both = async (method: string, path: string): Promise<[ours: string, plainKoa: string]> => {
     const head = `${method} ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${service.key}\r\n`;
     const requests = `${head}\r\n${head}Connection: close\r\n\r\n`;

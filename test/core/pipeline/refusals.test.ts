@@ -1,4 +1,3 @@
-/** Tests the exact text of error responses to requests that reach no route. */
 import { expect } from 'chai';
 import { exchange } from '../../support/raw-http.js';
 import { startTestApp, type TestApp } from '../../support/test-app.js';

@@ -1,4 +1,3 @@
-/** Tests request bodies that are cut off, malformed or ambiguous. Only mounts read bodies. */
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { expect } from 'chai';
@@ -9,7 +8,7 @@ import { exchange, type RawOptions } from '../../support/raw-http.js';
 const PING = '{"jsonrpc":"2.0","id":1,"method":"ping"}';
 const CHUNKED = 'Transfer-Encoding: chunked\r\n';
 const inChunks = (body: string): string => `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
-/** Far below `requestTimeoutMs`, but far longer than a response takes. */
+/** Far below `requestTimeoutMs`, but much longer than a response takes. */
 const AT_ONCE_MS = 5000;
 
 describe('bodies of requests', () => {
@@ -50,7 +49,7 @@ describe('bodies of requests', () => {
     return { statuses, codes, closed, rest };
   };
 
-  /** Returns how many responses a path has had, by status, and the number of internal errors. */
+  /** Returns the number of responses for a route by status, and the number of internal errors. */
   const counted = async (route: string): Promise<Record<string, number>> => {
     const { text: metrics } = await request(service.metricsUrl!);
     const counts = metrics.matchAll(/^http_request_duration_seconds_count\{route="([^"]+)",status="(\d+)"\} (\d+)$/gm);

@@ -1,4 +1,3 @@
-/** Tests which `X-Request-Id` and `traceparent` headers are accepted. */
 import type { IncomingMessage } from 'node:http';
 import { expect } from 'chai';
 import { createKey } from '../../../core/keys/key.js';

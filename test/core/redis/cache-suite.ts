@@ -10,7 +10,7 @@ export interface CacheHarness {
 let names = 0;
 const fresh = (): string => `value-${++names}`;
 
-/** Creates a build function whose promise the test resolves or rejects. */
+/** Creates a build function whose promise is resolved or rejected by the test. */
 export const controlledBuild = () => {
   let builds = 0;
   let end: ((value: string) => void) | undefined;

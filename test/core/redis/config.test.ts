@@ -1,4 +1,3 @@
-/** Tests the configuration schema of Redis: valid and invalid values, defaults and secrets. */
 import { assert } from 'chai';
 import type { RedisConfig } from '../../../core/redis/config.js';
 import { redisSchema } from '../../../core/redis/config.js';

@@ -1,4 +1,3 @@
-/** Tests reconnecting to Redis. */
 import { assert } from 'chai';
 import { eventually } from '../../../adapters/conformance/expect.js';
 import { connectRedis } from '../../../core/redis/connection.js';

@@ -1,4 +1,3 @@
-/** Tests the single-process cache with a clock that the test controls. */
 import { MemoryCache } from '../../../core/redis/memory-cache.js';
 import { defineCacheSuite } from './cache-suite.js';
 

@@ -1,4 +1,3 @@
-/** Tests the shared cache with a real Redis: it runs the suite, and covers outages and builders that die. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { assert } from 'chai';
 import { Redis } from 'ioredis';

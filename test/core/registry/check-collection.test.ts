@@ -1,4 +1,3 @@
-/** Tests that all errors in a collection's declaration are reported together. */
 import { expect } from 'chai';
 import type { Collection } from '../../../core/contracts/dataset.js';
 import { checkCollection, referenceErrors } from '../../../core/registry/collect-collections.js';

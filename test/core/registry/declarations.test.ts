@@ -1,7 +1,3 @@
-/**
- * Tests that declarations are checked at startup. All errors are reported together, each with its plugin, route and
- * property.
- */
 import { expect } from 'chai';
 import type { Mount, Plugin, Route } from '../../../core/contracts/plugin.js';
 import type { OperatorError } from '../../../core/errors.js';

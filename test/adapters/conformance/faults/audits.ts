@@ -1,4 +1,3 @@
-/** Bugs in the audit log. */
 import memory from '../../../../adapters/memory.js';
 import { chain, endOf, verifyChain } from '../../../../core/audit/chain.js';
 import { dataAuditEntry, withPublished } from '../../../../core/audit/data-audit.js';
@@ -22,9 +21,9 @@ const currentOf = (adapter: StorageAdapter): string | null => {
 const placed = (entries: readonly DataAuditEntry[]) => entries.map((entry, i) => ({ entry, place: `entry ${i}` }));
 
 /**
- * Creates an adapter that keeps its audit log in memory.
- * @param recorded returns the entries that the adapter stores for a change
- * @param wrong methods with a bug, which replace correct ones in its audit
+ * Creates an adapter with an in-memory audit log.
+ * @param recorded returns the entries to store for a change
+ * @param wrong broken methods, which replace the correct ones
  */
 const auditing = (
   recorded: (change: Change) => readonly Change[],
@@ -79,7 +78,6 @@ const VERSIONS = 'audit list() includes each activation with the version it repl
 const VERIFY = 'audit verify() returns the hash of the newest entry, and reports a missing entry';
 const CAPABILITIES = 'the adapter has the members of its capabilities, and no others';
 
-/** The correct audit, which the bugs modify. */
 export const auditWithoutFault = auditing((change) => [change]);
 
 export const auditRules = [PUBLICATIONS, REFUSED, VERSIONS, VERIFY, CAPABILITIES] as const;

@@ -1,4 +1,4 @@
-/** The types of broken adapters, and functions that create bugs. */
+/** Helpers for defining broken adapters. */
 import type { Document } from '../../../../core/contracts/dataset.js';
 import type { Query, Snapshot, StorageAdapter, Versions } from '../../../../core/contracts/storage.js';
 import { StorageError } from '../../../../core/errors.js';
@@ -50,19 +50,16 @@ export const reading = (change: (document: Document) => Document): Breakage => (
   })),
 });
 
-/** Changes how a document is read by its key. */
 export const getting = (
   get: (snapshot: Snapshot, ...given: Parameters<Snapshot['get']>) => Promise<unknown>,
 ): Breakage => ({
   fault: inSnapshot((snapshot) => ({ get: (...given) => get(snapshot, ...given) as Promise<Document | undefined> })),
 });
 
-/** Changes how a dataset is published. */
 export const publishing = (
   publish: (adapter: StorageAdapter, ...given: Parameters<NonNullable<StorageAdapter['publish']>>) => Promise<void>,
 ): Breakage => ({ fault: (adapter) => ({ publish: (...given) => publish(adapter, ...given) }) });
 
-/** Changes methods of `versions`. */
 export const versioning = (change: (versions: Versions, adapter: StorageAdapter) => Partial<Versions>): Breakage => ({
   fault: (adapter) => ({ versions: { ...adapter.versions!, ...change(adapter.versions!, adapter) } }),
 });

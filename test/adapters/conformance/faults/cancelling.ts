@@ -1,4 +1,3 @@
-/** Bugs in the handling of signals. */
 import { inSnapshot, inSnapshots } from '../breakable.js';
 import { aborted, type BrokenAdapter, getting, publishing } from './breaking.js';
 

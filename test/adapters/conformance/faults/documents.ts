@@ -1,9 +1,8 @@
-/** Bugs in `get` and in the values of documents. */
 import type { Document } from '../../../../core/contracts/dataset.js';
 import type { Breakage } from '../breakable.js';
 import { type BrokenAdapter, getting, reading } from './breaking.js';
 
-/** Applies `change` to every value in a document that is neither an array nor an object. */
+/** Applies `change` to every scalar in a document, however deeply nested. */
 const deeply = (value: unknown, change: (value: unknown) => unknown): unknown => {
   if (Array.isArray(value)) return value.map((one) => deeply(one, change));
   if (typeof value !== 'object' || value === null) return change(value);

@@ -1,4 +1,4 @@
-/** Bugs in how adapters notice changes, call `changed()`, and find their data again after all adapters were closed. */
+/** Bugs in noticing changes, in calling `changed()`, and in finding the data again after all adapters were closed. */
 import { existsSync, readFileSync } from 'node:fs';
 import { type Catalog, conflict, FolderAdapter } from '../folder-adapter.js';
 import type { BrokenAdapter } from './breaking.js';
@@ -316,7 +316,7 @@ export const followingBugs: readonly BrokenAdapter[] = [
 const memoryOf = new Map<string, Catalog>();
 const opened = new Map<string, number>();
 
-/** Loses part of the catalog when an adapter opens a store that no other adapter in this process has open. */
+/** Drops part of the catalog when an adapter opens a store that no other adapter in this process has open. */
 const forgetting = (forget: (catalog: Catalog) => Catalog) =>
   class extends FolderAdapter {
     #isCounted = false;

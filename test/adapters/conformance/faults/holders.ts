@@ -1,4 +1,3 @@
-/** Bugs in how snapshots are locked and how documents are shared. */
 import type { Document } from '../../../../core/contracts/dataset.js';
 import type { Snapshot } from '../../../../core/contracts/storage.js';
 import { inSnapshot, inSnapshots } from '../breakable.js';

@@ -1,6 +1,6 @@
 /**
- * Lists adapters that are broken on purpose, by class. Each adapter names its bug and the rules of the suite that must
- * fail.
+ * Lists adapters that are broken on purpose, grouped by class. Each entry names its bug and the rules of the suite that
+ * must fail.
  */
 import { auditFaults } from './audits.js';
 import type { BrokenAdapter } from './breaking.js';

@@ -1,4 +1,3 @@
-/** Bugs in opening, closing, `ping` and capabilities. */
 import { StorageError } from '../../../../core/errors.js';
 import { inSnapshot } from '../breakable.js';
 import { type BrokenAdapter, getting, hasCode } from './breaking.js';

@@ -1,4 +1,3 @@
-/** Bugs in manifests and publication times. */
 import type { Manifest } from '../../../../core/contracts/dataset.js';
 import { inSnapshot } from '../breakable.js';
 import type { Catalog } from '../sqlite-adapter.js';

@@ -8,14 +8,14 @@ import type { BrokenAdapter } from './breaking.js';
 
 type Publishing = Parameters<FolderAdapter['publish']>;
 
-/** Documents of failed publications, by the folder of their store. */
+/** Documents left over from failed publications, keyed by the store's folder. */
 const leftovers = new Map<string, Document[]>();
 const prunedIds = new Map<string, string>();
 
 const isFailure = (error: unknown, ...codes: string[]): boolean =>
   error instanceof StorageError && codes.includes(error.code);
 
-/** Calls `act` before each call of the method while a publication is in progress. `act` may throw. */
+/** While a publication is in progress, runs `act` before each call to the method. `act` may throw. */
 const during = (method: 'ping' | 'list' | 'prune' | 'activate' | 'asOf', act: () => void) =>
   class extends FolderAdapter {
     constructor(...given: ConstructorParameters<typeof FolderAdapter>) {
@@ -30,7 +30,7 @@ const during = (method: 'ping' | 'list' | 'prune' | 'activate' | 'asOf', act: ()
     }
   };
 
-/** Remembers the end of the last publication, so that other calls can wait for it. */
+/** Remembers when the latest publication ends, so that other calls can wait for it. */
 class Awaiting extends FolderAdapter {
   protected ending: Promise<unknown> = Promise.resolve();
   override publish(...given: Publishing) {

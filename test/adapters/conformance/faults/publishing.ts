@@ -1,4 +1,3 @@
-/** Bugs in publications. */
 import { collections } from '../../../../adapters/conformance/fixture.js';
 import type { Document } from '../../../../core/contracts/dataset.js';
 import type { Dataset } from '../../../../core/contracts/storage.js';

@@ -1,4 +1,3 @@
-/** Bugs in `find`. */
 import type { Document } from '../../../../core/contracts/dataset.js';
 import type { Query, Scalar } from '../../../../core/contracts/storage.js';
 import { compareScalars } from '../../../../core/data/scalars.js';

@@ -1,4 +1,4 @@
-/** Typical bugs of stores with columns, collations, pages and statements, built into a SQLite adapter. */
+/** Bugs typical of SQL databases (columns, collations, paging and statements), built into the SQLite adapter. */
 import type { Document } from '../../../../core/contracts/dataset.js';
 import type { Scalar } from '../../../../core/contracts/storage.js';
 import { compareScalars } from '../../../../core/data/scalars.js';
@@ -8,14 +8,14 @@ import { asking, type BrokenAdapter } from './breaking.js';
 
 type Replacer = (this: Record<string, unknown>, name: string, value: unknown) => unknown;
 
-/** Changes the values of documents when they are written. */
+/** Changes document values as they are written. */
 const writing = (change: (value: unknown) => unknown): Partial<Dialect> => ({
   text: (document: Document) => JSON.stringify(document, ((_, value) => change(value)) as Replacer),
 });
 const writingTexts = (change: (text: string) => unknown): Partial<Dialect> =>
   writing((value) => (typeof value === 'string' ? change(value) : value));
 
-/** Stores strings in columns as SQLite text instead of bytes. */
+/** Stores strings as SQLite TEXT instead of bytes. */
 const asText = (column: (field: string) => string): Partial<Dialect> => ({
   column,
   stored: (value) => value,

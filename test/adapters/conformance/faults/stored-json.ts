@@ -1,4 +1,3 @@
-/** Bugs in `findJson`. */
 import type { JsonRows } from '../../../../core/contracts/storage.js';
 import { inSnapshots } from '../breakable.js';
 import type { BrokenAdapter } from './breaking.js';

@@ -1,4 +1,4 @@
-/** Bugs that occur between adapters that use the same store, in one process and in two. */
+/** Bugs that affect several adapters using the same store, in one process or in two. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import type { AdapterContext, Dataset, StorageAdapter } from '../../../../core/contracts/storage.js';
 import { StorageError } from '../../../../core/errors.js';
@@ -8,7 +8,7 @@ const OTHER = 'another adapter over the same store';
 const CLOSED = 'after every adapter was closed';
 const PROCESS = 'an adapter in another process, over the same store';
 
-/** Creates a bug that resolves paths in a subfolder of the store. `name` returns the subfolder. */
+/** Creates a bug that resolves paths relative to the subfolder returned by `name`. */
 const within =
   (folder: () => string) =>
   (context: AdapterContext): AdapterContext => {
@@ -18,9 +18,9 @@ const within =
   };
 
 let made = 0;
-/** Functions that reload the open adapters of this process, keyed by the folder of their store. */
+/** Functions that reload this process's open adapters, keyed by the store's folder. */
 const open = new Map<string, Set<() => Promise<void>>>();
-/** The datasets that this process published, keyed by the folder of their store. */
+/** Datasets published by this process, keyed by the store's folder. */
 const published = new Map<string, Dataset>();
 
 export const instanceFaults: readonly BrokenAdapter[] = [
@@ -121,7 +121,7 @@ const kept = new Map<string, Readonly<Record<string, unknown>>>();
 
 const catalogOf = (context: AdapterContext): string => context.resolvePath('catalog.json');
 
-/** Publishes a dataset before reading it completely, and reverts this after an error. */
+/** Publishes a dataset before it has been read completely, and rolls back after an error. */
 const early = (adapter: StorageAdapter, context: AdapterContext): Partial<StorageAdapter> => ({
   async publish(dataset, options) {
     const file = catalogOf(context);

@@ -1,4 +1,4 @@
-/** Bugs in the times and names of versions, and in which versions are deleted and held. */
+/** Bugs in version times and names, and in the choice of versions to delete or hold. */
 import type { Manifest } from '../../../../core/contracts/dataset.js';
 import type { AdapterContext, Snapshot } from '../../../../core/contracts/storage.js';
 import { FolderAdapter, type Stored } from '../folder-adapter.js';
@@ -225,7 +225,7 @@ export const momentBugs: readonly BrokenAdapter[] = [
   },
 ];
 
-/** Rejects a version if `change` maps its name and the name of a stored version to the same text. */
+/** Rejects a version if `change` makes its name equal to the name of a stored version. */
 const named = (change: (version: string) => string) =>
   class extends FolderAdapter {
     override isTaken(version: string) {

@@ -1,4 +1,3 @@
-/** Bugs in totals and in searches. */
 import memory from '../../../../adapters/memory.js';
 import type { Document } from '../../../../core/contracts/dataset.js';
 import type { Group, Query, Snapshot, TotalsQuery } from '../../../../core/contracts/storage.js';
@@ -15,7 +14,7 @@ const SEARCH = 'find(collection, query) with words';
 const FINDS = `${SEARCH} yields the documents that contain all words, in order`;
 const LIMITS = `${SEARCH} limits totals to the documents that contain all words`;
 
-/** The fields of the suite's documents that can be searched, and the key of their collection. */
+/** The searchable fields of the suite's documents, and the key of their collection. */
 const searched = ['town', 'note'];
 const key = ['part', 'id'];
 
@@ -40,7 +39,7 @@ const totalsOf = async (snapshot: Snapshot, name: string, query: TotalsQuery, si
   return collector.groups().slice(0, query.limit);
 };
 
-/** A memory adapter with totals and searches, whose queries and groups can be changed. */
+/** A memory adapter with totals and searches, whose queries and groups a bug can change. */
 const totalling = (
   changed: (query: TotalsQuery) => TotalsQuery,
   change: (groups: readonly Group[]) => readonly Group[] = (groups) => groups,

@@ -1,10 +1,10 @@
-/** Bugs in values, keys and manifests, and resources that an adapter does not release. */
+/** Bugs in values, keys and manifests, and resource leaks. */
 import type { Document, Manifest } from '../../../../core/contracts/dataset.js';
 import type { AdapterContext, Dataset, PublishOptions, Query, Scalar } from '../../../../core/contracts/storage.js';
 import { type Catalog, type Content, FolderAdapter } from '../folder-adapter.js';
 import type { BrokenAdapter } from './breaking.js';
 
-/** Changes every value of a document, and the names of its fields. */
+/** Applies `change` to every value of a document and `rename` to every field name. */
 const mapped = (value: unknown, change: (value: unknown) => unknown, rename = (name: string) => name): unknown => {
   const changed = change(value);
   if (Array.isArray(changed)) return changed.map((each) => mapped(each, change, rename));
@@ -336,7 +336,7 @@ export const descriptionBugs: readonly BrokenAdapter[] = [
   },
 ];
 
-/** The folder of the first adapter that resolves every path against it. */
+/** Folder of the first adapter that has this bug. The adapter resolves every path relative to it. */
 let firstFolder: string | undefined;
 
 export const resourceBugs: readonly BrokenAdapter[] = [

@@ -1,4 +1,3 @@
-/** Bugs in `versions`. */
 import { type BrokenAdapter, hasCode, versioning } from './breaking.js';
 
 export const versionFaults: readonly BrokenAdapter[] = [

@@ -1,4 +1,3 @@
-/** Tests splitting CSV text into records, with their line numbers, and reporting misplaced quotes. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { type CsvRecord, CsvSplitter, CsvSyntaxError, type Dialect } from '../../../../core/data/table/csv.js';
@@ -30,7 +29,7 @@ describe('CsvSplitter', () => {
     const text = fc.string({ unit: fc.constantFrom('a', '"', ',', '\n', '\r\n', ' ') });
     fc.assert(
       fc.property(text, fc.integer({ min: 1, max: 9 }), (given, size) => {
-        // If a quote is still open, the added quote closes it.
+        // If a quote is still open, the appended quote closes it.
         for (const each of [given, `${given}"`]) {
           let whole: CsvRecord[];
           try {

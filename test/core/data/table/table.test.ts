@@ -1,4 +1,3 @@
-/** Tests reading a file as a collection: how its format, names, types, keys and rows are recognized. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
