@@ -1,4 +1,3 @@
-/** Tests that docs/explanation/dependencies.md agrees with the packages that are installed with the service. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';

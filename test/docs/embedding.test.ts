@@ -1,4 +1,3 @@
-/** Tests that the programs in docs/guides/embedding.md run. */
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -36,7 +35,7 @@ describe(PAGE, () => {
 
   before(async function () {
     this.timeout(30_000);
-    // The programs import this package by its name, and the frameworks from its dependencies.
+    // The programs import this package by name, and the frameworks from its dependencies.
     folder = await mkdtemp(join(packageRoot, 'dist/embedding-'));
     for (const { language, info, code } of snippetsOf(PAGE)) {
       if (language === 'js' && info.endsWith('.js')) await writeFile(join(folder, info), code);

@@ -1,7 +1,7 @@
 /**
  * Follows the guides block by block in an empty folder, with the package installed from its tarball.
- * A block with a file name is written to that file. `install` blocks are run to install packages. `service` blocks run
- * until the guide ends. `output` blocks contain the expected output of the previous block.
+ * Blocks with a file name are written to that file. `install` blocks install packages. `service` blocks keep running
+ * until the end of the guide. `output` blocks contain the expected output of the previous block.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,7 +16,7 @@ import { type Snippet, snippetsOf } from '../support/snippets.js';
 
 const run = promisify(execFile);
 
-/** The state of a reader's shell: its working directory, variables and running services. */
+/** A reader's shell: its working directory, variables and running services. */
 class Reader {
   #folder: string;
   #variables = '';

@@ -1,7 +1,3 @@
-/**
- * Tests that docs/guides/installing.md and `--help` list every environment variable and every setting that SIGHUP
- * reloads.
- */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';

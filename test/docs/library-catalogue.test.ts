@@ -1,6 +1,6 @@
 /**
- * Tests that the service from docs/tutorials/first-service.md mentions only its own subject. The test searches every
- * byte that the service sends, logs or prints for words about metro forecasts.
+ * The service from docs/tutorials/first-service.md must mention only its own subject. The test searches everything the
+ * service sends, logs or prints for words about metro forecasts.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -21,7 +21,7 @@ const command = join(packageRoot, 'cli/metro-forecast.js');
 const COMMAND = /\bmetro-forecast (?=(keys create|types)\b)/g;
 const WORDS = /metro|forecast|house.?price|\bhpi\b|cbsa|fhfa|mfk_/i;
 
-/** Returns the first match in the bytes, with the text around it. */
+/** Returns the first match with its surrounding text. */
 const found = (bytes: string): string | undefined => {
   const text = bytes.replace(COMMAND, '');
   const at = text.search(WORDS);
@@ -38,9 +38,7 @@ describe('the library catalogue of docs/tutorials/first-service.md', () => {
   const cli = (...args: string[]) =>
     run(process.execPath, [command, '--config', 'library.json', ...args], { cwd: folder });
 
-  /**
-   * Resolves with every byte that the service sends, including the heads of responses, before it closes the connection.
-   */
+  /** Resolves with every byte the service sends before it closes the connection, including response heads. */
   const send = async (bytes: string): Promise<string> => {
     const socket = connect(port, '127.0.0.1');
     let received = '';
@@ -128,7 +126,7 @@ describe('the library catalogue of docs/tutorials/first-service.md', () => {
       for (const file of files) {
         const response = await get(file);
         expect(response, file).to.match(/^HTTP\/1\.1 200 /);
-        // Each module that a file imports must be one that the page loads.
+        // The page must load every module that its files import.
         for (const [, module] of response.matchAll(/^(?:import .*|\}) from '([^']+)'/gm)) {
           expect(files, file).to.include(new URL(module!, `http://localhost${file}`).pathname);
         }

@@ -1,7 +1,3 @@
-/**
- * Tests every page of the documentation: its length, its intended reader, its links and, for generated pages, that it
- * is up to date.
- */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { expect } from 'chai';
@@ -22,7 +18,7 @@ const docs = readdirSync(join(packageRoot, 'docs'), { recursive: true, encoding:
   .sort();
 const pages = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'SECURITY.md', ...docs];
 
-/** Counts words, except those in code blocks and link targets. */
+/** Counts words, excluding code blocks and link targets. */
 const wordsOf = (text: string): number => {
   const prose = text
     .replace(/```[\s\S]*?```/g, '')

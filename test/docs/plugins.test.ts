@@ -1,4 +1,3 @@
-/** Tests that the plugins in docs/guides/plugins.md run as they are documented. */
 import { once } from 'node:events';
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
@@ -17,7 +16,6 @@ import { snippetsOf } from '../support/snippets.js';
 import { startTestApp, type TestApp } from '../support/test-app.js';
 
 const PAGE = 'docs/guides/plugins.md';
-/** The packages that the plugins import. */
 const PACKAGES = ['jose', 'write-excel-file', 'ws'];
 
 const failing = definePlugin({

@@ -1,4 +1,3 @@
-/** Tests the curl command, the endpoints and the folders in the README. */
 import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';

@@ -5,14 +5,16 @@ import { NETWORK_FAULTS } from '../support/network-faults.js';
 import type { Server } from '../support/services.js';
 import type { TcpProxy } from '../support/tcp-proxy.js';
 
-/** A fault that was injected. Times are in milliseconds on this process's monotonic clock. */
+/** An injected fault. Times are in milliseconds on this process's monotonic clock. */
 export interface Injected {
   readonly store: string;
   readonly kind: string;
   readonly from: number;
   /** When the fault ended. */
   readonly to: number;
-  /** Milliseconds until the service recovered. Undefined if the next fault was injected without waiting for that. */
+  /**
+   * Milliseconds until the service recovered. Undefined if the next fault was injected without waiting for recovery.
+   */
   readonly recoveredMs: number | undefined;
 }
 
@@ -37,8 +39,8 @@ const kindsOf = (server: Server, proxy: TcpProxy): readonly Kind[] => [
 ];
 
 /**
- * Injects every kind of fault once before repeating one.
- * @param recovered resolves with the milliseconds until the service recovered
+ * Injects every kind of fault once before repeating any.
+ * @param recovered resolves with the time until the service recovered, in milliseconds
  */
 export const injectFaults = async (
   store: string,

@@ -1,6 +1,3 @@
-/**
- * Tests a flood of invalid keys from one address: the load on the stores, and the effect on callers with valid keys.
- */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { assert } from 'chai';
@@ -17,15 +14,15 @@ import { skip } from '../support/skip.js';
 
 const INVALID_PER_SECOND = 100_000 / 60;
 const VALID_PER_SECOND = 200;
-/** The value of `limits.requestsPerMinute`, which limits each address without a valid key. */
+/** `limits.requestsPerMinute`, which applies to each address without a valid key. */
 const LIMIT = 600;
-/** How often the key store is read to find changes: once each `pollMs`, and once each 750 ms by its change stream. */
+/** Reads of the key store that detect changes: a poll every `pollMs`, and a read every 750 ms by the change stream. */
 const READS_PER_SECOND = 3;
 
 const FLOODER = '127.0.0.1';
 const CALLER = '127.0.0.2';
 
-/** Half of the keys have a correct checksum, so only a look-up shows that they do not exist. */
+/** Half of the keys have a correct checksum, so only a lookup shows that they do not exist. */
 const invalidKeys = (): (() => string) => {
   const keys = Array.from({ length: 2000 }, (_, i) => {
     const { key } = createKey();
@@ -73,7 +70,7 @@ describe('a flood of invalid keys from one address', function () {
       METRO_CONFIG: config,
       MONGODB_URI: mongod.url,
       REDIS_URL: redisServer.url,
-      // The test does not count requests that a slow machine rejects for overload.
+      // The test does not account for requests that a slow machine rejects due to overload.
       METRO__SERVER__OVERLOAD: 'null',
     };
     ({ key } = JSON.parse(await runProcess(['keys', 'create', '--name', 'test', '--limit', '1000000', '--json'], env)));
@@ -97,7 +94,7 @@ describe('a flood of invalid keys from one address', function () {
     for (const server of servers.reverse()) await server.stop();
   });
 
-  /** Returns how often the collection of keys was read and the limiter was called. */
+  /** Returns the number of reads of the key collection, and of limiter calls. */
   const countReads = async (): Promise<{ keys: number; limits: number }> => {
     const [stats] = await mongo
       .db('dataset')
@@ -138,7 +135,7 @@ describe('a flood of invalid keys from one address', function () {
     assert.isAtMost(allowed, LIMIT * Math.ceil((SECONDS + 1) / 60));
     assert.deepEqual([count(quiet, 200), count(during, 200)], [quiet.length, during.length]);
     assert.isAtMost(keys, READS_PER_SECOND * (SECONDS + 5));
-    // Each allowed request needs one call, and so does each request that is rejected just before a permit is free.
+    // Every allowed request needs one call. So does every request rejected just before a permit becomes available.
     assert.isAtMost(limits, during.length + 2 * allowed);
   });
 });

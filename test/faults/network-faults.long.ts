@@ -1,7 +1,3 @@
-/**
- * Tests what callers notice during network faults between three replicas and their stores, and how the service
- * recovers.
- */
 import { setTimeout as delay } from 'node:timers/promises';
 import { assert } from 'chai';
 import { writeVersions } from '../support/dataset-version.js';
@@ -15,14 +11,11 @@ import { isRejected, mostInWindow } from '../support/windows.js';
 type Store = 'redis' | 'mongo';
 
 const STORES: Readonly<Record<Store, string>> = { redis: 'Redis', mongo: 'MongoDB' };
-/**
- * How long each fault lasts. This is longer than every timeout of the service, and than it takes to detect a dead
- * connection.
- */
+/** Duration of each fault: longer than every timeout of the service, and long enough to detect a dead connection. */
 const FAULT_MS: Readonly<Record<Store, number>> = { redis: 800, mongo: 1800 };
 /**
- * The longest allowed response time. It is 100 ms while Redis is unreachable and `http.answerMs` (4 s) for MongoDB,
- * plus delays on a busy machine. Late responses to requests without a valid key reveal these delays.
+ * Maximum response time: 100 ms while Redis is unreachable and `http.answerMs` (4 s) for MongoDB, plus delays on a busy
+ * machine. These delays show up as slow responses to requests without a valid key.
  */
 const BOUND_MS: Readonly<Record<Store, number>> = { redis: 2000, mongo: 6000 };
 /** If the machine stalls for this long, reads may fail even without a fault. */
@@ -30,7 +23,7 @@ const STALLED_MS = 1000;
 const SEVERITY = 0.75;
 const LIMIT = 60;
 
-/** Used to create a path that has never been requested. */
+/** Used to create paths that have never been requested. */
 let day = Date.parse('1400-01-01');
 const unread = (): string => {
   day += 86_400_000;
@@ -42,7 +35,7 @@ interface Load {
   readonly perSecond: number;
   readonly path: () => string;
   readonly key: () => string;
-  /** Allowed statuses during a fault, for each store. */
+  /** Statuses allowed during a fault in each store. */
   readonly statuses: Readonly<Record<Store, readonly number[]>>;
 }
 
@@ -97,7 +90,7 @@ describe('network faults between three replicas and', () => {
     for (const row of rows) console.log(`      | ${row.join(' | ')} |`);
   });
 
-  /** Sends requests to each replica directly, because a proxy would hide the failure of one replica. */
+  /** Sends requests directly to each replica, because a proxy would hide the failure of one. */
   const startLoad = () => {
     const clients: LoadClient[] = [];
     const running = loads.flatMap((load) =>

@@ -1,4 +1,4 @@
-/** Tests random faults in both stores, under load and during publications. No response may ever be wrong. */
+/** Injects random faults in both stores, under load and during publications. No response may ever be wrong. */
 import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -23,22 +23,22 @@ const SECONDS = 240;
 const SEED = process.env['FAULTS_SEED'] || String(randomInt(1e9));
 const VERSIONS = [1, 2, 3];
 const LIMIT = 120;
-/** How many requests per second are sent to each replica with the key that has the low limit. */
+/** Requests per second sent to each replica with the low-limit key. */
 const LIMITED_PER_SECOND = [2, 6, 12];
-/** The longest allowed response time: `http.answerMs` (4 s), plus delays on a busy machine. */
+/** Maximum response time: `http.answerMs` (4 s), plus delays on a busy machine. */
 const BOUND_MS = 6000;
-/** How long reads may keep failing after a MongoDB fault. On an idle machine, this takes 3 seconds. */
+/** How long reads may keep failing after a MongoDB fault. On an idle machine, they fail for 3 seconds. */
 const RECOVERY_MS = 10_000;
 /** If the machine stalls for this long, reads may fail even without a fault. */
 const STALLED_MS = 1000;
 
 /**
- * Requests with the unknown key count against this address. This machine's own address has fewer permits left, because
- * `untilKnown` uses some, and because the local share of a new replica is small.
+ * Requests with the unknown key count against this address. The machine's own address has fewer permits left, because
+ * `untilKnown` uses some and a new replica's local share is small.
  */
 const OTHER_ADDRESS = { 'X-Forwarded-For': '192.0.2.1' };
 
-/** Used to create a path that has never been requested. */
+/** Used to create paths that have never been requested. */
 let day = Date.parse('1400-01-01');
 const unread = (): string => {
   day += 86_400_000;
@@ -73,7 +73,7 @@ describe(`random faults of Redis and MongoDB for ${SECONDS} seconds, FAULTS_SEED
       env: { METRO__LOG__LEVEL: 'trace' },
       replicaEnv: (index): Readonly<Record<string, string>> => ({
         METRO__METRICS__PORT: String(metrics[index]),
-        // One replica has no cache, so it reads every response from MongoDB.
+        // One replica has no cache, so it reads from MongoDB for every response.
         ...(index === 2 ? { METRO__HTTP__CACHE_BYTES: '0' } : {}),
       }),
     });
@@ -117,7 +117,7 @@ describe(`random faults of Redis and MongoDB for ${SECONDS} seconds, FAULTS_SEED
   const recovery = (store: 'redis' | 'mongo'): Promise<number> =>
     untilHealthy(service, store, { key: keys.ample, metrics, unread });
 
-  /** Sends requests to each replica directly, at a constant rate. */
+  /** Sends requests directly to each replica at a constant rate. */
   const startLoad = () => {
     const clients: LoadClient[] = [];
     let next = 0;
@@ -139,7 +139,7 @@ describe(`random faults of Redis and MongoDB for ${SECONDS} seconds, FAULTS_SEED
     };
   };
 
-  /** Publishes at random times. Some publications fail because MongoDB is unreachable, but each is atomic. */
+  /** Publishes at random times. A publication may fail because MongoDB is unreachable, but each one is atomic. */
   const publishAtRandom = async ({ random, until }: { random: Random; until: number }): Promise<void> => {
     while (performance.now() < until) {
       const number = Math.floor(random.uniform() * VERSIONS.length);
@@ -160,7 +160,7 @@ describe(`random faults of Redis and MongoDB for ${SECONDS} seconds, FAULTS_SEED
   const show = ({ status, path, headers, body }: Answer): string =>
     `${status} ${path} of ${headers['snapshot-version']}, ${headers['ratelimit']}: ${body.slice(0, 100)}`;
 
-  /** The limiter has counted requests that got a 503 because of MongoDB, so they are treated like a 200. */
+  /** The limiter counts requests that got a 503 because of MongoDB, so they are treated like a 200. */
   const counted = (): Answer[] =>
     answers.limited.map((answer) => (answer.status === 503 ? { ...answer, status: 200 } : answer));
 
@@ -187,8 +187,8 @@ describe(`random faults of Redis and MongoDB for ${SECONDS} seconds, FAULTS_SEED
   });
 
   /**
-   * Redis may have counted a call whose reply was lost, after which the local share rejected the request. In the first
-   * minute of a replica its local share is small, so any Redis fault explains a rejection.
+   * Redis may have counted a call whose reply was lost, after which the local share rejected the request. In a
+   * replica's first minute, its local share is small, so any Redis fault explains a rejection.
    */
   it('a 429 means that the limit is used up or, during an outage, the local share', () => {
     const limited = counted();

@@ -1,4 +1,3 @@
-/** Tests the Redis limiter with a cluster and with Sentinels, while hash slots move and primaries die under load. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { assert } from 'chai';
 import { type Decision, WINDOW_MS } from '../../core/contracts/limiter.js';
@@ -27,7 +26,7 @@ const connect = async (config: Omit<RedisConfig, 'keyPrefix' | 'timeoutMs' | 'co
   return redis;
 };
 
-/** Creates a limiter that behaves as if it had run for a minute, so that it has its full local share. */
+/** Creates a limiter that acts as if it had been running for a minute, so it has its full local share. */
 const createLimiter = (redis: RedisConnection) => {
   let aheadMs = 0;
   const clock = { ...systemClock, monotonic: () => systemClock.monotonic() + aheadMs };
@@ -37,7 +36,7 @@ const createLimiter = (redis: RedisConnection) => {
   return limiter;
 };
 
-/** Sends requests until it is stopped. Counts them, and measures the longest response time. */
+/** Sends requests until it is stopped, counts them, and measures the longest response time. */
 const load = (limiters: readonly RedisLimiter[], caller: string, limit: number) => {
   const seen = { allowed: 0, rejected: 0, longestMs: 0 };
   let isRunning = true;
@@ -69,7 +68,7 @@ const recovery = async (limiters: readonly RedisLimiter[]): Promise<void> => {
   await delay(50);
 };
 
-/** Returns unused permits to Redis. From then on, Redis has counted exactly the allowed requests. */
+/** Returns unused permits to Redis, after which Redis has counted exactly the allowed requests. */
 const returnPermits = async (limiters: readonly RedisLimiter[]): Promise<void> => {
   await Promise.all(limiters.map((limiter) => limiter.close()));
 };
@@ -91,7 +90,7 @@ describe('a Redis Cluster of three nodes', () => {
   const connectCluster = (timeoutMs?: number) =>
     connect({ cluster: { nodes: nodes.map(({ server }) => `127.0.0.1:${server.port}`), tls: false } }, timeoutMs);
 
-  /** Returns the Redis key of a caller's partition, and the key's hash slot. */
+  /** Returns the Redis key of a caller's partition, and its hash slot. */
   const partitionOf = async (caller: string) => {
     const key = keyOf('p:', caller, true);
     return { key, slot: (await (nodes[0] as ClusterNode).admin.cluster('KEYSLOT', key)) as number };
@@ -103,7 +102,7 @@ describe('a Redis Cluster of three nodes', () => {
   };
 
   it('allows exactly the limit with two replicas, whatever the hash slot', async () => {
-    // The timeout is long, because this test counts requests and a slow machine must not look like an outage.
+    // The timeout is long because this test counts requests, and a slow machine must not look like an outage.
     const limiters = [createLimiter(await connectCluster(5000)), createLimiter(await connectCluster(5000))];
     for (let i = 0; i < 12; i++) {
       const takes = limiters.flatMap((limiter) => Array.from({ length: 20 }, () => limiter.take(`key:${i}`, 25)));
@@ -192,7 +191,7 @@ describe('Redis Sentinel', () => {
 
   it('the primary dies under load: no request is rejected or waits long, and the new primary counts every request', async () => {
     const sentinel = { name: sentinels.name, nodes: sentinels.nodes, tls: false, db: 0 };
-    // Longer than pauses on a busy machine, because a late reply would count as an outage.
+    // Longer than a busy machine's pauses, because a late reply would count as an outage.
     const connections = [await connect({ sentinel }, 250), await connect({ sentinel }, 250)];
     const limiters = connections.map(createLimiter);
     const caller = 'key:failover';

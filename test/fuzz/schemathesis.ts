@@ -1,4 +1,4 @@
-/** Runs Schemathesis, either from the PATH or from a copy that is downloaded once per machine. */
+/** Runs Schemathesis, either from the PATH or from a copy downloaded once per machine. */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -12,10 +12,10 @@ import { findPythonPackage } from '../support/python-package.js';
 
 const HOOKS = join(packageRoot, 'test/fuzz/hooks.py');
 const PHASES = ['examples', 'coverage', 'fuzzing', 'stateful'];
-/** The first major version whose links, coverage phase and hooks work as these tests need. */
+/** The oldest supported major version: its links, coverage phase and hooks work as these tests need. */
 const OLDEST = 4;
 
-/** A program with its first arguments and its environment variables. */
+/** The command, with its leading arguments and environment variables. */
 export interface Schemathesis {
   readonly command: readonly [string, ...string[]];
   readonly env: NodeJS.ProcessEnv;
@@ -53,17 +53,17 @@ export interface Orders {
   /** Maximum number of test cases for each operation and phase. */
   readonly examples: number;
   readonly seed: number;
-  /** The path of the only operation to test. By default, all operations are tested. */
+  /** Path of the only operation to test. By default, all are tested. */
   readonly path?: string;
 }
 
 export interface Verdict {
-  /** Whether every operation was tested in every phase without a failure. */
+  /** Whether every operation passed in every phase. */
   readonly passed: boolean;
   readonly cases: number;
   readonly failures: number;
   readonly operations: { readonly total: number; readonly tested: number };
-  /** The phases that completed without a failure, in order. */
+  /** Phases that completed without a failure, in order. */
   readonly phases: readonly string[];
 }
 
@@ -89,7 +89,7 @@ export const runSchemathesis = async (
       ...(path === undefined ? [] : ['--include-path', path]),
       ...['--report', 'json', '--report-json-path', file],
     ];
-    // Schemathesis stores failures in its working directory.
+    // Schemathesis writes failures to its working directory.
     const child = spawn(command[0], [...command.slice(1), ...args], {
       cwd: folder,
       env: { ...env, SCHEMATHESIS_HOOKS: HOOKS },

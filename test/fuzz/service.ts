@@ -1,6 +1,6 @@
 /**
- * Starts the service to fuzz: the sample data, every built-in endpoint and page, and third-party plugins with their own
- * data.
+ * Starts the service to fuzz, with the sample data, every built-in endpoint and page, and third-party plugins with
+ * their own data.
  */
 import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -31,7 +31,7 @@ export interface FuzzedService extends Target {
 const WRITTEN_PLUGIN = 'own-figures';
 const PERMIT_MONTHS = ['2025-10-01', '2025-11-01', '2025-12-01'];
 
-/** A table in which one column has the same name as a parameter. */
+/** A table with a column that has the same name as a parameter. */
 const TREES = {
   name: 'trees',
   key: ['id'],

@@ -1,5 +1,5 @@
 /**
- * `npm run mutation`: runs StrykerJS, which changes the code in one place at a time, and counts how many changes the
+ * `npm run mutation`: runs StrykerJS, which changes the code in one place at a time and counts how many changes the
  * tests detect.
  */
 import { execFileSync, spawnSync } from 'node:child_process';

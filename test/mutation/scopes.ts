@@ -1,4 +1,4 @@
-/** Lists which files are mutated, and which tests must detect the mutants. */
+/** Lists the files to mutate, and the tests that must detect the mutants. */
 
 export interface Scope {
   readonly name: string;

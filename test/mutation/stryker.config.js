@@ -1,4 +1,4 @@
-/** The StrykerJS options that all scopes share. `main.ts` adds the files to mutate and the tests to run. */
+/** StrykerJS options shared by all scopes. `main.ts` adds the files to mutate and the tests to run. */
 import { fileURLToPath } from 'node:url';
 
 export default {
@@ -8,9 +8,9 @@ export default {
   mochaOptions: { require: ['dist/test/mutation/child-processes.js'] },
   // Mutated sources have type errors, and no test reads declaration files.
   buildCommand: 'tsc -p tsconfig.json --noCheck --declaration false --incremental false',
-  // StrykerJS rewrites this file with the TypeScript API, which TypeScript 7 does not have.
+  // Otherwise, StrykerJS would rewrite this file with the TypeScript API, which TypeScript 7 does not have.
   tsconfigFile: 'none',
-  // If the sandbox contained a copy of `dist`, all mutants in code that runs only at load time would survive.
+  // With a copy of `dist` in the sandbox, all mutants in code that runs only at load time would survive.
   ignorePatterns: ['/dist', '/.build', '/bench/results'],
   tempDirName: '.build/mutation',
   reporters: ['progress-append-only', 'clear-text'],

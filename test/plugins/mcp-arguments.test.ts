@@ -1,4 +1,3 @@
-/** Tests that the input of a model reaches the route of a tool or is rejected. */
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { expect } from 'chai';
@@ -10,7 +9,7 @@ import { startTestApp, type TestApp } from '../support/test-app.js';
 
 const text: Parameter = { description: 'Any text.', schema: { type: 'string' } };
 
-/** Creates a route that returns its operation and its input. */
+/** Creates a route that returns its operation id and its input. */
 const echo = (path: string, operationId: string, parameters: Record<string, Record<string, Parameter>> = {}) =>
   serviceRoute({
     path,

@@ -1,6 +1,4 @@
-/**
- * Tests the endpoints as MCP tools. The official SDK client calls them over HTTP and over standard input and output.
- */
+/** Calls the endpoints as MCP tools with the official SDK client, over HTTP and over standard input and output. */
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { expect } from 'chai';
@@ -292,7 +290,7 @@ describe('the plugin mcp', () => {
           expect(json.error.message).to.match(/more than 250 values/);
           expect(text.length).to.be.below(200);
         }
-        // If these messages were validated, the worst of them would take 0.5 seconds of CPU time each.
+        // Validating these messages would take up to 0.5 seconds of CPU time each.
         expect(performance.now() - since).to.be.below(3000);
       });
     }
@@ -445,7 +443,7 @@ const post = (
     body: typeof message === 'string' ? message : JSON.stringify(message),
   });
 
-/** Removes times that depend on when the request was made. */
+/** Removes times, which depend on when the request was made. */
 const withoutTimes = ({ text, isError }: { text: string; isError: boolean }) => ({
   isError,
   body: JSON.parse(text.replace(/"(generated_at|updated_at|age_seconds)":("[^"]*"|\d+)/g, '"$1":null')),

@@ -1,4 +1,3 @@
-/** Tests the spans of a running service as an OTLP receiver gets them. No request may wait for a span. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect } from 'chai';
@@ -55,7 +54,7 @@ describe('the plugin opentelemetry', () => {
     });
     return app;
   };
-  /** Closes the service, and returns the spans that have arrived by then. */
+  /** Closes the service, and returns the spans received by then. */
   const spansOf = async (ended: TestApp): Promise<readonly ReceivedSpan[]> => {
     await ended.close();
     return receiver.spans;
@@ -123,7 +122,7 @@ describe('the plugin opentelemetry', () => {
       await served.get('/forecasts', { headers: { traceparent: `00-${TRACE}-${PARENT}-00` } });
     }
     const spans = await spansOf(served);
-    // The bounds are nine standard deviations from the mean.
+    // These bounds are nine standard deviations from the mean.
     expect(spans.length).to.be.within(36, REQUESTS - 36);
     expect(new Set(spans.map(({ name }) => name))).to.deep.equal(new Set(['GET /api/v1/markets']));
   });
@@ -222,7 +221,7 @@ describe('the plugin opentelemetry', () => {
     for (let i = 0; i < 30; i++) expect((await served.get('/markets')).status).to.equal(200);
     await exporting;
     await served.close();
-    // Counts the spans in the batch that hangs and the spans that were queued after it.
+    // Counts the spans in the batch that hangs and the spans queued after it.
     const spans = receiver.requests.map(({ body }) => body.split('"spanId"').length - 1);
     expect(spans).to.deep.equal([10, 10]);
   });

@@ -1,4 +1,3 @@
-/** Tests that keys never appear anywhere except in the memory of replicas, Redis and MongoDB. */
 import { assert } from 'chai';
 import { createKey, hashKey } from '../../core/keys/key.js';
 import { writeVersions } from '../support/dataset-version.js';
@@ -52,7 +51,7 @@ describe('keys of every kind, sent to three replicas in every part of a request'
       'too long': `${createKey().key}${createKey().key.slice(4)}`,
     };
     let answers = '';
-    // nginx distributes the requests among the replicas, and rejects some of them.
+    // nginx distributes requests among the replicas and rejects some, so one replica is also called directly.
     for (const url of [service.url, (service.replicas[0] as Server).url]) {
       answers += await misplaceKeys(url, Object.values(secrets), valid.key);
     }
@@ -65,7 +64,7 @@ describe('keys of every kind, sent to three replicas in every part of a request'
     const places = [...(await leftBehind(service, scraped)), { name: 'the responses', text: answers }];
     assert.deepEqual(findSecrets(places, secrets), []);
 
-    // Finding ids in these places shows that the search covered the right places.
+    // Finding ids here shows that the search covered the right places.
     const all = (name: RegExp) =>
       places
         .filter((place) => name.test(place.name))

@@ -1,6 +1,6 @@
 /**
- * Produces the fault table: for each fault, how many requests failed in two loads through nginx, and how long requests
- * took.
+ * Produces the fault table. For each fault, it lists how many requests failed under two loads through nginx, and how
+ * long requests took.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -14,22 +14,17 @@ import { type Replicas, startReplicas } from '../support/replicas.js';
 const CACHED = ['/markets', '/markets/12060/history', '/movers', '/forecasts', '/signals', '/series', '/forecast-runs'];
 const CACHED_PER_SECOND = 150;
 const READ_PER_SECOND = 30;
-/**
- * The longest allowed response time. A read fails with a 503 within 2 seconds; the rest allows for delays on a busy
- * machine.
- */
+/** Maximum response time. A read fails with a 503 within 2 seconds. The rest allows for a busy machine. */
 const BOUND_MS = 2500;
 /**
- * How long faults last. Reads from a frozen MongoDB fail after up to two seconds. During other faults, they fail within
- * milliseconds.
+ * Duration of each fault. Reads from a frozen MongoDB fail after up to two seconds. During other faults, they fail
+ * within milliseconds.
  */
 const OUTAGE_MS = { redis: 1000, mongo: 2000, replica: 1000 };
-/** Replicas recover within two seconds. The rest of the time is for the stores. */
+/** Replicas recover within two seconds. The rest is for the stores. */
 const RECOVERY_MS = 5000;
 
-/**
- * Used to create paths that have never been requested. No other request is equivalent, so each response needs a read.
- */
+/** Used to create paths that have never been requested, so that each response requires a read. */
 let paths = 0;
 const unread = (): string => {
   const sorts = ['name', '-name', 'cbsa', '-cbsa', 'id', '-id'];
@@ -39,12 +34,12 @@ const unread = (): string => {
 
 export interface Fault {
   readonly name: string;
-  /** What the fault affects. While MongoDB is down, requests that need a read may get a 503. */
+  /** The affected component. While MongoDB is down, requests that need a read may get a 503. */
   readonly affects: 'redis' | 'mongo' | 'replica';
   start(service: Replicas, keyId: string): unknown;
   /** Ends the fault. Absent if the fault has no duration. */
   end?(service: Replicas, keyId: string): unknown;
-  /** How long the fault lasts. Default: `OUTAGE_MS`. */
+  /** Duration of the fault in milliseconds. Default: `OUTAGE_MS`. */
   readonly outageMs?: number;
   /** Whether `/status` must report the fault. */
   readonly visible: boolean;
@@ -56,7 +51,7 @@ export const withRedis = async (service: Replicas, work: (redis: Redis) => Promi
   redis.disconnect();
 };
 
-/** `/status` is cached for a minute. This endpoint is not cached, so it shows every fault. */
+/** `/status` is cached for a minute. This uncached endpoint shows every fault. */
 const STATUS = '/status-now';
 const statusNow = fileURLToPath(new URL('../support/status-now.js', import.meta.url));
 
@@ -77,8 +72,8 @@ export interface Topology {
 const HEAD = ['fault', 'failed (cached)', 'longest', 'failed (read)', 'longest', 'recovered', 'status'];
 
 /**
- * Defines one test for each fault, and prints the table after the last test.
- * @param names the names of the faults that `start` returns
+ * Defines one test per fault, and prints the table after the last one.
+ * @param names names of the faults that `start` returns
  */
 export const describeFaults = (title: string, names: readonly string[], start: () => Promise<Topology>): void => {
   describe(`the fault table, ${title}`, () => {
@@ -128,7 +123,7 @@ export const describeFaults = (title: string, names: readonly string[], start: (
 
     /**
      * Waits until every replica is healthy and can read from MongoDB.
-     * @returns the responses of `STATUS`, and how long the recovery took
+     * @returns the responses from `STATUS`, and how long recovery took
      */
     const recovered = async (): Promise<{ readonly ms: number; readonly status: readonly Answer[] }> => {
       const since = performance.now();

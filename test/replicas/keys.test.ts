@@ -1,7 +1,3 @@
-/**
- * Tests that changes made with the CLI to keys and versions reach every replica in time, with and without change
- * streams.
- */
 import { assert } from 'chai';
 import { writeVersions } from '../support/dataset-version.js';
 import { everyReplica, follow, untilKnown } from '../support/replica-state.js';

@@ -1,4 +1,3 @@
-/** Tests the limits for keys with three replicas behind nginx, over several windows. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { assert } from 'chai';
 import { Redis } from 'ioredis';
@@ -29,7 +28,7 @@ class RedisWindow {
     return [...this.buckets.values()].reduce((sum, { count }) => sum + count, 0);
   }
 
-  /** Returns the highest number of permits in any 60 seconds of Redis's clock. */
+  /** The highest number of permits in any 60 seconds of Redis's clock. */
   get mostInWindow(): number {
     const buckets = [...this.buckets.values()].sort((a, b) => a.end - b.end);
     let [most, inside, oldest] = [0, 0, 0];
@@ -54,8 +53,8 @@ describe(`bursts at the edges of windows for ${SECONDS} seconds, with the clock 
   });
 
   /**
-   * Returns the rate at a second: more than the limit at the edges of each minute, half of the limit in the middle, and
-   * 4 per second otherwise.
+   * Returns the request rate for a second: above the limit at the edges of each minute, half the limit in the middle,
+   * and 4 per second otherwise.
    */
   const perSecondAt = (second: number, limit: number): number => {
     const phase = second % 60;
@@ -82,7 +81,7 @@ describe(`bursts at the edges of windows for ${SECONDS} seconds, with the clock 
       if (requests.length % 50 === 0) await window.read();
     }
     const answers = [...first, ...(await Promise.all(requests))];
-    // After this time, unused permits have been returned.
+    // By then, unused permits have been returned.
     await delay(4000);
     await window.read();
     return { answers, window };
@@ -100,7 +99,7 @@ describe(`bursts at the edges of windows for ${SECONDS} seconds, with the clock 
   });
 
   for (const limit of limits) {
-    // A bucket lasts one second, so a permit becomes free up to one second late.
+    // A bucket lasts one second, so a permit can become available up to one second late.
     const lateMs = 1000;
     it(`${limit} a minute: never allows more in 60 seconds, and rejects at most one second too long`, () => {
       const { answers, window } = measured.get(limit) as Measured;
@@ -113,7 +112,7 @@ describe(`bursts at the edges of windows for ${SECONDS} seconds, with the clock 
       assert.isAtMost(window.mostInWindow, limit);
       assert.isAtMost(mostInWindow(answers), limit);
       assert.deepEqual(rejectedTooSoon(answers, limit, lateMs), []);
-      // Checks that the limit was used up and that permits became free again.
+      // Checks that the limit was used up, and that permits became available again.
       assert.equal(mostInWindow(answers), limit);
       assert.isAbove(allowed, limit);
       assert.isAbove(answers.length, allowed);

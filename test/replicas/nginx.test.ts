@@ -1,4 +1,3 @@
-/** Tests the shipped nginx configuration: nginx's own error responses, and the client address that nginx forwards. */
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { assert } from 'chai';
@@ -84,7 +83,7 @@ describe('nginx in front of a replica', () => {
         const headers = { 'X-Forwarded-For': `192.0.2.${i}` };
         statuses.push((await request(`${nginx.url}/api/v1/markets`, { headers })).status);
       }
-      // The test's readiness check used the first of the two permitted requests.
+      // The readiness check used the first of the two permitted requests.
       assert.deepEqual(statuses, [401, 429, 429]);
     } finally {
       await nginx.stop();

@@ -1,6 +1,6 @@
 /**
- * Tests publishing with the CLI under load: each response must come from a single version, and replicas must soon serve
- * the new version.
+ * Publishes with the CLI under load. Each response must come from a single version, and replicas must soon serve the
+ * new one.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { assert } from 'chai';
@@ -14,7 +14,7 @@ const VERSIONS = [1, 2, 3, 4];
 const PER_SECOND = 600;
 const FOLLOW_MS = 2000;
 
-/** The minimum number of requests during all publications together. */
+/** Minimum number of requests during all publications together. */
 const REQUESTS = 10_000;
 
 const assertWhole = (answers: readonly Answer[], known: KnownBodies): void => {

@@ -1,4 +1,3 @@
-/** Tests quotas and usage over HTTP: three replicas behind nginx under load, during Redis restarts and outages. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { assert } from 'chai';
 import { writeVersions } from '../support/dataset-version.js';
@@ -13,7 +12,7 @@ import { assertAllowedOrRejected, PATHS } from './limited-replicas.js';
 const QUOTA = 4000;
 const PER_SECOND = 100;
 const DAY_MS = 86_400_000;
-/** Longer than the load of any test lasts. */
+/** Longer than any test's load. */
 const TEST_MS = 90_000;
 const OUTAGE_MS = 4000;
 /** Unused permits are returned within three seconds. The fourth second allows for a slow machine. */

@@ -16,7 +16,7 @@ describeFaults('Redis Sentinel', [FAILOVER], async () => {
   return {
     redisEnv: { METRO__REDIS__SENTINEL: JSON.stringify({ name, nodes }) },
     faults: [
-      // The Sentinels need slightly more than half a second for the failover.
+      // The Sentinels need slightly more than half a second to fail over.
       { name: FAILOVER, affects: 'redis', visible: true, start: () => primary.kill(), end: () => {}, outageMs: 200 },
     ],
     stop,
@@ -26,7 +26,7 @@ describeFaults('Redis Sentinel', [FAILOVER], async () => {
 const MIGRATION = 'a hash slot of Redis Cluster moves';
 describeFaults('Redis Cluster of three nodes', [MIGRATION], async () => {
   const { nodes, stop } = await startCluster();
-  /** Returns the hash slot of the key's window, the node that has this slot, and another node. */
+  /** Returns the hash slot of the key's window, the node that owns it, and another node. */
   const move = async (keyId: string) => {
     const [first] = nodes as [ClusterNode];
     const slot = await first.admin.cluster('KEYSLOT', keyOf('api:', `key:${keyId}`, true));

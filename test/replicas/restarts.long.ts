@@ -1,4 +1,3 @@
-/** Tests replacing the replicas behind nginx one at a time, under load. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { assert } from 'chai';
@@ -41,7 +40,7 @@ describe('replicas behind nginx, replaced under keep-alive load', function () {
     return `/observations?series_id=metro_hpi&since=${since}`;
   };
 
-  /** Sends SIGTERM, waits for the exit, starts a new process, and waits for a 200 from /health. */
+  /** Sends SIGTERM, waits for the process to exit, starts a new one, and waits for a 200 from /health. */
   const replace = async (replica: Server): Promise<void> => {
     await replica.kill('SIGTERM');
     await replica.restart();

@@ -1,4 +1,3 @@
-/** Tests the limits for keys with three replicas behind nginx, as clients see them. */
 import { assert } from 'chai';
 import { request } from '../support/http-client.js';
 import { type Answer, sendAll } from '../support/load-client.js';
@@ -30,7 +29,7 @@ describe('limits with three replicas, one of which has a clock 30 seconds ahead'
   };
 
   it('the clocks differ', async () => {
-    // This document's Last-Modified is the time at which its process started, according to that process's clock.
+    // The document's Last-Modified is the process's start time on its own clock.
     const startTimes = await Promise.all(
       replicas.service.replicas.map(async ({ url }) => {
         const { headers } = await request(`${url}/openapi.json`);

@@ -1,4 +1,3 @@
-/** Tests that services with the adapters memory, json, sqlite and mongo give equal responses to equal requests. */
 import { assert } from 'chai';
 import { MongoClient } from 'mongodb';
 import { partOf } from '../../core/app/create-app.js';
@@ -20,8 +19,8 @@ const LISTS = ['/markets', '/movers', '/forecast-backtest', '/forecasts', '/fore
 const OTHERS = ['/status', '/health', '/ready', '/openapi.json'];
 
 /**
- * Query strings for other formats and for `as_of`. All values of `as_of` are invalid, because which earlier versions
- * exist depends on the adapter.
+ * Query strings for other formats and for `as_of`. All values of `as_of` are invalid, because adapters keep different
+ * earlier versions.
  */
 const FORMS = ['format=csv', 'format=json', 'format=xml', 'format=', 'as_of=2025-02-30', 'as_of=x', 'as_of='];
 
@@ -138,7 +137,7 @@ describe('the same requests to memory, json, sqlite and mongo', () => {
   const closers: (() => Promise<unknown>)[] = [];
   const { key, hash, id } = createKey();
   const limited = createKey();
-  // The clocks of all services are stopped, so that ages and remaining permits are equal.
+  // All clocks are stopped, so that ages and remaining permits are equal.
   const time = Date.parse('2026-03-03T00:00:00Z');
   const clock: Clock = { now: () => time, monotonic: () => 0 };
 
@@ -177,7 +176,7 @@ describe('the same requests to memory, json, sqlite and mongo', () => {
     for (const close of closers) await close();
   });
 
-  /** Checks that all services give the same response, and returns that response. */
+  /** Checks that all services respond identically, and returns the response. */
   const ask = async (target: string, { headers = {}, ...rest }: TestRequest = {}) => {
     const what = `${rest.method ?? 'GET'} ${target.slice(0, 80)} ${JSON.stringify(headers).slice(0, 80)}`;
     const all = { Authorization: `Bearer ${key}`, ...headers };
@@ -200,7 +199,7 @@ describe('the same requests to memory, json, sqlite and mongo', () => {
     }
     for (const { app } of services.values()) app.drain();
     seen.add(await ask('/health'));
-    // All status codes of the service except 500.
+    // Every status code that the service returns, except 500.
     assert.sameMembers([...seen], [200, 204, 304, 400, 401, 404, 405, 406, 414, 429, 431, 503]);
   });
 

@@ -1,4 +1,3 @@
-/** Tests that only one of three replicas builds `/status`. */
 import { assert } from 'chai';
 import { MongoClient } from 'mongodb';
 import { writeVersions } from '../support/dataset-version.js';

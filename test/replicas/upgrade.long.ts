@@ -1,4 +1,4 @@
-/** Tests an upgrade from the previous version and a rollback, one replica after another, under load. */
+/** Upgrades replicas from the previous version and rolls them back, one at a time and under load. */
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -19,12 +19,12 @@ const REPLICAS = 3;
 const PER_SECOND = 200;
 const PATHS = ['/markets', '/markets/12060/history', '/forecasts', '/series', '/observations?series_id=metro_hpi'];
 
-/** A folder with a built version of the program. */
+/** The folder of a built version. */
 type Version = string;
 
 const programOf = (version: Version): string => join(version, 'cli/metro-forecast.js');
 
-/** The sample of a version, which the version itself accepts. */
+/** Returns a version's own sample dataset, which is valid for that version. */
 const sampleOf = (version: Version): string =>
   ['plugins/metro/dataset', 'metro/dataset'].map((name) => join(version, name)).find((path) => existsSync(path))!;
 
@@ -41,8 +41,8 @@ describe('an upgrade from the previous version', function () {
   const current: Version = packageRoot;
   let previous: Version;
   /**
-   * Builds from before the first release have another format of usage in Redis and other keys of backtests. Each version
-   * counts its own requests and serves only its own data.
+   * Whether the previous version is a release. Earlier builds use a different usage format in Redis and different
+   * backtest keys, so each version counts only its own requests and serves only its own data.
    */
   let isRelease: boolean;
   let folder: string;
@@ -57,7 +57,7 @@ describe('an upgrade from the previous version', function () {
     runNode([programOf(version), '--config', join(folder, 'api.json'), ...args], env);
   const json = async (version: Version, ...args: readonly string[]) =>
     JSON.parse(await command(version, ...args, '--json'));
-  /** Returns the errors that `doctor` finds. */
+  /** Returns the errors that `doctor` reports. */
   const errorsOf = async (version: Version): Promise<readonly string[]> => {
     const output = await command(version, 'doctor', '--json').catch((error: { stdout: string }) => error.stdout);
     const checks: readonly Check[] = JSON.parse(output).checks;
@@ -65,7 +65,7 @@ describe('an upgrade from the previous version', function () {
       .filter(({ state }) => state === 'failed')
       .map(({ message, advice = [] }) => [message, ...advice].join('\n'));
   };
-  /** Returns the hash of the newest entry in each audit, after both audits have been verified. */
+  /** Verifies both audit logs, and returns the hash of the newest entry in each. */
   const verified = async (version: Version) => {
     const audits = [
       await json(version, 'snapshots', 'audit', '--verify'),
@@ -100,7 +100,7 @@ describe('an upgrade from the previous version', function () {
       METRO__SERVER__OVERLOAD: 'null',
       METRO__LOG__LEVEL: 'warn',
     };
-    // The file of the previous version stays in use.
+    // The previous version's file stays in use.
     const config = await readFile(join(previous, 'config/replicas.json'));
     await writeFile(join(folder, 'api.json'), config);
     await command(previous, 'publish', sampleOf(previous));
@@ -132,7 +132,7 @@ describe('an upgrade from the previous version', function () {
 
     const get = (server: Server, path: string, token: string) =>
       request(`${server.url}${path}`, { headers: { Authorization: `Bearer ${token}` } });
-    /** Waits until every replica accepts the key and serves the data that belongs to its program. */
+    /** Waits until every replica accepts the key and serves the data expected from its program. */
     const untilServed = async (token: string, dataOf: (program: Version) => string) => {
       for (const [i, replica] of replicas.entries()) {
         await until(async () => {
@@ -142,7 +142,7 @@ describe('an upgrade from the previous version', function () {
       }
     };
     const requests = new Map<Version, number>();
-    /** Sends requests with the counted key, and expects that all replicas together have counted every request. */
+    /** Sends requests with the counted key, and expects the replicas together to have counted every one. */
     const expectUsage = async (version: Version) => {
       const counter = isRelease ? current : version;
       for (const replica of [...replicas, ...replicas]) {
@@ -151,7 +151,7 @@ describe('an upgrade from the previous version', function () {
       }
       const { id } = (await json(version, 'keys', 'list')).find(({ name }: { name: string }) => name === 'counted');
       let used = -1;
-      // Permits that replicas have prefetched count until they are returned.
+      // Prefetched permits count until they are returned.
       for (let attempt = 0; attempt < 20 && used !== requests.get(counter); attempt++) {
         const [{ data }] = await json(version, 'keys', 'usage', id);
         used = data.reduce((sum: number, day: { requests: number }) => sum + day.requests, 0);
@@ -178,7 +178,7 @@ describe('an upgrade from the previous version', function () {
 
     const [oldName, newName] = [nameOf(sampleOf(previous)), nameOf(sampleOf(current))];
     const oldData = () => oldName;
-    /** The data that a program serves after the newer version has published. A release serves the new data. */
+    /** Returns the data that a program serves after the newer version has published. A release serves the new data. */
     const newData = (program: Version) => (isRelease || program === current ? newName : oldName);
     await untilServed(key, oldData);
     await expectUsage(previous);
@@ -186,16 +186,16 @@ describe('an upgrade from the previous version', function () {
     expect(await verified(current)).to.deep.equal(before);
     let added = '';
     await underLoad(async () => {
-      // If the newer version cannot serve the data, it says what to do.
+      // If the newer version cannot serve the data, it explains what to do.
       for (const error of await errorsOf(current)) expect(error).to.match(/publish/);
       await command(current, 'publish', sampleOf(current));
-      // Running replicas follow the new publication. An earlier build refuses it, and continues with the data it serves.
+      // Running replicas switch to the new publication. An earlier build rejects it and keeps serving its current data.
       const errors = await errorsOf(previous);
       expect(errors.length === 0).to.equal(isRelease);
       for (const error of errors) expect(error).to.match(/publish/);
       await untilServed(key, newData);
       await replace(0, current);
-      // Old and new replicas run together, and the newer program changes keys.
+      // Old and new replicas run side by side while the newer program changes keys.
       added = await createKey(current, 'added');
       await untilServed(added, newData);
       for (let i = 1; i < REPLICAS; i++) await replace(i, current);
@@ -205,7 +205,8 @@ describe('an upgrade from the previous version', function () {
     let after: readonly unknown[] = [];
     const { id } = (await json(current, 'keys', 'list')).find(({ name }: { name: string }) => name === 'added');
     await underLoad(async () => {
-      // An earlier build would not become ready with the new data. Newer replicas continue with the data they serve.
+      // An earlier build would not become ready with the new data, whereas newer replicas keep serving their current
+      // data.
       if (!isRelease) await command(previous, 'snapshots', 'activate', oldName);
       after = await verified(current);
       await replace(0, previous);
@@ -220,7 +221,7 @@ describe('an upgrade from the previous version', function () {
     await expectUsage(previous);
     const [data, keys] = await verified(previous);
     expect([data, keys !== after[1]]).to.deep.equal([after[0], true]);
-    // The previous version continues on its own, and returns to its own data.
+    // The previous version runs alone again, and returns to its own data.
     if (isRelease) await command(previous, 'snapshots', 'activate', oldName);
     await untilServed(await createKey(previous, 'last'), oldData);
     await verified(previous);

@@ -1,4 +1,3 @@
-/** Tests that the Compose file is valid and agrees with the configuration and the proxy that it uses. */
 import { existsSync } from 'node:fs';
 import { expect } from 'chai';
 import { load } from 'js-yaml';

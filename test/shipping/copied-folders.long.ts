@@ -1,4 +1,3 @@
-/** Tests that built-in plugins and adapters work when they are copied into another package that depends on this one. */
 import { execFile } from 'node:child_process';
 import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -12,7 +11,7 @@ const run = promisify(execFile);
 
 const FOLDERS = { tables: 'plugins/tables', metro: 'plugins/metro', json: 'adapters/json' } as const;
 
-/** The packages that the compiler, the conformance suite and the program that draws the map need. */
+/** Packages needed by the compiler, the conformance suite and the program that draws the map. */
 const TOOLS = [
   '@types/d3-geo',
   '@types/geojson',
@@ -48,7 +47,7 @@ describe('a package with copies of built-in folders, and this package from its t
   let compilerErrors: string;
   const main = () => join(folder, 'node_modules/metro-forecast-api/cli/metro-forecast.js');
 
-  /** Resolves with the responses of all routes and mounts of a service, by URL. */
+  /** Resolves with the responses of all of a service's routes and mounts, keyed by URL. */
   const responsesOf = async (name: string, config: object): Promise<Record<string, [status: number, body: string]>> => {
     const path = join(folder, `${name}.json`);
     await writeFile(path, JSON.stringify({ auth: { keys: 'memory' }, log: { level: 'error' }, ...config }));
@@ -140,10 +139,7 @@ describe('a package with copies of built-in folders, and this package from its t
   });
 });
 
-/**
- * Compares responses. Times are removed, and so are the digests in the URLs of page files, because they depend on file
- * times.
- */
+/** Compares responses without times and without the digests in page file URLs, which depend on file times. */
 const expectEqual = (copied: Record<string, [number, string]>, builtin: Record<string, [number, string]>): void => {
   expect(Object.keys(copied)).to.have.members(Object.keys(builtin));
   const comparable = ([status, body]: [number, string]) => [

@@ -1,7 +1,3 @@
-/**
- * Tests, with a real Prometheus that scrapes a running service, that every query of the dashboard and every rule
- * returns data.
- */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -73,10 +69,7 @@ describe('the dashboard with a real Prometheus and a live service', function () 
     return (json as Parsed).data;
   };
 
-  /**
-   * Returns the current numeric values of a query. Leaves out NaN, which is the value of a quantile without
-   * observations.
-   */
+  /** Returns a query's current numeric values. Leaves out NaN, the quantile of an empty set of observations. */
   const valuesOf = async (expr: string): Promise<readonly number[]> => {
     const written = expr.replaceAll('$job', JOB).replaceAll('$__rate_interval', RATE_INTERVAL);
     const { result } = await get(`query?query=${encodeURIComponent(written)}`);
@@ -128,7 +121,7 @@ describe('the dashboard with a real Prometheus and a live service', function () 
       ([, name]) => name,
     );
     expect(rules.map(({ name }) => name)).to.have.members(names);
-    // The test dataset is old, so the alerts about late and stale sources fire.
+    // The test dataset is old, so the alerts for late and stale sources fire.
     const ofOldData = {
       SnapshotOld: ['pending'],
       SourceLate: ['pending', 'inactive'],

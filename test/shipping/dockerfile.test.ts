@@ -1,4 +1,3 @@
-/** Tests that the image is valid and complete, and that it starts the package's executable. */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { copyFile, mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -11,7 +10,7 @@ import { loadConfig } from '../../product.js';
 import { needPythonPackage } from '../support/python-package.js';
 import { at, read } from '../support/shipped-files.js';
 
-/** The instructions of a Dockerfile as [name, rest]. Continued lines are joined. */
+/** A Dockerfile's instructions as [name, rest], with continued lines joined. */
 const instructions = read('Dockerfile')
   .replace(/^#.*\n/gm, '')
   .replace(/\\\n\s*/g, '')
@@ -21,7 +20,7 @@ const instructions = read('Dockerfile')
 const all = (name: string): string[] => instructions.filter(([each]) => each === name).map(([, rest]) => rest);
 const final = instructions.slice(instructions.findLastIndex(([name]) => name === 'FROM'));
 const last = (name: string): string | undefined => final.findLast(([each]) => each === name)?.[1];
-/** The paths, relative to the repository, that the final stage copies from the build stage. */
+/** Paths that the final stage copies from the build stage, relative to the repository. */
 const copied = final
   .filter(([name]) => name === 'COPY')
   .flatMap(([, rest]) =>

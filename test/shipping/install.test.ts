@@ -1,4 +1,3 @@
-/** Tests installing a checkout without the compiler, the executables, and the placeholders in package.json. */
 import { execFile } from 'node:child_process';
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

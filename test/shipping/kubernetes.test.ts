@@ -1,4 +1,3 @@
-/** Tests that the Kubernetes manifests are valid and agree with the image, the configuration and the service. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
@@ -16,7 +15,7 @@ import { skip } from '../support/skip.js';
 const FOLDER = 'config/deploy/kubernetes';
 const run = promisify(execFile);
 
-/** The objects that `kubectl apply --kustomize` would send for one overlay. */
+/** The objects that `kubectl apply --kustomize` sends for one overlay. */
 class Built {
   constructor(
     readonly text: string,

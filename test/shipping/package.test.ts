@@ -1,4 +1,3 @@
-/** Tests that the published package is complete, contains no extra files, and can be resolved by all common tools. */
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -35,7 +34,7 @@ describe('the package', () => {
     this.timeout(60_000);
     const result = await checkPackage(createPackageFromTarballData(new Uint8Array((await packed()).tarball)));
     const problems = result.types === false ? ['it has no types'] : result.problems;
-    // CommonJS packages load our modules with `require`, which Node has supported since 20.19.
+    // CommonJS packages load ours with `require`, which Node has supported for ES modules since 20.19.
     const accepted = (problem: (typeof problems)[number]) =>
       typeof problem === 'object' &&
       (problem.kind === 'CJSResolvesToESM' || ('resolutionKind' in problem && problem.resolutionKind === 'node10'));

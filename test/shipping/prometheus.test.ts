@@ -1,4 +1,3 @@
-/** Tests that every alert fires and resolves, and that the service's metrics pass Prometheus's lint. */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -16,19 +15,16 @@ import { startTestApp } from '../support/test-app.js';
 const JOB = 'metro-forecast-api';
 const OF_ONE = 'job="metro-forecast-api",instance="a"';
 
-/**
- * The input for one alert, with one value per minute. Values are normal at first, and abnormal from minute 10 to minute
- * 90.
- */
+/** Input for one alert, with one value per minute. Values are abnormal from minute 10 to minute 90. */
 interface Scenario {
-  /** Values of each series, in the notation of `promtool test rules`. */
+  /** Values per series, in the notation of `promtool test rules`. */
   readonly series: Readonly<Record<string, string>>;
-  /** The expected labels of the alert, without its severity. */
+  /** Expected labels of the alert, except its severity. */
   readonly labels: Readonly<Record<string, string>>;
 }
 
 const during = (quiet: string, failure: string, after: string) => `${quiet}x9 ${failure}x80 ${after}x40`;
-/** A counter that is constant, then rises by `each` per minute for 80 minutes, and is then constant again. */
+/** A counter that rises by `each` per minute for 80 minutes, and is constant before and after. */
 const rising = (each: number) => `0x9 0+${each}x80 ${each * 80}x40`;
 const count = (name: string, labels: string, values: string) => ({ [`${name}{${OF_ONE},${labels}}`]: values });
 const perJob = { job: JOB };
@@ -44,7 +40,7 @@ const scenarios: Readonly<Record<string, Scenario>> = {
   ServiceDown: { series: { [`up{${OF_ONE}}`]: during('1', '0', '1') }, labels: perInstance },
   ServiceAbsent: { series: { [`up{${OF_ONE}}`]: during('1', '_', '1') }, labels: perJob },
   ServerErrors: { series: count('http_server_errors_total', 'status="500"', rising(1)), labels: perJob },
-  // No request reaches a route, because all are rejected for overload.
+  // No request reaches a route, because all are rejected due to overload.
   RequestsTurnedAway: {
     series: {
       ...count('http_server_errors_total', 'status="503"', '0x140'),

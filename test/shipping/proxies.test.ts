@@ -1,4 +1,3 @@
-/** Tests that the shipped files for a single machine are accepted by the programs that they configure. */
 import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -22,7 +21,7 @@ describe('config/deploy/tls and config/deploy/systemd', function () {
   });
   after(() => rm(folder, { recursive: true }));
 
-  /** Creates a complete nginx configuration from a shipped file, with a self-signed certificate. */
+  /** Completes a shipped file into a working nginx configuration with a self-signed certificate. */
   const withCertificate = async (name: string, at: string): Promise<string> => {
     const [key, certificate] = ['key.pem', 'certificate.pem'].map((file) => join(folder, file));
     const subject = ['-subj', '/CN=api.example.com', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1'];
@@ -61,7 +60,7 @@ describe('config/deploy/tls and config/deploy/systemd', function () {
         const text = whole
           .replaceAll(`${folder}/t`, `${own}/t`)
           .replace(`${folder}/pid`, `${own}/nginx.pid`)
-          // Removes all addresses, then makes the redirecting server listen on a Unix socket and the TLS server on one
+          // Removes all addresses. The redirecting server then listens on a Unix socket, and the TLS server on one
           // address.
           .replace(/^ +listen \[.*;$/gm, '')
           .replace('listen 80;', `listen unix:${own}/http.sock;`)

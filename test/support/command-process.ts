@@ -1,4 +1,3 @@
-/** Runs CLI commands in child processes. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -8,17 +7,16 @@ type Variables = Readonly<Record<string, string>>;
 
 const main = fileURLToPath(new URL('./command-main.js', import.meta.url));
 
-/** Arguments of `node` that run the CLI with `args`. */
+/** Arguments for `node` that run the CLI with `args`. */
 export const commandArgs = (args: readonly string[]): string[] => [main, ...args];
 
-/** Runs Node. Resolves with standard output. Rejects with standard error if the program fails. */
+/** Runs Node. Resolves with standard output, or rejects with standard error if the program fails. */
 export const runNode = async (args: readonly string[], env: Variables): Promise<string> => {
   const options = { cwd: packageRoot, env: { ...process.env, ...env } };
   const { stdout } = await promisify(execFile)(process.execPath, args, options);
   return stdout;
 };
 
-/** Resolves with standard output. Rejects with standard error if the command fails. */
 export const runProcess = (args: readonly string[], env: Variables): Promise<string> => runNode(commandArgs(args), env);
 
 /** Starts a command that the test will kill. */
@@ -33,7 +31,7 @@ export const startProcess = (
     stdio,
   });
 
-/** Resolves with the exit code and all output, even if the command fails. */
+/** Runs the CLI. Resolves with its exit code and all output, even if it fails. */
 export const runCommandLine = (args: readonly string[]): Promise<{ code: number; output: string }> =>
   new Promise((resolve) => {
     execFile(process.execPath, commandArgs(args), { cwd: packageRoot }, (error, stdout, stderr) => {

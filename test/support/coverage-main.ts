@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { packageRoot } from '../../core/util/package.js';
 import { type FileCoverage, readCoverage } from './coverage.js';
 
-/** Line counts of each folder. */
+/** Minimum line coverage of each folder, in percent. */
 const THRESHOLD = 95;
 const FOLDERS = ['core', 'adapters'];
 
@@ -45,7 +45,7 @@ const report = (files: readonly FileCoverage[]): void => {
   }
 };
 
-/** @param folder the folder to which V8 writes its coverage files */
+/** @param folder where V8 writes its coverage files */
 const runTests = (folder: string): void => {
   const mocha = createRequire(import.meta.url).resolve('mocha/bin/mocha.js');
   const env = { ...process.env, NODE_V8_COVERAGE: folder };

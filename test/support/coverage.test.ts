@@ -1,4 +1,3 @@
-/** Tests line coverage with files that run completely, partly and not at all. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -25,7 +24,7 @@ describe('readCoverage()', () => {
       new LruMap(1).values();`;
     const env = { ...process.env, NODE_V8_COVERAGE: folder };
     await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program], { env });
-    // What a process leaves if it is killed while writing its coverage file.
+    // What a process leaves behind if it is killed while writing its coverage file.
     await writeFile(join(folder, 'half.json'), '{"result":[{"scr');
     files = await readCoverage([folder], compiled, ['core']);
   });

@@ -1,4 +1,4 @@
-/** Computes which source lines ran, from the files that V8 writes for each process (`NODE_V8_COVERAGE`). */
+/** Computes which source lines ran, from the coverage files that V8 writes for each process (`NODE_V8_COVERAGE`). */
 import { readdir, readFile } from 'node:fs/promises';
 import { SourceMap } from 'node:module';
 import { join, relative } from 'node:path';
@@ -9,7 +9,7 @@ export interface FileCoverage {
   readonly file: string;
   /** Number of lines that contain code. */
   readonly lines: number;
-  /** Numbers of the lines that never ran, counted from 1. */
+  /** Lines that never ran, counted from 1. */
   readonly missed: readonly number[];
 }
 
@@ -57,8 +57,8 @@ const byLine = (file: string, code: string, map: SourceMap, ran: Uint8Array): Fi
 };
 
 /**
- * @param written folders that contain V8's files
- * @param compiled the folder of the compiled code
+ * @param written folders with V8's coverage files
+ * @param compiled folder of the compiled code
  * @param folders folders inside `compiled` to report, including files that no process loaded
  */
 export const readCoverage = async (

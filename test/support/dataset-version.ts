@@ -1,4 +1,4 @@
-/** Creates versions of the fixture for which every response body differs, for tests that publish several versions. */
+/** Creates versions of the fixture whose response bodies all differ, for tests that publish several versions. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ export interface DatasetVersion {
   readonly collections: Readonly<Record<string, readonly Document[]>>;
 }
 
-/** Creates version `number` of the fixture: its names contain the number, and the number is added to every value. */
+/** Creates a version of the fixture whose names contain `number` and whose values are increased by `number`. */
 export const datasetVersion = (number: number): DatasetVersion => {
   const shift = (value: unknown) => (typeof value === 'number' ? value + number : value);
   const shifted: Record<string, (row: Record<string, unknown>) => Record<string, unknown>> = {
@@ -45,7 +45,7 @@ export const writeVersion = async (folder: string, { manifest, collections }: Da
   return directory;
 };
 
-/** Writes the fixture and the given versions of it as dataset directories in a temporary folder. */
+/** Writes the fixture and the given versions as dataset directories in a temporary folder. */
 export const writeVersions = async (
   numbers: readonly number[],
 ): Promise<{ readonly directories: readonly string[]; remove(): Promise<void> }> => {

@@ -1,6 +1,5 @@
 /**
- * Compares the forecasts for every horizon, for metros and for wider areas, with benchmarks that include a seasonal
- * one.
+ * Compares the forecasts for every horizon with benchmarks, including a seasonal one, for metros and for wider areas.
  */
 import { intervalScore } from '../../plugins/metro/forecast/backtest.js';
 import { defaultRules } from '../../plugins/metro/forecast/default-rules.js';
@@ -19,7 +18,10 @@ const PERIODS = [
   [quarterIndex(2005, 4), quarterIndex(2024, 4)],
 ] as const;
 
-/** The change over the same quarters of earlier years, or `NaN` if the values are not published. */
+/**
+ * Seasonal benchmark: the change over the same quarters, as many whole years earlier as necessary. `NaN` if a value was
+ * not published.
+ */
 const seasonal = ({ quarters, firstQuarter }: Panel, quarter: number, market: number, horizon: Horizon): number => {
   const ahead = quartersOf(horizon);
   const from = quarter - firstQuarter - YEAR * Math.ceil(ahead / YEAR);
@@ -28,7 +30,7 @@ const seasonal = ({ quarters, firstQuarter }: Panel, quarter: number, market: nu
 
 const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
 
-/** Returns the realized forecasts from 1990 on for which all benchmarks have a forecast. */
+/** Returns the realized forecasts since 1990 for which every benchmark also has a forecast. */
 const scoredOf = (panel: Panel, horizon: Horizon) => {
   const newest = panel.firstQuarter + panel.quarters.length - 1;
   const rows = createPanelRows({
@@ -89,7 +91,7 @@ function* tableOf(panel: Panel, isChosen: (cbsa: string) => boolean): Generator<
   }
 }
 
-/** @param nationAndStates may have no markets, whose tables are then left out */
+/** @param nationAndStates if it has no markets, its tables are left out */
 export function* horizonTables(panel: Panel, nationAndStates: Panel): Generator<string> {
   yield '\n## Horizons, metros\n';
   yield* tableOf(panel, () => true);

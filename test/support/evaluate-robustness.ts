@@ -39,7 +39,7 @@ const withSales = (panel: Panel, change: (values: readonly SeriesValue[]) => rea
 });
 
 /**
- * Compares the forecasts that are in both maps: the mean change of the point forecasts, their mean absolute change, and
+ * Compares the forecasts present in both maps: the mean change of the point forecasts, their mean absolute change, and
  * the share of signals that differ.
  */
 const compare = (before: ReadonlyMap<string, Forecast>, after: ReadonlyMap<string, Forecast>) => {
@@ -78,7 +78,7 @@ function* newestMonth(panel: Panel): Generator<string> {
   }
 }
 
-/** Covers only markets with at least 40 values at the origin, as in the comparison of models. */
+/** Covers only markets with at least 40 values at the origin, as in the model comparison. */
 function* accuracy(panel: Panel): Generator<string> {
   const counts = new Int32Array(panel.markets.length);
   const counted = panel.quarters.map((levels) =>
@@ -125,7 +125,7 @@ function* accuracy(panel: Panel): Generator<string> {
   yield `- Mean point by quarter of the origin, 2015 to 2024: ${seasons.map(pp).join(', ')}; range ${pp(Math.max(...seasons) - Math.min(...seasons))}`;
 }
 
-/** Finds quarters inside a series that are interpolated. */
+/** Finds interpolated quarters within series. */
 const gapsOf = ({ quarters, markets: areas }: Panel) => {
   let gaps = 0;
   let withGaps = 0;
@@ -169,7 +169,7 @@ function* noise(panel: Panel): Generator<string> {
   yield `- Points differ by ${pp(mean(moves))} from one run to the next on average`;
 }
 
-/** Compares the newest quarter of an earlier release, and the forecast made from it, with the current release. */
+/** Compares the newest quarter of an earlier release, and the forecast based on it, with the current release. */
 function* revisions(current: Panel, earlier: Panel): Generator<string> {
   const quarter = newestOf(earlier);
   yield `\n## Release of ${quarterName(quarter)} compared with that of ${quarterName(newestOf(current))}\n`;

@@ -1,6 +1,6 @@
 /**
  * A small dataset with every kind of row, null value and edge case that the endpoints handle. All figures are
- * invented.
+ * fictional.
  */
 import type { Document, Manifest } from '../../core/contracts/dataset.js';
 import type {
@@ -46,7 +46,7 @@ export const manifest: Manifest = {
   ],
 };
 
-/** The fields of a market that come from its newest forecast. */
+/** Market fields that come from the newest forecast. */
 const newest = (point: number | null) => ({
   forecast_12m: point,
   lower_80: point === null ? null : point - 4,
@@ -242,5 +242,5 @@ export const collections = {
   backtests,
 } as const;
 
-/** The same data, typed as input for `publish()`. */
+/** The same data, typed for `publish()`. */
 export const documents = collections as unknown as Readonly<Record<string, readonly Document[]>>;

@@ -1,4 +1,4 @@
-/** Starts haproxy in front of one service. */
+/** Starts haproxy in front of a service. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { request } from './http-client.js';
@@ -22,8 +22,8 @@ backend service
 `;
 
 /**
- * @param program the path of the program
- * @param target the port of the service
+ * @param program path of haproxy
+ * @param target port of the service
  */
 export const startHaproxy = (program: string, target: number): Promise<Server> =>
   startServer({

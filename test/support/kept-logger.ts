@@ -1,4 +1,4 @@
-/** A logger that stores its messages, so that tests can check them. */
+/** A logger that keeps its messages for tests to check. */
 import type { Logger } from '../../core/contracts/runtime.js';
 
 export interface KeptLogger extends Logger {

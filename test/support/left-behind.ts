@@ -1,4 +1,6 @@
-/** Collects everything that a running service stores or outputs: logs, metrics, files, and the contents of Redis and MongoDB. */
+/**
+ * Collects everything a running service stores or outputs: logs, metrics, files, and the contents of Redis and MongoDB.
+ */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
@@ -7,7 +9,7 @@ import type { Replicas } from './replicas.js';
 import type { Place } from './secret-forms.js';
 import type { Server } from './services.js';
 
-/** Returns each Redis key with its value, the slow log and the client list. */
+/** Returns each Redis key with its value, plus the slow log and the client list. */
 const redisPlaces = async (url: string): Promise<Place[]> => {
   const redis = new Redis(url);
   try {
@@ -45,7 +47,7 @@ const IMAGES = 'config.image_collection';
 const keepsHashes = (collection: string, { ns }: { readonly [name: string]: unknown }): boolean =>
   collection === KEYS || collection === IMAGES || (collection === OPLOG && ns === KEYS);
 
-/** Returns each document of every collection in every database, including the system databases. */
+/** Returns every document in every database, including the system databases. */
 const mongoPlaces = async (url: string): Promise<Place[]> => {
   const client = new MongoClient(url);
   try {
@@ -71,20 +73,20 @@ const mongoPlaces = async (url: string): Promise<Place[]> => {
 const LOGS = ['log', 'stderr'];
 
 /**
- * Returns each file in a server's folder. For MongoDB, returns only log files, because its documents are read through
- * the server.
+ * Returns the files in a server's folder. For MongoDB, only log files are included, because its documents are read
+ * through the server.
  */
 const filePlaces = ({ folder }: Server, isMongo: boolean): Place[] =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((name) => !isMongo || LOGS.includes(name))
     .map((name) => join(folder, name))
     .filter((path) => statSync(path, { throwIfNoEntry: false })?.isFile())
-    // MongoDB logs slow commands in full, and some commands write hashes.
+    // MongoDB logs slow commands in full, including commands that write hashes.
     .map((path) => ({ name: path, text: `${path} ${readFileSync(path, 'latin1')}`, keepsHashes: isMongo }));
 
 /**
- * Collects everything from the replicas and their stores. The replicas should have flushed their logs before the call.
- * @param metrics the text of each replica's metrics
+ * Collects everything from the replicas and their stores. Call it after the replicas have flushed their logs.
+ * @param metrics the metrics text of each replica
  */
 export const leftBehind = async (
   { redis, mongo, nginx, replicas }: Replicas,

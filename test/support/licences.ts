@@ -1,4 +1,4 @@
-/** Reads from the lockfile which packages an installation contains. */
+/** Reads the packages of an installation from the lockfile. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { packageRoot } from '../../core/util/package.js';
@@ -21,9 +21,8 @@ export interface InstalledPackage {
   readonly name: string;
   readonly version: string;
   readonly licence: string;
-  /** Whether `npm ci --omit=dev` leaves out the package. */
+  /** Whether `npm ci --omit=dev` leaves the package out. */
   readonly development: boolean;
-  /** Whether the package has an install script. */
   readonly installScript: boolean;
 }
 

@@ -9,14 +9,14 @@ const NUMBERS = 256;
 const LENGTH = 1_000_000;
 
 export interface Bucket {
-  /** When the bucket ends, in microseconds of Redis's clock. */
+  /** When the bucket ends, in microseconds on Redis's clock. */
   readonly end: number;
   readonly replica: number;
   readonly count: number;
 }
 
 /**
- * Returns the buckets in a caller's hash field, oldest first, including expired buckets that have not been removed yet.
+ * Decodes a caller's hash field into buckets, oldest first. Includes expired buckets that have not been removed yet.
  */
 export const bucketsOf = (field: Buffer): Bucket[] => {
   const tail = field.length - TAIL;
@@ -54,12 +54,11 @@ export const keyOf = (keyPrefix: string, caller: string, isCluster: boolean): st
   return keys[partitionOf(caller, keys.length)] as string;
 };
 
-/** Reads a caller's buckets. */
 export const readWindow = async (redis: Redis | Cluster, prefix: string, caller: string): Promise<Bucket[]> => {
   const field = await redis.hgetBuffer(keyOf(prefix, caller, redis.isCluster), caller);
   return field ? bucketsOf(field) : [];
 };
 
-/** Returns the number of a caller's permits in Redis, as of the last call that changed its window. */
+/** Returns the number of a caller's permits counted in Redis, as of the last call that changed the window. */
 export const countedIn = async (redis: Redis | Cluster, prefix: string, caller: string): Promise<number> =>
   (await readWindow(redis, prefix, caller)).reduce((sum, { count }) => sum + count, 0);

@@ -1,4 +1,4 @@
-/** A client that sends many requests over keep-alive connections, and records when each response arrives. */
+/** A client that sends many requests over keep-alive connections and records when each response arrives. */
 import { Agent, type IncomingHttpHeaders, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 
@@ -79,7 +79,7 @@ export const sendSteadily = (client: LoadClient, perSecond: number, nextPath: ()
   };
 };
 
-/** Requests each path once, with up to `atOnce` concurrent requests. */
+/** Requests each path once, with at most `atOnce` concurrent requests. */
 export const sendAll = async (
   client: LoadClient,
   paths: readonly string[],

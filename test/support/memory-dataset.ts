@@ -2,7 +2,7 @@
 import type { Document, Manifest } from '../../core/contracts/dataset.js';
 import type { Dataset } from '../../core/contracts/storage.js';
 
-/** @param collections the rows of each collection in key order; missing collections are empty */
+/** @param collections rows of each collection, in key order; missing collections are empty */
 export const memoryDataset = (
   manifest: Manifest,
   collections: Readonly<Record<string, readonly Document[]>>,

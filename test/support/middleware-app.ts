@@ -1,6 +1,6 @@
 /**
- * Starts a service with a plugin for which each test chooses the middleware: around the plugin's routes, around the
- * whole service, or in a mount.
+ * Starts a service with middleware chosen by each test: around a plugin's routes, around the whole service, or in a
+ * mount.
  */
 import type { Middleware } from 'koa';
 import compose from 'koa-compose';
@@ -12,7 +12,7 @@ import { type KeptLogger, keptLogger } from './kept-logger.js';
 import { startTestApp, type TestApp } from './test-app.js';
 
 export interface Chosen {
-  /** Middleware around the routes and mounts of the plugin. */
+  /** Middleware around the plugin's routes and mounts. */
   own: readonly Middleware[];
   /** Middleware around the whole service. */
   around: readonly Middleware[];

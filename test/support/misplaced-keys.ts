@@ -9,8 +9,8 @@ const text = ({ headers, text: body }: TestResponse): string => `${JSON.stringif
 
 /**
  * Resolves with the headers and bodies of all responses.
- * @param url the URL of the service, including the base path
- * @param valid an active key that authenticates requests whose misplaced key is outside the Authorization header
+ * @param url the service's URL, including the base path
+ * @param valid an active key, for requests whose misplaced key is outside the Authorization header
  */
 export const misplaceKeys = async (url: string, keys: readonly string[], valid: string): Promise<string> => {
   let answers = '';

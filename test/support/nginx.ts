@@ -13,7 +13,7 @@ const replaceAll = (text: string, from: string, to: string): string => {
   return text.replaceAll(from, to);
 };
 
-/** @param ports the ports of the replicas on this machine, as many as the configuration lists */
+/** @param ports the replicas' ports on this machine, as many as the configuration lists */
 export const startNginx = async (ports: readonly number[]): Promise<Server> =>
   startServer({
     name: 'nginx',
@@ -27,7 +27,7 @@ export const startNginx = async (ports: readonly number[]): Promise<Server> =>
       const file = join(folder, 'nginx.conf');
       mkdirSync(folder, { recursive: true });
       writeFileSync(file, text);
-      // nginx runs as a single process, so that killing it leaves no workers behind.
+      // Runs nginx as a single process, so that killing it leaves no workers behind.
       return ['-p', folder, '-e', 'stderr', '-c', file, '-g', 'daemon off; master_process off;'];
     },
     url: (port) => `http://127.0.0.1:${port}`,

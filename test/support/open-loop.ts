@@ -16,7 +16,7 @@ interface Connection {
   received: string;
 }
 
-/** If all connections are busy, requests that are due wait. The wait counts as latency. */
+/** If all connections are busy, due requests wait. The wait counts as latency. */
 const MOST_CONNECTIONS = 500;
 
 export class OpenLoop {
@@ -28,13 +28,10 @@ export class OpenLoop {
   #arrivals: Arrival[] = [];
   #busy = 0;
   #asksAgain = false;
-  /** Scheduled times of the requests that are waiting for a connection. */
+  /** Scheduled times of requests waiting for a connection. */
   readonly #waiting: number[] = [];
 
-  /**
-   * @param path the path of every request, or a function that returns the path of each request; `key` works in the same
-   * way
-   */
+  /** @param path the path of every request, or a function that returns the next path; `key` works the same way */
   constructor(port: number, path: string | (() => string), key: string | (() => string), localAddress = '127.0.0.1') {
     this.#port = port;
     this.#localAddress = localAddress;
@@ -43,7 +40,7 @@ export class OpenLoop {
     this.#request = () => `HEAD ${nextPath()} HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer ${nextKey()}\r\n\r\n`;
   }
 
-  /** Resolves when every scheduled request has a response. */
+  /** Resolves once every scheduled request has a response. */
   async run(perSecond: number, seconds: number): Promise<readonly Arrival[]> {
     this.#arrivals = [];
     const since = performance.now();
@@ -58,8 +55,8 @@ export class OpenLoop {
   }
 
   /**
-   * Measures throughput: each connection sends its next request as soon as it has a response. Resolves with the number
-   * of status 200 responses per second.
+   * Measures throughput. Each connection sends its next request as soon as it receives a response. Resolves with the
+   * number of 200 responses per second.
    */
   async capacity(connections: number, seconds: number): Promise<number> {
     this.#arrivals = [];

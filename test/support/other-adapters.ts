@@ -1,4 +1,4 @@
-/** Configuration sections for every built-in adapter except `json`, and for a third-party adapter. */
+/** Configuration sections for a third-party adapter and for every built-in adapter except `json`. */
 import { fileURLToPath } from 'node:url';
 import { partOf } from '../../core/app/create-app.js';
 import type { Dataset } from '../../core/contracts/storage.js';

@@ -1,4 +1,4 @@
-/** A second user for tests of file owners and permissions. Only root can run processes as another user. */
+/** A second user, for testing file owners and permissions. Only root can run processes as another user. */
 import { execFile } from 'node:child_process';
 import { chown, stat } from 'node:fs/promises';
 import type { Context } from 'mocha';
@@ -13,7 +13,7 @@ export const needsRoot = (context: Context): void => {
 
 export const giveAway = (path: string): Promise<void> => chown(path, OTHER_USER.uid, OTHER_USER.gid);
 
-/** Returns the owner, group and permissions of a file, such as `65534:65534 640`. */
+/** Returns a file's owner, group and permissions, such as `65534:65534 640`. */
 export const ownerOf = async (path: string): Promise<string> => {
   const { uid, gid, mode } = await stat(path);
   return `${uid}:${gid} ${(mode & 0o777).toString(8)}`;

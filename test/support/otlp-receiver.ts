@@ -1,4 +1,4 @@
-/** An OTLP/HTTP collector that accepts JSON. It stores the spans that services export, or fails on demand. */
+/** An OTLP/HTTP collector for JSON. It stores the exported spans, or fails on demand. */
 import { EventEmitter, once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -24,10 +24,10 @@ export interface ReceivedSpan {
 
 export interface OtlpReceiver {
   readonly url: string;
-  /** Every request received so far, with the target, the headers, and the body as text. */
+  /** All requests received so far. */
   readonly requests: readonly { readonly target: string; readonly headers: object; readonly body: string }[];
   readonly spans: readonly ReceivedSpan[];
-  /** Sets the status of all further responses. It is 200 at first. With 0, requests get no response. */
+  /** Sets the status of all further responses. Default: 200. With 0, requests get no response. */
   answerWith(status: number): void;
   /** Resolves when the next request has been received completely. */
   next(): Promise<void>;

@@ -1,4 +1,4 @@
-/** Installs the tarball that `npm pack` creates into another folder, without using a registry. */
+/** Installs the tarball created by `npm pack` in another folder, without using a registry. */
 import { execFile } from 'node:child_process';
 import { chmod, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -8,7 +8,7 @@ import { packageRoot } from '../../core/util/package.js';
 
 const run = promisify(execFile);
 
-/** Reads the names of our runtime dependencies from the lockfile. */
+/** Reads the names of the runtime dependencies from the lockfile. */
 const runtimePackages = async (): Promise<string[]> => {
   const { packages } = JSON.parse(await readFile(join(packageRoot, 'package-lock.json'), 'utf8')) as {
     packages: Record<string, { dev?: boolean; optional?: boolean; devOptional?: boolean }>;
@@ -21,7 +21,7 @@ const runtimePackages = async (): Promise<string[]> => {
 
 interface Packed {
   readonly tarball: Buffer;
-  /** The names of the files in the tarball. */
+  /** Names of the files in the tarball. */
   readonly files: readonly string[];
 }
 
@@ -46,8 +46,8 @@ export const packed = (): Promise<Packed> => {
 };
 
 /**
- * Fills the folder's `node_modules` with our package, unpacked from its tarball, and with links to its dependencies.
- * @param others further installed packages that the folder needs
+ * Fills the folder's `node_modules` with this package, unpacked from its tarball, and with links to its dependencies.
+ * @param others additional installed packages that the folder needs
  */
 export const installPacked = async (folder: string, others: readonly string[] = []): Promise<void> => {
   const modules = join(folder, 'node_modules');

@@ -1,9 +1,9 @@
-/** Imports the browser modules of pages in Node. The modules must not need a document while they load. */
+/** Imports the browser modules of pages in Node. They must not need a document while loading. */
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { packageRoot } from '../../core/util/package.js';
 
-/** @param names the paths of modules below `plugins/`, without `.js` */
+/** @param names module paths under `plugins/`, without `.js` */
 export const pageModules = async (...names: readonly string[]) => {
   // biome-ignore lint/suspicious/noExplicitAny: their types need the DOM, which this project's types do not include
   const modules: any[] = await Promise.all(

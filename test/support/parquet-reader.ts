@@ -2,7 +2,7 @@
 import { parquetMetadata, parquetReadObjects } from 'hyparquet';
 
 export interface ParquetFile {
-  /** Values as they appear in JSON: whole numbers as numbers, dates and times as strings, missing values as null. */
+  /** Values as in JSON: integers as numbers, dates and times as strings, missing values as null. */
   readonly rows: readonly Readonly<Record<string, unknown>>[];
   /** A description of each column, such as `value DOUBLE REQUIRED`. */
   readonly columns: readonly string[];

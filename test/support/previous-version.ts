@@ -1,4 +1,4 @@
-/** Builds the previous version of this program from the history of the repository, to test upgrades from it. */
+/** Builds the previous version of this program from the repository's history, to test upgrades from it. */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
@@ -9,7 +9,7 @@ import { cacheFolder } from './cache-folder.js';
 
 const run = promisify(execFile);
 
-/** Used until the repository has a tag for a release. */
+/** Used until a release is tagged. */
 const FIRST = '5282b729';
 
 const git = async (...args: readonly string[]): Promise<string> =>
@@ -23,7 +23,7 @@ const findPrevious = async (): Promise<{ readonly commit: string; readonly isRel
 
 interface PreviousVersion {
   readonly folder: string;
-  /** False while there is no release. */
+  /** False until the first release. */
   readonly isRelease: boolean;
 }
 
@@ -38,9 +38,7 @@ const build = async (commit: string, folder: string): Promise<void> => {
   await run('npm', ['run', 'build'], { cwd: folder, env });
 };
 
-/**
- * Resolves with the folder of the built version, which later runs use again, or with the reason why there is none.
- */
+/** Resolves with the folder of the built version, which later runs reuse, or with the reason why there is none. */
 export const previousVersion = async (): Promise<PreviousVersion | { readonly missing: string }> => {
   let commit: string;
   let isRelease: boolean;

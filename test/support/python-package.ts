@@ -1,5 +1,5 @@
 /**
- * Finds a Python installation with a package: already on the machine, or downloaded once into a folder outside the
+ * Finds a Python installation with a package. If necessary, downloads the package once into a folder outside the
  * repository.
  */
 import { execFile } from 'node:child_process';
@@ -25,7 +25,7 @@ export const findPythonPackage = async (name: string): Promise<NodeJS.ProcessEnv
   if (await has(process.env)) return process.env;
   const { stdout } = await run('python3', ['-c', 'import sys; print("%d.%d" % sys.version_info[:2])']);
   const folder = join(cacheFolder, `${name}-python${stdout.trim()}`);
-  // Some packages also install a program.
+  // Some packages also install programs.
   const env = { ...process.env, PYTHONPATH: folder, PATH: `${join(folder, 'bin')}${delimiter}${process.env['PATH']}` };
   if (await has(env)) return env;
   process.stderr.write(`Fetching ${name} with pip, for the tests ...\n`);
@@ -33,7 +33,7 @@ export const findPythonPackage = async (name: string): Promise<NodeJS.ProcessEnv
   const partial = await mkdtemp(`${folder}.partial-`);
   try {
     await run('python3', ['-m', 'pip', 'install', '-q', '--only-binary', ':all:', '--target', partial, name]);
-    // A concurrent process may have installed the same package.
+    // A concurrent process may already have installed the package.
     await rename(partial, folder).catch(async (error: unknown) => {
       if (!(await has(env))) throw error;
     });
@@ -46,7 +46,7 @@ export const findPythonPackage = async (name: string): Promise<NodeJS.ProcessEnv
 /** Runs `python3`. Resolves with its output, or rejects with all output if the exit code is not 0. */
 export type RunPython = (args: readonly string[], input?: string) => Promise<string>;
 
-/** Runs `python3` with a package from PyPI. Skips the test, with the reason, if the package is not available. */
+/** Runs `python3` with a package from PyPI. Skips the test if the package is not available. */
 export const needPythonPackage = async (context: Context, name: string): Promise<RunPython> => {
   const env = await findPythonPackage(name).catch((error: Error) =>
     skip(context, `there is no ${name}: ${error.message.split('\n')[0]}`),

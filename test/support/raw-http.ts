@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 
 export interface RawResponse {
   readonly status: number;
-  /** Header names are in lower case. A repeated header has its last value. */
+  /** Names are in lower case. If a header is repeated, the last value is kept. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
@@ -17,11 +17,11 @@ export interface RawExchange {
 }
 
 export interface RawOptions {
-  /** The client disconnects after this number of responses. Default: 1. */
+  /** Number of responses after which the client disconnects. Default: 1. */
   readonly responses?: number;
   /** Whether the client closes its writing side after sending. */
   readonly end?: boolean;
-  /** How long to wait after the last response for the server to close the connection, in milliseconds. Default: 100. */
+  /** How long to wait for the server to close the connection after the last response, in milliseconds. Default: 100. */
   readonly closesWithinMs?: number;
 }
 
@@ -42,7 +42,7 @@ const take = (text: string): { response: RawResponse; length: number } | undefin
   return { response: { status, headers, body: text.slice(end + 4, length) }, length };
 };
 
-/** @param bytes the data to send; a string is sent as Latin-1, one byte per character */
+/** @param bytes the data to send; strings are sent as Latin-1, one byte per character */
 export const exchange = (
   port: number,
   bytes: string | Buffer,
@@ -69,7 +69,7 @@ export const exchange = (
         rest = rest.slice(next.length);
       }
       if (responses.length < wanted) return;
-      // The last response announces whether the server closes the connection.
+      // The last response announces whether the server will close the connection.
       if (responses.at(-1)!.headers['connection'] === 'close') leaving ??= setTimeout(leave, closesWithinMs, false);
       else leave(false);
     });

@@ -23,7 +23,7 @@ export interface ClusterNode {
 
 const SLOTS = 16_384;
 
-/** Starts three primaries, each with a third of the slots. */
+/** Starts three primaries, each with a third of the hash slots. */
 export const startCluster = async (): Promise<{ nodes: readonly ClusterNode[]; stop(): Promise<void> }> => {
   const nodes = await Promise.all(
     [0, 1, 2].map(async () => {
@@ -56,7 +56,7 @@ export const startCluster = async (): Promise<{ nodes: readonly ClusterNode[]; s
   };
 };
 
-/** Starts moving a slot: from now on, the source replies with ASK for keys that it no longer has. */
+/** Starts moving a hash slot. From now on, the source replies with ASK for keys that it no longer has. */
 export const startMigration = async (slot: number, from: ClusterNode, to: ClusterNode): Promise<void> => {
   await to.admin.cluster('SETSLOT', slot, 'IMPORTING', from.id);
   await from.admin.cluster('SETSLOT', slot, 'MIGRATING', to.id);
@@ -83,11 +83,11 @@ export interface Sentinels {
 }
 
 /**
- * Starts a primary with one replica, and three Sentinels that fail over after 500 ms without a reply from the primary.
+ * Starts a primary with one replica, and three Sentinels that fail over once the primary has not replied for 500 ms.
  */
 export const startSentinels = async (): Promise<Sentinels> => {
   const name = 'limits';
-  // By default, a primary waits five seconds for more replicas before it syncs.
+  // By default, a primary waits five seconds for additional replicas before it syncs.
   const primary = await startRedis({ args: ['--repl-diskless-sync-delay', '0'] });
   const replica = await startRedis({ args: ['--replicaof', '127.0.0.1', String(primary.port)] });
   const link = new Redis(replica.url);
@@ -129,7 +129,7 @@ export const startSentinels = async (): Promise<Sentinels> => {
   await Promise.all(
     sentinels.map(async ({ url }) => {
       const admin = new Redis(url);
-      // Sentinels do not promote a replica if its INFO is older than five seconds, but by default they refresh it only
+      // Sentinels do not promote a replica whose INFO is older than five seconds, but by default they refresh INFO only
       // every ten seconds.
       await admin.call('SENTINEL', 'DEBUG', 'INFO-PERIOD', '1000', 'PUBLISH-PERIOD', '200');
       await until('A quorum of Sentinels that know the replica', async () => {

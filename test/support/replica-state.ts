@@ -1,7 +1,4 @@
-/**
- * Sends requests to individual replicas, to find out which keys they know, which version they serve and whether they
- * are healthy.
- */
+/** Queries individual replicas for the keys they know, the version they serve and their health. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { MongoClient } from 'mongodb';
 import { request } from './http-client.js';
@@ -13,8 +10,8 @@ const EVERY_MS = 10;
 const GIVE_UP_MS = 30_000;
 
 /**
- * Repeats a request to one replica until the response matches. Resolves with that response. Each request counts against
- * the key's limit.
+ * Repeats a request to one replica until the response matches, and resolves with that response. Each request counts
+ * against the key's limit.
  */
 const requestUntil = async (url: string, key: string, wanted: (answer: Answer) => boolean): Promise<Answer> => {
   const client = new LoadClient(url, key, 1);
@@ -30,15 +27,15 @@ const requestUntil = async (url: string, key: string, wanted: (answer: Answer) =
   }
 };
 
-/** Repeats a request to every replica until each response matches. Resolves with one response per replica. */
+/** Repeats a request to every replica until the response matches. Resolves with one response per replica. */
 export const everyReplica = ({ replicas }: Replicas, key: string, wanted: (answer: Answer) => boolean) =>
   Promise.all(replicas.map(({ url }) => requestUntil(url, key, wanted)));
 
-/** Resolves when every replica knows a new key. By then the key has used at least one request on each replica. */
+/** Resolves once every replica knows a new key. By then, the key has used at least one request on each replica. */
 export const untilKnown = (service: Replicas, key: string): Promise<Answer[]> =>
   everyReplica(service, key, ({ status }) => status === 200);
 
-/** Resolves with the time from the activation of `version` until the last replica served it, in milliseconds. */
+/** Resolves with the milliseconds from the activation of `version` until the last replica served it. */
 export const follow = async (service: Replicas, key: string, version: string): Promise<number> => {
   const client = new MongoClient(service.mongo.url);
   const moved = (async () => {
@@ -65,14 +62,14 @@ export const follow = async (service: Replicas, key: string, version: string): P
 export const metricsPorts = (count: number): Promise<readonly number[]> =>
   Promise.all(Array.from({ length: count }, freePort));
 
-/** For each store, the replica's components that need it. */
+/** The components of a replica that depend on each store. */
 const PARTS = { redis: ['limiter', 'cache'], mongo: ['storage', 'keys'] } as const;
 
 /**
- * Resolves when every replica reports the components of a store as up and reads uncached data from MongoDB. The result
- * is the time that this took, in milliseconds.
- * @param metrics the metrics ports of the replicas
- * @param unread returns a different uncached path at each call
+ * Resolves once every replica reports a store's components as up and can read uncached data from MongoDB. The result is
+ * the time it took, in milliseconds.
+ * @param metrics metrics ports of the replicas
+ * @param unread returns a different uncached path on each call
  */
 export const untilHealthy = async (
   { replicas }: Replicas,

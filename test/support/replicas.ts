@@ -1,4 +1,4 @@
-/** Runs three replicas with `config/replicas.json` behind nginx, on one machine and without containers. */
+/** Runs three replicas behind nginx on one machine, with `config/replicas.json` and without containers. */
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { createContainer, resolve } from '../../core/app/container.js';
@@ -16,15 +16,15 @@ import { startTcpProxy, type TcpProxy } from './tcp-proxy.js';
 export interface ReplicasOptions {
   /** Dataset to publish before the replicas start. Default: none. */
   readonly dataset?: string;
-  /** Whether MongoDB runs standalone. If so, there are no change streams, and replicas only poll. */
+  /** Whether MongoDB runs standalone, without change streams, so that replicas only poll. */
   readonly standalone?: boolean;
   /** Whether replicas reach each store through a proxy. Commands always connect directly. */
   readonly proxied?: boolean;
-  /** Variables that configure another Redis, such as a cluster. If present, no single server is started. */
+  /** Variables that configure a different Redis, such as a cluster. If set, no single server is started. */
   readonly redisEnv?: Readonly<Record<string, string>> | undefined;
   /** Additional variables for replicas and commands. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Returns additional variables for one replica, given its index. */
+  /** Returns additional variables for the replica with this index. */
   readonly replicaEnv?: (index: number) => Readonly<Record<string, string>>;
 }
 
@@ -35,9 +35,9 @@ export interface Replicas {
   readonly nginx: Server;
   /** The proxies between the replicas and the stores. Undefined unless `proxied` is set. */
   readonly proxies: { readonly redis: TcpProxy; readonly mongo: TcpProxy } | undefined;
-  /** The URL of nginx, including the base path. */
+  /** URL of nginx, including the base path. */
   readonly url: string;
-  /** The environment variables of commands. */
+  /** Environment variables for commands. */
   readonly env: Readonly<Record<string, string>>;
   /** Runs the real CLI against these services. Resolves with its standard output. */
   command(...args: string[]): Promise<string>;
@@ -61,7 +61,7 @@ const startReplica = (env: Readonly<Record<string, string>>): Promise<Server> =>
     ready: async (port) => void (await request(`http://127.0.0.1:${port}${BASE_PATH}/health`)),
   });
 
-/** Opens the stores as a command does. Starting a process for each command would take almost a second. */
+/** Opens the stores as a command would. Starting a process for each command would take almost a second. */
 const openStores = async (env: Readonly<Record<string, string>>) => {
   const config = await loadConfig({ path: replicasConfig, env });
   const overrides = { logger: pino({ level: 'silent' }) };
@@ -79,7 +79,7 @@ const publish = async (env: Readonly<Record<string, string>>, directory: string)
   }
 };
 
-/** Starts the replicas. All processes end with this process, even if it is killed. */
+/** Starts the replicas. All processes end when this process ends, even if it is killed. */
 export const startReplicas = async (options: ReplicasOptions = {}): Promise<Replicas> => {
   const started: Server[] = [];
   const begin = async (server: Promise<Server>): Promise<Server> => {

@@ -1,4 +1,4 @@
-/** Runs a CLI command inside the test process. */
+/** Runs a CLI command in the test process. */
 import { expect } from 'chai';
 import { Command } from 'commander';
 import { OperatorError } from '../../core/errors.js';
@@ -6,7 +6,7 @@ import { OperatorError } from '../../core/errors.js';
 export interface CommandRun {
   readonly stdout: string;
   readonly stderr: string;
-  /** The error that the command threw, or undefined if it succeeded. */
+  /** The error thrown by the command, or undefined if it succeeded. */
   readonly error: Error | undefined;
 }
 
@@ -22,8 +22,8 @@ const replaceWrite = (stream: NodeJS.WriteStream, write: (text: string) => void)
 };
 
 /**
- * @param register the register function of the command
- * @param env replaces all variables that start with the product's prefix, and all well-known variables
+ * @param register the command's register function
+ * @param env replaces all variables with the product's prefix, and all well-known variables
  */
 export const runCommand = async (
   register: (program: Command) => void,
@@ -58,7 +58,7 @@ export const runCommand = async (
 };
 
 /**
- * Returns functions for commands that must succeed and commands that must fail.
+ * Returns functions for commands that must succeed and for commands that must fail.
  * @param run runs the command with the given arguments
  */
 export const expecting = (run: (...args: string[]) => Promise<CommandRun>) => {

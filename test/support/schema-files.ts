@@ -11,7 +11,7 @@ const describe = ({ name, key, references = [] }: Collection): string =>
     ...references.map(({ fields, to }) => `${list(fields)} must be the key of a line in "${to}".`),
   ].join(' ');
 
-/** Returns schemas by file name: one for the lines of each collection, and one for the manifest. */
+/** Returns schemas by file name: one for each collection's lines, and one for the manifest. */
 export const schemaFiles = (collections: Iterable<Collection>): Readonly<Record<string, JsonSchema>> => {
   const files: Record<string, JsonSchema> = { 'manifest.schema.json': manifestSchema };
   for (const collection of collections) {

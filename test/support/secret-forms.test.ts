@@ -1,4 +1,3 @@
-/** Tests that the search for secrets finds every form of a known secret. */
 import { createHash } from 'node:crypto';
 import { assert } from 'chai';
 import { createKey } from '../../core/keys/key.js';

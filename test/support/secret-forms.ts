@@ -1,11 +1,11 @@
 /** Lists every form in which a secret could leak. */
 import { createHash } from 'node:crypto';
 
-/** If a part of this length leaked, an attacker could guess the rest. */
+/** An attacker could guess the rest of a secret from a part of this length. */
 const PART = 24;
 
 /**
- * Encodes a text as base64 at each possible offset in a longer text, without the characters that depend on adjacent
+ * Encodes text as base64 at each possible offset within a longer text, without the characters that depend on adjacent
  * bytes.
  */
 const base64 = (text: string, encoding: 'base64' | 'base64url'): string[] =>
@@ -15,9 +15,9 @@ const base64 = (text: string, encoding: 'base64' | 'base64url'): string[] =>
   });
 
 export interface SecretForms {
-  /** Forms of the secret itself and of parts of it, by name. */
+  /** Readable forms of the secret and of its parts, by name. */
   readonly readable: ReadonlyMap<string, string>;
-  /** Hashes of the secret. Key stores may contain them. */
+  /** Hashes of the secret, which key stores may contain. */
   readonly hashes: ReadonlyMap<string, string>;
 }
 
@@ -50,14 +50,14 @@ export const formsOf = (secret: string): SecretForms => {
   };
 };
 
-/** A text to search. Bytes are decoded as Latin-1. Hashes are allowed if `keepsHashes` is true. */
+/** Text to search. Bytes are decoded as Latin-1. Hashes are allowed if `keepsHashes` is true. */
 export interface Place {
   readonly name: string;
   readonly text: string;
   readonly keepsHashes?: boolean;
 }
 
-/** Describes each form of a secret that was found, and where it was found. */
+/** Describes each secret found, with its form and its location. */
 export const findSecrets = (places: readonly Place[], secrets: Readonly<Record<string, string>>): string[] => {
   const forms = Object.entries(secrets).map(([name, secret]) => [name, formsOf(secret)] as const);
   return places.flatMap(({ name: place, text, keepsHashes }) =>

@@ -1,6 +1,6 @@
 /**
- * Runs a server as a child process with a temporary folder. Both are removed when this process ends, even if it is
- * killed.
+ * Runs a server as a child process with a temporary folder. When this process ends, even by SIGKILL, the server is
+ * killed and its folder removed.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
@@ -15,15 +15,15 @@ import { setTimeout as delay } from 'node:timers/promises';
 export interface Server {
   readonly url: string;
   readonly port: number;
-  /** A temporary folder. Its file `stderr` contains the standard error of the process. */
+  /** A temporary folder. Its file `stderr` contains the process's standard error. */
   readonly folder: string;
-  /** The id of the running process. */
+  /** Id of the running process. */
   readonly pid: number;
   /** Stops the process and removes its folder. */
   stop(): Promise<void>;
-  /** Kills the process. Resolves when it has exited. */
+  /** Kills the process. Resolves once it has exited. */
   kill(signal?: NodeJS.Signals): Promise<void>;
-  /** Restarts the process with the same port, folder and arguments. Kills it first if it is running. */
+  /** Restarts the process with the same port, folder and arguments, killing it first if it is running. */
   restart(): Promise<void>;
   /** Sends SIGSTOP. Connections stay open, but requests get no response until `resume` is called. */
   freeze(): void;
@@ -34,19 +34,16 @@ export interface ServerSpec {
   readonly name: string;
   readonly program: string;
   args(port: number, folder: string): readonly string[];
-  /** Returns variables that are added to this process's environment at each start. */
+  /** Returns variables to add to the environment each time the server starts. */
   env?(port: number): Readonly<Record<string, string>>;
   url(port: number): string;
-  /** Resolves if the server is ready and rejects if it is not, in which case it is called again. */
+  /** Resolves if the server is ready. If it rejects, it is called again. */
   ready(port: number): Promise<void>;
 }
 
 const START_TIMEOUT_MS = 30_000;
 
-/**
- * These ports are below the ephemeral range. An outgoing connection could take an ephemeral port before the server
- * starts.
- */
+/** Ports below the ephemeral range. An outgoing connection could take an ephemeral port before the server starts. */
 const PORTS = [10_000, 32_768] as const;
 
 /** Finds a port on 127.0.0.1 that is currently free. */

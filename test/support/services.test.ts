@@ -1,4 +1,3 @@
-/** Tests that the Redis and MongoDB servers for tests start, restart, and leave nothing behind. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';

@@ -1,4 +1,6 @@
-/** Starts real Redis and MongoDB servers for tests and benchmarks, on free ports of 127.0.0.1 and with temporary folders. */
+/**
+ * Starts real Redis and MongoDB servers for tests and benchmarks, on free ports of 127.0.0.1 and in temporary folders.
+ */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -21,8 +23,8 @@ const pingRedis = async (port: number): Promise<void> => {
 };
 
 /**
- * Starts a separate Redis that the test can kill and freeze. It has no persistence unless `args`, which are passed to
- * redis-server, enable it. If an argument is repeated, redis-server uses the last value.
+ * Starts a separate Redis that the test can kill and freeze. It has no persistence unless `args` for redis-server
+ * enable it. If an argument is repeated, redis-server uses the last value.
  */
 export const startRedis = async (options: { readonly args?: readonly string[] } = {}): Promise<Server> =>
   startServer({
@@ -39,7 +41,7 @@ export const startRedis = async (options: { readonly args?: readonly string[] } 
 const REPLICA_SET = 'rs0';
 
 const pingMongo = async (port: number, replicaSet: boolean): Promise<void> => {
-  // A refused connection rejects at once, whereas the driver would retry only after 500 ms.
+  // A refused connection fails immediately, whereas the driver would retry only after 500 ms.
   const socket = connect(port, '127.0.0.1');
   await once(socket, 'connect');
   socket.destroy();
@@ -59,7 +61,10 @@ const pingMongo = async (port: number, replicaSet: boolean): Promise<void> => {
   }
 };
 
-/** Starts a separate MongoDB: a replica set with one member, or a standalone server, which has no change streams. */
+/**
+ * Starts a separate MongoDB, either as a replica set with one member or as a standalone server, which has no change
+ * streams.
+ */
 export const startMongo = async (
   options: { readonly replicaSet?: boolean; readonly args?: readonly string[] } = {},
 ): Promise<Server> => {
@@ -70,8 +75,8 @@ export const startMongo = async (
     args: (port, folder) => [
       ...['--port', String(port), '--bind_ip', '127.0.0.1', '--nounixsocket', '--dbpath', folder],
       ...['--logpath', `${folder}/log`, '--quiet', '--wiredTigerCacheSizeGB', '0.25'],
-      // Writes wait for the journal. This interval is shorter than the default of 100 ms, but still long enough that
-      // idle servers cause little load.
+      // Writes wait for the journal. This interval is shorter than the default of 100 ms, but long enough that idle
+      // servers cause little load.
       ...['--journalCommitInterval', '20', '--setParameter', 'diagnosticDataCollectionEnabled=false'],
       ...(replicaSet ? ['--replSet', REPLICA_SET, '--oplogSize', '64'] : []),
       ...(options.args ?? []),
@@ -92,14 +97,14 @@ const shared = (variable: string, start: () => Promise<Server>): (() => Promise<
 };
 
 /**
- * The Redis server that all tests in this process share: the one at `REDIS_URL`, or a server that the first call
+ * The Redis server shared by all tests in this process: either the one at `REDIS_URL`, or one that the first call
  * starts.
  */
 export const redisForTests = shared('REDIS_URL', startRedis);
 
 /**
- * The MongoDB server that all tests in this process share: the one at `MONGODB_URI`, or a replica set that the first
- * call starts.
+ * The MongoDB server shared by all tests in this process: either the one at `MONGODB_URI`, or a replica set that the
+ * first call starts.
  */
 export const mongoForTests = shared('MONGODB_URI', startMongo);
 

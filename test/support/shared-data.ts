@@ -1,4 +1,4 @@
-/** Finds real public data for tests. The data is not part of the repository. */
+/** Finds real public data for tests. It is not part of the repository. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Context } from 'mocha';
@@ -10,10 +10,7 @@ const directory = join(packageRoot, '..', 'shared', 'data');
 /** Returns the directory with FHFA and FRED files next to the repository, or undefined if it does not exist. */
 export const sharedData = (): string | undefined => (existsSync(directory) ? directory : undefined);
 
-/**
- * Returns the directory for a test or hook that needs it. Skips the test, with the reason, if the directory does not
- * exist.
- */
+/** Returns the directory for a test or hook that needs it. Skips the test if the directory does not exist. */
 export const needSharedData = (context: Context): string => {
   const found = sharedData();
   return found ?? skip(context, `real data is absent, looked for ${directory}`);

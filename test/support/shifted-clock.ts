@@ -1,6 +1,6 @@
 /**
- * A module that is imported before a program, and shifts the program's system clock by CLOCK_SHIFT_MS. The monotonic
- * clock does not change, just as when a real system clock is set.
+ * Imported before a program to shift its system clock by CLOCK_SHIFT_MS. The monotonic clock does not change, just as
+ * when a real system clock is set.
  */
 const shift = Number(process.env['CLOCK_SHIFT_MS'] ?? 0);
 const RealDate = Date;

@@ -1,4 +1,4 @@
-/** Reads the files that the service is shipped with. */
+/** Reads files that are shipped with the service. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { packageRoot } from '../../core/util/package.js';
@@ -10,8 +10,8 @@ export type Parsed = any;
 export const at = (path: string): string => join(packageRoot, path);
 export const read = (path: string): string => readFileSync(at(path), 'utf8');
 
-/** Addresses at which no server listens. */
+/** Addresses where no server listens. */
 export const ADDRESSES = { MONGODB_URI: 'mongodb://127.0.0.1:1/test', REDIS_URL: 'redis://127.0.0.1:1' };
 
-/** How long a stop may take in addition to the drain, in milliseconds. */
+/** How long stopping may take in addition to the drain, in milliseconds. */
 export const CLOSING_MS = 2000;

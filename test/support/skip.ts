@@ -1,4 +1,3 @@
-/** Skips tests, and states the reason. */
 import type { Context, Hook, Test } from 'mocha';
 
 const testsOf = (runnable: Hook | Test): readonly Test[] => {
@@ -8,7 +7,9 @@ const testsOf = (runnable: Hook | Test): readonly Test[] => {
   return tests;
 };
 
-/** Skips the running test, or all tests of the running `before` hook. Their titles in the report contain the reason. */
+/**
+ * Skips the current test, or all tests of the current `before` hook. The reason is added to their titles in the report.
+ */
 export const skip = (context: Context, reason: string): never => {
   for (const test of testsOf(context.runnable() as Hook | Test)) test.title += ` (skipped: ${reason})`;
   return context.skip();

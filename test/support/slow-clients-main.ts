@@ -1,8 +1,8 @@
 /**
- * Opens many slow connections, and prints as JSON how many milliseconds each stayed open. It runs as a separate
- * process, so that its work does not slow the server. Arguments: port, key, and pairs of a kind and a count.
- * Kinds: `trickle` sends a request head one byte at a time; `silent` sends nothing; `unread` sends many requests and
- * does not read the responses.
+ * Opens many slow connections, and prints how many milliseconds each stayed open, as JSON. Runs as a separate process
+ * so that its work does not slow down the server. Arguments: port, key, and pairs of a kind and a count.
+ * Kinds: `trickle` sends a request head one byte at a time; `silent` sends nothing; `unread` sends many requests
+ * without reading the responses.
  */
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -11,7 +11,7 @@ const [port, key, ...orders] = process.argv.slice(2) as [string, string, ...stri
 const GIVE_UP_MS = 25_000;
 const TRICKLE_MS = 500;
 const PROBE_MS = 500;
-/** Delay between connections in milliseconds, since this does not test a flood of connections. */
+/** Delay between connections in milliseconds. A flood of connections is not the subject of this test. */
 const OPENING_MS = 10;
 /** Enough responses to fill the buffers on both sides. */
 const UNREAD_REQUESTS = 6;
@@ -29,7 +29,7 @@ const behave = (socket: Socket, kind: string): void => {
     socket.pause();
     socket.write(head('/observations?series_id=metro_hpi').repeat(UNREAD_REQUESTS));
     // The end of the stream comes after the unread responses, so the client notices that the server has closed the
-    // connection only when another byte causes a reset.
+    // connection only when another byte triggers a reset.
     const timer = setInterval(() => socket.write('\n'), PROBE_MS);
     socket.on('close', () => clearInterval(timer));
   }

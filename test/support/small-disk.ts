@@ -1,4 +1,4 @@
-/** Provides a disk for tests that fill it: an in-memory file system of 64 KiB. */
+/** A 64 KiB in-memory file system for tests that fill a disk. */
 import { execFileSync } from 'node:child_process';
 import type { Context } from 'mocha';
 import { skip } from './skip.js';

@@ -1,4 +1,3 @@
-/** Tests the extraction of code blocks from a page. */
 import { expect } from 'chai';
 import { parseSnippets } from './snippets.js';
 

@@ -1,4 +1,4 @@
-/** Extracts the fenced code blocks of a Markdown file, so that tests can run them. */
+/** Extracts fenced code blocks from Markdown files, so that tests can run them. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { packageRoot } from '../../core/util/package.js';
@@ -15,11 +15,11 @@ export interface Snippet {
   readonly line: number;
 }
 
-/** @param path the path of the file relative to the repository */
+/** @param path the file's path relative to the repository */
 export const snippetsOf = (path: string): Snippet[] =>
   parseSnippets(readFileSync(join(packageRoot, path), 'utf8'), path);
 
-/** @param source the name of the file, for the error about an unclosed block */
+/** @param source the file's name, for the error about an unclosed block */
 export const parseSnippets = (markdown: string, source = 'the text'): Snippet[] => {
   const found: Snippet[] = [];
   const lines = markdown.split('\n');
@@ -27,7 +27,7 @@ export const parseSnippets = (markdown: string, source = 'the text'): Snippet[] 
   for (let i = 0; i < lines.length; i++) {
     const line = lines[i]!;
     heading = /^#+ (.+)$/.exec(line)?.[1] ?? heading;
-    // Blocks inside lists are indented, and so are their lines.
+    // Blocks in lists are indented, and so are their lines.
     const fence = /^( *)(`{3,})(\S*) *(.*)$/.exec(line);
     if (!fence) continue;
     const [, indent = '', ticks = '', language = '', info = ''] = fence;

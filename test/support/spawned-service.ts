@@ -1,4 +1,4 @@
-/** Runs `metro-forecast start` as a child process, and collects its output. */
+/** Runs `metro-forecast start` as a child process and collects its output. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -22,7 +22,7 @@ export const spawnCommand = (args: readonly string[], env: Readonly<Record<strin
   return { process: child, output, exited: once(child, 'exit') as Service['exited'] };
 };
 
-/** Resolves with the first result that is not undefined. */
+/** Calls `find` until it returns something other than undefined, and resolves with that. */
 export const until = async <T>(find: () => T | undefined | Promise<T | undefined>): Promise<T> => {
   for (let attempts = 0; attempts < 1800; attempts++) {
     const found = await find();
@@ -32,7 +32,7 @@ export const until = async <T>(find: () => T | undefined | Promise<T | undefined
   throw new Error('The condition did not become true in time.');
 };
 
-/** Kills the processes that still run, and waits until all have ended. */
+/** Kills the processes that are still running, and waits until all have exited. */
 export const killAll = async (services: Service[]): Promise<void> => {
   for (const { process, exited } of services.splice(0)) {
     if (process.exitCode === null && process.signalCode === null) process.kill('SIGKILL');

@@ -1,7 +1,4 @@
-/**
- * A plugin with the route `/status-now`. It responds like `/status`, but computes each response, whereas `/status` is
- * cached for a minute.
- */
+/** A plugin with the route `/status-now`, which responds like `/status` but without its one-minute cache. */
 import { definePlugin, serviceRoute } from '../../core/contracts/plugin.js';
 import status from '../../plugins/status.js';
 

@@ -16,7 +16,7 @@ const BOOKS = `isbn,title,author,published,pages
 9780141441146,Jane Eyre,Charlotte Brontë,1847,
 `;
 
-/** More days than the number of rows that a table's page loads at once. */
+/** Exceeds the number of rows that a table page loads at once. */
 const DAYS = 2000;
 const dayAfter = (days: number) => new Date(Date.UTC(2020, 0, 1 + days)).toISOString().slice(0, 10);
 

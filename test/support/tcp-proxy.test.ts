@@ -1,4 +1,3 @@
-/** Tests the faults of the TCP proxy, as the client and the server see them. */
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -8,7 +7,7 @@ import { startTcpProxy, type TcpFault, type TcpProxy } from './tcp-proxy.js';
 describe('a TCP proxy', () => {
   let server: Server;
   let proxy: TcpProxy;
-  /** Everything that the server has received on all connections. */
+  /** Everything the server has received on all connections. */
   let received: string;
   let ended: number;
 
@@ -42,7 +41,7 @@ describe('a TCP proxy', () => {
       seen.error = error.code ?? '';
     });
     await once(socket, 'connect');
-    /** Sends a text. Resolves with the time in milliseconds until `back` bytes have been returned. */
+    /** Sends text. Resolves with the milliseconds until `back` bytes have come back. */
     const say = async (text: string, back = text.length): Promise<number> => {
       const since = performance.now();
       const wanted = seen.text.length + back;

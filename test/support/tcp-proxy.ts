@@ -3,17 +3,17 @@ import { once, setMaxListeners } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** A fault that applies to all current and new connections. A missing property has no effect. */
+/** A fault that applies to all current and new connections. Omitted properties have no effect. */
 export interface TcpFault {
-  /** The delay in each direction. */
+  /** Delay in each direction. */
   readonly latencyMs?: number;
-  /** The maximum random delay that is added, drawn for each chunk. Chunks stay in order. */
+  /** Maximum random delay that is added to each chunk. Chunks are still delivered in order. */
   readonly jitterMs?: number;
-  /** The bandwidth limit of each connection, which applies to each direction separately. */
+  /** Bandwidth limit of each connection, separately for each direction. */
   readonly bytesPerSecond?: number;
-  /** The number of bytes, counted in both directions, after which a connection is reset. */
+  /** Number of bytes, in both directions together, after which a connection is reset. */
   readonly resetAfterBytes?: number;
-  /** The number of bytes from the server that a connection delivers before it drops the rest. Requests still arrive. */
+  /** Number of bytes from the server that a connection delivers before dropping the rest. Requests still arrive. */
   readonly replyBytes?: number;
   /** Whether current and new connections go dead without notifying either end. */
   readonly halfOpen?: boolean;
@@ -23,7 +23,7 @@ export interface TcpProxy {
   readonly port: number;
   /** Replaces the current fault. */
   inject(fault: TcpFault): void;
-  /** Ends the fault. Delayed data continues at once. Connections that went dead or lost data stay dead. */
+  /** Ends the fault. Delayed data continues immediately. Connections that went dead or lost data stay dead. */
   heal(): void;
   /** Forwards requests but drops responses, until `mend` is called. */
   cutReplies(): void;
@@ -38,7 +38,7 @@ const UNBOUNDED = Number.POSITIVE_INFINITY;
 
 export const startTcpProxy = async (targetPort: number): Promise<TcpProxy> => {
   const sockets = new Set<Socket>();
-  /** Sockets that receive no more data: they missed some bytes, so the rest would be meaningless. */
+  /** Sockets that missed some bytes. They receive no more data, because the rest would be meaningless. */
   const silent = new WeakSet<Socket>();
   let fault: TcpFault = {};
   let replaced: AbortController | undefined;
@@ -53,7 +53,7 @@ export const startTcpProxy = async (targetPort: number): Promise<TcpProxy> => {
   };
   replace({});
 
-  /** Waits. Resolves early if the fault is replaced. */
+  /** Resolves after `ms`, or as soon as the fault is replaced. */
   const wait = (ms: number): Promise<unknown> =>
     delay(ms, undefined, { signal: replaced?.signal }).catch(() => undefined);
 
@@ -102,7 +102,7 @@ export const startTcpProxy = async (targetPort: number): Promise<TcpProxy> => {
       from.on('close', () => {
         sockets.delete(from);
         if (silent.has(to)) return;
-        // Data that was sent before the end of the stream must arrive before the end.
+        // Data sent before the end of the stream must arrive before it.
         void (last ?? Promise.resolve()).then(() => to.end(() => to.destroy()));
       });
     };

@@ -1,4 +1,4 @@
-/** Starts a complete service on a free port, with a key and with the fixture or another dataset. */
+/** Starts a complete service on a free port, with a key and either the fixture or another dataset. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ import { newKey } from './key-record.js';
 export interface TestAppOptions {
   readonly manifest?: Manifest;
   readonly collections?: Readonly<Record<string, readonly Document[]>>;
-  /** Merged section by section into the test configuration. */
+  /** Merged into the test configuration, section by section. */
   readonly config?: Readonly<Record<string, unknown>>;
   readonly overrides?: AppOverrides;
 }

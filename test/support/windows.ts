@@ -6,9 +6,9 @@ export const isAllowed = ({ status }: Answer): boolean => status === 200 || stat
 export const isRejected = ({ status }: Answer): boolean => status === 429;
 
 /**
- * Returns the highest number of requests that were sent and answered within one window, so that they were certainly
- * allowed in it. A request is counted some time between these two moments, so a result above the limit proves that too
- * many were allowed.
+ * Returns the highest number of requests that were both sent and answered within one window. They were certainly
+ * allowed in that window, because a request is counted between these two moments. A result above the limit proves that
+ * too many were allowed.
  */
 export const mostInWindow = (answers: readonly Answer[]): number => {
   const passed = answers.filter(isAllowed).sort((a, b) => a.sent - b.sent);
@@ -17,7 +17,7 @@ export const mostInWindow = (answers: readonly Answer[]): number => {
   for (const [i, { sent }] of passed.entries()) {
     let inside = 0;
     for (let j = i; j < ends.length && (passed[j] as Answer).sent <= sent + WINDOW_MS; j++) {
-      // Strictly less than a whole window, because a request no longer counts exactly one window later.
+      // Strictly less than a whole window, because a request stops counting exactly one window later.
       if ((ends[j] as number) < sent + WINDOW_MS) inside++;
     }
     most = Math.max(most, inside);
@@ -26,8 +26,8 @@ export const mostInWindow = (answers: readonly Answer[]): number => {
 };
 
 /**
- * Returns the rejections that came too soon: fewer requests than the limit preceded them in the window, even counting
- * every request that may have been allowed. Each of these proves that the limit was not used up.
+ * Returns the rejections that came too soon: fewer requests than the limit preceded them in the window, even if every
+ * request that may have been allowed is counted. Each one proves that the limit was not used up.
  * @param lateMs how late a permit may become available again
  */
 export const rejectedTooSoon = (answers: readonly Answer[], limit: number, lateMs = 0): Answer[] => {

@@ -1,7 +1,7 @@
 /** Creates small zip archives and Excel workbooks. */
 import { crc32, deflateRawSync } from 'node:zlib';
 
-/** Creates an archive of these files, each compressed with "deflate". */
+/** Creates an archive of these files, each compressed with deflate. */
 export const zipOf = (files: Readonly<Record<string, string>>): Buffer => {
   const locals: Buffer[] = [];
   const entries: Buffer[] = [];

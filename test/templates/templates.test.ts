@@ -1,6 +1,4 @@
-/**
- * Tests that packages written by `metro-forecast new` need no package other than this one, installed from its tarball.
- */
+/** Packages written by `metro-forecast new` must need no package other than this one, installed from its tarball. */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -46,7 +44,6 @@ describe('metro-forecast new', () => {
         await installPacked(own, ['mocha']);
       });
 
-      /** Runs the installed CLI. */
       const metroForecast = (...args: string[]) =>
         run(process.execPath, ['node_modules/metro-forecast-api/cli/metro-forecast.js', ...args], { cwd: own });
 
@@ -77,7 +74,7 @@ describe('metro-forecast new', () => {
         const { scripts } = JSON.parse(await readFile(join(own, 'package.json'), 'utf8'));
         const [command, ...args] = (scripts.test as string).split(' ');
         const main = command === 'mocha' ? [join('node_modules', 'mocha', 'bin', 'mocha.js'), ...args] : args;
-        // Inside a test run by Node, `node --test` would run nothing.
+        // `node --test` does nothing inside a test run by Node.
         const { NODE_TEST_CONTEXT: _, ...env } = process.env;
         const { stdout } = await run(process.execPath, main, { cwd: own, env }).catch((error: Error) => {
           throw new Error(`${error.message}\n${(error as Error & { stdout?: string }).stdout}`);

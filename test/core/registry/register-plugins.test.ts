@@ -1,7 +1,3 @@
-/**
- * Tests that conflicts between plugins prevent the service from starting. All conflicts are reported together, and each
- * error names both sides.
- */
 import { expect } from 'chai';
 import { collection, dataRoute, definePlugin, type Plugin, type Route } from '../../../core/contracts/plugin.js';
 import { defineError, type OperatorError } from '../../../core/errors.js';

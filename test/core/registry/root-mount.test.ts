@@ -1,4 +1,3 @@
-/** Tests a plugin that mounts `/`, with and without the front page. */
 import { expect } from 'chai';
 import { definePlugin } from '../../../core/contracts/plugin.js';
 import type { OperatorError } from '../../../core/errors.js';

@@ -1,4 +1,3 @@
-/** Tests what web pages from other origins may call, with preflight requests and a real browser. */
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,4 +1,3 @@
-/** Tests lists as CSV over HTTP: negotiation, headers, and that CSV and JSON have the same values. */
 import { brotliDecompressSync } from 'node:zlib';
 import { expect } from 'chai';
 import { dataRoute, definePlugin, type Route } from '../../../core/contracts/plugin.js';

@@ -1,4 +1,3 @@
-/** Tests which error response is sent for each thrown value. */
 import { expect } from 'chai';
 import { ApiError, errors, KeyStoreError, LimiterUnavailable, StorageError } from '../../../core/errors.js';
 import { errorResponse } from '../../../core/response/error-response.js';

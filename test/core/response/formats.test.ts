@@ -1,4 +1,3 @@
-/** Tests the formats of lists, and which routes offer them. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { dataRoute, type Route } from '../../../core/contracts/plugin.js';

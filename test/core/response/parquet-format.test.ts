@@ -1,4 +1,3 @@
-/** Tests lists as Parquet, with arbitrary columns and batches. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Column } from '../../../core/contracts/format.js';
@@ -39,7 +38,7 @@ const table = fc
     }));
   });
 
-/** Returns the values as they are in JSON, but with null for absent values, and with arrays as text. */
+/** Returns the values as in JSON, except that absent values are null and arrays are text. */
 const inJson = (columns: readonly Column[], rows: readonly object[]) =>
   (JSON.parse(JSON.stringify(rows)) as Record<string, unknown>[]).map((row) =>
     Object.fromEntries(

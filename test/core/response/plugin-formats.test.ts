@@ -1,4 +1,3 @@
-/** Tests response formats from plugins: negotiation, caching, compression, streaming and documentation. */
 import { gunzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { dataRoute, definePlugin, type Format, type Plugin, type Row } from '../../../core/contracts/plugin.js';

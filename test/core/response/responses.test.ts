@@ -12,7 +12,7 @@ describe('every response', () => {
     service = await startTestApp({
       collections: {
         ...fixture.documents,
-        // Enough rows for the response to be worth compressing.
+        // Enough rows for compression to be worthwhile.
         hpi: Array.from({ length: 200 }, (_, i) => ({
           cbsa: fixture.ATLANTA,
           period_start: new Date(Date.UTC(1976, i * 3, 1)).toISOString().slice(0, 10),

@@ -1,7 +1,3 @@
-/**
- * Tests that the writer sends a prepared response in one write, in the same form as Node, and large responses in
- * pieces.
- */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
@@ -21,8 +17,8 @@ const KEEP_ALIVE_MS = 7000;
 const headers = commonHeaders({ cors: null, keepAliveTimeoutMs: KEEP_ALIVE_MS });
 
 /**
- * Reads the caller from the header `From`. Responds to `/N` with N bytes, to `/N/S` with the status S, and to
- * `/N/S/high` with bytes that are not ASCII.
+ * Takes the caller from the `From` header. Responds to `/N` with N bytes, to `/N/S` with the status S, and to
+ * `/N/S/high` with non-ASCII bytes.
  */
 const answer = (request: IncomingMessage, response: ServerResponse): void => {
   const [, length = '', status = '200', kind] = request.url?.split('/') ?? [];
@@ -40,7 +36,7 @@ const startServer = async (Response: typeof ServerResponse, handle: typeof answe
   return { server, port: await listen(server, 0, '127.0.0.1') };
 };
 
-/** Stops the server, and closes idle connections too. */
+/** Stops the server and closes idle connections. */
 const stopServer = async (server: Server): Promise<void> => {
   const closed = once(server, 'close');
   server.close();
@@ -60,7 +56,10 @@ describe('send()', () => {
   });
   after(() => Promise.all([stopServer(direct), stopServer(byNode)]));
 
-  /** Resolves with all bytes until the server closes the connection, with the time replaced. */
+  /**
+   * Resolves with all bytes received until the server closes the connection. The time in them is replaced by a
+   * placeholder.
+   */
   const bytesOf = async (port: number, lines: readonly string[]): Promise<string> => {
     const client = connect(port, '127.0.0.1');
     client.write(`${lines.join('\r\n')}\r\n\r\n`);
@@ -120,7 +119,7 @@ describe('FastResponse', () => {
 
   const yes = new Prepared(200, linesOf({ 'Content-Length': '3' }), 'yes');
 
-  /** @returns the response to the handler's request, as the server and the client see it */
+  /** @returns the response written by `handle`, as seen by the server and by the client */
   const respond = async (handle: (response: FastResponse) => void) => {
     const responses: ServerResponse[] = [];
     const started = await startServer(FastResponse, (_request, response) => {
@@ -241,7 +240,7 @@ describe('large bodies', () => {
   const requestsOf = (lengths: readonly number[]): string =>
     lengths.map((length) => `GET /${length} HTTP/1.1\r\nHost: test\r\n\r\n`).join('');
 
-  /** Requests bodies of these lengths at once, and compares each byte of them. */
+  /** Requests bodies of these lengths concurrently, and compares every byte. */
   const expectAnswers = async (...lengths: readonly number[]): Promise<void> => {
     const { responses, rest } = await exchange(port, requestsOf(lengths), { responses: lengths.length });
     expect(responses.map(({ headers }) => headers['content-length'])).to.deep.equal(lengths.map(String));
@@ -251,7 +250,7 @@ describe('large bodies', () => {
     expect(rest).to.equal('');
   };
 
-  /** Requests bodies without reading them, until the server waits for the client. */
+  /** Requests bodies without reading the responses, until the server waits for the client. */
   const askUnread = async (...lengths: readonly number[]): Promise<Socket> => {
     const client = connect(port, '127.0.0.1').pause();
     clients.push(client);

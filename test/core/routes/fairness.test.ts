@@ -1,4 +1,3 @@
-/** Tests the response times of one caller while others send the most expensive requests. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -52,7 +51,7 @@ describe('fairness between callers, on a dataset of 410 metros and 204 quarters'
   const newCaller = async (limit = LIMIT) => (await service.newKey({ limit_per_minute: limit })).key;
 
   /**
-   * Sends cached requests every 10 ms until the promise settles.
+   * Sends a cached request every 10 ms until the promise settles.
    * @returns the number of responses by status
    */
   const cachedDuring = async (attack: Promise<unknown>) => {
@@ -75,7 +74,7 @@ describe('fairness between callers, on a dataset of 410 metros and 204 quarters'
 
   /**
    * Pipelines requests on one connection.
-   * @returns the statuses of the responses, once all responses have arrived
+   * @returns the statuses of all responses, once they have arrived
    */
   const pipelined = async (key: string, targets: readonly string[]): Promise<readonly string[]> => {
     const { port, pathname } = new URL(service.url);
@@ -148,7 +147,7 @@ describe('fairness between callers, on a dataset of 410 metros and 204 quarters'
       expect(encodings).to.deep.equal(new Array(10).fill(encoding));
       clearInterval(count);
       expect(waiting).to.be.above(2);
-      // Compressed bodies are cached, so this response is sent without waiting.
+      // Compressed bodies are cached, so this response is sent immediately.
       expect((await get(lists[0]!)).headers['content-encoding']).to.equal(encoding);
     }
   });
@@ -164,7 +163,7 @@ describe('fairness between callers, on a dataset of 410 metros and 204 quarters'
     ],
   ] as const) {
     it(`${what} of disconnected clients are not computed`, async () => {
-      // The cache must be large enough for all responses, because the test counts its entries.
+      // The test counts cache entries, so the cache must be large enough for all responses.
       const crowded = await start({ cacheBytes: 2 ** 30 });
       try {
         const work = partOf(crowded.app, 'work').responses;
@@ -195,7 +194,7 @@ describe('fairness between callers, on a dataset of 410 metros and 204 quarters'
     });
   }
 
-  /** The most expensive requests. Each has a different response body. */
+  /** The most expensive requests. Each has a different response. */
   const EXPENSIVE: readonly ((i: number) => string)[] = [
     (i) => `/observations?units=log&series_id=metro_hpi,${seriesIds().join()}&since=${1976 + (i % 40)}-04-01`,
     (i) => `/signals?state=${STATES.filter((_, j) => (i >> (j % 5)) % 2 === 0).join()}&sort=-name`,

@@ -1,4 +1,3 @@
-/** Tests parsing route parameters: the accepted values, and the error messages. */
 import { assert } from 'chai';
 import { dataRoute, type Parameter } from '../../../core/contracts/plugin.js';
 import { ApiError, errors } from '../../../core/errors.js';

@@ -1,4 +1,3 @@
-/** Tests that lists larger than a megabyte are sent while their rows are still being read. */
 import { once } from 'node:events';
 import { get as httpGet, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
@@ -20,7 +19,7 @@ const things = collection({ name: 'things', key: ['id'], schema: ROW });
 const ROWS = 20_000;
 const rows = Array.from({ length: ROWS }, (_, id) => ({ id, text: `row ${id} ${'x'.repeat(100)}` }));
 
-/** Counts the batches that were read, and the lists whose reading has ended. */
+/** Numbers of batches read, and of lists whose reading has ended. */
 const seen = { batches: 0, ended: 0 };
 
 async function* watched(batches: AsyncIterable<readonly object[]>, end?: () => Promise<void>) {
@@ -35,7 +34,7 @@ async function* watched(batches: AsyncIterable<readonly object[]>, end?: () => P
   }
 }
 
-/** Yields more than the buffers of a connection can hold. */
+/** Yields more data than the buffers of a connection can hold. */
 async function* repeated(read: () => AsyncIterable<readonly object[]>) {
   for (let i = 0; i < 10; i++) yield* read();
 }
@@ -147,7 +146,7 @@ describe('a list larger than 1 MB', function () {
     }
     expect([head.status, seen.batches - before]).to.deep.equal([200, 0]);
 
-    // After a restart, the service knows nothing about the list except the ETag in the request.
+    // After a restart, the ETag in the request is all that the service knows about the list.
     const other = await start();
     try {
       const { status } = await other.get('/things', { headers: { 'If-None-Match': etag! } });
@@ -203,8 +202,7 @@ describe('a list larger than 1 MB', function () {
     }
     for (let tries = 0; seen.ended - before < 6 && tries < 200; tries++) await delay(10);
     expect(seen.ended - before).to.equal(6);
-    // A caller can have two of these responses at a time, so the others would wait forever if no slot had been
-    // released.
+    // A caller can have two of these responses at a time, so the third would wait forever if no slot had been released.
     await Promise.all([1, 2, 3].map(async () => bodyOf(await open('/things'))));
   });
 

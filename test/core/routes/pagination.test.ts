@@ -1,4 +1,3 @@
-/** Tests paging of plugin routes with `findPage`, over HTTP and with every adapter. */
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { dataRoute, definePlugin } from '../../../core/contracts/plugin.js';

@@ -1,4 +1,3 @@
-/** Tests which responses the cache keeps within its budget. */
 import { expect } from 'chai';
 import type { DataRoute } from '../../../core/contracts/plugin.js';
 import { JSON_TYPE, jsonFormat } from '../../../core/response/formats.js';
@@ -6,7 +5,7 @@ import { Representation } from '../../../core/response/representation.js';
 import { type DataRequest, ENTRY_OVERHEAD, ResponseCache } from '../../../core/routes/response-cache.js';
 
 const BODY = 99;
-/** Size of a cached response in bytes, including a cache key of one letter and the overhead of an entry. */
+/** Size of a cached response in bytes, including a one-letter cache key and the overhead of an entry. */
 const BYTES = BODY + 1 + ENTRY_OVERHEAD;
 const responseOf = (size: number): Representation =>
   new Representation(Buffer.alloc(size, ' '), JSON_TYPE, { lastModified: new Date(0), head: '' });
@@ -15,7 +14,7 @@ const response = (): Representation => responseOf(BODY);
 const route = { operationId: 'getThings' } as DataRoute;
 const requestFor = (cacheKey: string): DataRequest => ({ cacheKey, route, input: {}, format: jsonFormat });
 
-/** Creates a cache whose budget fits `answers` responses. */
+/** Creates a cache with a budget for this many responses. */
 const cacheFor = (answers: number) => {
   const cache = new ResponseCache(answers * BYTES);
   const added: string[] = [];
@@ -27,7 +26,7 @@ const cacheFor = (answers: number) => {
       added.push(cacheKey);
       cache.set(requestFor(cacheKey), representation);
     },
-    /** Returns the keys that the cache has dropped, in the order in which they were added. */
+    /** Returns the dropped keys, in the order in which they were added. */
     dropped() {
       const held = new Set(hottest(added.length));
       return added.filter((cacheKey) => !held.has(cacheKey));

@@ -1,5 +1,3 @@
-/** Tests that a data route's list has the same bytes whether it is written in batches or at once. */
-
 import { setImmediate } from 'node:timers/promises';
 import { expect } from 'chai';
 import fc from 'fast-check';

@@ -1,4 +1,3 @@
-/** Tests that the most used representations are computed for a new snapshot before it is served. */
 import { expect } from 'chai';
 import memory from '../../../adapters/memory.js';
 import type { Collection } from '../../../core/contracts/dataset.js';
@@ -20,7 +19,7 @@ const values = collection({
 const collections = new Map<string, Collection>([[values.name, values]]);
 
 describe('CurrentSnapshot.refresh()', () => {
-  /** Errors that handlers throw, by request and version. */
+  /** Errors thrown by handlers, by request and version. */
   let failures: Readonly<Record<string, Error>>;
 
   const requestOf = (name: string): DataRequest => ({
@@ -41,7 +40,7 @@ describe('CurrentSnapshot.refresh()', () => {
   });
   const requests = ['a', 'b', 'c'].map(requestOf);
 
-  /** Publishes version 1, requests its three representations, and then publishes version 2. */
+  /** Publishes version 1, requests its three representations, then publishes version 2. */
   const published = async () => {
     const logger = keptLogger();
     const context = { collections, logger, clock: systemClock, resolvePath: (path: string) => path };

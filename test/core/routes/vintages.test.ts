@@ -1,4 +1,4 @@
-/** Tests random publications and activations: `as_of` must return what was served at the end of the given day. */
+/** After random publications and activations, `as_of` must return what was served at the end of the given day. */
 
 import { expect } from 'chai';
 import fc from 'fast-check';
@@ -88,7 +88,8 @@ type Step = { readonly created: number } | { readonly activate: number };
 
 const history = fc.array(
   fc.oneof(
-    // Times are within a few days, so that some share a day. Some are in the first or last millisecond of a day.
+    // All times are within a few days of each other, so that some share a day. Some are in the first or last
+    // millisecond of a day.
     { weight: 3, arbitrary: fc.record({ created: fc.integer({ min: 0, max: 6 * DAY }).map((ms) => START + ms) }) },
     {
       weight: 1,

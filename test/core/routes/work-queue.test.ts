@@ -1,11 +1,10 @@
-/** Tests that the work queue schedules callers fairly. */
 import { Socket } from 'node:net';
 import { setImmediate as laterTurn } from 'node:timers/promises';
 import { expect } from 'chai';
 import { ApiError, StorageError } from '../../../core/errors.js';
 import { WorkQueue } from '../../../core/routes/work-queue.js';
 
-/** Creates a queue with requests that run until the test ends them. */
+/** Creates a queue whose requests run until the test ends them. */
 const controlled = (maxWaiting?: number) => {
   const queue = new WorkQueue(maxWaiting);
   const started: string[] = [];
@@ -88,7 +87,7 @@ describe('WorkQueue', () => {
     expect([...outcomes]).to.deep.equal([['a5', 'rejected']]);
     add('c', 'c4', 'c5');
     await settled();
-    // When c5 arrives, no queue is longer than the queue of c.
+    // When c5 arrives, no queue is longer than c's.
     expect([...outcomes.keys()]).to.have.members(['a5', 'a4', 'c5']);
   });
 

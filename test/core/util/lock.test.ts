@@ -1,4 +1,3 @@
-/** Tests file locks: only one process holds a lock at a time, and locks are taken over from dead or stalled holders. */
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rm, stat, unlink, utimes, writeFile } from 'node:fs/promises';

@@ -1,4 +1,3 @@
-/** Tests that the memory limit of a process is the lowest limit of its control groups. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir, totalmem } from 'node:os';
 import { dirname, join } from 'node:path';

@@ -1,4 +1,3 @@
-/** Tests that every file which a user can name must be a regular file within a size limit. */
 import { execFileSync } from 'node:child_process';
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink, unlink, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';

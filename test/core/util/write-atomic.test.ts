@@ -1,4 +1,3 @@
-/** Tests that replacing a file is atomic and keeps its owner and permissions. */
 import { chmod, mkdir, mkdtemp, readdir, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,3 @@
-/** Tests that schemas are compiled only once. */
 import { assert } from 'chai';
 import { compileSchema } from '../../../core/validation/compile-schema.js';
 

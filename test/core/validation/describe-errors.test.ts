@@ -1,4 +1,3 @@
-/** Tests error messages about the options of a module. */
 import { expect } from 'chai';
 import type { JsonSchema } from '../../../core/contracts/json-schema.js';
 import { checkOptions } from '../../../core/validation/describe-errors.js';

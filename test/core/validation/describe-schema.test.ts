@@ -1,4 +1,3 @@
-/** Tests descriptions of schemas in words that follow "it must be". */
 import { expect } from 'chai';
 import type { JsonSchema } from '../../../core/contracts/json-schema.js';
 import { describeSchema, exampleOf } from '../../../core/validation/describe-errors.js';

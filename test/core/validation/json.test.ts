@@ -1,4 +1,3 @@
-/** Tests the syntax errors that are reported for JSON text. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { findJsonError } from '../../../core/validation/json.js';

@@ -1,4 +1,3 @@
-/** Runs the conformance suite on the copied adapter. */
 import { mkdir } from 'node:fs/promises';
 import { writeDirectory } from 'metro-forecast-api/adapter';
 import { describeAdapter } from 'metro-forecast-api/conformance';

@@ -1,5 +1,5 @@
-// Prints the responses of a service: `node responses.js CONFIG`. It requests each route without parameters and with
-// each parameter's example value, and each mount.
+// Prints a service's responses: `node responses.js CONFIG`. Requests each route without parameters and with each
+// parameter's example value, and each mount.
 import { createApp } from 'metro-forecast-api';
 
 const app = await createApp(process.argv[2]);

@@ -1,4 +1,4 @@
-/** A storage adapter for SQLite. Each version is a new file that is renamed over the previous file. */
+/** A SQLite storage adapter. Each version is a new file, which is renamed over the previous one. */
 /** @import { AdapterModule, Document, Manifest, Query } from 'metro-forecast-api/adapter' */
 import { randomUUID } from 'node:crypto';
 import { renameSync, rmSync, statSync } from 'node:fs';
@@ -9,7 +9,7 @@ import sqlite from 'node-sqlite3-wasm';
 
 // Strings are stored as UTF-8 bytes. SQLite compares bytes, so the order is by code point and NUL is allowed.
 const stored = (/** @type {any} */ value) => (typeof value === 'string' ? Buffer.from(value) : value);
-// Core has checked that names match [a-z0-9_]*. Quotes prevent SQLite from reading them as keywords.
+// Core has checked that names match [a-z0-9_]*. The quotes prevent SQLite from treating them as keywords.
 const quoted = (/** @type {readonly string[]} */ names) => names.map((name) => `"${name}"`);
 
 /** @type {AdapterModule<{ path: string }>} */

@@ -1,4 +1,4 @@
-// An embedding program in a CommonJS package.
+// A CommonJS program that embeds a service.
 import api = require('metro-forecast-api');
 
 import type { Plugin } from 'metro-forecast-api/plugin';

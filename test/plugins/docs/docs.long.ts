@@ -1,4 +1,3 @@
-/** Tests the API reference over HTTP and in Chromium. All tests share one service and one browser. */
 import { type ChildProcess, execFile, execFileSync } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -17,7 +16,7 @@ import { startTestApp, type TestApp } from '../../support/test-app.js';
 const run = promisify(execFile);
 const DATA = ['markets', 'forecasts', 'observations', 'signals', 'status'];
 
-/** The programming languages, keyed by their names in URLs. */
+/** Languages, keyed by their names in URLs. */
 const LANGUAGES = { curl: 'curl', python: 'Python', r: 'R', typescript: 'TypeScript' } as const;
 
 interface Described {
@@ -26,7 +25,7 @@ interface Described {
   readonly responses: Readonly<Record<string, { readonly $ref?: string }>>;
 }
 
-/** Runs in the browser. Finds elements that are clipped, that are outside the window, or that overlap others. */
+/** Runs in the browser. Finds elements that are clipped, outside the window, or overlapping others. */
 const LAYOUT_PROBLEMS = `(() => {
   const found = [];
   const name = (element) => element.tagName + '.' + element.className + ' ' + element.textContent.slice(0, 40);
@@ -57,7 +56,7 @@ const LAYOUT_PROBLEMS = `(() => {
   return found;
 })()`;
 
-/** Runs in the browser. Returns the layout shift since the page started to load. */
+/** Runs in the browser. Returns the layout shift since the page started loading. */
 const LAYOUT_SHIFT = `new Promise((resolve) => {
   let total = 0;
   new PerformanceObserver((list) => {
@@ -81,7 +80,7 @@ describe('the reference page', () => {
   let operations: Described[];
   let loads = 0;
 
-  /** Always reloads the page. If only the fragment differed, Chromium would just scroll. */
+  /** Always reloads the page, because Chromium would only scroll if just the fragment changed. */
   const open = async (hash = '', query = '') => {
     const { page } = browser;
     await page.goto(`${app.origin}/docs?load=${loads++}${query}${hash}`);
@@ -223,7 +222,7 @@ describe('the reference page', () => {
     for (const [query, first] of expected) {
       await browser.page.locator('#search').fill(query);
       await browser.page.keyboard.press('Enter');
-      // The search index is loaded only when the search box gets the focus.
+      // The search index is loaded only when the search box gets focus.
       await browser.page.waitForURL((url) => url.hash !== '');
       expect(new URL(await addressOf(browser.page)).hash, query).to.equal(first);
     }
@@ -356,7 +355,7 @@ describe('the reference page', () => {
     });
     after(() => rm(folder, { recursive: true, force: true }));
 
-    /** Resolves with the expected output of each sample. */
+    /** Resolves with each sample's expected output. */
     const printed = async (
       language: keyof typeof LANGUAGES,
       start: (

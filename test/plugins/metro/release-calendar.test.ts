@@ -1,4 +1,3 @@
-/** Tests the release calendar: FHFA's published release days, and when sources of each cadence are late. */
 import { expect } from 'chai';
 import { cadence } from '../../../core/validation/schemas.js';
 import { parseQuarter } from '../../../plugins/metro/periods.js';

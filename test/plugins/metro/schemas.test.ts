@@ -1,4 +1,3 @@
-/** Tests the JSON Schemas in the repository and the reference page about dataset files. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';

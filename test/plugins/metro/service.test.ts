@@ -1,7 +1,3 @@
-/**
- * Tests that a service with the Metro Forecast plugins describes itself as the Metro Forecast API, unless the
- * configuration says otherwise.
- */
 import { expect } from 'chai';
 import { metroService } from '../../../plugins/metro/service.js';
 import { createApp, loadConfig } from '../../../product.js';

@@ -1,4 +1,4 @@
-/** The figures of a market without a forecast. */
+/** Forecast fields of a market that has no forecast. */
 export const unscored = {
   signal: null,
   risk_score: null,

@@ -1,4 +1,3 @@
-/** Tests that the CSV files that pages create have the same formula guard as CSV from the service. */
 import { expect } from 'chai';
 import { csvFormat } from '../../../core/response/formats.js';
 import { parseCsv } from '../../support/csv-parser.js';

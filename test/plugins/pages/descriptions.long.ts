@@ -1,4 +1,4 @@
-/** Validates a service's dataset descriptions with frictionless and mlcroissant, which also read the data. */
+/** Validates a service's dataset descriptions with frictionless and mlcroissant, both of which also read the data. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,3 @@
-/** Tests a service's descriptions for search engines and programs. */
 import { expect } from 'chai';
 import { request } from '../../support/http-client.js';
 import { startTableService } from '../../support/table-service.js';

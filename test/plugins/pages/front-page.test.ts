@@ -1,4 +1,3 @@
-/** Tests the front page at `/` over HTTP. */
 import { expect } from 'chai';
 import type { Mount, Plugin } from '../../../core/contracts/plugin.js';
 import { request } from '../../support/http-client.js';

@@ -1,10 +1,10 @@
-/** Defines tests for a page's files over HTTP. */
+/** Defines HTTP tests for a page's files. */
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { request } from '../../support/http-client.js';
 import { startTestApp, type TestApp } from '../../support/test-app.js';
 
-/** An expression for the browser that lists clipped or overlapping chart labels. */
+/** A browser expression that lists clipped or overlapping chart labels. */
 export const LABEL_PROBLEMS = `[...document.querySelectorAll('.plot > svg')].flatMap((plot) => {
         const frame = plot.getBoundingClientRect();
         const labels = [...plot.querySelectorAll('text')].map((text) => ({ is: text.textContent, at: text.getBoundingClientRect() }));
@@ -13,7 +13,7 @@ export const LABEL_PROBLEMS = `[...document.querySelectorAll('.plot > svg')].fla
         return [...outside, ...over].map(({ is }) => is);
       })`;
 
-/** An expression for the browser that lists text and controls that extend beyond the window or overlap. */
+/** A browser expression that lists text and controls that overlap or extend beyond the window. */
 export const LAYOUT_PROBLEMS = `(() => {
         const parts = [...document.querySelectorAll(':is(header, main, footer) :is(h1, h2, p, a, button, label, summary, select, input, output, legend, dt, dd, li)')]
           .filter((each) => each.checkVisibility({ opacityProperty: true }) && !each.closest('.scroll, svg, .values, #found, .hidden-text, nav ul, .each-year'))
@@ -34,8 +34,8 @@ export const LAYOUT_PROBLEMS = `(() => {
 const CSS = '/pages/shared/page.css';
 
 /**
- * @param path the path of the mount
- * @param plugins the plugins that the page needs in addition to its own
+ * @param path the mount's path
+ * @param plugins plugins that the page needs in addition to its own
  */
 export const describePageFiles = (path: string, plugin: string, plugins: readonly string[]): void => {
   describe(`the files of ${path}`, () => {

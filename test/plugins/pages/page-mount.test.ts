@@ -1,4 +1,3 @@
-/** Tests pages of third-party plugins, with their own files and the shared files. */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -36,9 +35,7 @@ export const text = (words) => h('p', { id: 'made' }, words);
 describe('pageMount(page)', () => {
   let folder: string;
   let app: TestApp | undefined;
-  /**
-   * The folder next to the compiled module in dist. Browser code is not compiled, so the folder does not exist there.
-   */
+  /** The folder next to the compiled module. It does not exist in dist, because browser code is not compiled. */
   const url = () => pathToFileURL(`${join(folder, 'dist', 'mine', 'browser')}/`);
   const mount = () =>
     pageMount({ path: '/mine', summary: 'Mine', folder: url(), at: 'mine/browser', values: { color: '<red>' } });

@@ -1,6 +1,3 @@
-/**
- * Tests services that a proxy serves under a path: pages in a browser, links, and the servers in the OpenAPI document.
- */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -15,7 +12,7 @@ const PLUGINS = ['markets', 'forecasts', 'observations', 'signals', 'status', 'd
 const start = (server: object): Promise<TestApp> =>
   startTestApp({ config: { plugins: PLUGINS, server: { ...BROWSED, ...server } } });
 
-/** Starts an nginx that removes `/lib/` from the path and reports it in a header. */
+/** Starts an nginx server that strips `/lib/` from the path and reports this prefix in a header. */
 const startProxy = async (origin: string): Promise<Server> =>
   startServer({
     name: 'nginx',

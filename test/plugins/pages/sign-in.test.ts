@@ -1,4 +1,3 @@
-/** Tests how readers sign in: with a key, with a one-time code, or not at all if callers need no key. */
 import { expect } from 'chai';
 import { oneTimeCode } from '../../../cli/one-time-code.js';
 import { accessibilityProblems, BROWSED, openBrowser, type TestBrowser } from '../../support/browser.js';
@@ -79,7 +78,7 @@ describe('signing in with a browser', function () {
     await service?.close();
   });
 
-  /** Enters the key in the form of a shared link. */
+  /** Opens a shared link, and enters the key in the form that appears. */
   const enterKey = async (remember: boolean) => {
     const { page } = browser;
     await page.goto('about:blank');

@@ -1,6 +1,3 @@
-/**
- * Tests filters of tables: every operator with every adapter, columns with the same names as parameters, and paging.
- */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { openDirectory } from '../../../core/data/directory.js';
@@ -14,7 +11,7 @@ const question = fc.record({
     maxLength: 3,
     selector: ({ field, operator }) => `${field}[${operator}]`,
   }),
-  // `share`, `day` and `checked` are in no order of the table, and have nulls.
+  // `share`, `day` and `checked` are not part of any declared order, and contain nulls.
   sort: fc.constantFrom('', 'id', '-id', 'town', '-town', 'level', '-level', 'share', '-share', '-day', 'checked'),
   limit: fc.integer({ min: 1, max: 40 }),
 });

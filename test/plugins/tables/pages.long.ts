@@ -1,4 +1,3 @@
-/** Tests the pages of tables in Chromium. */
 import { readFile } from 'node:fs/promises';
 import { expect } from 'chai';
 import { accessibilityProblems, addressOf, holdFirst, openBrowser, type TestBrowser } from '../../support/browser.js';
@@ -109,7 +108,7 @@ describe('the pages of tables in Chromium', () => {
     await page.goto(`${await addressOf(page)}`.replace('view=', 'shared='));
     await countIs('201–300 of 5,999 rows');
     expect((await cells(2))[0]).to.equal(third);
-    // A link contains only the start of its page.
+    // A link contains only where its page starts, so the previous page is unknown.
     expect(await page.getByRole('button', { name: 'Previous' }).isDisabled()).to.equal(true);
     await page.getByRole('button', { name: 'First page' }).click();
     await countIs('1–100 of 5,999 rows');

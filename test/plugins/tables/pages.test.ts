@@ -1,4 +1,3 @@
-/** Tests the modules of the table pages: tables, conditions, cells and values over time. */
 import { expect } from 'chai';
 import { request } from '../../support/http-client.js';
 import { pageModules } from '../../support/page-modules.js';

@@ -1,4 +1,4 @@
-/** Two tables with columns of every kind, and generated filters for them. */
+/** Two tables with columns of every type, and generated filters for them. */
 import fc from 'fast-check';
 import { definePlugin } from '../../../core/contracts/plugin.js';
 import * as fixture from '../../support/fixture.js';
@@ -19,7 +19,7 @@ export const readings: Row[] = Array.from({ length: 300 }, (_, id) => ({
 }));
 const nullable = (type: string, more = {}) => ({ type: [type, 'null'], ...more });
 
-/** Columns that have the names of parameters, and a column that has a name which an alias could have. */
+/** Columns named like parameters, and one with a name that an alias could have. */
 export const NAMES = ['after', 'as_of', 'constructor', 'count', 'fields', 'format', 'limit', 'q', 'sort'];
 export const tricky: Row[] = Array.from({ length: 12 }, (_, id) => ({
   id,

@@ -1,4 +1,3 @@
-/** Tests that, using only the CLI and no code, a CSV file becomes a list of rows and an endpoint for rows by key. */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -94,7 +93,7 @@ describe('plugin tables', () => {
   it('filters and sorts by the orders of the table', async () => {
     const boise = all.filter(({ city }) => city === 'Boise');
     expect(await rows('?city=Boise')).to.deep.equal(boise);
-    // Filters are applied in the sequence of the sort order, not of the query.
+    // Filters apply in the sequence of the sort fields, not in the sequence of the query string.
     expect(await rows('?id=4&city=Boise')).to.deep.equal([all[3]]);
     expect(await rows('?id=4&city=Chico')).to.deep.equal([]);
     expect(await rows('?id=4&city=Boise&limit=1')).to.deep.equal([all[3]]);

@@ -1,4 +1,3 @@
-/** Tests counts, totals and searches in tables. Generated requests get identical responses from every adapter. */
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { openDirectory } from '../../../core/data/directory.js';
@@ -9,7 +8,7 @@ import { filterOf, fulfils, queryOf, type Row, readings, start } from './reading
 const COLUMNS = Object.keys(readings[0]!);
 const FORMATS = ['json', 'csv', 'ndjson', 'parquet'];
 
-/** Searches, and the rows that they find. */
+/** Searches, and the rows that they should find. */
 const SEARCHES: Readonly<Record<string, (text: string) => boolean>> = {
   avila: (text) => text.includes('Ávila'),
   ÁVILA: (text) => text.includes('Ávila'),
@@ -39,7 +38,7 @@ const matching = ({ filters, q }: Pick<Question, 'filters' | 'q'>): readonly Row
       (q === undefined || SEARCHES[q]!(`${row['town']} ${row['note']}`)),
   );
 
-/** Groups rows in the simplest way. The numbers of the fixture are multiples of 1/4, so their sums are exact. */
+/** Groups rows in the simplest way. The fixture's numbers are multiples of 1/4, so their sums are exact. */
 const expected = (question: Pick<Question, 'filters' | 'q' | 'by' | 'of'>) => {
   const { by, of } = question;
   const groups = new Map<string, Row[]>(by.length === 0 ? [['[]', []]] : []);

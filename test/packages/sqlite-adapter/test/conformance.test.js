@@ -1,4 +1,3 @@
-/** Runs the conformance suite on the adapter. */
 import { describeAdapter } from 'metro-forecast-api/conformance';
 import sqlite from 'sqlite-adapter';
 

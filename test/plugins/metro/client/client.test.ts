@@ -1,4 +1,3 @@
-/** Tests the typed client with a running service, and with a server that fails on purpose. */
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { createServer, type RequestListener, type Server } from 'node:http';

@@ -1,6 +1,3 @@
-/**
- * Tests lists and single areas of every kind over HTTP, on the sample, which has indexes for the nation and for states.
- */
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { packageRoot } from '../../../../core/util/package.js';

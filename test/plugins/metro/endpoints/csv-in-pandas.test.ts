@@ -1,4 +1,3 @@
-/** Tests that pandas reads every CSV list with the right types, and with the same values as in the JSON response. */
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { packageRoot } from '../../../../core/util/package.js';
@@ -35,8 +34,8 @@ json.dump(answers, sys.stdout)
 type Row = Readonly<Record<string, unknown>>;
 
 /**
- * Returns the kind that pandas infers for a column. In pandas, integers and booleans cannot be missing, and a column
- * without any value is not a text column.
+ * Returns the kind that pandas should infer for a column. In pandas, integers and booleans cannot be missing, and a
+ * column without any value is not text.
  */
 const expectedKind = (values: readonly unknown[]): string | undefined => {
   const present = values.filter((value) => value !== null && value !== undefined);

@@ -1,4 +1,3 @@
-/** Tests that equivalent requests share one cached response. */
 import { expect } from 'chai';
 import { partOf } from '../../../../core/app/create-app.js';
 import * as fixture from '../../../support/fixture.js';

@@ -1,4 +1,3 @@
-/** Tests the endpoints of the `forecasts` plugin over HTTP. */
 import { expect } from 'chai';
 import { rounded } from '../../../../plugins/metro/rounding.js';
 import { ATLANTA, collections, DETROIT, documents, HOUSTON, manifest, TUCSON } from '../../../support/fixture.js';

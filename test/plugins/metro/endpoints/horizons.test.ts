@@ -1,4 +1,3 @@
-/** Tests forecasts at horizons other than 12 months over HTTP, on the sample. */
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { packageRoot } from '../../../../core/util/package.js';

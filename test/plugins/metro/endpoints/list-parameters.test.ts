@@ -1,4 +1,3 @@
-/** Tests filters, sorting, paging and columns of lists over HTTP, with every adapter. */
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { openDirectory } from '../../../../core/data/directory.js';
@@ -12,7 +11,7 @@ type Row = Readonly<Record<string, string | number | null>>;
 
 const sample = join(packageRoot, 'plugins/metro/dataset');
 const LISTS = ['/markets', '/forecasts', '/signals', '/movers?limit=50'];
-/** Creates a value for `after`. */
+/** Creates a value for the `after` parameter. */
 const place = (order: string, ...values: unknown[]): string =>
   Buffer.from(JSON.stringify([order, ...values])).toString('base64url');
 const with_ = (path: string, query: string) => `${path}${path.includes('?') ? '&' : '?'}${query}`;
@@ -122,7 +121,7 @@ describe('parameters of lists', function () {
     });
   }
 
-  /** Follows the links to read all pages of a list. */
+  /** Reads all pages of a list by following the links. */
   const pagesOf = async (from: TestApp, first: string) => {
     const texts: string[] = [];
     const links: (string | undefined)[] = [];
@@ -150,7 +149,7 @@ describe('parameters of lists', function () {
       const limit = Number(/limit=(\d+)/.exec(first)![1]);
       const list = first.replace(/limit=\d+&?/, first.startsWith('/movers') ? 'limit=50&' : '');
       const whole = await rowsOf(list);
-      // Movers always have a limit.
+      // `/movers` always has a limit.
       expect(first.startsWith('/movers') ? rows.slice(0, 50) : rows).to.deep.equal(whole);
       expect(texts).to.have.length(Math.max(1, Math.ceil(rows.length / limit)));
       expect(links.at(-1)).to.equal(undefined);

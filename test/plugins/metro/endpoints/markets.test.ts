@@ -1,4 +1,3 @@
-/** Tests the endpoints of the `markets` plugin over HTTP. */
 import { expect } from 'chai';
 import { ATLANTA, collections, documents, HOUSTON, TUCSON } from '../../../support/fixture.js';
 import { startTestApp, type TestApp } from '../../../support/test-app.js';

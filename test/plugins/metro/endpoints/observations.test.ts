@@ -1,4 +1,3 @@
-/** Tests the endpoints of the `observations` plugin over HTTP. */
 import { expect } from 'chai';
 import { ATLANTA, collections, HOUSTON, TUCSON } from '../../../support/fixture.js';
 import { startTestApp, type TestApp } from '../../../support/test-app.js';

@@ -1,4 +1,3 @@
-/** Tests lists as Parquet over HTTP, with every adapter: they have typed columns and the same values as in JSON. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -85,7 +84,7 @@ const LISTS: Readonly<Record<string, readonly string[]>> = {
   '/forecast-track?': ['cbsa STRING REQUIRED', ...TRACK],
 };
 
-/** The lists for the slower readers. They cover several row groups, an empty list, and every type. */
+/** Lists for the slower readers. They cover several row groups, an empty list and every type. */
 const READ: typeof LISTS = {
   '/observations?series_id=metro_hpi&': OBSERVATION,
   '/observations?series_id=UNRATE&since=2999-01-01': OBSERVATION,
@@ -94,10 +93,7 @@ const READ: typeof LISTS = {
 
 type Row = Readonly<Record<string, unknown>>;
 
-/**
- * Converts JSON rows to the form in which Parquet stores them: every row has every column, and times are in
- * milliseconds.
- */
+/** Converts JSON rows to the way Parquet stores them: every row has every column, and times are in milliseconds. */
 const expectedRows = (rows: readonly Row[], columns: readonly string[]): Row[] =>
   rows.map((row) =>
     Object.fromEntries(
@@ -110,7 +106,9 @@ const expectedRows = (rows: readonly Row[], columns: readonly string[]): Row[] =
     ),
   );
 
-/** Python expressions that read a file as dictionaries. DuckDB would need another package for times with a zone. */
+/**
+ * Python expressions that read a file into dictionaries. DuckDB would need another package for times with time zones.
+ */
 const READERS = {
   pyarrow: `
 import pyarrow.parquet
@@ -128,7 +126,7 @@ def rows(path):
 `,
 };
 
-/** A program that reads paths from standard input and prints the rows of each file as JSON. */
+/** Reads paths from standard input, and prints each file's rows as JSON. */
 const PROGRAM = `
 import datetime, json, sys
 

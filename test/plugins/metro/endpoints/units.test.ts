@@ -1,4 +1,3 @@
-/** Tests the units of observations with values computed by hand, and over HTTP with every adapter. */
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { openDirectory } from '../../../../core/data/directory.js';
@@ -18,7 +17,7 @@ describe('unitsOf(units, cadence, prices)', () => {
   const months = [
     ['2024-01-01', 4.1],
     ['2024-02-01', 4.3],
-    // The month that starts on 2024-03-01 was not published.
+    // The month starting on 2024-03-01 was not published.
     ['2024-04-01', 0],
     ['2025-01-01', 4.51],
     ['2025-04-01', 4],
@@ -64,7 +63,7 @@ describe('unitsOf(units, cadence, prices)', () => {
   it('change and yoy of a weekly series allow for a holiday, and compare with the week 52 weeks before', () => {
     const weeks = Array.from({ length: 60 }, (_, i) => {
       const day = new Date(Date.UTC(2023, 0, 5 + 7 * i));
-      // In one week, the observation is dated a day earlier.
+      // In one week, the observation is dated one day earlier.
       if (i === 46) day.setUTCDate(day.getUTCDate() - 1);
       return [day.toISOString().slice(0, 10), 100 + i] as const;
     });

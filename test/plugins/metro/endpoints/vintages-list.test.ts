@@ -1,4 +1,3 @@
-/** Tests `GET /vintages` over HTTP, with every adapter. */
 import { expect } from 'chai';
 import { partOf } from '../../../../core/app/create-app.js';
 import type { Document } from '../../../../core/contracts/dataset.js';
@@ -12,7 +11,7 @@ type Collections = Readonly<Record<string, readonly Document[]>>;
 const first = collections as unknown as Collections;
 
 /**
- * In the second version, one value is added, one is removed and two are revised; a market is new, and a run has
+ * In the second version, one value is added, one is removed and two are revised. A market is new, and a run has
  * completed.
  */
 const second: Collections = {
@@ -64,7 +63,7 @@ for (const [name, section] of Object.entries(otherAdapters)) {
       await publishTo(service, datasetOf(1, first));
       const alone = await service.get('/vintages');
       expect(alone.json).to.deep.equal({ data: [row(1, true, null)] });
-      // Waits for the next second, because HTTP dates have whole seconds.
+      // Waits for the next second, because HTTP dates have a resolution of one second.
       await new Promise((next) => setTimeout(next, 1000 - (Date.now() % 1000)));
       await publishTo(service, datasetOf(2, second));
       const known = { headers: { 'If-Modified-Since': alone.headers['last-modified']! } };

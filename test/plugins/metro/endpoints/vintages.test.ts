@@ -1,6 +1,3 @@
-/**
- * Tests `as_of` over HTTP: each vintage's response with adapters that keep versions, and a 404 with all other adapters.
- */
 import { expect } from 'chai';
 import { partOf } from '../../../../core/app/create-app.js';
 import { datasetVersion } from '../../../support/dataset-version.js';
@@ -53,7 +50,7 @@ for (const [name, adapter] of Object.entries(adapters)) {
   describe(`as_of on ${name}`, function () {
     this.timeout(60_000);
     let service: TestApp;
-    /** Responses by version and target, which were requested while the version was current. */
+    /** Responses by version and target, requested while the version was current. */
     const then = new Map<string, { text: string; etag: string | undefined; lastModified: string | undefined }>();
     const versions: string[] = [];
 

@@ -1,4 +1,3 @@
-/** Tests the nation and the states in the explorer, in Chromium with the sample. */
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { packageRoot } from '../../../../core/util/package.js';

@@ -1,4 +1,3 @@
-/** Tests text in the explorer: API calls, the age of the data, and the reasons for forecasts. */
 import { expect } from 'chai';
 import { pageModules } from '../../../support/page-modules.js';
 

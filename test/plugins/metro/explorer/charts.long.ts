@@ -1,4 +1,3 @@
-/** Tests the layout and accessibility of the explorer's charts in Chromium, with real FHFA and FRED data. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,7 +1,4 @@
-/**
- * Tests that colour-blind readers can distinguish the colours of maps, badges and charts, and which values have which
- * colour.
- */
+/** Colour-blind users must be able to distinguish the colours of maps, badges and charts. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -10,7 +7,10 @@ import { pageModules } from '../../../support/page-modules.js';
 
 type Color = readonly [number, number, number];
 
-/** How readers see linear RGB, according to the model by Machado, Oliveira and Fernandes (2009) at full severity. */
+/**
+ * Matrices that simulate how colour-blind users see linear RGB, from Machado, Oliveira and Fernandes (2009), at full
+ * severity.
+ */
 const SIGHTS: Readonly<Record<string, readonly Color[]>> = {
   'all cones': [
     [1, 0, 0],
@@ -42,7 +42,7 @@ const linear = (hex: string): Color =>
     .map((at) => Number.parseInt(hex.slice(at, at + 2), 16) / 255)
     .map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4)) as unknown as Color;
 
-/** OKLab, in which equal distances look about equally different. */
+/** Converts to OKLab, where equal distances look about equally different. */
 const oklab = (color: Color): Color => {
   const cones = times(
     [

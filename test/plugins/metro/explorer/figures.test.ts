@@ -1,4 +1,3 @@
-/** Tests the values that the explorer's charts derive from API rows. */
 import { expect } from 'chai';
 import { pageModules } from '../../../support/page-modules.js';
 

@@ -1,4 +1,3 @@
-/** Tests the methodology page over HTTP and in Chromium: its text, which contains figures from the service. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';

@@ -1,4 +1,3 @@
-/** Tests the explorer's search: queries, and the markets that match them. */
 import { expect } from 'chai';
 import { metroAreas } from '../../../../plugins/metro/areas.js';
 import { pageModules } from '../../../support/page-modules.js';
@@ -10,7 +9,7 @@ const { searcher, nearly, onlyOne, stateNamed, tellingName, optionsFor, NICKNAME
 );
 
 const areas = [...metroAreas.values()];
-/** The markets in FHFA's index. If a metro has divisions, the index contains the divisions instead. */
+/** The markets in FHFA's index. For a metro with divisions, the index contains the divisions instead. */
 const markets = areas
   .filter(({ divisions }) => divisions.length === 0)
   .map(({ cbsa, name, kind }) => ({ cbsa, name: kind === 'division' ? `${name} (MSAD)` : name }));

@@ -1,4 +1,3 @@
-/** Tests the accuracy of the models on FHFA's index as of 2025Q4, if the file is available. */
 import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -43,7 +42,7 @@ const input = {
   horizons: [12],
 } as const;
 
-/** Returns the scored forecasts of 77 origins, for markets with at least 40 values. */
+/** Returns scored forecasts from 77 origins, for markets with at least 40 values. */
 const pairsOf = (panel: Panel, model: ForecastModel): Scorable[] => {
   const { runs, forecasts } = makeRuns({
     ...input,

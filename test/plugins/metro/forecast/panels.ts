@@ -1,4 +1,3 @@
-/** Creates panels for tests. */
 import type { Document } from '../../../../core/contracts/dataset.js';
 import type { Observation } from '../../../../plugins/metro/collections.js';
 import { createPanel, macroSeries, type Panel } from '../../../../plugins/metro/forecast/panel.js';
@@ -8,8 +7,8 @@ import { randomFrom } from '../../../../plugins/metro/sample/random.js';
 export const FIRST = quarterIndex(1990, 1);
 
 /**
- * Creates a panel with 100 quarters of an invented index from 1990Q1 for six markets in three states. One market starts
- * late, and two have gaps.
+ * Creates a panel of a fictional index that starts in 1990Q1, for six markets in three states. One market starts late,
+ * and two have gaps.
  */
 export const madeUpPanel = (quarters = 100): Panel => {
   const names = ['Ames, IA', 'Ankeny, IA', 'Boise City, ID', 'Casper, WY', 'Cody, WY', 'Dubois, ID-WY'];
@@ -30,7 +29,8 @@ export const madeUpPanel = (quarters = 100): Panel => {
 };
 
 /**
- * Returns the panel as it was known after its first `quarters`, with the index and the macro series up to that time.
+ * Returns the panel as it was known after its first `quarters` quarters, with the index and the macro series cut off
+ * there.
  */
 export const cut = (panel: Panel, quarters: number): Panel => {
   const next = quarterStart(panel.firstQuarter + quarters);
@@ -42,8 +42,7 @@ export const cut = (panel: Panel, quarters: number): Panel => {
 };
 
 /**
- * Adds invented sales of new houses from 1992 on to the invented panel, and coordinates for all markets except the
- * last.
+ * Extends the fictional panel with new home sales from 1992 on, and with coordinates for all markets except the last.
  */
 export const madeUpMetroPanel = (): Panel => {
   const panel = madeUpPanel();
@@ -52,7 +51,7 @@ export const madeUpMetroPanel = (): Panel => {
   for (let month = 0, level = 700; month < 12 * 23; month++) {
     level *= Math.exp(0.04 * random.normal());
     const day = `${1992 + Math.floor(month / 12)}-${String((month % 12) + 1).padStart(2, '0')}-01`;
-    // One month has no survey, and the last quarter has not been published yet.
+    // One month has no survey, and the last quarter is not published yet.
     if (day !== '2003-05-01' && day < '2014-10-01') sales.push({ series_id: 'HSN1F', period_start: day, value: level });
   }
   const markets = panel.markets.map((market, i) => ({
@@ -62,7 +61,7 @@ export const madeUpMetroPanel = (): Panel => {
   return { ...panel, markets, macro: macroSeries([{ series_id: 'HSN1F', cadence: 'monthly' }], sales) };
 };
 
-/** Returns the invented panel as documents, with one additional market that has no index. */
+/** Returns the fictional panel as documents, with one additional market that has no index. */
 export const rowsOfPanel = (): Record<string, Document[]> => {
   const { markets, quarters, firstQuarter } = madeUpPanel();
   const figures = { signal: null, risk_score: null, yoy_price: 2, forecast_12m: null };

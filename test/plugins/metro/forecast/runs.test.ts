@@ -41,7 +41,7 @@ const nationAndStates = {
 };
 const rowsOf = (cbsa: string) => made.forecasts.filter((row) => row.cbsa === cbsa);
 
-/** Returns the content of a run, without the outcomes that were added later. */
+/** Returns a forecast without the outcome that was added later. */
 const withoutOutcomes = ({ realized: _, realized_as_of: __, ...row }: Forecast) => row;
 
 describe('makeRuns(input)', () => {
@@ -99,7 +99,7 @@ describe('makeRuns(input)', () => {
     });
 
     it('keep the record of a horizon that has no forecasts in the span', () => {
-      // This model needs outcomes of the horizon, so that its first forecasts for 24 months are a year later.
+      // This model needs outcomes at the horizon, so its first 24-month forecasts come a year later.
       const metros = { ...open, panel: madeUpMetroPanel(), model: metroMomentum, horizons: [12, 24] as const };
       const kept = makeRuns({ ...metros, span: { last: 1 } });
       const [first = 0] = makeRuns({ ...metros, span: {} }).runs.map(({ id }) => id);

@@ -1,4 +1,3 @@
-/** Tests reading the rows of imported files, with their line numbers. */
 import { expect } from 'chai';
 import { readRows } from '../../../../plugins/metro/import/csv.js';
 import { ImportErrors } from '../../../../plugins/metro/import/import-errors.js';

@@ -1,4 +1,3 @@
-/** Tests importing FHFA's metro file. */
 import { expect } from 'chai';
 import { readRows } from '../../../../plugins/metro/import/csv.js';
 import { readFhfaMetro } from '../../../../plugins/metro/import/fhfa.js';

@@ -1,4 +1,3 @@
-/** Tests importing files downloaded from FRED. */
 import { expect } from 'chai';
 import { readRows } from '../../../../plugins/metro/import/csv.js';
 import { readFred } from '../../../../plugins/metro/import/fred.js';

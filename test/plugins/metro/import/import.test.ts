@@ -1,5 +1,3 @@
-/** Tests imports into dataset directories. */
-
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,7 +14,7 @@ import { unscored } from '../unscored.js';
 const TIME = new Date('2026-03-01T12:00:00Z');
 const byName = new Map(collections.map((collection) => [collection.name, collection]));
 
-/** Two areas and five quarters in FHFA's format. They include a gap, a division and a missing value. */
+/** Two areas and five quarters in FHFA's format, with a gap, a division and a missing value. */
 const METRO = [
   '"Abilene, TX",10180,2024,1,100.00,( 2.62)',
   '"Abilene, TX",10180,2024,2,101.00,( 2.62)',
@@ -33,7 +31,7 @@ const METRO = [
   .join('');
 const UNRATE = 'observation_date,UNRATE\n2025-09-01,4.4\n2025-10-01,.\n2025-11-01,4.6\n';
 
-/** Returns every file of a directory with its content. */
+/** Returns every file in a directory with its content. */
 const contents = async (directory: string): Promise<Record<string, string>> => {
   const files = (await readdir(directory)).sort();
   return Object.fromEntries(

@@ -1,5 +1,3 @@
-/** Tests importing from files, directories and URLs. */
-
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';

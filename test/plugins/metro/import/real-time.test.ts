@@ -1,4 +1,3 @@
-/** Tests imports and forecasts with a fixed clock, and which runs become a published record. */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,7 +18,7 @@ import { madeUpPanel } from '../forecast/panels.js';
 const declared = new Map(collections.map((one) => [one.name, one]));
 const input = { model: pooledMomentum, options: defaultForecastOptions, rules: defaultRules, span: { last: 8 } };
 
-/** Returns FHFA's file up to a quarter, with invented values that end in 2025Q2. */
+/** Returns a fictional FHFA file that ends with the given quarter, which is 2025Q2 or earlier. */
 const fileUpTo = (name: string): string => {
   const { markets, quarters } = madeUpPanel();
   const first = quarterIndex(2025, 2) - quarters.length + 1;
@@ -44,7 +43,7 @@ describe('the record of runs', function () {
   });
   afterEach(() => rm(folder, { recursive: true }));
 
-  /** Imports a file, then forecasts at the given time. Returns all runs. */
+  /** Imports a file, makes forecasts at the given time, and returns all runs. */
   const update = async (source: string, time: string, created?: string): Promise<ForecastRun[]> => {
     const clock = { time: new Date(time), ...(created !== undefined && { created: new Date(created) }) };
     await importInto({ sources: [source], to, ...clock });

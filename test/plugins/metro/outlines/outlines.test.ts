@@ -1,4 +1,3 @@
-/** Tests the outlines that the explorer serves against their source files. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';

@@ -38,7 +38,7 @@ describe('persistence', () => {
   });
 });
 
-/** Returns the log growth over the 4 quarters up to `t`, multiplied by 100, for each market of a panel without gaps. */
+/** For each market of a panel without gaps, returns 100 times the log growth over the 4 quarters up to `t`. */
 const growthAt = (quarters: readonly Float64Array[], t: number): number[] =>
   [...(quarters[t] ?? [])].map((level, market) => 100 * Math.log(level / (quarters[t - 4]?.[market] ?? Number.NaN)));
 const meanOf = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
@@ -75,8 +75,7 @@ describe('ar1-nation', () => {
       const [then, outcome] = [growthAt(whole.quarters, t), growthAt(whole.quarters, t + 4)];
       return then.map((own, market) => [1, own, meanOf(then), outcome[market] as number] as const);
     });
-    // The normal equations: the errors of the fit are orthogonal to each regressor. They are solved by coordinate
-    // descent.
+    // Solves the normal equations by coordinate descent: the errors of the fit are orthogonal to each regressor.
     const b = [0, 0, 0] as [number, number, number];
     for (let round = 0; round < 20_000; round++) {
       for (const k of [0, 1, 2] as const) {

@@ -25,11 +25,11 @@ const solved = (matrix: number[][], right: readonly number[]): number[] => {
   return system.map((line, i) => at(line, right.length) / at(line, i));
 };
 
-/** Returns the point forecasts in logs at every quarter, computed from the formula with plain arrays. */
+/** Computes the point forecasts in logs at every quarter directly from the formula, with plain arrays. */
 const byDefinition = (panel: Panel) => {
   const all = [...panel.markets.keys()];
   const L = panel.quarters.map((quarter) => [...quarter].map((level) => 100 * Math.log(level)));
-  /** Fills gaps. Reads nothing after the requested quarter. */
+  /** Fills gaps without reading anything after quarter `t`. */
   const F = (i: number, t: number): number => {
     const known = (s: number) => there(L[s]?.[i]);
     if (t < 0 || known(t)) return L[t]?.[i] ?? Number.NaN;
@@ -71,9 +71,7 @@ const byDefinition = (panel: Panel) => {
       (sumOf(seen.map((j) => K(i, j) * weight(j))) + 0.05)
     );
   };
-  /**
-   * Returns the smoothed log of sales for the month that is `lag` months before the newest month known at the quarter.
-   */
+  /** Returns smoothed log sales for the month that is `lag` months before the newest month known at quarter `t`. */
   const sales = (t: number, lag: number) => {
     const end = quarterStart(panel.firstQuarter + t + 1);
     const months = (panel.macro.get('HSN1F') ?? []).filter(({ start }) => start < end);
@@ -129,7 +127,7 @@ const byDefinition = (panel: Panel) => {
   };
 };
 
-/** Returns half the widths of the intervals, computed from the formula and all point forecasts in logs. */
+/** Returns the half-widths of the intervals, computed directly from the formula and all point forecasts in logs. */
 const halfWidths = (panel: Panel, forecasts: readonly (readonly (number | undefined)[] | undefined)[], t: number) => {
   const all = [...panel.markets.keys()];
   const L = panel.quarters.map((quarter) => [...quarter].map((level) => 100 * Math.log(level)));
@@ -190,7 +188,7 @@ describe('metro-momentum', () => {
   const expected = byDefinition(panel);
   const toPercent = (growth: number) => 100 * Math.expm1(growth / 100);
 
-  // At earlier quarters there are fewer rows than coefficients, so some coefficients are not determined.
+  // Earlier quarters have fewer rows than coefficients, which leaves some coefficients undetermined.
   for (const origin of [30, 40, 41, 43, 44, 60, 90, 99]) {
     it(`matches the formula of its docstring at quarter ${origin}`, () => {
       const { forecasts, b } = expected(origin) as NonNullable<ReturnType<typeof expected>>;

@@ -7,7 +7,7 @@ import { cut, madeUpPanel } from '../panels.js';
 const options = { minValues: 20 };
 const at = <T>(list: readonly T[] | Float64Array, index: number) => list[index] as T;
 
-/** Computes the formula for one origin with plain arrays and Gaussian elimination. */
+/** Computes one origin's forecasts directly from the formula, with plain arrays and Gaussian elimination. */
 const byDefinition = (panel: Panel, origin: number): (number | undefined)[] => {
   const known = panel.quarters.slice(0, origin + 1).map((quarter) => [...quarter]);
   const logs = known.map((quarter) => quarter.map((level) => 100 * Math.log(level)));
@@ -33,7 +33,7 @@ const byDefinition = (panel: Panel, origin: number): (number | undefined)[] => {
   };
   const enough = (market: number) => known.filter((quarter) => !Number.isNaN(at(quarter, market))).length >= 20;
 
-  // The matrix of the normal equations, augmented with their right-hand side.
+  // The augmented matrix of the normal equations.
   const system = [0, 1, 2, 3].map(() => [0, 0, 0, 0, 0]);
   for (const [market] of panel.markets.entries()) {
     for (let t = 4; t + 4 <= origin && enough(market); t++) {
