@@ -187,7 +187,7 @@ const aboutRun = (run: ForecastRun | undefined, isMedian: boolean): string[] => 
 export const metroFrontPage = async ({ get }: FrontPageContext): Promise<FrontPageContent> => {
   const markets: readonly Market[] | undefined = (await get('/markets'))?.data;
   if (!markets) return {};
-  const search = { path: '/explore', label: 'Find a metro', placeholder: 'Houston, Ohio or 26420' };
+  const search = { path: '/explore', label: 'Find a metro', placeholder: 'Houston, Ohio or 83702' };
   const forecasts = markets.filter((market): market is Forecast => market.forecast_12m !== null);
   const target = forecasts[0]?.target_period;
   if (!target) return { search };

@@ -9,6 +9,7 @@ import { mayCall } from '../../../pages/shared/api.js';
 import { find, h } from '../../../pages/shared/dom.js';
 import { allAreas, catalog, places } from './catalog.js';
 import { optionsFor } from './search-options.js';
+import { loadZips } from './zip-codes.js';
 
 /** @typedef {import('./search-options.js').Option} Option */
 
@@ -60,7 +61,7 @@ const optionList = (field, onpick) => {
 /** @param {string} query */
 const lookUp = async (query) => {
   const { markets, parents } = await places();
-  const [areas, series] = await Promise.all([allAreas(), catalog()]);
+  const [areas, series] = await Promise.all([allAreas(), catalog(), loadZips(query)]);
   return optionsFor(query, { markets, parents, areas, series });
 };
 

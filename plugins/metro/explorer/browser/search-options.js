@@ -1,5 +1,6 @@
 import { NICKNAMES } from './nicknames.js';
 import { onlyOne, plainName, STATES, searcher, stateNamed, statesOf, wordsOf } from './search.js';
+import { metroOfZip } from './zip-codes.js';
 
 /**
  * @typedef {{ label: string, detail: string, address: string }} Option
@@ -74,7 +75,8 @@ export const optionsFor = (query, lists) => {
   const meant = onlyOne(query, found);
   const ordered = meant ? [meant, ...found.filter((one) => one !== meant)] : found;
   const markets = ordered.slice(0, MOST_MARKETS).map(({ cbsa, name }) => ({
-    ...{ label: plainName(name), detail: cbsa, address: `#/markets/${cbsa}` },
+    ...{ label: plainName(name), detail: metroOfZip(query) === cbsa ? `ZIP code ${query.trim()}` : cbsa },
+    ...{ address: `#/markets/${cbsa}` },
     city: wordsOf(name.replace(/[-–/,].*/, '')).join(' '),
   }));
   const states = stateOptions(query, lists);

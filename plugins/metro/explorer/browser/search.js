@@ -1,7 +1,8 @@
-/** Finds markets by city, nickname, state or CBSA code. Divisions are also found by the name of their parent metro. */
+/** Finds markets by city, nickname, state, ZIP code or CBSA code. Divisions are also found by the name of their parent metro. */
 import { h } from '../../../pages/shared/dom.js';
 import { plain } from '../../../pages/shared/format.js';
 import { NICKNAMES } from './nicknames.js';
+import { metroOfZip } from './zip-codes.js';
 
 export const STATES = new Map(
   Object.entries({
@@ -260,8 +261,8 @@ export const searcher = (rows, parents = new Map()) => {
     return [];
   };
   return (query) => {
-    const first = named(query);
-    return first.length === 0 ? scored(query) : [...new Set([...first, ...scored(query)])];
+    const inZip = rows.filter(({ cbsa }) => cbsa === metroOfZip(query));
+    return [...new Set([...named(query), ...scored(query), ...inZip])];
   };
 };
 

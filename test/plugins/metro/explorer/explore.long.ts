@@ -419,6 +419,33 @@ describe('the explorer in Chromium', () => {
       expect(colors.some((color) => color !== background && color !== 'none')).to.equal(true);
   });
 
+  it('distinguishes signals, recessions and key figures from the page in forced colours', async () => {
+    const { page } = browser;
+    await page.emulateMedia({ forcedColors: 'active' });
+    await view('markets');
+    const colors = (await page.evaluate(`(() => {
+      const sample = document.createElement('div');
+      document.querySelector('main').append(sample);
+      const tone = (name) => {
+        sample.className = 'badge ' + name;
+        return getComputedStyle(sample).borderInlineStartColor;
+      };
+      const shown = ['', 'even', 'rise', 'fall'].map(tone);
+      sample.className = '';
+      sample.style = 'forced-color-adjust: none; background: var(--shade)';
+      shown.push(getComputedStyle(sample).backgroundColor, getComputedStyle(document.body).backgroundColor);
+      sample.remove();
+      return shown;
+    })()`)) as string[];
+    await view(`markets/${fixture.HOUSTON}`);
+    const border = await page.evaluate("getComputedStyle(document.querySelector('.figures div')).borderTopColor");
+    const badge = await page.locator('.figures .badge').first().getAttribute('class');
+    await page.emulateMedia({ forcedColors: 'none' });
+    expect(new Set(colors).size, colors.join()).to.equal(colors.length);
+    expect(border, 'the border of key figures').to.match(/^rgb\(/);
+    expect(badge).to.match(/^badge (rise|fall|even|grade-\d)$/);
+  });
+
   it('shows the forecast above its band and the texts of buttons in forced colours', async () => {
     const { page } = browser;
     await page.emulateMedia({ forcedColors: 'active' });
@@ -579,10 +606,11 @@ describe('the explorer in Chromium', () => {
     expect(await addressOf(page)).not.to.contain('maps=years');
   });
 
-  it('opens the first option of the search with Enter: nicknames, series and divided metros', async () => {
+  it('opens the first option of the search with Enter: nicknames, ZIP codes, series and divided metros', async () => {
     const { page } = browser;
     for (const [query, expected] of [
       ['space city', 'Houston, TX'],
+      ['77002', 'Houston, TX'],
       ['unrate', 'Unemployment Rate'],
       ['new york', 'New York-Jersey City-White Plains, NY-NJ'],
     ] as const) {
@@ -598,6 +626,18 @@ describe('the explorer in Chromium', () => {
     await page.keyboard.press('Enter');
     await until('location.hash.includes("q=35620")');
     await page.getByText('1 of 5 markets').waitFor();
+    await page.getByLabel('Search markets').fill('77002');
+    await page.getByText('1 of 5 markets').waitFor();
+    await page
+      .getByRole('cell', { name: 'Houston, TX' })
+      .or(page.getByRole('rowheader', { name: 'Houston, TX' }))
+      .waitFor();
+    await view('markets?q=77002');
+    await page.getByText('1 of 5 markets').waitFor();
+    await view('compare');
+    await page.getByLabel('Add a market or a series').fill('77002');
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Remove Houston, TX' }).waitFor();
   });
 
   it('compares the markets and series in the URL, and saves the picture and the numbers', async () => {
@@ -975,7 +1015,7 @@ describe('the explorer in Chromium', () => {
     const { page } = browser;
     await view('markets');
     await page.keyboard.press('Tab');
-    expect(await page.evaluate('document.activeElement.textContent')).to.equal('Skip to the content');
+    expect(await page.evaluate('document.activeElement.textContent')).to.equal('Skip to content');
     await page.keyboard.press('Enter');
     expect(await page.evaluate('document.activeElement.id')).to.equal('main');
     expect(await addressOf(page)).to.match(/#\/markets$/);

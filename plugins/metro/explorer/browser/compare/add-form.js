@@ -2,6 +2,7 @@
 import { h } from '../../../../pages/shared/dom.js';
 import { isAreaIndex } from '../index-data.js';
 import { onlyOne, plainName } from '../search.js';
+import { loadZips } from '../zip-codes.js';
 import { MOST_MEMBERS } from './members.js';
 
 /**
@@ -72,12 +73,13 @@ export const addForm = (offer, { missing, members, onadd }) => {
     };
     return h('button', { type: 'button', class: 'quiet', onclick: take }, plainName(name));
   };
-  const add = (/** @type {Event} */ event) => {
+  const add = async (/** @type {Event} */ event) => {
     event.preventDefault();
     const text = field.value.trim();
     problem.textContent = '';
     which.replaceChildren();
     if (text === '') return;
+    await loadZips(text);
     const { added, problem: reason, offered = [] } = answerOf(text, offer, members());
     if (added) {
       onadd(added);

@@ -9,6 +9,7 @@ import { reconstructed } from '../basis.js';
 import { allMarkets, creditOf, HPI, places, seriesOf } from '../catalog.js';
 import { recordsBy } from '../index-data.js';
 import { searcher } from '../search.js';
+import { loadZips, metroOfZip } from '../zip-codes.js';
 import { toolsOf } from './downloads.js';
 import { choicesOf, countOf, DEFAULT_SORT, filterFields, matches, runSlider, sortField } from './filters.js';
 import { marketList } from './list.js';
@@ -164,7 +165,7 @@ const viewOf = async (loaded, signal, query) => {
   const chosen = choicesOf(query, runs);
   const forecastsOf = forecastsBy(signal);
   const rowsOf = rowsByRun(markets, runs, forecastsOf, signal);
-  const first = await rowsOf(chosen.run);
+  const [first] = await Promise.all([rowsOf(chosen.run), loadZips(chosen.q)]);
   const parts = partsOf(loaded, chosen, signal);
   const problem = h('div');
   const next = latestOf(signal);
@@ -201,7 +202,12 @@ const viewOf = async (loaded, signal, query) => {
       onrun(run);
     },
   });
-  narrowBy(chosen.q, (q) => choose({ q }), signal);
+  const onquery = async (/** @type {string} */ q) => {
+    choose({ q });
+    await loadZips(q);
+    if (metroOfZip(q) && chosen.q === q) choose({ q });
+  };
+  narrowBy(chosen.q, onquery, signal);
   slider.show();
   parts.showFacts();
   parts.setRows(first, next());

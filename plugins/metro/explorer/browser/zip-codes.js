@@ -1,0 +1,34 @@
+/** Finds metros by ZIP code. The table is loaded when the user enters the first ZIP code. */
+import { onceEach } from '../../../pages/shared/once.js';
+
+const once = onceEach();
+/** @type {Map<string, string>} */
+const metros = new Map();
+
+const load = async () => {
+  const response = await fetch(new URL('./zip-codes.json', import.meta.url));
+  if (!response.ok) throw new Error(`zip-codes.json: ${response.status}`);
+  /** The first ZIP code, and the difference of each following one. @type {{ areas: Record<string, string> }} */
+  const { areas } = await response.json();
+  for (const [cbsa, steps] of Object.entries(areas)) {
+    let zip = 0;
+    for (const step of steps.split(' ')) {
+      zip += Number(step);
+      metros.set(String(zip).padStart(5, '0'), cbsa);
+    }
+  }
+};
+
+/**
+ * Loads the table if the query looks like a ZIP code. Searching works without the table, so errors are ignored.
+ * @param {string} query
+ */
+export const loadZips = async (query) => {
+  if (/^\d{5}$/.test(query.trim())) await once('zips', load).catch(() => undefined);
+};
+
+/**
+ * Returns the CBSA code of a metro or division by ZIP code. Call `loadZips` first.
+ * @param {string} query @returns {string | undefined}
+ */
+export const metroOfZip = (query) => metros.get(query.trim());
