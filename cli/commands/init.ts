@@ -92,7 +92,7 @@ const rowsOf = ({ manifest }: OpenedDirectory): number =>
  * each. New keys get the first tier by default, so `enterprise` comes first.
  */
 const PUBLIC = {
-  tiers: { enterprise: {}, public: { requestsPerMinute: 120 } },
+  tiers: { enterprise: {}, public: { requestsPerMinute: 600 } },
   anonymous: 'public',
 } as const;
 
@@ -172,7 +172,7 @@ export const register = (program: Command): void => {
     .description('write a first configuration with the plugins that fit the dataset; never overwrites a file')
     .argument('[file]', 'the file to write', 'metro-forecast.json')
     .option('--dataset <dir>', `the dataset directory or database, relative to the file's folder`, 'data')
-    .option('--public', 'let callers without a key read everything, 120 requests per minute for each address')
+    .option('--public', 'let callers without a key read everything, 600 requests per minute for each address')
     .addHelpText(
       'after',
       `

@@ -4,6 +4,7 @@ import { h } from '../shared/dom.js';
 const TONES = new Map([
   ...[...'ABCDF'].map((grade, index) => /** @type {const} */ ([grade, `grade-${index + 1}`])),
   ['expand', 'rise'],
+  ['hold', 'even'],
   ['contract', 'fall'],
   ['operational', 'good'],
   ['degraded', 'warn'],
