@@ -37,7 +37,8 @@ export const replace = (response: Response, prepared: Prepared | Representation,
   response.status = response.res.statusCode;
   response.remove('Content-Length');
   if (!(prepared instanceof Representation) || body === null || body === undefined) return;
-  if (response.get('ETag') !== prepared.identity.etag) return;
+  // A part of the body (206) keeps the ETag of the whole.
+  if (response.get('ETag') !== prepared.identity.etag || response.res.hasHeader('Content-Range')) return;
   if (isEncoding) {
     response.source = prepared;
     response.set('ETag', `W/${prepared.identity.etag}`);
