@@ -74,7 +74,9 @@ describe(PAGE, () => {
   const startOf = async (name: string): Promise<Start> =>
     ((await import(pathToFileURL(join(folder, name)).href)) as { readonly start: Start }).start;
   const programs: Readonly<Record<string, () => Promise<Start>>> = {
-    ...Object.fromEntries(['express.js', 'koa.js', 'fastify.js', 'hono.js'].map((name) => [name, () => startOf(name)])),
+    ...Object.fromEntries(
+      ['express.js', 'koa.js', 'fastify.js', 'nest.js', 'hono.js'].map((name) => [name, () => startOf(name)]),
+    ),
     'app.koa, mounted by koa-mount': async () => {
       const { default: mount } = (await import('koa-mount' as string)) as {
         default: (path: string, app: Koa) => Koa.Middleware;

@@ -33,7 +33,7 @@ const config = { auth: { keys: 'memory', tiers: { open: { requestsPerMinute: 1e6
 
 const isJson = ({ headers }: TestResponse): boolean => /^application\/json/.test(headers['content-type'] ?? '');
 
-/** A plain Koa application whose responses are those of the service at `origin`. */
+/** Middleware that sends the responses of the service at `origin` from a plain Koa application. */
 const copyOf = (origin: string): { first: Middleware; last: Middleware } => ({
   async first(ctx, next) {
     const { headers } = await request(`${origin}/nowhere`);
@@ -68,7 +68,7 @@ const add = (app: Koa, { add, sees }: Trial, log: string[], upstream: string): v
   });
 };
 
-/** The requests of a trial replace those for every package that have the same method and path. */
+/** A request of the trial replaces the common request with the same method and path. */
 const requestsOf = ({ requests = [] }: Trial): readonly TrialRequest[] => {
   const isOwn = ({ path, method }: TrialRequest) => requests.some((own) => own.path === path && own.method === method);
   return [...REQUESTS.filter((each) => !isOwn(each)), ...requests];
