@@ -146,7 +146,9 @@ class JsonAdapter implements StorageAdapter {
   }
 
   async #open(): Promise<void> {
+    const stamp = await stampOf(this.#path, []);
     if (await isEmpty(this.#path)) {
+      this.#stamp = stamp;
       this.#context.logger.warn(
         { path: this.#path },
         'the dataset directory is missing or empty: waiting for a dataset',

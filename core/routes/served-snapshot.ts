@@ -164,7 +164,9 @@ export class CurrentSnapshot {
       try {
         snapshot = adapter.snapshot();
       } catch (error) {
-        logger.warn({ err: error }, 'there is no snapshot to serve yet');
+        // The adapter has logged the cause of an unavailable snapshot.
+        const isExpected = error instanceof StorageError && error.code === 'unavailable';
+        logger.warn(isExpected ? { reason: error.message } : { err: error }, 'there is no snapshot to serve yet');
         continue;
       }
       const previous = this.served;

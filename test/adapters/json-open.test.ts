@@ -1,10 +1,13 @@
 import { mkdir, open, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { assertFits } from '../../adapters/json/memory.js';
 import { StorageError } from '../../core/errors.js';
 import { lines, manifestOf, rows, writeByHand } from '../core/data/weather.js';
 import { eachInstance, eventually, expectServed, writeVersion } from './json-instance.js';
+
+const WAITING = 'the dataset directory is missing or empty: waiting for a dataset';
 
 describe('json.open()', () => {
   const instance = eachInstance();
@@ -46,9 +49,16 @@ describe('json.open()', () => {
     expect(found.at(-1)).to.equal('  - and 900 more');
   });
 
-  it('waits for a missing directory, as for an empty one', async () => {
+  it('waits for a missing directory, logs this once, and serves the dataset that is created later', async () => {
     await instance.adapter.open();
+    await delay(100);
     expect(() => instance.adapter.snapshot()).to.throw(StorageError, 'No dataset has been loaded');
+    await mkdir(instance.path);
+    await delay(100);
+    expect(instance.log.map(({ msg }) => msg)).to.deep.equal([WAITING]);
+    await writeVersion(instance.path, 1);
+    await eventually('the first version', () => instance.changes.length > 0);
+    await expectServed(instance, 1);
   });
 
   it('rejects with invalid_dataset for a directory that contains other files', async () => {
@@ -79,7 +89,10 @@ describe('json.open()', () => {
       .with.property('code', 'unavailable');
     const ping = await instance.adapter.ping().catch((reason) => reason);
     expect(ping).to.have.property('code', 'unavailable');
+    // Ten polls.
+    await delay(100);
     expect(instance.problems).to.deep.equal(['There is no dataset yet.']);
+    expect(instance.log.map(({ msg }) => msg)).to.deep.equal([WAITING]);
     await writeVersion(instance.path, 1);
     await eventually('the first version', () => instance.changes.length > 0);
     await expectServed(instance, 1);

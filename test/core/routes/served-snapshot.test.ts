@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { pino } from 'pino';
 import memory from '../../../adapters/memory.js';
 import type { Collection } from '../../../core/contracts/dataset.js';
 import { collection, type DataRoute, dataRoute } from '../../../core/contracts/plugin.js';
@@ -81,6 +82,21 @@ describe('CurrentSnapshot.refresh()', () => {
     await adapter.close();
     return { version, cached, warnings: logger.lines.filter((line) => line.startsWith('warn')) };
   };
+
+  it('logs the reason without a stack while the store has no snapshot', async () => {
+    const lines: Record<string, unknown>[] = [];
+    const logger = pino({}, { write: (line) => void lines.push(JSON.parse(line)) });
+    const context = { collections, logger, clock: systemClock, resolvePath: (path: string) => path };
+    const adapter = memory.create({}, { ...context, changed: () => undefined, problem: () => undefined });
+    await adapter.open();
+    const options = { adapter, collections, cacheBytes: 1e6, answerMs: 5000, clock: systemClock, logger };
+    await new CurrentSnapshot(options).refresh();
+    await adapter.close();
+    expect(lines).to.have.length(1);
+    expect(lines[0]).to.include({ level: 40, msg: 'there is no snapshot to serve yet' });
+    expect(lines[0]).to.have.property('reason').that.is.a('string');
+    expect(lines[0]).to.not.have.property('err');
+  });
 
   it('computes the cached representations of the previous snapshot', async () => {
     failures = {};
