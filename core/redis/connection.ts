@@ -120,6 +120,7 @@ const createClient = (config: RedisConfig): RedisClient => {
 
 /** Connects to Redis, and reconnects until `close` is called. */
 export const connectRedis = (config: RedisConfig, logger: Logger): RedisConnection => {
+  const { connectTimeoutMs } = config;
   const client = createClient(config);
   // While disconnected, calls fail with errors that do not contain the cause.
   let lastError: unknown;
@@ -149,7 +150,13 @@ export const connectRedis = (config: RedisConfig, logger: Logger): RedisConnecti
     timeoutMs: config.timeoutMs,
     durations: { observe: () => undefined },
     causeOf: (error) => (isReply(error) ? error : (lastError ?? error)),
-    opened: withTimeout(client.connect(), config.connectTimeoutMs).catch(() => undefined),
+    opened: withTimeout(
+      client.connect(),
+      connectTimeoutMs,
+      () => new Error(`no connection within ${connectTimeoutMs} ms`),
+    ).catch((error: unknown) => {
+      lastError ??= error;
+    }),
     close: () => {
       closed = true;
       client.disconnect();

@@ -8,7 +8,8 @@ export interface RedisProblem {
 }
 
 const PERMISSIONS =
-  'Grant the user the commands and keys that docs/guides/redis.md lists: ACL SETUSER NAME ~api:* +hello +info +ping ...';
+  'Grant the user the permissions that docs/guides/redis.md explains: ACL SETUSER NAME ~api:* +info +ping +select ' +
+  '+eval +evalsha +time +hget +hmget +hset +hmset +hdel +hlen +hscan +pexpire +rename +unlink';
 const CERTIFICATE = 'Set NODE_EXTRA_CA_CERTS to the CA of the server, and use a host name that its certificate covers.';
 const ADDRESS = 'Start Redis, or correct the address in redis.url (REDIS_URL), redis.sentinel or redis.cluster.';
 
@@ -44,6 +45,11 @@ const PROBLEMS: readonly (readonly [pattern: RegExp, reason: string, advice: str
     /WRONG_VERSION_NUMBER|packet length too long/,
     'Redis does not use TLS on this port',
     'Use redis:// instead of rediss://.',
+  ],
+  [
+    /ETIMEDOUT|no connection within/,
+    'Redis does not respond',
+    `${ADDRESS} If Redis does not use TLS on this port, use redis:// instead of rediss://.`,
   ],
   [/CERT|self.signed|UNABLE_TO_VERIFY/, 'The Redis certificate is not trusted', CERTIFICATE],
   [/Unknown RESP type|Protocol error/, 'The server is not Redis, or it uses TLS', `${ADDRESS} For TLS, use rediss://.`],
