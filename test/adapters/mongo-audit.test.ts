@@ -30,7 +30,7 @@ describe('the audit log in MongoDB', () => {
   const recorded = async () => madeOnly(await audit.list()).map(({ what }) => what);
   const chainErrors = async () => (await audit.verify()).faults;
 
-  it('chains all entries of concurrent writers, and verifies without errors meanwhile', async () => {
+  it('chains all entries of concurrent writers, and can be verified without errors meanwhile', async () => {
     const writers = ['a', 'b', 'c', 'd', 'e', 'f'];
     const names = writers.flatMap((writer) => [1, 2, 3, 4].map((n) => `${writer}${n}`));
     let isOver = false;

@@ -20,7 +20,7 @@ describe('Connection of the MongoDB adapter', () => {
     });
   }
 
-  it('sends no write concern with the reads of requests, because that would slow down each of them', () => {
+  it('sends no write concern when it reads for a request, because that would slow down every request', () => {
     expect(connectionTo({ uri: 'mongodb://127.0.0.1:1' }).readDb.writeConcern).to.equal(undefined);
   });
 });
@@ -106,7 +106,7 @@ describe('Connection.first() of the MongoDB adapter', () => {
     expect(error.message).to.match(/^MongoDB could not read a price: .*hint/s);
   });
 
-  it('repeats the read when its connection closes in the middle', async () => {
+  it('repeats a read whose connection closes midway', async () => {
     proxy.inject({ latencyMs: 300 });
     const found = first('Akron');
     await delay(100);

@@ -160,7 +160,7 @@ describe('the key store in MongoDB', () => {
     );
   });
 
-  it('noteUse() keeps the latest time of each key for all replicas, and causes no replica to read a key again', async () => {
+  it('noteUse() keeps the latest time of each key for all replicas, without making any replica read the key again', async () => {
     const [store, reader] = [await newStore(), await newStore({ pollMs: NEVER })];
     const record = newRecord();
     await store.insert(record);

@@ -65,7 +65,7 @@ describe('the layout in MongoDB', () => {
   const databaseOf = (uri: string, database?: string): string =>
     connectionTo({ uri, ...(database && { database }) }).db.databaseName;
 
-  it('uses the database of the option `database`, or else the database of the connection string', () => {
+  it('uses the database from the option `database`, or otherwise from the connection string', () => {
     expect(databaseOf('mongodb://127.0.0.1')).to.equal('dataset');
     expect(databaseOf('mongodb://127.0.0.1/')).to.equal('dataset');
     expect(databaseOf('mongodb://127.0.0.1/?directConnection=true')).to.equal('dataset');

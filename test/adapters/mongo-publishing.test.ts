@@ -49,7 +49,7 @@ describe('publishing to MongoDB', () => {
     assert.deepEqual(await second.items(), itemsOf(SECOND));
   });
 
-  it('takes over from a hanging publisher; when that resumes, it rejects and changes nothing', async () => {
+  it('takes over from a hanging publisher, which rejects and changes nothing when it resumes', async () => {
     const { port } = new URL(replicas.uri);
     const proxy = await startTcpProxy(Number(port));
     const hanging = new Replicas(`mongodb://127.0.0.1:${proxy.port}/?directConnection=true`, replicas.database);
@@ -105,7 +105,7 @@ describe('publishing to MongoDB', () => {
     assert.equal(adapter.snapshot().version, FIRST);
   });
 
-  it('rejects with conflict, before it reads a row, if the version was published already', async () => {
+  it('rejects with conflict, before it reads a row, if the version has already been published', async () => {
     const { adapter } = await replicas.open();
     await adapter.publish(datasetOf());
     let read = 0;

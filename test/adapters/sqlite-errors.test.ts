@@ -92,7 +92,7 @@ describe('the SQLite adapter with an unusable file', () => {
     expect(await readFile(store.path, 'utf8')).to.equal(text);
   });
 
-  it('never changes a database of another application', async () => {
+  it('never changes a database that belongs to another application', async () => {
     const other = new Database(store.path);
     other.exec(
       'CREATE TABLE version (id INTEGER PRIMARY KEY, published_at INTEGER); INSERT INTO version VALUES (1, NULL)',
@@ -104,7 +104,7 @@ describe('the SQLite adapter with an unusable file', () => {
     other.close();
   });
 
-  it('rejects a database of a later version of the program', async () => {
+  it('rejects a database written by a later version of the program', async () => {
     await (await store.opened()).publish(datasetOf());
     const other = new Database(store.path);
     other.exec('PRAGMA user_version = 2');
@@ -181,7 +181,7 @@ describe('the SQLite adapter with an unusable file', () => {
     }
   });
 
-  it('opens a database when another process has released its lock', async () => {
+  it('opens a database once another process has released its lock', async () => {
     const copy = await publishedCopy();
     const other = new Database(copy);
     other.exec('PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE');

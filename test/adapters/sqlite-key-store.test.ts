@@ -50,7 +50,7 @@ describe('the key store in SQLite', () => {
     db.close();
   };
 
-  it('has no keys without a file, and creates the file with mode 0600 at the first key', async () => {
+  it('has no keys if the file is missing, and creates it with mode 0600 for the first key', async () => {
     const store = await opened();
     expect(await store.list()).to.deep.equal([]);
     expect(await store.audit()).to.deep.equal([]);
@@ -121,7 +121,7 @@ describe('the key store in SQLite', () => {
     expect({ chained, faults }).to.deep.equal({ chained: 30, faults: [] });
   });
 
-  it('stores the later time of the last use of each key', async () => {
+  it('keeps the latest time at which each key was used', async () => {
     const [one, other] = [await opened(), await opened()];
     await one.noteUse(
       new Map([

@@ -50,7 +50,7 @@ describe('SQLite: the time limit of totals', () => {
   const readers = (numbers: number, ms: number) =>
     sharedReader(snapshot(numbers), new Map([[markets.name, markets]]), ms);
 
-  it('does not include the time in which they wait for other totals', async () => {
+  it('excludes the time spent waiting for other totals', async () => {
     const since = performance.now();
     await reads.rows(slow(COUNTED), [], undefined);
     const limit = Math.ceil(3 * (performance.now() - since));
@@ -60,7 +60,7 @@ describe('SQLite: the time limit of totals', () => {
     expect(performance.now() - since).to.be.above(limit);
   });
 
-  it('ends each computation, and the message says to narrow the question', async () => {
+  it('aborts each computation, and the message advises narrowing the question', async () => {
     const next = readers(1e12, 300);
     const results = (await Promise.allSettled([next()(ask), next()(ask)])) as PromiseRejectedResult[];
     for (const { reason } of results) {

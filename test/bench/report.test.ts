@@ -48,7 +48,7 @@ describe('the report of a benchmark', () => {
     expect(speedText({})).to.equal(undefined);
   });
 
-  it('replaces the text between the marks of the README, but not after a quick run', async () => {
+  it('replaces the text between the markers in the README, but not after a quick run', async () => {
     const path = join(folder, 'README.md');
     await writeFile(path, README);
     await writeSpeedText(path, resultsOf(QUICK));

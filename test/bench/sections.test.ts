@@ -29,7 +29,7 @@ describe('outcomeTable(title, outcomes)', () => {
 });
 
 describe('loadNote(measured)', () => {
-  it('states the largest share of the load core that wrk and Redis used', () => {
+  it('reports the largest share of the load core that wrk and Redis used', () => {
     expect(loadNote([outcomes])).to.equal('wrk and Redis used at most 50.0% of their core.');
   });
 });

@@ -191,7 +191,7 @@ describe('export and import-backup', function () {
     }
   });
 
-  it('refuses a path that exists, and leaves nothing after a failure', async () => {
+  it('refuses a path that already exists, and leaves nothing behind after a failure', async () => {
     const { deployment } = sources.get('json')!;
     expect(await deployment.refused(registerExport, 'export', backupOf('json'))).to.contain('is not empty');
     expect(await deployment.refused(registerExport, 'export', deployment.config)).to.contain('is not a directory');
@@ -259,7 +259,7 @@ describe('export and import-backup', function () {
       await isUntouched();
     });
 
-    it('refuses a damaged archive and one that is missing', async () => {
+    it('refuses a damaged or missing archive', async () => {
       const archive = join(folder, 'damaged.tar.gz');
       await cp(backupOf('sqlite'), archive);
       await truncate(archive, 2000);

@@ -81,7 +81,7 @@ describe('a key, valid or not', () => {
     }
   });
 
-  it('is exchanged for the one-time code of the printed link, which the log does not contain', async () => {
+  it('is exchanged for a one-time code in the printed link, and the log does not contain the code', async () => {
     const { child, output, find } = serve({});
     try {
       const [, origin, code] = (await find('out', /(http:\S+)\/sign-in#(\S+)/)) as [string, string, string];

@@ -114,7 +114,7 @@ describe('the process of a service', () => {
     const env = { METRO__SERVER__WORKERS: String(workers) };
     const how = workers === 1 ? 'without workers' : 'with workers';
 
-    it(`${how} SIGTERM during the start ends it with 0`, async () => {
+    it(`${how} SIGTERM during startup makes it exit with 0`, async () => {
       const path = await slowStart();
       const service = start({ env: { ...env, METRO_CONFIG: path } });
       await until(() => service.output.stdout.includes('loading'));
@@ -124,7 +124,7 @@ describe('the process of a service', () => {
       expect(performance.now() - since).to.be.below(1500);
     });
 
-    it(`${how} SIGHUP during the start reloads the configuration after the start`, async () => {
+    it(`${how} SIGHUP during startup reloads the configuration after startup`, async () => {
       const path = await slowStart();
       const service = start({ env: { ...env, METRO_CONFIG: path } });
       await until(() => service.output.stdout.includes('loading'));
@@ -155,7 +155,7 @@ describe('the process of a service', () => {
       expect(await service.exited).to.deep.equal([0, null]);
     });
 
-    it(`${how} a full disk for log and output affects no response, and SIGTERM ends it with 0`, async () => {
+    it(`${how} a full disk for log and output affects no response, and it exits with 0 on SIGTERM`, async () => {
       const full = openSync('/dev/full', 'w');
       const service = await started({ env, stderr: full, stdout: full });
       closeSync(full);
@@ -217,7 +217,7 @@ describe('the process of a service', () => {
     expect(service.output.stdout.match(/routes\(\)/g)).to.have.length(1);
   });
 
-  it('npm start forwards SIGTERM, and waits until the service has ended', async () => {
+  it('npm start forwards SIGTERM, and waits until the service has exited', async () => {
     const command = ['npm', 'start', '--silent', '--ignore-scripts'];
     const service = await started({ command, env: { HOME: folder, npm_config_update_notifier: 'false' } });
     service.child.kill('SIGTERM');
@@ -226,7 +226,7 @@ describe('the process of a service', () => {
     expect(service.output.stderr).to.contain('"msg":"stopped"');
   });
 
-  it('ends at SIGTERM as process 1 of a container, even during the start', async function () {
+  it('exits on SIGTERM as process 1 of a container, even during startup', async function () {
     const unshare = ['unshare', '--pid', '--fork', '--kill-child', '--mount-proc'];
     try {
       execFileSync(unshare[0]!, [...unshare.slice(1), 'true'], { stdio: 'ignore' });

@@ -87,7 +87,7 @@ describe('a cached GET with the json adapter and Redis', () => {
     expect(files, files.join('\n')).to.have.length.at.most(25);
   });
 
-  it('executes functions in at most 28 files of core, with a call of Redis', async () => {
+  it('executes functions in at most 28 files of core, with a call to Redis', async () => {
     // Prefetched permits expire within a second, so each request calls Redis again.
     const files = await filesOf(get, 1100);
     expect(files).to.include('limiter/script.ts');

@@ -57,7 +57,7 @@ describe('errors of another copy of the package', () => {
   const foreign = (name: string): Error => Object.assign(new Error('from elsewhere'), { name });
 
   for (const type of [ApiError, StorageError, LimiterUnavailable, KeyStoreError]) {
-    it(`are understood as ${type.name} by their name alone`, () => {
+    it(`are recognized as ${type.name} by their name alone`, () => {
       expect(foreign(type.name)).to.be.instanceOf(type);
       expect(foreign('Error')).to.not.be.instanceOf(type);
       expect({ name: type.name }).to.not.be.instanceOf(type);
@@ -73,7 +73,7 @@ describe('errors of another copy of the package', () => {
 });
 
 describe('OperatorError', () => {
-  it('lists its errors below its heading, one line each', () => {
+  it('lists its errors under its heading, one per line', () => {
     expect(new OperatorError('It is wrong.')).to.include({ message: 'It is wrong.', name: 'OperatorError' });
     expect(new OperatorError('It is wrong.').errors).to.deep.equal([]);
     const cause = new Error('why');

@@ -63,7 +63,7 @@ describe(PAGE, () => {
     return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   };
 
-  it('its limiter decides a request', async function () {
+  it('its limiter decides whether to allow a request', async function () {
     this.timeout(30_000);
     const snippet = snippetsOf(PAGE).find(({ heading }) => heading === 'Write a limiter');
     await writeFile(join(folder, 'program.mjs'), snippet!.code);

@@ -136,7 +136,7 @@ describe('the library catalogue of docs/tutorials/first-service.md', () => {
     for (const page of pages) expect(found(page)).to.equal(undefined);
   });
 
-  it('mentions no metros in its OpenAPI document, its data and its errors of every status', async () => {
+  it('mentions no metros in its OpenAPI document, its data and its errors with every status', async () => {
     const cases: readonly [status: number, () => Promise<string>][] = [
       [200, () => get('/api/v1/openapi.json')],
       [200, () => get('/api/v1/status')],

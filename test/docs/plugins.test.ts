@@ -108,7 +108,7 @@ describe(PAGE, () => {
       };
     };
 
-    it('accepts valid tokens only', async () => {
+    it('accepts only valid tokens', async () => {
       const ask = await serve();
       const { privateKey: other } = await generateKeyPair('RS256');
       expect(await ask(await token())).to.deep.equal([200, undefined]);
@@ -130,7 +130,7 @@ describe(PAGE, () => {
     });
   });
 
-  it('error-reports.js sends errors of the service, but no errors of clients', async () => {
+  it('error-reports.js reports server errors, but not client errors', async () => {
     const reports: { readonly message: string; readonly path: string; readonly requestId: string }[] = [];
     const receiver = createServer(async (request, response) => {
       reports.push(JSON.parse(await text(request)));
@@ -154,7 +154,7 @@ describe(PAGE, () => {
     }
   });
 
-  it('echo.js repeats the messages of clients with a key', async () => {
+  it('echo.js echoes messages from clients with a key', async () => {
     const { origin, key, app } = await start({ overrides: { plugins: [{ plugin: await load('echo.js') }] } });
     const address = `${origin.replace('http', 'ws')}/echo`;
     const client = new WebSocket(address, { headers: { Authorization: `Bearer ${key}` } });

@@ -157,7 +157,7 @@ describe('network faults between three replicas and', () => {
     }
   }
 
-  it('in no minute does a key get more than its limit plus the local shares of an outage', () => {
+  it('a key never gets more per minute than its limit plus the local shares during an outage', () => {
     const most = mostInWindow(limitedAnswers);
     console.log(`      limit ${LIMIT}: ${most} allowed within a minute`);
     assert.isAtMost(most, LIMIT + (REPLICAS - 1) * (LIMIT / REPLICAS));

@@ -228,7 +228,7 @@ describe(`random faults of Redis and MongoDB for ${SECONDS} seconds, FAULTS_SEED
     assert.isBelow(longest(Object.values(answers).flat()), BOUND_MS + 2 * longest(answers.unknown));
   });
 
-  it('in no minute does a key get more than its limit plus the local shares', () => {
+  it('a key never gets more per minute than its limit plus the local shares', () => {
     const most = mostInWindow(counted());
     console.log(`      limit ${LIMIT}: at most ${most} allowed within a minute`);
     assert.isAtMost(most, LIMIT + (REPLICAS - 1) * (LIMIT / REPLICAS));

@@ -147,7 +147,7 @@ describe('arguments of tools', () => {
     }
   });
 
-  it('an undeclared argument is an error, even if it has a name of Object.prototype', async () => {
+  it('an undeclared argument is an error, even if it is named like a property of Object.prototype', async () => {
     for (const name of ['limt', 'constructor', 'toString', '\ud800']) {
       const given = JSON.parse(`{"title":"x",${JSON.stringify(name)}:"1"}`);
       const { text, isError } = await call('get_note', given);
@@ -158,7 +158,7 @@ describe('arguments of tools', () => {
     expect(JSON.parse((await call('get_constructed', { constructor: 'x' })).text)).to.include({ constructor: 'x' });
   });
 
-  it('names of tools are unique, have at most 64 characters, and do not depend on other tools', async () => {
+  it('tool names are unique, are at most 64 characters long, and do not depend on other tools', async () => {
     const { tools } = await client.listTools();
     const names = tools.map(({ name }) => name);
     expect(new Set(names).size).to.equal(names.length);
@@ -174,7 +174,7 @@ describe('arguments of tools', () => {
     }
   });
 
-  it('names of arguments have only characters that assistants accept, and map to their parameters', async () => {
+  it('argument names contain only characters that assistants accept, and map to their parameters', async () => {
     const { tools } = await client.listTools();
     const { properties = {} } = tools.find(({ name }) => name === 'list_notes')!.inputSchema;
     const names = Object.keys(properties);

@@ -115,7 +115,7 @@ describe('the plugin mcp', () => {
     ['a mistyped argument', 'list_movers', { limt: 3 }, /Did you mean "limit"\?/],
     ['two wrong ones', 'list_observations', { series_id: 'UNRATE', since: 'soon', cbsa: 'x' }, /- since: .+\n- cbsa: /],
   ] as const) {
-    it(`responds to ${what} with an error that says what to do`, async () => {
+    it(`responds to ${what} with an error that explains what to do`, async () => {
       const { text, isError } = await call(await open(app, app.key), tool, given);
       expect(isError).to.equal(true);
       expect(text).to.match(says);

@@ -101,7 +101,7 @@ describe(`bursts at the edges of windows for ${SECONDS} seconds, with the clock 
   for (const limit of limits) {
     // A bucket lasts one second, so a permit can become available up to one second late.
     const lateMs = 1000;
-    it(`${limit} a minute: never allows more in 60 seconds, and rejects at most one second too long`, () => {
+    it(`${limit} per minute: never allows more in 60 seconds, and rejects for at most one second too long`, () => {
       const { answers, window } = measured.get(limit) as Measured;
       const allowed = answers.filter(isAllowed).length;
       assertAllowedOrRejected(answers);

@@ -72,7 +72,7 @@ describe('nginx without a running replica', () => {
 });
 
 describe('nginx in front of a replica', () => {
-  it('callers without a key count by their address, and X-Forwarded-For does not change it', async () => {
+  it('callers without a key are counted by address, and X-Forwarded-For does not change the address', async () => {
     const config = { server: { port: 0, trustProxy: 1 }, limits: { requestsPerMinute: 2 } };
     const replica = await startTestApp({ config });
     const port = Number(new URL(replica.url).port);

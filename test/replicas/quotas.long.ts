@@ -93,7 +93,7 @@ describe('quotas and usage of keys with three replicas behind nginx', function (
     assert.deepInclude(await usageOf(id), { requests: QUOTA, refused });
   });
 
-  it('without a quota: counts each request once during outages of Redis and restarts', async () => {
+  it('without a quota: counts each request once during Redis outages and restarts', async () => {
     const { id, key, first } = await createKey('uncounted');
     const more: Answer[] = [...first];
     const { redis } = service.proxies!;

@@ -39,7 +39,7 @@ describe('limits with three replicas, one of which has a clock 30 seconds ahead'
     assert.closeTo((startTimes[2] as number) - (startTimes[0] as number), CLOCK_SHIFT_MS, CLOCK_SHIFT_MS / 2);
   });
 
-  it('600 a minute: allows exactly 600 of 6,000 requests of four clients', async function () {
+  it('600 per minute: allows exactly 600 of 6,000 requests from four clients', async function () {
     this.timeout(60_000);
     const answers = await flood(undefined, 6000);
     assertAllowedOrRejected(answers);
@@ -48,7 +48,7 @@ describe('limits with three replicas, one of which has a clock 30 seconds ahead'
     assert.equal(processes.size, replicas.service.replicas.length);
   });
 
-  it('6,000 a minute: allows exactly 6,000 of 12,000 requests of four clients', async function () {
+  it('6,000 per minute: allows exactly 6,000 of 12,000 requests from four clients', async function () {
     this.timeout(60_000);
     const answers = await flood(6000, 12_000);
     assertAllowedOrRejected(answers);

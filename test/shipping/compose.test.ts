@@ -9,13 +9,13 @@ describe('compose.yaml', () => {
   const { services }: Parsed = load(read('compose.yaml'));
   const replicas: [name: string, service: Parsed][] = Object.entries<Parsed>(services).filter(([, { build }]) => build);
 
-  it('is valid against the schema of Compose files', async function () {
+  it('is valid against the Compose schema', async function () {
     this.timeout(300_000);
     const python = await needPythonPackage(this, 'check-jsonschema');
     await python(['-m', 'check_jsonschema', '--builtin-schema', 'vendor.compose-spec', at('compose.yaml')]);
   });
 
-  it('runs as many replicas as its configuration states, with a stop timeout longer than a drain', async () => {
+  it('runs as many replicas as its configuration lists, with a stop timeout longer than a drain', async () => {
     expect(replicas).to.not.be.empty;
     for (const [name, { environment, stop_grace_period }] of replicas) {
       const path = at(environment.METRO_CONFIG.replace('/app/', ''));

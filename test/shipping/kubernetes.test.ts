@@ -69,7 +69,7 @@ describe('config/deploy/kubernetes', () => {
     expect(ports).to.include(endpoint.port);
   });
 
-  it('the large overlay differs from config/replicas.json in sockets, drain and replicas only', () => {
+  it('the large overlay differs from config/replicas.json only in sockets, drain and replicas', () => {
     const { $schema, server, metrics, limits, ...shared } = JSON.parse(read(`${FOLDER}/large/config.json`));
     const { $schema: _, server: expected, limits: few, ...replicas } = JSON.parse(read('config/replicas.json'));
     expect(shared).to.deep.equal(replicas);
@@ -126,7 +126,7 @@ describe('config/deploy/kubernetes', () => {
 
   for (const overlay of ['small', 'large']) {
     describe(overlay, () => {
-      it('is valid against the strict schemas of Kubernetes', async function () {
+      it('is valid against the strict Kubernetes schemas', async function () {
         this.timeout(300_000);
         const python = await needPythonPackage(this, 'kubernetes-validate');
         const folder = await mkdtemp(join(tmpdir(), 'kubernetes-'));

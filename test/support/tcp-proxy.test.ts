@@ -96,7 +96,7 @@ describe('a TCP proxy', () => {
     while (ended === 0) await delay(1);
   });
 
-  it('cut replies: requests arrive, responses stop in the middle, and heal() does not restore them', async () => {
+  it('cut replies: requests arrive, responses stop midway, and heal() does not restore them', async () => {
     const { seen, say } = await inject({ replyBytes: 2 });
     await say('bcd', 2);
     proxy.heal();

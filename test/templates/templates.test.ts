@@ -177,7 +177,7 @@ describe('metro-forecast new', () => {
     });
   }
 
-  it('creates the folder of --to', async () => {
+  it('creates the folder given by --to', async () => {
     const to = join(folder, 'some', 'where');
     await mkdir(join(folder, 'some'));
     const { error } = await runCommand(register, ['new', 'plugin', 'permits', '--to', to]);

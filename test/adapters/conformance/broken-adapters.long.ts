@@ -26,7 +26,7 @@ describe('the conformance suite', () => {
 describe('the whole conformance suite', () => {
   for (const [first] of Object.values(classes)) {
     const { that, fails, ...breakage } = first as BrokenAdapter;
-    it(`fails an adapter that ${that} by the expected rules only`, async () => {
+    it(`fails an adapter that ${that} only for the expected rules`, async () => {
       const { failed, passed } = await runSuite(targetOf(that, breakage));
       expect([...failed.keys()]).to.include.members([...fails]);
       expect(passed).to.be.greaterThan(0);

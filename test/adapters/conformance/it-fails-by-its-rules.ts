@@ -5,7 +5,7 @@ import type { BrokenAdapter } from './faults/breaking.js';
 import { runSuite } from './run-suite.js';
 
 export const itFailsByItsRules = ({ that, fails, ...breakage }: BrokenAdapter): void => {
-  it(`fails an adapter that ${that} by the rule that it breaks`, async () => {
+  it(`fails an adapter that ${that} for the rule that it breaks`, async () => {
     const { failed } = await runSuite(targetOf(that, breakage), fails);
     expect([...failed.keys()].sort()).to.deep.equal([...fails].sort());
   }).timeout(60_000);

@@ -20,7 +20,7 @@ describe('the conformance suite with an adapter that returns wrong long lists', 
     ({ losing, inventing } = JSON.parse(run.stdout));
   });
 
-  it('fails an adapter that loses rows by the tests of long lists, and shows the first lost row', () => {
+  it('fails an adapter that loses rows in the tests of long lists, and shows the first lost row', () => {
     const whole =
       'reading from a large dataset a collection of 50,000 documents returns each document once and in order';
     const titles = losing.map(([title]) => title);
@@ -45,7 +45,7 @@ describe('the conformance suite with an adapter that returns wrong long lists', 
     );
   });
 
-  it('fails an adapter that returns a long list for every find by many tests, with short messages', () => {
+  it('fails many tests of an adapter that returns a long list for every find, with short messages', () => {
     expect(inventing).to.have.length.above(30);
     for (const [title, message] of inventing) expect(message.length, title).to.be.below(3000);
   });

@@ -202,7 +202,7 @@ describe('metro-forecast init', () => {
     expect(registry.routes.map(({ route }) => route.path)).to.include('/shelf/{isbn}');
   });
 
-  it('does not list a plugin for a collection of the same name with other rows', async () => {
+  it('does not list a plugin for a collection of the same name with different rows', async () => {
     const { plugins } = await pluginsFor('squares', { markets: [{ square: 'Piazza' }], hpi: [] });
     expect(plugins).to.deep.equal(['status', 'docs']);
   });

@@ -111,7 +111,7 @@ describe('metro-forecast doctor', () => {
     expect(found['keys']!.advice!.join()).to.contain(`--config ${config} keys create --name a --tier enterprise`);
   });
 
-  it('does not warn about a rotated key that expires soon, but about a successor that does', async () => {
+  it('warns if the successor of a rotated key expires soon, but not if the rotated key does', async () => {
     await configure();
     const keys = (...args: string[]) => runCommand(registerKeys, ['--config', config, 'keys', ...args, '--json']);
     const { id } = JSON.parse((await keys('create', '--name', 'a')).stdout);
@@ -216,7 +216,7 @@ describe('metro-forecast doctor', () => {
     expect(unread.advice!.join()).to.not.contain('adapter.options');
   });
 
-  it('an unreachable Redis fails, and the advice describes limits until then', async () => {
+  it('an unreachable Redis fails, and the advice describes the limits in the meantime', async () => {
     await configure({ redis: { url: `redis://127.0.0.1:${await freePort()}` } });
     const { exitCode, found } = await examine();
     expect([exitCode, found['redis']!.state]).to.deep.equal([1, 'failed']);
@@ -276,7 +276,7 @@ describe('metro-forecast doctor', () => {
     }
   });
 
-  it('reports a pipe that the connection string of MongoDB names, and ends', async () => {
+  it('reports a pipe named in the MongoDB connection string, and exits', async () => {
     const pipe = join(folder, 'ca.pem');
     execFileSync('mkfifo', [pipe]);
     const options = { uri: `mongodb://127.0.0.1:1/?tls=true&tlsCAFile=${pipe}` };
@@ -299,7 +299,7 @@ describe('metro-forecast doctor', () => {
     }
   }).timeout(60_000);
 
-  it('accepts supported versions of Node only', () => {
+  it('accepts only supported versions of Node', () => {
     for (const [version, state] of [
       ['20.19.0', 'ok'],
       ['22.0.0', 'ok'],

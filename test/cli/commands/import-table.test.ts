@@ -49,7 +49,7 @@ describe('metro-forecast import-table', () => {
     expect(readDeclarations(at('data')).map(({ name, key }) => [name, key])).to.deep.equal([['pool_list', ['name']]]);
   });
 
-  it('replaces the collection, keeps other collections, and names the version by the content', async () => {
+  it('replaces the collection, keeps other collections, and derives the version name from the content', async () => {
     await writeFile(at('a.csv'), 'id\n2\n1\n');
     await writeFile(at('b.csv'), 'id\n1\n');
     const first = await json(at('a.csv'), '--created', '2026-01-02T00:00:00Z');
@@ -147,7 +147,7 @@ describe('metro-forecast import-table', () => {
     });
   }
 
-  it('reads times of Parquet to the nanosecond', async () => {
+  it('reads times in Parquet to the nanosecond', async () => {
     const column = (name: string, unit: 'MICROS' | 'NANOS', isAdjustedToUTC: boolean, data: bigint[]) => ({
       schema: { name, type: 'INT64', logical_type: { type: 'TIMESTAMP', unit, isAdjustedToUTC } } as const,
       column: { name, data },
@@ -170,7 +170,7 @@ describe('metro-forecast import-table', () => {
     ]);
   });
 
-  it('reads times of a workbook to the second, and fractions of seconds', async () => {
+  it('reads times in a workbook to the second, and fractions of a second', async () => {
     const times = Array.from({ length: 600 }, (_, i) => new Date(Date.UTC(1948, 0, 1, 14, 57, i)));
     const cells = [...times, new Date(Date.UTC(1948, 0, 1, 14, 57, 13, 500))];
     await writeFile(at('a.xlsx'), workbook([['t', 'n'], ...cells.map((time, i) => [time, i])]));
@@ -179,7 +179,7 @@ describe('metro-forecast import-table', () => {
     expect((await rowsOf('a')).map((each) => (each as { t: string }).t)).to.deep.equal(cells.map(written));
   });
 
-  it('reads times of day of a workbook, and days before the leap day that Excel has in 1900', async () => {
+  it('reads times of day in a workbook, and days before the nonexistent leap day that Excel has in 1900', async () => {
     const days = [0.5, 1.25, 59, 61].map((day) => new Date(Date.UTC(1899, 11, 30) + day * 86_400_000));
     await writeFile(at('a.xlsx'), workbook([['t', 'n'], ...days.map((time, i) => [time, i])]));
     await done(at('a.xlsx'), '--key', 'row');
@@ -196,7 +196,7 @@ describe('metro-forecast import-table', () => {
     );
   });
 
-  it('reads a URL, and reports a response with an error', async () => {
+  it('reads a URL, and reports an error response', async () => {
     const server: Server = createServer((request, response) => {
       response.statusCode = request.url === '/a%20b.csv?x=1' ? 200 : 404;
       response.end(csv);
@@ -254,7 +254,7 @@ describe('metro-forecast import-table', () => {
     expect((await json(at('status.csv'))).collection).to.equal('status_table');
   });
 
-  it('keeps headings as titles in the document, even if two tables have one heading with different types', async () => {
+  it('keeps headings as titles in the document, even if two tables share a heading with different types', async () => {
     await writeFile(at('a.csv'), 'id,Größe (cm)\nx,1\n');
     await writeFile(at('b.csv'), 'id,Größe (cm)\nx,y\n');
     await done(at('a.csv'));
@@ -276,7 +276,7 @@ describe('metro-forecast import-table', () => {
     expect(await refused('/dev/zero')).to.match(NOT_REGULAR);
   });
 
-  it('rejects folders, missing files, archives of several files, and text of an unknown encoding', async () => {
+  it('rejects folders, missing files, archives with several files, and text in an unknown encoding', async () => {
     expect(await refused(folder)).to.match(/it is a folder/);
     expect(await refused(at('none.csv'))).to.match(/it does not exist/);
     await writeFile(at('two.zip'), zipOf({ 'a.csv': csv, 'b.csv': csv }));

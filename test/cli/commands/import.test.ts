@@ -55,7 +55,7 @@ describe('metro-forecast import', () => {
     expect(one.manifest).to.equal(two.manifest);
   });
 
-  it('reports errors of the operator, and changes nothing', async () => {
+  it('reports operator errors, and changes nothing', async () => {
     const error = await thrown(run(join(folder, 'next.csv'), '--to', join(folder, 'none')));
     expect(error).to.be.instanceOf(OperatorError);
     expect((error as Error).message)

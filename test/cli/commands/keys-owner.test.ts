@@ -101,7 +101,7 @@ describe('metro-forecast keys for a service that runs as another user', () => {
     expect(code).to.equal(0);
   });
 
-  it('changes nothing as a user who cannot keep the owner of the file, and prints the right command', async () => {
+  it('changes nothing if the user cannot keep the owner of the file, and prints the right command', async () => {
     const { id } = await asRoot.json('create', '--name', 'A');
     const path = join(folder, 'keys.json');
     for (const name of await readdir(folder)) await chmod(join(folder, name), 0o666);

@@ -124,7 +124,7 @@ describe('metro-forecast keys', () => {
     expect(await limits()).to.deep.equal([9, 9, 9, null]);
   });
 
-  it('rotate rejects a key with a successor and names it, and prints when a new successor ends', async () => {
+  it('rotate rejects a key that already has a successor, names the successor, and prints when a new one expires', async () => {
     const { id } = await create('--name', 'R');
     const { created } = JSON.parse((await done('rotate', id, '--json', '--overlap', '2d')).stdout);
     expect(await refused('rotate', id)).to.include(`its successor ${created.id}`);
@@ -162,7 +162,7 @@ describe('metro-forecast keys', () => {
     expect(await refused('limit', id, '50')).to.include(`${id} is revoked. Create a new key`);
   });
 
-  it('rotate rejects ended keys, unknown keys and an invalid overlap', async () => {
+  it('rotate rejects inactive keys, unknown keys and an invalid overlap', async () => {
     const { id } = await create('--name', 'R');
     expect(await refused('rotate', id, '--overlap', 'soon')).to.include('--overlap: "soon"');
     expect(await refused('rotate', 'key_0000000000')).to.include('There is no key');
@@ -497,7 +497,7 @@ describe('metro-forecast keys usage', () => {
     expect(String((await keys('own.json', 'usage', 'key_none')).error)).to.include('There is no key');
   });
 
-  it('a running service accepts a new key and a rotated key when the command ends', async () => {
+  it('a running service accepts a new key and a rotated key as soon as the command exits', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'new-key-'));
     const path = join(folder, 'config.json');
     const settings = {

@@ -125,7 +125,7 @@ describe('metro-forecast publish into a directory', () => {
     expect((await stat(join(served, 'manifest.json'))).mode & 0o777).to.equal(0);
   });
 
-  it('rejects other rows under the current version, and changes nothing', async () => {
+  it('rejects different rows under the current version, and changes nothing', async () => {
     const { version } = await json('publish', data);
     const before = await state();
     const message = await refused('publish', await named(version, await otherRows()));
@@ -136,7 +136,7 @@ describe('metro-forecast publish into a directory', () => {
     expect(await state()).to.deep.equal(before);
   });
 
-  it('rejects other rows under an earlier version, and accepts the same rows', async () => {
+  it('rejects different rows under an earlier version, and accepts the same rows', async () => {
     await done('publish', await named('first'));
     await done('publish', await named('second'));
     const before = await state();
@@ -146,7 +146,7 @@ describe('metro-forecast publish into a directory', () => {
     expect((await json('publish', await named('first'))).changed).to.equal(true);
   });
 
-  it('rejects other rows if the manifest is damaged, since the audit has a digest of the published rows', async () => {
+  it('rejects different rows if the manifest is damaged, since the audit has a digest of the published rows', async () => {
     await done('publish', await named('first'));
     await truncate(join(served, 'manifest.json'), 40);
     expect(await refused('publish', await named('first', await otherRows()))).to.contain('with different rows');
@@ -202,7 +202,7 @@ describe('metro-forecast publish into a directory', () => {
     await done('publish', await named('second', await otherRows()));
   });
 
-  it('changes nothing for the same rows in another format', async () => {
+  it('changes nothing for the same rows in a different format', async () => {
     await done('publish', await named('first'));
     const again = await named('first');
     const manifest = await manifestOf(again);

@@ -90,7 +90,7 @@ describe('metro-forecast publish and snapshots', () => {
     expect(await json('snapshots')).to.have.length(1);
   });
 
-  it('publish DIR rejects a version with other content, and a version that is no longer current', async () => {
+  it('publish DIR rejects a version with different content, and a version that is no longer current', async () => {
     const first = await json('publish', data);
     const other = join(folder, 'other');
     await writeFile(join(folder, 'hpi.csv'), '"A, TX",10000,2024,1,100.00,-\n"A, TX",10000,2024,2,102.00,-\n');
@@ -120,7 +120,7 @@ describe('metro-forecast publish and snapshots', () => {
     expect(await json('publish', join(folder, version))).to.deep.equal({ version, rows: {}, changed: false });
   });
 
-  it('publish DIR rejects other rows of an earlier version, and suggests activating the same rows', async () => {
+  it('publish DIR rejects different rows for an earlier version, and suggests activating the same rows', async () => {
     await done('publish', data);
     const second = await another('second', '2124-01-01T00:00:00Z');
     await done('publish', second);
@@ -164,14 +164,14 @@ describe('metro-forecast publish and snapshots', () => {
     expect(stderr).to.contain(`its lock expires at ${lock.expires.toISOString()}`);
   });
 
-  it('publish DIR never overwrites the sample of the package', async () => {
+  it('publish DIR never overwrites the built-in sample', async () => {
     await writeConfig({ use: 'json', options: { path: join(packageRoot, 'plugins/metro/dataset') } });
     expect(await refused('publish', data))
       .to.contain("the package's sample")
       .and.to.contain('metro-forecast init');
   });
 
-  it('publish and snapshots reject adapters that cannot publish or lose their data, and name them', async () => {
+  it('publish and snapshots reject adapters that cannot publish or do not keep their data, and name them', async () => {
     await writeConfig('memory');
     expect(await refused('publish', data)).to.include('The adapter "memory" of this configuration loses its data');
     expect(await refused('snapshots')).to.include('The adapter "memory"');

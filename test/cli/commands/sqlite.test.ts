@@ -88,7 +88,7 @@ describe('commands with a database file', () => {
     expect(await tables()).to.deep.equal({ areas: AREAS, permits: [{ no: 4, city: 'Tromsø' }] });
   });
 
-  it('import-table of the same file again changes only the declared orders', async () => {
+  it('import-table changes only the declared orders when it imports the same file again', async () => {
     await done('permits.csv', '--key', 'no', '--created', '2026-01-01T00:00:00Z');
     const { stdout } = await done('permits.csv', '--key', 'no', '--created', '2026-01-01T00:00:00Z');
     expect(stdout).to.include('with 3 rows of permits');
@@ -148,7 +148,7 @@ describe('commands with a database file', () => {
       await writeFile(config(), JSON.stringify({ adapter: storage, plugins, auth: { keys: storage } }));
     };
 
-    it('checks the file, and with --integrity its indexes too', async () => {
+    it('checks the file and, with --integrity, its indexes', async () => {
       await done('permits.csv', '--key', 'no', '--sort', 'city');
       await configure();
       await runCommand(registerKeys, ['--config', config(), 'keys', 'create', '--name', 'first']);

@@ -106,7 +106,7 @@ describe('metro-forecast start', () => {
   });
 
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    it(`ends cleanly on ${signal}`, async () => {
+    it(`exits cleanly on ${signal}`, async () => {
       const started = run([], { PORT: '0' });
       await printed(started, /Listening on/);
       started.process.kill(signal);
@@ -236,7 +236,7 @@ describe('metro-forecast start', () => {
     }
   });
 
-  it('log.requests: combined writes lines of Apache, and none writes no lines', async () => {
+  it('log.requests: combined writes lines in the Apache format, and none writes no lines', async () => {
     const log = async (requests: string): Promise<string> => {
       const settings = { log: { requests, addresses: 'full' } };
       const started = run(['--config', await configure(`${requests}.json`, settings)], {});

@@ -94,7 +94,7 @@ describe('metro-forecast validate', () => {
     expect(exitCode).to.equal(1);
   });
 
-  it('rejects a directory without manifest', async () => {
+  it('rejects a directory without a manifest', async () => {
     await rm(join(to, 'manifest.json'));
     const error = await run().then(
       () => undefined,

@@ -91,7 +91,7 @@ describe('an embedded application', () => {
     expect((failure as Error).message).to.contain('"lookup" must not be async');
   });
 
-  it('calls the functions of a plugin once', async () => {
+  it('calls each function of a plugin once', async () => {
     let calls = 0;
     const routes = () => {
       calls++;

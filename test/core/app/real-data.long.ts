@@ -89,7 +89,7 @@ describe('import, forecast, validate, start', () => {
       expect(quarters).to.include.members(['2022-07-01', '2023-01-01']).and.not.include('2022-10-01');
     });
 
-    it('GET /movers, /signals and /forecast-backtest show figures derived from them', async () => {
+    it('GET /movers, /signals and /forecast-backtest show figures derived from these files', async () => {
       expect((await served.get('/movers')).json.data).to.have.length(5);
       expect((await served.get('/signals')).json.data.length).to.be.greaterThan(400);
       const { data } = (await served.get('/forecast-backtest')).json;

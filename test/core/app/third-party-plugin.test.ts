@@ -119,7 +119,7 @@ describe('a third-party plugin', () => {
   };
   const json = { use: 'json', options: { path: 'dataset' } };
 
-  it('loads by a relative path too', async () => {
+  it('can also be loaded by a relative path', async () => {
     const { get } = await serve(json, './node_modules/metro-forecast-permits/index.js');
     expect((await get('/permits/12060')).json.data).to.have.length(1);
   });

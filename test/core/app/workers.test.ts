@@ -100,7 +100,7 @@ describe('workers', () => {
     taken.close();
   });
 
-  it('are killed if they do not end within server.drainMs and 2 seconds', async () => {
+  it('are killed if they do not exit within server.drainMs plus 2 seconds', async () => {
     const service = await started({ METRO__SERVER__DRAIN_MS: '200', METRO__SERVER__DRAIN_DELAY_MS: '0' });
     const [stuck] = await until(() => {
       const pids = pidsThatSaid(service, 'listening');
@@ -113,7 +113,7 @@ describe('workers', () => {
     expect(() => process.kill(stuck!, 0)).to.throw('ESRCH');
   });
 
-  it('exit at once at the second signal', async () => {
+  it('exit at once on the second signal', async () => {
     const service = await started({ METRO__SERVER__DRAIN_DELAY_MS: '600000' });
     service.process.kill('SIGTERM');
     await until(async () => ((await request(`${service.url}/health`)).status === 503 ? true : undefined));
@@ -127,7 +127,7 @@ describe('workers', () => {
     expect(await until(refused)).to.equal(true);
   });
 
-  it('serve their metrics on one page, with the number of the worker, even after a replacement', async () => {
+  it('serve their metrics on one page, with the worker number, even after a replacement', async () => {
     const port = await freePort();
     const service = await started({ METRO__METRICS__PORT: String(port), METRO__SERVER__DRAIN_DELAY_MS: '0' });
     const counted = async (): Promise<Map<string, number>> => {

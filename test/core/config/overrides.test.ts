@@ -156,7 +156,7 @@ describe('withFiles', () => {
   };
 
   for (const variable of ['REDIS_URL', 'DEMO__REDIS__URL']) {
-    it(`${variable}_FILE sets what ${variable} does, to the file's content without its last line end`, async () => {
+    it(`${variable}_FILE sets the same setting as ${variable}, to the file's content without its final newline`, async () => {
       const { root, overrides, errors } = await read({ [`${variable}_FILE`]: join(folder, 'url') });
       expect(errors).to.deep.equal([]);
       expect(root).to.have.nested.property('redis.url', 'redis://:s3cret@h');

@@ -20,7 +20,7 @@ describe('maskSecrets(config, schemas)', () => {
     }
   });
 
-  it('shows whether a secret is set, and nothing of a secret that is not a URL', () => {
+  it('shows whether a secret is set, but nothing of a secret that is not a URL', () => {
     const schema = { type: 'object', properties: { token: { 'x-secret': true } } };
     for (const [token, shown] of [
       [null, null],
@@ -84,7 +84,7 @@ describe('maskSecrets(config, schemas)', () => {
 });
 
 describe('maskUrlPasswords(text)', () => {
-  it('removes the password of every URL, whatever characters it has', () => {
+  it('removes the password of every URL, whatever characters it contains', () => {
     const password = fc
       .string({ minLength: 1 })
       .filter((text) => !/\s/.test(text))

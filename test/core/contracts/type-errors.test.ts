@@ -188,7 +188,7 @@ describe('a plugin in TypeScript', () => {
     expect(output).not.to.match(/\.d\.ts\(\d+,\d+\): error/);
   });
 
-  it('needs at most 250,000 instantiations of types', () => {
+  it('needs at most 250,000 type instantiations', () => {
     const count = /^Instantiations:\s+(\d+)/m.exec(output);
     expect(Number(count?.[1])).to.be.within(1, 250_000);
   });

@@ -26,7 +26,7 @@ describe('openDirectory(path)', () => {
     expect((await checkDataset(dataset, collections)).kept).to.deep.equal([]);
   });
 
-  it('accepts a last line without a line end', async () => {
+  it('accepts a last line without a line ending', async () => {
     await writeByHand(folder.path, { 'readings.ndjson': lines(rows.readings).trimEnd() });
     expect(await read('readings')).to.deep.equal(rows.readings);
   });
@@ -65,7 +65,7 @@ describe('openDirectory(path)', () => {
     expect(await read('stations')).to.deep.equal(documents);
   });
 
-  it('keeps fields with names of Object.prototype', async () => {
+  it('keeps fields named like properties of Object.prototype', async () => {
     const text = '{"id":"a","__proto__":{"x":1},"toString":2}\n';
     await writeByHand(folder.path, { 'stations.ndjson': text });
     const [document] = await read('stations');

@@ -36,7 +36,7 @@ describe('JsonFields', () => {
     expect(new JsonFields(['a']).document(json, 0)).to.deep.equal({ a: 2 });
   });
 
-  it('ends at the end of a document that lacks a field', () => {
+  it('stops at the end of a document that lacks a field', () => {
     const fields = new JsonFields(['a', 'b']);
     fields.find(Buffer.from('{"a":1},{"b":2}'), 0);
     fields.find(Buffer.from('{}'), 0);

@@ -63,7 +63,7 @@ describe('rowPattern(schema)', () => {
     expect(rowPattern(schema)!(text)).to.equal(false);
   });
 
-  it('matches exactly the days that the check of rows accepts', () => {
+  it('matches exactly the days that row validation accepts', () => {
     const isDay = compileSchema({ type: 'object', properties: { day: schema.properties.day } });
     for (const year of [1900, 1999, 2000, 2004, 2023, 2024, 2100]) {
       for (let month = 0; month <= 13; month++) {
@@ -76,7 +76,7 @@ describe('rowPattern(schema)', () => {
     }
   });
 
-  it('matches no row that the check of rows rejects', () => {
+  it('matches no row that row validation rejects', () => {
     const validate = compileSchema(schema);
     const values = fc.oneof(fc.constantFrom(...Object.values(row)), fc.jsonValue({ maxDepth: 1 }));
     const rows = fc.tuple(values, values, values, values, values).map(([id, day, amount, units, open]) => {

@@ -64,7 +64,7 @@ describe('PositionSorter', () => {
     }
   });
 
-  it('sorts values of many sizes, the largest of a megabyte', () => {
+  it('sorts values of many sizes, up to a megabyte', () => {
     const rows = Array.from({ length: 300 }, (_, i) => ({ text: 'x'.repeat((i * 7919) % 1000), number: i }));
     rows.push({ text: 'x'.repeat(1_000_000), number: 300 });
     const { positions } = run(new PositionSorter(rows.length).sort(columnsOf(rows, ['text'])));

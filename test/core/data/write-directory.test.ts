@@ -168,7 +168,7 @@ describe('writeDirectory(path, manifest, collections)', () => {
         .and.include('the collection name "../stations" must match');
     });
 
-    it('when the version exists with other rows', async () => {
+    it('when the version already exists with different rows', async () => {
       const error = await unchangedBy(() => writeDirectory(path(), manifestOf('v1'), batches(rowsOf(2))));
       expect(error).to.have.property('code', 'conflict');
       expect(error.message).to.include('contains version "v1" with different rows in "stations", "readings"');
@@ -196,7 +196,7 @@ describe('writeDirectory(path, manifest, collections)', () => {
       expect(await readFile(join(path(), 'manifest.json'), 'utf8')).to.equal('{');
     });
 
-    it('when the disk is full (tested with a limit of the file size)', async () => {
+    it('when the disk is full (simulated with a file size limit)', async () => {
       await write(1);
       const before = await state();
       const script = `

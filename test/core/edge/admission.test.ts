@@ -164,7 +164,7 @@ describe('Admission', () => {
     expect(turn(50, 1)).to.equal(50);
   });
 
-  it('rejects none of 16 requests at once, however long they take', () => {
+  it('rejects none of 16 concurrent requests, however long they take', () => {
     const { turn } = controlled();
     for (let i = 0; i < 10; i++) expect(turn(16, 50)).to.equal(16);
   });

@@ -49,20 +49,20 @@ describe(`${CONNECTIONS} random connections (SEED=${seed})`, function () {
   };
 
   for (const workers of [1, 2]) {
-    it(`to ${workers === 1 ? 'one process' : 'workers'} end no process and leave no socket`, async () => {
+    it(`to ${workers === 1 ? 'one process' : 'workers'} crash no process and leak no socket`, async () => {
       service = await startFuzzedService(workers, TIMEOUT_MS);
       await expectHarmless(service, [service.port, service.port, service.port, service.metricsPort]);
     });
   }
 
-  it('through nginx end no process and leave no socket', async function () {
+  it('through nginx crash no process and leak no socket', async function () {
     if (!onPath('nginx')) skip(this, 'nginx is not installed');
     service = await startFuzzedService(1, TIMEOUT_MS);
     proxy = await startNginx([service.port, service.port, service.port]);
     await expectHarmless(service, [proxy.port]);
   });
 
-  it('through haproxy end no process and leave no socket', async function () {
+  it('through haproxy crash no process and leak no socket', async function () {
     const program = onPath('haproxy') ?? skip(this, 'haproxy is not installed');
     service = await startFuzzedService(1, TIMEOUT_MS);
     proxy = await startHaproxy(program, service.port);

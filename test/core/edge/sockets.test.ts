@@ -49,7 +49,7 @@ describe('sockets', () => {
     ['bytes that are not HTTP', 'nonsense\r\n\r\n'],
     ['the HTTP/2 preface', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
   ] as const) {
-    it(`a reset after ${name} harms no process`, async () => {
+    it(`a reset after ${name} crashes no process`, async () => {
       for (const target of [port, metricsPort]) {
         for (const waitMs of [0, 20]) {
           const socket = await open(target);
@@ -119,7 +119,7 @@ describe('random connections', function () {
   afterEach(() => service?.remove());
 
   for (const workers of [1, 2]) {
-    it(`to ${workers === 1 ? 'one process' : 'workers'} end no process and leave no socket`, async () => {
+    it(`to ${workers === 1 ? 'one process' : 'workers'} crash no process and leak no socket`, async () => {
       const seed = Date.now() % 1_000_000;
       console.log(`      seed ${seed}`);
       service = await startFuzzedService(workers, 1000);

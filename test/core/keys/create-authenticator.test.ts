@@ -17,7 +17,7 @@ describe('a service with keys in a file', () => {
   });
   after(() => rm(folder, { recursive: true }));
 
-  it('logs at the start which keys lack their pepper, and accepts the other keys', async () => {
+  it('logs at startup which keys lack their pepper, and accepts the other keys', async () => {
     const path = join(folder, 'peppered.json');
     const open = () =>
       new FileKeyStore(
@@ -50,7 +50,7 @@ describe('a service with keys in a file', () => {
     }
   });
 
-  it('warns of a start without keys only if callers without a key have no tier', async () => {
+  it('warns at startup that there are no keys only if callers without a key have no tier', async () => {
     const warnings = async (auth: object) => {
       const logger = keptLogger();
       const config = { auth: { tiers: { free: {} }, keys: 'memory', ...auth } };

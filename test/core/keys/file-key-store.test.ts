@@ -75,7 +75,7 @@ describe('FileKeyStore', () => {
     return child;
   };
 
-  it('applies an edit by hand and logs it, and does not log its own changes', async () => {
+  it('applies and logs a manual edit, and does not log its own changes', async () => {
     const store = await openStore();
     const records = ['A', 'B', 'C'].map((name) => newRecord({ name }));
     const [first, second, third] = records as [KeyRecord, KeyRecord, KeyRecord];
@@ -105,7 +105,7 @@ describe('FileKeyStore', () => {
     expect((await store.verifyAudit()).faults).to.deep.equal([]);
   });
 
-  it('has no keys without a file, and creates the file with mode 0600 at the first key', async () => {
+  it('has no keys if the file is missing, and creates it with mode 0600 for the first key', async () => {
     const store = await openStore();
     expect(await store.list()).to.deep.equal([]);
     const record = newRecord();
@@ -146,7 +146,7 @@ describe('FileKeyStore', () => {
     expect(await (await openStore()).list()).to.deep.equal([changed]);
   });
 
-  it('stores the version of the pepper of a key', async () => {
+  it('stores the pepper version of a key', async () => {
     const record = newRecord({ pepper: 2 });
     await (await openStore()).insert(record);
     expect(await (await openStore()).list()).to.deep.equal([record]);

@@ -65,7 +65,7 @@ describe('identity of a plugin', () => {
   };
   const alice = { id: 'alice', tier: 'free' };
 
-  it('identifies the caller, with its tier and an account of its own', async () => {
+  it('identifies the caller, with its tier and its own account', async () => {
     const { as } = await start(pluginOf('tokens', async () => alice));
     const { status, json, headers } = await as('Bearer token');
     expect([status, json.caller]).to.deep.equal([200, alice]);

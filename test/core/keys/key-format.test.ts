@@ -8,7 +8,7 @@ const letter = fc.constantFrom(...LETTERS);
 const anyKey = fc.constant(null).map(() => createKey().key);
 
 describe('createKey()', () => {
-  it('returns a prefix, 43 characters of base 62 and a checksum of 6 characters', () => {
+  it('returns a prefix, 43 base-62 characters and a 6-character checksum', () => {
     expect(createKey().key).to.match(/^api_[0-9A-Za-z]{49}$/);
   });
 
@@ -35,7 +35,7 @@ describe('createKey()', () => {
     expect(new Set(made.map(({ id }) => id)).size).to.equal(2000);
   });
 
-  it('uses all characters of base 62 at every position of the secret', () => {
+  it('uses all base-62 characters at every position of the secret', () => {
     const keys = Array.from({ length: 3000 }, () => createKey().key.slice('api_'.length, -6));
     for (let place = 0; place < 43; place++) {
       expect(new Set(keys.map((secret) => secret[place])).size, `place ${place}`).to.equal(62);

@@ -29,7 +29,7 @@ const changed = (before: readonly KeyRecord[], content: string): readonly KeyRec
 };
 
 describe('KeyLines', () => {
-  it('finds every change of a file that a command wrote', () => {
+  it('finds every change that a command makes to a file', () => {
     fc.assert(
       fc.property(files, files, edit, (before, after, part) => {
         const [first, ...rest] = after;

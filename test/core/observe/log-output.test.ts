@@ -93,7 +93,7 @@ describe('LogOutput', () => {
     expect(performance.now() - since).to.be.within(150, 2000);
   });
 
-  it('flushSync writes all lines, multi-byte characters included', () => {
+  it('flushSync writes all lines, including multi-byte characters', () => {
     const output = new LogOutput(writer);
     output.write('für\n');
     output.write('€\n');
@@ -113,7 +113,7 @@ describe('LogOutput', () => {
     closeSync(full);
   });
 
-  it('survives when its reader ends, and writes to the next reader', async () => {
+  it('survives when its reader exits, and writes to the next reader', async () => {
     const output = new LogOutput(writer);
     closeSync(reader);
     output.write('kept\n');

@@ -104,7 +104,7 @@ describe('metrics', () => {
     }
   });
 
-  it('count garbage collections, calls of Redis and reads of MongoDB', async () => {
+  it('count garbage collections, calls to Redis and reads from MongoDB', async () => {
     expect((await rise(async () => collectGarbage()))('nodejs_gc_duration_seconds_count{kind="major"}')).to.be.at.least(
       1,
     );

@@ -250,7 +250,7 @@ describe('Koa behaviour', () => {
         }
       });
 
-      it('a text body can be replaced by a text', async () => {
+      it('a text body can be replaced with other text', async () => {
         run(place, async (ctx, next) => {
           await next();
           ctx.body = (ctx.body as string).toUpperCase();
@@ -465,7 +465,7 @@ describe('Koa behaviour', () => {
   }
 
   describe("in a plugin's own middleware", () => {
-    it('errors of the route have status and expose, as http-errors have', async () => {
+    it('errors of the route have status and expose, as in http-errors', async () => {
       service.use({
         own: [
           async (ctx, next) => {

@@ -80,7 +80,7 @@ describe('a preflight', () => {
     expect((await preflight('/forms')).exposed).to.include.members(['x-form-version', 'etag', 'ratelimit']);
   });
 
-  it('rejects a mount with a header name that is not valid, at the start', async () => {
+  it('rejects a mount with an invalid header name at startup', async () => {
     const plugin = definePlugin({
       ...forms,
       mounts: () => [{ path: '/a', summary: 'A', requestHeaders: ['X Y'], handler: () => undefined }],

@@ -113,7 +113,7 @@ describe('lists as CSV', () => {
     }
   });
 
-  it('equals the JSON of every list that the document offers as CSV, also of another plugin', async () => {
+  it('equals the JSON of every list that the document offers as CSV, including lists of another plugin', async () => {
     const row = {
       type: 'object',
       properties: { 'odd "name"': { type: 'string' }, n: { type: ['number', 'null'] }, deep: { type: 'object' } },
@@ -184,7 +184,7 @@ describe('lists as CSV', () => {
     }
   });
 
-  it('a list that declares a parameter named format is rejected at the start', async () => {
+  it('a list that declares a parameter named format is rejected at startup', async () => {
     const parameters = { query: { format: { description: 'Mine.', schema: { type: 'string' } } } };
     const plugin = definePlugin({
       name: 'things',

@@ -102,7 +102,7 @@ describe('csvFormat', () => {
     const cells = await Promise.all(texts.map(async (a) => (await write(['a'], [{ a }])).slice(3, -2)));
     expect(cells).to.deep.equal(['"a,b"', '"say ""hi"""', '"two\r\nlines"', '"x\ny"', ' padded ', "it's"]);
   });
-  it('distinguishes null and absent values from empty texts', async () => {
+  it('distinguishes null and absent values from empty strings', async () => {
     expect(await write(['a', 'b', 'c'], [{ a: null, c: '' }])).to.equal('a,b,c\r\n,,""\r\n');
   });
   it('never writes an empty line, which readers would skip', async () => {

@@ -25,7 +25,7 @@ describe('every response', () => {
   const history = `/markets/${fixture.ATLANTA}/history`;
 
   describe('validators', () => {
-    it('GET has a strong ETag, Last-Modified of the publication, and no-cache', async () => {
+    it('GET has a strong ETag, the publication time as Last-Modified, and no-cache', async () => {
       const { headers } = await service.get('/markets');
       expect(headers.etag).to.match(/^"[^"]+"$/);
       expect(headers['last-modified']).to.equal('Mon, 02 Mar 2026 12:00:00 GMT');
@@ -35,7 +35,7 @@ describe('every response', () => {
     });
 
     const fresh = (tag: string): readonly string[] => [tag, `W/${tag}`, `"x", ${tag}`, `"x",${tag} , "y"`, '*'];
-    it('If-None-Match of the ETag, weak, in a list, or * is a 304 without a body', async () => {
+    it('If-None-Match with the ETag, weak, in a list, or * is a 304 without a body', async () => {
       const { headers } = await service.get('/markets');
       for (const value of fresh(headers.etag!)) {
         const answer = await service.get('/markets', { headers: { 'If-None-Match': value } });

@@ -89,7 +89,7 @@ describe('the work of one request', () => {
     }
   });
 
-  it('an error of a path without an endpoint counts against the limit', async () => {
+  it('an error for a path without an endpoint counts against the limit', async () => {
     const invalid = Array.from({ length: LIMIT + 1 }, (_, i) => `?a${i}`);
     const statuses = [];
     for (const query of invalid) statuses.push((await health(query)).status);

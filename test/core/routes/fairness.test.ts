@@ -117,7 +117,7 @@ describe('fairness between callers, on a dataset of 410 metros and 204 quarters'
     for (const statuses of await bursts) expect(statuses).to.deep.equal(new Array(40).fill('200'));
   });
 
-  it('240 concurrent requests of one caller succeed', async () => {
+  it('240 concurrent requests from one caller succeed', async () => {
     const key = await newCaller();
     const targets = Array.from(
       { length: 200 },
@@ -130,7 +130,7 @@ describe('fairness between callers, on a dataset of 410 metros and 204 quarters'
     expect([...new Set([...small, ...large])]).to.deep.equal(['200']);
   });
 
-  it('the first compression of a cached list waits until it is the turn of its caller', async () => {
+  it('the first compression of a cached list waits for its turn', async () => {
     const lists = LISTS.filter((target) => target.includes('=json')).map((target) => `${target.slice(0, -2)}20`);
     for (const target of lists) await service.get(target);
     const work = partOf(service.app, 'work').responses;

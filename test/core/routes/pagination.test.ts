@@ -182,7 +182,7 @@ describe('headers that a route declares', () => {
     [{ 'Content-Type': header }, 'response header "Content-Type" is set by the framework'],
     [{ Deflator: { description: 'x' } }, 'response header "Deflator": "example" is missing'],
   ] as const) {
-    it(`${JSON.stringify(headers)} is rejected at the start`, () => expect(errorsOf(headers)).to.include(error));
+    it(`${JSON.stringify(headers)} is rejected at startup`, () => expect(errorsOf(headers)).to.include(error));
   }
 
   it('other headers are accepted', () => expect(errorsOf({ Deflator: header })).to.not.include('header'));

@@ -22,7 +22,7 @@ describe('memoryLimit(root)', () => {
     return memoryLimit(root);
   };
 
-  it('is the memory of the machine if there are no control groups', () => {
+  it('is the total memory of the machine if there are no control groups', () => {
     expect(memoryLimit(root)).to.equal(totalmem());
   });
 

@@ -123,7 +123,7 @@ describe('writeFileAtomic(path, content)', () => {
 });
 
 describe('makeFolder(path)', () => {
-  it('rejects a path in which no folder can be created, such as a path below /proc', async () => {
+  it('rejects a path in which no folder can be created, such as a path under /proc', async () => {
     const error = await makeFolder('/proc/none/below').catch((reason: NodeJS.ErrnoException) => reason);
     expect((error as NodeJS.ErrnoException).code).to.equal('ENOENT');
   });

@@ -97,14 +97,14 @@ describe('checkOptions(path, schema, value)', () => {
     expect(value).to.deep.equal({ pollMs: 1000 });
   });
 
-  it('names the environment variable of a wrong value', () => {
+  it('names the environment variable that set an invalid value', () => {
     const overrides = [{ path: 'at.a', variable: 'DEMO__AT__A' }];
     expect(checkOptions('at', object({ a: { type: 'integer' } }), { a: 'x' }, overrides)).to.deep.equal([
       'at.a (from DEMO__AT__A): "x" is not allowed; it must be a whole number',
     ]);
   });
 
-  it('shows no secret and no password of a URL', () => {
+  it('shows no secrets and no passwords in URLs', () => {
     const schema = object({ token: { type: 'string', minLength: 9, 'x-secret': true }, port: { type: 'integer' } });
     const errors = checkOptions('at', schema, { token: 'hunter2', port: 'db://u:hunter2@h' });
     expect(errors).to.deep.equal([

@@ -21,7 +21,7 @@ describe('findJsonError(text)', () => {
     );
   });
 
-  it('finds an error in a damaged text exactly if JSON.parse throws', () => {
+  it('finds an error in damaged text if and only if JSON.parse throws', () => {
     const damaged = fc
       .tuple(
         fc.json({ maxDepth: 4 }),

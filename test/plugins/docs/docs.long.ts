@@ -228,7 +228,7 @@ describe('the reference page', () => {
     }
   });
 
-  it('has a search that / opens and arrow keys and Escape control, and says when nothing matches', async () => {
+  it('opens the search with /, supports arrow keys and Escape in it, and says when nothing matches', async () => {
     await open();
     const { page } = browser;
     const guides = page.waitForResponse(/csv\/guide\.md$/);

@@ -11,7 +11,7 @@ import {
 } from '../../../plugins/metro/periods.js';
 
 describe('metro/periods', () => {
-  it('isDay accepts only days of the calendar, including leap days', () => {
+  it('isDay accepts only valid calendar days, including leap days', () => {
     for (const day of ['2024-02-29', '2000-02-29', '1975-01-01', '2025-12-31']) expect(isDay(day), day).to.equal(true);
     for (const day of [
       '2023-02-29',

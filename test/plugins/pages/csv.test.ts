@@ -16,7 +16,7 @@ const TEXTS = Array.from({ length: 0x10000 }, (_, code) => String.fromCharCode(c
 ]);
 
 describe('csvOf(rows)', () => {
-  it('guards against the same formulas as the CSV of the service', async () => {
+  it('guards against the same formulas as CSV from the service', async () => {
     const own = await writtenList(
       csvFormat(true),
       ['a'],
@@ -30,7 +30,7 @@ describe('csvOf(rows)', () => {
     expect(guarded).to.have.length(3 * '=+-@\t\r\n＝＋－＠'.length);
   });
 
-  it('guards the names of columns and every cell of a row', () => {
+  it('guards column names and every cell of a row', () => {
     expect(
       csvOf([
         ['=a', 'b'],

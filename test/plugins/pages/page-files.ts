@@ -138,7 +138,7 @@ export const describePageFiles = (path: string, plugin: string, plugins: readonl
       expect(head.headers).to.include(got);
     });
 
-    it('responds with 404 to other paths below the page', async () => {
+    it('responds with 404 to other paths under the page', async () => {
       const version = root().slice(path.length + 1);
       const names = [
         'nothing.js',

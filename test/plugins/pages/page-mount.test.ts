@@ -74,7 +74,7 @@ describe('pageMount(page)', () => {
     return app.origin;
   };
 
-  it('serves a folder outside of the package, whose scripts import shared modules by relative paths', async function () {
+  it('serves a folder outside the package whose scripts import shared modules by relative paths', async function () {
     const origin = await start();
     const { page, complaints, close } = await openBrowser(this, { origin });
     try {

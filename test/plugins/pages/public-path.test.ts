@@ -103,7 +103,7 @@ describe('server.publicUrl', () => {
     }
   });
 
-  it('is absent: a path of a proxy that is not trusted is ignored', async () => {
+  it('is absent: a path from an untrusted proxy is ignored', async () => {
     for (const trustProxy of [0, ['192.0.2.0/24']]) {
       const service = await start({ trustProxy });
       try {

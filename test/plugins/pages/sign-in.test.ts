@@ -17,7 +17,7 @@ describe('a one-time code', () => {
   });
   after(() => service.close());
 
-  it('returns the key once, and no cache may keep it', async () => {
+  it('returns the key once, and forbids caching it', async () => {
     const code = codes.issue('mfk_secret');
     const { status, json, headers } = await redeem(code);
     expect([status, json]).to.deep.equal([200, { key: 'mfk_secret' }]);
@@ -159,7 +159,7 @@ describe('pages of a service that needs no key', function () {
     expect(complaints).to.deep.equal([]);
   });
 
-  it('find what the search of the front page asks for', async () => {
+  it('find what was searched for on the front page', async () => {
     const { page, complaints } = browser;
     await page.goto(`${service.origin}/`);
     await page.getByLabel('Find a metro').fill('houston');

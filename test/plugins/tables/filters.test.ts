@@ -102,7 +102,7 @@ describe('filters of tables', function () {
   }
 
   for (const name of ['health', 'ready', 'status', 'totals', 'usage']) {
-    it(`a table called "${name}" is rejected at the start, with the reason`, async () => {
+    it(`a table called "${name}" is rejected at startup, with the reason`, async () => {
       const named = {
         ...tables,
         collections: [{ ...(tables.collections as unknown as { name: string }[])[0]!, name }],
@@ -149,7 +149,7 @@ describe('filters of tables', function () {
   }
 
   for (const query of ['level[gte]', 'level[in]', 'level']) {
-    it(`?${query} takes the integers in the range that the OpenAPI document states`, async () => {
+    it(`?${query} accepts the integers in the range given in the OpenAPI document`, async () => {
       const { components, paths } = (await service.get('/openapi.json')).json;
       const { gte } = components.schemas.IntegerFilter.properties;
       const [, plain] = paths['/readings'].get.parameters.find(

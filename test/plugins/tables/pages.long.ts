@@ -299,7 +299,7 @@ describe('the pages of tables in Chromium', () => {
     expect(new Set(await cells(1))).to.deep.equal(new Set(['Oslo']));
   });
 
-  it('draws totals of all rows as lines and bars, shows values by arrow keys, and keeps the choices', async () => {
+  it('draws totals of all rows as lines and bars, shows values with the arrow keys, and keeps the choices', async () => {
     const { page } = browser;
     await view('weather?tab=time&station%5Beq%5D=Oslo');
     await page.getByText('Based on all 1,999 matching rows that have a value.').waitFor();
@@ -328,7 +328,7 @@ describe('the pages of tables in Chromium', () => {
     ['dark', 768],
     ['dark', 390],
   ] as const) {
-    it(`has no accessibility problem, error, overflow or cut label, ${colorScheme} at ${width} pixels`, async function () {
+    it(`has no accessibility problem, error, overflow or clipped label, ${colorScheme} at ${width} pixels`, async function () {
       this.timeout(60_000);
       const { page, complaints } = browser;
       complaints.length = 0;

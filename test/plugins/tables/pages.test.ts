@@ -185,7 +185,7 @@ describe('plugin table-pages', () => {
     expect(figuresOf(many, line, books.measures)).to.have.property('left', 1);
   });
 
-  it('adds missing dates only to regular dates', () => {
+  it('adds missing dates only if dates are regular', () => {
     const months = [
       '2024-10-31',
       '2024-11-30',

@@ -155,7 +155,7 @@ describe('plugin tables', () => {
     ['a collection that no plugin declares', { collections: ['permits'] }, 'no plugin declares a collection "permits"'],
     ['no table at all', {}, 'set the option "path" or "collections"'],
   ] as const) {
-    it(`rejects ${what} at the start`, async () => {
+    it(`rejects ${what} at startup`, async () => {
       const error = await createApp(config(options)).catch((error: OperatorError) => error);
       expect((error as OperatorError).errors.join('\n')).to.include(says);
     });

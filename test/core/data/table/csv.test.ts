@@ -25,7 +25,7 @@ describe('CsvSplitter', () => {
     );
   });
 
-  it('returns the same records for any division of a text with wrong quotes into parts', () => {
+  it('returns the same records for text with misplaced quotes, however the text is split', () => {
     const text = fc.string({ unit: fc.constantFrom('a', '"', ',', '\n', '\r\n', ' ') });
     fc.assert(
       fc.property(text, fc.integer({ min: 1, max: 9 }), (given, size) => {

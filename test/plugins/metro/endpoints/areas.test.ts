@@ -82,7 +82,7 @@ describe('the nation and the states', () => {
     expect((await get(`/markets/${TEXAS}/quantiles`)).data).to.have.length(5);
   });
 
-  it('the backtest scores metros only, and the breakdown scores other kinds on request', async () => {
+  it('the backtest scores only metros, and the breakdown scores other kinds on request', async () => {
     const countOf = async (kind = '') =>
       (await get(`/forecast-backtest/breakdown?by=basis${kind}`)).data.reduce(
         (n: number, group: { n: number }) => n + group.n,

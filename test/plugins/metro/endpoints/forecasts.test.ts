@@ -25,7 +25,7 @@ describe('plugin forecasts', () => {
     });
   });
 
-  it('GET /forecasts/26420/history has completed runs only, oldest first, with nulls', async () => {
+  it('GET /forecasts/26420/history has only completed runs, oldest first, with nulls', async () => {
     const { json } = await service.get(`/forecasts/${HOUSTON}/history`);
     expect(json.data.map(({ point }: { point: number }) => point)).to.deep.equal([7.5, 2.5, 3.5, 1.5]);
     expect(json.data[1]).to.deep.equal({
@@ -128,7 +128,7 @@ describe('plugin forecasts', () => {
     expect([status, json.code]).to.deep.equal([400, 'invalid_parameter']);
   });
 
-  it('GET /forecast-runs has completed runs only, newest first', async () => {
+  it('GET /forecast-runs has only completed runs, newest first', async () => {
     const { json } = await service.get('/forecast-runs');
     expect(json.data.map(({ id }: { id: number }) => id)).to.deep.equal([5, 4, 2, 1]);
     expect(json.data[3]).to.deep.equal({

@@ -57,7 +57,7 @@ describe('horizon_months', () => {
       expect(backtest.n_runs).to.equal(20 - horizon / 3);
     });
 
-    it(`tracks and runs of ${horizon} months are on request only`, async () => {
+    it(`tracks and runs of ${horizon} months are returned only on request`, async () => {
       const own: Row[] = await dataOf(`/markets/26420/forecast-track?horizon_months=${horizon}`);
       expect(own.map(({ run_id }) => run_id)).to.deep.equal([run]);
       expect(await dataOf(`/forecasts/26420/history?horizon_months=${horizon}`)).to.have.length(1);

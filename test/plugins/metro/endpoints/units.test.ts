@@ -123,7 +123,7 @@ describe('unitsOf(units, cadence, prices)', () => {
     expect(computed(rates, 'yoy', 'irregular')).to.deep.equal([undefined, undefined, 1000, 33.33333333]);
   });
 
-  it('real states values in prices of the base month, and leaves out periods with a missing month', () => {
+  it('real expresses values in prices of the base month, and leaves out periods with a missing month', () => {
     const months = new Map([
       ['2025-01-01', 200],
       ['2025-02-01', 220],
@@ -151,7 +151,7 @@ describe('unsupported(units, series)', () => {
   const of = (title: string, units: string) =>
     ({ series_id: 'X', kind: 'macro', title, units, cadence: 'monthly' }) as const;
 
-  it('allows real terms for amounts of money and indexes of prices', () => {
+  it('allows real terms for amounts of money and price indexes', () => {
     for (const [title, units] of [
       ['Gross Domestic Product', 'Billions of Dollars'],
       ['Average Hourly Earnings', 'Dollars per Hour'],
@@ -164,7 +164,7 @@ describe('unsupported(units, series)', () => {
       expect(unsupported('real', of(title, units)), title).to.equal(undefined);
   });
 
-  it('rejects real terms for rates, counts, quantities and values that are adjusted already', () => {
+  it('rejects real terms for rates, counts, quantities and values that are already adjusted', () => {
     for (const [title, units] of [
       ['Unemployment Rate', 'Percent'],
       ['Housing Starts', 'Thousands of Units'],

@@ -55,7 +55,7 @@ describe('the explorer’s charts with all series and twenty markets', () => {
   });
 
   for (const width of [1440, 768, 390]) {
-    it(`have no cut or covered label, ${width} pixels wide`, async function () {
+    it(`have no clipped or covered label at a width of ${width} pixels`, async function () {
       this.timeout(240_000);
       const { page, complaints } = browser;
       await page.setViewportSize({ width, height: 900 });
@@ -243,7 +243,7 @@ describe('the explorer’s charts with all series and twenty markets', () => {
     }
   });
 
-  it('show values by a tap, and let two fingers zoom the page or the map', async function () {
+  it('show values on a tap, and let two fingers zoom the page or the map', async function () {
     this.timeout(60_000);
     const { page } = browser;
     const session = await page.context().newCDPSession(page);

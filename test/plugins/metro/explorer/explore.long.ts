@@ -160,7 +160,7 @@ describe('the explorer in Chromium', () => {
     expect(complaints).to.deep.equal([]);
   });
 
-  it('lists all markets with the numbers of the API, sorts and finds them', async () => {
+  it('lists all markets with the numbers from the API, and sorts and finds them', async () => {
     const { page } = browser;
     await view('markets');
     const rows = async () => (await page.locator('tbody tr').allInnerTexts()).map((row) => row.split('\t'));
@@ -206,7 +206,7 @@ describe('the explorer in Chromium', () => {
     expect(narrowed.map(({ cbsa }: Market) => cbsa)).to.deep.equal([fixture.HOUSTON]);
   });
 
-  it('shows series, units, adjustment, quarter, run and vintage of the list', async () => {
+  it('shows the series, units, adjustment, quarter, run and vintage of the list', async () => {
     await view('markets');
     expect(await browser.page.locator('.facts').innerText()).to.equal(
       'About these figures: House Price Index: Index, 1995 Q1 = 100, not seasonally adjusted, up to 2025 Q4 · run of 2026-03-01 by test-1.0 · reconstructed · Methodology',
@@ -519,7 +519,7 @@ describe('the explorer in Chromium', () => {
     await page.setViewportSize({ width: 1280, height: 900 });
   });
 
-  it('shows values of the map by arrow keys, and opens a market by Enter', async () => {
+  it('shows values on the map with the arrow keys, and opens a market with Enter', async () => {
     const { page } = browser;
     await view('markets');
     const map = page.locator('.mapped');
@@ -764,7 +764,7 @@ describe('the explorer in Chromium', () => {
     expect(await page.locator('#notes').innerText()).to.equal(FHFA_ATTRIBUTION);
   });
 
-  it('draws the index, the forecast and its band, and shows their values by arrow keys', async () => {
+  it('draws the index, the forecast and its band, and shows their values with the arrow keys', async () => {
     const { page } = browser;
     await view(`markets/${fixture.HOUSTON}`);
     const figure = page.locator('figure').first();
@@ -1084,7 +1084,7 @@ describe('the explorer with FHFA’s index at full size', () => {
     expect(complaints).to.deep.equal([]);
   });
 
-  it('shows and saves an index in real terms with the values and the last quarter of the API', async () => {
+  it('shows and saves an index in real terms with the values and the last quarter from the API', async () => {
     const { page } = browser;
     const get = (target: string) => request(`${url}${target}`, { headers: { Authorization: `Bearer ${key}` } });
     const figure = page.locator('figure').first();

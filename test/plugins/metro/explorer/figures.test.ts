@@ -50,7 +50,7 @@ describe('the explorer’s figures', () => {
     ]);
   });
 
-  it('have the recessions in order, from the first day of one month to that of a later one', () => {
+  it('have the recessions in order, each from the first day of a month to the first day of a later month', () => {
     const days: string[] = figures.recessions.spans.flat();
     expect(days).to.deep.equal([...new Set(days)].sort());
     for (const day of days) expect(day).to.match(/^(19|20)\d\d-(0[1-9]|1[0-2])-01$/);

@@ -97,7 +97,7 @@ describe('the explorer’s search', () => {
     ['35620', '#/markets?q=35620'],
     ['26420', '#/markets/26420'],
   ] as const) {
-    it(`offers ${expected} first for ${query}`, () => expect(offered(query)[0]).to.equal(expected));
+    it(`suggests ${expected} first for ${query}`, () => expect(offered(query)[0]).to.equal(expected));
   }
 
   it('offers the state and the divided metro after the city, and the divisions after their metro', () => {
@@ -107,7 +107,7 @@ describe('the explorer’s search', () => {
     expect(offered('nowhere at all')).to.deep.equal([]);
   });
 
-  it('distinguishes states from cities, and cities of one name by their states', () => {
+  it('distinguishes states from cities, and cities with the same name by their states', () => {
     expect(['ohio', 'OH', 'West Virginia', 'houston', 'houston tx'].map((query) => stateNamed(query))).to.deep.equal([
       ...['OH', 'OH', 'WV', undefined, undefined],
     ]);

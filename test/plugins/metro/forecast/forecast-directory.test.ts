@@ -64,7 +64,7 @@ describe('forecastDirectory(directory, options)', () => {
     expect(await rowsOf(directory, 'forecasts')).to.deep.equal(made.forecasts);
   });
 
-  it('gives the same version for the same content, and another version for other content', async () => {
+  it('gives the same version for the same content, and a different version for different content', async () => {
     const first = await forecastDirectory(directory, input);
     expect((await forecastDirectory(directory, input)).version).to.equal(first.version);
     const longer = await forecastDirectory(directory, { ...input, span: { last: 9 } });

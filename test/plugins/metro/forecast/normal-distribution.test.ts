@@ -19,7 +19,7 @@ describe('normalCdf(x)', () => {
     });
   }
 
-  it('stays from 0 to 1, increases, and is symmetric', () => {
+  it('stays between 0 and 1, increases, and is symmetric', () => {
     const number = fc.double({ noNaN: true, min: -40, max: 40 });
     fc.assert(
       fc.property(number, number, (a, b) => {

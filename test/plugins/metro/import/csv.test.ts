@@ -14,7 +14,7 @@ const read = async (text: string, size = 7) => {
 };
 
 describe('readRows(bytes, file, errors)', () => {
-  it('reads byte order marks, LF and CRLF, quotes, blank lines, and a last line without a line end', async () => {
+  it('reads byte order marks, LF and CRLF, quotes, blank lines, and a last line without a line ending', async () => {
     expect(await read('\ufeff"Abilene, TX",10180,( 2.62)\r\n\r\n"a ""b""", -,\nlast,1,2')).to.deep.equal({
       rows: [
         [1, 'Abilene, TX', '10180', '( 2.62)'],
@@ -25,7 +25,7 @@ describe('readRows(bytes, file, errors)', () => {
     });
   });
 
-  it('loses no row after a row with wrong quotes', async () => {
+  it('loses no row after a row with misplaced quotes', async () => {
     const { rows, errors } = await read('a,1\n"never closed,2\nb"c,3\n"d" e,4\nf,5\n');
     expect(rows).to.deep.equal([
       [1, 'a', '1'],
@@ -34,7 +34,7 @@ describe('readRows(bytes, file, errors)', () => {
     expect(errors.map((error) => error.slice(0, 8))).to.deep.equal(['f.csv:2:', 'f.csv:3:', 'f.csv:4:']);
   });
 
-  it('reports a line of 100,000 characters, and continues after it', async () => {
+  it('reports a line with 100,000 characters, and continues after it', async () => {
     const { rows, errors } = await read(`a,1\n${'x'.repeat(100_000)}\nb,2\n`, 4096);
     expect(rows).to.deep.equal([
       [1, 'a', '1'],

@@ -115,7 +115,7 @@ describe('plugins/metro/import', () => {
     });
   });
 
-  it('gives the same version for the same input, and another version for other input', async () => {
+  it('gives the same version for the same input, and a different version for different input', async () => {
     const hpi = await put('hpi.csv', METRO);
     const first = await run([hpi]);
     expect((await run([hpi], { to: join(folder, 'again') })).version).to.equal(first.version);

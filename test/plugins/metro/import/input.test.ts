@@ -80,7 +80,7 @@ describe('plugins/metro/import inputs', () => {
     ]);
   });
 
-  it('skips a pipe in a directory, also behind a link', async () => {
+  it('skips a pipe in a directory, even behind a link', async () => {
     const folder = await mkdtemp(join(directory, 'pipes-'));
     await writeFile(join(folder, 'unrate.csv'), UNRATE);
     execFileSync('mkfifo', [join(folder, 'pipe.csv')]);
@@ -107,7 +107,7 @@ describe('plugins/metro/import inputs', () => {
     expect(await operatorFailure(read([join(directory, 'bare')]))).to.include('there are no files in this directory');
   });
 
-  it('rejects a named file of unknown format, and lists the known formats', async () => {
+  it('rejects a named file in an unknown format, and lists the known formats', async () => {
     const message = await operatorFailure(
       read([await put('purchase-only.csv', PURCHASE_ONLY), await put('x.csv', 'a,b,c\n1,2,3\n')]),
     );

@@ -87,7 +87,7 @@ describe('the record of runs', function () {
     expect(runs.filter(({ basis }) => basis === 'reconstructed')).to.have.length(4);
   });
 
-  it('has no published run of a file that is imported after the next release, even with an earlier `created`', async () => {
+  it('has no published run from a file that is imported after the next release, even with an earlier `created`', async () => {
     const runs = await update(await put('2024Q3'), '2026-11-26T12:00:00Z');
     expect(published(runs)).to.deep.equal([]);
     expect(runs.findLast(isOf())).to.include({ id: 20243, vintage: '2024-11-26', computed_at: '2026-11-26T12:00:00Z' });

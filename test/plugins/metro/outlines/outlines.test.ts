@@ -20,7 +20,7 @@ describe('the explorer’s map', () => {
     expect(served.length).to.be.below(150_000);
   });
 
-  it('has every metro and division except in Puerto Rico, which is outside of the projection', () => {
+  it('has every metro and division except in Puerto Rico, which is outside the projection', () => {
     const missing = [...metroAreas.keys()].filter((cbsa) => !map.areas[cbsa]);
     expect(missing.map((cbsa) => metroAreas.get(cbsa)?.states.join())).to.deep.equal(missing.map(() => 'PR'));
   });
@@ -38,7 +38,7 @@ describe('the explorer’s map', () => {
     }
   });
 
-  it('puts no county into two metros', () => {
+  it('puts no county in two metros', () => {
     const counties = [...countiesByArea.values()].flat();
     expect(new Set(counties).size).to.equal(counties.length);
     for (const county of counties) expect(county).to.match(/^\d{5}$/);

@@ -8,7 +8,7 @@ const take = (seed: string, count: number, of: 'uniform' | 'normal') => {
 const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
 
 describe('randomFrom(seed)', () => {
-  it('repeats its values for the same seed, and differs for another', () => {
+  it('repeats its values for the same seed, and differs for another seed', () => {
     expect(take('a', 100, 'uniform')).to.deep.equal(take('a', 100, 'uniform'));
     expect(take('a', 100, 'uniform')).to.not.deep.equal(take('b', 100, 'uniform'));
   });

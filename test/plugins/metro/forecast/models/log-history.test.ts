@@ -25,7 +25,7 @@ describe('createLogHistory(markets)', () => {
     expect(history.at(1)[1]).to.be.NaN;
   });
 
-  it('counts published values only', () => {
+  it('counts only published values', () => {
     const history = createLogHistory(1);
     for (const level of [100, Number.NaN, 120]) push(history, level);
     expect([...history.counts]).to.deep.equal([2]);

@@ -190,7 +190,7 @@ describe('metro-momentum', () => {
 
   // Earlier quarters have fewer rows than coefficients, which leaves some coefficients undetermined.
   for (const origin of [30, 40, 41, 43, 44, 60, 90, 99]) {
-    it(`matches the formula of its docstring at quarter ${origin}`, () => {
+    it(`matches the formula in its docstring at quarter ${origin}`, () => {
       const { forecasts, b } = expected(origin) as NonNullable<ReturnType<typeof expected>>;
       const { point, coefficients } = at(origins, origin);
       for (const [k, value] of Object.values(coefficients ?? {}).entries()) expect(value).to.be.closeTo(at(b, k), 1e-6);
@@ -202,7 +202,7 @@ describe('metro-momentum', () => {
   }
 
   for (const origin of [44, 62, 99]) {
-    it(`matches the formula of its bounds at quarter ${origin}`, () => {
+    it(`matches the formula for its bounds at quarter ${origin}`, () => {
       const forecasts = origins.map(({ point }) =>
         [...point].map((value) => (there(value) ? 100 * Math.log1p(value / 100) : undefined)),
       );

@@ -64,7 +64,7 @@ describe('pooled-momentum', () => {
   const origins = [...walk(pooledMomentum, panel, options)];
 
   for (const origin of [40, 41, 43, 44, 55, 90, 99]) {
-    it(`matches the formula of its docstring at quarter ${origin}`, () => {
+    it(`matches the formula in its docstring at quarter ${origin}`, () => {
       const expected = byDefinition(panel, origin);
       const { point } = at(origins, origin);
       for (const [market, value] of expected.entries()) {
