@@ -10,11 +10,12 @@ import { EXIT_CODES, errorText, report } from './report.js';
 import { handleSignals } from './signals.js';
 
 interface CommandModule {
-  register(program: Command): void;
+  /** Adds the arguments, options, help texts and action of the command. */
+  register(command: Command): void;
 }
 
 /**
- * Commands and their summaries. To keep startup fast, only the command to run is loaded; help output needs no command.
+ * Commands and their descriptions. To keep startup fast, only the command to run is loaded; help output needs none.
  */
 const COMMANDS = {
   start: [
@@ -82,7 +83,7 @@ const COMMANDS = {
     'print a script that completes commands and options in a shell',
     () => import('./commands/completion.js'),
   ],
-} as const satisfies Record<string, readonly [summary: string, load: () => Promise<CommandModule>]>;
+} as const satisfies Record<string, readonly [description: string, load: () => Promise<CommandModule>]>;
 
 type CommandName = keyof typeof COMMANDS;
 
@@ -115,8 +116,13 @@ export const createProgram = async (names: readonly CommandName[] = NAMES, json 
     // The arguments of commands that are not loaded are unknown, so only the names are shown.
     subcommandTerm: (command) => (command.parent === program ? command.name() : Help.prototype.subcommandTerm(command)),
   });
-  for (const name of names) (await COMMANDS[name][1]()).register(program);
-  if (names.length === 0) for (const name of NAMES) program.command(name).description(COMMANDS[name][0]);
+  for (const name of names.length > 0 ? names : NAMES) {
+    const [description, load] = COMMANDS[name];
+    const command = program.command(name).description(description);
+    if (names.length > 0) (await load()).register(command);
+  }
+  for (const [alias, name] of Object.entries(ALIASES))
+    program.commands.find((each) => each.name() === name)?.alias(alias);
   return program;
 };
 

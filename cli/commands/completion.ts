@@ -161,10 +161,8 @@ if [[ "\${funcstack[1]}" == "${fn}" ]]; then ${fn} "$@"; else compdef ${fn} ${na
 
 const SHELLS = { bash: bashCompletion, zsh: zshCompletion } as const;
 
-export const register = (program: Command): void => {
-  program
-    .command('completion')
-    .description('print a script that completes commands and options in a shell')
+export const register = (command: Command): void => {
+  command
     .addArgument(new Argument('<shell>', 'the shell').choices(Object.keys(SHELLS)))
     .addHelpText(
       'after',
@@ -177,6 +175,7 @@ Examples:
 Exit codes: ${EXIT_CODES}.`,
     )
     .action((shell: keyof typeof SHELLS) => {
+      const program = command.parent!;
       write(SHELLS[shell](program.name(), commandNodes(program)));
     });
 };

@@ -49,10 +49,8 @@ const variables = (): string => {
     .join('\n');
 };
 
-export const register = (program: Command): void => {
-  program
-    .command('config')
-    .description('show the configuration in effect, with secrets masked')
+export const register = (command: Command): void => {
+  command
     .option('--json', 'print JSON for machines, with the source of each value from the environment')
     .option('--schema', 'print the JSON Schema of configuration files instead')
     .addHelpText(

@@ -37,12 +37,8 @@ const examine = async ({ config, json, integrity = false }: Options): Promise<bo
   return ok;
 };
 
-export const register = (program: Command): void => {
-  program
-    .command('doctor')
-    .description(
-      'check Node, the configuration, file permissions, storage and its files, every row of the dataset, keys, Redis and the port',
-    )
+export const register = (command: Command): void => {
+  command
     .option('--integrity', 'also compare every index of a database file with its rows (adapter "sqlite")')
     .option('--json', 'print the findings as JSON for machines')
     .addHelpText(

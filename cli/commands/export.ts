@@ -58,12 +58,8 @@ const save = async (path: string, { config, json }: CommonOptions): Promise<void
   print(`${path} contains ${counted(versions.length, 'version')} and ${counted(keys, 'key')}.`);
 };
 
-export const register = (program: Command): void => {
-  program
-    .command('export')
-    .description(
-      'write a backup: all versions, the keys as hashes, both audit logs and the configuration without secrets',
-    )
+export const register = (command: Command): void => {
+  command
     .argument('<path>', 'a new directory, or a file whose name ends with .tar, .tar.gz or .tgz')
     .option(...jsonOption)
     .addHelpText(

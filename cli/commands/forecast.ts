@@ -27,10 +27,8 @@ const modelOption = new Option(
   .choices(models.map(({ name }) => name))
   .argParser((name) => name);
 
-export const register = (program: Command): void => {
-  program
-    .command('forecast')
-    .description("add a model's runs to a dataset directory, for quarters without a run")
+export const register = (command: Command): void => {
+  command
     .argument('<dir>', 'the dataset directory')
     .addOption(modelOption)
     .option('--runs <n>', 'number of runs, one for each of the newest quarters')

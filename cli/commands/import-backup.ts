@@ -42,10 +42,8 @@ const restore = async (directory: string, { config, json, replace = false }: Opt
   print(`Restored ${counted(restored.versions, 'version')} and ${counted(restored.keys, 'key')}.`);
 };
 
-export const register = (program: Command): void => {
-  program
-    .command('import-backup')
-    .description('restore a backup into the configured storage and key store')
+export const register = (command: Command): void => {
+  command
     .argument('<path>', 'the directory or file that "export" wrote')
     .option('--replace', 'first delete all versions, keys and audit logs from the stores')
     .option(...jsonOption)

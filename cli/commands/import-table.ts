@@ -180,12 +180,8 @@ const run = async (source: string, options: Options): Promise<void> => {
   );
 };
 
-export const register = (program: Command): void => {
-  const command = program
-    .command('import-table')
-    .alias('import-csv')
-    .description('import a table into a dataset directory, for the plugin "tables"')
-    .argument('<file>', 'a file or http(s) URL: CSV or similar text, JSON, NDJSON, Parquet, or an Excel workbook');
+export const register = (command: Command): void => {
+  command.argument('<file>', 'a file or http(s) URL: CSV or similar text, JSON, NDJSON, Parquet, or an Excel workbook');
   withTableOptions(command)
     .addHelpText(
       'after',

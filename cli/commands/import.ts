@@ -51,10 +51,8 @@ const parseDay = (text: string): string => {
   return text;
 };
 
-export const register = (program: Command): void => {
-  program
-    .command('import')
-    .description("import FHFA's metro index and FRED's series into a dataset directory")
+export const register = (command: Command): void => {
+  command
     .argument('<source...>', 'files, directories (searched recursively) or http(s) URLs')
     .requiredOption('--to <dir>', 'the dataset directory; created if it does not exist')
     .option(

@@ -166,10 +166,8 @@ const writeStarter = async (file: string, { dataset, public: isPublic = false }:
   );
 };
 
-export const register = (program: Command): void => {
-  program
-    .command('init')
-    .description('write a first configuration with the plugins that fit the dataset; never overwrites a file')
+export const register = (command: Command): void => {
+  command
     .argument('[file]', 'the file to write', 'metro-forecast.json')
     .option('--dataset <dir>', `the dataset directory or database, relative to the file's folder`, 'data')
     .option('--public', 'let callers without a key read everything, 600 requests per minute for each address')

@@ -247,12 +247,9 @@ const addAudit = (keys: Command): void => {
     );
 };
 
-export const register = (program: Command): void => {
+export const register = (keys: Command): void => {
   // A key file may contain 100,000 keys. With this flag, they need a fifth less heap.
   setFlagsFromString('--optimize-for-size');
-  const keys = program
-    .command('keys')
-    .description('manage API keys')
-    .addHelpText('after', help('metro-forecast -c my.json keys list'));
+  keys.addHelpText('after', help('metro-forecast -c my.json keys list'));
   for (const add of [addCreate, addList, addRotate, addRevoke, addLimit, addTier, addUsage, addAudit]) add(keys);
 };

@@ -24,10 +24,8 @@ const serve = async (config: string | undefined): Promise<void> => {
   await app.close();
 };
 
-export const register = (program: Command): void => {
-  program
-    .command('mcp')
-    .description('serve the endpoints as tools to an AI assistant over standard input and output')
+export const register = (command: Command): void => {
+  command
     .addHelpText(
       'after',
       `

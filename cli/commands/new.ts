@@ -92,19 +92,16 @@ const WHAT: Readonly<Record<TemplateKind, string>> = {
   format: 'a response format with a small dataset and a test',
 };
 
-export const register = (program: Command): void => {
-  const parent = program
-    .command('new')
-    .description('write a small, working package for a new plugin, adapter, key store or format')
-    .addHelpText(
-      'after',
-      `
+export const register = (parent: Command): void => {
+  parent.addHelpText(
+    'after',
+    `
 Examples:
   $ metro-forecast new plugin building-permits
   $ metro-forecast new adapter parquet --to packages
 
 Exit codes: ${EXIT_CODES}.`,
-    );
+  );
   for (const [kind, what] of Object.entries(WHAT) as [TemplateKind, string][]) {
     parent
       .command(kind)

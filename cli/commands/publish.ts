@@ -174,10 +174,8 @@ const publish = async (directory: string, options: CommonOptions): Promise<void>
   print(`Version ${version} is published: ${counted(total, 'row')}. ${services}`);
 };
 
-export const register = (program: Command): void => {
-  program
-    .command('publish')
-    .description('check a dataset directory and make it the current snapshot of the configured storage')
+export const register = (command: Command): void => {
+  command
     .argument('<dir>', 'the dataset directory')
     .option('--json', 'print the result as JSON for machines')
     .addHelpText(

@@ -20,10 +20,8 @@ const ask = async (path: string | undefined): Promise<void> => {
   print(`${url} responds with ${response.status}.`);
 };
 
-export const register = (program: Command): void => {
-  program
-    .command('ready')
-    .description('check whether the service on this machine is ready for requests')
+export const register = (command: Command): void => {
+  command
     .addHelpText(
       'after',
       `

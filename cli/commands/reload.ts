@@ -51,10 +51,8 @@ const reload = async (): Promise<void> => {
   print(settings ? `The configuration was reloaded. These changes need a restart: ${settings}.` : 'Reloaded.');
 };
 
-export const register = (program: Command): void => {
-  program
-    .command('reload')
-    .description('make the running service reload its configuration, and wait for the result')
+export const register = (command: Command): void => {
+  command
     .addHelpText(
       'after',
       `

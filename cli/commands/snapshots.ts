@@ -106,20 +106,17 @@ const audit = (options: AuditOptions, command: Command) => {
 const help = (example: string): string =>
   `\nExample:\n  $ metro-forecast --config replicas.json snapshots ${example}\n\nExit codes: ${EXIT_CODES}.`;
 
-export const register = (program: Command): void => {
-  const snapshots = program
-    .command('snapshots')
-    .description('list published versions, activate one, or delete old ones')
-    .addHelpText(
-      'after',
-      `
+export const register = (snapshots: Command): void => {
+  snapshots.addHelpText(
+    'after',
+    `
 Examples:
   $ metro-forecast --config replicas.json snapshots
   $ metro-forecast --config replicas.json snapshots activate 2024-09-30-0a1b2c3d4e5f
   $ metro-forecast --config replicas.json snapshots prune --keep 5
 
 Exit codes: ${EXIT_CODES}.`,
-    );
+  );
 
   snapshots
     .command('list', { isDefault: true })

@@ -26,10 +26,8 @@ import { reloadAtHangup } from '../reloading.js';
 import { exitAfter, listen, logFailure, openApp, shutDown, work } from '../serve.js';
 import { onStop } from '../signals.js';
 
-export const register = (program: Command): void => {
-  program
-    .command('start')
-    .description('serve the configured API until SIGTERM or SIGINT')
+export const register = (command: Command): void => {
+  command
     .addHelpText(
       'after',
       `

@@ -12,10 +12,8 @@ const print = async (path: string | undefined): Promise<void> => {
   write(typescriptOf(document as unknown as TypedDocument));
 };
 
-export const register = (program: Command): void => {
-  program
-    .command('types')
-    .description('print the TypeScript types of the API, including your plugins')
+export const register = (command: Command): void => {
+  command
     .addHelpText(
       'after',
       `

@@ -41,10 +41,8 @@ const validate = async (directory: string, options: Options): Promise<boolean> =
   return ok;
 };
 
-export const register = (program: Command): void => {
-  program
-    .command('validate')
-    .description('check a dataset directory: files, schemas, keys, order, references, calendar, numbers, bounds')
+export const register = (command: Command): void => {
+  command
     .argument('<dir>', 'the dataset directory')
     .option('--max-faults <n>', 'number of errors to list; the check stops after 1,000', parseCount, 100)
     .option('--json', 'print the report as JSON for machines')

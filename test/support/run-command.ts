@@ -22,16 +22,17 @@ const replaceWrite = (stream: NodeJS.WriteStream, write: (text: string) => void)
 };
 
 /**
- * @param register the command's register function
+ * @param register the register function of the command that `args` names, after `--config` if it comes first
  * @param env replaces all variables with the product's prefix, and all well-known variables
  */
 export const runCommand = async (
-  register: (program: Command) => void,
+  register: (command: Command) => void,
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
 ): Promise<CommandRun> => {
   const program = new Command('metro-forecast').exitOverride().option('-c, --config <file>');
-  register(program);
+  const name = /^(-c|--config)$/.test(args[0]!) ? args[2]! : args[0]!;
+  register(program.command(name));
   const output = { stdout: '', stderr: '' };
   const saved = { ...process.env };
   for (const name of Object.keys(process.env)) {
