@@ -64,14 +64,16 @@ const typeOf = (schema: Json, indent: string): string => {
 
 const grouped = (type: string): string => (/^[^{].* \| /.test(type) ? `(${type})` : type);
 
-const objectType = (schema: Json, indent: string): string => {
+const membersOf = (schema: Json, indent: string): string[] => {
   const properties = Object.entries((schema['properties'] ?? {}) as Readonly<Record<string, Json>>);
-  if (properties.length === 0) return 'Readonly<Record<string, unknown>>';
   const required = (schema['required'] ?? []) as readonly string[];
-  const inner = `${indent}  `;
-  const members = properties.map(([name, property]) =>
-    member(name, property['description'], required.includes(name), typeOf(property, inner), inner),
+  return properties.map(([name, property]) =>
+    member(name, property['description'], required.includes(name), typeOf(property, indent), indent),
   );
+};
+
+const objectType = (schema: Json, indent: string, members = membersOf(schema, `${indent}  `)): string => {
+  if (members.length === 0) return 'Readonly<Record<string, unknown>>';
   const [only] = members.length === 1 ? members : [];
   return only && !only.includes('/**') ? `{ ${only.trim().slice(0, -1)} }` : `{\n${members.join('')}${indent}}`;
 };
@@ -118,15 +120,29 @@ const pathMember = (
   return `${comment(summary, '  ')}  readonly ${quoted(path)}: {\n    readonly input: ${inputOf(parameters, shared)};\n    readonly output: ${output};\n  };\n`;
 };
 
+/** Returns the declarations of all schemas. A schema that contains every member of another schema extends it. */
+const schemaTypes = (schemas: TypedDocument['components']['schemas']): string[] => {
+  const objects = Object.entries(schemas)
+    .filter(([, { type }]) => type === 'object')
+    .map(([title, schema]) => ({ title, members: membersOf(schema, '  ') }));
+  return Object.entries(schemas).map(([title, schema]) => {
+    const members = membersOf(schema, '  ');
+    const [base] = objects
+      .filter((each) => each.members.length > 1 && each.members.length < members.length)
+      .filter((each) => each.members.every((one) => members.includes(one)))
+      .sort((a, b) => b.members.length - a.members.length);
+    const own = members.filter((one) => !base?.members.includes(one));
+    const type = base ? `${pascalCase(base.title)} & ${objectType(schema, '', own)}` : typeOf(schema, '');
+    return `${comment(schema['description'], '')}export type ${pascalCase(title)} = ${type};\n`;
+  });
+};
+
 /** Returns the source text of a module without imports. The same document always produces the same text. */
 export const typescriptOf = ({ info, paths, components }: TypedDocument): string => {
   const shared = sharedParameters(Object.values(paths).map(({ get }) => get));
   return [
     `/** Types of the ${info.title} ${info.version}, written by \`metro-forecast types\` from its OpenAPI document. */\n`,
-    ...Object.entries(components.schemas).map(
-      ([title, schema]) =>
-        `${comment(schema['description'], '')}export type ${pascalCase(title)} = ${typeOf(schema, '')};\n`,
-    ),
+    ...schemaTypes(components.schemas),
     ...(shared.size > 0
       ? [
           '/** Parameters shared by several paths. */',

@@ -20,71 +20,14 @@ export type Area = {
   readonly has_index: boolean;
 };
 
-export type AreaForecastHistory = {
+export type AreaForecastHistory = ForecastHistory & {
   /** Core-based statistical area code. */
   readonly cbsa: string;
-  /** Time at which the index for the quarter of the run became known. Runs are ordered by this time. */
-  readonly run_at: string;
-  /** Identifier of the model version. */
-  readonly model_version: string;
-  /** Forecast horizon in months. */
-  readonly horizon_months: number;
-  /** First day of the quarter in which the forecast period ends. */
-  readonly target_period: string;
-  /** Point forecast, in percent. */
-  readonly point: number;
-  /** Lower bound of the 80% interval, in percent. Over many years, 80% of the outcomes should lie inside the interval; in single years, far fewer may. */
-  readonly lower_80: number | null;
-  /** Upper bound of the 80% interval, in percent. */
-  readonly upper_80: number | null;
-  /** `published`: computed and served before the index of the next quarter was released. `reconstructed`: computed later, from data of `vintage` up to the quarter of the run. */
-  readonly basis: 'published' | 'reconstructed';
-  /** A day on which the data used by the run was available. */
-  readonly vintage: string | null;
 };
 
-export type AreaForecastTrack = {
+export type AreaForecastTrack = ForecastTrack & {
   /** Core-based statistical area code. */
   readonly cbsa: string;
-  /** Time at which the index for the quarter of the run became known. Runs are ordered by this time. */
-  readonly run_at: string;
-  /** Identifier of the model version. */
-  readonly model_version: string;
-  /** Forecast horizon in months. */
-  readonly horizon_months: number;
-  /** First day of the quarter in which the forecast period ends. */
-  readonly target_period: string;
-  /** Point forecast, in percent. */
-  readonly point: number;
-  /** Lower bound of the 80% interval, in percent. Over many years, 80% of the outcomes should lie inside the interval; in single years, far fewer may. */
-  readonly lower_80: number | null;
-  /** Upper bound of the 80% interval, in percent. */
-  readonly upper_80: number | null;
-  /** `published`: computed and served before the index of the next quarter was released. `reconstructed`: computed later, from data of `vintage` up to the quarter of the run. */
-  readonly basis: 'published' | 'reconstructed';
-  /** A day on which the data used by the run was available. */
-  readonly vintage: string | null;
-  readonly run_id: number;
-  /** `expand`: a point forecast of 4% or more, with a lower bound above 0%. `contract`: a point forecast below -1%. `hold`: everything else. A market keeps its previous signal if a forecast within 1 percentage point of the new one would have that signal. A run can use different thresholds: see its `rules` in `/forecast-runs`. */
-  readonly signal: 'expand' | 'hold' | 'contract' | null;
-  /** Grade based on `decline_probability`: A below 10%, B below 20%, C below 35%, D below 50%, otherwise F. A run can use different thresholds: see its `rules` in `/forecast-runs`. */
-  readonly risk_score: 'A' | 'B' | 'C' | 'D' | 'F' | null;
-  /** Published 12-month change at `target_period`, in percent. */
-  readonly realized: number | null;
-  /** `realized` - `point`, in percentage points. */
-  readonly error_pp: number | null;
-  /** Whether `realized` is within the 80% interval. */
-  readonly within_80: boolean | null;
-  /** Vintage of `realized`. */
-  readonly realized_as_of: string | null;
-  /** Probability of a decline. `risk_score` is derived from it. */
-  readonly decline_probability: number | null;
-  /** Point forecast of the persistence benchmark: the last 12-month change, scaled to the horizon, in percent. */
-  readonly benchmark: number | null;
-  /** Point forecast of a first-order autoregression on market and national growth, in percent. */
-  readonly ar1_nation: number | null;
-  /** 0.5 times the market's last 12-month growth, scaled to the horizon, plus 0.3 times national growth and 0.2 times the mean of all quarters, in percent. */
-  readonly shrunk_mean: number | null;
 };
 
 export type Backtest = {
@@ -286,25 +229,7 @@ export type ForecastRun = {
   }[];
 };
 
-export type ForecastTrack = {
-  /** Time at which the index for the quarter of the run became known. Runs are ordered by this time. */
-  readonly run_at: string;
-  /** Identifier of the model version. */
-  readonly model_version: string;
-  /** Forecast horizon in months. */
-  readonly horizon_months: number;
-  /** First day of the quarter in which the forecast period ends. */
-  readonly target_period: string;
-  /** Point forecast, in percent. */
-  readonly point: number;
-  /** Lower bound of the 80% interval, in percent. Over many years, 80% of the outcomes should lie inside the interval; in single years, far fewer may. */
-  readonly lower_80: number | null;
-  /** Upper bound of the 80% interval, in percent. */
-  readonly upper_80: number | null;
-  /** `published`: computed and served before the index of the next quarter was released. `reconstructed`: computed later, from data of `vintage` up to the quarter of the run. */
-  readonly basis: 'published' | 'reconstructed';
-  /** A day on which the data used by the run was available. */
-  readonly vintage: string | null;
+export type ForecastTrack = ForecastHistory & {
   readonly run_id: number;
   /** `expand`: a point forecast of 4% or more, with a lower bound above 0%. `contract`: a point forecast below -1%. `hold`: everything else. A market keeps its previous signal if a forecast within 1 percentage point of the new one would have that signal. A run can use different thresholds: see its `rules` in `/forecast-runs`. */
   readonly signal: 'expand' | 'hold' | 'contract' | null;
@@ -384,34 +309,7 @@ export type Market = {
   readonly kind?: 'metropolitan' | 'division' | 'state' | 'nation';
 };
 
-export type MarketForecast = {
-  readonly id?: number;
-  /** Core-based statistical area code. */
-  readonly cbsa: string;
-  /** Name of the area. */
-  readonly name: string;
-  /** `expand`: a point forecast of 4% or more, with a lower bound above 0%. `contract`: a point forecast below -1%. `hold`: everything else. A market keeps its previous signal if a forecast within 1 percentage point of the new one would have that signal. A run can use different thresholds: see its `rules` in `/forecast-runs`. */
-  readonly signal?: 'expand' | 'hold' | 'contract' | null;
-  /** Grade based on `decline_probability`: A below 10%, B below 20%, C below 35%, D below 50%, otherwise F. A run can use different thresholds: see its `rules` in `/forecast-runs`. */
-  readonly risk_score?: 'A' | 'B' | 'C' | 'D' | 'F' | null;
-  /** Change in the index over the last 12 months, in percent. */
-  readonly yoy_price?: number | null;
-  /** Forecast 12-month return: the change in the index over the 12 months after its newest quarter, in percent. */
-  readonly forecast_12m?: number | null;
-  /** Lower bound of the 80% interval, in percent. Over many years, 80% of the outcomes should lie inside the interval; in single years, far fewer may. */
-  readonly lower_80?: number | null;
-  /** Upper bound of the 80% interval, in percent. */
-  readonly upper_80?: number | null;
-  /** Probability of a decline. `risk_score` is derived from it. */
-  readonly decline_probability?: number | null;
-  /** First day of the quarter in which the forecast period ends. */
-  readonly target_period?: string | null;
-  /** Run that computed the forecast. */
-  readonly run_id?: number | null;
-  /** `published`: computed and served before the index of the next quarter was released. `reconstructed`: computed later, from data of `vintage` up to the quarter of the run. */
-  readonly basis?: 'published' | 'reconstructed' | null;
-  /** Kind of area. */
-  readonly kind?: 'metropolitan' | 'division' | 'state' | 'nation';
+export type MarketForecast = Market & {
   /** Forecast horizon in months. */
   readonly horizon_months?: 3 | 6 | 12 | 24;
   /** Point forecast of the change over the horizon, in percent. */
