@@ -55,7 +55,7 @@ const columnsOf = (table, query, rows) => {
  * @param {Page} page @param {(start: Start, earlier: Start[]) => void} onturn
  */
 const pager = ({ after, from, rows, next }, onturn) => {
-  const earlier = earlierStarts();
+  const earlier = after === null ? [] : earlierStarts();
   const previous = earlier.at(-1);
   /** @type {(id: string, text: string, go: (() => void) | false | undefined) => HTMLButtonElement} */
   const button = (id, text, go) =>
