@@ -1,12 +1,30 @@
 /** What route handlers use to read the dataset. */
 import type { Collection, Manifest } from './dataset.js';
 import type { DeclareSchemaAsConst } from './json-schema.js';
-import type { Group, Scalar, TotalsQuery } from './storage.js';
+import type { Condition, Group, Scalar, TotalsQuery } from './storage.js';
 
 /** The fields that queries can name: those with required strings or numbers. */
 export type ScalarField<T> = {
   [K in keyof T & string]-?: T[K] extends Scalar | DeclareSchemaAsConst ? K : never;
 }[keyof T & string];
+
+/** The fields whose values have a type or are null. All fields, if their names are not known. */
+type FieldOf<T, Value> = string extends keyof T
+  ? string
+  : { [K in keyof T & string]-?: NonNullable<T[K]> extends Value | DeclareSchemaAsConst ? K : never }[keyof T & string];
+
+/** The fields that conditions and groups can name: those with strings, numbers, booleans or null. */
+export type ConditionField<T> = FieldOf<T, Scalar | boolean>;
+
+/** The fields that totals can name: those with numbers or null. */
+export type NumberField<T> = FieldOf<T, number>;
+
+/** A `TotalsQuery` with field names typed for one collection. */
+export interface TotalsQueryOf<T> extends TotalsQuery {
+  readonly where: readonly Condition<ConditionField<T>>[];
+  readonly by: readonly ConditionField<T>[];
+  readonly of?: NumberField<T>;
+}
 
 /** A `Query` with field names and values typed for one collection. */
 export interface QueryOf<T> {
@@ -47,7 +65,10 @@ export interface SnapshotReader {
    * Resolves with totals computed by the store, or undefined if the store cannot compute them. `selectTotals` falls
    * back to reading the documents.
    */
-  totals<T extends object>(collection: Collection<T>, query: TotalsQuery): Promise<readonly Group[] | undefined>;
+  totals<T extends object>(
+    collection: Collection<T>,
+    query: TotalsQueryOf<NoInfer<T>>,
+  ): Promise<readonly Group[] | undefined>;
   /** Whether the store supports word search in this collection. */
   searches(collection: Collection): boolean;
 }

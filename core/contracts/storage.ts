@@ -49,8 +49,8 @@ export interface Query {
 export type Operator = 'eq' | 'not' | 'in' | 'gt' | 'gte' | 'lt' | 'lte' | 'null';
 
 /** A condition on a field that contains strings, numbers or booleans (one type only) or null. */
-export interface Condition {
-  readonly field: string;
+export interface Condition<Field extends string = string> {
+  readonly field: Field;
   readonly operator: Operator;
   /** The same type as the field, except that `in` takes a list and `null` takes a boolean. */
   readonly value: Scalar | boolean | readonly Scalar[];

@@ -65,10 +65,12 @@ export const splitFilter = (name: string): { readonly field: string; readonly op
 };
 
 /** Returns the filter conditions in the input of a handler. */
-export const conditionsOf = (input: Readonly<Record<string, unknown>>): readonly Condition[] =>
+export const conditionsOf = <Field extends string = string>(
+  input: Readonly<Record<string, unknown>>,
+): readonly Condition<Field>[] =>
   Object.entries(input).flatMap(([name, value]) => {
     const filter = splitFilter(name);
-    return filter ? [{ ...filter, value } as Condition] : [];
+    return filter ? [{ ...filter, value } as Condition<Field>] : [];
   });
 
 /** Pass null for missing values. */

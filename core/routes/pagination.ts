@@ -7,6 +7,7 @@
  */
 import type { Collection } from '../contracts/dataset.js';
 import type { DataContext, Parameter, ResponseHeader } from '../contracts/plugin.js';
+import type { ConditionField } from '../contracts/snapshot-reader.js';
 import type { Scalar } from '../contracts/storage.js';
 import { compareScalars, isScalarOf, scalarType } from '../data/scalars.js';
 import { invalidParameter } from '../errors.js';
@@ -99,6 +100,9 @@ interface RowOrder<T> {
   readonly comparePlaces: (one: Place, other: Place) => number;
 }
 
+/** A field to sort by, with a leading "-" for descending order. */
+export type OrderTerm<Field extends string> = Field | `-${Field}`;
+
 /**
  * Creates an order for `pageOf`.
  * @param fields fields to sort by, with a leading "-" for descending order. Later fields only break ties. Nulls come
@@ -106,11 +110,14 @@ interface RowOrder<T> {
  * @param read returns the value of a field. Default: the row's property with that name
  * @example pageOf(context, rows, rowOrder(['-price', 'id']), { limit, after })
  */
-export const rowOrder = <T extends object>(
-  fields: readonly string[],
-  read: (row: T, field: string) => Scalar | null = (row, field) => scalarIn(row as Row, field),
+export const rowOrder = <T extends object, Field extends string = ConditionField<T>>(
+  fields: readonly OrderTerm<NoInfer<Field>>[],
+  read: (row: T, field: Field) => Scalar | null = (row, field) => scalarIn(row as Row, field),
 ): RowOrder<T> => {
-  const terms = fields.map((field) => ({ field: field.replace(/^-/, ''), sign: field.startsWith('-') ? -1 : 1 }));
+  const terms = fields.map((field) => ({
+    field: field.replace(/^-/, '') as Field,
+    sign: field.startsWith('-') ? -1 : 1,
+  }));
   const placeOf = (row: T): Place => terms.map(({ field }) => read(row, field));
   const comparePlaces = (one: Place, other: Place): number => {
     for (const [i, { sign }] of terms.entries()) {

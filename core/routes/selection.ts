@@ -1,6 +1,7 @@
 /** Selects documents by conditions. Reads one page at a time instead of the whole collection. */
 import type { Collection, Document } from '../contracts/dataset.js';
 import type { DataContext, QueryOf, ScalarField, StreamedList } from '../contracts/plugin.js';
+import type { ConditionField, NumberField } from '../contracts/snapshot-reader.js';
 import type { Condition, Group, Operator, Scalar } from '../contracts/storage.js';
 import { matcherOf, planRead, type ReadPlan, textFields } from '../data/conditions.js';
 import { collectRows, firstRows, joinRows, lastRow } from '../data/lazy-rows.js';
@@ -8,7 +9,7 @@ import { compareScalars } from '../data/scalars.js';
 import { TotalsCollector } from '../data/totals.js';
 import { searchWords, wordMatcher } from '../data/words.js';
 import { ApiError, defineError, invalidParameter } from '../errors.js';
-import { documentPlaces, linkNextPage, type PageInput, pageOf, rowOrder } from './pagination.js';
+import { documentPlaces, linkNextPage, type OrderTerm, type PageInput, pageOf, rowOrder } from './pagination.js';
 
 /** Maximum number of documents to read one by one for a page or for totals. */
 const MOST_READ = 50_000;
@@ -23,16 +24,18 @@ export const tooManyRows = defineError({
   when: `The store would have to read more than ${MOST_READ.toLocaleString('en')} rows one by one.`,
 });
 
-/** Documents that meet all conditions and contain all words. */
-interface Matching {
-  readonly where: readonly Condition[];
+/** Documents that meet all conditions and contain all words. Without a document type, any field can be named. */
+// biome-ignore lint/suspicious/noExplicitAny: see above
+interface Matching<T = any> {
+  readonly where: readonly Condition<ConditionField<T>>[];
   /** Search words, as returned by `wordsIn`. */
   readonly words?: readonly string[] | undefined;
 }
 
-export interface Selection<Field extends string = string> extends Matching {
+// biome-ignore lint/suspicious/noExplicitAny: like `Matching`
+export interface Selection<T = any> extends Matching<T> {
   /** One of the collection's orders. Default: the order that requires reading the fewest documents. */
-  readonly order?: readonly Field[] | undefined;
+  readonly order?: readonly ScalarField<T>[] | undefined;
   readonly descending?: boolean;
 }
 
@@ -167,7 +170,7 @@ const select = async <T extends object>(
 export const selectPage = <T extends object>(
   context: DataContext,
   collection: Collection<T>,
-  { order, descending, ...given }: Selection<NoInfer<ScalarField<T>>>,
+  { order, descending, ...given }: Selection<NoInfer<T>>,
   page: PageInput,
 ) => select(context, collection, planRead(collection, given.where, order), { ...page, ...given, descending });
 
@@ -197,9 +200,10 @@ export const wordsIn = (search: string | undefined): readonly string[] | undefin
   return words;
 };
 
-interface Grouping extends Matching {
-  readonly by?: readonly string[] | undefined;
-  readonly of?: string | undefined;
+// biome-ignore lint/suspicious/noExplicitAny: like `Matching`
+interface Grouping<T = any> extends Matching<T> {
+  readonly by?: readonly ConditionField<T>[] | undefined;
+  readonly of?: NumberField<T> | undefined;
 }
 
 const INCLUSIVE: Partial<Readonly<Record<Operator, Operator>>> = { gt: 'gte', lt: 'lte' };
@@ -249,15 +253,17 @@ const readTotals = async (context: DataContext, collection: Collection, { by = [
  * Selects a page in an order that the collection does not declare, by reading and sorting all matching documents.
  * @throws ApiError `too_many_rows` if more than 50,000 documents would have to be read
  */
-export const selectSorted = async (
+export const selectSorted = async <T extends object>(
   context: DataContext,
-  collection: Collection,
-  { sort, ...given }: Matching & { readonly sort: string },
+  collection: Collection<T>,
+  { sort, ...given }: Matching<NoInfer<T>> & { readonly sort: OrderTerm<ConditionField<NoInfer<T>>> },
   page: PageInput,
-): Promise<readonly Document[]> => {
-  const rows: Document[] = [];
-  for await (const batch of readMatching(context, collection, given)) for (const document of batch) rows.push(document);
-  return pageOf(context, rows, rowOrder([sort, ...collection.key]), page);
+): Promise<readonly Readonly<T>[]> => {
+  const rows: T[] = [];
+  for await (const batch of readMatching(context, collection, given)) {
+    for (const document of batch) rows.push(document as T);
+  }
+  return pageOf(context, rows, rowOrder<T>([sort, ...(collection.key as readonly ConditionField<T>[])]), page);
 };
 
 /**
@@ -265,10 +271,10 @@ export const selectSorted = async (
  * and grouped here.
  * @throws ApiError with status 400 if there are more than 10,000 groups, or more than 50,000 documents to read
  */
-export const selectTotals = async (
+export const selectTotals = async <T extends object>(
   context: DataContext,
-  collection: Collection,
-  grouping: Grouping,
+  collection: Collection<T>,
+  grouping: Grouping<NoInfer<T>>,
 ): Promise<readonly Group[]> => {
   const { where, words, by = [], of } = grouping;
   const query = { where, by, limit: MOST_GROUPS + 1, ...(words && { words }), ...(of !== undefined && { of }) };
@@ -284,5 +290,8 @@ export const selectTotals = async (
 /**
  * Counts the matching documents. @throws ApiError `too_many_rows` if more than 50,000 documents would have to be read
  */
-export const countMatching = async (context: DataContext, collection: Collection, matching: Matching) =>
-  (await selectTotals(context, collection, matching))[0]!.count;
+export const countMatching = async <T extends object>(
+  context: DataContext,
+  collection: Collection<T>,
+  matching: Matching<NoInfer<T>>,
+): Promise<number> => (await selectTotals(context, collection, matching))[0]!.count;

@@ -110,7 +110,7 @@ export const listParameters = <T extends ListRow = ListRow>(
   const isOwnOrder = (sort: readonly string[] | undefined) => sort === undefined || sort.join() === order.join();
   const orderOf = (sort: readonly string[]) => {
     const end = sort.findIndex((field) => /^-?cbsa$/.test(field));
-    return paging.rowOrder<T>(end === -1 ? [...sort, 'cbsa'] : sort.slice(0, end + 1));
+    return paging.rowOrder<T, string>(end === -1 ? [...sort, 'cbsa'] : sort.slice(0, end + 1));
   };
   return {
     parameters,

@@ -9,7 +9,7 @@ import { packageRoot } from '../../../core/util/package.js';
 const run = promisify(execFile);
 
 const DECLARATIONS = `
-import { collection, type DataContext, dataRoute, definePlugin, paging } from 'metro-forecast-api/plugin';
+import { collection, conditionsOf, type DataContext, dataRoute, definePlugin, paging, selection } from 'metro-forecast-api/plugin';
 
 const wide = { type: 'string' };
 const permits = collection({
@@ -68,6 +68,31 @@ const QUERIES: readonly Mistake[] = [
   [`await paging.selectPage(context, permits, { where: [], order: ['mont'] }, {});`, `Did you mean '"month"'?`],
 ];
 
+const where = `[{ field: 'town', operator: 'eq', value: 'x' }]`;
+const TOTALS: readonly Mistake[] = [
+  [
+    `await selection.selectTotals(context, permits, { where: [], by: ['town'] });`,
+    `'"town"' is not assignable to type`,
+  ],
+  [
+    `await selection.selectTotals(context, permits, { where: [], by: ['site'] });`,
+    `'"site"' is not assignable to type`,
+  ],
+  [`await selection.selectTotals(context, permits, { where: [], of: 'unit' });`, `Did you mean '"units"'?`],
+  [`await selection.selectTotals(context, permits, { where: [], of: 'city' });`, `'"city"' is not assignable to type`],
+  [`await selection.selectTotals(context, permits, { where: ${where} });`, `'"town"' is not assignable to type`],
+  [`await selection.countMatching(context, permits, { where: ${where} });`, `'"town"' is not assignable to type`],
+  [`await paging.selectPage(context, permits, { where: ${where} }, {});`, `'"town"' is not assignable to type`],
+  [`await paging.selectSorted(context, permits, { where: [], sort: '-mont' }, {});`, `Did you mean '"-month"'?`],
+  [`await snapshot.totals(permits, { where: [], by: ['mont'], limit: 1 });`, `Did you mean '"month"'?`],
+  [`paging.rowOrder<typeof row>(['-unit', 'city']);`, `Did you mean '"-units"'?`],
+  [`paging.pageOf(context, [row], paging.rowOrder(['unit', 'city']), {});`, `Did you mean '"units"'?`],
+  [
+    `paging.pageOf(context, [{ a: 1, b: { c: 1 } }], paging.rowOrder(['b', 'a']), {});`,
+    `'"b"' is not assignable to type`,
+  ],
+];
+
 const ROWS: readonly Mistake[] = [
   ['row.unit;', `Property 'unit' does not exist on type 'Readonly<{ readonly city: string;`],
   ['row.unit;', `Did you mean 'units'?`],
@@ -121,12 +146,17 @@ const HANDLERS: readonly Mistake[] = [
 ];
 
 const ALLOWED = [
+  `await selection.selectTotals(context, permits, { where: conditionsOf({}), by: ['grade', 'note'], of: 'units' });`,
+  `await selection.selectTotals(context, permits, { where: [{ field: 'grade', operator: 'null', value: true }] });`,
+  `await paging.selectPage(context, permits, { where: conditionsOf({}), order: ['month', 'city'] }, {});`,
+  `paging.pageOf(context, [row], paging.rowOrder(['-units', 'grade', 'city']), {});`,
+  `paging.pageOf(context, [row], paging.rowOrder(['-rank'], (row: { units: number }, field: string) => row.units), {});`,
   `await snapshot.find(permits, { order: ['month', 'city'], equal: { month: 'x' }, range: { field: 'city', from: 'y' } });`,
   `dataRoute({ ...route, response: { ...response, schema: { type: 'object', properties: { a: wide } } }, handler: async () => ({ a: 1 }) });`,
   `definePlugin({ ...plugin, options: { type: 'object', properties: { a: { type: 'integer', default: 1 } } }, open: ({ a }) => { a.toFixed(); } });`,
 ];
 
-const mistakes = { QUERIES, ROWS, KEYS, NEEDS_CONST, HANDLERS };
+const mistakes = { QUERIES, TOTALS, ROWS, KEYS, NEEDS_CONST, HANDLERS };
 const OPTIONS = {
   noEmit: true,
   target: 'es2022',
