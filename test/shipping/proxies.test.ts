@@ -6,12 +6,21 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { findTool, nginx, onPath } from '../support/binaries.js';
-import { startServer } from '../support/server-process.js';
+import { freePort, type Server, startServer } from '../support/server-process.js';
 import { at, CLOSING_MS, read } from '../support/shipped-files.js';
 import { skip } from '../support/skip.js';
 import { startTestApp } from '../support/test-app.js';
 
 const run = promisify(execFile);
+
+/** Asserts that a response, with its headers, is an error in the format of the service. */
+const expectJsonError = (response: string, status: number, code: string): void => {
+  expect(response).to.match(new RegExp(`^HTTP/1\\.1 ${status} `));
+  expect(response).to.match(/^content-type: application\/json; charset=utf-8\r$/im);
+  expect(response).to.match(/^cache-control: no-store\r$/im);
+  const body = JSON.parse(response.slice(response.indexOf('\r\n\r\n') + 4));
+  expect(body).to.have.all.keys('error', 'code').and.include({ code });
+};
 
 describe('config/deploy/tls and config/deploy/systemd', function () {
   this.timeout(60_000);
@@ -43,17 +52,17 @@ describe('config/deploy/tls and config/deploy/systemd', function () {
     });
   }
 
-  it('nginx-replicas.conf terminates TLS, retries on another replica, and returns 503 only while all replicas are down', async () => {
-    const replicas = [await startTestApp(), await startTestApp()];
-    const [first, second] = replicas.map(({ url }) => new URL(url).host);
-    const whole = (await withCertificate('nginx-replicas.conf', folder))
-      .replaceAll('10.0.0.11:8080', first!)
-      .replaceAll('10.0.0.12:8080', second!);
-    const get = async (port: number) => {
-      const { stdout } = await run('curl', ['-ski', '--http1.1', `https://127.0.0.1:${port}/api/v1/ready`]);
-      return stdout;
-    };
-    const started = await startServer({
+  /** Sends a request over TLS with curl. @returns the response with its headers */
+  const get = async (port: number, path = '/api/v1/ready', ...options: readonly string[]): Promise<string> => {
+    const { stdout } = await run('curl', ['-ski', '--http1.1', ...options, `https://127.0.0.1:${port}${path}`]);
+    return stdout;
+  };
+
+  /** Starts nginx with a shipped file, in which addresses of the service are replaced. */
+  const startNginx = async (name: string, addresses: Readonly<Record<string, string>>): Promise<Server> => {
+    let whole = await withCertificate(name, folder);
+    for (const [from, to] of Object.entries(addresses)) whole = whole.replaceAll(from, to);
+    return startServer({
       name: 'nginx-tls',
       program: await nginx(),
       args: (port, own) => {
@@ -71,6 +80,12 @@ describe('config/deploy/tls and config/deploy/systemd', function () {
       url: (port) => `https://127.0.0.1:${port}`,
       ready: async (port) => void (await get(port)),
     });
+  };
+
+  it('nginx-replicas.conf terminates TLS, retries on another replica, and returns 503 only while all replicas are down', async () => {
+    const replicas = [await startTestApp(), await startTestApp()];
+    const [first, second] = replicas.map(({ url }) => new URL(url).host);
+    const started = await startNginx('nginx-replicas.conf', { '10.0.0.11:8080': first!, '10.0.0.12:8080': second! });
     try {
       expect(await get(started.port)).to.match(/^HTTP\/1\.1 200 [\s\S]*strict-transport-security: max-age=31536000/i);
       await replicas[0]!.close();
@@ -86,6 +101,55 @@ describe('config/deploy/tls and config/deploy/systemd', function () {
     } finally {
       await started.stop();
       for (const replica of replicas) await replica.close();
+    }
+  });
+
+  for (const name of ['nginx.conf', 'nginx-replicas.conf']) {
+    it(`${name} sends the errors of nginx as JSON`, async () => {
+      const nobody = `127.0.0.1:${await freePort()}`;
+      const started = await startNginx(name, { '10.0.0.11:8080': nobody, '127.0.0.1:8080': nobody });
+      const long = 'x'.repeat(40_000);
+      try {
+        const { port } = started;
+        const cases: readonly [response: string, status: number, code: string][] = [
+          [await get(port, '/', '-H', 'Host: a b'), 400, 'invalid_parameter'],
+          [await get(port, `/${long}`), 414, 'uri_too_long'],
+          [await get(port, '/', '-H', `X-Long: ${long}`), 431, 'headers_too_large'],
+        ];
+        for (const [response, status, code] of cases) expectJsonError(response, status, code);
+        const { stdout } = await run('curl', ['-si', `http://127.0.0.1:${port}/`]);
+        expectJsonError(stdout, 400, 'invalid_parameter');
+        if (name === 'nginx.conf') expectJsonError(await get(port), 503, 'service_unavailable');
+      } finally {
+        await started.stop();
+      }
+    });
+  }
+
+  it('Caddy sends a JSON error if the service does not respond', async function () {
+    this.timeout(300_000);
+    const caddy = await findTool('caddy').catch((error: Error) => skip(this, error.message));
+    const nobody = `127.0.0.1:${await freePort()}`;
+    const started = await startServer({
+      name: 'caddy',
+      program: caddy,
+      args: (port, own) => {
+        const text = read('config/deploy/tls/Caddyfile')
+          .replace('api.example.com {', `{\n\tadmin off\n}\nhttp://127.0.0.1:${port} {`)
+          .replace('127.0.0.1:8080', nobody);
+        writeFileSync(join(own, 'Caddyfile'), text);
+        return ['run', '--adapter', 'caddyfile', '--config', join(own, 'Caddyfile')];
+      },
+      env: () => ({ HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder }),
+      url: (port) => `http://127.0.0.1:${port}`,
+      ready: async (port) => void (await fetch(`http://127.0.0.1:${port}/`)),
+    });
+    try {
+      const { stdout } = await run('curl', ['-si', `${started.url}/api/v1/ready`]);
+      expectJsonError(stdout, 503, 'service_unavailable');
+      expect(stdout).to.match(/^retry-after: 2\r$/im);
+    } finally {
+      await started.stop();
     }
   });
 
