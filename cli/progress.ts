@@ -5,7 +5,7 @@ import { counted } from '../core/util/counted.js';
 import { loadPackage } from '../core/util/package.js';
 import { printableLine } from '../core/util/printable.js';
 
-type Unit = 'rows' | 'bytes';
+type Unit = 'rows' | 'bytes' | 'files';
 
 interface Progress {
   /** Shows the progress of a task. If the task name changes, the previous task is finished first. */
@@ -20,7 +20,7 @@ const LINE_EVERY_MS = 5_000;
 const megabytes = new Intl.NumberFormat('en-US', { minimumFractionDigits: 1, maximumFractionDigits: 1 });
 
 const amount = (done: number, unit: Unit): string =>
-  unit === 'rows' ? counted(done, 'row') : done < 1e5 ? counted(done, 'byte') : `${megabytes.format(done / 1e6)} MB`;
+  unit === 'bytes' && done >= 1e5 ? `${megabytes.format(done / 1e6)} MB` : counted(done, unit.slice(0, -1));
 
 const plainLines = (stream: NodeJS.WritableStream, now: () => number): Progress => {
   let current: { task: string; line: string; said: number } | undefined;

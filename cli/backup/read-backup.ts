@@ -29,10 +29,19 @@ const assertDigest = async (path: string, expected: string | undefined): Promise
   if (found !== expected) throw damaged(path, 'was changed or cut off');
 };
 
-/** Compares every file with its digest. @throws OperatorError if the backup is incomplete or damaged */
-export const verifiedBackup = async (directory: string, onFile: (path: string) => void): Promise<Backup> => {
+/**
+ * Compares every file with its digest.
+ * @param onFile called after each file, with the number of files that have been checked
+ * @throws OperatorError if the backup is incomplete or damaged
+ */
+export const verifiedBackup = async (directory: string, onFile: (checked: number) => void): Promise<Backup> => {
   const backup = await readBackup(directory);
-  for (const [name, sha256] of Object.entries(backup.files)) await assertDigest(join(directory, name), sha256);
+  let checked = 0;
+  const check = async (path: string, sha256: string | undefined) => {
+    await assertDigest(path, sha256);
+    onFile(++checked);
+  };
+  for (const [name, sha256] of Object.entries(backup.files)) await check(join(directory, name), sha256);
   for (const name of Object.values(FILES)) {
     if (backup.files[name] === undefined) throw damaged(join(directory, name), 'is missing');
   }
@@ -40,10 +49,7 @@ export const verifiedBackup = async (directory: string, onFile: (path: string) =
     const folder = join(directory, snapshotFolder(i));
     const manifest = await readManifest(folder);
     if (manifest.version !== version) throw damaged(folder, 'contains a different version');
-    for (const { file, sha256 } of Object.values(manifest.collections)) {
-      onFile(join(folder, file));
-      await assertDigest(join(folder, file), sha256);
-    }
+    for (const { file, sha256 } of Object.values(manifest.collections)) await check(join(folder, file), sha256);
   }
   return backup;
 };

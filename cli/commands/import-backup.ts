@@ -18,7 +18,9 @@ const restore = async (directory: string, { config, json, replace = false }: Opt
   const notes: string[] = [];
   const { signal, end } = interruption();
   const restored = await withProgress(async (progress) => {
-    const backup = await verifiedBackup(directory, (path) => progress.update(`checking ${path}`, 0));
+    const backup = await verifiedBackup(directory, (checked) =>
+      progress.update('checking the backup', checked, undefined, 'files'),
+    );
     progress.finish();
     return withStores(config, async ({ loaded, storage, keyStore }) => {
       refuseSample(storage);

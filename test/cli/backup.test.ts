@@ -150,7 +150,9 @@ describe('export and import-backup', function () {
       it(`moves everything from ${from} to ${to}: the same responses, valid keys and verified audits`, async () => {
         const { deployment, keys } = sources.get(from)!;
         const target = await Deployment.create(folder, to);
-        await target.run(registerImport, 'import-backup', backupOf(from));
+        const { stderr } = await target.run(registerImport, 'import-backup', backupOf(from));
+        // One line per task, without the temporary folder of an archive.
+        expect(stderr.match(/^checking .*/gm)?.join()).to.match(/^checking the backup: \d\d files$/);
         const paths = from === 'json' || to === 'json' ? CURRENT : [...CURRENT, ...EARLIER];
         // The `json` adapter uses the dataset's creation time as its publication time.
         const options = { withTime: to !== 'json' };
