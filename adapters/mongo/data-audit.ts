@@ -12,7 +12,7 @@ import { Catalog, type CatalogDocument } from './catalog.js';
 import type { Connection } from './connection.js';
 import { readStored } from './content.js';
 
-const { contentOf, dataAuditEntry, publicationOf, sumsOf, withPublished, endOf, madeOnly } = audit;
+const { contentOf, dataAuditEntry, publicationOf, sumsOf, withPublished, madeOnly, verifyStore } = audit;
 
 export const auditOver = (connection: Connection): MongoAudit<DataAuditEntry> =>
   new MongoAudit(connection, 'data_audit');
@@ -52,25 +52,18 @@ const damageOf = async (
   return notes;
 };
 
-const verify = async (
-  connection: Connection,
-  batchSize: number,
-  expected: string | undefined,
-): Promise<AuditVerification> => {
-  for (;;) {
-    const all = await auditOver(connection).list();
+const verify = (connection: Connection, batchSize: number, expected: string | undefined): Promise<AuditVerification> =>
+  verifyStore(auditOver(connection), expected, async (all) => {
     const made = madeOnly(all);
     const catalog = await new Catalog(connection).read();
     const { current, versions } = catalog;
     const damage = await damageOf(connection, catalog, made, batchSize);
-    const verified = await auditOver(connection).verify(expected);
-    // A change was made between the reads, so the catalog may not match the entries. Read both again.
-    if (endOf(all) !== verified.head) continue;
     const published = { current: current?.version ?? null, versions: versions.map(({ version }) => version) };
-    const found = withPublished(verified, made, published);
-    return { ...found, notes: [...found.notes, ...damage] };
-  }
-};
+    return (verified) => {
+      const found = withPublished(verified, made, published);
+      return { ...found, notes: [...found.notes, ...damage] };
+    };
+  });
 
 /**
  * @param batchSize number of documents per batch when reading

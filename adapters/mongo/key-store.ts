@@ -35,7 +35,7 @@ import { isDuplicate } from './layout.js';
 import { type ConnectionOptions, connectionOptions, type Given, withDefaults } from './options.js';
 import { type ChangeWatch, Poller, watchChanges } from './polling.js';
 
-const { keyAuditEntry: auditEntry, withComparison, endOf, madeOnly } = audit;
+const { keyAuditEntry: auditEntry, withComparison, madeOnly, verifyStore } = audit;
 
 const COLLECTION = 'api_keys';
 const AUDIT = 'api_key_audit';
@@ -150,17 +150,13 @@ class MongoKeyStore implements KeyStore {
   }
 
   verifyAudit(expected?: string): Promise<AuditVerification> {
-    return this.#connected(async () => {
-      for (;;) {
-        const verified = await this.#audit.verify(expected);
+    return this.#connected(() =>
+      verifyStore(this.#audit, expected, async (entries) => {
         const records: KeyRecord[] = [];
         for await (const record of this.#read({})) records.push(record);
-        const entries = await this.#audit.list();
-        // A change was made between the reads, so the keys may not match the entries. Read both again.
-        if (endOf(entries) !== verified.head) continue;
-        return withComparison(verified, records, entries);
-      }
-    });
+        return (verified) => withComparison(verified, records, entries);
+      }),
+    );
   }
 
   noteUse(times: ReadonlyMap<string, number>): Promise<void> {

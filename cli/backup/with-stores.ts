@@ -1,7 +1,6 @@
 import type { Modules } from '../../core/app/load-modules.js';
 import { openKeyStore, openStorage } from '../../core/app/open-stores.js';
 import type { LoadedConfig } from '../../core/config/load.js';
-import { KeyStoreError, OperatorError } from '../../core/errors.js';
 import { loadConfig, loadModules } from '../../product.js';
 import { commandLogger } from '../output.js';
 import type { Targets } from './read-backup.js';
@@ -25,8 +24,6 @@ export const withStores = async <T>(path: string | undefined, task: (opened: Ope
     } finally {
       await keys?.close();
     }
-  } catch (error) {
-    throw error instanceof KeyStoreError ? new OperatorError(error.message, [], { cause: error }) : error;
   } finally {
     await storage.close();
   }

@@ -5,7 +5,7 @@ import type { LoadedConfig } from '../../core/config/load.js';
 import type { Config } from '../../core/config/schema.js';
 import { tierNames } from '../../core/config/tiers.js';
 import type { KeyStore } from '../../core/contracts/keys.js';
-import { KeyStoreError, LimiterUnavailable, OperatorError } from '../../core/errors.js';
+import { OperatorError } from '../../core/errors.js';
 import { missingPeppers, Peppers } from '../../core/keys/key.js';
 import { loadConfig, loadModules } from '../../product.js';
 import { type AuditOptions, addAuditOptions, isVerification, reportVerification } from '../audit-report.js';
@@ -75,10 +75,6 @@ const withStore = async <T>(
       visibleAfterMs: visibleAfter(auth.keys),
     };
     return await task(opened.store, rules, options, opened.usage);
-  } catch (error) {
-    throw error instanceof KeyStoreError || error instanceof LimiterUnavailable
-      ? new OperatorError(error.message, [], { cause: error })
-      : error;
   } finally {
     await opened?.close();
   }

@@ -91,6 +91,29 @@ export const verifyChain = <E extends AuditEntry>(
   return { chained: chained.length, head: last?.hash ?? null, notes: [], faults: errors };
 };
 
+interface AuditLog<E extends AuditEntry> {
+  list(): Promise<readonly E[]>;
+  verify(expected?: string): Promise<AuditVerification>;
+}
+
+/**
+ * Verifies a log and compares its entries with the store. If an entry is added in between, the store may not match the
+ * entries, so everything is read again.
+ * @param compare reads the store, and returns a function that adds the differences to the result
+ */
+export const verifyStore = async <E extends AuditEntry>(
+  log: AuditLog<E>,
+  expected: string | undefined,
+  compare: (entries: readonly E[]) => Promise<(verified: AuditVerification) => AuditVerification>,
+): Promise<AuditVerification> => {
+  for (;;) {
+    const entries = await log.list();
+    const withDifferences = await compare(entries);
+    const verified = await log.verify(expected);
+    if (endOf(entries) === verified.head) return withDifferences(verified);
+  }
+};
+
 /** Removes entries whose change was never made, and the entries that undo them. */
 export const madeOnly = <E extends AuditEntry>(entries: readonly E[]): readonly E[] => {
   const undone = new Set(entries.flatMap(({ undoes }) => undoes ?? []));

@@ -11,7 +11,7 @@ import { StorageError } from '../errors.js';
 import { fileErrorReason } from '../util/error-reason.js';
 import { sha256Of } from '../util/read-file.js';
 import { AuditFile } from './audit-file.js';
-import { endOf, madeOnly } from './chain.js';
+import { madeOnly, verifyStore } from './chain.js';
 import { contentOf, dataAuditEntry, isDataAuditEntry, publicationOf, sumsOf, withPublished } from './data-audit.js';
 
 const auditOf = async <T>(
@@ -99,13 +99,12 @@ const editsIn = async (
   return notes.map((note) => `version "${manifest.version}": ${note} after it was published`);
 };
 
-const verify = async (
+const verify = (
   file: AuditFile<DataAuditEntry>,
   directory: string,
-  expected?: string,
-): Promise<AuditVerification> => {
-  for (;;) {
-    const all = await file.list();
+  expected: string | undefined,
+): Promise<AuditVerification> =>
+  verifyStore(file, expected, async (all) => {
     const entries = madeOnly(all);
     const manifest = await manifestIn(directory);
     const newest = entries.at(-1)?.version ?? null;
@@ -115,13 +114,11 @@ const verify = async (
     const notes = isDamaged
       ? [`version ${newest === null ? 'unknown' : `"${newest}"`}: ${manifest.damage}`]
       : manifest && (await editsIn(directory, manifest, publicationOf(entries, manifest.version, current)?.content));
-    const verified = await file.verify(expected);
-    // There was another publication during the reads, so the manifest may not match the entries. Try again.
-    if (endOf(all) !== verified.head) continue;
-    const found = withPublished(verified, entries, { current });
-    return { ...found, notes: [...found.notes, ...(notes ?? [])] };
-  }
-};
+    return (verified) => {
+      const found = withPublished(verified, entries, { current });
+      return { ...found, notes: [...found.notes, ...(notes ?? [])] };
+    };
+  });
 
 /** Returns all entries, including those for changes that were never made. */
 export const directoryEntries = (directory: string): Promise<readonly DataAuditEntry[]> =>

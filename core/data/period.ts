@@ -1,4 +1,4 @@
-import type { Cadence, Manifest, Source } from '../contracts/dataset.js';
+import { CADENCES, type Cadence, type Manifest, type Source } from '../contracts/dataset.js';
 
 const MONTHS: Readonly<Partial<Record<Cadence, number>>> = {
   monthly: 1,
@@ -7,6 +7,13 @@ const MONTHS: Readonly<Partial<Record<Cadence, number>>> = {
   annual: 12,
   'five-year': 60,
 };
+/** Months per period, or undefined for cadences whose periods do not start with a month. */
+export const monthsIn = (cadence: Cadence): number | undefined => MONTHS[cadence];
+
+/** Returns the cadence whose periods have this many months. */
+export const cadenceOfMonths = (months: number): Cadence | undefined =>
+  CADENCES.find((each) => MONTHS[each] === months);
+
 const DAYS: Readonly<Partial<Record<Cadence, number>>> = { weekly: 7, biweekly: 14 };
 
 /**

@@ -1,5 +1,5 @@
 import { AuditFile } from '../audit/audit-file.js';
-import { endOf, madeOnly } from '../audit/chain.js';
+import { madeOnly, verifyStore } from '../audit/chain.js';
 import {
   auditEntry,
   type Comparison,
@@ -52,16 +52,12 @@ export class KeyFileAudit {
   }
 
   verify(readKeys: () => Promise<readonly KeyRecord[]>, expected?: string): Promise<AuditVerification> {
-    return this.#with('read', async (file) => {
-      for (;;) {
-        const entries = await file.list();
+    return this.#with('read', (file) =>
+      verifyStore(file, expected, async (entries) => {
         const records = await readKeys();
-        const verified = await file.verify(expected);
-        // The keys changed between the reads, so they may not match the entries. Try again.
-        if (endOf(entries) !== verified.head) continue;
-        return withComparison(verified, records, entries);
-      }
-    });
+        return (verified) => withComparison(verified, records, entries);
+      }),
+    );
   }
 
   compare(records: readonly KeyRecord[], what: 'read' | 'written'): Promise<Comparison> {

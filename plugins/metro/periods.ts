@@ -4,6 +4,8 @@
  */
 import { type Cadence, periods } from 'metro-forecast-api/plugin';
 
+const { monthsIn, nextPeriod } = periods;
+
 /** Formats a quarter, such as `2005Q4`. */
 export const quarterName = (index: number): string => `${Math.floor(index / 4)}Q${(index % 4) + 1}`;
 
@@ -48,24 +50,13 @@ export const monthOf = (day: string): number => 12 * Number(day.slice(0, 4)) + N
 
 export const addDays = (day: string, days: number): string => toDay((dayNumber(day) + days) * DAY_MS);
 
-export const periodEnd = (start: string, cadence: Cadence): string => addDays(periods.nextPeriod(start, cadence), -1);
-
-/** Months per period. Cadences whose periods do not start with a month are not listed. */
-const MONTHS: ReadonlyMap<Cadence, number> = new Map([
-  ['monthly', 1],
-  ['quarterly', 3],
-  ['semiannual', 6],
-  ['annual', 12],
-  ['five-year', 60],
-]);
-
-export const monthsIn = (cadence: Cadence): number | undefined => MONTHS.get(cadence);
+export const periodEnd = (start: string, cadence: Cadence): string => addDays(nextPeriod(start, cadence), -1);
 
 /**
  * Returns the last day of a value's period. The value cannot be known before that day. Daily and weekly values are
  * dated with the last day of their period, and values of longer periods with the first day.
  */
-export const lastDay = (day: string, cadence: Cadence): string => (MONTHS.has(cadence) ? periodEnd(day, cadence) : day);
+export const lastDay = (day: string, cadence: Cadence): string => (monthsIn(cadence) ? periodEnd(day, cadence) : day);
 
 /**
  * Returns an error if the period ended after the dataset was created, otherwise undefined.
@@ -88,9 +79,9 @@ const SHIFTS: ReadonlyMap<Cadence, number> = new Map([
 
 /** Returns whether `next` is the period after `day`. For daily and irregular series, any later observation counts. */
 export const isNextPeriod = (day: string, next: string, cadence: Cadence): boolean => {
-  if (MONTHS.has(cadence)) return periods.nextPeriod(day, cadence) === next;
+  if (monthsIn(cadence)) return nextPeriod(day, cadence) === next;
   const shift = SHIFTS.get(cadence);
-  return shift === undefined || Math.abs(dayNumber(periods.nextPeriod(day, cadence)) - dayNumber(next)) <= shift;
+  return shift === undefined || Math.abs(dayNumber(nextPeriod(day, cadence)) - dayNumber(next)) <= shift;
 };
 
 const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] as number;
@@ -109,13 +100,13 @@ export const inferCadence = (days: readonly string[]): Cadence => {
   if (days.every((day) => day.endsWith('-01'))) {
     const gaps = gapsOf(days.map(monthOf));
     const step = median(gaps);
-    const cadence = [...MONTHS].find(([, months]) => months === step)?.[0];
+    const cadence = periods.cadenceOfMonths(step);
     return cadence !== undefined && fits(gaps, step) ? cadence : 'irregular';
   }
   const gaps = gapsOf(days.map(dayNumber));
   if (median(gaps) === 1) return 'daily';
   const weekly = [...SHIFTS].find(([cadence, shift]) => {
-    const step = dayNumber(periods.nextPeriod('1970-01-01', cadence));
+    const step = dayNumber(nextPeriod('1970-01-01', cadence));
     return Math.abs(median(gaps) - step) <= shift && fits(gaps, step, shift);
   });
   return weekly?.[0] ?? 'irregular';

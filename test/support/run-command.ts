@@ -1,7 +1,7 @@
 /** Runs a CLI command in the test process. */
 import { expect } from 'chai';
 import { Command } from 'commander';
-import { OperatorError } from '../../core/errors.js';
+import { report } from '../../cli/report.js';
 
 export interface CommandRun {
   readonly stdout: string;
@@ -74,7 +74,7 @@ export const expecting = (run: (...args: string[]) => Promise<CommandRun>) => {
     /** @returns the error message */
     refused: async (...args: string[]): Promise<string> => {
       const { error, stdout } = await run(...args);
-      expect(error).to.be.instanceOf(OperatorError);
+      expect(report(error, { json: false, debug: false }).text).to.not.match(/^(Unexpected|$)/);
       expect(stdout).to.equal('');
       return (error as Error).message;
     },

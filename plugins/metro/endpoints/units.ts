@@ -1,7 +1,7 @@
 /** Converts the levels of observations to other units, such as percent changes. */
 import { type Cadence, periods } from 'metro-forecast-api/plugin';
 import type { Series } from '../collections.js';
-import { addDays, isNextPeriod, monthsIn } from '../periods.js';
+import { addDays, isNextPeriod } from '../periods.js';
 
 export const UNITS = ['level', 'change', 'log', 'yoy', 'real'] as const;
 export type Units = (typeof UNITS)[number];
@@ -58,7 +58,7 @@ const rounded = (value: number): number => {
  * missing.
  */
 const priceIn = ({ months }: Prices, start: string, cadence: Cadence): number | undefined => {
-  const count = Math.min(monthsIn(cadence) ?? 1, 12);
+  const count = Math.min(periods.monthsIn(cadence) ?? 1, 12);
   let sum = 0;
   let month = `${start.slice(0, 7)}-01`;
   for (let done = 0; done < count; done++) {

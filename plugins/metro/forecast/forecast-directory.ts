@@ -12,16 +12,6 @@ export interface ForecastDirectoryOptions extends Omit<ForecastInput, 'created' 
   readonly onRead?: (rows: number) => void;
 }
 
-/** Converts storage errors to `OperatorError`. */
-const readable = async <T>(directory: string, read: () => Promise<T>): Promise<T> => {
-  try {
-    return await read();
-  } catch (error) {
-    if (!(error instanceof StorageError)) throw error;
-    throw new OperatorError(`Cannot forecast from ${directory}:`, [error.message], { cause: error });
-  }
-};
-
 export interface ForecastReport extends Pick<ForecastDataset, 'made' | 'replacedRuns'> {
   readonly version: string;
 }
@@ -35,8 +25,8 @@ export interface ForecastReport extends Pick<ForecastDataset, 'made' | 'replaced
 export const forecastDirectory = async (
   directory: string,
   { time = new Date(), created = time, onRead, ...input }: ForecastDirectoryOptions,
-): Promise<ForecastReport> =>
-  readable(directory, async () => {
+): Promise<ForecastReport> => {
+  try {
     const { dataset, manifest: old } = await openDirectory(directory);
     const { made, replacedRuns, replaced } = await forecastDataset(
       dataset,
@@ -47,4 +37,8 @@ export const forecastDirectory = async (
     const manifest = { ...old, version: undefined, created: created.toISOString() };
     const { version } = await writeDirectory(directory, manifest, Object.fromEntries(batches));
     return { version, made, replacedRuns };
-  });
+  } catch (error) {
+    if (!(error instanceof StorageError)) throw error;
+    throw new OperatorError(`Cannot forecast from ${directory}:`, [error.message], { cause: error });
+  }
+};

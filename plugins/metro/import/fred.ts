@@ -1,7 +1,7 @@
 /** Reads series in FRED's download format (`fredgraph.csv?id=<SERIES>`). */
 import { basename } from 'node:path';
-import type { Cadence } from 'metro-forecast-api/plugin';
-import { inferCadence, isDay, monthsIn } from '../periods.js';
+import { type Cadence, periods } from 'metro-forecast-api/plugin';
+import { inferCadence, isDay } from '../periods.js';
 import type { Row } from './csv.js';
 import { fredEntryOf } from './fred-catalog.js';
 import type { ImportErrors } from './import-errors.js';
@@ -36,7 +36,9 @@ const ruleBroken = ([day = '', ...texts]: readonly string[], ids: readonly strin
   if (texts.length !== ids.length)
     return `must have ${ids.length + 1} cells (date, value), but has ${texts.length + 1}`;
   if (!isDay(day)) return `the date must be a valid day like 2025-10-01, but is "${day}"`;
-  const cadence = ids.map((id) => fredEntryOf(id)?.cadence).find((each) => each && monthsIn(each) !== undefined);
+  const cadence = ids
+    .map((id) => fredEntryOf(id)?.cadence)
+    .find((each) => each && periods.monthsIn(each) !== undefined);
   if (cadence && !day.endsWith('-01'))
     return `the date of a ${cadence} value must be the first day of its period, but is "${day}"`;
   const bad = texts.find((text) => !isMissing(text) && !isNumber(text));
