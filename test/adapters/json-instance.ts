@@ -91,7 +91,6 @@ const versionOf = ({ adapter }: Pick<JsonInstance, 'adapter'>): string => {
   return snapshot.version;
 };
 
-/** Asserts that version `v<n>` is served completely. */
 export const expectServed = (instance: JsonInstance, n: number): Promise<void> =>
   withSnapshot(instance, async (snapshot) => {
     expect(snapshot.version).to.equal(`v${n}`);
@@ -112,7 +111,6 @@ export const eventuallyServed = async (instance: JsonInstance, n: number): Promi
   await expectServed(instance, n);
 };
 
-/** Waits until a change has been rejected, and resolves with the reason. */
 export const eventuallyRejected = async (instance: JsonInstance): Promise<string> => {
   const errors = () => instance.log.filter(({ level }) => level === 50);
   const before = errors().length;

@@ -12,7 +12,6 @@ import { contextOf, eachInstance, expectServed, writeVersion } from './json-inst
 
 const datasetOf = (version: string, content: Readonly<Record<string, readonly Document[]>>): Dataset => ({
   manifest: manifestOf(version, '2026-01-09T00:00:00Z'),
-  // Yields one row per batch.
   async *read(collection) {
     for (const row of content[collection]!) yield [row];
   },

@@ -28,7 +28,6 @@ describe('the key store in MongoDB', () => {
   let database: string;
   let server: Server | undefined;
   let stores: KeyStore[];
-  /** Log of the most recently created store. */
   let logger: KeptLogger;
 
   beforeEach(async () => {

@@ -15,12 +15,11 @@ export interface Replica {
   /** Arguments of all `problem` calls. Undefined means that the problem has ended. */
   readonly problems: readonly (string | undefined)[];
   readonly logger: KeptLogger;
-  /** Returns the current version, or undefined if there is none. */
   version(): string | undefined;
   items(): Promise<Document[]>;
 }
 
-/** Short intervals, so that steps that take a minute in production take a second here. */
+/** Short intervals: what takes a minute in production takes a second here. */
 const OPTIONS: Partial<MongoOptions> = { pollMs: 100, writeMs: 5000 };
 
 /**
@@ -100,7 +99,6 @@ export class Replicas {
     }
   }
 
-  /** Returns the ids of versions that have stored data. */
   async storedIds(): Promise<number[]> {
     const names = await this.raw(async (db) => (await db.listCollections().toArray()).map(({ name }) => name));
     const ids = names.flatMap((name) => /^data\.(\d+)\./.exec(name)?.[1] ?? []);

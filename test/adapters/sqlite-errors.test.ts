@@ -29,10 +29,8 @@ const errorOf = async (work: Promise<unknown>): Promise<StorageError> => {
   return error;
 };
 
-/** The id of an unprivileged user. */
 const UNPRIVILEGED = 65_534;
 
-/** Runs a task as an unprivileged user. */
 const unprivileged = async <T>(context: Mocha.Context, task: () => Promise<T>): Promise<T> => {
   if (process.getuid?.() !== 0) skip(context, 'only root can change to another user');
   process.setegid!(UNPRIVILEGED);

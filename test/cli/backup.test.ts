@@ -70,7 +70,6 @@ class Deployment {
     return JSON.parse((await this.run(register, ...args, '--json')).stdout);
   }
 
-  /** Returns the status, headers and body of every path, requested with every key. */
   async responses(paths: readonly string[], keys: readonly string[], { withTime = true } = {}): Promise<unknown[]> {
     const app = await createApp(this.config);
     try {
@@ -90,7 +89,6 @@ class Deployment {
     }
   }
 
-  /** Verifies both audit logs, and returns the hash of the newest entry in each. */
   async verified(): Promise<readonly string[]> {
     const heads: string[] = [];
     for (const [register, name] of [

@@ -19,7 +19,6 @@ import { misplaceKeys } from '../support/misplaced-keys.js';
 import { runCommand } from '../support/run-command.js';
 import { findSecrets } from '../support/secret-forms.js';
 
-/** Starts a service in a child process and collects its output. */
 const serve = (env: Readonly<Record<string, string>>, ...args: string[]) => {
   const child = spawn(process.execPath, commandArgs([...args, 'start']), {
     cwd: packageRoot,

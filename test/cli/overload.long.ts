@@ -27,7 +27,6 @@ const mixed = (basePath: string, codes: readonly string[]): (() => string) => {
   };
 };
 
-/** Duration of the overload. */
 const SECONDS = 30;
 /** Duration of each baseline measurement: of the capacity, and of response times without overload. */
 const MEASURING_SECONDS = 2;

@@ -78,8 +78,7 @@ describe('a cached GET with the json adapter and Redis', () => {
   });
 
   it('executes functions in at most 25 files of core, with a prefetched permit', async () => {
-    // Waits for the next second, because Redis prefetches permits for callers that send several requests within one
-    // second.
+    // Waits for the next second, because callers that send several requests within one second get prefetched permits.
     await delay(1000 - (Date.now() % 1000));
     for (let i = 0; i < 10; i++) await get();
     const files = await filesOf(get, 0);

@@ -21,7 +21,6 @@ const command = join(packageRoot, 'cli/metro-forecast.js');
 const COMMAND = /\bmetro-forecast (?=(keys create|types)\b)/g;
 const WORDS = /metro|forecast|house.?price|\bhpi\b|cbsa|fhfa|mfk_/i;
 
-/** Returns the first match with its surrounding text. */
 const found = (bytes: string): string | undefined => {
   const text = bytes.replace(COMMAND, '');
   const at = text.search(WORDS);

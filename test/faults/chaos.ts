@@ -10,7 +10,6 @@ export interface Injected {
   readonly store: string;
   readonly kind: string;
   readonly from: number;
-  /** When the fault ended. */
   readonly to: number;
   /**
    * Milliseconds until the service recovered. Undefined if the next fault was injected without waiting for recovery.

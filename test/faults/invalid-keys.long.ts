@@ -70,7 +70,7 @@ describe('a flood of invalid keys from one address', function () {
       METRO_CONFIG: config,
       MONGODB_URI: mongod.url,
       REDIS_URL: redisServer.url,
-      // The test does not account for requests that a slow machine rejects due to overload.
+      // Disabled, because this test cannot account for requests that a slow machine rejects.
       METRO__SERVER__OVERLOAD: 'null',
     };
     ({ key } = JSON.parse(await runProcess(['keys', 'create', '--name', 'test', '--limit', '1000000', '--json'], env)));
@@ -94,7 +94,6 @@ describe('a flood of invalid keys from one address', function () {
     for (const server of servers.reverse()) await server.stop();
   });
 
-  /** Returns the number of reads of the key collection, and of limiter calls. */
   const countReads = async (): Promise<{ keys: number; limits: number }> => {
     const [stats] = await mongo
       .db('dataset')

@@ -35,7 +35,6 @@ interface Load {
   readonly perSecond: number;
   readonly path: () => string;
   readonly key: () => string;
-  /** Statuses allowed during a fault in each store. */
   readonly statuses: Readonly<Record<Store, readonly number[]>>;
 }
 

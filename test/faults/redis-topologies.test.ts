@@ -90,7 +90,6 @@ describe('a Redis Cluster of three nodes', () => {
   const connectCluster = (timeoutMs?: number) =>
     connect({ cluster: { nodes: nodes.map(({ server }) => `127.0.0.1:${server.port}`), tls: false } }, timeoutMs);
 
-  /** Returns the Redis key of a caller's partition, and its hash slot. */
   const partitionOf = async (caller: string) => {
     const key = keyOf('p:', caller, true);
     return { key, slot: (await (nodes[0] as ClusterNode).admin.cluster('KEYSLOT', key)) as number };

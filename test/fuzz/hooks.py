@@ -13,13 +13,13 @@ def has_word(text):
 
 
 def is_lost(value):
-    """Whether a value has no representation in a query string, so that the request lacks it."""
+    """Whether a value cannot be represented in a query string and is therefore omitted."""
     return value in ({}, [])
 
 
 def has_quotes(value):
-    """Whether a list has a double quote at the start of an item or after a comma, where it quotes a value."""
-    # Schemathesis joins the items of a list to a string of its own type.
+    """Whether a double quote appears at the start of a list item or after a comma, where it would quote a value."""
+    # Schemathesis joins list items into a string of its own type.
     is_joined = type(value).__name__ == "DelimitedValue"
     return is_joined and re.search(r'(^|,)\s*"', value) is not None
 
@@ -28,14 +28,14 @@ def is_allowed(case):
     query = case.query or {}
     if any(is_lost(value) or has_quotes(value) for value in query.values()):
         return False
-    # Opaque: only the link to the next page contains valid values.
+    # Cursors are opaque. Only links to the next page contain valid values.
     if "after" in query:
         return False
-    # Of an allowed length, but without a word.
+    # A search must contain a word.
     q = query.get("q")
     if isinstance(q, str) and 1 <= len(q) <= 200 and not has_word(q):
         return False
-    # A total of a column needs the column.
+    # Sorting by a total of a column requires `of`, which names the column.
     is_totals = case.path.startswith("/totals/")
     if is_totals and "of" not in query and query.get("sort") in SORTS_OF_NUMBERS:
         return False

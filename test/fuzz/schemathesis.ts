@@ -12,7 +12,7 @@ import { findPythonPackage } from '../support/python-package.js';
 
 const HOOKS = join(packageRoot, 'test/fuzz/hooks.py');
 const PHASES = ['examples', 'coverage', 'fuzzing', 'stateful'];
-/** The oldest supported major version: its links, coverage phase and hooks work as these tests need. */
+/** The oldest supported major version. These tests need its links, coverage phase and hooks. */
 const OLDEST = 4;
 
 /** The command, with its leading arguments and environment variables. */
@@ -58,12 +58,10 @@ export interface Orders {
 }
 
 export interface Verdict {
-  /** Whether every operation passed in every phase. */
   readonly passed: boolean;
   readonly cases: number;
   readonly failures: number;
   readonly operations: { readonly total: number; readonly tested: number };
-  /** Phases that completed without a failure, in order. */
   readonly phases: readonly string[];
 }
 

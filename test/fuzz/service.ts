@@ -72,7 +72,6 @@ const installPlugins = async (folder: string): Promise<void> => {
   await writeTemplate('plugin', WRITTEN_PLUGIN, folder);
 };
 
-/** Writes the embedded sample together with the plugins' data. */
 const writeDataset = async (folder: string): Promise<string> => {
   const directory = join(folder, 'dataset');
   await cp(join(packageRoot, 'plugins/metro/dataset'), directory, { recursive: true });

@@ -9,7 +9,6 @@ import { startTestApp, type TestApp } from '../support/test-app.js';
 
 const text: Parameter = { description: 'Any text.', schema: { type: 'string' } };
 
-/** Creates a route that returns its operation id and its input. */
 const echo = (path: string, operationId: string, parameters: Record<string, Record<string, Parameter>> = {}) =>
   serviceRoute({
     path,
@@ -48,7 +47,6 @@ const caller =
     return { text: (content[0] as { text: string }).text, isError };
   };
 
-/** Values that are not CBSA codes. */
 const INVALID_CODES = [
   '.',
   '..',

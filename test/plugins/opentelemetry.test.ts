@@ -15,7 +15,6 @@ import { startTestApp, type TestApp } from '../support/test-app.js';
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
 const PARENT = '00f067aa0ba902b7';
 
-/** A route whose handler fails. */
 const failing = definePlugin({
   name: 'failing',
   version: '1.0.0',

@@ -112,7 +112,6 @@ describe(`bursts at the edges of windows for ${SECONDS} seconds, with the clock 
       assert.isAtMost(window.mostInWindow, limit);
       assert.isAtMost(mostInWindow(answers), limit);
       assert.deepEqual(rejectedTooSoon(answers, limit, lateMs), []);
-      // Checks that the limit was used up, and that permits became available again.
       assert.equal(mostInWindow(answers), limit);
       assert.isAbove(allowed, limit);
       assert.isAbove(answers.length, allowed);

@@ -14,7 +14,6 @@ const VERSIONS = [1, 2, 3, 4];
 const PER_SECOND = 600;
 const FOLLOW_MS = 2000;
 
-/** Minimum number of requests during all publications together. */
 const REQUESTS = 10_000;
 
 const assertWhole = (answers: readonly Answer[], known: KnownBodies): void => {

@@ -12,7 +12,7 @@ import { assertAllowedOrRejected, PATHS } from './limited-replicas.js';
 const QUOTA = 4000;
 const PER_SECOND = 100;
 const DAY_MS = 86_400_000;
-/** Longer than any test's load. */
+/** Longer than the load in any test. */
 const TEST_MS = 90_000;
 const OUTAGE_MS = 4000;
 /** Unused permits are returned within three seconds. The fourth second allows for a slow machine. */
@@ -43,7 +43,7 @@ describe('quotas and usage of keys with three replicas behind nginx', function (
     return { id, key, first: await untilKnown(service, key) };
   };
 
-  /** Returns the responses to a load that is sent while `work` runs. */
+  /** Returns the responses to requests that are sent while `work` runs. */
   const underLoad = async (key: string, work: () => Promise<void>): Promise<readonly Answer[]> => {
     const client = new LoadClient(service.url, key, 32);
     let next = 0;

@@ -1,5 +1,3 @@
-/** Tests what callers notice during a Redis Sentinel failover, and while a hash slot in a Redis Cluster moves. */
-
 import { keyOf } from '../support/limiter-window.js';
 import {
   type ClusterNode,
@@ -26,7 +24,6 @@ describeFaults('Redis Sentinel', [FAILOVER], async () => {
 const MIGRATION = 'a hash slot of Redis Cluster moves';
 describeFaults('Redis Cluster of three nodes', [MIGRATION], async () => {
   const { nodes, stop } = await startCluster();
-  /** Returns the hash slot of the key's window, the node that owns it, and another node. */
   const move = async (keyId: string) => {
     const [first] = nodes as [ClusterNode];
     const slot = await first.admin.cluster('KEYSLOT', keyOf('api:', `key:${keyId}`, true));

@@ -40,7 +40,6 @@ describe('replicas behind nginx, replaced under keep-alive load', function () {
     return `/observations?series_id=metro_hpi&since=${since}`;
   };
 
-  /** Sends SIGTERM, waits for the process to exit, starts a new one, and waits for a 200 from /health. */
   const replace = async (replica: Server): Promise<void> => {
     await replica.kill('SIGTERM');
     await replica.restart();

@@ -176,7 +176,6 @@ describe('the same requests to memory, json, sqlite and mongo', () => {
     for (const close of closers) await close();
   });
 
-  /** Checks that all services respond identically, and returns the response. */
   const ask = async (target: string, { headers = {}, ...rest }: TestRequest = {}) => {
     const what = `${rest.method ?? 'GET'} ${target.slice(0, 80)} ${JSON.stringify(headers).slice(0, 80)}`;
     const all = { Authorization: `Bearer ${key}`, ...headers };

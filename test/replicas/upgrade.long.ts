@@ -57,7 +57,6 @@ describe('an upgrade from the previous version', function () {
     runNode([programOf(version), '--config', join(folder, 'api.json'), ...args], env);
   const json = async (version: Version, ...args: readonly string[]) =>
     JSON.parse(await command(version, ...args, '--json'));
-  /** Returns the errors that `doctor` reports. */
   const errorsOf = async (version: Version): Promise<readonly string[]> => {
     const output = await command(version, 'doctor', '--json').catch((error: { stdout: string }) => error.stdout);
     const checks: readonly Check[] = JSON.parse(output).checks;
@@ -65,7 +64,6 @@ describe('an upgrade from the previous version', function () {
       .filter(({ state }) => state === 'failed')
       .map(({ message, advice = [] }) => [message, ...advice].join('\n'));
   };
-  /** Verifies both audit logs, and returns the hash of the newest entry in each. */
   const verified = async (version: Version) => {
     const audits = [
       await json(version, 'snapshots', 'audit', '--verify'),

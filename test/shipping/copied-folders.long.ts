@@ -11,7 +11,6 @@ const run = promisify(execFile);
 
 const FOLDERS = { tables: 'plugins/tables', metro: 'plugins/metro', json: 'adapters/json' } as const;
 
-/** Packages needed by the compiler, the conformance suite and the program that draws the map. */
 const TOOLS = [
   '@types/d3-geo',
   '@types/geojson',
@@ -47,7 +46,6 @@ describe('a package with copies of built-in folders, and this package from its t
   let compilerErrors: string;
   const main = () => join(folder, 'node_modules/metro-forecast-api/cli/metro-forecast.js');
 
-  /** Resolves with the responses of all of a service's routes and mounts, keyed by URL. */
   const responsesOf = async (name: string, config: object): Promise<Record<string, [status: number, body: string]>> => {
     const path = join(folder, `${name}.json`);
     await writeFile(path, JSON.stringify({ auth: { keys: 'memory' }, log: { level: 'error' }, ...config }));

@@ -95,7 +95,6 @@ const listen = (page: Page, origin: string): string[] => {
   return complaints;
 };
 
-/** Returns every problem that axe finds on the page. */
 export const accessibilityProblems = async (page: Page): Promise<string[]> => {
   await page.evaluate(await axe());
   return page.evaluate(async () => {

@@ -7,7 +7,6 @@ type Variables = Readonly<Record<string, string>>;
 
 const main = fileURLToPath(new URL('./command-main.js', import.meta.url));
 
-/** Arguments for `node` that run the CLI with `args`. */
 export const commandArgs = (args: readonly string[]): string[] => [main, ...args];
 
 /** Runs Node. Resolves with standard output, or rejects with standard error if the program fails. */

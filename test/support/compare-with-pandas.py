@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Imports every file of a directory without options, and compares each value with the text that pandas reads.
+"""Imports every file in a directory without options, and compares each value with what pandas reads.
 
 Usage: python3 test/support/compare-with-pandas.py DIRECTORY [--jobs N] [--timeout SECONDS]
-Needs a build of the project, and the packages pandas, pyarrow and openpyxl.
-Prints one line for each file with a problem, and the totals by kind of file. The exit code is 1 if fewer than 97 percent of the files agree.
+Requires a build of the project and the packages pandas, pyarrow and openpyxl.
+Prints one line for each file with a problem, and the totals by file type. Exits with 1 if fewer than 97 percent of the files agree.
 """
 
 import argparse
@@ -46,7 +46,7 @@ def import_file(path, folder, timeout):
 
 
 def read_text(path, report):
-    """Reads the cells as text with pandas, using the separator and the first line that the import reports."""
+    """Reads the cells as text with pandas, using the separator and the header line that the import reported."""
     columns = report["columns"]
     found = ", ".join(report["found"])
     if found.startswith("JSON"):
@@ -54,7 +54,7 @@ def read_text(path, report):
         rows = json.loads(text) if text.lstrip().startswith("[") else objects(text)
         return pandas.DataFrame(rows, columns=[column["heading"] for column in columns], dtype=object)
     if found.startswith("Parquet"):
-        # By its metadata, pandas takes some columns for an index.
+        # Based on the metadata, pandas would treat some columns as an index.
         return pyarrow.parquet.read_table(path).to_pandas(ignore_metadata=True)
     line = re.search(r"(?:columns named in line|\bline(?= \d+ was taken)) (\d+)", found)
     options = {
@@ -95,7 +95,7 @@ def objects(text):
 
 
 def is_table_of_pandas(path):
-    """Whether pandas reads rows from a file without options."""
+    """Whether pandas can read rows from the file without options."""
     kind = next((each for each in reversed(path.suffixes) if each not in (".gz", ".zip")), "").lower()
     readers = {".json": pandas.read_json, ".parquet": pandas.read_parquet, ".xlsx": pandas.read_excel}
     lines = {"lines": True} if kind in (".ndjson", ".jsonl") else {}
@@ -120,7 +120,7 @@ def decoded(value):
 
 
 def local_time(text):
-    """A time without a zone, in the form of pandas and without a midnight."""
+    """Formats a time without a time zone as pandas does, and drops the time of day at midnight."""
     found = re.fullmatch(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d(?:\.\d+)?)", text)
     if not found:
         return text
@@ -136,7 +136,7 @@ def number(text):
 
 
 def expected(value, column):
-    """Converts a value from pandas to the form of `actual`."""
+    """Converts a value from pandas to the form that `actual` returns."""
     if value is None or value is pandas.NaT or (isinstance(value, float) and value != value):
         return ""
     if isinstance(value, bytes):
@@ -174,7 +174,7 @@ def expected(value, column):
         return f"{year}-{int(month):02d}-{int(day):02d}"
     if kind in ("date", "datetime"):
         time = pandas.Timestamp(plain)
-        # Times of the Parquet type INT96 are in UTC, and pandas leaves the zone out.
+        # Times of the Parquet type INT96 are in UTC, but pandas omits the time zone.
         return str(time.tz_localize("UTC") if kind == "datetime" and time.tz is None else time)
     return plain
 
@@ -249,7 +249,7 @@ def main():
     for (kind, result), count in sorted(kinds.items()):
         print(f"{kind:12} {result:18} {count}")
     share = totals["right"] / max(1, len(files) - totals["unread by pandas"])
-    print(f"{dict(totals)}: {share:.1%} of the files that pandas reads too have the right values")
+    print(f"{dict(totals)}: {share:.1%} of the files that pandas can also read have the right values")
     sys.exit(share < 0.97)
 
 

@@ -45,7 +45,6 @@ export const writeVersion = async (folder: string, { manifest, collections }: Da
   return directory;
 };
 
-/** Writes the fixture and the given versions as dataset directories in a temporary folder. */
 export const writeVersions = async (
   numbers: readonly number[],
 ): Promise<{ readonly directories: readonly string[]; remove(): Promise<void> }> => {

@@ -54,7 +54,6 @@ const figuresOf = async (path: string): Promise<Map<string, string>> => {
   }
 };
 
-/** Replaces the figures in the methodology page. */
 const writeFigures = async (texts: ReadonlyMap<string, string>): Promise<void> => {
   const old = await readFile(DOCUMENT, 'utf8');
   const filled = old.replace(

@@ -12,18 +12,14 @@ import { type KeptLogger, keptLogger } from './kept-logger.js';
 import { startTestApp, type TestApp } from './test-app.js';
 
 export interface Chosen {
-  /** Middleware around the plugin's routes and mounts. */
   own: readonly Middleware[];
-  /** Middleware around the whole service. */
   around: readonly Middleware[];
-  /** The middleware of the mount `/mount`. */
   mount: Middleware;
 }
 
 export interface MiddlewareApp extends TestApp {
   readonly chosen: Chosen;
   readonly logger: KeptLogger;
-  /** Sets the middleware for one test. */
   use(chosen: Partial<Chosen>): void;
 }
 

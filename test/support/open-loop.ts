@@ -28,7 +28,6 @@ export class OpenLoop {
   #arrivals: Arrival[] = [];
   #busy = 0;
   #asksAgain = false;
-  /** Scheduled times of requests waiting for a connection. */
   readonly #waiting: number[] = [];
 
   /** @param path the path of every request, or a function that returns the next path; `key` works the same way */

@@ -24,7 +24,6 @@ export interface ReceivedSpan {
 
 export interface OtlpReceiver {
   readonly url: string;
-  /** All requests received so far. */
   readonly requests: readonly { readonly target: string; readonly headers: object; readonly body: string }[];
   readonly spans: readonly ReceivedSpan[];
   /** Sets the status of all further responses. Default: 200. With 0, requests get no response. */

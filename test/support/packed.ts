@@ -8,7 +8,6 @@ import { packageRoot } from '../../core/util/package.js';
 
 const run = promisify(execFile);
 
-/** Reads the names of the runtime dependencies from the lockfile. */
 const runtimePackages = async (): Promise<string[]> => {
   const { packages } = JSON.parse(await readFile(join(packageRoot, 'package-lock.json'), 'utf8')) as {
     packages: Record<string, { dev?: boolean; optional?: boolean; devOptional?: boolean }>;
@@ -21,7 +20,6 @@ const runtimePackages = async (): Promise<string[]> => {
 
 interface Packed {
   readonly tarball: Buffer;
-  /** Names of the files in the tarball. */
   readonly files: readonly string[];
 }
 

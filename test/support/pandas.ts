@@ -1,4 +1,3 @@
-/** Runs Python programs that use pandas. */
 import type { Context } from 'mocha';
 import { needPythonPackage } from './python-package.js';
 

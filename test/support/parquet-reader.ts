@@ -1,4 +1,3 @@
-/** Reads Parquet with a third-party library. */
 import { parquetMetadata, parquetReadObjects } from 'hyparquet';
 
 export interface ParquetFile {

@@ -58,7 +58,6 @@ export const follow = async (service: Replicas, key: string, version: string): P
   }
 };
 
-/** Finds a free metrics port for each replica. */
 export const metricsPorts = (count: number): Promise<readonly number[]> =>
   Promise.all(Array.from({ length: count }, freePort));
 

@@ -37,7 +37,6 @@ export interface Replicas {
   readonly proxies: { readonly redis: TcpProxy; readonly mongo: TcpProxy } | undefined;
   /** URL of nginx, including the base path. */
   readonly url: string;
-  /** Environment variables for commands. */
   readonly env: Readonly<Record<string, string>>;
   /** Runs the real CLI against these services. Resolves with its standard output. */
   command(...args: string[]): Promise<string>;

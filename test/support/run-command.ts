@@ -6,7 +6,6 @@ import { report } from '../../cli/report.js';
 export interface CommandRun {
   readonly stdout: string;
   readonly stderr: string;
-  /** The error thrown by the command, or undefined if it succeeded. */
   readonly error: Error | undefined;
 }
 
@@ -71,7 +70,6 @@ export const expecting = (run: (...args: string[]) => Promise<CommandRun>) => {
   return {
     done,
     json: async (...args: string[]) => JSON.parse((await done(...args, '--json')).stdout),
-    /** @returns the error message */
     refused: async (...args: string[]): Promise<string> => {
       const { error, stdout } = await run(...args);
       expect(report(error, { json: false, debug: false }).text).to.not.match(/^(Unexpected|$)/);

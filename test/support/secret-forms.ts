@@ -57,7 +57,6 @@ export interface Place {
   readonly keepsHashes?: boolean;
 }
 
-/** Describes each secret found, with its form and its location. */
 export const findSecrets = (places: readonly Place[], secrets: Readonly<Record<string, string>>): string[] => {
   const forms = Object.entries(secrets).map(([name, secret]) => [name, formsOf(secret)] as const);
   return places.flatMap(({ name: place, text, keepsHashes }) =>

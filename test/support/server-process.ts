@@ -17,7 +17,6 @@ export interface Server {
   readonly port: number;
   /** A temporary folder. Its file `stderr` contains the process's standard error. */
   readonly folder: string;
-  /** Id of the running process. */
   readonly pid: number;
   /** Stops the process and removes its folder. */
   stop(): Promise<void>;
@@ -46,7 +45,6 @@ const START_TIMEOUT_MS = 30_000;
 /** Ports below the ephemeral range. An outgoing connection could take an ephemeral port before the server starts. */
 const PORTS = [10_000, 32_768] as const;
 
-/** Finds a port on 127.0.0.1 that is currently free. */
 export const freePort = async (): Promise<number> => {
   for (;;) {
     const port = randomInt(...PORTS);

@@ -26,7 +26,6 @@ const until = async (condition: () => boolean): Promise<void> => {
   }
 };
 
-/** Returns the temporary folder of the server with this process id. */
 const folderOf = (pid: number): string | undefined =>
   readdirSync(tmpdir())
     .filter((name) => name.startsWith('metro-forecast-redis-'))

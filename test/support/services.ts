@@ -108,5 +108,4 @@ export const redisForTests = shared('REDIS_URL', startRedis);
  */
 export const mongoForTests = shared('MONGODB_URI', startMongo);
 
-/** Returns a unique name for a key prefix or a database. */
 export const uniqueName = (what: string): string => `test-${what}-${randomBytes(6).toString('hex')}`;

@@ -32,7 +32,6 @@ export const until = async <T>(find: () => T | undefined | Promise<T | undefined
   throw new Error('The condition did not become true in time.');
 };
 
-/** Kills the processes that are still running, and waits until all have exited. */
 export const killAll = async (services: Service[]): Promise<void> => {
   for (const { process, exited } of services.splice(0)) {
     if (process.exitCode === null && process.signalCode === null) process.kill('SIGKILL');

@@ -7,7 +7,6 @@ import { startTcpProxy, type TcpFault, type TcpProxy } from './tcp-proxy.js';
 describe('a TCP proxy', () => {
   let server: Server;
   let proxy: TcpProxy;
-  /** Everything the server has received on all connections. */
   let received: string;
   let ended: number;
 

@@ -5,7 +5,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 /** A fault that applies to all current and new connections. Omitted properties have no effect. */
 export interface TcpFault {
-  /** Delay in each direction. */
   readonly latencyMs?: number;
   /** Maximum random delay that is added to each chunk. Chunks are still delivered in order. */
   readonly jitterMs?: number;

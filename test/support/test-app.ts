@@ -27,7 +27,6 @@ export interface TestApp {
   readonly origin: string;
   /** Null unless the configuration enables metrics. */
   readonly metricsUrl: string | null;
-  /** The dataset directory that the service reads. */
   readonly directory: string;
   readonly keys: MemoryKeyStore;
   readonly key: string;

@@ -1,7 +1,5 @@
-/** Creates small zip archives and Excel workbooks. */
 import { crc32, deflateRawSync } from 'node:zlib';
 
-/** Creates an archive of these files, each compressed with deflate. */
 export const zipOf = (files: Readonly<Record<string, string>>): Buffer => {
   const locals: Buffer[] = [];
   const entries: Buffer[] = [];
@@ -41,7 +39,6 @@ const LINKS = 'http://schemas.openxmlformats.org/officeDocument/2006/relationshi
 const PACKAGE = 'http://schemas.openxmlformats.org/package/2006';
 const OFFICE = 'application/vnd.openxmlformats-officedocument.spreadsheetml';
 
-/** Creates a workbook with one sheet. */
 export const workbook = (rows: readonly (readonly (string | number | Date)[])[]): Buffer => {
   const cell = (value: string | number | Date, row: number, column: number): string => {
     const at = `${String.fromCharCode(65 + column)}${row + 1}`;

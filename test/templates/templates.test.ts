@@ -14,7 +14,7 @@ import { runCommand } from '../support/run-command.js';
 
 const run = promisify(execFile);
 
-/** A request that each package can answer, and what the response contains. */
+/** A request to each package, and part of the expected response. */
 const SERVED = {
   plugin: ['/my-own-plugin/oslo', /^\{"data":\[\{[^}]*\},\{[^}]*\}\]\}$/],
   adapter: ['/readings', /^\{"data":\[(\{[^}]*\},?){3}\]\}$/],

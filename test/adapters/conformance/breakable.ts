@@ -31,7 +31,6 @@ const breakable = (inner: StorageAdapter): StorageAdapter => {
 export interface Breakage {
   readonly capabilities?: Capabilities;
   readonly fault?: Fault;
-  /** Changes the context that the adapter receives. */
   readonly context?: (context: AdapterContext) => AdapterContext;
   /** If set, the SQLite adapter is used instead of the memory adapter, with these parts replaced. */
   readonly sqlite?: Partial<Dialect>;

@@ -8,7 +8,6 @@ import { checkedSnapshot } from '../../../core/data/checked-snapshot.js';
 
 const named = (name: string): Collection => ({ name, key: [], schema: {} });
 
-/** Wraps a snapshot in core's checks. */
 const behindChecks = (snapshot: Snapshot, { collections }: AdapterContext): Snapshot => ({
   ...checkedSnapshot(snapshot, collections),
   get: (name, key, signal) =>

@@ -25,7 +25,6 @@ export interface Stored {
   readonly manifest: Manifest;
 }
 
-/** A version and when it became current. */
 export interface Move {
   readonly id: string;
   readonly version: string;

@@ -25,7 +25,6 @@ export interface Version {
 export interface Catalog {
   /** In order of publication, oldest first. */
   readonly versions: readonly Version[];
-  /** When each version became the current one. */
   readonly moves: readonly { readonly version: string; readonly file: string; readonly since: string }[];
   /** Oldest first. */
   readonly audit: readonly DataAuditEntry[];
@@ -265,7 +264,6 @@ class SqliteAdapter implements StorageAdapter {
     };
   }
 
-  /** Saves a change and its audit entries together. */
   #save(changed: Omit<Catalog, 'audit'>, changes: readonly Parameters<typeof dataAuditEntry>[0][]): void {
     let { audit } = this.#catalog;
     for (const change of changes) {

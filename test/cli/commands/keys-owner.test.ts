@@ -135,7 +135,6 @@ describe('metro-forecast keys for a service that runs as another user', () => {
       );
       const { id } = await asRoot.json('create', '--name', 'A');
       const before = await readFile(join(folder, 'keys.json'), 'utf8');
-      // Fills the rest of the disk.
       await writeFile(join(folder, 'filler'), 'x'.repeat(64 * 1024)).catch(() => undefined);
       expect(await asRoot.refused('revoke', id)).to.match(/the disk is full/);
       expect(await readFile(join(folder, 'keys.json'), 'utf8')).to.equal(before);

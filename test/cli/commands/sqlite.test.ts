@@ -36,7 +36,6 @@ describe('commands with a database file', () => {
     runCommand(registerImport, ['import-table', at(file as string), '--to', at('service/data.db'), ...options]),
   );
 
-  /** Returns the rows of every declared table in the current version. */
   const tables = async () => {
     const declared = readDeclarations(at('service'));
     const context = contextIn(at('service'), new Map(declared.map((each) => [each.name, each])));

@@ -37,7 +37,7 @@ describe('the graph of parts', () => {
       const [a, b] = [resolve(one, name), resolve(other, name)];
       expect(resolve(one, name), name).to.equal(a);
       const isGiven = name === 'config' || name === 'modules';
-      // A service that the configuration disables is null, and all containers share the system clock.
+      // Disabled services are null, and all containers share the system clock.
       if (!isGiven && a !== null && name !== 'clock') expect(a === b, name).to.equal(false);
     }
     await Promise.all([close(one), close(other)]);

@@ -108,7 +108,6 @@ describe('looseFiles(config)', () => {
   });
 });
 
-/** Resolves with everything the service logs before it starts listening. */
 const logOfStart = async (config: string): Promise<string> => {
   const service = startProcess(['--config', config, 'start'], {}, 'pipe');
   try {

@@ -13,13 +13,11 @@ import { killAll, type Service, spawnCommand, until } from '../../support/spawne
 
 export interface Reloads {
   readonly perSecond: number;
-  /** Total number of reloads. */
   readonly reloads: number;
   /** Number of reloads between two attempts with a broken configuration. */
   readonly brokenEvery: number;
 }
 
-/** A service in a temporary folder whose configuration the test can change. */
 export class ReloadedService {
   readonly port: number;
   readonly #folder: string;
@@ -95,7 +93,6 @@ export class ReloadedService {
     ];
   }
 
-  /** Runs `metro-forecast reload`, and resolves with its exit code and output. */
   async reload(): Promise<{ readonly code: number | null; readonly text: string }> {
     const { exited, output } = this.#run(['reload']);
     const [code] = await exited;
@@ -108,7 +105,6 @@ export class ReloadedService {
     return response?.status === 200;
   }
 
-  /** Returns the rate limit that a response reports. */
   async limit(): Promise<number> {
     const { headers } = await request(`http://127.0.0.1:${this.port}/api/v1/markets/26420`, {
       headers: { Connection: 'close' },

@@ -18,7 +18,6 @@ const VINTAGES = [
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** Extracts Houston's published index directly from the file's text. */
 const houston = (text: string): Row[] =>
   [...text.matchAll(/",26420,(\d{4}),([1-4]),([\d.]+),/g)].map(([, year, quarter, value]) => ({
     period_start: `${year}-${String(Number(quarter) * 3 - 2).padStart(2, '0')}-01`,

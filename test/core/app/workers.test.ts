@@ -9,7 +9,6 @@ import { killAll, type Service, spawnCommand, until } from '../../support/spawne
 const spawnService = (env: Readonly<Record<string, string>>): Service =>
   spawnCommand(['start'], { PORT: '0', METRO__SERVER__WORKERS: '2', ...env });
 
-/** Returns the ids of the processes that logged this message. */
 const pidsThatSaid = ({ output }: Service, message: string): number[] => {
   const lines = output.stderr.split('\n').filter((line) => line.includes(`"msg":"${message}"`) && line.endsWith('}'));
   return [...new Set(lines.map((line) => JSON.parse(line).pid as number))];

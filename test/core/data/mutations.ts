@@ -145,7 +145,6 @@ const namesIn = (value: unknown): number => {
  */
 const PLACE = /\b(?:manifest\.json|[A-Za-z0-9][A-Za-z0-9._-]*)(?::\d+)?: |manifest\.json cannot be read/;
 
-/** Returns the errors found in the directory. The list is empty if the directory is valid. */
 const errorsOf = async (path: string): Promise<readonly string[]> => {
   try {
     const { dataset } = await openDirectory(path);

@@ -9,7 +9,6 @@ import { collections, eachInFolder, lines, manifestOf, rows, writeByHand } from 
 
 const [north, second, south] = rows.readings as [object, object, object];
 
-/** Contents of the readings file, with the errors expected for each. */
 const wrongReadings: Record<string, { content: string | Buffer; errors: string[] }> = {
   'a value of another type': {
     content: lines([{ ...north, low: '-3' }, second]),
@@ -178,7 +177,6 @@ const wrongManifests: Record<string, { manifest: object; errors: string[] }> = {
   },
 };
 
-/** Contents that cannot be parsed as a manifest. */
 const noManifests: Record<string, { text: string | Buffer; errors: string[] }> = {
   'another format': {
     text: '{"format":99,"other":1}',

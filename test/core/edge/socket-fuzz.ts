@@ -15,12 +15,10 @@ import { freePort } from '../../support/server-process.js';
 export interface FuzzedService {
   readonly port: number;
   readonly metricsPort: number;
-  /** Returns everything the service has written to standard output and standard error. */
   log(): string;
   isRunning(): boolean;
   /** Stops the service. Resolves with its exit code, its signal, and the milliseconds it took to exit. */
   stop(): Promise<{ readonly ms: number; readonly code: number | null; readonly signal: string | null }>;
-  /** Kills the process if it is still running, and removes its folder. */
   remove(): Promise<void>;
 }
 

@@ -233,7 +233,7 @@ describe('FileKeyStore', () => {
       // Written atomically. During a plain write, a poll could read an empty file, which causes a different error.
       await writeFileAtomic(path, content);
       await until(() => !store.health().ok);
-      // Waits for several more polls of the same file.
+      // Allows time for several more polls of the same file.
       await delay(120);
       expect(store.lookup(record.hash)).to.deep.equal(record);
       expect(store.health().message).to.not.include(folder);

@@ -19,7 +19,6 @@ export type RedisBug =
   | 'counts rejected requests'
   | 'drops a bucket when its start has left the window';
 
-/** Requests recorded by one counter on one day. */
 interface Counted {
   readonly requests: number;
   readonly refused: number;
@@ -62,7 +61,6 @@ export class ModelRedis {
     return (this.windows.get(caller) ?? []).filter(({ end }) => end + this.window > now);
   }
 
-  /** Returns the number of requests that one counter recorded on a day. */
   usedBy(caller: string, day: number, counter: number): number {
     return counterOf(this.usage.get(caller) ?? new Map(), day, counter).requests;
   }

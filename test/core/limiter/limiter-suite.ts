@@ -8,7 +8,6 @@ import type { Decision, Limiter, Quotas } from '../../../core/contracts/limiter.
 
 export interface LimiterHarness {
   readonly windowMs: number;
-  /** Replicas that share the limits. */
   readonly replicas: readonly Limiter[];
   /** Current time of the limiter's clock, in milliseconds. */
   now(): Promise<number>;

@@ -76,9 +76,7 @@ const actionsWith = (...more: Action[]): readonly Action[] => [
 ];
 
 export interface World {
-  /** Number of requests that each action sends. */
   readonly requests: number;
-  /** Number of permits that each call prefetches. */
   readonly prefetch: number;
   readonly countsUsage: boolean;
   readonly actions: readonly Action[];
@@ -234,7 +232,6 @@ class Replica {
     this.#send();
   }
 
-  /** Makes a call time out. */
   lose(sent: Sent): void {
     this.inFlight.splice(this.inFlight.indexOf(sent), 1);
     this.history.lost.push({ id: this.id, sent });

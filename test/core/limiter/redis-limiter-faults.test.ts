@@ -78,7 +78,6 @@ describe('RedisLimiter and an outage', () => {
 
   const countAllowed = (decisions: readonly Decision[]): number => decisions.filter(({ allowed }) => allowed).length;
 
-  /** Returns the number of permits counted in Redis. */
   const counted = (): Promise<number> => countedIn(admin, 'p:', CALLER);
 
   const assertCounted = async (expected: number): Promise<void> => {

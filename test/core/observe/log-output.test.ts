@@ -29,7 +29,6 @@ describe('LogOutput', () => {
     await rm(folder, { recursive: true });
   });
 
-  /** Reads the current contents of the pipe. */
   const read = (): string => {
     const bytes = Buffer.alloc(1024 * 1024);
     let text = '';

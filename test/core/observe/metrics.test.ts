@@ -141,7 +141,7 @@ describe('metrics', () => {
   });
 
   describe('in config/deploy/observability', () => {
-    /** Metrics that Prometheus itself provides. */
+    /** Metrics that Prometheus adds on its own. */
     const OWN = new Set(['up']);
     const FUNCTIONS =
       /\b(?:absent|unless|time|increase|sum|max|min|count|rate|histogram_quantile|by|without|label_values)\b/g;

@@ -32,7 +32,6 @@ describe('GET /openapi.json', () => {
       .reduce((at, key) => at[key], document);
   const dereferenced = (value: Json): Json => (value?.$ref ? pointer(value.$ref) : value);
 
-  /** Compiles a schema together with the document's components. */
   const validator = (schema: Json) =>
     compileSchema({ ...schema, $defs: undefined, components: document.components } as object, { strict: false });
 
@@ -143,7 +142,6 @@ describe('GET /openapi.json', () => {
     expect([...documented]).to.have.members(expected);
   });
 
-  /** Checks the status, headers and body of a response against the document. */
   const expectDocumented = (path: string, operation: Json, response: TestResponse): void => {
     const described = dereferenced(operation.responses[response.status]);
     expect(described, `${path} ${response.status} is documented`).to.be.an('object');

@@ -97,7 +97,6 @@ describe('generated clients', function () {
     expect(stdout).to.match(/^5 true \w+ undefined\n$/);
   });
 
-  /** Generates a Python client, and runs a program that uses it. */
   const runPython = async (context: Mocha.Context, url: string, key: string, program: string) => {
     const python = await needPythonPackage(context, 'openapi-python-client');
     const target = await mkdtemp(join(folder, 'python-'));

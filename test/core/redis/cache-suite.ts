@@ -1,4 +1,3 @@
-/** Defines the tests that every shared cache must pass. */
 import { assert } from 'chai';
 import type { SharedCache } from '../../../core/contracts/cache.js';
 

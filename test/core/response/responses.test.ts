@@ -1,4 +1,3 @@
-/** Tests properties that every response has. */
 import { createHash } from 'node:crypto';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { expect } from 'chai';

@@ -36,7 +36,6 @@ const startServer = async (Response: typeof ServerResponse, handle: typeof answe
   return { server, port: await listen(server, 0, '127.0.0.1') };
 };
 
-/** Stops the server and closes idle connections. */
 const stopServer = async (server: Server): Promise<void> => {
   const closed = once(server, 'close');
   server.close();

@@ -29,7 +29,6 @@ type Pairs = readonly (readonly [string, string])[];
 const read = (query: Record<string, Parameter>, given: Pairs, unknown: 'reject' | 'ignore' = 'reject', id = '1') =>
   compileInput(route(query), unknown)(new Map([['id', id]]), given).input;
 
-/** Returns the thrown error as a plain object. */
 const rejection = (...args: Parameters<typeof read>) => {
   try {
     read(...args);

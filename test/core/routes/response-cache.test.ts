@@ -14,7 +14,6 @@ const response = (): Representation => responseOf(BODY);
 const route = { operationId: 'getThings' } as DataRoute;
 const requestFor = (cacheKey: string): DataRequest => ({ cacheKey, route, input: {}, format: jsonFormat });
 
-/** Creates a cache with a budget for this many responses. */
 const cacheFor = (answers: number) => {
   const cache = new ResponseCache(answers * BYTES);
   const added: string[] = [];

@@ -57,7 +57,6 @@ const publish = (adapter: Versioned, version: string, created: number, value: nu
     ),
   );
 
-/** Creates a request that counts how often its handler runs. */
 const countingRequest = (): { request: DataRequest; calls: () => number } => {
   let calls = 0;
   const route = dataRoute({

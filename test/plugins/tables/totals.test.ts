@@ -8,7 +8,6 @@ import { filterOf, fulfils, queryOf, type Row, readings, start } from './reading
 const COLUMNS = Object.keys(readings[0]!);
 const FORMATS = ['json', 'csv', 'ndjson', 'parquet'];
 
-/** Searches, and the rows that they should find. */
 const SEARCHES: Readonly<Record<string, (text: string) => boolean>> = {
   avila: (text) => text.includes('Ávila'),
   ÁVILA: (text) => text.includes('Ávila'),

@@ -5,7 +5,6 @@ import { StorageError } from '../../../../core/errors.js';
 import { inSnapshot } from '../breakable.js';
 import { asking, type BrokenAdapter, finding, hasCode } from './breaking.js';
 
-/** Compares values with JavaScript's own operators. */
 const natively = (a: unknown, b: unknown): number => (a === b ? 0 : (a as Scalar) < (b as Scalar) ? -1 : 1);
 
 const wholeAscending = ({ equal, range, descending, after, limit }: Query): boolean =>

@@ -8,14 +8,12 @@ import { asking, type BrokenAdapter } from './breaking.js';
 
 type Replacer = (this: Record<string, unknown>, name: string, value: unknown) => unknown;
 
-/** Changes document values as they are written. */
 const writing = (change: (value: unknown) => unknown): Partial<Dialect> => ({
   text: (document: Document) => JSON.stringify(document, ((_, value) => change(value)) as Replacer),
 });
 const writingTexts = (change: (text: string) => unknown): Partial<Dialect> =>
   writing((value) => (typeof value === 'string' ? change(value) : value));
 
-/** Stores strings as SQLite TEXT instead of bytes. */
 const asText = (column: (field: string) => string): Partial<Dialect> => ({
   column,
   stored: (value) => value,

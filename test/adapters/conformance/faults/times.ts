@@ -6,7 +6,6 @@ import type { BrokenAdapter } from './breaking.js';
 
 type Asked = Parameters<FolderAdapter['moveAt']>[0];
 
-/** Ignores the context's clock. */
 const withSystemClock = (context: AdapterContext): AdapterContext => ({
   ...context,
   clock: { now: Date.now, monotonic: () => performance.now() },

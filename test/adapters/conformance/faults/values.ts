@@ -34,7 +34,6 @@ const numbers = (change: (value: number) => unknown) =>
   encoding((value) => (typeof value === 'number' ? change(value) : value));
 const names = (rename: (name: string) => string) => encoding((value) => value, rename);
 
-/** Joins the fields of a key with a separator. */
 const joined = (separator: string) =>
   class extends FolderAdapter {
     override keyText(key: readonly Scalar[]) {

@@ -11,7 +11,6 @@ type Row = Readonly<Record<string, string | number | null>>;
 
 const sample = join(packageRoot, 'plugins/metro/dataset');
 const LISTS = ['/markets', '/forecasts', '/signals', '/movers?limit=50'];
-/** Creates a value for the `after` parameter. */
 const place = (order: string, ...values: unknown[]): string =>
   Buffer.from(JSON.stringify([order, ...values])).toString('base64url');
 const with_ = (path: string, query: string) => `${path}${path.includes('?') ? '&' : '?'}${query}`;
@@ -121,7 +120,6 @@ describe('parameters of lists', function () {
     });
   }
 
-  /** Reads all pages of a list by following the links. */
   const pagesOf = async (from: TestApp, first: string) => {
     const texts: string[] = [];
     const links: (string | undefined)[] = [];

@@ -46,7 +46,7 @@ describe('the weight of the explorer', () => {
       const get = (target: string) => request(`${app.origin}${target}`, { headers: { 'Accept-Encoding': 'gzip' } });
       const sizes = new Map<string, number>([['/explore', (await get('/explore')).bytes.length]]);
       const sum = () => [...sizes.values()].reduce((total, size) => total + size, 0);
-      /** Loads files, and queues their imports, some of which the page loads only when a view opens. */
+      /** Loads files and queues the modules that they import, statically or on demand. */
       const load = async (targets: readonly string[]): Promise<void> => {
         for (const target of targets.filter((one) => !sizes.has(one))) {
           sizes.set(target, (await get(target)).bytes.length);

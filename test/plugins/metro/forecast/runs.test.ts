@@ -41,7 +41,6 @@ const nationAndStates = {
 };
 const rowsOf = (cbsa: string) => made.forecasts.filter((row) => row.cbsa === cbsa);
 
-/** Returns a forecast without the outcome that was added later. */
 const withoutOutcomes = ({ realized: _, realized_as_of: __, ...row }: Forecast) => row;
 
 describe('makeRuns(input)', () => {

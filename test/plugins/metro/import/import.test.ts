@@ -31,7 +31,6 @@ const METRO = [
   .join('');
 const UNRATE = 'observation_date,UNRATE\n2025-09-01,4.4\n2025-10-01,.\n2025-11-01,4.6\n';
 
-/** Returns every file in a directory with its content. */
 const contents = async (directory: string): Promise<Record<string, string>> => {
   const files = (await readdir(directory)).sort();
   return Object.fromEntries(

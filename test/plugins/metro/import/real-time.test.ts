@@ -43,7 +43,6 @@ describe('the record of runs', function () {
   });
   afterEach(() => rm(folder, { recursive: true }));
 
-  /** Imports a file, makes forecasts at the given time, and returns all runs. */
   const update = async (source: string, time: string, created?: string): Promise<ForecastRun[]> => {
     const clock = { time: new Date(time), ...(created !== undefined && { created: new Date(created) }) };
     await importInto({ sources: [source], to, ...clock });

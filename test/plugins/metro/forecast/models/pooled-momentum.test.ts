@@ -33,7 +33,6 @@ const byDefinition = (panel: Panel, origin: number): (number | undefined)[] => {
   };
   const enough = (market: number) => known.filter((quarter) => !Number.isNaN(at(quarter, market))).length >= 20;
 
-  // The augmented matrix of the normal equations.
   const system = [0, 1, 2, 3].map(() => [0, 0, 0, 0, 0]);
   for (const [market] of panel.markets.entries()) {
     for (let t = 4; t + 4 <= origin && enough(market); t++) {
