@@ -21,7 +21,7 @@ const mixed = (basePath: string, codes: readonly string[]): (() => string) => {
   return () => {
     const half = count++ >> 1;
     if (count % 2 > 0) return `${basePath}${KEPT[half % KEPT.length]}`;
-    // Always includes the last 20 metros. The bits of a number that never repeats select from the rest.
+    // Always includes the last 20 metros. The bits of an increasing number select from the rest, so no set repeats.
     const chosen = codes.filter((_, i) => i >= codes.length - 20 || ((half >> i) & 1) === 1);
     return `${basePath}/observations?series_id=metro_hpi&cbsa=${chosen.join(',')}`;
   };

@@ -1,4 +1,4 @@
-/** Koa packages, each with requests to which a service and a plain Koa application must send the same response. */
+/** Koa packages with requests. A service and a plain Koa application must respond identically to each request. */
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
@@ -9,10 +9,10 @@ import type { TestRequest } from './http-client.js';
 
 const require = createRequire(import.meta.url);
 
-/** A difference between the service and plain Koa. The test fails if they are equal. */
+/** An expected difference between the service and plain Koa. The test fails if there is none. */
 interface Difference {
   readonly because: string;
-  /** The headers that differ. By default, the whole response except its status may differ. */
+  /** Headers that differ. By default, everything except the status may differ. */
   readonly headers?: readonly string[];
 }
 
@@ -22,16 +22,16 @@ export interface TrialRequest extends TestRequest {
 }
 
 export interface Trial {
-  /** Adds the package to an application. `log` receives the lines that the package logs. */
+  /** Adds the package to an application. `log` receives its log lines. */
   readonly add: (app: Koa, log: string[], upstream: string) => void;
-  /** Returns what the package adds to the context. The test compares it too. */
+  /** Returns what the package adds to the context, which the test also compares. */
   readonly sees?: (ctx: Context) => unknown;
   readonly requests?: readonly TrialRequest[];
   /** Response headers with random values or times. Only their presence is compared. */
   readonly random?: readonly string[];
 }
 
-/** Loads a package untyped, because many of the packages have no types. */
+/** Loads a package without types, because many packages have none. */
 // biome-ignore lint/suspicious/noExplicitAny: the packages have options of any shape
 const load = (name: string): any => {
   const module = require(name);
@@ -51,7 +51,6 @@ const LICENSE = join(packageRoot, 'LICENSE');
 const DOCS = join(packageRoot, 'docs');
 const json = { 'Content-Type': 'application/json' };
 
-/** Middleware that responds to one path. */
 const at =
   (path: string, respond: (ctx: Context) => unknown): Middleware =>
   async (ctx, next) => {
@@ -59,7 +58,6 @@ const at =
     else await next();
   };
 
-/** Limits middleware to one path. */
 const only =
   (path: string, middleware: Middleware): Middleware =>
   (ctx, next) =>

@@ -67,7 +67,7 @@ export const rightAdapters: readonly RightAdapter[] = [
     },
   },
   {
-    that: 'limits the bytes of keys and rows',
+    that: 'limits the size of keys and rows',
     capabilities: { ...CAPABILITIES, limits: { keyBytes: KEY_BYTES, rowBytes: ROW_BYTES } },
     folder: class extends FolderAdapter {
       override encode(document: Document, name: string) {

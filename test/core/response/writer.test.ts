@@ -239,7 +239,7 @@ describe('large bodies', () => {
   const requestsOf = (lengths: readonly number[]): string =>
     lengths.map((length) => `GET /${length} HTTP/1.1\r\nHost: test\r\n\r\n`).join('');
 
-  /** Requests bodies of these lengths concurrently, and compares every byte. */
+  /** Sends concurrent requests for bodies of these lengths, and compares every byte. */
   const expectAnswers = async (...lengths: readonly number[]): Promise<void> => {
     const { responses, rest } = await exchange(port, requestsOf(lengths), { responses: lengths.length });
     expect(responses.map(({ headers }) => headers['content-length'])).to.deep.equal(lengths.map(String));
@@ -249,7 +249,7 @@ describe('large bodies', () => {
     expect(rest).to.equal('');
   };
 
-  /** Requests bodies without reading the responses, until the server waits for the client. */
+  /** Sends requests for bodies of these lengths without reading the responses, until the server waits for the client. */
   const askUnread = async (...lengths: readonly number[]): Promise<Socket> => {
     const client = connect(port, '127.0.0.1').pause();
     clients.push(client);

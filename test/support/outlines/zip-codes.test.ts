@@ -1,4 +1,3 @@
-/** Tests the ZIP codes that the explorer's search loads. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -7,7 +6,7 @@ import { packageRoot } from '../../../core/util/package.js';
 import { metroAreas } from '../../../plugins/metro/areas.js';
 import { zipCodesByArea } from './zip-codes.js';
 
-/** The source has the former counties of Connecticut. */
+/** The source still uses the former counties of Connecticut. */
 const isInConnecticut = (cbsa: string) => metroAreas.get(cbsa)!.states[0] === 'CT';
 
 describe('the ZIP codes of the explorer’s search', () => {

@@ -84,7 +84,7 @@ export const auditRules = [PUBLICATIONS, REFUSED, VERSIONS, VERIFY, CAPABILITIES
 
 export const auditFaults: readonly BrokenAdapter[] = [
   {
-    that: 'has no entries of deletions',
+    that: 'has no entries for deletions',
     ...auditing((change) => (change.action === 'prune' ? [] : [change])),
     fails: [VERSIONS],
   },
@@ -94,7 +94,7 @@ export const auditFaults: readonly BrokenAdapter[] = [
     fails: [PUBLICATIONS, VERSIONS],
   },
   {
-    that: 'has entries of rejected publications',
+    that: 'has entries for rejected publications',
     ...auditing((change) => [change], undefined, [{ action: 'publish', version: 'refused', replaces: null }]),
     fails: [REFUSED],
   },
@@ -115,7 +115,7 @@ export const auditFaults: readonly BrokenAdapter[] = [
     fails: [VERIFY],
   },
   {
-    that: 'has an audit and does not declare it',
+    that: 'has an audit but does not declare it',
     ...auditing((change) => [change]),
     capabilities: memory.capabilities,
     fails: [CAPABILITIES],

@@ -38,7 +38,7 @@ export const documentFaults: readonly BrokenAdapter[] = [
     fails: ['reading get(collection, key) compares strings by code point: no collation, no normal form'],
   },
   {
-    that: 'tells -0 from 0',
+    that: 'distinguishes -0 from 0',
     ...getting((snapshot, collection, key, signal) =>
       Object.is(key[0], -0) ? Promise.resolve(undefined) : snapshot.get(collection, key, signal),
     ),

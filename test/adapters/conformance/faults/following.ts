@@ -46,7 +46,7 @@ export const followingBugs: readonly BrokenAdapter[] = [
     },
   },
   {
-    that: 'stops following after a publication of its own has failed',
+    that: 'stops following after one of its own publications has failed',
     fails: ['another adapter over the same store notices a publication after one of its own has failed'],
     folder: class extends FolderAdapter {
       override async publish(...given: Parameters<FolderAdapter['publish']>) {
@@ -221,7 +221,7 @@ export const followingBugs: readonly BrokenAdapter[] = [
     },
   },
   {
-    that: 'calls changed() for the first publication only',
+    that: 'calls changed() only for the first publication',
     fails: ['changed() is called once for each publication, when snapshot() already returns it'],
     folder: class extends FolderAdapter {
       override onMove() {
@@ -267,7 +267,7 @@ export const followingBugs: readonly BrokenAdapter[] = [
     },
   },
   {
-    that: 'notices a change of others only after a minute',
+    that: 'notices changes by other adapters only after a minute',
     fails: [
       'another adapter over the same store notices what the first one publishes, even if none of its methods are called',
     ],
@@ -419,7 +419,7 @@ export const durabilityBugs: readonly BrokenAdapter[] = [
     },
   },
   {
-    that: 'opens a store once only',
+    that: 'opens a store only once',
     fails: ['after every adapter was closed the store can be opened and published to any number of times'],
     folder: class extends FolderAdapter {
       override async open() {

@@ -28,7 +28,7 @@ export const holderFaults: readonly BrokenAdapter[] = [
     fails: ['versions prune() keeps a held version readable, and deletes it after its release'],
   },
   {
-    that: 'counts two releases of what asOf() returned',
+    that: 'counts two releases of a snapshot from asOf()',
     ...versioning((versions) => ({
       async asOf(time) {
         const snapshot = await versions.asOf(time);
@@ -40,7 +40,7 @@ export const holderFaults: readonly BrokenAdapter[] = [
     fails: ['versions asOf() locks the version that it returns'],
   },
   {
-    that: 'keeps the previous version, and no other held one',
+    that: 'keeps the previous version, but no other held version',
     fault: inSnapshots(() => {
       const snapshots: Snapshot[] = [];
       return (snapshot) => {

@@ -15,7 +15,7 @@ export const lifecycleFaults: readonly BrokenAdapter[] = [
     fails: ['close() makes reads of a held snapshot reject with closed; release() is still allowed'],
   },
   {
-    that: 'rejects pings with another error than closed',
+    that: 'rejects pings with an error other than closed',
     fault: (adapter) => ({
       async ping(signal) {
         await adapter.ping(signal).catch((error) => {

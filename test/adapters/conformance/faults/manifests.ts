@@ -33,7 +33,7 @@ export const manifestFaults: readonly BrokenAdapter[] = [
     fails: [DESCRIBES],
   },
   {
-    that: 'omits nulls of a manifest',
+    that: 'omits nulls from manifests',
     sqlite: keeping((manifest) => JSON.parse(JSON.stringify(manifest, (_, value) => value ?? undefined))),
     fails: [DESCRIBES],
   },

@@ -91,7 +91,7 @@ export const interruptedBugs: readonly BrokenAdapter[] = [
     },
   },
   {
-    that: 'stays locked after a conflict of versions',
+    that: 'stays locked after a version conflict',
     fails: ['a publication is unlocked again after a conflict of versions'],
     folder: class extends FolderAdapter {
       override async onTaken(dataset: Dataset) {
@@ -331,7 +331,7 @@ export const racingBugs: readonly BrokenAdapter[] = [
     },
   },
   {
-    that: 'rejects a publication with an error of the file system while another adapter publishes',
+    that: 'rejects a publication with a file system error while another adapter publishes',
     fails: [
       'two publications at the same time by two adapters both succeed one after the other, or one is rejected with conflict',
     ],
@@ -404,7 +404,7 @@ export const racingBugs: readonly BrokenAdapter[] = [
     },
   },
   {
-    that: 'publishes two versions with one name when two adapters publish it at once',
+    that: 'publishes two versions with the same name when two adapters publish at once',
     fails: ['two publications at the same time by two adapters under one version: only one of them succeeds'],
     folder: class extends FolderAdapter {
       override async lock() {}
@@ -499,7 +499,7 @@ export const meanwhileBugs: readonly BrokenAdapter[] = [
     folder: during('activate', busy),
   },
   {
-    that: 'rejects prune() during a publication with an error of its driver',
+    that: 'rejects prune() during a publication with a driver error',
     fails: ['during a publication prune() deletes nothing of the publication, waits, or rejects with conflict'],
     folder: during('prune', () => {
       throw new Error('SQLITE_BUSY: database is locked');
@@ -574,7 +574,7 @@ export const meanwhileBugs: readonly BrokenAdapter[] = [
     },
   },
   {
-    that: 'waits with pings until a publication has ended',
+    that: 'delays pings until a publication has ended',
     fails: ['during a publication ping() resolves'],
     folder: class extends Awaiting {
       override async ping(signal?: AbortSignal) {
@@ -584,7 +584,7 @@ export const meanwhileBugs: readonly BrokenAdapter[] = [
     },
   },
   {
-    that: 'waits with reads until a publication has ended',
+    that: 'delays reads until a publication has ended',
     fails: ['during a publication reads return the current version'],
     folder: class extends Awaiting {
       override async *findRows(...given: Parameters<FolderAdapter['findRows']>) {

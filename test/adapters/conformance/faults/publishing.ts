@@ -70,7 +70,7 @@ export const publishingFaults: readonly BrokenAdapter[] = [
     fails: ['publish(dataset) works again after a failure, under the same version'],
   },
   {
-    that: 'accepts other content under the current version',
+    that: 'accepts different content under the current version',
     fault: (adapter) => ({
       async publish(dataset, options) {
         const list = await adapter.versions!.list();
@@ -110,7 +110,7 @@ export const publishingFaults: readonly BrokenAdapter[] = [
     fails: ['publish(dataset) rejects with aborted when its signal is aborted after the last row, and changes nothing'],
   },
   {
-    that: 'tells no progress',
+    that: 'reports no progress',
     ...publishing((adapter, dataset, { onProgress, ...options } = {}) => adapter.publish!(dataset, options)),
     fails: ['publish(dataset) reports its progress up to the last row of each collection'],
   },

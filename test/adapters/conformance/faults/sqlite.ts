@@ -38,17 +38,17 @@ export const columnFaults: readonly BrokenAdapter[] = [
     ],
   },
   {
-    that: 'composes the normal form of text',
+    that: 'normalizes text to composed form',
     sqlite: writingTexts((text) => text.normalize('NFC')),
     fails: ['reading documents keeps text in its normal form'],
   },
   {
-    that: 'cuts strings at 255 characters',
+    that: 'truncates strings to 255 characters',
     sqlite: writingTexts((text) => text.slice(0, 255)),
     fails: ['reading documents keeps long texts, long arrays and many fields'],
   },
   {
-    that: 'cuts strings at 65,535 bytes',
+    that: 'truncates strings to 65,535 bytes',
     sqlite: writingTexts((text) => (Buffer.byteLength(text) > 65_535 ? text.slice(0, 65_535) : text)),
     fails: ['reading documents keeps long texts, long arrays and many fields'],
   },
@@ -142,7 +142,7 @@ export const orderFaults: readonly BrokenAdapter[] = [
     fails: [`${FIND}, { order, descending }) descending is the exact reverse, ties included`],
   },
   {
-    that: 'truncates fields of an order at 255 bytes',
+    that: 'truncates order fields to 255 bytes',
     sqlite: { stored: (value) => (typeof value === 'string' ? Buffer.from(value).subarray(0, 255) : value) },
     fails: ['reading get(collection, key) compares strings by code point: no collation, no normal form'],
   },
@@ -191,7 +191,7 @@ export const boundFaults: readonly BrokenAdapter[] = [
     fails: [`${FIND}, { range }) returns nothing if the lower bound is above the upper bound`],
   },
   {
-    that: 'compares by LIKE',
+    that: 'compares with LIKE',
     sqlite: { ...asText((field) => `"${field}"`), equal: (field) => `"${field}" LIKE ?` },
     fails: [`${FIND}, { equal }) returns nothing for a value that no document has`],
   },

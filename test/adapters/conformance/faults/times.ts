@@ -101,7 +101,7 @@ export const momentBugs: readonly BrokenAdapter[] = [
     },
   },
   {
-    that: 'returns the asked time as publication time from asOf()',
+    that: 'returns the requested time as the publication time from asOf()',
     fails: ['versions asOf() returns what was current between several activations'],
     folder: class extends FolderAdapter {
       override async asOf(time: Date) {
@@ -137,7 +137,7 @@ export const momentBugs: readonly BrokenAdapter[] = [
     },
   },
   {
-    that: 'stores times in seconds of 32 bits',
+    that: 'stores times as 32-bit seconds',
     fails: ['versions have times before 1970 and after 2038'],
     folder: class extends FolderAdapter {
       override timeOf(manifest: Manifest) {
@@ -167,7 +167,7 @@ export const momentBugs: readonly BrokenAdapter[] = [
     },
   },
   {
-    that: 'gives two activations within a millisecond one time',
+    that: 'gives two activations within a millisecond the same time',
     fails: ['versions times increase, even if the clock goes back or does not move'],
     folder: class extends FolderAdapter {
       override activationTime() {
@@ -202,7 +202,7 @@ export const momentBugs: readonly BrokenAdapter[] = [
     },
   },
   {
-    that: 'returns an older version if the version of a time was deleted',
+    that: 'returns an older version if the version for a time was deleted',
     fails: ['versions asOf() returns undefined, not an older version, if the version of that time was pruned'],
     folder: class extends FolderAdapter {
       override moveAt(time: Asked) {
@@ -249,7 +249,7 @@ export const nameBugs: readonly BrokenAdapter[] = [
     folder: named((name) => String(Number(name) || name)),
   },
   {
-    that: 'cuts version names at 30 characters',
+    that: 'truncates version names to 30 characters',
     fails: [
       'snapshot() keeps the manifest as it was published: every field, null or absent, and the same text in created',
     ],
@@ -260,7 +260,7 @@ export const nameBugs: readonly BrokenAdapter[] = [
     },
   },
   {
-    that: 'cuts version names in list()',
+    that: 'truncates version names in list()',
     fails: ['versions with similar names are different versions'],
     folder: class extends FolderAdapter {
       override async list() {

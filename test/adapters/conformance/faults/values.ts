@@ -94,7 +94,7 @@ export const keyBugs: readonly BrokenAdapter[] = [
     folder: joined('\x1f'),
   },
   {
-    that: 'joins the fields of a key with a line end',
+    that: 'joins the fields of a key with a line feed',
     fails: ['reading get(collection, key) distinguishes keys that would be equal if their fields were joined'],
     folder: joined('\n'),
   },
@@ -104,17 +104,17 @@ export const keyBugs: readonly BrokenAdapter[] = [
     folder: joined('\uffff'),
   },
   {
-    that: 'cuts keys at 511 bytes',
+    that: 'truncates keys to 511 bytes',
     fails: ['reading get(collection, key) compares strings by code point: no collation, no normal form'],
     folder: cutKeys(511),
   },
   {
-    that: 'cuts keys at 1,800 bytes',
+    that: 'truncates keys to 1,800 bytes',
     fails: ['reading get(collection, key) compares strings by code point: no collation, no normal form'],
     folder: cutKeys(1800),
   },
   {
-    that: 'cuts fields of an order at 1,024 bytes',
+    that: 'truncates order fields to 1,024 bytes',
     fails: [
       'reading find(collection, { equal }) on every string: no collation, no normal form, no patterns, no conversion',
     ],
@@ -131,22 +131,22 @@ export const keyBugs: readonly BrokenAdapter[] = [
     },
   },
   {
-    that: 'loses a document of a collection of 4,096',
+    that: 'loses a document from a collection of 4,096',
     fails: ['publish(dataset) accepts any number of documents, including the sizes of pages and batches'],
     folder: losing(4096),
   },
   {
-    that: 'loses a document of a collection of 10,000',
+    that: 'loses a document from a collection of 10,000',
     fails: ['publish(dataset) accepts any number of documents, including the sizes of pages and batches'],
     folder: losing(10_000),
   },
   {
-    that: 'loses a document of a collection of 5,000',
+    that: 'loses a document from a collection of 5,000',
     fails: ['publish(dataset) accepts any number of documents, including the sizes of pages and batches'],
     folder: losing(5000),
   },
   {
-    that: 'loses a document of a collection of 256',
+    that: 'loses a document from a collection of 256',
     fails: ['publish(dataset) accepts any number of documents, including the sizes of pages and batches'],
     folder: losing(256),
   },
@@ -214,7 +214,7 @@ export const fieldBugs: readonly BrokenAdapter[] = [
     },
   },
   {
-    that: 'cuts field names at 64 characters',
+    that: 'truncates field names to 64 characters',
     fails: ['reading documents keeps field names with dots, dollars, spaces and any letter'],
     folder: names((name) => name.slice(0, 64)),
   },
@@ -286,28 +286,28 @@ export const descriptionBugs: readonly BrokenAdapter[] = [
     folder: manifests(texts((text) => text.replace(/[\u{10000}-\u{10ffff}]/gu, '?'))),
   },
   {
-    that: 'cuts texts of a manifest at 255 characters',
+    that: 'truncates text in manifests to 255 characters',
     fails: [
       'snapshot() keeps the manifest as it was published: every field, null or absent, and the same text in created',
     ],
     folder: manifests(texts((text) => text.slice(0, 255))),
   },
   {
-    that: 'trims the texts of a manifest',
+    that: 'trims text in manifests',
     fails: [
       'snapshot() keeps the manifest as it was published: every field, null or absent, and the same text in created',
     ],
     folder: manifests(texts((text) => text.trim())),
   },
   {
-    that: 'composes the texts of a manifest',
+    that: 'normalizes text in manifests to composed form',
     fails: [
       'snapshot() keeps the manifest as it was published: every field, null or absent, and the same text in created',
     ],
     folder: manifests(texts((text) => text.normalize('NFC'))),
   },
   {
-    that: 'stores empty texts of a manifest as null',
+    that: 'stores empty strings in manifests as null',
     fails: [
       'snapshot() keeps the manifest as it was published: every field, null or absent, and the same text in created',
     ],

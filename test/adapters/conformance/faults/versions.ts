@@ -39,7 +39,7 @@ export const versionFaults: readonly BrokenAdapter[] = [
     fails: ['versions prune() deletes all but the newest, and returns what it deleted'],
   },
   {
-    that: 'cannot list nothing',
+    that: 'cannot list the versions of an empty store',
     ...versioning((versions, adapter) => ({
       async list() {
         adapter.snapshot().release();
@@ -85,7 +85,7 @@ export const versionFaults: readonly BrokenAdapter[] = [
     fails: ['versions prune(0) keeps the current version and held ones, and deletes all others'],
   },
   {
-    that: 'prunes by the order of version names',
+    that: 'prunes in the order of version names',
     sqlite: {
       prune: (versions, keep) =>
         versions.toSorted((a, b) => (a.version < b.version ? -1 : 1)).slice(0, Math.max(0, versions.length - keep)),
@@ -107,7 +107,7 @@ export const versionFaults: readonly BrokenAdapter[] = [
     ],
   },
   {
-    that: 'accepts other content under an older version',
+    that: 'accepts different content under an older version',
     fault: (adapter) => ({
       async publish(dataset, options) {
         const current = (await adapter.versions!.list()).find((version) => version.current)?.version;
