@@ -91,7 +91,7 @@ describe('metro-forecast doctor', () => {
     expect(found['redis']!.message).to.match(/^counts a request in/);
   });
 
-  it('prints one line per finding, with advice below it', async () => {
+  it('prints one line per finding, with advice under it', async () => {
     await configure();
     const { stdout } = await runCommand(register, ['--config', config, 'doctor']);
     expect(stdout).to.match(/^ok {7}node {11}version \d/);

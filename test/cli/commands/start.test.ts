@@ -72,7 +72,7 @@ describe('metro-forecast start', () => {
     expect(started.output().stderr).to.not.contain('mfk_');
   });
 
-  it('creates a new demo key at each start', async () => {
+  it('creates a new demo key on each start', async () => {
     const keys = await Promise.all(
       [1, 2].map(async () => (await printed(run([], { PORT: '0' }), /Bearer (mfk_\w+)/))[1]),
     );

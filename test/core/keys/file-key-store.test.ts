@@ -131,7 +131,7 @@ describe('FileKeyStore', () => {
     expect(await store.list()).to.have.length(2);
   });
 
-  it('updates a record by its id, and rejects unknown and repeated ids', async () => {
+  it('updates a record by its id, and rejects unknown and duplicate ids', async () => {
     const store = await openStore();
     const record = newRecord();
     await store.insert(record);

@@ -262,7 +262,7 @@ describe('Koa behaviour', () => {
         }
       });
 
-      it('a status can be set after next(), with the same body or another one', async () => {
+      it('a status can be set after next(), with the same body or a different one', async () => {
         run(place, async (ctx, next) => {
           await next();
           ctx.status = 203;

@@ -82,7 +82,7 @@ describe('Koa packages', () => {
         expect(headers).to.include({ 'x-frame-options': 'SAMEORIGIN' });
       });
 
-      it('koa-response-time sets its header, also on cached responses and 304s', async () => {
+      it('koa-response-time sets its header, even on cached responses and 304s', async () => {
         use(place, responseTime!({ hrtime: true }));
         for (const path of [...answered(place), ...answered(place)]) {
           const { status, headers, text } = await service.get(path);

@@ -50,7 +50,7 @@ describe('registerPlugins', () => {
     expect(registry.errors.get('rate_limited')?.status).to.equal(429);
   });
 
-  it('rejects a duplicate route, naming both plugins, also under another parameter name', () => {
+  it('rejects a duplicate route, naming both plugins, even under a different parameter name', () => {
     const errors = errorsOf(
       plugin('a', {
         routes: () => [

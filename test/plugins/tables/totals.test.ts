@@ -151,7 +151,7 @@ describe('questions to tables', function () {
     expect(await rowsOf('/totals/tricky?by=count&limit=1')).to.deep.equal([{ count: 0, count_: 3 }]);
     expect(await rowsOf('/totals/tricky?by=constructor&limit=1')).to.deep.equal([{ constructor: 0, count_: 3 }]);
   });
-  it('sends Total-Count only on request, also for HEAD and 304', async () => {
+  it('sends Total-Count only on request, even for HEAD and 304', async () => {
     expect((await get('/readings?limit=1')).headers).not.to.have.property('total-count');
     const { headers } = await get('/readings?limit=1&count=true');
     expect(headers['total-count']).to.equal('300');

@@ -325,7 +325,7 @@ describe('readTable(path, options)', () => {
       ]);
     });
 
-    it('sort the rows by the type of their columns, also through a temporary file', async () => {
+    it('sort the rows by the type of their columns, even through a temporary file', async () => {
       const text = (count: number) =>
         `id,v\n${Array.from({ length: count }, (_, i) => `${(i * 7919) % count},x${i}\n`).join('')}`;
       for (const count of [101, 200_001]) {
