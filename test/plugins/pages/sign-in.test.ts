@@ -164,11 +164,11 @@ describe('pages of a service that needs no key', function () {
     await page.goto(`${service.origin}/`);
     await page.getByLabel('Find a metro').fill('houston');
     await page.getByRole('button', { name: 'Search' }).click();
-    await page.waitForURL(/\/explore#\/markets\?q=houston$/);
-    await page
-      .getByRole('link', { name: /Houston/ })
-      .first()
-      .waitFor();
+    await page.waitForURL(new RegExp(`/explore#/markets/${HOUSTON}$`));
+    await page.getByRole('heading', { level: 1, name: 'Houston' }).waitFor();
+    await page.goto(`${service.origin}/explore?q=no+such+place`);
+    await page.getByRole('heading', { level: 1, name: 'No market matches' }).waitFor();
+    await page.getByText('No market matches “no such place”').waitFor();
     expect(complaints).to.deep.equal([]);
   });
 

@@ -4,7 +4,7 @@ import { startPage } from '../../../pages/data-views/page-start.js';
 import { lazyView, startRouter } from '../../../pages/data-views/router.js';
 import { aboutSeries } from './about-series.js';
 import { methodologyLink } from './basis.js';
-import { startSearch } from './search-box.js';
+import { openSearched, startSearch } from './search-box.js';
 
 // The framed page links to the same view in the full explorer.
 const whole = document.querySelector('#whole');
@@ -41,6 +41,8 @@ const ROUTES = {
 textColumns.add('cbsa');
 startPage();
 startSearch();
+// Errors appear in the list of markets, which loads the same data.
+await openSearched().catch(() => undefined);
 startRouter(
   Object.fromEntries(Object.entries(ROUTES).map(([name, route]) => [name, explained(route)])),
   'markets',

@@ -65,6 +65,14 @@ const lookUp = async (query) => {
   return optionsFor(query, { markets, parents, areas, series });
 };
 
+/** Opens the result of a search on the front page. If several markets match, the list shows them. */
+export const openSearched = async () => {
+  const query = new URLSearchParams(location.search).get('q') ?? '';
+  if (query.trim() === '' || !mayCall()) return;
+  const { sure } = await lookUp(query);
+  if (sure) history.replaceState(history.state, '', `${location.pathname}${sure.address}`);
+};
+
 export const startSearch = () => {
   const field = searchField();
   if (!field) return;

@@ -67,10 +67,11 @@ const stateOptions = (query, { markets }) => {
 /**
  * Returns the options for a query, best first. A state comes after a market with the same name, such as New York.
  * @param {string} query @param {Lists} lists
- * @returns {{ options: Option[], others: number }} `others`: number of options that are not markets
+ * @returns {{ options: Option[], others: number, sure: Option | undefined }} `others`: number of options that are not
+ *   markets; `sure`: the first option, unless several markets match equally well
  */
 export const optionsFor = (query, lists) => {
-  if (query.trim() === '') return { options: [], others: 0 };
+  if (query.trim() === '') return { options: [], others: 0, sure: undefined };
   const found = searcher(lists.markets, lists.parents)(query);
   const meant = onlyOne(query, found);
   const ordered = meant ? [meant, ...found.filter((one) => one !== meant)] : found;
@@ -86,8 +87,10 @@ export const optionsFor = (query, lists) => {
   // "ohio" is the state, "new york" is the city, and "la" is Los Angeles.
   const isCity = markets[0]?.city === typed || NICKNAMES.some(([name]) => name === typed);
   const [first, last] = isCity ? [markets, states] : [states, markets];
+  const options = [...exact, ...first, ...last, ...others.filter(({ isExact }) => !isExact)];
   return {
-    options: [...exact, ...first, ...last, ...others.filter(({ isExact }) => !isExact)],
+    options,
     others: others.length + states.length,
+    sure: meant || options[0] !== markets[0] ? options[0] : undefined,
   };
 };

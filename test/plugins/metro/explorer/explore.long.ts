@@ -186,7 +186,8 @@ describe('the explorer in Chromium', () => {
     expect(await rows()).to.have.length(1);
     await page.getByText('1 of 5 markets').waitFor();
     await page.getByLabel('Search markets').fill('nowhere');
-    await page.getByText('No market matches all filters').waitFor();
+    await page.getByText('No market matches “nowhere”').waitFor();
+    await heading('No market matches').waitFor();
     await page.getByLabel('Search markets').fill('atlanta');
     await page.getByLabel('State').selectOption('TX');
     await page.getByRole('link', { name: 'clear the filters' }).click();
@@ -243,7 +244,7 @@ describe('the explorer in Chromium', () => {
     await page.evaluate('scrollTo(0, 300)');
     await until('history.state?.top === 300');
     await page.goBack();
-    await heading('metros').waitFor();
+    await page.getByLabel('Model run').waitFor();
     expect(await addressOf(page)).to.equal(address);
     await page.goForward();
     await heading('Atlanta, GA').waitFor();

@@ -100,6 +100,20 @@ describe('the explorer’s search', () => {
     it(`suggests ${expected} first for ${query}`, () => expect(offered(query)[0]).to.equal(expected));
   }
 
+  for (const [query, expected] of [
+    ['boise', '#/markets/14260'],
+    ['portland me', '#/markets/38860'],
+    ['ohio', '#/markets?state=OH'],
+    ['unrate', '#/series/UNRATE'],
+    ['portland', undefined],
+    ['san', undefined],
+    ['nowhere at all', undefined],
+  ] as const) {
+    it(`opens ${expected ?? 'the list'} for a search of ${query} on the front page`, () => {
+      expect(optionsFor(query, { markets, parents, areas, series }).sure?.address).to.equal(expected);
+    });
+  }
+
   it('offers the state and the divided metro after the city, and the divisions after their metro', () => {
     expect(offered('new york')).to.include.members(['#/markets?state=NY', '#/markets?q=35620']);
     const { divisions } = metroAreas.get('35620')!;

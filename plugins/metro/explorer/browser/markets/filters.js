@@ -114,12 +114,13 @@ export const measureChoice = ({ colour }, choose) =>
  */
 export const countOf = (shown, found, all, q) => {
   if (shown > 0) return [shown === all ? `${all} markets` : `${shown} of ${all} markets`];
-  const keepsSearch = found > 0;
+  if (found === 0 && q !== '')
+    return [`No market matches “${q}”. `, h('a', { href: addressOf(['markets']) }, 'Show all'), '.'];
   const reason =
-    q !== '' && keepsSearch
-      ? `The search finds ${found}, but the other filters exclude them. Remove some filters, or `
-      : 'No market matches all filters. Remove some filters, or ';
-  const href = addressOf(['markets'], keepsSearch ? new URLSearchParams({ q }) : undefined);
+    q === ''
+      ? 'No market matches all filters. Remove some filters, or '
+      : `The search finds ${found}, but the other filters exclude them. Remove some filters, or `;
+  const href = addressOf(['markets'], q === '' ? undefined : new URLSearchParams({ q }));
   return [reason, h('a', { href }, 'clear the filters'), '.'];
 };
 

@@ -1,6 +1,7 @@
 import { day, exact, quarter, share } from '../../../../pages/shared/format.js';
 import { limitsOf, recordOf } from '../grades.js';
 import { addMonths } from '../market-figures.js';
+import { plainName } from '../search.js';
 
 /**
  * @typedef {import('./runs.js').Run} Run
@@ -26,6 +27,18 @@ export const mapTitle = (measure, run, until) => {
   return `${name}, ${quarter(until)} to ${quarter(run.target)}`;
 };
 
+/** @param {Row} row @param {{ measure: import('./scales.js').Measure, isNewest: boolean, target: string, until: string }} shown */
+const oneFinding = ({ name, forecast, last, grade, signal }, { measure, isNewest, target, until }) => {
+  const [was, has] = isNewest ? ['are', 'has'] : ['were', 'had'];
+  const metro = plainName(name);
+  return {
+    forecast: `House prices ${was} expected to ${(forecast ?? 0) < 0 ? 'fall' : 'rise'} in ${metro} by ${target}`,
+    grade: `${metro} ${has} the risk grade ${grade}`,
+    signal: `${metro} ${has} the signal “${signal}”`,
+    last: `House prices ${(last ?? 0) < 0 ? 'fell' : 'rose'} in ${metro} in the year to ${quarter(until)}`,
+  }[measure];
+};
+
 /**
  * @param {readonly Row[]} rows @param {{ measure: import('./scales.js').Measure, run: Run | undefined, isNewest: boolean,
  *   until: string }} shown `until`: newest quarter of data
@@ -36,17 +49,20 @@ export const findingOf = (rows, { measure, run, isNewest, until }) => {
   /** Returns a phrase such as "12 of 40 metros" for the rows that pass a test. @param {(row: Row) => boolean} test */
   const among = (test) => {
     const count = known.filter(test).length;
-    return `${count === known.length && count > 1 ? 'all' : `${exact(count)} of`} ${exact(known.length)} metros`;
+    const some = count === 0 ? 'none of the' : count === known.length ? 'all' : `${exact(count)} of`;
+    return `${some} ${exact(known.length)} metros`;
   };
+  if (rows.length === 0) return 'No market matches';
   if (known.length === 0) return `No figures for ${exact(rows.length)} metros`;
   const target = run ? quarter(run.target) : '';
+  if (known[0] && rows.length === 1) return oneFinding(known[0], { measure, isNewest, target, until });
   const sentence = {
     forecast: `House prices ${was} expected to rise in ${among(({ forecast }) => (forecast ?? 0) > 0)} by ${target}`,
     grade: `${among(({ grade }) => grade === 'D' || grade === 'F')} ${have} a high risk of falling house prices by ${target}`,
     signal: `${among(({ signal }) => signal === 'expand')} ${have} the signal “expand”`,
     last: `House prices rose in ${among(({ last }) => (last ?? 0) > 0)} in the year to ${quarter(until)}`,
   }[measure];
-  return sentence.replace(/^a/, 'A');
+  return sentence.replace(/^[an]/, (letter) => letter.toUpperCase());
 };
 
 /** @param {Run['rules']} rules @param {readonly Record[]} records */

@@ -85,7 +85,7 @@ const partsOf = ({ markets, map, runs, series, records, find }, chosen, signal) 
     ...{ list, picture, origin, tools, facts, count, meaning, sorts: sorts.element },
     title: () => {
       const isNewest = chosen.run === runs.length - 1;
-      return findingOf(list.rows().length > 0 ? list.rows() : rows, {
+      return findingOf(list.rows(), {
         measure: chosen.colour,
         run: run(),
         isNewest,
