@@ -4,7 +4,7 @@ import type { LoadedConfig } from '../config/load.js';
 import type { KeyRecord } from '../contracts/keys.js';
 import type { DayUsage } from '../contracts/limiter.js';
 import type { ServiceState } from '../contracts/state.js';
-import { type Ask, type Grant, WorkerLimiter } from '../limiter/worker-limiter.js';
+import { type WorkerAsk, type WorkerGrant, WorkerLimiter } from '../limiter/worker-limiter.js';
 
 /** The configuration as read by the primary process. Workers use it even if the file has changed since. */
 export interface Assignment {
@@ -33,7 +33,7 @@ export const onPort = (assignment: Assignment, port: number): Assignment => {
 
 export type ToWorker =
   | { readonly kind: 'start'; readonly assignment: Assignment }
-  | { readonly kind: 'granted'; readonly grants: readonly Grant[] }
+  | { readonly kind: 'granted'; readonly grants: readonly WorkerGrant[] }
   | { readonly kind: 'used'; readonly call: number; readonly days: readonly DayUsage[] }
   /** The worker replies with a `metrics` message. */
   | { readonly kind: 'measure'; readonly scrape: number }
@@ -60,7 +60,7 @@ export type ToPrimary =
   | { readonly kind: 'listening'; readonly listening: Listening }
   | { readonly kind: 'failed'; readonly reason: string }
   | { readonly kind: 'metrics'; readonly scrape: number; readonly page: string }
-  | { readonly kind: 'ask'; readonly asks: readonly Ask[] }
+  | { readonly kind: 'ask'; readonly asks: readonly WorkerAsk[] }
   /** The primary process replies with a `used` message. */
   | { readonly kind: 'usage'; readonly call: number; readonly caller: string };
 

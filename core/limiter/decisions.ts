@@ -4,15 +4,10 @@
  */
 import type { Decision } from '../contracts/limiter.js';
 import type { Clock } from '../contracts/runtime.js';
-import type { CallerState, PrefetchedPermits, Settle, SyncedCaller } from './callers.js';
-import { dayOf, quotaLeft, quotaStates } from './quotas.js';
-import type { Demand, PartitionSync } from './resync.js';
-import { type AppliedReply, dayOfBucket, type Grant } from './script.js';
-
-export interface Entry extends Demand {
-  readonly caller: CallerState;
-  readonly waiting: readonly Settle[];
-}
+import type { CallerState, Entry, PrefetchedPermits, Settle } from './caller.js';
+import type { AppliedReply, Grant } from './calls.js';
+import { dayOf, dayOfBucket, quotaLeft, quotaStates } from './quotas.js';
+import type { PartitionSync } from './resync.js';
 
 /** Times in monotonic milliseconds. Redis read its clock in between. */
 interface CallTimes {
@@ -25,7 +20,6 @@ export class Decisions {
   #clockOffset: number | undefined;
 
   constructor(
-    readonly windowMs: number,
     readonly bucketMs: number,
     readonly sync: PartitionSync,
     readonly clock: Clock,
@@ -62,7 +56,7 @@ export class Decisions {
   #allow(caller: CallerState, prefetched: PrefetchedPermits, now: number): Decision {
     const { limit, resetAt, usage } = caller;
     usePrefetched(caller, prefetched);
-    caller.window.add(now, 1, limit, this.windowMs);
+    caller.window.add(now, 1, limit);
     usage?.addGranted(dayOfBucket(prefetched.bucketEnd), 1);
     const remaining = caller.remaining + prefetched.count;
     const decision = { allowed: true, limit, remaining, resetMs: Math.max(0, resetAt - now) };
@@ -94,7 +88,7 @@ export class Decisions {
     const { resetMs } = grant;
     const allowed = Math.min(grant.permits, waiting.length);
     const count = grant.permits - allowed;
-    caller.window.add(times.receivedAt, allowed, limit, this.windowMs);
+    caller.window.add(times.receivedAt, allowed, limit);
     if (usage) {
       const day = dayOfBucket(bucketEnd);
       usage.addGranted(day, allowed);
@@ -177,13 +171,13 @@ export const prefetchCount = (
 };
 
 /** Marks unused prefetched permits to be returned with the next call. */
-export const returnPrefetched = (caller: SyncedCaller): void => {
+export const returnPrefetched = (caller: CallerState): void => {
   if (caller.prefetched) caller.returned = [...caller.returned, caller.prefetched];
   caller.prefetched = undefined;
 };
 
 /** Adds permits from a reply. Existing permits are kept if they belong to the same bucket, and otherwise returned. */
-export const addPrefetched = (caller: SyncedCaller, added: PrefetchedPermits): void => {
+export const addPrefetched = (caller: CallerState, added: PrefetchedPermits): void => {
   const { prefetched } = caller;
   if (prefetched?.bucketEnd === added.bucketEnd) {
     const expiresAt = Math.min(prefetched.expiresAt, added.expiresAt);
@@ -194,7 +188,7 @@ export const addPrefetched = (caller: SyncedCaller, added: PrefetchedPermits): v
   }
 };
 
-export const usePrefetched = (caller: SyncedCaller, prefetched: PrefetchedPermits): void => {
+export const usePrefetched = (caller: CallerState, prefetched: PrefetchedPermits): void => {
   prefetched.count--;
   if (prefetched.count === 0) caller.prefetched = undefined;
 };

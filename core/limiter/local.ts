@@ -1,7 +1,8 @@
 import type { Decision } from '../contracts/limiter.js';
 import { LimiterUnavailable } from '../errors.js';
-import type { CallerState } from './callers.js';
+import type { CallerState } from './caller.js';
 import { withQuotas } from './decisions.js';
+import type { Partition } from './partition.js';
 import { dayOf } from './quotas.js';
 
 /** How requests are handled while Redis is unreachable. */
@@ -34,11 +35,11 @@ export class LocalLimits {
   }
 
   /** Decides a request. If the request is allowed, the caller needs a resync, because Redis does not know about it. */
-  decide(caller: CallerState, now: number): Decision | Promise<never> {
+  decide({ decisions, sync }: Partition, caller: CallerState, now: number): Decision | Promise<never> {
     const { policy } = this.#options;
     if (policy === 'closed') return Promise.reject(new LimiterUnavailable(OUTAGE_MESSAGES.closed));
-    const { limit, usage, batcher } = caller;
-    const time = batcher.decisions.redisTime(now);
+    const { limit, usage } = caller;
+    const time = decisions.redisTime(now);
     const today = dayOf(time);
     const decision =
       policy === 'open'
@@ -47,15 +48,15 @@ export class LocalLimits {
     if (!decision.allowed) usage?.addRejected(today, 1);
     else if (usage) usage.addLocal(today);
     // With the policy `open`, allowed requests need to be reported only if usage is counted.
-    if (decision.allowed && (usage || policy === 'local')) batcher.sync.requireResync(caller);
-    return withQuotas(decision, batcher.decisions.quotas(caller, time));
+    if (decision.allowed && (usage || policy === 'local')) sync.requireResync(caller);
+    return withQuotas(decision, decisions.quotas(caller, time));
   }
 
   #decideByShare({ limit, quotas, usage, window }: CallerState, now: number, today: number): Decision {
-    const { windowMs, replicas } = this.#options;
+    const { replicas } = this.#options;
     const share = this.#share(limit, now);
     const hasQuota = !usage || !quotas || usage.hasLocalShare(quotas, today, replicas);
-    const { allowed, remaining, resetMs } = window.take(now, share.permits, windowMs, hasQuota);
+    const { allowed, remaining, resetMs } = window.take(now, share.permits, hasQuota);
     return { allowed, limit, remaining, resetMs: allowed ? resetMs : Math.max(resetMs, share.growsInMs) };
   }
 

@@ -1,7 +1,7 @@
 /** Limiter for a single process. It decides immediately, using exact sliding windows in memory. */
 import { type DayUsage, type Decision, type Limiter, type Quotas, WINDOW_MS } from '../contracts/limiter.js';
 import { type Clock, type Health, systemClock } from '../contracts/runtime.js';
-import { Callers } from './callers.js';
+import { CallerMap } from './caller-map.js';
 import { DAY_MS, dayOf, KEPT_DAYS, quotaLeft, quotaStates, UsageByDay, usageReport } from './quotas.js';
 import { SlidingWindow } from './window.js';
 
@@ -11,24 +11,21 @@ import { SlidingWindow } from './window.js';
  */
 export class MemoryLimiter implements Limiter {
   readonly #clock: Clock;
-  readonly #windowMs: number;
-  readonly #windows: Callers<SlidingWindow>;
-  readonly #usage = new Callers(KEPT_DAYS * DAY_MS, () => new UsageByDay(KEPT_DAYS));
+  readonly #windows = new CallerMap(WINDOW_MS, () => new SlidingWindow(WINDOW_MS));
+  readonly #usage = new CallerMap(KEPT_DAYS * DAY_MS, () => new UsageByDay(KEPT_DAYS));
 
-  constructor({ clock = systemClock, windowMs = WINDOW_MS }: { clock?: Clock; windowMs?: number } = {}) {
+  constructor({ clock = systemClock }: { clock?: Clock } = {}) {
     this.#clock = clock;
-    this.#windowMs = windowMs;
-    this.#windows = new Callers(windowMs, () => new SlidingWindow());
   }
 
   take(caller: string, limit: number, quotas?: Quotas): Decision {
     const now = this.#clock.monotonic();
     const window = this.#windows.get(caller, now);
-    if (quotas === undefined) return window.take(now, limit, this.#windowMs);
+    if (quotas === undefined) return window.take(now, limit);
     const time = this.#clock.now();
     const today = dayOf(time);
     const usage = this.#usage.get(caller, now);
-    const decision = window.take(now, limit, this.#windowMs, quotaLeft(quotas, usage.used(today)) > 0);
+    const decision = window.take(now, limit, quotaLeft(quotas, usage.used(today)) > 0);
     usage.add(today, decision.allowed);
     return { ...decision, quotas: quotaStates(quotas, usage.used(today), time) };
   }

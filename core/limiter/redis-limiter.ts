@@ -8,9 +8,10 @@ import { CircuitBreaker } from '../redis/calls.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { isReply } from '../redis/problems.js';
 import { withTimeout } from '../util/with-timeout.js';
-import { Batcher } from './batcher.js';
-import { type CallerState, Callers, MOST_ADDRESSES, partitionKeys, partitionOf } from './callers.js';
+import type { CallerState } from './caller.js';
+import { CallerMap, MOST_ADDRESSES } from './caller-map.js';
 import { LocalLimits, OUTAGE_MESSAGES, type OutagePolicy } from './local.js';
+import { Partition } from './partition.js';
 import { DAY_MS } from './quotas.js';
 import { decideScript } from './script.js';
 import { readUsage, UsageCounter } from './usage.js';
@@ -20,6 +21,7 @@ interface RedisLimiterOptions {
   /** Number of replicas that share the limits. The policy `local` divides limits by this number. */
   readonly replicas: number;
   readonly whenUnreachable?: OutagePolicy;
+  /** Only tests set this. Default: `WINDOW_MS`. */
   readonly windowMs?: number;
   /** Whether callers can have quotas. Default: false. */
   readonly countsUsage?: boolean;
@@ -48,18 +50,36 @@ const READ_MS = 1000;
 const CLOSE_MS = 2000;
 const CLOSE_POLL_MS = 5;
 
+/**
+ * Number of partitions in a cluster. A partition is a Redis hash that stores windows. A single server has only one,
+ * because each call uses one partition, and fewer calls cost less. A cluster has 32, so that its nodes share the work.
+ */
+const CLUSTER_PARTITIONS = 32;
+
+/** Each hash tag starts with the partition number, which spreads the tags more evenly over the slots. */
+export const partitionKeys = (prefix: string, isCluster: boolean): string[] =>
+  Array.from({ length: isCluster ? CLUSTER_PARTITIONS : 1 }, (_, i) => `${prefix}limits:{${i}-partition}`);
+
+/** Returns the index of a caller's partition, computed with FNV-1a. All replicas must agree on it. */
+export const partitionOf = (caller: string, partitions: number): number => {
+  if (partitions === 1) return 0;
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < caller.length; i++) hash = Math.imul(hash ^ caller.charCodeAt(i), 0x01000193);
+  return (hash >>> 0) % partitions;
+};
+
 const randomId = (): number => randomBytes(4).readUInt32BE();
 
 export class RedisLimiter implements Limiter {
   readonly #redis: RedisConnection;
   readonly #policy: OutagePolicy;
   readonly #clock: Clock;
-  readonly #batchers: readonly Batcher[];
-  readonly #callers: Callers<CallerState>;
+  readonly #partitions: readonly Partition[];
+  readonly #callers: CallerMap<CallerState>;
   readonly #local: LocalLimits;
   readonly #breaker: CircuitBreaker;
   /** The partition whose last call failed. The circuit breaker probes it. */
-  #failed: Batcher;
+  #failed: Partition;
   #nextCheck: number;
   readonly #polling: NodeJS.Timeout;
   #connectionLost = false;
@@ -72,10 +92,12 @@ export class RedisLimiter implements Limiter {
     this.#policy = whenUnreachable;
     this.#clock = clock;
     this.#local = new LocalLimits({ policy: whenUnreachable, replicas, windowMs, startedAt: clock.monotonic() });
-    this.#batchers = this.#createBatchers(windowMs, countsUsage);
-    this.#failed = this.#batchers[0] as Batcher;
+    this.#partitions = this.#createPartitions(windowMs, countsUsage);
+    this.#failed = this.#partitions[0] as Partition;
     // A resync reports yesterday's and today's usage, so callers with usage are kept for at least a day.
-    this.#callers = new Callers(countsUsage ? DAY_MS : windowMs, (name) => this.#batcherOf(name).createCaller(name));
+    this.#callers = new CallerMap(countsUsage ? DAY_MS : windowMs, (name) =>
+      this.#partitionOf(name).createCaller(name),
+    );
     this.#breaker = new CircuitBreaker({
       name: 'limiter',
       redis,
@@ -103,7 +125,7 @@ export class RedisLimiter implements Limiter {
 
   #poll(now: number): void {
     if (this.#isLocal(now)) return;
-    for (const batcher of this.#batchers) batcher.checkForDataLoss(now, POLL_MS);
+    for (const partition of this.#partitions) partition.checkForDataLoss(now, POLL_MS);
     if (now < this.#nextCheck) return;
     this.#nextCheck = now + CHECK_MS;
     // Timeouts can be ignored here, because the calls for requests detect them.
@@ -112,7 +134,7 @@ export class RedisLimiter implements Limiter {
     });
   }
 
-  #createBatchers(windowMs: number, countsUsage: boolean): Batcher[] {
+  #createPartitions(windowMs: number, countsUsage: boolean): Partition[] {
     const { client, keyPrefix } = this.#redis;
     const clock = this.#clock;
     const replica = randomId();
@@ -120,18 +142,18 @@ export class RedisLimiter implements Limiter {
     const script = decideScript({ windowMs, countsUsage, mostAddresses: Math.ceil(MOST_ADDRESSES / keys.length) });
     return keys.map(
       (key) =>
-        new Batcher({
-          target: { redis: client, key, replica, windowMs, script },
+        new Partition({
+          target: { redis: client, key, replica, script },
           countsUsage,
           redis: this.#redis,
           clock,
           isUnreachable: () => this.#breaker.isOpen,
-          onFailure: (batcher, error) => {
-            this.#failed = batcher;
+          onFailure: (partition, error) => {
+            this.#failed = partition;
             this.#breaker.open(error);
           },
           onDataLoss: () => void this.#rejoin(true),
-          decideLocally: (caller) => this.#local.decide(caller, clock.monotonic()),
+          decideLocally: (partition, caller) => this.#local.decide(partition, caller, clock.monotonic()),
         }),
     );
   }
@@ -139,16 +161,16 @@ export class RedisLimiter implements Limiter {
   take(name: string, limit: number, quotas?: Quotas): Decision | Promise<Decision> {
     const now = this.#clock.monotonic();
     const caller = this.#callers.get(name, now);
-    const { batcher } = caller;
-    if (limit !== caller.limit || quotas !== caller.quotas) batcher.changeLimit(caller, limit, quotas);
+    const partition = this.#partitionOf(name);
+    if (limit !== caller.limit || quotas !== caller.quotas) partition.changeLimit(caller, limit, quotas);
     if (quotas) caller.usage ??= new UsageCounter(randomId());
-    if (now < caller.rejectUntil && !caller.prefetched) return batcher.reject(caller, now);
-    if (this.#isLocal(now)) return this.#local.decide(caller, now);
-    return batcher.decisions.allowPrefetched(caller, now) ?? batcher.ask(caller);
+    if (now < caller.rejectUntil && !caller.prefetched) return partition.reject(caller, now);
+    if (this.#isLocal(now)) return this.#local.decide(partition, caller, now);
+    return partition.decisions.allowPrefetched(caller, now) ?? partition.ask(caller);
   }
 
   async usage(name: string): Promise<readonly DayUsage[]> {
-    const { key } = this.#batcherOf(name);
+    const { key } = this.#partitionOf(name);
     try {
       return await withTimeout(readUsage(this.#redis.client, key, name, this.#clock.now()), READ_MS);
     } catch (cause) {
@@ -170,7 +192,7 @@ export class RedisLimiter implements Limiter {
     const until = this.#clock.monotonic() + CLOSE_MS;
     while (this.#clock.monotonic() < until) {
       // Replies that arrived in the meantime may have added prefetched permits.
-      for (const batcher of this.#batchers) batcher.returnAll();
+      for (const partition of this.#partitions) partition.returnAll();
       if (!this.#hasUnreported()) break;
       this.#reportAll();
       await delay(CLOSE_POLL_MS);
@@ -179,8 +201,8 @@ export class RedisLimiter implements Limiter {
     this.#breaker.dispose();
   }
 
-  #batcherOf(name: string): Batcher {
-    return this.#batchers[partitionOf(name, this.#batchers.length)] as Batcher;
+  #partitionOf(name: string): Partition {
+    return this.#partitions[partitionOf(name, this.#partitions.length)] as Partition;
   }
 
   #isLocal(now: number): boolean {
@@ -195,9 +217,9 @@ export class RedisLimiter implements Limiter {
   async #rejoin(mayHaveLostData: boolean): Promise<void> {
     if (mayHaveLostData) {
       this.#rejoinsAt = this.#clock.monotonic() + REJOIN_MS;
-      for (const batcher of this.#batchers) {
-        batcher.sync.requireResyncOfAll();
-        batcher.decideQueuedLocally();
+      for (const partition of this.#partitions) {
+        partition.sync.requireResyncOfAll();
+        partition.decideQueuedLocally();
       }
     }
     this.#reportAll();
@@ -209,12 +231,12 @@ export class RedisLimiter implements Limiter {
   /** Whether there is anything to report to Redis, now or after the calls in flight. */
   #hasUnreported(): boolean {
     return (
-      this.#batchers.some(({ isBusy }) => isBusy) ||
-      this.#callers.values().some((caller) => caller.batcher.sync.needsCall(caller))
+      this.#partitions.some(({ isBusy }) => isBusy) ||
+      this.#callers.values().some((caller) => this.#partitionOf(caller.name).sync.needsCall(caller))
     );
   }
 
   #reportAll(): void {
-    for (const caller of this.#callers.values()) caller.batcher.report(caller);
+    for (const caller of this.#callers.values()) this.#partitionOf(caller.name).report(caller);
   }
 }

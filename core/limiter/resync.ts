@@ -3,16 +3,9 @@
  * clock.
  */
 import type { Quotas } from '../contracts/limiter.js';
-import { NOTHING_RETURNED, type SyncedCaller } from './callers.js';
-import { type Ask, BUCKETS, type Call, type Reply } from './script.js';
+import { type CallerState, type Entry, NOTHING_RETURNED } from './caller.js';
+import type { Ask, Call, Reply } from './calls.js';
 import type { Admitted } from './window.js';
-
-export interface Demand {
-  readonly caller: SyncedCaller;
-  readonly limit: number;
-  readonly quotas?: Quotas | undefined;
-  readonly permits: number;
-}
 
 const NO_QUOTAS: Quotas = { perDay: null, perMonth: null };
 const UNSYNCED = -1;
@@ -38,10 +31,7 @@ export class PartitionSync {
   #epoch = 0;
 
   /** @param countedMs time in milliseconds for which the counts in Redis are needed */
-  constructor(
-    readonly windowMs: number,
-    readonly countedMs = windowMs + windowMs / BUCKETS,
-  ) {}
+  constructor(readonly countedMs: number) {}
 
   /** The epoch for new callers, which need no resync. */
   get epoch(): number {
@@ -59,16 +49,16 @@ export class PartitionSync {
     return this.#inFlight === 0 || !this.#needsResync;
   }
 
-  isSynced(caller: SyncedCaller): boolean {
+  isSynced(caller: CallerState): boolean {
     return caller.epoch === this.#epoch;
   }
 
-  needsCall(caller: SyncedCaller): boolean {
+  needsCall(caller: CallerState): boolean {
     return caller.returned.length > 0 || !this.isSynced(caller) || caller.usage?.hasRejections === true;
   }
 
   /** Must be called if Redis and this replica may have different counts for this caller. */
-  requireResync(caller: SyncedCaller): void {
+  requireResync(caller: CallerState): void {
     caller.epoch = UNSYNCED;
     caller.prefetched = undefined;
     this.#needsResync = true;
@@ -88,7 +78,7 @@ export class PartitionSync {
     return now - this.#sentAt >= idleMs && now - this.#askedAt < this.countedMs;
   }
 
-  nextCall(demands: readonly Demand[], now: number): Call {
+  nextCall(batch: readonly Entry[], now: number): Call {
     // Prefetched permits from the last call can be used for one more bucket. After that, there is no data left to lose,
     // and Redis may have deleted its record of the call. Without that record, Redis could apply a late call. The
     // resyncs undo its effect.
@@ -99,11 +89,11 @@ export class PartitionSync {
     this.#inFlight++;
     this.#sent++;
     this.#sentAt = now;
-    if (demands.length > 0) this.#askedAt = now;
-    return { number: this.#sent, previous, asks: demands.map((demand) => this.#ask(demand, now)) };
+    if (batch.length > 0) this.#askedAt = now;
+    return { number: this.#sent, previous, asks: batch.map((entry) => this.#ask(entry, now)) };
   }
 
-  #ask({ caller, limit, quotas = NO_QUOTAS, permits }: Demand, now: number): Ask {
+  #ask({ caller, limit, quotas = NO_QUOTAS, permits }: Entry, now: number): Ask {
     const isResync = !this.isSynced(caller);
     const { returned, usage } = caller;
     // All properties are present, even if undefined, because V8 is slow with objects of many different shapes.
@@ -119,10 +109,10 @@ export class PartitionSync {
     return ask;
   }
 
-  #startResync(caller: SyncedCaller, now: number): Admitted[] {
+  #startResync(caller: CallerState, now: number): Admitted[] {
     caller.epoch = this.#epoch;
     caller.prefetched = undefined;
-    return caller.window.entries(now, this.windowMs);
+    return caller.window.entries(now);
   }
 
   receive({ number }: Call, reply: Reply): void {
@@ -135,9 +125,9 @@ export class PartitionSync {
     }
   }
 
-  lose(demands: readonly Demand[]): void {
+  lose(batch: readonly Entry[]): void {
     this.#inFlight--;
     this.#needsResync = true;
-    for (const { caller } of demands) this.requireResync(caller);
+    for (const { caller } of batch) this.requireResync(caller);
   }
 }

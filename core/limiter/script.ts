@@ -1,19 +1,24 @@
-/**
- * Runs `decide.lua` in Redis 5.0 or later: sets its constants, encodes its argument, decodes its reply and tracks calls
- * in flight.
- */
-import type { Quotas } from '../contracts/limiter.js';
-import type { Clock } from '../contracts/runtime.js';
+/** The text of the Lua script, and the Redis hashes that it uses. Requires Redis 5.0 or later. */
 import { RedisScript, readScript } from '../redis/calls.js';
-import type { RedisClient, RedisConnection } from '../redis/connection.js';
-import { hashesFor, hashesOf } from './callers.js';
-import { DAY_MS, KEPT_DAYS, type Used } from './quotas.js';
-import type { Admitted } from './window.js';
+import { DAY_MS, KEPT_DAYS } from './quotas.js';
 
 /** Number of buckets per window. A permit becomes free at most one bucket late. */
 export const BUCKETS = 60;
 
+/** Returns the length of a bucket, in microseconds. */
 const bucketLength = (windowMs: number): number => Math.ceil((windowMs * 1000) / BUCKETS);
+
+export class DecideScript extends RedisScript {
+  readonly bucketMicros: number;
+
+  constructor(
+    source: string,
+    readonly windowMs: number,
+  ) {
+    super(source);
+    this.bucketMicros = bucketLength(windowMs);
+  }
+}
 
 interface ScriptOptions {
   readonly windowMs: number;
@@ -23,7 +28,7 @@ interface ScriptOptions {
 }
 
 /** Creates the script. Its constants are part of the text, so that calls need not send them. */
-export const decideScript = ({ windowMs, mostAddresses, countsUsage }: ScriptOptions): RedisScript => {
+export const decideScript = ({ windowMs, mostAddresses, countsUsage }: ScriptOptions): DecideScript => {
   const window = windowMs * 1000;
   const bucket = bucketLength(windowMs);
   const constants = {
@@ -35,231 +40,15 @@ export const decideScript = ({ windowMs, mostAddresses, countsUsage }: ScriptOpt
     // Each address has two fields if usage is counted.
     MOST_ADDRESSES: countsUsage ? 2 * mostAddresses : mostAddresses,
   };
-  return new RedisScript(
-    [
-      `local ${Object.keys(constants).join(', ')} = ${Object.values(constants).join(', ')}`,
-      readScript('core/limiter/window.lua'),
-      // Redis runs the whole text on each call, so unneeded parts are left out.
-      ...(countsUsage ? [readScript('core/limiter/quotas.lua')] : []),
-      readScript('core/limiter/decide.lua'),
-    ].join('\n'),
-  );
+  const source = [
+    `local ${Object.keys(constants).join(', ')} = ${Object.values(constants).join(', ')}`,
+    readScript('core/limiter/window.lua'),
+    // Redis runs the whole text on each call, so unneeded parts are left out.
+    ...(countsUsage ? [readScript('core/limiter/quotas.lua')] : []),
+    readScript('core/limiter/decide.lua'),
+  ];
+  return new DecideScript(source.join('\n'), windowMs);
 };
 
-export interface Returned {
-  readonly bucketEnd: number;
-  readonly count: number;
-}
-
-export interface UsageReport {
-  /** An integer below 2^32. */
-  readonly counterId: number;
-  readonly quotas: Quotas;
-  /** Replace the counter's values in Redis. `requests` is undefined if Redis already has the correct number. */
-  readonly days: readonly { readonly day: number; readonly requests: number | undefined; readonly refused: number }[];
-}
-
-export interface Ask {
-  readonly caller: string;
-  readonly limit: number;
-  /** Number of permits to request. 0 if the call only reports. */
-  readonly permits: number;
-  /** Set for a resync: everything that this replica admitted within the window. Replaces the count in Redis. */
-  readonly resync?: readonly Admitted[] | undefined;
-  /** Never used together with `resync`, which reports only used permits. */
-  readonly returned?: readonly Returned[] | undefined;
-  readonly usage?: UsageReport | undefined;
-}
-
-/** A batch of callers. Each caller appears only once. */
-export interface Call {
-  /** Increases with each call from a replica. */
-  readonly number: number;
-  /** Number of a call that Redis must already have applied. Otherwise Redis has lost data and rejects this call. */
-  readonly previous: number;
-  readonly asks: readonly Ask[];
-}
-
-export interface Grant {
-  readonly permits: number;
-  /** Number of further permits that Redis would grant now. */
-  readonly remaining: number;
-  /** Milliseconds until another permit becomes free. 0 if the window is empty. */
-  readonly resetMs: number;
-  /** Usage on the bucket's day and in its month. Undefined if the call reported no usage. */
-  readonly used: Used | undefined;
-}
-
-export interface AppliedReply {
-  readonly applied: true;
-  /** In the order of the asks. */
-  readonly grants: readonly Grant[];
-  /** End of the current bucket, in microseconds of Redis's clock. */
-  readonly bucketEnd: number;
-  /** Milliseconds until the end of the current bucket. */
-  readonly bucketMs: number;
-}
-
-/** If `applied` is false, the call has changed nothing, and `last` is the number of the replica's last applied call. */
-export type Reply = AppliedReply | { readonly applied: false; readonly last: number };
-
-export interface Target {
-  readonly redis: RedisClient;
-  readonly key: string;
-  /** A random integer below 2^32, chosen each time a replica starts. */
-  readonly replica: number;
-  readonly windowMs: number;
-  /** Must have been created with the same `windowMs`. */
-  readonly script: RedisScript;
-}
-
-const micros = (ms: number): number => Math.max(0, Math.floor(ms * 1000));
-
-const listFor = <T>(asks: readonly Ask[]): (T | false)[] => Array<T | false>(asks.length).fill(false);
-
-/**
- * Encodes the argument of `decide.lua`, which documents the names. The argument is a single JSON text, because each
- * additional argument of a command is expensive. It has one list per property, because a list of objects would cost
- * Redis more.
- */
-const encode = (replica: number, { number, previous, asks }: Call): string => {
-  const [fields, limits, permits]: [string[], number[], number[]] = [[], [], []];
-  let resyncs: ({ age: number; count: number }[] | false)[] | undefined;
-  let returns: (readonly Returned[] | false)[] | undefined;
-  let counters: ({ id: number; perDay?: number; perMonth?: number } | false)[] | undefined;
-  let usageDays: (UsageReport['days'] | false)[] | undefined;
-  for (let i = 0; i < asks.length; i++) {
-    const { caller, limit, permits: asked, resync, returned, usage } = asks[i] as Ask;
-    // The id of a key may contain a lone surrogate, which would make the whole call fail.
-    fields.push(caller.toWellFormed());
-    limits.push(limit);
-    permits.push(asked);
-    if (resync) {
-      resyncs ??= listFor(asks);
-      resyncs[i] = resync.map(({ ageMs, count }) => ({ age: micros(ageMs), count }));
-    } else if (returned) {
-      returns ??= listFor(asks);
-      returns[i] = returned.map(({ bucketEnd, count }) => ({ bucketEnd, count }));
-    }
-    if (!usage) continue;
-    const { perDay, perMonth } = usage.quotas;
-    counters ??= listFor(asks);
-    counters[i] = { id: usage.counterId, ...(perDay !== null && { perDay }), ...(perMonth !== null && { perMonth }) };
-    if (usage.days.length === 0) continue;
-    usageDays ??= listFor(asks);
-    usageDays[i] = usage.days;
-  }
-  fields.push(`replica:${replica}`, '');
-  return JSON.stringify({ replica, number, previous, fields, limits, permits, resyncs, returns, counters, usageDays });
-};
-
-const DOUBLE_BYTES = 8;
-
-/** Decodes the reply of `decide.lua`, which documents the order of the values. Times are in microseconds. */
-const decode = (reply: Buffer, { asks }: Call, windowMs: number): Reply => {
-  let at = 1 - DOUBLE_BYTES;
-  const next = (): number => {
-    at += DOUBLE_BYTES;
-    return reply.readDoubleBE(at);
-  };
-  const applied = reply[0] === 1;
-  if (!applied) return { applied, last: next() };
-  const time = next();
-  const grants = asks.map(
-    ({ usage }): Grant => ({
-      permits: next(),
-      remaining: next(),
-      resetMs: next() / 1000,
-      used: usage && { day: next(), month: next() },
-    }),
-  );
-  const bucket = bucketLength(windowMs);
-  const bucketEnd = Math.ceil(time / bucket) * bucket;
-  return { applied, grants, bucketEnd, bucketMs: (bucketEnd - time) / 1000 };
-};
-
-export const decide = async ({ redis, key, replica, windowMs, script }: Target, call: Call): Promise<Reply> => {
-  const keys = hashesFor(key, call.asks);
-  return decode(await script.run(redis, keys, [encode(replica, call)]), call, windowMs);
-};
-
-let checks = 0;
-
-/** Runs the script, and the commands that only some calls run, on temporary hashes. */
-export const checkScript = async (target: Target): Promise<void> => {
-  const key = `${target.key}:check-${target.replica}-${++checks}`;
-  await decide({ ...target, key }, { number: 1, previous: 0, asks: [{ caller: 'ip:check', limit: 1, permits: 1 }] });
-  const [first, second, third] = hashesOf(key) as [string, string, string];
-  await Promise.all([
-    target.redis.hdel(first, ''),
-    target.redis.rename(second, third),
-    target.redis.unlink(first, third),
-  ]);
-};
-
-/** Returns the UTC day of a bucket, which includes its end. @param end microseconds since 1970 */
-export const dayOfBucket = (end: number): number => Math.floor((end - 1) / (DAY_MS * 1000));
-
-export interface Sent<Batch> {
-  readonly batch: Batch;
-  readonly call: Call;
-  /** In monotonic milliseconds. */
-  readonly sentAt: number;
-}
-
-interface CallsOptions<Batch> {
-  readonly target: Target;
-  readonly redis: Pick<RedisConnection, 'timeoutMs' | 'durations'>;
-  readonly clock: Clock;
-  readonly onReply: (sent: Sent<Batch>, reply: Reply) => void;
-  /** Called if the call failed or timed out. Later replies to the call are ignored. */
-  readonly onFailure: (sent: Sent<Batch>, error: unknown) => void;
-}
-
-/**
- * Sends calls and applies their timeout. A single timer serves all calls, because a timer per call would cost as much
- * as the rest of the call.
- */
-export class CallsInFlight<Batch> {
-  readonly #options: CallsOptions<Batch>;
-  /** Oldest first. */
-  readonly #calls = new Set<Sent<Batch>>();
-  #timer: NodeJS.Timeout | undefined;
-
-  constructor(options: CallsOptions<Batch>) {
-    this.#options = options;
-  }
-
-  send(sent: Sent<Batch>): void {
-    const { target, redis, onReply } = this.#options;
-    this.#calls.add(sent);
-    this.#timer ??= setTimeout(this.#checkTimeouts, redis.timeoutMs);
-    decide(target, sent.call).then(
-      (reply) => {
-        redis.durations.observe((this.#options.clock.monotonic() - sent.sentAt) / 1000);
-        if (this.#calls.delete(sent)) onReply(sent, reply);
-      },
-      (error: unknown) => this.#fail(sent, error),
-    );
-  }
-
-  #fail(sent: Sent<Batch>, error: unknown): void {
-    if (this.#calls.delete(sent)) this.#options.onFailure(sent, error);
-  }
-
-  readonly #checkTimeouts = (): void => {
-    const {
-      clock,
-      redis: { timeoutMs },
-    } = this.#options;
-    const now = clock.monotonic();
-    const late = [...this.#calls].filter(({ sentAt }) => now - sentAt >= timeoutMs);
-    // After a long event loop turn, timers run before received data is read, so read the replies first.
-    setImmediate(() => {
-      for (const sent of late) this.#fail(sent, new Error(`There was no response within ${timeoutMs} ms.`));
-      const [oldest] = this.#calls;
-      const left = oldest && timeoutMs - (clock.monotonic() - oldest.sentAt);
-      this.#timer = left === undefined ? undefined : setTimeout(this.#checkTimeouts, Math.max(0, left));
-    });
-  };
-}
+/** Returns a partition's Redis keys: one hash for API keys, one for recent addresses and one for earlier addresses. */
+export const hashesOf = (key: string): readonly string[] => [key, `${key}:addresses`, `${key}:addresses-before`];

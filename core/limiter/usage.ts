@@ -1,9 +1,10 @@
 /** A caller's usage: this replica's counter, and the count of all replicas as last reported by Redis. */
 import type { DayUsage, Quotas } from '../contracts/limiter.js';
 import type { RedisClient } from '../redis/connection.js';
-import { hashesOf, isAddress } from './callers.js';
+import { isAddress } from './caller-map.js';
+import type { UsageReport } from './calls.js';
 import { carryOver, type DayCount, quotaLeft, UsageByDay, type Used, usageReport } from './quotas.js';
-import type { UsageReport } from './script.js';
+import { hashesOf } from './script.js';
 
 /** A resync reports yesterday and today. */
 const REPORTED_DAYS = 2;

@@ -28,13 +28,15 @@ export class SlidingWindow {
   #last = 0;
   #size = 0;
   #total = 0;
+  readonly #windowMs: number;
   readonly #spanMs: number;
 
   /**
    * @param spanMs length of a span in milliseconds. With 0, each request has its own entry if the limit is at most
    *   1,000
    */
-  constructor(spanMs = 0) {
+  constructor(windowMs: number, spanMs = 0) {
+    this.#windowMs = windowMs;
     this.#spanMs = spanMs;
   }
 
@@ -42,27 +44,27 @@ export class SlidingWindow {
    * Decides a request at time `now`, and counts the request if it is allowed.
    * @param hasQuota if false, the request is rejected even if the window has room
    */
-  take(now: number, limit: number, windowMs: number, hasQuota = true): Decision {
-    this.#expire(now, windowMs);
+  take(now: number, limit: number, hasQuota = true): Decision {
+    this.#expire(now);
     const allowed = hasQuota && this.#total < limit;
     if (allowed) this.#push(now, 1, limit);
     return {
       allowed,
       limit,
       remaining: Math.max(0, limit - this.#total),
-      resetMs: this.#size === 0 ? 0 : this.#timeOf(this.#blocking(limit)) + windowMs - now,
+      resetMs: this.#size === 0 ? 0 : this.#timeOf(this.#blocking(limit)) + this.#windowMs - now,
     };
   }
 
   /** Counts requests that Redis has admitted. */
-  add(now: number, count: number, limit: number, windowMs: number): void {
-    this.#expire(now, windowMs);
+  add(now: number, count: number, limit: number): void {
+    this.#expire(now);
     if (count > 0) this.#push(now, count, limit);
   }
 
   /** Returns the entries in the window, oldest first. */
-  entries(now: number, windowMs: number): Admitted[] {
-    this.#expire(now, windowMs);
+  entries(now: number): Admitted[] {
+    this.#expire(now);
     return Array.from({ length: this.#size }, (_, i) => ({ ageMs: now - this.#timeOf(i), count: this.#countOf(i) }));
   }
 
@@ -102,9 +104,9 @@ export class SlidingWindow {
     return i;
   }
 
-  #expire(now: number, windowMs: number): void {
+  #expire(now: number): void {
     // The same sum as in `resetMs` above, so that rounding cannot make the two results differ.
-    while (this.#size > 0 && (this.#ring[this.#first] as number) + windowMs <= now) {
+    while (this.#size > 0 && (this.#ring[this.#first] as number) + this.#windowMs <= now) {
       this.#total -= this.#countOf(0);
       this.#first = this.#index(1);
       this.#size--;

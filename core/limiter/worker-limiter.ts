@@ -5,7 +5,7 @@ import { LimiterUnavailable } from '../errors.js';
 import { withTimeout } from '../util/with-timeout.js';
 import type { MemoryLimiter } from './memory-limiter.js';
 
-export interface Ask {
+export interface WorkerAsk {
   readonly caller: string;
   readonly limit: number;
   readonly quotas?: Quotas | undefined;
@@ -13,12 +13,12 @@ export interface Ask {
 }
 
 /** The number of allowed requests, and the state after the last one. */
-export interface Grant extends Pick<Decision, 'remaining' | 'resetMs' | 'quotas'> {
+export interface WorkerGrant extends Pick<Decision, 'remaining' | 'resetMs' | 'quotas'> {
   readonly allowed: number;
 }
 
 /** Decides a batch of requests. Called in the process that makes the decisions. */
-export const grantAll = (limiter: MemoryLimiter, asks: readonly Ask[]): Grant[] =>
+export const grantAll = (limiter: MemoryLimiter, asks: readonly WorkerAsk[]): WorkerGrant[] =>
   asks.map(({ caller, limit, quotas, count }) => {
     let admitted = 0;
     for (let asked = 1; ; asked++) {
@@ -48,7 +48,7 @@ const LATE = 'The process that manages rate limits does not respond: requests th
  * caller may get less than its limit, but never more.
  */
 export class WorkerLimiter implements Limiter {
-  readonly #ask: (asks: readonly Ask[]) => Promise<readonly Grant[]>;
+  readonly #ask: (asks: readonly WorkerAsk[]) => Promise<readonly WorkerGrant[]>;
   readonly #askUsage: (caller: string) => Promise<readonly DayUsage[]>;
   readonly #timeoutMs: number;
   #queue = new Map<string, Waiting>();
@@ -60,7 +60,7 @@ export class WorkerLimiter implements Limiter {
    * @param askUsage reads a caller's usage from that process
    */
   constructor(
-    ask: (asks: readonly Ask[]) => Promise<readonly Grant[]>,
+    ask: (asks: readonly WorkerAsk[]) => Promise<readonly WorkerGrant[]>,
     askUsage: (caller: string) => Promise<readonly DayUsage[]>,
     timeoutMs = TIMEOUT_MS,
   ) {
@@ -111,7 +111,7 @@ export class WorkerLimiter implements Limiter {
     const reply = this.#ask(asks);
     try {
       const grants = await withTimeout(reply, this.#timeoutMs);
-      for (const [index, waiting] of batch.entries()) settleAll(waiting, grants[index] as Grant);
+      for (const [index, waiting] of batch.entries()) settleAll(waiting, grants[index] as WorkerGrant);
     } catch {
       this.#late = true;
       for (const { settle } of [...batch, ...this.#takeQueue()]) {
@@ -123,6 +123,6 @@ export class WorkerLimiter implements Limiter {
   }
 }
 
-const settleAll = ({ limit, settle }: Waiting, { allowed, ...state }: Grant): void => {
+const settleAll = ({ limit, settle }: Waiting, { allowed, ...state }: WorkerGrant): void => {
   for (const [index, each] of settle.entries()) each({ allowed: index < allowed, limit, ...state });
 };

@@ -82,14 +82,14 @@ describe('a cached GET with the json adapter and Redis', () => {
     await delay(1000 - (Date.now() % 1000));
     for (let i = 0; i < 10; i++) await get();
     const files = await filesOf(get, 0);
-    expect(files).to.include('limiter/redis-limiter.ts').and.not.to.include('limiter/script.ts');
+    expect(files).to.include('limiter/redis-limiter.ts').and.not.to.include('limiter/calls.ts');
     expect(files, files.join('\n')).to.have.length.at.most(25);
   });
 
   it('executes functions in at most 28 files of core, with a call to Redis', async () => {
     // Prefetched permits expire within a second, so each request calls Redis again.
     const files = await filesOf(get, 1100);
-    expect(files).to.include('limiter/script.ts');
+    expect(files).to.include('limiter/calls.ts');
     expect(files, files.join('\n')).to.have.length.at.most(28);
   });
 });

@@ -1,6 +1,6 @@
 /** Reads and writes the limiter's windows in Redis, in the format of `core/limiter/window.lua`. */
 import type { Cluster, Redis } from 'ioredis';
-import { partitionKeys, partitionOf } from '../../core/limiter/callers.js';
+import { partitionKeys, partitionOf } from '../../core/limiter/redis-limiter.js';
 
 const BUCKET = 9;
 const TAIL = 11;

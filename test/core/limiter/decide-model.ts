@@ -1,14 +1,7 @@
 /** A TypeScript model of `decide.lua`, for tests that control Redis's clock, memory and network. */
+import type { AppliedReply, Ask, Call, Reply, Returned, UsageReport } from '../../../core/limiter/calls.js';
 import { DAY_MS, quotaLeft, type Used } from '../../../core/limiter/quotas.js';
-import {
-  type AppliedReply,
-  type Ask,
-  BUCKETS,
-  type Call,
-  type Reply,
-  type Returned,
-  type UsageReport,
-} from '../../../core/limiter/script.js';
+import { BUCKETS } from '../../../core/limiter/script.js';
 import type { Bucket } from '../../support/limiter-window.js';
 
 /** Bugs that can be injected into the model, to check that the tests detect them. */

@@ -1,6 +1,6 @@
 import { assert } from 'chai';
 import fc from 'fast-check';
-import { MOST_ADDRESSES } from '../../../core/limiter/callers.js';
+import { MOST_ADDRESSES } from '../../../core/limiter/caller-map.js';
 import { MemoryLimiter } from '../../../core/limiter/memory-limiter.js';
 import { SlidingWindow } from '../../../core/limiter/window.js';
 import { defineLimiterSuite } from './limiter-suite.js';
@@ -87,17 +87,17 @@ describe('SlidingWindow', () => {
     const requests = fc.array(fc.record({ waitMs: fc.double({ min: 0, max: 60, noNaN: true }), limit: fc.nat(4) }));
     fc.assert(
       fc.property(requests, (schedule) => {
-        const window = new SlidingWindow(SPAN_MS);
+        const window = new SlidingWindow(SPAN_WINDOW_MS, SPAN_MS);
         let times: readonly number[] = [];
         let now = 0;
         for (const { waitMs, limit } of schedule) {
           now += waitMs;
           const since = (ms: number): number => times.filter((time) => time + ms > now).length;
-          const { allowed } = window.take(now, limit, SPAN_WINDOW_MS);
+          const { allowed } = window.take(now, limit);
           if (allowed) assert.isBelow(since(SPAN_WINDOW_MS), limit);
           else assert.isAtLeast(since(SPAN_WINDOW_MS + SPAN_MS), limit);
           if (allowed) times = [...times, now];
-          const entries = window.entries(now, SPAN_WINDOW_MS);
+          const entries = window.entries(now);
           const counted = entries.reduce((sum, { count }) => sum + count, 0);
           assert.isAtLeast(counted, since(SPAN_WINDOW_MS));
           assert.isAtMost(counted, since(SPAN_WINDOW_MS + SPAN_MS));

@@ -1,8 +1,9 @@
 /** Models two replicas and Redis: the events that can occur, and the invariants that must hold. */
-import { type PrefetchedPermits, SyncedCaller } from '../../../core/limiter/callers.js';
+import { CallerState, type Entry, type PrefetchedPermits } from '../../../core/limiter/caller.js';
+import type { Call, Reply } from '../../../core/limiter/calls.js';
 import { addPrefetched, returnPrefetched, usePrefetched } from '../../../core/limiter/decisions.js';
-import { type Demand, PartitionSync } from '../../../core/limiter/resync.js';
-import { type Call, dayOfBucket, type Reply } from '../../../core/limiter/script.js';
+import { dayOfBucket } from '../../../core/limiter/quotas.js';
+import { PartitionSync } from '../../../core/limiter/resync.js';
 import { UsageCounter } from '../../../core/limiter/usage.js';
 import { SlidingWindow } from '../../../core/limiter/window.js';
 import { ModelRedis, type RedisBug, sum } from './decide-model.js';
@@ -105,7 +106,7 @@ interface Allowed {
 interface Sent {
   readonly call: Call;
   /** Empty if the call is a poll. */
-  readonly demands: readonly Demand[];
+  readonly batch: readonly Entry[];
   readonly waiting: number;
   readonly at: number;
   reply?: { readonly reply: Reply; readonly at: number };
@@ -116,11 +117,11 @@ const check = (holds: boolean, message: string): void => {
   if (!holds) throw new Error(message);
 };
 
-/** Uses the protocol as `RedisLimiter` and `Batcher` do. */
+/** Uses the protocol as `RedisLimiter` and `Partition` do. */
 class Replica {
-  readonly window = new SlidingWindow(BUCKET_MS);
+  readonly window = new SlidingWindow(WINDOW_MS, BUCKET_MS);
   readonly sync: PartitionSync;
-  readonly caller: SyncedCaller;
+  readonly caller: CallerState;
   readonly usage: UsageCounter | undefined;
   readonly inFlight: Sent[] = [];
   isLocal = false;
@@ -132,8 +133,8 @@ class Replica {
     readonly history: History,
   ) {
     const { countsUsage } = history.world;
-    this.sync = countsUsage ? new PartitionSync(WINDOW_MS, Number.POSITIVE_INFINITY) : new PartitionSync(WINDOW_MS);
-    this.caller = new SyncedCaller(CALLER, this.window, this.sync.epoch);
+    this.sync = new PartitionSync(countsUsage ? Number.POSITIVE_INFINITY : WINDOW_MS + BUCKET_MS);
+    this.caller = new CallerState(CALLER, this.window, this.sync.epoch);
     if (countsUsage) this.usage = new UsageCounter(id);
     this.caller.usage = this.usage;
   }
@@ -179,7 +180,7 @@ class Replica {
   poll(): boolean {
     const isBusy = this.#isQueued || this.inFlight.length > 0;
     if (this.isLocal || isBusy || !this.sync.mayHaveLostData(this.#now, 0)) return false;
-    this.inFlight.push({ call: this.sync.nextCall([], this.#now), demands: [], waiting: 0, at: this.#now });
+    this.inFlight.push({ call: this.sync.nextCall([], this.#now), batch: [], waiting: 0, at: this.#now });
     return true;
   }
 
@@ -199,11 +200,12 @@ class Replica {
     const canSend = sync.canSend || bug === 'resyncs while a call is in flight';
     if (this.isLocal || !this.#isQueued || !canSend || sync.inFlight >= CALLS_IN_FLIGHT) return false;
     const waiting = this.#waiting;
-    const demands = [{ caller, limit: LIMIT, permits: waiting > 0 ? waiting + world.prefetch : 0 }] as const;
-    const call = sync.nextCall(demands, this.#now);
+    const permits = waiting > 0 ? waiting + world.prefetch : 0;
+    const batch = [{ caller, limit: LIMIT, permits, waiting: [] }] as const;
+    const call = sync.nextCall(batch, this.#now);
     this.#waiting = 0;
     this.#isQueued = false;
-    this.inFlight.push({ call, demands, waiting, at: this.#now });
+    this.inFlight.push({ call, batch, waiting, at: this.#now });
     return true;
   }
 
@@ -216,7 +218,7 @@ class Replica {
       const { bucketEnd, bucketMs, grants } = reply;
       const permits = grants[0]?.permits ?? 0;
       const allowed = Math.min(permits, sent.waiting);
-      this.window.add(this.#now, allowed, LIMIT, WINDOW_MS);
+      this.window.add(this.#now, allowed, LIMIT);
       this.usage?.addGranted(dayOfBucket(bucketEnd), allowed);
       for (let i = 0; i < allowed; i++) this.history.allowed.push({ at, by: this.id, granted: true });
       const count = permits - allowed;
@@ -235,14 +237,14 @@ class Replica {
   lose(sent: Sent): void {
     this.inFlight.splice(this.inFlight.indexOf(sent), 1);
     this.history.lost.push({ id: this.id, sent });
-    this.sync.lose(this.history.bug === 'does not resync after a lost reply' ? [] : sent.demands);
+    this.sync.lose(this.history.bug === 'does not resync after a lost reply' ? [] : sent.batch);
     this.isLocal = true;
     for (let i = sent.waiting + this.#waiting; i > 0; i--) this.#decideLocally();
     this.#waiting = 0;
   }
 
   #decideLocally(): void {
-    if (!this.window.take(this.#now, SHARE, WINDOW_MS).allowed) return;
+    if (!this.window.take(this.#now, SHARE).allowed) return;
     if (this.history.bug !== 'does not resync after a local decision') this.sync.requireResync(this.caller);
     this.usage?.addLocal(DAY);
     this.history.allowed.push({ at: this.#now, by: this.id, granted: false });
@@ -254,7 +256,7 @@ class Replica {
     if (this.history.bug === 'returns permits that were used') {
       this.caller.returned = [...this.caller.returned, { bucketEnd, count: 1 }];
     }
-    this.window.add(this.#now, 1, LIMIT, WINDOW_MS);
+    this.window.add(this.#now, 1, LIMIT);
     this.usage?.addGranted(DAY, 1);
     this.history.allowed.push({ at: this.#now, by: this.id, granted: true });
   }

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { assert } from 'chai';
 import { Redis } from 'ioredis';
-import { MOST_ADDRESSES } from '../../../core/limiter/callers.js';
+import { MOST_ADDRESSES } from '../../../core/limiter/caller-map.js';
 import { RedisLimiter } from '../../../core/limiter/redis-limiter.js';
 import { BUCKETS } from '../../../core/limiter/script.js';
 import { connectRedis, type RedisConnection } from '../../../core/redis/connection.js';

@@ -2,11 +2,10 @@
 import { assert } from 'chai';
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
-import { hashesOf } from '../../../core/limiter/callers.js';
+import { decide } from '../../../core/limiter/calls.js';
 import { KEPT_DAYS } from '../../../core/limiter/quotas.js';
-import { decide, decideScript } from '../../../core/limiter/script.js';
+import { DecideScript, decideScript, hashesOf } from '../../../core/limiter/script.js';
 import { unpackDays } from '../../../core/limiter/usage.js';
-import { RedisScript } from '../../../core/redis/calls.js';
 import { type Bucket, bucketsOf, fieldOf } from '../../support/limiter-window.js';
 import { redisForTests, uniqueName } from '../../support/services.js';
 import { ModelRedis } from './decide-model.js';
@@ -155,7 +154,10 @@ describe('decide.lua', () => {
       const { source } = decideScript(options);
       assert.include(source, "redis.call('TIME')");
       const clock = uniqueName('clock');
-      const script = new RedisScript(source.replace("redis.call('TIME')", `redis.call('LRANGE', '${clock}', 0, 1)`));
+      const script = new DecideScript(
+        source.replace("redis.call('TIME')", `redis.call('LRANGE', '${clock}', 0, 1)`),
+        WINDOW_MS,
+      );
       const run = async (steps: readonly Step[]): Promise<void> => {
         const key = uniqueName('partition');
         const model = new ModelRedis({ windowMs: WINDOW_MS });
@@ -180,7 +182,7 @@ describe('decide.lua', () => {
               usage: countsUsage ? usage : undefined,
             })),
           };
-          const reply = await decide({ redis, key, replica, windowMs: WINDOW_MS, script }, call);
+          const reply = await decide({ redis, key, replica, script }, call);
           assert.deepEqual(reply, model.decide(now, replica, call));
           if (reply.applied) for (const { caller } of asks) idle.set(caller, 0);
           await compare(key, model, now, idle);

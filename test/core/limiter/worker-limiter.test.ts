@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { LimiterUnavailable } from '../../../core/errors.js';
 import { MemoryLimiter } from '../../../core/limiter/memory-limiter.js';
-import { type Grant, grantAll, WorkerLimiter } from '../../../core/limiter/worker-limiter.js';
+import { grantAll, type WorkerGrant, WorkerLimiter } from '../../../core/limiter/worker-limiter.js';
 
 describe('WorkerLimiter', () => {
   it('allows each caller exactly its limit over all workers, with few batches', async () => {
@@ -36,7 +36,7 @@ describe('WorkerLimiter', () => {
     const shared = new MemoryLimiter();
     const replies: (() => void)[] = [];
     const limiter = new WorkerLimiter(
-      (asks) => new Promise<readonly Grant[]>((resolve) => replies.push(() => resolve(grantAll(shared, asks)))),
+      (asks) => new Promise<readonly WorkerGrant[]>((resolve) => replies.push(() => resolve(grantAll(shared, asks)))),
       shared.usage.bind(shared),
       20,
     );

@@ -1,28 +1,25 @@
-/**
- * Collects the callers that need permits during an event loop turn, and requests their permits from Redis in one call.
- */
 import type { Decision, Quotas } from '../contracts/limiter.js';
 import type { Clock } from '../contracts/runtime.js';
 import type { RedisConnection } from '../redis/connection.js';
-import { CallerState, type Settle } from './callers.js';
-import { Decisions, type Entry, prefetchCount, returnPrefetched } from './decisions.js';
+import { CallerState, type Entry, type Settle } from './caller.js';
+import { CallsInFlight, checkScript, type Reply, type Sent, type Target } from './calls.js';
+import { Decisions, prefetchCount, returnPrefetched } from './decisions.js';
 import { DAY_MS } from './quotas.js';
 import { PartitionSync } from './resync.js';
-import { BUCKETS, CallsInFlight, checkScript, type Reply, type Sent, type Target } from './script.js';
 import { SlidingWindow } from './window.js';
 
 type Batch = readonly Entry[];
 
-interface BatcherOptions {
+interface PartitionOptions {
   readonly target: Target;
   readonly countsUsage: boolean;
   readonly redis: Pick<RedisConnection, 'timeoutMs' | 'durations'>;
   readonly clock: Clock;
   /** While this returns true, no calls are sent. */
   readonly isUnreachable: () => boolean;
-  readonly onFailure: (batcher: Batcher, error: unknown) => void;
+  readonly onFailure: (partition: Partition, error: unknown) => void;
   readonly onDataLoss: () => void;
-  readonly decideLocally: (caller: CallerState) => Decision | Promise<never>;
+  readonly decideLocally: (partition: Partition, caller: CallerState) => Decision | Promise<never>;
 }
 
 /** Maximum number of callers per call. Limits the time for which one call blocks Redis. */
@@ -37,8 +34,12 @@ const SPLIT_FROM = 20;
 
 const NONE: Settle[] = [];
 
-export class Batcher {
-  readonly #options: BatcherOptions;
+/**
+ * A replica's side of one partition. Collects the callers that need permits during an event loop turn, and requests
+ * their permits from Redis in one call.
+ */
+export class Partition {
+  readonly #options: PartitionOptions;
   readonly #clock: Clock;
   readonly #bucketMs: number;
   readonly #calls: CallsInFlight<Batch>;
@@ -50,13 +51,14 @@ export class Batcher {
   readonly #unreported = new Set<CallerState>();
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(options: BatcherOptions) {
+  constructor(options: PartitionOptions) {
     const { target, clock, redis, countsUsage } = options;
     this.#options = options;
     this.#clock = clock;
-    this.#bucketMs = target.windowMs / BUCKETS;
-    this.sync = countsUsage ? new PartitionSync(target.windowMs, 2 * DAY_MS) : new PartitionSync(target.windowMs);
-    this.decisions = new Decisions(target.windowMs, this.#bucketMs, this.sync, clock);
+    const { windowMs, bucketMicros } = target.script;
+    this.#bucketMs = bucketMicros / 1000;
+    this.sync = new PartitionSync(countsUsage ? 2 * DAY_MS : windowMs + this.#bucketMs);
+    this.decisions = new Decisions(this.#bucketMs, this.sync, clock);
     this.#calls = new CallsInFlight<Batch>({
       target,
       redis,
@@ -79,7 +81,8 @@ export class Batcher {
   }
 
   createCaller(name: string): CallerState {
-    return new CallerState(this, name, new SlidingWindow(this.#bucketMs), this.sync.epoch);
+    const window = new SlidingWindow(this.#options.target.script.windowMs, this.#bucketMs);
+    return new CallerState(name, window, this.sync.epoch);
   }
 
   /** Sends an empty call if none was sent for `idleMs`. The reply shows whether Redis has lost data. */
@@ -197,7 +200,7 @@ export class Batcher {
   }
 
   #settleLocally(caller: CallerState, waiting: readonly Settle[]): void {
-    for (const settle of waiting) settle(this.#options.decideLocally(caller));
+    for (const settle of waiting) settle(this.#options.decideLocally(this, caller));
   }
 
   #reportLater(caller: CallerState): void {
