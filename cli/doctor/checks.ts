@@ -1,7 +1,7 @@
 /** Runs the checks of `doctor`. Checks that depend on others run after them. */
 import { pino } from 'pino';
 import { createContainer } from '../../core/app/container.js';
-import { looseFiles } from '../../core/app/loose-files.js';
+import { permissionWarnings } from '../../core/app/file-permissions.js';
 import type { Environment } from '../../core/config/overrides.js';
 import { engines } from '../../core/util/package.js';
 import { loadConfig, loadModules } from '../../product.js';
@@ -23,7 +23,7 @@ export const checkNode = (version: string): Finding => {
 
 /** Checks that other users cannot change files that a service trusts or read its secrets. */
 const checkPermissions = async ({ loaded, modules }: CheckContext, env: Environment): Promise<Finding> => {
-  const sentences = await looseFiles(loaded, modules, env);
+  const sentences = await permissionWarnings(loaded, modules, env);
   if (sentences.length === 0)
     return ok('permissions', 'other users cannot change the configuration or read its secrets');
   return warning('permissions', 'other users can read or change files that the service trusts', ...sentences);

@@ -9,7 +9,7 @@ import type { Plugin } from '../contracts/plugin.js';
 import type { ServiceInfo } from '../contracts/service.js';
 import type { AdapterModule } from '../contracts/storage.js';
 import { OperatorError } from '../errors.js';
-import { usagePlugin } from '../keys/usage-plugin.js';
+import { usagePlugin } from '../limiter/usage-plugin.js';
 import { openApiDocument } from '../openapi/document.js';
 import { openApiPlugin } from '../openapi/plugin.js';
 import { type Builtins, checkModule, loadModule, type ModuleKind } from '../registry/load-module.js';

@@ -8,8 +8,8 @@ import type { ServiceInfo } from '../contracts/service.js';
 import type { AdapterModule, StorageAdapter } from '../contracts/storage.js';
 import { OperatorError, StorageError } from '../errors.js';
 import { createContainer, resolve } from './container.js';
+import { permissionWarnings } from './file-permissions.js';
 import { pathResolver } from './load-modules.js';
-import { looseFiles } from './loose-files.js';
 import type { Parts } from './part-types.js';
 
 type Loaded = Pick<Parts, 'config' | 'modules'>;
@@ -26,7 +26,7 @@ const NOT_COUNTED = ['To count usage, set auth.tiers to an object, such as { "en
 const NOT_SHARED = ['Without Redis, each service keeps its own count: call its GET /usage endpoint with the key.'];
 
 export const openKeyStore = async (loaded: Loaded, logger: Logger): Promise<OpenedKeyStore> => {
-  for (const sentence of await looseFiles(loaded.config, loaded.modules)) logger.warn(sentence);
+  for (const sentence of await permissionWarnings(loaded.config, loaded.modules)) logger.warn(sentence);
   const container = createContainer(loaded, { logger });
   const store = resolve(container, 'keyStore');
   await store.open();

@@ -1,5 +1,7 @@
 /** Defines all parts of an application: their dependencies, and how each is created, opened and closed. */
 import type Koa from 'koa';
+import { MemoryCache } from '../cache/memory-cache.js';
+import { RedisCache } from '../cache/redis-cache.js';
 import type { Config } from '../config/schema.js';
 import { countsUsage, tierNames } from '../config/tiers.js';
 import type { SharedCache } from '../contracts/cache.js';
@@ -24,8 +26,6 @@ import { createKoa } from '../pipeline/app.js';
 import { realmOf } from '../pipeline/authorize.js';
 import { requestLog, withoutProbes } from '../pipeline/observe.js';
 import { connectRedis, type RedisConnection } from '../redis/connection.js';
-import { MemoryCache } from '../redis/memory-cache.js';
-import { RedisCache } from '../redis/redis-cache.js';
 import { declaredHeaders } from '../registry/route-defaults.js';
 import { commonHeaders } from '../response/headers.js';
 import { handleMount, localContext } from '../routes/handle-mount.js';
@@ -114,7 +114,7 @@ export const parts: { readonly [Name in PartName]: Definition<Parts[Name]> } = {
             redis,
             clock,
             replicas: config.limits.replicas,
-            whenUnreachable: config.limits.whenRedisIsAway,
+            outagePolicy: config.limits.whenRedisIsAway,
             countsUsage: countsUsage(config.auth),
             logger: logger.child({ part: 'limiter' }),
           })

@@ -2,11 +2,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Config } from '../config/schema.js';
 import { ApiError, errors } from '../errors.js';
-import { refusal, type socketRefusals } from '../response/error-response.js';
+import { rejection, type socketRejections } from '../response/error-response.js';
 import type { CommonHeaders } from '../response/headers.js';
 import { type Connection, LAST_RESPONSE } from './last-response.js';
 
-export type Refusals = ReturnType<typeof socketRefusals>;
+export type Rejections = ReturnType<typeof socketRejections>;
 export type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 
 /** Handles a request, then calls `ended`. The promise never rejects. */
@@ -15,7 +15,7 @@ export type Handle = (request: IncomingMessage, response: ServerResponse, ended?
 interface AcceptOptions {
   readonly limits: Pick<Config['server'], 'maxHeaders' | 'maxHeaderBytes'>;
   readonly headers: CommonHeaders;
-  readonly refusals: Refusals;
+  readonly rejections: Rejections;
   readonly rejected: () => void;
   readonly handle: Listener;
   /** While `isDraining` is true, every response closes its connection. */
@@ -23,7 +23,7 @@ interface AcceptOptions {
 }
 
 /** Rejects requests that are not valid HTTP/1.1 or whose headers are too large, and passes the others to `handle`. */
-export const acceptor = ({ limits, headers, refusals, rejected, handle, server }: AcceptOptions): Listener => {
+export const acceptor = ({ limits, headers, rejections, rejected, handle, server }: AcceptOptions): Listener => {
   const { maxHeaders, maxHeaderBytes } = limits;
   return (request, response) => {
     if (server.isDraining || isUpgrade(request)) response.shouldKeepAlive = false;
@@ -31,13 +31,13 @@ export const acceptor = ({ limits, headers, refusals, rejected, handle, server }
     const error = hostError(request);
     if (!isVersion1(request) || hasAmbiguousBody(request)) {
       rejected();
-      refusals.malformed.toRequest(request, response);
+      rejections.malformed.toRequest(request, response);
     } else if (request.rawHeaders.length > 2 * maxHeaders || fieldBytes(request) > maxHeaderBytes) {
       rejected();
-      refusals.headersTooLarge.toRequest(request, response);
+      rejections.headersTooLarge.toRequest(request, response);
     } else if (error) {
       rejected();
-      refusal(error, headers).toRequest(request, response);
+      rejection(error, headers).toRequest(request, response);
     } else {
       if (!request.url?.startsWith('/')) toOriginForm(request);
       void handle(request, response);

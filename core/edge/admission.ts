@@ -17,7 +17,7 @@
 import type { Config } from '../config/schema.js';
 import type { Clock, Logger } from '../contracts/runtime.js';
 import { ApiError, errors } from '../errors.js';
-import { refusal } from '../response/error-response.js';
+import { rejection } from '../response/error-response.js';
 import type { CommonHeaders } from '../response/headers.js';
 import { type EventLoop, nodeEventLoop, SpareTime } from '../util/event-loop.js';
 import type { Handle } from './accept.js';
@@ -85,7 +85,7 @@ export class Admission {
     const now = this.#options.clock.monotonic();
     const overload = this.#overload(now);
     if (overload === undefined) this.#inFlight++;
-    else this.#refuse(overload, now);
+    else this.#reject(overload, now);
     return overload;
   }
 
@@ -155,7 +155,7 @@ export class Admission {
     if (this.#lastRefusal !== undefined && now - this.#lastRefusal > CALM_MS) this.#calm();
   }
 
-  #refuse(overload: Overload, now: number): void {
+  #reject(overload: Overload, now: number): void {
     this.refused[overload]++;
     if (this.#lastRefusal === undefined) {
       this.#refusedBefore = this.#refusedInAll() - 1;
@@ -175,7 +175,7 @@ export class Admission {
 }
 
 const RETRY_AFTER_SECONDS = '1';
-const REFUSED = Promise.resolve();
+const REJECTED = Promise.resolve();
 
 /**
  * @param always request targets that are always admitted, such as readiness checks. If those failed under load, a load
@@ -187,7 +187,7 @@ export const admitting = (
   headers: CommonHeaders,
   handle: Handle,
 ): Handle => {
-  const { toRequest } = refusal(new ApiError(errors.service_unavailable), headers, {
+  const { toRequest } = rejection(new ApiError(errors.service_unavailable), headers, {
     more: { 'Retry-After': RETRY_AFTER_SECONDS },
     close: false,
   });
@@ -196,6 +196,6 @@ export const admitting = (
     if (always.has(request.url ?? '')) return handle(request, response);
     if (admission.enter() === undefined) return handle(request, response, leave);
     toRequest(request, response);
-    return REFUSED;
+    return REJECTED;
   };
 };

@@ -3,12 +3,12 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { Server as NetServer, type Socket } from 'node:net';
 import type { Config } from '../config/schema.js';
 import { ApiError, errors, OperatorError } from '../errors.js';
-import { type Refusal, socketRefusals } from '../response/error-response.js';
+import { type Rejection, socketRejections } from '../response/error-response.js';
 import type { CommonHeaders } from '../response/headers.js';
 import { FastResponse } from '../response/writer.js';
 import { tryFastWrites } from '../response/writer-check.js';
 import { connectionsAllowed } from '../util/open-files.js';
-import { acceptor, type Listener, type Refusals } from './accept.js';
+import { acceptor, type Listener, type Rejections } from './accept.js';
 import { trustedSocket } from './caller-address.js';
 import { closeSoon, cutUnreadResponses, destroyAll, limitConnections, listen, openSockets } from './connections.js';
 import { isReusable, lastResponse } from './last-response.js';
@@ -93,11 +93,11 @@ export class HttpServer {
     cutUnreadResponses(server, this.#sockets, stallTimeoutMs, () => this.#observe('unread'));
     // Node silently drops fields beyond its limit. With a limit that is one higher, the excess is still visible.
     server.maxHeadersCount = maxHeaders + 1;
-    const refusals = socketRefusals(this.#headers);
+    const rejections = socketRejections(this.#headers);
     const accept = acceptor({
       limits: this.#options,
       headers: this.#headers,
-      refusals,
+      rejections,
       rejected: () => this.#observe('malformed'),
       handle: this.#handle,
       server: this,
@@ -110,22 +110,22 @@ export class HttpServer {
     if (hasUpgrades) acceptUpgrades(server, accept);
     server.on('connect', (_request, socket) => {
       this.#observe('malformed');
-      refuseSocket(socket as Socket, refusals.connect);
+      rejectSocket(socket as Socket, rejections.connect);
       // Node no longer applies its timeouts to this socket.
       closeSoon(socket as Socket);
     });
-    server.on('clientError', (error: NodeJS.ErrnoException, socket) => this.#fail(error, socket as Socket, refusals));
+    server.on('clientError', (error: NodeJS.ErrnoException, socket) => this.#fail(error, socket as Socket, rejections));
   }
 
   /** Responds to invalid HTTP. Clients that are too slow or have disconnected get no response. */
-  #fail(error: NodeJS.ErrnoException, socket: Socket, refusals: Refusals): void {
+  #fail(error: NodeJS.ErrnoException, socket: Socket, rejections: Rejections): void {
     if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') this.#observe('timeout');
     if (!error.code?.startsWith('HPE_') || !socket.writable) {
       socket.destroy();
       return;
     }
     this.#observe('malformed');
-    refuseSocket(socket, error.code === 'HPE_HEADER_OVERFLOW' ? refusals.headersTooLarge : refusals.malformed);
+    rejectSocket(socket, error.code === 'HPE_HEADER_OVERFLOW' ? rejections.headersTooLarge : rejections.malformed);
   }
 
   /** @returns the actual address; if port 0 is configured, the system chooses the port */
@@ -197,17 +197,17 @@ const isEventStream = (response: ServerResponse): boolean =>
   response.headersSent && /^text\/event-stream/i.test(String(response.getHeader('Content-Type')));
 
 /**
- * Sends a refusal and closes the socket. If the response to an earlier request is still pending, that response is sent
+ * Sends a rejection and closes the socket. If the response to an earlier request is still pending, that response is sent
  * instead.
  */
-const refuseSocket = (socket: Socket, refusal: Refusal): void => {
+const rejectSocket = (socket: Socket, rejection: Rejection): void => {
   const before = lastResponse(socket);
   if (!before || isReusable(before)) {
-    refusal.toSocket(socket);
+    rejection.toSocket(socket);
     closeSoon(socket);
     return;
   }
-  // The client would mistake a refusal for the response to its earlier request.
+  // The client would mistake a rejection for the response to its earlier request.
   before.shouldKeepAlive = false;
   if (before.writableFinished) socket.destroySoon();
   else before.once('finish', () => socket.destroySoon());

@@ -20,11 +20,20 @@ export const OUTAGE_MESSAGES: Record<OutagePolicy, string> = {
 };
 
 interface LocalLimitsOptions {
-  readonly policy: OutagePolicy;
+  readonly outagePolicy: OutagePolicy;
   readonly replicas: number;
   readonly windowMs: number;
   /** When this replica started, in monotonic milliseconds. */
   readonly startedAt: number;
+}
+
+interface Share {
+  /** The full local share. */
+  readonly whole: number;
+  /** The part of the share that is available at present. */
+  readonly permits: number;
+  /** Milliseconds until the share grows by another permit. 0 if it is complete. */
+  readonly growsInMs: number;
 }
 
 export class LocalLimits {
@@ -36,19 +45,19 @@ export class LocalLimits {
 
   /** Decides a request. If the request is allowed, the caller needs a resync, because Redis does not know about it. */
   decide({ decisions, sync }: Partition, caller: CallerState, now: number): Decision | Promise<never> {
-    const { policy } = this.#options;
-    if (policy === 'closed') return Promise.reject(new LimiterUnavailable(OUTAGE_MESSAGES.closed));
+    const { outagePolicy } = this.#options;
+    if (outagePolicy === 'closed') return Promise.reject(new LimiterUnavailable(OUTAGE_MESSAGES.closed));
     const { limit, usage } = caller;
     const time = decisions.redisTime(now);
     const today = dayOf(time);
     const decision =
-      policy === 'open'
+      outagePolicy === 'open'
         ? { allowed: true, limit, remaining: limit, resetMs: 0 }
         : this.#decideByShare(caller, now, today);
     if (!decision.allowed) usage?.addRejected(today, 1);
     else if (usage) usage.addLocal(today);
-    // With the policy `open`, allowed requests need to be reported only if usage is counted.
-    if (decision.allowed && (usage || policy === 'local')) sync.requireResync(caller);
+    // With the outage policy `open`, allowed requests need to be reported only if usage is counted.
+    if (decision.allowed && (usage || outagePolicy === 'local')) sync.requireResync(caller);
     return withQuotas(decision, decisions.quotas(caller, time));
   }
 
@@ -57,7 +66,9 @@ export class LocalLimits {
     const share = this.#share(limit, now);
     const hasQuota = !usage || !quotas || usage.hasLocalShare(quotas, today, replicas);
     const { allowed, remaining, resetMs } = window.take(now, share.permits, hasQuota);
-    return { allowed, limit, remaining, resetMs: allowed ? resetMs : Math.max(resetMs, share.growsInMs) };
+    // Clients see the share as their limit, because this replica rejects requests within the full limit.
+    if (allowed) return { allowed, limit: share.whole, remaining, resetMs };
+    return { allowed, limit: share.whole, remaining: 0, resetMs: Math.max(resetMs, share.growsInMs) };
   }
 
   /**
@@ -65,12 +76,12 @@ export class LocalLimits {
    * before, so its share grows evenly from 0 to its full size during the first window. Even a replica that restarts
    * often then admits at most one full share per window.
    */
-  #share(limit: number, now: number): { readonly permits: number; readonly growsInMs: number } {
+  #share(limit: number, now: number): Share {
     const { windowMs, replicas, startedAt } = this.#options;
     const whole = Math.max(1, Math.floor(limit / replicas));
     const age = now - startedAt;
-    if (age >= windowMs) return { permits: whole, growsInMs: 0 };
+    if (age >= windowMs) return { whole, permits: whole, growsInMs: 0 };
     const permits = Math.floor((whole * age) / windowMs);
-    return { permits, growsInMs: ((permits + 1) * windowMs) / whole - age };
+    return { whole, permits, growsInMs: ((permits + 1) * windowMs) / whole - age };
   }
 }

@@ -2,7 +2,7 @@
 -- Each counter belongs to one caller on one replica. A resync replaces the values of a counter, and the daily totals
 -- change by the difference.
 --
--- Redis stores usage as a string:
+-- Redis stores usage as a string, which unpackDays in usage.ts also reads:
 --   time of the last change (7 bytes), number of counters (4)
 --   days, oldest first: day since 1970-01-01 (2), requests (6), rejected (6)
 --   counters of the last three days: day (2), counter id (4), requests (6), rejected (6)

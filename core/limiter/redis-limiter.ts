@@ -18,9 +18,9 @@ import { readUsage, UsageCounter } from './usage.js';
 
 interface RedisLimiterOptions {
   readonly redis: RedisConnection;
-  /** Number of replicas that share the limits. The policy `local` divides limits by this number. */
+  /** Number of replicas that share the limits. The outage policy `local` divides limits by this number. */
   readonly replicas: number;
-  readonly whenUnreachable?: OutagePolicy;
+  readonly outagePolicy?: OutagePolicy;
   /** Only tests set this. Default: `WINDOW_MS`. */
   readonly windowMs?: number;
   /** Whether callers can have quotas. Default: false. */
@@ -72,7 +72,7 @@ const randomId = (): number => randomBytes(4).readUInt32BE();
 
 export class RedisLimiter implements Limiter {
   readonly #redis: RedisConnection;
-  readonly #policy: OutagePolicy;
+  readonly #outagePolicy: OutagePolicy;
   readonly #clock: Clock;
   readonly #partitions: readonly Partition[];
   readonly #callers: CallerMap<CallerState>;
@@ -86,12 +86,12 @@ export class RedisLimiter implements Limiter {
   #rejoinsAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: RedisLimiterOptions) {
-    const { redis, replicas, whenUnreachable = 'local', windowMs = WINDOW_MS, clock = systemClock, logger } = options;
+    const { redis, replicas, outagePolicy = 'local', windowMs = WINDOW_MS, clock = systemClock, logger } = options;
     const { countsUsage = false } = options;
     this.#redis = redis;
-    this.#policy = whenUnreachable;
+    this.#outagePolicy = outagePolicy;
     this.#clock = clock;
-    this.#local = new LocalLimits({ policy: whenUnreachable, replicas, windowMs, startedAt: clock.monotonic() });
+    this.#local = new LocalLimits({ outagePolicy, replicas, windowMs, startedAt: clock.monotonic() });
     this.#partitions = this.#createPartitions(windowMs, countsUsage);
     this.#failed = this.#partitions[0] as Partition;
     // A resync reports yesterday's and today's usage, so callers with usage are kept for at least a day.
@@ -180,7 +180,7 @@ export class RedisLimiter implements Limiter {
 
   health(): Health {
     if (!this.#isLocal(this.#clock.monotonic())) return { ok: true, message: null };
-    return { ok: false, message: OUTAGE_MESSAGES[this.#policy] };
+    return { ok: false, message: OUTAGE_MESSAGES[this.#outagePolicy] };
   }
 
   /**

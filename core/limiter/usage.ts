@@ -96,6 +96,7 @@ export class UsageCounter {
   }
 }
 
+/** The layout of stored usage, which quotas.lua describes and writes. */
 const HEAD_BYTES = 11;
 const DAY_BYTES = 14;
 const COUNTER_BYTES = 18;

@@ -17,8 +17,8 @@ interface LimitOptions {
 /** Counts each request against its caller's limit and quotas, and responds with 429 if one is used up. */
 export const limit = ({ limiter, logger }: LimitOptions): ApiMiddleware => {
   const take = checkedTake(limiter);
-  const refusal = errorResponse(new ApiError(errors.rate_limited), logger, '');
-  const quotaRefusal = errorResponse(new ApiError(errors.quota_exceeded), logger, '');
+  const rejection = errorResponse(new ApiError(errors.rate_limited), logger, '');
+  const quotaRejection = errorResponse(new ApiError(errors.quota_exceeded), logger, '');
   const applyDecision = (
     ctx: ApiContext,
     decision: Decision,
@@ -31,7 +31,7 @@ export const limit = ({ limiter, logger }: LimitOptions): ApiMiddleware => {
     // The response is prepared in advance. Throwing an error, with its stack trace, would cost more than a normal
     // response.
     const usedUp = decision.quotas?.filter(({ remaining }) => remaining === 0) ?? [];
-    const { status, head, payload } = usedUp.length > 0 ? quotaRefusal : refusal;
+    const { status, head, payload } = usedUp.length > 0 ? quotaRejection : rejection;
     const resetMs = usedUp.length > 0 ? Math.max(...usedUp.map((quota) => quota.resetMs)) : decision.resetMs;
     ctx.body = new Prepared(status, `${head}Retry-After: ${Math.max(1, Math.ceil(resetMs / 1000))}\r\n`, payload);
     return undefined;

@@ -1,4 +1,7 @@
-/** Lua scripts, and a circuit breaker that stops calls while Redis is unreachable. */
+/**
+ * Lua scripts, and a circuit breaker that stops calls while Redis is unreachable. core/limiter/README.md explains what
+ * the limiter does in the meantime.
+ */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

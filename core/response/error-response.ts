@@ -159,7 +159,7 @@ const removeBodyHeaders = (response: ServerResponse): void => {
   for (const name of ABOUT_THE_BODY) response.removeHeader(name);
 };
 
-export interface Refusal {
+export interface Rejection {
   /** Responds to a request that Node could parse. */
   toRequest(request: IncomingMessage, response: ServerResponse): void;
   /** Responds to bytes that are not a valid request, and ends the socket. */
@@ -167,11 +167,11 @@ export interface Refusal {
 }
 
 /** Builds an error response in advance, so that sending it is cheap. */
-export const refusal = (
+export const rejection = (
   error: ApiError,
   headers: CommonHeaders,
   { more = {}, close = true }: { readonly more?: Readonly<Record<string, string>>; readonly close?: boolean } = {},
-): Refusal => {
+): Rejection => {
   const { status } = error.kind;
   const body = errorBody(error);
   const payload = payloadOf(body);
@@ -193,8 +193,8 @@ export const refusal = (
   };
 };
 
-export const socketRefusals = (headers: CommonHeaders) => ({
-  malformed: refusal(new ApiError(errors.invalid_parameter, 'The request is not valid HTTP/1.1.'), headers),
-  headersTooLarge: refusal(new ApiError(errors.headers_too_large), headers),
-  connect: refusal(new ApiError(errors.method_not_allowed), headers, { more: { Allow: allowOf(READ_METHODS) } }),
+export const socketRejections = (headers: CommonHeaders) => ({
+  malformed: rejection(new ApiError(errors.invalid_parameter, 'The request is not valid HTTP/1.1.'), headers),
+  headersTooLarge: rejection(new ApiError(errors.headers_too_large), headers),
+  connect: rejection(new ApiError(errors.method_not_allowed), headers, { more: { Allow: allowOf(READ_METHODS) } }),
 });

@@ -127,7 +127,7 @@ const requestWithin = async (
   }: InnerRequest,
 ): Promise<InnerResponse> => {
   const { inject } = await import('light-my-request');
-  const answer = (request: IncomingMessage, response: ServerResponse): void => {
+  const respond = (request: IncomingMessage, response: ServerResponse): void => {
     // `inject` resolves dot segments, but the service must see the target exactly as it was sent.
     request.url = url;
     const ctx = koa.createContext(request, response);
@@ -136,7 +136,7 @@ const requestWithin = async (
     ctx.requestState.connection = outer?.requestState.connection ?? outer?.req.socket;
     void koa.handle(ctx);
   };
-  const { statusCode, headers, payload } = await inject(answer as Parameters<typeof inject>[0], {
+  const { statusCode, headers, payload } = await inject(respond as Parameters<typeof inject>[0], {
     method: 'GET',
     url,
     headers: given,

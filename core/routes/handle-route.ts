@@ -45,7 +45,7 @@ export const handleRoute = (dependencies: RouteDependencies): ApiMiddleware => {
   };
   const compute = async (request: DataRequest, pauses: Pauses): Promise<FoundResponse> => {
     const served = currentSnapshot();
-    const representation = await served.answer(request, pauses);
+    const representation = await served.respond(request, pauses);
     return { representation, isCached: false, snapshotVersion: served.version };
   };
   const encodingFor = ({ req }: ApiContext): Encoding =>
@@ -88,7 +88,7 @@ export const handleRoute = (dependencies: RouteDependencies): ApiMiddleware => {
     }
     const request = dataRequest(route, input, ctx.requestState.format!, cacheKey);
     const served = currentSnapshot();
-    if (asOf !== undefined) return respondInTurn(ctx, (pauses) => vintages.answer(asOf, request, pauses));
+    if (asOf !== undefined) return respondInTurn(ctx, (pauses) => vintages.respond(asOf, request, pauses));
     const representation = served.responses.get(request.cacheKey);
     if (!representation) return respondInTurn(ctx, (pauses) => compute(request, pauses));
     return respond(ctx, representation, { representation, isCached: true, snapshotVersion: served.version });

@@ -44,7 +44,7 @@ class ServedSnapshot {
    * Returns the cached representation, or computes it once for all concurrent requests. Streamed lists are not read
    * here.
    */
-  answer(request: DataRequest, pauses: Pauses): Promise<Representation | ListResponse> {
+  respond(request: DataRequest, pauses: Pauses): Promise<Representation | ListResponse> {
     const read = this.#timedRead(pauses);
     return this.#whileOpen(async () => {
       const normalized = await read((reader) => normalizedIn(request, reader));

@@ -30,7 +30,7 @@ export interface Vintages {
    * @param date a UTC day. The response is based on the snapshot that was current at the end of that day
    * @throws ApiError `snapshot_not_found` if there is no such snapshot, or if the store does not keep earlier ones
    */
-  answer(date: string, request: DataRequest, pauses: Pauses): Promise<VintageResponse>;
+  respond(date: string, request: DataRequest, pauses: Pauses): Promise<VintageResponse>;
 }
 
 interface VintageResponse {
@@ -42,7 +42,7 @@ interface VintageResponse {
 export const createVintages = ({ adapter, collections, cacheBytes, answerMs }: VintagesOptions): Vintages => {
   const responses = new ResponseCache(cacheBytes * SHARE_OF_CACHE);
   return {
-    async answer(date, request, pauses) {
+    async respond(date, request, pauses) {
       const snapshot = await snapshotOf(adapter, date);
       let isHeld = false;
       try {

@@ -46,17 +46,17 @@ export const toolsOf = (routes: readonly Route[], maxAnswerBytes: number): Tools
         throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no tool "${excerpt(name)}"; ${advice}`);
       }
       const errors = tool.argumentErrors(given);
-      if (errors.length > 0) return refusal(errors.join('\n'));
+      if (errors.length > 0) return errorResult(errors.join('\n'));
       const { status, body } = await ask(tool.target(given));
-      if (status !== 200) return refusal(errorText(body));
+      if (status !== 200) return errorResult(errorText(body));
       const bytes = Buffer.byteLength(body);
-      return bytes > maxAnswerBytes ? refusal(tool.tooLong(bytes, maxAnswerBytes)) : { content: text(body) };
+      return bytes > maxAnswerBytes ? errorResult(tool.tooLong(bytes, maxAnswerBytes)) : { content: text(body) };
     },
   };
 };
 
 const text = (content: string) => [{ type: 'text' as const, text: content }];
-const refusal = (sentence: string): CallToolResult => ({ content: text(sentence), isError: true });
+const errorResult = (sentence: string): CallToolResult => ({ content: text(sentence), isError: true });
 
 /** Exposes a route as a tool whose arguments are the route's parameters. */
 class RouteTool {

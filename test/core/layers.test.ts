@@ -20,6 +20,7 @@ const LAYERS = [
   'audit',
   'data',
   'limiter',
+  'cache',
   'config',
   'redis',
   // Know nothing about the service.

@@ -5,7 +5,7 @@ import { systemClock } from '../../core/contracts/runtime.js';
 import { RedisLimiter } from '../../core/limiter/redis-limiter.js';
 import type { RedisConfig } from '../../core/redis/config.js';
 import { connectRedis, type RedisConnection } from '../../core/redis/connection.js';
-import { RedisCache } from '../../core/redis/redis-cache.js';
+import { RedisCache } from '../../core/cache/redis-cache.js';
 import { keptLogger } from '../support/kept-logger.js';
 import { bucketsOf, countedIn, keyOf } from '../support/limiter-window.js';
 import {

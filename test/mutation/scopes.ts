@@ -39,7 +39,7 @@ export const scopes: readonly Scope[] = [
       'dist/test/core/errors.test.js',
       'dist/test/core/response/error-response.test.js',
       'dist/test/core/pipeline/koa-habits.test.js',
-      'dist/test/core/pipeline/refusals.test.js',
+      'dist/test/core/pipeline/rejections.test.js',
       'dist/test/core/routes/input.test.js',
       'dist/test/core/pipeline/keys-and-limits.test.js',
       'dist/test/core/response/responses.test.js',

@@ -64,13 +64,13 @@ for (const [what, limits] of [
     });
 
     it('a head larger than both limits together is a 431 that closes the connection and is counted', async () => {
-      const refusals = async () =>
+      const rejections = async () =>
         Number(/refusals_total\{reason="malformed"\} (\d+)/.exec((await request(service.metricsUrl!)).text)?.[1]);
-      const before = await refusals();
+      const before = await rejections();
       expect(await send(maxUrlBytes + maxHeaderBytes + 100, 100)).to.deep.equal(TOO_LARGE);
       expect(await send(SHORT, maxUrlBytes + maxHeaderBytes + 100)).to.deep.equal(TOO_LARGE);
       expect(await send(SHORT, maxHeaderBytes + 1)).to.deep.equal(TOO_LARGE);
-      expect(await refusals()).to.equal(before + 3);
+      expect(await rejections()).to.equal(before + 3);
     });
   });
 }

@@ -15,7 +15,7 @@ export interface HostileRequest {
 type Row = readonly [name: string, bytes: string | Buffer];
 
 const BASE = '/api/v1';
-const REFUSED = { status: 400, code: 'invalid_parameter' } as const;
+const REJECTED = { status: 400, code: 'invalid_parameter' } as const;
 
 const shown = (text: string): string =>
   JSON.stringify(text)
@@ -38,7 +38,7 @@ export const hostileRequests = (key: string): readonly HostileRequest[] => {
   const post = (fields: string, body: string) => `POST ${BASE}/markets HTTP/1.1\r\n${head}${fields}\r\n${body}`;
 
   const controls = Array.from({ length: 32 }, (_, code) => String.fromCharCode(code)).concat('\x7f');
-  const malformed = { ...REFUSED, closed: true };
+  const malformed = { ...REJECTED, closed: true };
 
   return [
     ...all(
@@ -110,7 +110,7 @@ export const hostileRequests = (key: string): readonly HostileRequest[] => {
     ...all(
       'target of another form',
       named(['http://user@test/', 'http:///api/v1/markets', 'http://', 'ftp://test/', 'test:80', '*'], get),
-      REFUSED,
+      REJECTED,
     ),
     ...all(
       'absolute target',
@@ -135,7 +135,7 @@ export const hostileRequests = (key: string): readonly HostileRequest[] => {
       [['without a Host', `GET http://test/api/v1/markets HTTP/1.1\r\n${auth}\r\n`]],
       malformed,
     ),
-    ...all('target', [['OPTIONS *', `OPTIONS * HTTP/1.1\r\n${head}\r\n`]], REFUSED),
+    ...all('target', [['OPTIONS *', `OPTIONS * HTTP/1.1\r\n${head}\r\n`]], REJECTED),
     ...all(
       'percent-encoding',
       named(
@@ -161,14 +161,14 @@ export const hostileRequests = (key: string): readonly HostileRequest[] => {
         ],
         (text) => get(`${BASE}/markets/${text}`),
       ),
-      REFUSED,
+      REJECTED,
     ),
     ...all(
       'percent-encoding in the query',
       named(['limit=%', 'limit=%zz', '%zz=5', 'limit=%c0%ae', '%ff=5', 'limit=%ed%a0%80', 'limit=5%00%'], (query) =>
         get(`${BASE}/movers?${query}`),
       ),
-      REFUSED,
+      REJECTED,
     ),
     ...all(
       'path',
@@ -227,7 +227,7 @@ export const hostileRequests = (key: string): readonly HostileRequest[] => {
         ],
         (text) => get(`${BASE}/markets/${text}`),
       ),
-      REFUSED,
+      REJECTED,
     ),
     ...all(
       'query',
@@ -282,7 +282,7 @@ export const hostileRequests = (key: string): readonly HostileRequest[] => {
         ],
         (query) => get(`${BASE}/movers?${query}`),
       ),
-      REFUSED,
+      REJECTED,
     ),
     ...all('query', [['the key in it', get(`${BASE}/movers?key=${key}`)]], { status: 400, code: 'unknown_parameter' }),
     ...all('query', [['2,000 parameters', get(`${BASE}/movers?${'a&'.repeat(2000)}`)]], {

@@ -43,8 +43,9 @@ describe('RedisLimiter and an outage', () => {
 
   interface Options {
     readonly port?: number;
-    readonly whenUnreachable?: OutagePolicy;
+    readonly outagePolicy?: OutagePolicy;
     readonly logger?: KeptLogger;
+    readonly countsUsage?: boolean;
     readonly ageMs?: number;
   }
 
@@ -53,7 +54,8 @@ describe('RedisLimiter and an outage', () => {
    * share.
    */
   const create = async (options: Options = {}) => {
-    const { port = server.port, whenUnreachable = 'local', logger = keptLogger(), ageMs = WINDOW_MS } = options;
+    const { port = server.port, outagePolicy = 'local', logger = keptLogger(), ageMs = WINDOW_MS } = options;
+    const { countsUsage = false } = options;
     const config = {
       url: `redis://127.0.0.1:${port}`,
       keyPrefix: 'p:',
@@ -64,7 +66,7 @@ describe('RedisLimiter and an outage', () => {
     await redis.opened;
     let aheadMs = 0;
     const clock = { ...systemClock, monotonic: () => systemClock.monotonic() + aheadMs };
-    const limiter = new RedisLimiter({ redis, replicas: REPLICAS, whenUnreachable, clock, logger });
+    const limiter = new RedisLimiter({ redis, replicas: REPLICAS, outagePolicy, countsUsage, clock, logger });
     aheadMs = ageMs;
     closers.push(() => {
       void limiter.close();
@@ -194,7 +196,7 @@ describe('RedisLimiter and an outage', () => {
     assert.isBelow(performance.now() - since, AT_ONCE_MS);
     const decision = limiter.take(CALLER, 600);
     assert.notInstanceOf(decision, Promise);
-    assert.deepInclude(decision, { allowed: true, limit: 600, remaining: 200 - 31 });
+    assert.deepInclude(decision, { allowed: true, limit: 200, remaining: 200 - 31 });
     await delay(500);
     server.resume();
     assert.isBelow(await recovery(limiter), RECOVERY_MS);
@@ -341,6 +343,7 @@ describe('RedisLimiter and an outage', () => {
       // The local share grows by 3 per second during the test.
       assert.isAtLeast(countAllowed(decisions), share, `${ageMs}`);
       assert.isAtMost(countAllowed(decisions), Math.min(200, share + 10), `${ageMs}`);
+      assert.deepInclude(decisions.at(-1), { allowed: false, limit: 200, remaining: 0 });
       if (ageMs < WINDOW_MS) assert.isAbove(decisions.at(-1)?.resetMs ?? 0, 0);
     }
   });
@@ -397,8 +400,17 @@ describe('RedisLimiter and an outage', () => {
     assert.equal(countAllowed(await take(limiter, 5, 2)), 1);
   });
 
-  it('whenUnreachable "closed": rejects with LimiterUnavailable at once', async () => {
-    const limiter = await create({ whenUnreachable: 'closed' });
+  it('a request that exceeds the local share of a quota is rejected with 0 remaining requests', async () => {
+    const limiter = await create({ countsUsage: true });
+    await server.kill();
+    const quotas = { perDay: 30, perMonth: null };
+    const decisions = await Promise.all(Array.from({ length: 11 }, () => limiter.take(CALLER, 600, quotas)));
+    assert.equal(countAllowed(decisions), 10);
+    assert.deepInclude(decisions.at(-1), { allowed: false, limit: 200, remaining: 0 });
+  });
+
+  it('outagePolicy "closed": rejects with LimiterUnavailable at once', async () => {
+    const limiter = await create({ outagePolicy: 'closed' });
     await server.kill();
     for (let i = 0; i < 2; i++) {
       const error = await Promise.resolve(limiter.take(CALLER, 600)).then(
@@ -412,8 +424,8 @@ describe('RedisLimiter and an outage', () => {
     assert.equal(countAllowed(await take(limiter, 1)), 1);
   });
 
-  it('whenUnreachable "open": allows all requests', async () => {
-    const limiter = await create({ whenUnreachable: 'open' });
+  it('outagePolicy "open": allows all requests', async () => {
+    const limiter = await create({ outagePolicy: 'open' });
     await server.kill();
     assert.equal(countAllowed(await take(limiter, 700)), 700);
   });

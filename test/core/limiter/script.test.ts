@@ -3,9 +3,9 @@ import { assert } from 'chai';
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { decide } from '../../../core/limiter/calls.js';
-import { KEPT_DAYS } from '../../../core/limiter/quotas.js';
+import { dayOf, KEPT_DAYS } from '../../../core/limiter/quotas.js';
 import { DecideScript, decideScript, hashesOf } from '../../../core/limiter/script.js';
-import { unpackDays } from '../../../core/limiter/usage.js';
+import { readUsage, unpackDays } from '../../../core/limiter/usage.js';
 import { type Bucket, bucketsOf, fieldOf } from '../../support/limiter-window.js';
 import { redisForTests, uniqueName } from '../../support/services.js';
 import { ModelRedis } from './decide-model.js';
@@ -147,6 +147,31 @@ describe('decide.lua', () => {
       }
     }
   };
+
+  for (const caller of ['key:stored', 'ip:192.0.2.1']) {
+    it(`readUsage reads what quotas.lua stored for ${caller}`, async () => {
+      const script = decideScript({ windowMs: WINDOW_MS, mostAddresses: 1000, countsUsage: true });
+      const key = uniqueName('partition');
+      const now = Date.now();
+      const today = dayOf(now);
+      const days = [
+        { day: today - 1, requests: 2 ** 40 + 1, refused: 2 },
+        { day: today, requests: 3, refused: 2 ** 40 + 4 },
+      ];
+      const usage = { counterId: 2 ** 32 - 1, quotas: { perDay: null, perMonth: null }, days };
+      const ask = { caller, limit: 10, permits: 1, resync: [], usage };
+      await decide({ redis, key, replica: 1, script }, { number: 1, previous: 0, asks: [ask] });
+      const stored = await readUsage(redis, key, caller, now);
+      await redis.del(...hashesOf(key));
+      assert.deepEqual(
+        stored.map(({ requests, refused }) => ({ requests, refused })),
+        [
+          { requests: 2 ** 40 + 1, refused: 2 },
+          { requests: 3 + 1, refused: 2 ** 40 + 4 },
+        ],
+      );
+    });
+  }
 
   for (const countsUsage of [true, false]) {
     it(`agrees with the model on late, repeated and lost calls of three replicas while the clock jumps, ${countsUsage ? 'with' : 'without'} usage`, async () => {

@@ -72,7 +72,7 @@ describe('CurrentSnapshot.refresh()', () => {
     await publish('1');
     await snapshots.refresh();
     for (const [uses, request] of [...requests].reverse().entries()) {
-      for (let i = 0; i <= uses; i++) await snapshots.served!.answer(request, longWork.join());
+      for (let i = 0; i <= uses; i++) await snapshots.served!.respond(request, longWork.join());
     }
     await publish('2');
     await snapshots.refresh();

@@ -74,7 +74,7 @@ const countingRequest = (): { request: DataRequest; calls: () => number } => {
 
 const bodyAt = async (vintages: Vintages, date: string, request: DataRequest) => {
   try {
-    const { representation, snapshotVersion } = await vintages.answer(date, request, longWork.join());
+    const { representation, snapshotVersion } = await vintages.respond(date, request, longWork.join());
     const { identity, lastModified } = representation as Representation;
     return { version: snapshotVersion, lastModified, body: identity.body.toString() };
   } catch (error) {

@@ -3,13 +3,13 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Cached, SharedCache } from '../contracts/cache.js';
 import { type Clock, type Health, type Logger, systemClock } from '../contracts/runtime.js';
+import { CircuitBreaker, RedisScript, readScript } from '../redis/calls.js';
+import type { RedisConnection } from '../redis/connection.js';
 import { withTimeout } from '../util/with-timeout.js';
-import { CircuitBreaker, RedisScript, readScript } from './calls.js';
-import type { RedisConnection } from './connection.js';
 import { type Loaded, MemoryCache } from './memory-cache.js';
 
-const claimScript = new RedisScript(readScript('core/redis/claim.lua'));
-const storeScript = new RedisScript(readScript('core/redis/store.lua'));
+const claimScript = new RedisScript(readScript('core/cache/claim.lua'));
+const storeScript = new RedisScript(readScript('core/cache/store.lua'));
 
 /** A lock expires unless its holder renews it within this time. */
 const LOCK_MS = 2000;

@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { register as registerDoctor } from '../../../cli/commands/doctor.js';
 import { register as registerKeys } from '../../../cli/commands/keys.js';
-import { looseFiles } from '../../../core/app/loose-files.js';
+import { permissionWarnings } from '../../../core/app/file-permissions.js';
 import { loadConfig, loadModules } from '../../../product.js';
 import { startProcess } from '../../support/command-process.js';
 import { runCommand } from '../../support/run-command.js';
 
 const PEPPER = 'x'.repeat(32);
 
-describe('looseFiles(config)', () => {
+describe('permissionWarnings(config)', () => {
   let folder: string;
   let config: string;
   const at = (name: string): string => join(folder, name);
@@ -32,7 +32,7 @@ describe('looseFiles(config)', () => {
   };
   const found = async (env: Record<string, string> = {}): Promise<readonly string[]> => {
     const loaded = await loadConfig({ path: config, env });
-    return looseFiles(loaded, await loadModules(loaded), env);
+    return permissionWarnings(loaded, await loadModules(loaded), env);
   };
 
   it('reports nothing for files that only the owner and the group can read', async () => {

@@ -23,7 +23,7 @@ const hasSecret = (loaded: LoadedConfig, modules: Modules): boolean =>
     .some((path) => !loaded.overrides.some((override) => path.startsWith(override.path)));
 
 /** @returns one message for each file that other users can read or change, including the command that fixes it */
-export const looseFiles = async (
+export const permissionWarnings = async (
   loaded: LoadedConfig,
   modules: Modules,
   env: Environment = process.env,

@@ -1,4 +1,4 @@
-import { MemoryCache } from '../../../core/redis/memory-cache.js';
+import { MemoryCache } from '../../../core/cache/memory-cache.js';
 import { defineCacheSuite } from './cache-suite.js';
 
 defineCacheSuite('MemoryCache', async () => {

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { assert } from 'chai';
 import { Redis } from 'ioredis';
+import { BuildLock, RedisCache } from '../../../core/cache/redis-cache.js';
 import { connectRedis } from '../../../core/redis/connection.js';
-import { BuildLock, RedisCache } from '../../../core/redis/redis-cache.js';
 import { keptLogger } from '../../support/kept-logger.js';
 import { redisForTests, type Server, startRedis, uniqueName } from '../../support/services.js';
 import { controlledBuild, defineCacheSuite } from './cache-suite.js';
