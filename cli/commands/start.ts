@@ -1,8 +1,8 @@
 import { availableParallelism } from 'node:os';
 import { isDeepStrictEqual } from 'node:util';
 import type { Command } from 'commander';
-import type { Modules } from '../../core/app/load-modules.js';
 import { permissionWarnings } from '../../core/app/file-permissions.js';
+import type { Modules } from '../../core/app/load-modules.js';
 import { RELOADED } from '../../core/app/running-settings.js';
 import type { Assignment } from '../../core/app/worker-link.js';
 import { Workers } from '../../core/app/workers.js';
@@ -64,7 +64,8 @@ const start = async (path: string | undefined): Promise<void> => {
   const logger = createLogger(loaded.config.log);
   const { auth, redis, server } = loaded.config;
   const warnings = [volatileQuotas(auth, redis), fileLimitWarning(server.maxConnections)];
-  for (const message of [...(await permissionWarnings(loaded, modules)), ...warnings]) if (message) logger.warn(message);
+  for (const message of [...(await permissionWarnings(loaded, modules)), ...warnings])
+    if (message) logger.warn(message);
   const demo = demoKey(loaded, modules);
   const serving: Serving = { path, modules, logger, assignment: { loaded, demo: demo?.record ?? null } };
   try {

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { assert } from 'chai';
+import { RedisCache } from '../../core/cache/redis-cache.js';
 import { type Decision, WINDOW_MS } from '../../core/contracts/limiter.js';
 import { systemClock } from '../../core/contracts/runtime.js';
 import { RedisLimiter } from '../../core/limiter/redis-limiter.js';
 import type { RedisConfig } from '../../core/redis/config.js';
 import { connectRedis, type RedisConnection } from '../../core/redis/connection.js';
-import { RedisCache } from '../../core/cache/redis-cache.js';
 import { keptLogger } from '../support/kept-logger.js';
 import { bucketsOf, countedIn, keyOf } from '../support/limiter-window.js';
 import {
