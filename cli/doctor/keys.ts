@@ -7,11 +7,19 @@ import { type CheckContext, type Finding, failure, ok, warning } from './finding
 
 const SOON_MS = 14 * 86_400_000;
 
-export const checkKeys = async ({ container, loaded, command }: CheckContext): Promise<Finding> => {
-  const { keys, anonymous } = loaded.config.auth;
+/** How callers without an API key are identified. Empty if they are not. */
+const otherCallers = ({ loaded, modules }: CheckContext): string => {
+  const { anonymous } = loaded.config.auth;
+  if (anonymous !== null) return `callers without a key have the tier "${anonymous}"`;
+  return modules.registry.identities.length > 0 ? 'plugins also identify callers' : '';
+};
+
+export const checkKeys = async (context: CheckContext): Promise<Finding> => {
+  const { container, loaded, command } = context;
+  const { keys } = loaded.config.auth;
   const tiers = tierNames(loaded.config.auth);
   const peppers = new Peppers(loaded.config.auth.peppers);
-  const withoutKey = anonymous === null ? '' : `callers without a key have the tier "${anonymous}"`;
+  const withoutKey = otherCallers(context);
   if (keys.use === 'memory') {
     if (withoutKey) return ok('keys', `no keys are stored; ${withoutKey}`);
     return loaded.embedded

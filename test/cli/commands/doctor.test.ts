@@ -140,6 +140,19 @@ describe('metro-forecast doctor', () => {
     });
   });
 
+  it('needs no key if a plugin identifies callers', async () => {
+    const plugin = `export default {
+      kind: 'plugin', name: 'guests', version: '1.0.0', description: 'Identifies every caller.',
+      identity: () => ({ identify: async () => ({ id: 'guest', tier: 'enterprise' }) }),
+    };`;
+    await writeFile(join(folder, 'guests.mjs'), plugin);
+    await configure({ plugins: ['markets', './guests.mjs'] });
+    expect((await examine()).found['keys']).to.include({
+      state: 'ok',
+      message: 'file: no active key; plugins also identify callers',
+    });
+  });
+
   it('warns about keys whose pepper is not configured, with advice', async () => {
     await configure({ auth: { peppers: { '3': 'x'.repeat(32) }, keys: KEYS } });
     await runCommand(registerKeys, ['--config', config, 'keys', 'create', '--name', 'a']);
