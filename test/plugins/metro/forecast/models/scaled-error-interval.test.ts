@@ -45,7 +45,7 @@ describe('withScaledErrorInterval(markets, 4, next)', () => {
   });
 
   it('ignores a forecast whose outcome or own quarter was not published', () => {
-    // Quarters 63 and 67 are missing from the second market, so its origins 59, 63 and 67 never count.
+    // The second market has no values in quarters 63 and 67, so its origins 59, 63 and 67 never count.
     const gaps = (quarter: number) => [100, quarter === 63 || quarter === 67 ? Number.NaN : 100];
     const { upper, point } = run(69, [1, 3], gaps)[68] as ReturnType<typeof run>[number];
     // The second market has 4 errors of 3, from origins 60, 61, 62 and 64. The first market has 5 errors of 1.
