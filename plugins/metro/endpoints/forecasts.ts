@@ -109,7 +109,7 @@ export default definePlugin({
         headers: forecastList.headers,
       },
       handler: async ({ horizon_months, ...input }, context) =>
-        forecastList.answer(await newestForecasts(context.snapshot, horizon_months), input, context),
+        forecastList.respond(await newestForecasts(context.snapshot, horizon_months), input, context),
     }),
     ...trackRoutes,
     dataRoute({

@@ -11,11 +11,8 @@ import {
 import { AREA_KINDS, kindOf, METRO_KINDS, metroAreas, statesOf } from '../areas.js';
 import { type Market, RISK_GRADES, type RiskGrade, SIGNALS, type Signal } from '../collections.js';
 
-export interface Selection extends PageInput {
+export interface Selection extends PageInput, Partial<Record<FilterName, readonly string[]>> {
   readonly kind?: readonly string[];
-  readonly state?: readonly string[];
-  readonly signal?: readonly string[];
-  readonly risk_score?: readonly string[];
   readonly sort?: readonly string[];
   readonly fields?: readonly string[];
 }
@@ -58,21 +55,49 @@ export const normalizeKind = <Input extends { readonly kind?: readonly string[] 
 };
 
 const STATES = [...new Set([...metroAreas.values()].flatMap(({ states }) => states))].sort();
-const STATE = filter('Postal codes of states. A market can be in several states.', STATES, ['TX', 'OK']);
-const SIGNAL = filter('Signals.', SIGNALS, ['expand']);
-const RISK_SCORE = filter('Risk grades.', RISK_GRADES, ['A', 'B']);
+
+interface Filter {
+  readonly parameter: Parameter;
+  /** Whether a row has one of the values. */
+  matches(row: ListRow, values: ReadonlySet<unknown>): boolean;
+}
+
+/** All filters except `kind`, which has a default value. A list without the property `risk_score` lacks that filter. */
+const FILTERS = {
+  state: {
+    parameter: filter('Postal codes of states. A market can be in several states.', STATES, ['TX', 'OK']),
+    matches: (row, states) => statesOf(row).some((code) => states.has(code)),
+  },
+  signal: {
+    parameter: filter('Signals.', SIGNALS, ['expand']),
+    matches: ({ signal }, signals) => signals.has(signal),
+  },
+  risk_score: {
+    parameter: filter('Risk grades.', RISK_GRADES, ['A', 'B']),
+    matches: ({ risk_score }, grades) => grades.has(risk_score),
+  },
+} as const satisfies Readonly<Record<string, Filter>>;
+
+type FilterName = keyof typeof FILTERS;
+
+const FILTER_NAMES = Object.keys(FILTERS) as readonly FilterName[];
+
+const isFilter = (name: string): boolean => Object.hasOwn(FILTERS, name);
+
+/** Returns the parameters of all filters. */
+const filterParameters = () =>
+  Object.fromEntries(FILTER_NAMES.map((name) => [name, FILTERS[name].parameter])) as {
+    readonly [Name in FilterName]: (typeof FILTERS)[Name]['parameter'];
+  };
 
 /** Builds sets first, so that the cost per row does not depend on the number of filter values. */
-const chosenBy = ({ kind, state, signal, risk_score }: Selection): ((row: ListRow) => boolean) => {
-  const setOf = (values: readonly string[] | undefined) =>
-    values === undefined ? undefined : new Set<unknown>(values);
-  const [states, signals, grades] = [setOf(state), setOf(signal), setOf(risk_score)];
-  const hasKind = isOfKind(kind);
-  return (row) =>
-    hasKind(row) &&
-    (signals?.has(row.signal) ?? true) &&
-    (grades?.has(row.risk_score) ?? true) &&
-    (states === undefined || statesOf(row).some((code) => states.has(code)));
+const chosenBy = (given: Selection): ((row: ListRow) => boolean) => {
+  const hasKind = isOfKind(given.kind);
+  const filters = FILTER_NAMES.flatMap((name) => {
+    const values = given[name] && new Set<unknown>(given[name]);
+    return values ? [(row: ListRow) => FILTERS[name].matches(row, values)] : [];
+  });
+  return (row) => hasKind(row) && filters.every((matches) => matches(row));
 };
 
 interface ListOptions<T> {
@@ -92,11 +117,11 @@ export const listParameters = <T extends ListRow = ListRow>(
 ) => {
   const all = Object.keys(row['properties'] as object);
   const { parameter: fields, columns } = chosenFields(row);
+  const { risk_score, ...others } = filterParameters();
+  const filters = { ...others, ...(all.includes('risk_score') && { risk_score }) };
   const parameters = {
     kind: kindParameter,
-    state: STATE,
-    signal: SIGNAL,
-    ...(all.includes('risk_score') && { risk_score: RISK_SCORE }),
+    ...filters,
     sort: {
       description:
         'Properties to sort by, separated by commas. Prefix a property with "-" for descending order. Nulls come last. Ties are sorted by `cbsa`.',
@@ -117,18 +142,17 @@ export const listParameters = <T extends ListRow = ListRow>(
     headers: paging.headers,
     columns: (given: Selection) => columns(given.fields),
     /** Sorts filter values and removes default values, so that equivalent requests share a cached response. */
-    normalize<Input extends Selection>({ state, signal, risk_score, sort, fields, ...others }: Input): Input {
-      const lists = Object.entries({ state, signal, risk_score }).flatMap(([name, values]) =>
-        values === undefined ? [] : [[name, [...values].sort()]],
+    normalize<Input extends Selection>({ sort, fields, ...others }: Input): Input {
+      const entries = Object.entries(normalizeKind(others)).map(([name, value]) =>
+        isFilter(name) && Array.isArray(value) ? [name, value.toSorted()] : [name, value],
       );
       return {
-        ...normalizeKind(others),
-        ...Object.fromEntries(lists),
+        ...Object.fromEntries(entries),
         ...(!isOwnOrder(sort) && { sort }),
         ...(fields !== undefined && { fields: columns(fields) }),
       } as unknown as Input;
     },
-    answer<R extends T>(rows: readonly R[], given: Selection, context: DataContext) {
+    respond<R extends T>(rows: readonly R[], given: Selection, context: DataContext) {
       const { sort } = given;
       const by = sort === undefined ? ownOrder : orderOf(sort);
       return { data: paging.pageOf<R>(context, rows.filter(chosenBy(given)), by, given) };

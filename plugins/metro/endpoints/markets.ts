@@ -171,7 +171,7 @@ export default definePlugin({
         headers: marketList.headers,
       },
       handler: async (input, context) =>
-        marketList.answer((await context.snapshot.find(markets)).map(marketRow), input, context),
+        marketList.respond((await context.snapshot.find(markets)).map(marketRow), input, context),
     }),
     dataRoute({
       path: '/markets/{cbsa}',

@@ -138,7 +138,7 @@ export default definePlugin({
           model_version: run.model_version,
           basis: originOf(run).basis,
         }));
-        return signalList.answer(rows, input, context);
+        return signalList.respond(rows, input, context);
       },
     }),
     dataRoute({
@@ -209,7 +209,7 @@ export default definePlugin({
             ...mainDriverOf([run, forecast], [priorRun, before]),
           };
         });
-        return moverList.answer(moved, input, context);
+        return moverList.respond(moved, input, context);
       },
     }),
   ],
