@@ -13,7 +13,8 @@ export interface Column {
 }
 
 export interface Distribution {
-  readonly format: 'csv' | 'ndjson' | 'parquet' | 'json';
+  /** A value of the query parameter `format`. */
+  readonly format: string;
   readonly mediaType: string;
   readonly url: string;
 }
@@ -34,13 +35,6 @@ export interface Dataset {
 
 // biome-ignore lint/suspicious/noExplicitAny: an OpenAPI document
 type Json = any;
-
-const FORMATS = [
-  ['csv', 'text/csv'],
-  ['json', 'application/json'],
-  ['ndjson', 'application/x-ndjson'],
-  ['parquet', 'application/vnd.apache.parquet'],
-] as const;
 
 const KINDS: Readonly<Record<string, Column['type']>> = {
   string: 'string',
@@ -97,12 +91,20 @@ const datasetOf = (document: Json, path: string, get: Json): Dataset | undefined
     isOpen:
       (get.security ?? document.security).some((one: object) => Object.keys(one).length === 0) ||
       get.security?.length === 0,
-    distributions: FORMATS.filter(([, mediaType]) => content[mediaType]).map(([format, mediaType]) => ({
-      format,
-      mediaType,
-      url: `${base}${path}${format === 'json' ? '' : `?format=${format}`}`,
-    })),
+    distributions: distributionsOf(get, `${base}${path}`),
   };
+};
+
+/** The parameter `format` and the media types of the response list all formats in the same order. JSON is the default. */
+const distributionsOf = ({ parameters, responses }: Json, url: string): Distribution[] => {
+  const mediaTypes = Object.keys(responses[200].content);
+  const { schema } = parameters.find(({ name }: Json) => name === 'format');
+  const all = (schema.enum as readonly string[]).map((format, i) => ({
+    format,
+    mediaType: mediaTypes[i]!,
+    url: format === 'json' ? url : `${url}?format=${format}`,
+  }));
+  return all.sort((a, b) => Number(b.format === 'csv') - Number(a.format === 'csv'));
 };
 
 export interface Catalog {

@@ -89,6 +89,16 @@ const access = (site: Site): Markup => {
     : html`<p class="note">Requests require an API key. ${get} ${link(site, '/sign-in', 'Sign in with a key')} to see the data in this browser.</p>`;
 };
 
+/** Returns `?format=csv, ndjson or parquet`, with the formats that the service has. */
+const formatsText = ({ content }: Site): Markup => {
+  const names = new Set(
+    content.catalog.datasets.flatMap(({ distributions }) => distributions.map(({ format }) => format)),
+  );
+  names.delete('json');
+  const codes = [...names].map((name, i) => html`<code>${i === 0 ? '?format=' : ''}${name}</code>`);
+  return html`${codes.map((code, i) => html`${i === 0 ? '' : i < codes.length - 1 ? ', ' : ' or '}${code}`)}`;
+};
+
 export const dataSection = (site: Site): Markup => {
   const command = commandOf(site);
   const tools = mountAt(site, '/mcp');
@@ -97,7 +107,7 @@ export const dataSection = (site: Site): Markup => {
         <h2 id="data">Get the data</h2>
         <ul class="cards ways">
           <li><h3>API</h3><p>JSON over HTTP, with filters, sorting and paging.${guideTo(site, '/docs/calling', 'Python, R and more')} ${link(site, `${site.basePath}/openapi.json`, 'OpenAPI document')}.</p></li>
-          <li><h3>CSV and Parquet</h3><p>Every list can be downloaded as a file: add <code>?format=csv</code>, <code>ndjson</code> or <code>parquet</code>.${guideTo(site, '/docs/csv', 'Formats')}</p></li>
+          <li><h3>CSV and Parquet</h3><p>Every list can be downloaded as a file: add ${formatsText(site)}.${guideTo(site, '/docs/csv', 'Formats')}</p></li>
           <li><h3>Excel and Google Sheets</h3><p>Load a list with Power Query or Apps Script, and refresh it.${guideTo(site, '/docs/spreadsheets', 'Step by step')}</p></li>
           <li><h3>AI assistants</h3><p>${tools && html`Tools at <code>${site.publicPath}${tools.path}</code> (MCP).`} A summary of the service for language models is in ${summary}.</p></li>
         </ul>

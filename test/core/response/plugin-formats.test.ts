@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import { dataRoute, definePlugin, type Format, type Plugin, type Row } from '../../../core/contracts/plugin.js';
 import type { OperatorError } from '../../../core/errors.js';
 import { createApp } from '../../../product.js';
+import { request } from '../../support/http-client.js';
 import { startTestApp, type TestApp } from '../../support/test-app.js';
 
 const TYPE = 'text/tab-separated-values';
@@ -101,6 +102,16 @@ describe('a format of a plugin', () => {
     service = await startTestApp({ overrides: { plugins: [{ plugin: things }] } });
   });
   after(() => service.close());
+
+  it('is listed on the front page and in the catalog of datasets', async () => {
+    const { json } = await request(`${service.origin}/dcat.jsonld`);
+    const titles = json['dcat:dataset'][0]['dcat:distribution'].map((each: object) => Object.entries(each)[1]![1]);
+    expect(titles).to.deep.equal(['CSV', 'JSON', 'NDJSON', 'PARQUET', 'TSV', 'BYTES', 'FAILING']);
+    const page = await request(`${service.origin}/`, { headers: { Accept: 'text/html' } });
+    expect(page.text).to.contain(
+      '<code>?format=csv</code>, <code>ndjson</code>, <code>parquet</code>, <code>tsv</code>',
+    );
+  });
 
   const choices: readonly (readonly [string, Record<string, string>])[] = [
     ['/things?format=tsv', {}],
