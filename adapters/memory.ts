@@ -30,8 +30,8 @@ interface Stored extends IndexedDataset {
 }
 
 /** Records when a version became the current one. */
-interface Move {
-  readonly since: Date;
+interface Activation {
+  readonly activatedAt: Date;
   readonly stored: Stored;
 }
 
@@ -44,7 +44,7 @@ class MemoryAdapter implements StorageAdapter {
   /** Stored datasets by version, oldest first. */
   readonly #stored = new Map<string, Stored>();
   /** Every change of the current version, oldest first. */
-  readonly #moves: Move[] = [];
+  readonly #activations: Activation[] = [];
 
   constructor({ path }: MemoryOptions, context: AdapterContext) {
     this.#path = path;
@@ -67,7 +67,7 @@ class MemoryAdapter implements StorageAdapter {
 
   snapshot(): Snapshot {
     this.#assertUsable();
-    const current = this.#moves.at(-1);
+    const current = this.#activations.at(-1);
     if (!current) throw new StorageError('unavailable', 'Nothing has been published yet.');
     // The current version is never pruned.
     return this.#hold(current)!;
@@ -93,10 +93,10 @@ class MemoryAdapter implements StorageAdapter {
         collections.set(collection.name, indexed);
       }
       this.#assertUsable(signal);
-      const publishedAt = publicationTime(manifest, this.#moves.at(-1)?.since, this.#context.clock);
+      const publishedAt = publicationTime(manifest, this.#activations.at(-1)?.activatedAt, this.#context.clock);
       const stored = { manifest, publishedAt, collections, holds: 0 };
       this.#stored.set(version, stored);
-      this.#moveTo({ since: publishedAt, stored });
+      this.#activate({ activatedAt: publishedAt, stored });
     } finally {
       this.#publishing = false;
     }
@@ -105,7 +105,7 @@ class MemoryAdapter implements StorageAdapter {
   readonly versions: Versions = {
     list: async () => {
       this.#assertUsable();
-      const current = this.#moves.at(-1)?.stored;
+      const current = this.#activations.at(-1)?.stored;
       return [...this.#stored].reverse().map(([version, stored]) => ({
         version,
         publishedAt: stored.publishedAt,
@@ -117,12 +117,13 @@ class MemoryAdapter implements StorageAdapter {
       this.#assertUsable();
       const stored = this.#stored.get(version);
       if (!stored) throw new StorageError('unknown_version', `The version "${version}" does not exist.`);
-      const last = this.#moves.at(-1)!;
-      if (last.stored !== stored) this.#moveTo({ since: momentAfter(last.since, this.#context.clock), stored });
+      const last = this.#activations.at(-1)!;
+      if (last.stored !== stored)
+        this.#activate({ activatedAt: momentAfter(last.activatedAt, this.#context.clock), stored });
     },
     prune: async (keep) => {
       this.#assertUsable();
-      const current = this.#moves.at(-1)?.stored;
+      const current = this.#activations.at(-1)?.stored;
       const older = [...this.#stored].slice(0, Math.max(0, this.#stored.size - keep));
       const unused = older.filter(([, stored]) => stored !== current && stored.holds === 0);
       const pruned = unused.map(([version]) => version);
@@ -131,8 +132,8 @@ class MemoryAdapter implements StorageAdapter {
     },
     asOf: async (time) => {
       this.#assertUsable();
-      const move = this.#moves.findLast(({ since }) => since <= time);
-      return move && this.#hold(move);
+      const activation = this.#activations.findLast(({ activatedAt }) => activatedAt <= time);
+      return activation && this.#hold(activation);
     },
   };
 
@@ -146,8 +147,8 @@ class MemoryAdapter implements StorageAdapter {
     await this.publish(dataset);
   }
 
-  #moveTo(move: Move): void {
-    this.#moves.push(move);
+  #activate(activation: Activation): void {
+    this.#activations.push(activation);
     this.#context.changed();
   }
 
@@ -157,12 +158,12 @@ class MemoryAdapter implements StorageAdapter {
   }
 
   /** Returns undefined if the version has been pruned. */
-  #hold({ since, stored }: Move): Snapshot | undefined {
+  #hold({ activatedAt, stored }: Activation): Snapshot | undefined {
     if (this.#stored.get(stored.manifest.version) !== stored) return undefined;
     stored.holds++;
     let released = false;
     return {
-      ...indexedSnapshot({ ...stored, publishedAt: since }, () => this.#assertUsable()),
+      ...indexedSnapshot({ ...stored, publishedAt: activatedAt }, () => this.#assertUsable()),
       release: () => {
         if (!released) stored.holds--;
         released = true;

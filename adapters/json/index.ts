@@ -19,7 +19,7 @@ import {
   StorageError,
   version,
 } from 'metro-forecast-api/adapter';
-import { contentOf, type Loaded, load, stampOf } from './load.js';
+import { contentIn, type Loaded, load, stampOf } from './load.js';
 import type { DatasetSize } from './memory.js';
 import { hasDataset, publishInto } from './publish.js';
 
@@ -74,7 +74,7 @@ class JsonAdapter implements StorageAdapter {
   #polling: Promise<void> = Promise.resolve();
   #isPolling = false;
   /** The reason why the content of the directory is not being served. */
-  #refusalMessage: string | undefined;
+  #rejection: string | undefined;
   #publishing = false;
 
   constructor({ path, pollMs = POLL_MS }: JsonOptions, context: AdapterContext) {
@@ -117,7 +117,7 @@ class JsonAdapter implements StorageAdapter {
     this.#publishing = true;
     try {
       const signal = options.signal ? AbortSignal.any([options.signal, this.#closing.signal]) : this.#closing.signal;
-      const damage = (await hasDataset(this.#path)) ? this.#refusalMessage : undefined;
+      const damage = (await hasDataset(this.#path)) ? this.#rejection : undefined;
       const assertUnused = (next: DirectoryManifest) => {
         const known = this.#digests.get(next.version);
         if (known !== undefined && known !== this.#contentOf(next)) throw versionReused(this.#path, next.version);
@@ -125,24 +125,21 @@ class JsonAdapter implements StorageAdapter {
       const written = await publishInto(this.#path, dataset, this.#context, { ...options, signal, assertUnused });
       this.#checkedContent = this.#contentOf(written);
       await this.#poll();
-      if (damage !== undefined && this.#refusalMessage === undefined) options.onRepair?.(damage);
+      if (damage !== undefined && this.#rejection === undefined) options.onRepair?.(damage);
     } catch (error) {
       this.#assertOpen();
       throw error;
     } finally {
       this.#publishing = false;
     }
-    if (this.#refusalMessage !== undefined) {
-      throw new StorageError(
-        'unavailable',
-        `The dataset was written, but could not be loaded. ${this.#refusalMessage}`,
-      );
+    if (this.#rejection !== undefined) {
+      throw new StorageError('unavailable', `The dataset was written, but could not be loaded. ${this.#rejection}`);
     }
   }
 
   #contentOf({ collections }: DirectoryManifest): string {
     const sums = new Map(Object.entries(collections).map(([name, { sha256 }]) => [name, sha256]));
-    return contentOf(this.#context.collections, sums);
+    return contentIn(this.#context.collections, sums);
   }
 
   async #open(): Promise<void> {
@@ -158,7 +155,7 @@ class JsonAdapter implements StorageAdapter {
       const refused = await this.#load();
       this.#assertOpen();
       if (refused) {
-        this.#refusalMessage = refused.message;
+        this.#rejection = refused.message;
         throw refused;
       }
     }
@@ -203,7 +200,7 @@ class JsonAdapter implements StorageAdapter {
   }
 
   #accept({ manifest, collections, content, size }: Loaded): void {
-    this.#refusalMessage = undefined;
+    this.#rejection = undefined;
     this.#context.problem();
     // The version is already being served: only a timestamp changed, or an operator restored the files.
     if (this.#current?.manifest.version === manifest.version) return;
@@ -216,8 +213,8 @@ class JsonAdapter implements StorageAdapter {
   }
 
   #report(refused: StorageError): void {
-    if (refused.message === this.#refusalMessage) return;
-    this.#refusalMessage = refused.message;
+    if (refused.message === this.#rejection) return;
+    this.#rejection = refused.message;
     const version = this.#current?.manifest.version;
     this.#context.logger.error({ err: refused, path: this.#path, serving: version }, 'a dataset was refused');
     this.#context.problem(

@@ -3,6 +3,7 @@ import { realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import {
+  audit,
   BackgroundPacing,
   type Collection,
   checkDataset,
@@ -18,7 +19,7 @@ import { assertFits, type DatasetSize, sizeOf } from './memory.js';
 export interface Loaded {
   readonly manifest: Manifest;
   readonly collections: ReadonlyMap<string, IndexedCollection>;
-  /** Identifies the rows, as returned by `contentOf`. */
+  /** Identifies the rows, as returned by `contentIn`. */
   readonly content: string;
   readonly size: DatasetSize;
 }
@@ -85,7 +86,7 @@ const read = async (
   const sums = new Map(Object.entries(dataset.manifest.collections).map(([name, { sha256 }]) => [name, sha256]));
   const errors = await checkDataset(dataset, collections, {
     // `checkDataset` compares each file with its SHA-256.
-    checked: checkedContent !== undefined && checkedContent === contentOf(collections, sums),
+    checked: checkedContent !== undefined && checkedContent === contentIn(collections, sums),
     // If no dataset is being served, there are no requests to delay, so the check does not pause.
     ...(served && { pause }),
     onProgress: () => signal.throwIfAborted(),
@@ -97,19 +98,15 @@ const read = async (
   }
 
   for (const collection of indexed.values()) await collection.sort(pause);
-  const content = contentOf(collections, dataset.digests);
+  const content = contentIn(collections, dataset.digests);
   return { manifest: dataset.description, collections: indexed, content, size };
 };
 
-/** Joins the SHA-256 digests of all declared collections into one string. */
-export const contentOf = (
+/** Returns one digest for the rows of all declared collections. */
+export const contentIn = (
   collections: ReadonlyMap<string, Collection>,
   sums: ReadonlyMap<string, string | undefined>,
-): string =>
-  [...collections.keys()]
-    .sort()
-    .map((name) => `${name} ${sums.get(name)}`)
-    .join('\n');
+): string => audit.contentOf([...collections.keys()].map((name) => [name, sums.get(name) ?? '']));
 
 const stampOfFile = async (path: string): Promise<string> => {
   try {

@@ -7,33 +7,33 @@ import {
   type DataAuditEntry,
 } from 'metro-forecast-api/adapter';
 import { type Catalog, currentName, readCatalog } from './catalog.js';
-import type { WriteConnection } from './connection.js';
+import type { ThreadedConnection } from './connection.js';
 import { differencesIn } from './content.js';
 
 const { chain, contentOf, endOf, publicationOf, sumsOf, verifyChain, withPublished } = audit;
 
 /** Must be called within a transaction. */
-export const appendEntry = async (connection: WriteConnection, table: string, entry: AuditEntry): Promise<void> => {
+export const appendEntry = async (connection: ThreadedConnection, table: string, entry: AuditEntry): Promise<void> => {
   const linked = chain(entry, await headOf(connection, table));
   await connection.run(`INSERT INTO ${table} (entry) VALUES (?)`, JSON.stringify(linked));
   await connection.run('INSERT OR REPLACE INTO audit_head VALUES (?, ?)', table, linked.hash);
 };
 
-const headOf = async (connection: WriteConnection, table: string): Promise<string | null> => {
+const headOf = async (connection: ThreadedConnection, table: string): Promise<string | null> => {
   const [[hash] = [null]] = await connection.rows('SELECT hash FROM audit_head WHERE name = ?', table);
   return hash === undefined || hash === null ? null : String(hash);
 };
 
 /** Oldest first. */
 export const readEntries = async <E extends AuditEntry>(
-  connection: WriteConnection,
+  connection: ThreadedConnection,
   table: string,
 ): Promise<readonly E[]> =>
   (await connection.rows(`SELECT entry FROM ${table} ORDER BY n`)).map(([entry]) => JSON.parse(String(entry)));
 
 /** Replaces all entries with entries that are already chained. Must be called within a transaction. */
 export const replaceEntries = async (
-  connection: WriteConnection,
+  connection: ThreadedConnection,
   table: string,
   entries: readonly AuditEntry[],
 ): Promise<void> => {
@@ -47,7 +47,7 @@ export const replaceEntries = async (
 
 /** Verifies the hashes of all entries. @param expected the hash of an entry that the log must contain */
 export const verifyEntries = async (
-  connection: WriteConnection,
+  connection: ThreadedConnection,
   table: string,
   entries: readonly AuditEntry[],
   expected: string | undefined,
@@ -61,7 +61,7 @@ export const DATA_AUDIT = 'data_audit';
 
 /** Compares the stored rows of all versions with what was published. Returns one message per difference. */
 const damageOf = async (
-  connection: WriteConnection,
+  connection: ThreadedConnection,
   catalog: Catalog,
   entries: readonly DataAuditEntry[],
 ): Promise<readonly string[]> => {
@@ -78,13 +78,13 @@ const damageOf = async (
   return notes;
 };
 
-/** @param connected runs `work` with a connection, and closes the connection afterwards */
+/** @param withConnection runs `work` with a connection, and closes the connection afterwards */
 export const sqliteDataAudit = (
-  connected: <T>(work: (connection: WriteConnection) => Promise<T>) => Promise<T>,
+  withConnection: <T>(work: (connection: ThreadedConnection) => Promise<T>) => Promise<T>,
 ): DataAudit => ({
-  list: () => connected((connection) => readEntries<DataAuditEntry>(connection, DATA_AUDIT)),
+  list: () => withConnection((connection) => readEntries<DataAuditEntry>(connection, DATA_AUDIT)),
   verify: (expected) =>
-    connected(async (connection) => {
+    withConnection(async (connection) => {
       // A single transaction reads both, so that the entries and the versions are consistent.
       await connection.exec('BEGIN');
       const entries = await readEntries<DataAuditEntry>(connection, DATA_AUDIT);

@@ -3,7 +3,7 @@
  *
  * - `version`: one row per version with its manifest and collections. `published_at` is null until the version has
  *   been published.
- * - `move`: every change of the current version, oldest first. The last row identifies the current version.
+ * - `move`: the activations, which are all changes of the current version, oldest first. The last row identifies the current version.
  * - `data_audit`: the audit entries. `audit_head` contains the hash of the newest one.
  * - `api_key`, `api_key_audit`, `api_key_use`: the tables of the key store.
  * - `rows_<version>_<number>`: the rows of one collection in one version, in key order. The column `json` contains the
@@ -15,7 +15,7 @@
  */
 import { existsSync } from 'node:fs';
 import { type Manifest, StorageError } from 'metro-forecast-api/adapter';
-import { ReadConnection, type Row, type WriteConnection } from './connection.js';
+import { ReadConnection, type Row, type ThreadedConnection } from './connection.js';
 
 /** Identifies databases created by this adapter. Stored in the file header. */
 const APPLICATION_ID = 0x4d465631;
@@ -65,10 +65,10 @@ export interface StoredVersion {
   readonly collections: Readonly<Record<string, StoredCollection>>;
 }
 
-/** A version and the time when it became current. */
-export interface Move {
-  readonly id: number;
-  readonly publishedAt: Date;
+/** Records when a version became current. */
+export interface Activation {
+  readonly versionId: number;
+  readonly activatedAt: Date;
 }
 
 export const tableOf = (id: number, index: number): string => `rows_${id}_${index}`;
@@ -86,9 +86,9 @@ const versionOf = ([id, version, publishedAt, manifest, collections]: Row): Stor
   collections: JSON.parse(String(collections)),
 });
 
-const moveOf = ([id, at]: Row): Move => ({ id: Number(id), publishedAt: new Date(Number(at)) });
+const activationOf = ([id, at]: Row): Activation => ({ versionId: Number(id), activatedAt: new Date(Number(at)) });
 
-const LAST_MOVE = 'SELECT version, at FROM move ORDER BY n DESC LIMIT 1';
+const LAST_ACTIVATION = 'SELECT version, at FROM move ORDER BY n DESC LIMIT 1';
 const VERSIONS = `SELECT ${COLUMNS} FROM version WHERE published_at IS NOT NULL ORDER BY id DESC`;
 
 const HEADER =
@@ -126,7 +126,7 @@ export const openStore = (path: string): ReadConnection | undefined => {
 /**
  * Creates the tables in a new file. @throws StorageError `unavailable` if the database belongs to another application
  */
-export const prepareStore = async (path: string, connection: WriteConnection): Promise<void> => {
+export const prepareStore = async (path: string, connection: ThreadedConnection): Promise<void> => {
   const [header] = await connection.rows(HEADER);
   if (!isNew(path, header!)) return;
   await connection.exec('PRAGMA journal_mode = WAL');
@@ -139,15 +139,15 @@ export const prepareStore = async (path: string, connection: WriteConnection): P
 };
 
 /** Returns undefined before the first publication. */
-export const readCurrent = (connection: ReadConnection): Move | undefined => {
-  const found = connection.row(LAST_MOVE);
-  return found && moveOf(found);
+export const readCurrent = (connection: ReadConnection): Activation | undefined => {
+  const found = connection.row(LAST_ACTIVATION);
+  return found && activationOf(found);
 };
 
-/** Returns the last move at or before the given time, or undefined if there is none. */
-export const readMoveAt = (connection: ReadConnection, time: Date): Move | undefined => {
+/** Returns the last activation at or before the given time, or undefined if there is none. */
+export const readActivationAt = (connection: ReadConnection, time: Date): Activation | undefined => {
   const found = connection.row('SELECT version, at FROM move WHERE at <= ? ORDER BY n DESC LIMIT 1', [time.getTime()]);
-  return found && moveOf(found);
+  return found && activationOf(found);
 };
 
 /** Returns undefined if the version was deleted. */
@@ -167,24 +167,26 @@ export const listVersions = (connection: ReadConnection): readonly StoredVersion
 export interface Catalog {
   /** Published versions, newest first. */
   readonly versions: readonly StoredVersion[];
-  readonly current: Move | undefined;
+  readonly current: Activation | undefined;
 }
 
-export const readCatalog = async (connection: WriteConnection): Promise<Catalog> => {
+export const readCatalog = async (connection: ThreadedConnection): Promise<Catalog> => {
   const versions = await connection.rows(VERSIONS);
-  const [current] = await connection.rows(LAST_MOVE);
-  return { versions: versions.map(versionOf), current: current && moveOf(current) };
+  const [current] = await connection.rows(LAST_ACTIVATION);
+  return { versions: versions.map(versionOf), current: current && activationOf(current) };
 };
 
 /** Returns null before the first publication. */
 export const currentName = ({ versions, current }: Catalog): string | null =>
-  versions.find(({ id }) => id === current?.id)?.version ?? null;
+  versions.find(({ id }) => id === current?.versionId)?.version ?? null;
 
-export const addMove = (connection: WriteConnection, { id, publishedAt }: Move): Promise<number> =>
-  connection.run('INSERT INTO move (version, at) VALUES (?, ?)', id, publishedAt.getTime());
+export const addActivation = (
+  connection: ThreadedConnection,
+  { versionId, activatedAt }: Activation,
+): Promise<number> => connection.run('INSERT INTO move (version, at) VALUES (?, ?)', versionId, activatedAt.getTime());
 
 /** Drops the tables of versions that are not in the catalog. */
-export const dropUnlisted = async (connection: WriteConnection): Promise<void> => {
+export const dropUnlisted = async (connection: ThreadedConnection): Promise<void> => {
   const tables = await connection.rows(
     `SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB 'rows_[0-9]*_[0-9]*'`,
   );

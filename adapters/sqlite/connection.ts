@@ -62,7 +62,7 @@ export const storageError = (path: string, cause: unknown): unknown => {
 /** Whether an operation failed because of a lock that another process may soon release. */
 export const isBusy = (error: unknown): boolean => codeOf((error as Error).cause ?? {}).startsWith('SQLITE_BUSY');
 
-export const uriOf = (path: string, parameters: string): string => `${pathToFileURL(path).href}?${parameters}`;
+const uriOf = (path: string, parameters: string): string => `${pathToFileURL(path).href}?${parameters}`;
 
 /** SQLite's maximum for mapped memory. Mapped pages are in the system's page cache, which all processes share. */
 const MAPPED_BYTES = 0x7fff0000;
@@ -71,14 +71,17 @@ const READ_CACHE_KIB = 16 * 1024;
 
 export const PRAGMAS = `PRAGMA query_only = 1; PRAGMA mmap_size = ${MAPPED_BYTES}; PRAGMA cache_size = -${READ_CACHE_KIB}`;
 /** How to open a database for reading, from the most to the fewest permissions. */
-export const URI_PARAMETERS = ['mode=rw', 'mode=ro', 'immutable=1'];
+const URI_PARAMETERS = ['mode=rw', 'mode=ro', 'immutable=1'];
 
 export class ReadConnection {
   readonly #path: string;
   readonly #db: InstanceType<typeof Database>;
   readonly #statements = new Map<string, Statement>();
 
-  private constructor(path: string, uri: string) {
+  private constructor(
+    path: string,
+    readonly uri: string,
+  ) {
     this.#path = path;
     this.#db = new Database(uri);
     this.#db.exec(PRAGMAS);
@@ -176,7 +179,7 @@ const CACHE_KIB = 64 * 1024;
 /** Mode of a new file. Only the owner may read it, because it may contain key hashes. */
 const FILE_MODE = 0o600;
 
-export class WriteConnection {
+export class ThreadedConnection {
   readonly #path: string;
   readonly #db: Threaded;
 
@@ -191,11 +194,11 @@ export class WriteConnection {
    */
   static async use<T>(
     path: string,
-    work: (connection: WriteConnection) => Promise<T>,
+    work: (connection: ThreadedConnection) => Promise<T>,
     { create = false } = {},
   ): Promise<T> {
     if (create && !existsSync(path)) await (await open(path, 'a', FILE_MODE)).close();
-    const connection = WriteConnection.#open(path, uriOf(path, 'mode=rw'));
+    const connection = ThreadedConnection.#open(path, uriOf(path, 'mode=rw'));
     try {
       await connection.exec(`PRAGMA temp_store = 1; PRAGMA cache_size = -${CACHE_KIB}; PRAGMA synchronous = FULL`);
       return await work(connection);
@@ -204,9 +207,9 @@ export class WriteConnection {
     }
   }
 
-  static #open(path: string, uri: string): WriteConnection {
+  static #open(path: string, uri: string): ThreadedConnection {
     try {
-      return new WriteConnection(path, uri);
+      return new ThreadedConnection(path, uri);
     } catch (error) {
       throw storageError(path, error);
     }

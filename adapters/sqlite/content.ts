@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { type Collection, type Document, filterColumns, publishing } from 'metro-forecast-api/adapter';
 import { type StoredCollection, type StoredVersion, wordsTable } from './catalog.js';
-import type { Value, WriteConnection } from './connection.js';
+import type { ThreadedConnection, Value } from './connection.js';
 
 const { inKeyOrder, invalidCollection, keyText, ordersOf, wordsToIndex } = publishing;
 
@@ -17,7 +17,7 @@ const CHECKPOINT_BYTES = 32 * 1024 * 1024;
 const MAX_LOG_BYTES = 256 * 1024 * 1024;
 
 export interface ContentTarget {
-  readonly connection: WriteConnection;
+  readonly connection: ThreadedConnection;
   readonly table: string;
   readonly collection: Collection;
   /** Called before each step. Throws to stop the publication. */
@@ -82,7 +82,7 @@ const checkpoint = async ({ connection, poll }: ContentTarget): Promise<void> =>
 };
 
 /** Returns a function that inserts rows of `width` values, several per statement. */
-const inserter = async (connection: WriteConnection, table: string, width: number) => {
+const inserter = async (connection: ThreadedConnection, table: string, width: number) => {
   const row = `(?${', ?'.repeat(width - 1)})`;
   const prepare = (count: number) => connection.prepare(`INSERT INTO ${table} VALUES ${Array(count).fill(row).join()}`);
   const [insertOne, insertSome] = [await prepare(1), await prepare(ROWS)];
@@ -159,7 +159,7 @@ export const writeContent = async (
 
 /** Describes how the stored rows differ from the published rows. Resolves with undefined if they match. */
 const differenceIn = async (
-  connection: WriteConnection,
+  connection: ThreadedConnection,
   { table, rows, sha256 }: StoredCollection,
 ): Promise<string | undefined> => {
   const hash = createHash('sha256');
@@ -181,7 +181,7 @@ const differenceIn = async (
 
 /** Returns one message per collection whose stored rows differ from the published rows. */
 export const differencesIn = async (
-  connection: WriteConnection,
+  connection: ThreadedConnection,
   { collections }: Pick<StoredVersion, 'collections'>,
 ): Promise<readonly string[]> => {
   const differences: string[] = [];

@@ -1,15 +1,15 @@
 /** Reads and restores publication times, moves and the audit log, for backups. */
 import type { DataAuditEntry, History } from 'metro-forecast-api/adapter';
 import { DATA_AUDIT, readEntries, replaceEntries } from './audit.js';
-import { addMove, readCatalog } from './catalog.js';
-import type { WriteConnection } from './connection.js';
+import { addActivation, readCatalog } from './catalog.js';
+import type { ThreadedConnection } from './connection.js';
 
-/** @param connected runs `work` with a connection and closes it; returns undefined if there is no database */
+/** @param withConnection runs `work` with a connection and closes it; returns undefined if there is no database */
 export const sqliteHistory = (
-  connected: <T>(work: (connection: WriteConnection) => Promise<T>) => Promise<T> | undefined,
+  withConnection: <T>(work: (connection: ThreadedConnection) => Promise<T>) => Promise<T> | undefined,
 ): History => ({
   read: async () =>
-    (await connected((connection) =>
+    (await withConnection((connection) =>
       connection.transaction(async () => {
         const { versions } = await readCatalog(connection);
         const names = new Map(versions.map(({ id, version }) => [id, version]));
@@ -22,7 +22,7 @@ export const sqliteHistory = (
     )) ?? { moves: [], audit: [] },
 
   clear: async () => {
-    await connected((connection) =>
+    await withConnection((connection) =>
       connection.transaction(async () => {
         // The next publication drops the tables of deleted versions.
         await connection.exec('DELETE FROM version; DELETE FROM move');
@@ -32,7 +32,7 @@ export const sqliteHistory = (
   },
 
   write: async ({ versions, moves, audit }) => {
-    await connected((connection) =>
+    await withConnection((connection) =>
       connection.transaction(async () => {
         const stored = await readCatalog(connection);
         const ids = new Map(stored.versions.map(({ id, version }) => [version, id]));
@@ -42,7 +42,7 @@ export const sqliteHistory = (
         await connection.run('DELETE FROM move');
         // Deleted versions get the id 0, which no version uses.
         for (const { version, publishedAt } of moves) {
-          await addMove(connection, { id: ids.get(version ?? '') ?? 0, publishedAt });
+          await addActivation(connection, { versionId: ids.get(version ?? '') ?? 0, activatedAt: publishedAt });
         }
         await replaceEntries(connection, DATA_AUDIT, audit);
       }),

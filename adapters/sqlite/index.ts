@@ -17,8 +17,8 @@ import {
   version,
 } from 'metro-forecast-api/adapter';
 import { sqliteDataAudit } from './audit.js';
-import { listVersions, type Move, openStore, readCurrent, readMoveAt } from './catalog.js';
-import { isBusy, type ReadConnection, WriteConnection } from './connection.js';
+import { type Activation, listVersions, openStore, readActivationAt, readCurrent } from './catalog.js';
+import { isBusy, type ReadConnection, ThreadedConnection } from './connection.js';
 import { sqliteHistory } from './history.js';
 import { publish } from './publish.js';
 import { type Reader, Readers } from './readers.js';
@@ -36,13 +36,14 @@ interface SqliteOptions {
 
 interface Served {
   readonly reader: Reader;
-  readonly move: Move;
+  readonly activation: Activation;
 }
 
 const NO_DATASET = 'There is no dataset yet.';
 const UNSUITABLE = 'A new version was published for another configuration and is not served.';
 
-const isSame = (a: Move | undefined, b: Move): boolean => a?.id === b.id && +a.publishedAt === +b.publishedAt;
+const isSame = (a: Activation | undefined, b: Activation): boolean =>
+  a?.versionId === b.versionId && +a.activatedAt === +b.activatedAt;
 
 class SqliteAdapter implements StorageAdapter {
   readonly audit: DataAudit;
@@ -62,8 +63,8 @@ class SqliteAdapter implements StorageAdapter {
   /** Reads the catalog outside any transaction. Undefined until there is a database. */
   #catalog: ReadConnection | undefined;
   #served: Served | undefined;
-  /** The last move to a version that does not match this configuration. It is not retried. */
-  #refused: { readonly move: Move; readonly error: StorageError } | undefined;
+  /** The last activated version, if it does not match this configuration. It is not retried. */
+  #refused: { readonly activation: Activation; readonly error: StorageError } | undefined;
   #problem: string | undefined;
 
   constructor({ path, pollMs = POLL_MS }: SqliteOptions, context: AdapterContext) {
@@ -71,17 +72,17 @@ class SqliteAdapter implements StorageAdapter {
     this.#pollMs = pollMs;
     this.#context = context;
     this.#readers = new Readers(this.#path, context.collections);
-    const write = <T>(work: (connection: WriteConnection) => Promise<T>) => this.#write(work);
-    this.audit = sqliteDataAudit(write);
-    this.history = sqliteHistory((work) => (this.#connected() ? write(work) : undefined));
-    this.versions = sqliteVersions({
+    const withConnection = <T>(work: (connection: ThreadedConnection) => Promise<T>) => this.#withConnection(work);
+    this.audit = sqliteDataAudit(withConnection);
+    this.history = sqliteHistory((work) => (this.#ensureConnected() ? withConnection(work) : undefined));
+    const stored = sqliteVersions({
       clock: context.clock,
-      write: async (work) => (this.#connected() ? write(work) : undefined),
-      list: () => (this.#connected() ? listVersions(this.#catalog!) : []),
-      current: () => (this.#connected() ? readCurrent(this.#catalog!) : undefined),
+      withConnection: async (work) => (this.#ensureConnected() ? withConnection(work) : undefined),
+      list: () => (this.#ensureConnected() ? listVersions(this.#catalog!) : []),
+      current: () => (this.#ensureConnected() ? readCurrent(this.#catalog!) : undefined),
       isHeld: (id) => this.#readers.isHeld(id),
-      asOf: (time) => this.#asOf(time),
     });
+    this.versions = { ...stored, asOf: async (time) => this.#asOf(time) };
   }
 
   async open(): Promise<void> {
@@ -104,7 +105,7 @@ class SqliteAdapter implements StorageAdapter {
   async ping(signal?: AbortSignal): Promise<void> {
     this.#assertOpen();
     if (signal?.aborted) throw new StorageError('aborted', 'The caller has aborted the read.');
-    if (!this.#connected()) throw new StorageError('unavailable', `There is no database ${this.#path}.`);
+    if (!this.#ensureConnected()) throw new StorageError('unavailable', `There is no database ${this.#path}.`);
     readCurrent(this.#catalog!);
   }
 
@@ -125,21 +126,21 @@ class SqliteAdapter implements StorageAdapter {
 
   async checkIntegrity(full: boolean): Promise<readonly string[]> {
     const check = full ? 'integrity_check' : 'quick_check';
-    const rows = await this.#write((connection) => connection.rows(`PRAGMA ${check}`));
+    const rows = await this.#withConnection((connection) => connection.rows(`PRAGMA ${check}`));
     return rows.map(([error]) => String(error)).filter((error) => error !== 'ok');
   }
 
-  #snapshotOf({ reader, move }: Served): Snapshot {
+  #snapshotOf({ reader, activation }: Served): Snapshot {
     reader.holds++;
-    return new SqliteSnapshot(reader, move.publishedAt, this.#assertOpen);
+    return new SqliteSnapshot(reader, activation.activatedAt, this.#assertOpen);
   }
 
   #asOf(time: Date): Snapshot | undefined {
-    if (!this.#connected()) return undefined;
-    const move = readMoveAt(this.#catalog!, time);
-    const reader = move && this.#readers.open(move.id);
+    if (!this.#ensureConnected()) return undefined;
+    const activation = readActivationAt(this.#catalog!, time);
+    const reader = activation && this.#readers.open(activation.versionId);
     // If the version was pruned, returns undefined, because the version before it was not current at that time.
-    return reader && this.#snapshotOf({ reader, move });
+    return reader && this.#snapshotOf({ reader, activation });
   }
 
   /** Waits for a write and then polls, so that the change is visible in this process when the promise resolves. */
@@ -157,16 +158,16 @@ class SqliteAdapter implements StorageAdapter {
     }
   }
 
-  async #write<T>(work: (connection: WriteConnection) => Promise<T>): Promise<T> {
-    if (!this.#connected()) throw new StorageError('unavailable', `There is no database ${this.#path}.`);
-    return this.#tracked(WriteConnection.use(this.#path, work));
+  async #withConnection<T>(work: (connection: ThreadedConnection) => Promise<T>): Promise<T> {
+    if (!this.#ensureConnected()) throw new StorageError('unavailable', `There is no database ${this.#path}.`);
+    return this.#tracked(ThreadedConnection.use(this.#path, work));
   }
 
   async #open(): Promise<void> {
     await this.#assertFolder();
     for (const until = performance.now() + LOCKED_MS; ; await delay(50)) {
       try {
-        this.#report(this.#connected() ? this.#follow(this.#catalog!) : NO_DATASET);
+        this.#report(this.#ensureConnected() ? this.#follow(this.#catalog!) : NO_DATASET);
         break;
       } catch (error) {
         if (!isBusy(error) || performance.now() > until) throw error;
@@ -185,8 +186,8 @@ class SqliteAdapter implements StorageAdapter {
     }
   }
 
-  /** Whether there is a database. Connects if the database was created since the last call. */
-  #connected(): boolean {
+  /** Connects if the database was created since the last call. Returns whether there is a database. */
+  #ensureConnected(): boolean {
     this.#assertOpen();
     if (this.#catalog) return true;
     const connection = openStore(this.#path);
@@ -199,7 +200,7 @@ class SqliteAdapter implements StorageAdapter {
   #poll(): void {
     if (this.#closing.signal.aborted) return;
     try {
-      this.#report(this.#connected() ? this.#follow(this.#catalog!) : NO_DATASET);
+      this.#report(this.#ensureConnected() ? this.#follow(this.#catalog!) : NO_DATASET);
     } catch (error) {
       this.#report('The database cannot be read.', error);
     }
@@ -207,24 +208,24 @@ class SqliteAdapter implements StorageAdapter {
 
   /** Switches to the current version. Returns a message if that version cannot be served. */
   #follow(catalog: ReadConnection): string | undefined {
-    const move = readCurrent(catalog);
-    this.#readers.renew(catalog, this.#served?.move.id);
-    if (!move) return NO_DATASET;
-    if (isSame(this.#served?.move, move)) return undefined;
-    if (isSame(this.#refused?.move, move)) return UNSUITABLE;
+    const activation = readCurrent(catalog);
+    this.#readers.renew(catalog, this.#served?.activation.versionId);
+    if (!activation) return NO_DATASET;
+    if (isSame(this.#served?.activation, activation)) return undefined;
+    if (isSame(this.#refused?.activation, activation)) return UNSUITABLE;
     let reader: Reader | undefined;
     try {
-      reader = this.#readers.open(move.id);
+      reader = this.#readers.open(activation.versionId);
     } catch (error) {
       if (!(error instanceof StorageError && error.code === 'invalid_dataset')) throw error;
-      this.#refused = { move, error };
+      this.#refused = { activation, error };
       this.#context.logger.error({ err: error }, 'the new version is not served');
       return UNSUITABLE;
     }
     // The version has been deleted in the meantime. The next poll finds its successor.
     if (!reader) return undefined;
     this.#refused = undefined;
-    this.#served = { reader, move };
+    this.#served = { reader, activation };
     this.#context.changed();
     return undefined;
   }

@@ -20,7 +20,7 @@ import {
 } from 'metro-forecast-api/adapter';
 import { appendEntry, readEntries, replaceEntries, verifyEntries } from './audit.js';
 import { openStore, prepareStore } from './catalog.js';
-import { type ReadConnection, type Row, WriteConnection } from './connection.js';
+import { type ReadConnection, type Row, ThreadedConnection } from './connection.js';
 
 const { keyAuditEntry, withComparison } = audit;
 
@@ -171,14 +171,14 @@ class SqliteKeyStore implements KeyStore {
   }
 
   /** Runs `work` in a transaction. When the promise resolves, the change is active in this process. */
-  async #write<T>(work: (connection: WriteConnection) => Promise<T>): Promise<T> {
+  async #write<T>(work: (connection: ThreadedConnection) => Promise<T>): Promise<T> {
     return this.#connected(async () => {
-      const prepared = async (connection: WriteConnection): Promise<T> => {
+      const prepared = async (connection: ThreadedConnection): Promise<T> => {
         await prepareStore(this.#path, connection);
         return connection.transaction(() => work(connection));
       };
       try {
-        return await WriteConnection.use(this.#path, prepared, { create: true });
+        return await ThreadedConnection.use(this.#path, prepared, { create: true });
       } finally {
         this.#poll();
       }
@@ -186,10 +186,10 @@ class SqliteKeyStore implements KeyStore {
   }
 
   /** Runs read-only `work`. @param none the result if there is no database */
-  async #read<T>(none: T, work: (connection: WriteConnection) => Promise<T>): Promise<T> {
+  async #read<T>(none: T, work: (connection: ThreadedConnection) => Promise<T>): Promise<T> {
     this.#poll();
     if (!this.#connection) return none;
-    return this.#connected(() => WriteConnection.use(this.#path, work));
+    return this.#connected(() => ThreadedConnection.use(this.#path, work));
   }
 
   async #connected<T>(work: () => Promise<T>): Promise<T> {

@@ -1,7 +1,7 @@
 /** Runs queries that may read a whole table, one at a time, on a driver thread. They can be interrupted. */
 import ThreadedDatabase from 'libsql/promise';
 import { StorageError } from 'metro-forecast-api/adapter';
-import { PRAGMAS, type Row, storageError, type Threaded, URI_PARAMETERS, uriOf, type Value } from './connection.js';
+import { PRAGMAS, ReadConnection, type Row, storageError, type Threaded, type Value } from './connection.js';
 
 /** Cache size, in KiB. Grouping sorts rows, which takes a third longer if they do not fit in the cache. */
 const CACHE_KIB = 64 * 1024;
@@ -67,17 +67,15 @@ export class LongReads {
   }
 
   async #open(): Promise<Threaded> {
-    let failure: unknown;
-    for (const parameters of URI_PARAMETERS) {
-      try {
-        const db = new ThreadedDatabase(uriOf(this.#path, parameters), {}) as unknown as Threaded;
-        await db.exec(`${PRAGMAS}; PRAGMA cache_size = -${CACHE_KIB}; SELECT count(*) FROM sqlite_schema`);
-        return db;
-      } catch (error) {
-        failure ??= error;
-      }
+    try {
+      const connection = ReadConnection.open(this.#path);
+      connection.close();
+      const db = new ThreadedDatabase(connection.uri, {}) as unknown as Threaded;
+      await db.exec(`${PRAGMAS}; PRAGMA cache_size = -${CACHE_KIB}; SELECT count(*) FROM sqlite_schema`);
+      return db;
+    } catch (error) {
+      this.#opening = undefined;
+      throw error;
     }
-    this.#opening = undefined;
-    throw failure;
   }
 }

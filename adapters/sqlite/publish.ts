@@ -12,7 +12,7 @@ import {
 } from 'metro-forecast-api/adapter';
 import { appendEntry, DATA_AUDIT } from './audit.js';
 import {
-  addMove,
+  addActivation,
   currentName,
   dropUnlisted,
   prepareStore,
@@ -21,7 +21,7 @@ import {
   type StoredVersion,
   tableOf,
 } from './catalog.js';
-import { WriteConnection } from './connection.js';
+import { ThreadedConnection } from './connection.js';
 import { differencesIn, writeContent } from './content.js';
 
 const { contentOf, dataAuditEntry, sumsOf } = audit;
@@ -40,7 +40,7 @@ const STALE_MS = 60_000;
 
 /** Returns the reasons why a stored version cannot be served as published, or an empty list. */
 const errorsOf = async (
-  connection: WriteConnection,
+  connection: ThreadedConnection,
   stored: StoredVersion,
   { collections }: PublishContext,
 ): Promise<readonly string[]> => {
@@ -49,19 +49,19 @@ const errorsOf = async (
 };
 
 /** Deletes the remains of interrupted publications and deleted versions. The caller must hold the lock. */
-const sweep = async (connection: WriteConnection): Promise<void> => {
+const sweep = async (connection: ThreadedConnection): Promise<void> => {
   await connection.transaction(() => connection.run('DELETE FROM version WHERE published_at IS NULL'));
   await dropUnlisted(connection);
 };
 
 const commit = async (
-  connection: WriteConnection,
+  connection: ThreadedConnection,
   { id, version, collections }: Pick<StoredVersion, 'id' | 'version' | 'collections'>,
   { dataset, damaged, clock }: { dataset: Dataset; damaged: StoredVersion | undefined; clock: PublishContext['clock'] },
 ): Promise<void> =>
   connection.transaction(async () => {
     const catalog = await readCatalog(connection);
-    const publishedAt = publicationTime(dataset.manifest, catalog.current?.publishedAt, clock);
+    const publishedAt = publicationTime(dataset.manifest, catalog.current?.activatedAt, clock);
     if (damaged) {
       await connection.run('DELETE FROM version WHERE id = ?', damaged.id);
       await connection.run('UPDATE move SET version = ? WHERE version = ?', id, damaged.id);
@@ -72,20 +72,20 @@ const commit = async (
       JSON.stringify(collections),
       id,
     );
-    await addMove(connection, { id, publishedAt });
+    await addActivation(connection, { versionId: id, activatedAt: publishedAt });
     const content = contentOf(sumsOf({ collections }));
     const entry = { action: 'publish', version, replaces: currentName(catalog), content } as const;
     await appendEntry(connection, DATA_AUDIT, dataAuditEntry(entry, clock.now()));
   });
 
 interface Locked {
-  readonly connection: WriteConnection;
+  readonly connection: ThreadedConnection;
   /** Rejects if another process has taken the lock. */
   confirm(): Promise<void>;
 }
 
 const writeCollections = async (
-  connection: WriteConnection,
+  connection: ThreadedConnection,
   id: number,
   { collections }: PublishContext,
   dataset: Dataset,
@@ -141,7 +141,7 @@ const publishLocked = async (
   if (same) options.onRepair?.(`version ${version}: ${errors.join('; ')}`);
 };
 
-const cleanUp = async (connection: WriteConnection, { logger }: PublishContext): Promise<void> => {
+const cleanUp = async (connection: ThreadedConnection, { logger }: PublishContext): Promise<void> => {
   try {
     await sweep(connection);
   } catch (err) {
@@ -175,7 +175,7 @@ export const publish = async (
   options: Options,
 ): Promise<void> => {
   assertNotAborted(options.signal);
-  const publishInto = async (connection: WriteConnection, confirm: Locked['confirm']): Promise<void> => {
+  const publishInto = async (connection: ThreadedConnection, confirm: Locked['confirm']): Promise<void> => {
     await prepareStore(path, connection);
     await connection.exec('PRAGMA synchronous = NORMAL');
     await publishLocked({ connection, confirm }, context, dataset, options).catch(async (error) => {
@@ -190,7 +190,7 @@ export const publish = async (
   try {
     await withFileLock(
       path,
-      (confirm) => WriteConnection.use(path, (connection) => publishInto(connection, confirm), { create: true }),
+      (confirm) => ThreadedConnection.use(path, (connection) => publishInto(connection, confirm), { create: true }),
       { wait: false, staleMs: STALE_MS },
     );
   } catch (cause) {

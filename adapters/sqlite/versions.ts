@@ -1,7 +1,14 @@
-import { audit, type Clock, publishing, type Snapshot, type Versions } from 'metro-forecast-api/adapter';
+import { audit, type Clock, publishing, type Versions } from 'metro-forecast-api/adapter';
 import { appendEntry, DATA_AUDIT } from './audit.js';
-import { addMove, currentName, dropUnlisted, type Move, readCatalog, type StoredVersion } from './catalog.js';
-import type { WriteConnection } from './connection.js';
+import {
+  type Activation,
+  addActivation,
+  currentName,
+  dropUnlisted,
+  readCatalog,
+  type StoredVersion,
+} from './catalog.js';
+import type { ThreadedConnection } from './connection.js';
 
 const { dataAuditEntry } = audit;
 const { momentAfter, unknownVersion } = publishing;
@@ -9,21 +16,26 @@ const { momentAfter, unknownVersion } = publishing;
 export interface VersionsContext {
   readonly clock: Clock;
   /**
-   * Runs `work` with a connection for writing, closes the connection, and polls the catalog. Resolves with undefined if
+   * Runs `work` with a connection, closes the connection, and polls the catalog. Resolves with undefined if
    * there is no database.
    */
-  write<T>(work: (connection: WriteConnection) => Promise<T>): Promise<T | undefined>;
+  withConnection<T>(work: (connection: ThreadedConnection) => Promise<T>): Promise<T | undefined>;
   /** Published versions, newest first. */
   list(): readonly StoredVersion[];
-  current(): Move | undefined;
+  current(): Activation | undefined;
   isHeld(id: number): boolean;
-  asOf(time: Date): Snapshot | undefined;
 }
 
-export const sqliteVersions = ({ clock, write, list, current, isHeld, asOf }: VersionsContext): Versions => ({
+export const sqliteVersions = ({
+  clock,
+  withConnection,
+  list,
+  current,
+  isHeld,
+}: VersionsContext): Omit<Versions, 'asOf'> => ({
   list: async () => {
     const versions = list();
-    const { id: currentId } = current() ?? {};
+    const { versionId: currentId } = current() ?? {};
     return versions.map(({ id, version, publishedAt }) => ({
       version,
       publishedAt,
@@ -33,7 +45,7 @@ export const sqliteVersions = ({ clock, write, list, current, isHeld, asOf }: Ve
   },
 
   async activate(version) {
-    const activated = await write((connection) =>
+    const activated = await withConnection((connection) =>
       connection.transaction(async () => {
         const catalog = await readCatalog(connection);
         const target = catalog.versions.find((one) => one.version === version);
@@ -42,9 +54,9 @@ export const sqliteVersions = ({ clock, write, list, current, isHeld, asOf }: Ve
             version,
             catalog.versions.map((one) => one.version),
           );
-        if (target.id === catalog.current?.id) return true;
-        const publishedAt = momentAfter(catalog.current?.publishedAt ?? new Date(0), clock);
-        await addMove(connection, { id: target.id, publishedAt });
+        if (target.id === catalog.current?.versionId) return true;
+        const activatedAt = momentAfter(catalog.current?.activatedAt ?? new Date(0), clock);
+        await addActivation(connection, { versionId: target.id, activatedAt });
         const entry = { action: 'activate', version, replaces: currentName(catalog) } as const;
         await appendEntry(connection, DATA_AUDIT, dataAuditEntry(entry, clock.now()));
         return true;
@@ -54,10 +66,10 @@ export const sqliteVersions = ({ clock, write, list, current, isHeld, asOf }: Ve
   },
 
   async prune(keep) {
-    const pruned = await write(async (connection) => {
+    const pruned = await withConnection(async (connection) => {
       const deleted = await connection.transaction(async () => {
         const { versions, current } = await readCatalog(connection);
-        const unused = versions.slice(keep).filter(({ id }) => id !== current?.id && !isHeld(id));
+        const unused = versions.slice(keep).filter(({ id }) => id !== current?.versionId && !isHeld(id));
         for (const { id, version } of unused) {
           await connection.run('DELETE FROM version WHERE id = ?', id);
           await appendEntry(connection, DATA_AUDIT, dataAuditEntry({ action: 'prune', version }, clock.now()));
@@ -69,6 +81,4 @@ export const sqliteVersions = ({ clock, write, list, current, isHeld, asOf }: Ve
     });
     return pruned ?? [];
   },
-
-  asOf: async (time) => asOf(time),
 });

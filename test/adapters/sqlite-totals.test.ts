@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { WriteConnection } from '../../adapters/sqlite/connection.js';
+import { ThreadedConnection } from '../../adapters/sqlite/connection.js';
 import { LongReads } from '../../adapters/sqlite/long-reads.js';
 import type { SnapshotReader } from '../../core/contracts/plugin.js';
 import type { Snapshot } from '../../core/contracts/storage.js';
@@ -23,7 +23,7 @@ describe('SQLite: the time limit of totals', () => {
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'sqlite-totals-'));
     const path = join(folder, 'data.db');
-    await WriteConnection.use(path, (connection) => connection.exec('PRAGMA user_version = 1'), { create: true });
+    await ThreadedConnection.use(path, (connection) => connection.exec('PRAGMA user_version = 1'), { create: true });
     reads = new LongReads(path);
     await reads.rows(slow(1), [], undefined);
   });
