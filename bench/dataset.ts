@@ -1,7 +1,7 @@
 /** Writes a synthetic dataset the size of FHFA's, with 410 metros and 204 quarters. */
 import type { Document, Manifest } from '../core/contracts/dataset.js';
 import { writeDirectory } from '../core/data/write-directory.js';
-import { randomFrom } from '../test/support/sample/random.js';
+import { randomFrom } from '../plugins/metro/sample/random.js';
 
 const MARKETS = 410;
 const QUARTERS = 204;

@@ -2,7 +2,7 @@
  * Generates a typical day of requests: many callers that each make a few requests for different resources. The
  * popularity of resources follows Zipf's law: the n-th resource in a list is requested 1/n times as often as the first.
  */
-import { type Random, randomFrom } from '../test/support/sample/random.js';
+import { type Random, randomFrom } from '../plugins/metro/sample/random.js';
 
 /** Values of the `Accept-Encoding` header. */
 export type Accepted = 'gzip, deflate, br' | 'gzip, deflate' | undefined;

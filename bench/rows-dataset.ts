@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Collection, Document, Manifest } from '../core/contracts/dataset.js';
 import { DECLARATION } from '../core/data/declarations.js';
 import { writeDirectory } from '../core/data/write-directory.js';
-import { randomFrom } from '../test/support/sample/random.js';
+import { randomFrom } from '../plugins/metro/sample/random.js';
 
 const BATCH = 2000;
 const DAYS = 3650;

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { randomFrom } from '../test/support/sample/random.js';
+import { randomFrom } from '../plugins/metro/sample/random.js';
 import { type Server, startMongo } from '../test/support/services.js';
 import { type Bench, say } from './bench.js';
 import type { Entrant } from './lineup.js';

@@ -1,6 +1,6 @@
 /** Generates the requests of a soak test: every endpoint and page in many variants, both valid and invalid. */
 import { createKey } from '../../core/keys/key.js';
-import { randomFrom } from '../../test/support/sample/random.js';
+import { randomFrom } from '../../plugins/metro/sample/random.js';
 import type { Message } from '../client.js';
 import { type DayOptions, validPaths } from '../day.js';
 import { BASE, bearer } from '../service.js';

@@ -1,7 +1,7 @@
 /** Injects random faults into one store, one after another. */
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Random } from '../../plugins/metro/sample/random.js';
 import { NETWORK_FAULTS } from '../support/network-faults.js';
-import type { Random } from '../support/sample/random.js';
 import type { Server } from '../support/services.js';
 import type { TcpProxy } from '../support/tcp-proxy.js';
 

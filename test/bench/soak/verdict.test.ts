@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { growthOf } from '../../../bench/soak/verdict.js';
-import { randomFrom } from '../../support/sample/random.js';
+import { randomFrom } from '../../../plugins/metro/sample/random.js';
 
 const series = (valueAt: (index: number) => number): number[] => Array.from({ length: 120 }, (_, i) => valueAt(i));
 

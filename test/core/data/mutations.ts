@@ -10,7 +10,7 @@ import { openDirectory } from '../../../core/data/directory.js';
 import { indexedSnapshot } from '../../../core/data/indexed-snapshot.js';
 import { checkDataset } from '../../../core/data/validate.js';
 import { StorageError } from '../../../core/errors.js';
-import { type Random, randomFrom } from '../../support/sample/random.js';
+import { type Random, randomFrom } from '../../../plugins/metro/sample/random.js';
 import { collections, lines, rows, writeByHand } from './weather.js';
 
 const FILES = ['stations.ndjson', 'readings.ndjson', 'readings.ndjson', 'manifest.json'] as const;

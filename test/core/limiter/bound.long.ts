@@ -5,8 +5,8 @@ import { assert } from 'chai';
 import { Redis } from 'ioredis';
 import { RedisLimiter } from '../../../core/limiter/redis-limiter.js';
 import { connectRedis } from '../../../core/redis/connection.js';
+import { randomFrom } from '../../../plugins/metro/sample/random.js';
 import { keptLogger } from '../../support/kept-logger.js';
-import { randomFrom } from '../../support/sample/random.js';
 import { startRedis } from '../../support/services.js';
 import { startTcpProxy } from '../../support/tcp-proxy.js';
 

@@ -7,8 +7,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { assert } from 'chai';
 import { RedisLimiter } from '../../../core/limiter/redis-limiter.js';
 import { connectRedis } from '../../../core/redis/connection.js';
+import { randomFrom } from '../../../plugins/metro/sample/random.js';
 import { keptLogger } from '../../support/kept-logger.js';
-import { randomFrom } from '../../support/sample/random.js';
 import { startRedis } from '../../support/services.js';
 import { startTcpProxy } from '../../support/tcp-proxy.js';
 

@@ -2,7 +2,7 @@ import type { Document } from '../../../../core/contracts/dataset.js';
 import type { Observation } from '../../../../plugins/metro/collections.js';
 import { createPanel, macroSeries, type Panel } from '../../../../plugins/metro/forecast/panel.js';
 import { quarterIndex, quarterStart } from '../../../../plugins/metro/periods.js';
-import { randomFrom } from '../../../support/sample/random.js';
+import { randomFrom } from '../../../../plugins/metro/sample/random.js';
 
 export const FIRST = quarterIndex(1990, 1);
 

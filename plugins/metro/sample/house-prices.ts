@@ -1,8 +1,8 @@
 /** Generates made-up house price indexes, including gaps and short series. */
 
-import { type Area, metroAreas, nationAndStates, seriesOfArea } from '../../../plugins/metro/areas.js';
-import type { MetroIndex } from '../../../plugins/metro/import/fhfa.js';
-import { quarterIndex, quarterStart } from '../../../plugins/metro/periods.js';
+import { type Area, metroAreas, nationAndStates, seriesOfArea } from '../areas.js';
+import type { MetroIndex } from '../import/fhfa.js';
+import { quarterIndex, quarterStart } from '../periods.js';
 import type { SampleSeries } from './macro.js';
 import { randomFrom } from './random.js';
 

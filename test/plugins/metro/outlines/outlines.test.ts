@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { packageRoot } from '../../../core/util/package.js';
-import { metroAreas } from '../../../plugins/metro/areas.js';
-import { buildOutlines, countiesByArea, type Outlines } from './outlines.js';
+import { packageRoot } from '../../../../core/util/package.js';
+import { metroAreas } from '../../../../plugins/metro/areas.js';
+import { buildOutlines, countiesByArea, type Outlines } from '../../../../plugins/metro/outlines/outlines.js';
 
 const CONNECTICUT = ['14860', '25540', '35300', '35980', '47930'];
 

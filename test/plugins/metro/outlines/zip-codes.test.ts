@@ -2,9 +2,9 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
-import { packageRoot } from '../../../core/util/package.js';
-import { metroAreas } from '../../../plugins/metro/areas.js';
-import { zipCodesByArea } from './zip-codes.js';
+import { packageRoot } from '../../../../core/util/package.js';
+import { metroAreas } from '../../../../plugins/metro/areas.js';
+import { zipCodesByArea } from '../../../../plugins/metro/outlines/zip-codes.js';
 
 /** The source still uses the former counties of Connecticut. */
 const isInConnecticut = (cbsa: string) => metroAreas.get(cbsa)!.states[0] === 'CT';

@@ -1,14 +1,14 @@
 /** Generates the embedded sample: made-up data, and the forecasts that the real model computes from it. */
 import { compareScalars, writeDirectory } from 'metro-forecast-api/adapter';
 import type { Document, Manifest } from 'metro-forecast-api/plugin';
-import { type Forecast, type ForecastRun, METRO_HPI, type Series } from '../../../plugins/metro/collections.js';
-import { defaultRules } from '../../../plugins/metro/forecast/default-rules.js';
-import { defaultForecastOptions } from '../../../plugins/metro/forecast/model.js';
-import { macroSeries, panelsOf } from '../../../plugins/metro/forecast/panel.js';
-import { isOf, makeRuns, withNewestRun } from '../../../plugins/metro/forecast/runs.js';
-import { toHpi, toMarket, toObservations, toSource, toWideMarkets } from '../../../plugins/metro/import/documents.js';
-import { fredEntryOf } from '../../../plugins/metro/import/fred-catalog.js';
-import { quarterStart } from '../../../plugins/metro/periods.js';
+import { type Forecast, type ForecastRun, METRO_HPI, type Series } from '../collections.js';
+import { defaultRules } from '../forecast/default-rules.js';
+import { defaultForecastOptions } from '../forecast/model.js';
+import { macroSeries, panelsOf } from '../forecast/panel.js';
+import { isOf, makeRuns, withNewestRun } from '../forecast/runs.js';
+import { toHpi, toMarket, toObservations, toSource, toWideMarkets } from '../import/documents.js';
+import { fredEntryOf } from '../import/fred-catalog.js';
+import { quarterStart } from '../periods.js';
 import { FIRST_QUARTER, LAST_QUARTER, sampleHousePrices, sampleWideIndexes } from './house-prices.js';
 import { type SampleSeries, sampleMacro } from './macro.js';
 

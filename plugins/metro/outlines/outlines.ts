@@ -10,7 +10,7 @@ import type { Feature, MultiPolygon, Position } from 'geojson';
 import { merge, mesh } from 'topojson-client';
 import { presimplify, simplify } from 'topojson-simplify';
 import type { GeometryCollection, MultiPolygon as Outline, Polygon, Topology } from 'topojson-specification';
-import { metroAreas } from '../../../plugins/metro/areas.js';
+import { metroAreas } from '../areas.js';
 import counties from './counties.json' with { type: 'json' };
 
 type Atlas = Topology<{ counties: GeometryCollection; states: GeometryCollection; nation: GeometryCollection }>;

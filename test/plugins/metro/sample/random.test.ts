@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { randomFrom } from './random.js';
+import { randomFrom } from '../../../../plugins/metro/sample/random.js';
 
 const take = (seed: string, count: number, of: 'uniform' | 'normal') => {
   const random = randomFrom(seed);

@@ -3,11 +3,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import type { Collection } from '../../../core/contracts/dataset.js';
-import { openDirectory } from '../../../core/data/directory.js';
-import { checkDataset } from '../../../core/data/validate.js';
-import { packageRoot } from '../../../core/util/package.js';
-import { areaOfSeries, nationAndStates, seriesOfArea } from '../../../plugins/metro/areas.js';
+import type { Collection } from '../../../../core/contracts/dataset.js';
+import { openDirectory } from '../../../../core/data/directory.js';
+import { checkDataset } from '../../../../core/data/validate.js';
+import { packageRoot } from '../../../../core/util/package.js';
+import { areaOfSeries, nationAndStates, seriesOfArea } from '../../../../plugins/metro/areas.js';
 import {
   collections as allCollections,
   type Forecast,
@@ -18,8 +18,8 @@ import {
   RISK_GRADES,
   type Series,
   SIGNALS,
-} from '../../../plugins/metro/collections.js';
-import { makeSample, writeSample } from './sample.js';
+} from '../../../../plugins/metro/collections.js';
+import { makeSample, writeSample } from '../../../../plugins/metro/sample/sample.js';
 
 const files = (directory: string): Record<string, string> =>
   Object.fromEntries(

@@ -1,7 +1,7 @@
 /** Generates macro series with well-known ids, various cadences and made-up values. */
 import { type Cadence, periods } from 'metro-forecast-api/plugin';
-import type { Series } from '../../../plugins/metro/collections.js';
-import type { MacroSeries } from '../../../plugins/metro/import/fred.js';
+import type { Series } from '../collections.js';
+import type { MacroSeries } from '../import/fred.js';
 import { randomFrom } from './random.js';
 
 interface Definition {
