@@ -120,12 +120,13 @@ export const rowOrder = <T extends object, Field extends string = ConditionField
   }));
   const placeOf = (row: T): Place => terms.map(({ field }) => read(row, field));
   const comparePlaces = (one: Place, other: Place): number => {
-    for (const [i, { sign }] of terms.entries()) {
-      const [x, y] = [one[i] ?? null, other[i] ?? null];
+    for (let i = 0; i < terms.length; i++) {
+      const x = one[i] ?? null;
+      const y = other[i] ?? null;
       if (x === y) continue;
       if (x === null) return 1;
       if (y === null) return -1;
-      return sign * compareScalars(x, y);
+      return terms[i]!.sign * compareScalars(x, y);
     }
     return 0;
   };
@@ -134,6 +135,59 @@ export const rowOrder = <T extends object, Field extends string = ConditionField
 
 const isScalarOrNull = (value: unknown): boolean =>
   value === null || typeof value === 'string' || Number.isFinite(value);
+
+interface PlacedRow<T> {
+  readonly row: T;
+  readonly place: Place;
+}
+
+/**
+ * Sorts rows in memory for one page. Keeps only about twice `limit` rows, so that adding a batch of a long list takes
+ * little time and memory.
+ */
+export class PageSorter<T extends object> {
+  readonly #order: RowOrder<T>;
+  readonly #limit: number;
+  readonly #after: Place | undefined;
+  #kept: PlacedRow<T>[] = [];
+  /** No row after this place can be on the page or start the next one. */
+  #last: Place | undefined;
+
+  /** @throws ApiError with status 400 if `after` is invalid or belongs to a different order */
+  constructor(order: RowOrder<T>, { limit = Number.POSITIVE_INFINITY, after }: PageInput) {
+    const isPlace = (place: Place) => place.length === order.fields && place.every(isScalarOrNull);
+    this.#order = order;
+    this.#limit = limit;
+    this.#after = after === undefined ? undefined : placeIn(after, order.name, isPlace);
+  }
+
+  add(rows: readonly T[]): void {
+    const { placeOf, comparePlaces } = this.#order;
+    for (const row of rows) {
+      const place = placeOf(row);
+      if (this.#after && comparePlaces(place, this.#after) <= 0) continue;
+      if (this.#last && comparePlaces(place, this.#last) > 0) continue;
+      this.#kept.push({ row, place });
+      if (this.#kept.length > 2 * this.#limit + 1) this.#sort();
+    }
+  }
+
+  /** Returns the page. Sets the `Link` header if there is a next page. */
+  page(context: PageContext): readonly T[] {
+    this.#sort();
+    const page = this.#kept.slice(0, this.#limit);
+    if (page.length < this.#kept.length) linkNextPage(context, tokenOf(this.#order.name, page.at(-1)!.place));
+    return page.map(({ row }) => row);
+  }
+
+  #sort(): void {
+    const { comparePlaces } = this.#order;
+    this.#kept.sort((one, other) => comparePlaces(one.place, other.place));
+    if (this.#kept.length <= this.#limit) return;
+    this.#kept.length = this.#limit + 1;
+    this.#last = this.#kept.at(-1)!.place;
+  }
+}
 
 /**
  * Sorts rows in memory and returns one page of them, or all rows if there is no `limit`. Sets the `Link` header if
@@ -144,20 +198,9 @@ export const pageOf = <T extends object>(
   context: PageContext,
   rows: readonly T[],
   order: RowOrder<T>,
-  { limit, after }: PageInput,
+  page: PageInput,
 ): readonly T[] => {
-  const { placeOf, comparePlaces } = order;
-  const sorted = rows
-    .map((row) => ({ row, place: placeOf(row) }))
-    .sort((one, other) => comparePlaces(one.place, other.place));
-  let start = 0;
-  if (after !== undefined) {
-    const isPlace = (place: Place) => place.length === order.fields && place.every(isScalarOrNull);
-    const wanted = placeIn(after, order.name, isPlace);
-    const found = sorted.findIndex(({ place }) => comparePlaces(place, wanted) > 0);
-    start = found < 0 ? sorted.length : found;
-  }
-  const page = sorted.slice(start, limit === undefined ? undefined : start + limit);
-  if (start + page.length < sorted.length) linkNextPage(context, tokenOf(order.name, page.at(-1)!.place));
-  return page.map(({ row }) => row);
+  const sorter = new PageSorter(order, page);
+  sorter.add(rows);
+  return sorter.page(context);
 };

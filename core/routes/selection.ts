@@ -9,7 +9,7 @@ import { compareScalars } from '../data/scalars.js';
 import { TotalsCollector } from '../data/totals.js';
 import { searchWords, wordMatcher } from '../data/words.js';
 import { ApiError, defineError, invalidParameter } from '../errors.js';
-import { documentPlaces, linkNextPage, type OrderTerm, type PageInput, pageOf, rowOrder } from './pagination.js';
+import { documentPlaces, linkNextPage, type OrderTerm, type PageInput, PageSorter, rowOrder } from './pagination.js';
 
 /** Maximum number of documents to read one by one for a page or for totals. */
 const MOST_READ = 50_000;
@@ -222,10 +222,11 @@ const coveredBy = ({ rest, range }: ReadPlan, where: readonly Condition[]): read
 /** Reads documents one by one and yields the matching ones. @throws ApiError `too_many_rows` */
 async function* readMatching(context: DataContext, collection: Collection, given: Matching): Batches<Document> {
   const plan = planRead(collection, given.where);
-  // Some stores can count the documents. The request is then rejected before any document is read.
-  const counted = await context.snapshot.totals(collection, { where: coveredBy(plan, given.where), by: [], limit: 1 });
-  if (counted && counted[0]!.count > MOST_READ) throw new ApiError(tooManyRows);
   const { words, matches } = filtersOf(context, collection, plan, given);
+  // Some stores can count the documents. The request is then rejected before any document is read.
+  const covered = { where: coveredBy(plan, given.where), by: [], limit: 1, ...(words && { words }) };
+  const counted = await context.snapshot.totals(collection, covered);
+  if (counted && counted[0]!.count > MOST_READ) throw new ApiError(tooManyRows);
   let read = 0;
   const limit = MOST_READ + 1;
   for await (const batch of documentsOf(context, collection, plan, {
@@ -259,11 +260,9 @@ export const selectSorted = async <T extends object>(
   { sort, ...given }: Matching<NoInfer<T>> & { readonly sort: OrderTerm<ConditionField<NoInfer<T>>> },
   page: PageInput,
 ): Promise<readonly Readonly<T>[]> => {
-  const rows: T[] = [];
-  for await (const batch of readMatching(context, collection, given)) {
-    for (const document of batch) rows.push(document as T);
-  }
-  return pageOf(context, rows, rowOrder<T>([sort, ...(collection.key as readonly ConditionField<T>[])]), page);
+  const sorter = new PageSorter(rowOrder<T>([sort, ...(collection.key as readonly ConditionField<T>[])]), page);
+  for await (const batch of readMatching(context, collection, given)) sorter.add(batch as readonly T[]);
+  return sorter.page(context);
 };
 
 /**

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { dataRoute, definePlugin } from '../../../core/contracts/plugin.js';
 import { openDirectory } from '../../../core/data/directory.js';
-import { pageHeaders, pageParameters } from '../../../core/routes/pagination.js';
+import { pageHeaders, pageOf, pageParameters, rowOrder } from '../../../core/routes/pagination.js';
 import { findPage } from '../../../core/routes/selection.js';
 import { packageRoot } from '../../../core/util/package.js';
 import { forecasts } from '../../../plugins/metro/collections.js';
@@ -158,6 +158,42 @@ describe('findPage(context, collection, query, { limit, after })', function () {
       } finally {
         await other.close();
       }
+    });
+  }
+});
+
+describe('pages of rows sorted in memory', () => {
+  const rows = Array.from({ length: 20_000 }, (_, id) => ({
+    id,
+    price: id % 11 === 0 ? null : (id * 7919) % 1009,
+  }));
+  const context = { reference: ({ after }: { readonly after?: unknown }) => String(after), setHeader: () => {} };
+
+  for (const sort of ['price', '-price', '-id'] as const) {
+    it(`${sort}: reads every page, each without sorting all rows`, () => {
+      const order = rowOrder<(typeof rows)[number]>([sort, 'id']);
+      const ids = (page: object) => pageOf(context, rows, order, page).map(({ id }) => id);
+      const all = ids({});
+      let compared = 0;
+      const comparePlaces: typeof order.comparePlaces = (one, other) => {
+        compared++;
+        return order.comparePlaces(one, other);
+      };
+      let pages = 0;
+      let after: string | undefined;
+      const found: number[] = [];
+      do {
+        const page = after === undefined ? { limit: 997 } : { limit: 997, after };
+        after = undefined;
+        const setHeader = (_: string, link: string) => {
+          after = /^<(.*)>/.exec(link)![1]!;
+        };
+        found.push(...pageOf({ ...context, setHeader }, rows, { ...order, comparePlaces }, page).map(({ id }) => id));
+        pages++;
+      } while (after !== undefined);
+      expect(found).to.deep.equal(all);
+      expect(pages).to.equal(21);
+      expect(compared / pages).to.be.below(6 * rows.length);
     });
   }
 });

@@ -197,6 +197,32 @@ describe('filters of tables', function () {
     }
   });
 
+  const searching = {
+    sqlite: async () => ({ use: 'sqlite', options: { path: 'data.db' } }),
+    mongo: otherAdapters['mongo']!,
+  };
+  for (const [name, section] of Object.entries(searching)) {
+    it(`${name} sorts the rows that a search finds in a table with more than 50,000 rows`, async () => {
+      const many = Array.from({ length: 60_000 }, (_, id) => ({
+        ...readings[0]!,
+        id,
+        share: id % 7,
+        note: id % 20_000 === 5 ? 'rare' : 'common',
+      }));
+      const json = await start(undefined, { readings: many });
+      const other = await start(await section());
+      try {
+        await publishTo(other, (await openDirectory(json.directory)).dataset);
+        expect(ids(await pagesOf(other, '/readings', '?q=rare&sort=-share&limit=2'))).to.deep.equal([
+          20_005, 5, 40_005,
+        ]);
+        expect((await other.get('/readings?q=common&sort=share')).json.code).to.equal('too_many_rows');
+      } finally {
+        await Promise.all([json.close(), other.close()]);
+      }
+    });
+  }
+
   it('equivalent queries share a cache key', async () => {
     const snapshots = async (target: string) => (await service.get(target)).headers['etag'];
     expect(await snapshots('/readings?town[in]=Brno,Aachen')).to.equal(
