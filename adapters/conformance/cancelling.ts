@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import type { Document, Query } from 'metro-forecast-api/adapter';
 import { failsWith, sameItems, sameSequence } from './expect.js';
+import { find, restOf } from './find-rows.js';
 import { crowd, items, rows, rowsWithCrowd } from './fixture.js';
-import { find, type Instance, restOf, withSnapshot } from './instance.js';
+import { type Instance, withSnapshot } from './instance.js';
 import { answerOf } from './reference.js';
 import { CROWD_BLOCKS, CROWD_SEATS } from './rows.js';
 

@@ -1,8 +1,9 @@
 /** Queries for the tests of `find`, and assertions about their results. */
 import type { Collection, Document, Query, Scalar } from 'metro-forecast-api/adapter';
 import { isEmpty, sameSequence, sameSet } from './expect.js';
+import { find } from './find-rows.js';
 import { allRows, items, numbers, pairs, readings, spots, twins, words } from './fixture.js';
-import { find, type Instance, withSnapshot } from './instance.js';
+import { type Instance, withSnapshot } from './instance.js';
 import { answerOf, ordersOf } from './reference.js';
 
 export const BY_RANK = items.orders![0]!;

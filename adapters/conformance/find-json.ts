@@ -1,36 +1,12 @@
 /** Tests of `findJson`, which returns the rows of `find` as stored JSON. */
-import assert from 'node:assert/strict';
-import type { Collection, Document, JsonRows, Query, Snapshot } from 'metro-forecast-api/adapter';
+import type { Collection, JsonRows, Query } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
-import { failsWith, sameList, sameValue } from './expect.js';
+import { failsWith, sameList } from './expect.js';
 import { equalities, shapesOfQueries, small } from './find-checks.js';
+import { find, findJson, parseRows } from './find-rows.js';
 import { allCollections, allRowsWithCrowd, crowd, datasetOf, FIRST, FIRST_CREATED, items, nothing } from './fixture.js';
-import { find, type Instance, startInstance, testsOver, withSnapshot } from './instance.js';
+import { type Instance, startInstance, testsOver, withSnapshot } from './instance.js';
 import { itUnless, without } from './obstacles.js';
-
-/** Parses the text of each row separately. */
-const parse = ({ json, ends }: JsonRows): Document[] => {
-  assert(Buffer.isBuffer(json), 'json is a Buffer');
-  const texts = ends.map((end, i) => {
-    const start = i === 0 ? 0 : ends[i - 1]! + 1;
-    if (i > 0) assert.equal(json.toString('utf8', start - 1, start), ',', 'a comma separates two documents');
-    return json.toString('utf8', start, end);
-  });
-  assert.equal(ends.at(-1) ?? 0, json.length, 'the last document ends where the text ends');
-  for (const text of texts) assert(!text.includes('\n'), `a document is one line of text, not ${text}`);
-  return texts.map((text) => JSON.parse(text) as Document);
-};
-
-const findJson = async (
-  snapshot: Snapshot,
-  { name, key }: Collection,
-  query: Partial<Query> = {},
-  signal?: AbortSignal,
-) => {
-  const found: Document[] = [];
-  for await (const rows of snapshot.findJson!(name, { order: key, ...query }, signal)) found.push(...parse(rows));
-  return found;
-};
 
 function* queries(): Generator<[Collection, Partial<Query>]> {
   yield [nothing, {}];
@@ -77,7 +53,7 @@ export const describeFindJson = (target: AdapterUnderTest): void => {
         for await (const rows of snapshot.findJson!('crowd', { order: crowd.key, limit: 3000 })) kept.push(rows);
         await findJson(snapshot, crowd, { descending: true });
         const expected = await find(snapshot, crowd, { limit: 3000 });
-        sameList(kept.flatMap(parse), expected, 'the text of all batches to be unchanged');
+        sameList(kept.flatMap(parseRows), expected, 'the text of all batches to be unchanged');
       }),
     );
 
@@ -108,13 +84,6 @@ export const describeFindJson = (target: AdapterUnderTest): void => {
       await adapter.close();
       await failsWith('closed', () => findJson(snapshot, items));
       snapshot.release();
-    });
-  });
-
-  describe('a snapshot', () => {
-    testsOver(target)('has findJson() if and only if the capability "json" is declared', async (instance) => {
-      const has = await withSnapshot(instance, async ({ findJson }) => findJson !== undefined);
-      sameValue(has, target.capabilities.json ?? false, 'the capability "json" to match the snapshot');
     });
   });
 };

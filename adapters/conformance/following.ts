@@ -1,14 +1,13 @@
 /** Tests that open adapters notice what other adapters in the same process publish and activate. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { AdapterUnderTest } from './adapter-under-test.js';
-import { eventually, failsWith, sameItems, sameList } from './expect.js';
+import { eventually, failsWith, sameList } from './expect.js';
 import {
   anotherDataset,
   brokenDataset,
   datasetOf,
   FIRST,
   FIRST_CREATED,
-  items,
   rows,
   SECOND,
   SECOND_CREATED,
@@ -17,12 +16,12 @@ import {
 } from './fixture.js';
 import {
   changedTo,
-  find,
   hasItems,
   type Instance,
   isCurrent,
   makeCurrent,
   namesOf,
+  readsItems,
   testsOfEmpty,
   testsOver,
   testsOverStore,
@@ -69,7 +68,7 @@ export const describeFollowing = (target: AdapterUnderTest): void => {
           await makeCurrent(target, instance, anotherDataset());
           await isCurrent(target, other, SECOND);
           await serves(other, SECOND, SECOND_CREATED);
-          sameItems(await find(held, items), rows['items']!);
+          await readsItems(held, rows['items']!);
           await changedTo(target, [SECOND], other, before);
         });
       },

@@ -1,7 +1,8 @@
 import type { Collection, Document, Scalar } from 'metro-forecast-api/adapter';
 import { failsWith, sameValue } from './expect.js';
+import { find } from './find-rows.js';
 import { allRows, items, numbers, pairs, readings, spots, twins, words } from './fixture.js';
-import { find, type Instance, withSnapshot } from './instance.js';
+import { type Instance, withSnapshot } from './instance.js';
 import { absentNumbers, absentWords } from './tricky-values.js';
 
 export const describeGet = (instance: () => Instance): void => {

@@ -7,13 +7,13 @@ import type {
   Collection,
   Dataset,
   Document,
-  Query,
   Snapshot,
   StorageAdapter,
 } from 'metro-forecast-api/adapter';
 import { pino } from 'pino';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { eventually, sameItems, sameList, sameValue } from './expect.js';
+import { find, findJson } from './find-rows.js';
 import {
   anotherDataset,
   collections,
@@ -219,18 +219,6 @@ export const testsOverStore =
       await test(instance);
     });
 
-/** Returns all documents that match a query. The default order is the collection's key. */
-export const find = async (
-  snapshot: Snapshot,
-  { name, key }: Collection,
-  query: Partial<Query> = {},
-  signal?: AbortSignal,
-): Promise<Document[]> => {
-  const found: Document[] = [];
-  for await (const batch of snapshot.find(name, { order: key, ...query }, signal)) found.push(...batch);
-  return found;
-};
-
 export const withSnapshot = async <T>(
   { adapter }: Pick<Instance, 'adapter'>,
   use: (snapshot: Snapshot) => Promise<T>,
@@ -241,12 +229,6 @@ export const withSnapshot = async <T>(
   } finally {
     snapshot.release();
   }
-};
-
-export const restOf = async (batches: AsyncIterator<readonly Document[]>): Promise<Document[]> => {
-  const rest: Document[] = [];
-  for await (const batch of { [Symbol.asyncIterator]: () => batches }) rest.push(...batch);
-  return rest;
 };
 
 /** Returns the version that was current at `time`, or undefined. */
@@ -267,8 +249,22 @@ export const about = ({ version, publishedAt, manifest }: Snapshot) => ({ versio
 export const hasVersion = ({ adapter }: Pick<Instance, 'adapter'>, version: string): void =>
   sameValue(versionOf(adapter), version, 'the version of snapshot()');
 
+/** Asserts that each method of a snapshot reads the items of one version. */
+export const readsItems = async (snapshot: Snapshot, expected: readonly Document[]): Promise<void> => {
+  sameItems(await find(snapshot, items), expected);
+  for (const id of ['i01', 'i02', 'i99']) {
+    const item = expected.find((each) => each['id'] === id);
+    sameValue((await snapshot.get('items', [id])) ?? undefined, item, `get("items", ["${id}"]) to read one version`);
+  }
+  if (snapshot.findJson) sameItems(await findJson(snapshot, items), expected);
+  const counted = await snapshot.totals?.('items', { where: [], by: ['label'], limit: 100 });
+  if (!counted) return;
+  const labels = counted.flatMap(({ values, count }) => Array<unknown>(count).fill(values[0]));
+  sameList(labels.sort(), expected.map(({ label }) => label).sort(), 'totals() to count the items of one version');
+};
+
 export const hasItems = (instance: Pick<Instance, 'adapter'>, expected: readonly Document[]): Promise<void> =>
-  withSnapshot(instance, async (snapshot) => sameItems(await find(snapshot, items), expected));
+  withSnapshot(instance, (snapshot) => readsItems(snapshot, expected));
 
 export const isCurrent = (
   target: AdapterUnderTest,

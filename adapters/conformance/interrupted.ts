@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { type Dataset, type Document, StorageError } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { failsWith, isEmpty, sameList, sameValue, within } from './expect.js';
+import { find } from './find-rows.js';
 import {
   collections,
   datasetOf,
@@ -14,16 +15,7 @@ import {
   THIRD,
   THIRD_CREATED,
 } from './fixture.js';
-import {
-  find,
-  hasVersion,
-  type Instance,
-  namesOf,
-  testsOver,
-  testsOverStore,
-  versionOf,
-  withSnapshot,
-} from './instance.js';
+import { hasVersion, type Instance, namesOf, testsOver, testsOverStore, versionOf, withSnapshot } from './instance.js';
 import { standsAlone, without } from './obstacles.js';
 
 /** Time limit for an interrupted publication to settle, in milliseconds. */
@@ -167,14 +159,21 @@ export const describeInterrupted = (target: AdapterUnderTest): void => {
       await hasNext(instance);
     });
 
-    test('with the content of the current version changes nothing, and resolves or rejects with conflict', async (instance) => {
-      const { version, publishedAt } = instance.adapter.snapshot();
-      const [settled] = await Promise.allSettled([instance.adapter.publish!(datasetOf())]);
-      if (settled?.status === 'rejected') await failsWith('conflict', () => Promise.reject(settled.reason));
-      const after = instance.adapter.snapshot();
-      sameValue([after.version, after.publishedAt], [version, publishedAt], 'the current version to be unchanged');
-      if (!instance.adapter.versions) return;
+    test('with the content of an existing version changes nothing, and resolves or rejects with conflict', async (instance) => {
+      const { adapter } = instance;
+      const publishAgain = async () => {
+        const { version, publishedAt } = adapter.snapshot();
+        const [settled] = await Promise.allSettled([adapter.publish!(datasetOf())]);
+        if (settled?.status === 'rejected') await failsWith('conflict', () => Promise.reject(settled.reason));
+        const after = adapter.snapshot();
+        sameValue([after.version, after.publishedAt], [version, publishedAt], 'the current version to be unchanged');
+      };
+      await publishAgain();
+      if (!adapter.versions) return;
       sameList(await namesOf(instance), [FIRST], 'list() to return the version once');
+      await adapter.publish!(datasetOf(THIRD, THIRD_CREATED));
+      await publishAgain();
+      sameList(await namesOf(instance), [THIRD, FIRST], 'list() to return the version once');
     });
 
     test('calls onProgress with growing numbers until it settles, and neither onWait nor onRepair without a reason', async ({

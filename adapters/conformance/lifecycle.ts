@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { type Document, type StorageAdapter, StorageError } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { failsWith, sameItems, sameSequence, sameValue } from './expect.js';
+import { find, restOf } from './find-rows.js';
 import { anotherDataset, crowd, crowdedDataset, FIRST, items, itemsIn, rows, rowsWithCrowd } from './fixture.js';
-import { find, hasVersion, restOf, testsOfEmpty, testsOver } from './instance.js';
+import { hasVersion, readsItems, testsOfEmpty, testsOver } from './instance.js';
 import { without, withoutBreak } from './obstacles.js';
 
 /** Every call that the adapter supports while it is open. */
@@ -19,6 +20,8 @@ const callsOf = (adapter: StorageAdapter): readonly (() => unknown)[] => [
         () => adapter.versions!.asOf(new Date()),
       ]
     : []),
+  ...(adapter.audit ? [() => adapter.audit!.list(), () => adapter.audit!.verify()] : []),
+  ...(adapter.history ? [() => adapter.history!.read(), () => adapter.history!.clear()] : []),
 ];
 
 export const describeLifecycle = (target: AdapterUnderTest): void => {
@@ -27,14 +30,21 @@ export const describeLifecycle = (target: AdapterUnderTest): void => {
   const testBreaking = testsOver(target, withoutBreak(target));
   const testOfEmpty = testsOfEmpty(target);
 
-  test('the adapter has the members of its capabilities, and no others', async ({ adapter }) => {
+  test('the adapter and its snapshots have the members of its capabilities, and no others', async ({ adapter }) => {
     const able = {
       publish: adapter.publish !== undefined,
       versions: adapter.versions !== undefined,
       audit: adapter.audit !== undefined,
     };
-    const { publish, versions, audit = false } = target.capabilities;
+    const { publish, versions, audit = false, json = false, totals = false, search = false } = target.capabilities;
     sameValue(able, { publish, versions, audit }, 'publish(), versions and audit to match the capabilities');
+    for (const snapshot of [adapter.snapshot(), await adapter.versions?.asOf(new Date())]) {
+      if (!snapshot) continue;
+      const { findJson, totals: total, searches = false } = snapshot;
+      const has = { json: findJson !== undefined, totals: total !== undefined, search: searches };
+      sameValue(has, { json, totals, search }, 'findJson(), totals() and searches to match the capabilities');
+      snapshot.release();
+    }
   });
 
   describe('open()', () => {
@@ -50,7 +60,7 @@ export const describeLifecycle = (target: AdapterUnderTest): void => {
       await instance.adapter.open();
       const after = instance.adapter.snapshot();
       sameValue([after.version, after.publishedAt], [version, publishedAt], 'the snapshot to be the same after open()');
-      sameItems(await find(held, items), itemsIn(version));
+      await readsItems(held, itemsIn(version));
     });
 
     testOfEmpty('settles if close() is called in the meantime', async ({ adapter }) => {

@@ -2,8 +2,9 @@
 import type { Document } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { failsWith, sameList, sameValue } from './expect.js';
+import { find } from './find-rows.js';
 import { datasetOf, FIRST, type Rows, SECOND, SECOND_CREATED, words } from './fixture.js';
-import { find, hasVersion, type Instance, startInstance, withSnapshot } from './instance.js';
+import { hasVersion, type Instance, startInstance, withSnapshot } from './instance.js';
 import { itUnless, without } from './obstacles.js';
 
 const KEY_BYTES = 20_000;

@@ -7,8 +7,9 @@ import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Snapshot } from 'metro-forecast-api/adapter';
 import { eventually, failsWith, sameList, sameValue } from './expect.js';
+import { find } from './find-rows.js';
 import { items } from './fixture.js';
-import { find, type Instance, type Opened } from './instance.js';
+import type { Instance, Opened } from './instance.js';
 import type { OtherProcess } from './start-process.js';
 import {
   type Actor,

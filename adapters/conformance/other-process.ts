@@ -1,12 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { AdapterUnderTest } from './adapter-under-test.js';
-import { eventually, sameItems, sameValue, within } from './expect.js';
+import { eventually, sameValue, within } from './expect.js';
 import {
   aboutDataset,
   anotherDataset,
   FIRST,
   FIRST_CREATED,
-  items,
   itemsIn,
   rows,
   SECOND,
@@ -14,11 +13,11 @@ import {
 } from './fixture.js';
 import {
   changedTo,
-  find,
   followMs,
   type Instance,
   isCurrent,
   makeCurrent,
+  readsItems,
   testsOverStore,
   withSnapshot,
 } from './instance.js';
@@ -86,7 +85,7 @@ export const describeOtherProcess = (target: AdapterUnderTest, noProcess: Obstac
           await isCurrent(target, instance, SECOND);
           await serves(instance, SECOND, SECOND_CREATED);
           await eventually('changed() is called', () => instance.changes.slice(before).includes(SECOND), 2000);
-          sameItems(await find(held, items), rows['items']!);
+          await readsItems(held, rows['items']!);
         });
       },
     );

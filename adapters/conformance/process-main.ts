@@ -7,8 +7,9 @@ import { pathToFileURL } from 'node:url';
 import { type Snapshot, StorageError } from 'metro-forecast-api/adapter';
 import { type AdapterUnderTest, targets } from './adapter-under-test.js';
 import type { Commands, Request, Response } from './commands.js';
+import { find } from './find-rows.js';
 import { anotherDataset, collections, items } from './fixture.js';
-import { about, find, makeIn, type Opened } from './instance.js';
+import { about, makeIn, type Opened } from './instance.js';
 
 const [file = '', name = ''] = process.argv.slice(2);
 

@@ -1,14 +1,13 @@
 /** Tests that a store keeps everything after all its adapters have been closed. */
 import assert from 'node:assert/strict';
 import type { AdapterUnderTest } from './adapter-under-test.js';
-import { failsWith, sameItems, sameList, sameValue } from './expect.js';
+import { failsWith, sameList, sameValue } from './expect.js';
 import {
   aboutDataset,
   anotherDataset,
   datasetOf,
   FIRST,
   FIRST_CREATED,
-  items,
   itemsIn,
   itemsOf,
   listWith,
@@ -20,13 +19,13 @@ import {
 } from './fixture.js';
 import {
   about,
-  find,
   hasItems,
   hasVersion,
   type Instance,
   listOf,
   type Opened,
   publishTwo,
+  readsItems,
   testsOverStore,
   versionAsOf,
 } from './instance.js';
@@ -89,7 +88,7 @@ export const describeReopening = (target: AdapterUnderTest): void => {
         assert(snapshot, `expected asOf(${new Date(time).toISOString()}) to return ${version}, found undefined`);
         const publishedAt = time === +activatedAt ? activatedAt : new Date(created);
         sameValue(about(snapshot), { ...aboutDataset(version, created), publishedAt }, `the version of ${time}`);
-        sameItems(await find(snapshot, items), itemsIn(version));
+        await readsItems(snapshot, itemsIn(version));
         snapshot.release();
       }
     });

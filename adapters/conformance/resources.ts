@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { eventually, isEmpty, within } from './expect.js';
+import { find } from './find-rows.js';
 import {
   anotherDataset,
   brokenDataset,
@@ -17,7 +18,7 @@ import {
   THIRD,
   THIRD_CREATED,
 } from './fixture.js';
-import { find, testsOfEmpty, testsOver, withSnapshot } from './instance.js';
+import { testsOfEmpty, testsOver, withSnapshot } from './instance.js';
 import { itUnless, type Obstacle, without, withoutBreak } from './obstacles.js';
 import { startProcess } from './start-process.js';
 
@@ -53,6 +54,22 @@ export const describeResources = (target: AdapterUnderTest, noProcess: Obstacle,
       });
       hasNone(controller, 'find()');
     });
+
+    for (const capability of ['json', 'totals'] as const) {
+      const method = capability === 'json' ? 'findJson()' : 'totals()';
+      testsOver(target, without(target, capability))(`has no listeners after ${method}`, async (instance) => {
+        const controller = new AbortController();
+        const { signal } = controller;
+        await withSnapshot(instance, async (snapshot) => {
+          for (let i = 0; i < CALLS; i++) {
+            if (capability === 'json')
+              for await (const _ of snapshot.findJson!('items', { order: items.key }, signal)) break;
+            else await snapshot.totals!('items', { where: [], by: ['grade'], limit: 9 }, signal);
+          }
+        });
+        hasNone(controller, method);
+      });
+    }
 
     testPublish('has no listeners after publish(), whether it succeeds or fails', async ({ adapter }) => {
       const [succeeding, failing] = [new AbortController(), new AbortController()];

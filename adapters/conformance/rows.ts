@@ -38,10 +38,11 @@ export const spotRows = Array.from({ length: names.length * 4 }, (_, i) => ({
 export const CROWD_BLOCKS = 50;
 export const CROWD_SEATS = 1000;
 
+/** The first three blocks are one, so that equality on a field matches more documents than fit into a batch. */
 export const crowdRows = (): Document[] =>
   Array.from({ length: CROWD_BLOCKS * CROWD_SEATS }, (_, i) => ({
-    block: Math.floor(i / CROWD_SEATS) - 5,
-    seat: i % CROWD_SEATS,
+    block: Math.max(-3, Math.floor(i / CROWD_SEATS) - 5),
+    seat: i < 3 * CROWD_SEATS ? i : i % CROWD_SEATS,
     score: (i * 7919) % 1000,
     name: `The guest in seat ${i}`,
   }));

@@ -2,8 +2,9 @@
 import type { Document } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { sameList, sameValue } from './expect.js';
+import { find } from './find-rows.js';
 import { datasetOf, FIRST, FIRST_CREATED, items, itemsOf, rows, shapes } from './fixture.js';
-import { find, type Instance, startInstance, testsOver, withSnapshot } from './instance.js';
+import { type Instance, startInstance, testsOver, withSnapshot } from './instance.js';
 import { without } from './obstacles.js';
 import { shapes as cases } from './tricky-values.js';
 

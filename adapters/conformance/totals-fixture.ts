@@ -78,6 +78,20 @@ export const CONDITIONS: readonly (readonly Condition[])[] = [
     { field: 'part', operator: 'eq', value: 'b' },
   ],
   [{ field: 'id', operator: 'gt', value: 1000 }],
+  [{ field: 'town', operator: 'eq', value: '' }],
+  [{ field: 'level', operator: 'eq', value: 0 }],
+  [{ field: 'checked', operator: 'null', value: false }],
+  [{ field: 'town', operator: 'lt', value: 'brno' }],
+  [{ field: 'town', operator: 'lte', value: '\uffff' }],
+  [{ field: 'town', operator: 'gte', value: 'brno' }],
+  // Longer than the parameter limits of some stores.
+  [{ field: 'id', operator: 'in', value: Array.from({ length: 2500 }, (_, i) => 2500 - i) }],
+  [
+    { field: 'part', operator: 'eq', value: 'b' },
+    { field: 'town', operator: 'not', value: 'Brno' },
+    { field: 'town', operator: 'gt', value: 'A' },
+    { field: 'checked', operator: 'null', value: true },
+  ],
 ];
 
 export const WORDS: readonly (readonly string[])[] = [

@@ -1,8 +1,9 @@
 import type { Collection, Query, Snapshot, TotalsQuery } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { failsWith, sameList, sameSequence, sameValue } from './expect.js';
+import { find } from './find-rows.js';
 import { datasetOf, FIRST, FIRST_CREATED } from './fixture.js';
-import { find, type Instance, startInstance, withSnapshot } from './instance.js';
+import { type Instance, startInstance, withSnapshot } from './instance.js';
 import { itUnless, type Obstacle, without } from './obstacles.js';
 import { CONDITIONS, foundBy, groupsOf, inOrder, noteRows, notes, WORDS } from './totals-fixture.js';
 
@@ -66,8 +67,13 @@ export const describeTotals = (target: AdapterUnderTest): void => {
     });
     test(obstacle, 'returns at most limit groups', async (snapshot) => {
       for (const limit of [1, 3]) {
-        const found = await snapshot.totals!('notes', { where: [], by: ['level'], limit });
-        if (found) sameValue(found.length, limit, `${limit} groups`);
+        const query = { where: [], by: ['level'], of: 'share', limit };
+        const found = await snapshot.totals!('notes', query);
+        if (!found) continue;
+        sameValue(found.length, limit, `${limit} groups`);
+        const values = new Set(found.map((group) => group.values[0]));
+        const expected = groupsOf(query).filter((group) => values.has(group.values[0]!));
+        sameList(inOrder(found), expected, `${limit} of the groups that the query has without a limit`);
       }
     });
     test(obstacle, 'rejects with unknown_collection for an undeclared collection', async (snapshot) => {
@@ -77,9 +83,14 @@ export const describeTotals = (target: AdapterUnderTest): void => {
       const query = { where: [], by: [], limit: 1 };
       await failsWith('aborted', () => snapshot.totals!('notes', query, AbortSignal.abort()));
     });
-    test(false, 'is present if and only if the capability "totals" is declared', async ({ totals }) =>
-      sameValue(totals !== undefined, target.capabilities.totals ?? false, 'the capability to match the snapshot'),
-    );
+    test(obstacle, 'does not change the query that it receives', async (snapshot) => {
+      for (const where of CONDITIONS) {
+        const query = { where, by: ['town', 'level'], of: 'share', limit: MANY };
+        const before = structuredClone(query);
+        await snapshot.totals!('notes', query);
+        sameValue(query, before, 'the query to be unchanged');
+      }
+    });
   });
 
   itUnless(obstacle, 'totals() rejects with closed after close()', async () => {
@@ -133,9 +144,6 @@ export const describeSearch = (target: AdapterUnderTest): void => {
           for (const where of CONDITIONS) await sameGroups(snapshot, { where, words, by: ['level'] });
         for (const words of WORDS) await sameGroups(snapshot, { where: [], words, by: [] });
       },
-    );
-    test(false, 'is possible if and only if the capability "search" is declared', async ({ searches }) =>
-      sameValue(searches ?? false, target.capabilities.search ?? false, 'the capability to match the snapshot'),
     );
   });
 };

@@ -56,7 +56,7 @@ export const absentNumbers: readonly number[] = [
 // biome-ignore format: in rows
 const SEPARATORS = [
   ':', '::', '/', '\\', '-', '_', '.', ';', '#', '~', '!', '%', '=', '&', '+', '@', '$', '*', '>', "'", '\x01', '\x02', '\x1e',
-  '\x1f', '\x7f', '\t', '\n', '\ufeff', '\uffff', '\u{10ffff}', 'undefined',
+  '\x1f', '\x7f', '\t', '\0', ',', '|', ' ', '","', "','", '\r\n', '\n', '\ufeff', '\uffff', '\u{10ffff}', 'undefined',
 ];
 
 /** Two-part keys. For each separator, two of them become equal if an adapter joins the parts with it. */
@@ -129,6 +129,22 @@ export const shapes: readonly Shape[] = [
     document: { id: 'similar names', name: 1, Name: 2, NAME: 3, ID: 4, '\u00e9': 5, 'e\u0301': 6, 'name ': 7 },
   },
   {
+    rule: 'keeps field names that stores and programming languages reserve',
+    document: {
+      id: 'reserved names',
+      _id: 1,
+      _rev: 2,
+      _version: 3,
+      version: 4,
+      rowid: 5,
+      key: 6,
+      value: 7,
+      length: 0,
+      toJSON: 'x',
+      object: { _id: { $oid: '1' }, length: 3, toJSON: null, date: { $date: 0 }, type: { '#text': 'x', '@id': 1 } },
+    },
+  },
+  {
     rule: 'keeps nested values, and the order of arrays',
     document: {
       id: 'nested',
@@ -160,11 +176,12 @@ export const shapes: readonly Shape[] = [
       id: 'text',
       quotes: '"\'`\\"\\\\',
       lines: 'a\r\nb\u2028c\rd\n',
-      markup: '<&>&amp;',
+      markup: '<&>&amp;&#65;',
       nul: 'a\0b',
       controls: '\x01\x02\x07\b\x0b\f\x0e\x1f\x7f\x80\x85\x9f',
       emoji: '👩‍💻',
-      percent: '%41%',
+      percent: '%41%20+%',
+      escapes: '\\u0041 \\x41 \\0 \\n',
       spaces: '  \t a  ',
       mark: '\ufeffa',
       edges: '\ud7ff\ue000\uffff\u{10000}\u{10ffff}',

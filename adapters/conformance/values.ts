@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import type { Collection, Document, Scalar } from 'metro-forecast-api/adapter';
 import { sameValue } from './expect.js';
+import { find } from './find-rows.js';
 import { allRows, numbers, records, shapes, words } from './fixture.js';
-import { find, type Instance, withSnapshot } from './instance.js';
+import { type Instance, withSnapshot } from './instance.js';
 import { shapes as cases, zeros } from './tricky-values.js';
 
 export const describeValues = (instance: () => Instance): void => {

@@ -41,17 +41,25 @@ interface Current extends IndexedDataset {
 class JsonAdapter implements StorageAdapter {
   readonly audit: DataAudit;
   readonly history: History = {
-    read: async () => ({
-      moves: this.#current ? [{ version: this.#current.manifest.version, publishedAt: this.#current.publishedAt }] : [],
-      audit: await directoryEntries(this.#path),
-    }),
+    read: async () => {
+      this.#assertOpen();
+      const { manifest, publishedAt } = this.#current ?? {};
+      return {
+        moves: manifest && publishedAt ? [{ version: manifest.version, publishedAt }] : [],
+        audit: await directoryEntries(this.#path),
+      };
+    },
     clear: async () => {
+      this.#assertOpen();
       await rm(join(this.#path, MANIFEST_FILE), { force: true });
       await replaceDirectoryEntries(this.#path, []);
       this.#current = undefined;
       this.#digests.clear();
     },
-    write: ({ audit: entries }) => replaceDirectoryEntries(this.#path, entries),
+    write: async ({ audit: entries }) => {
+      this.#assertOpen();
+      await replaceDirectoryEntries(this.#path, entries);
+    },
   };
   readonly #path: string;
   readonly #pollMs: number;
@@ -81,7 +89,17 @@ class JsonAdapter implements StorageAdapter {
     this.#path = context.resolvePath(path);
     this.#pollMs = pollMs;
     this.#context = context;
-    this.audit = directoryAudit(this.#path, context.logger);
+    const stored = directoryAudit(this.#path, context.logger);
+    this.audit = {
+      list: async () => {
+        this.#assertOpen();
+        return stored.list();
+      },
+      verify: async (expected) => {
+        this.#assertOpen();
+        return stored.verify(expected);
+      },
+    };
   }
 
   async open(): Promise<void> {

@@ -1,8 +1,8 @@
 /** Starts several MongoDB adapters that share one database, as replicas would. */
 import { once } from 'node:events';
 import { MongoClient } from 'mongodb';
+import { find } from '../../adapters/conformance/find-rows.js';
 import { collections, items, type Rows, rowsWithCrowd } from '../../adapters/conformance/fixture.js';
-import { find } from '../../adapters/conformance/instance.js';
 import mongo from '../../adapters/mongo/index.js';
 import type { MongoOptions } from '../../adapters/mongo/options.js';
 import type { Document } from '../../core/contracts/dataset.js';

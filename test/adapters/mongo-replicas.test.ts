@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { eventually, failsWith } from '../../adapters/conformance/expect.js';
+import { find } from '../../adapters/conformance/find-rows.js';
 import {
   anotherDataset,
   collections,
@@ -10,7 +11,6 @@ import {
   rows,
   SECOND,
 } from '../../adapters/conformance/fixture.js';
-import { find } from '../../adapters/conformance/instance.js';
 import { planFind, planGet, type Row } from '../../adapters/mongo/layout.js';
 import type { Collection, Document } from '../../core/contracts/dataset.js';
 import type { Query, Scalar } from '../../core/contracts/storage.js';

@@ -3,6 +3,7 @@ import { chmod, copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import Database from 'libsql';
+import { find } from '../../adapters/conformance/find-rows.js';
 import {
   anotherDataset,
   collections,
@@ -15,7 +16,7 @@ import {
   SECOND_CREATED,
   THIRD,
 } from '../../adapters/conformance/fixture.js';
-import { find, versionOf, withSnapshot } from '../../adapters/conformance/instance.js';
+import { versionOf, withSnapshot } from '../../adapters/conformance/instance.js';
 import { StorageError } from '../../core/errors.js';
 import { skip } from '../support/skip.js';
 import { SqliteStore } from './sqlite-store.js';

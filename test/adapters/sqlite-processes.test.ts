@@ -5,8 +5,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import Database from 'libsql';
+import { find } from '../../adapters/conformance/find-rows.js';
 import { anotherDataset, crowd, datasetOf, FIRST_CREATED, items, itemsOf } from '../../adapters/conformance/fixture.js';
-import { find, versionOf, withSnapshot } from '../../adapters/conformance/instance.js';
+import { versionOf, withSnapshot } from '../../adapters/conformance/instance.js';
 import { rowsToPublish, SqliteStore } from './sqlite-store.js';
 
 /** When to kill a publisher, as fractions of the time that a publication takes. */

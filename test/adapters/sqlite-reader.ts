@@ -2,8 +2,10 @@
  * Runs as a child process that reads pages until its standard input closes: `node sqlite-reader.js FOLDER`. Prints the
  * number of reads, of versions seen and of errors. All items of a list must belong to a single version.
  */
+
+import { find } from '../../adapters/conformance/find-rows.js';
 import { crowd, items } from '../../adapters/conformance/fixture.js';
-import { find, withSnapshot } from '../../adapters/conformance/instance.js';
+import { withSnapshot } from '../../adapters/conformance/instance.js';
 import sqlite from '../../adapters/sqlite/index.js';
 import { contextIn } from './sqlite-store.js';
 

@@ -37,8 +37,12 @@ const auditing = (
       for (const change of changes) entries.push(chain(dataAuditEntry(change, Date.now()), endOf(entries)));
     };
     const audit: DataAudit = {
-      list: async () => [...entries],
+      async list() {
+        await adapter.ping();
+        return [...entries];
+      },
       async verify(expected) {
+        await adapter.ping();
         const verified = verifyChain(placed(entries), endOf(entries), expected);
         return withPublished(verified, entries, { current: currentOf(adapter) });
       },
@@ -76,7 +80,7 @@ const PUBLICATIONS = 'audit list() includes each publication with the version it
 const REFUSED = 'audit list() includes no publication that was rejected or interrupted';
 const VERSIONS = 'audit list() includes each activation with the version it replaced, and each deletion';
 const VERIFY = 'audit verify() returns the hash of the newest entry, and reports a missing entry';
-const CAPABILITIES = 'the adapter has the members of its capabilities, and no others';
+const CAPABILITIES = 'the adapter and its snapshots have the members of its capabilities, and no others';
 
 export const auditWithoutFault = auditing((change) => [change]);
 
@@ -105,6 +109,14 @@ export const auditFaults: readonly BrokenAdapter[] = [
       (audit) => ({ list: async () => [...(await audit.list())].reverse() }),
     ),
     fails: [PUBLICATIONS, VERSIONS, VERIFY],
+  },
+  {
+    that: 'returns an empty audit after close()',
+    ...auditing(
+      (change) => [change],
+      (audit) => ({ list: () => audit.list().catch(() => []) }),
+    ),
+    fails: ['close() makes every later call fail with closed'],
   },
   {
     that: 'finds no error in any audit',

@@ -5,6 +5,7 @@
 import { auditFaults } from './audits.js';
 import type { BrokenAdapter } from './breaking.js';
 import { cancellingFaults } from './cancelling.js';
+import { conditionBugs } from './conditions.js';
 import { documentFaults } from './documents.js';
 import { durabilityBugs, followingBugs } from './following.js';
 import { holderFaults, sharingFaults } from './holders.js';
@@ -54,6 +55,7 @@ export const classes = {
   fields: fieldBugs,
   descriptions: descriptionBugs,
   resources: resourceBugs,
+  conditions: conditionBugs,
 } satisfies Record<string, readonly BrokenAdapter[]>;
 
 export const brokenAdapters: readonly BrokenAdapter[] = Object.values(classes).flat();

@@ -28,7 +28,7 @@ export const lifecycleFaults: readonly BrokenAdapter[] = [
   {
     that: 'has more capabilities than it declares',
     capabilities: { publish: true, versions: false },
-    fails: ['the adapter has the members of its capabilities, and no others'],
+    fails: ['the adapter and its snapshots have the members of its capabilities, and no others'],
   },
   {
     that: 'throws when it is closed twice',

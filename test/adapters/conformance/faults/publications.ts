@@ -441,7 +441,7 @@ export const racingBugs: readonly BrokenAdapter[] = [
   {
     that: 'changes the publication time when the same content is published again',
     fails: [
-      'a publication with the content of the current version changes nothing, and resolves or rejects with conflict',
+      'a publication with the content of an existing version changes nothing, and resolves or rejects with conflict',
     ],
     folder: class extends FolderAdapter {
       override async onTaken({ manifest }: Dataset) {
@@ -458,7 +458,7 @@ export const racingBugs: readonly BrokenAdapter[] = [
   {
     that: 'lists a version twice when the same content is published again',
     fails: [
-      'a publication with the content of the current version changes nothing, and resolves or rejects with conflict',
+      'a publication with the content of an existing version changes nothing, and resolves or rejects with conflict',
     ],
     folder: class extends FolderAdapter {
       override isTaken(version: string) {

@@ -45,6 +45,6 @@ export const storedJsonFaults: readonly BrokenAdapter[] = [
   {
     that: 'does not declare the capability "json"',
     capabilities: { publish: true, versions: true, durable: false, totals: true },
-    fails: ['a snapshot has findJson() if and only if the capability "json" is declared'],
+    fails: ['the adapter and its snapshots have the members of its capabilities, and no others'],
   },
 ];

@@ -56,6 +56,35 @@ const totalling = (
 
 export const totalsFaults: readonly BrokenAdapter[] = [
   {
+    that: 'loses all values of a list after the first 999',
+    ...totalling(({ where, ...query }) => ({
+      ...query,
+      where: where.map((each) => (Array.isArray(each.value) ? { ...each, value: each.value.slice(0, 999) } : each)),
+    })),
+    fails: [COUNTS],
+  },
+  {
+    that: 'ignores conditions on the empty string',
+    ...totalling(({ where, ...query }) => ({
+      ...query,
+      where: where.filter(({ operator, value }) => operator !== 'eq' || value !== ''),
+    })),
+    fails: [COUNTS],
+  },
+  {
+    that: 'applies only the first two conditions',
+    ...totalling(({ where, ...query }) => ({ ...query, where: where.slice(0, 2) })),
+    fails: [COUNTS],
+  },
+  {
+    that: 'reverses the conditions that it receives',
+    ...totalling((query) => {
+      (query.where as unknown[]).reverse();
+      return query;
+    }),
+    fails: [`${TOTALS} does not change the query that it receives`],
+  },
+  {
     that: 'leaves out the group of null',
     ...totalling(
       (query) => query,

@@ -1,0 +1,49 @@
+/** Functions that collect the rows that a snapshot returns. */
+import assert from 'node:assert/strict';
+import type { Collection, Document, JsonRows, Query, Snapshot } from 'metro-forecast-api/adapter';
+
+/** Returns all documents that match a query. The default order is the collection's key. */
+export const find = async (
+  snapshot: Snapshot,
+  { name, key }: Collection,
+  query: Partial<Query> = {},
+  signal?: AbortSignal,
+): Promise<Document[]> => {
+  const found: Document[] = [];
+  for await (const batch of snapshot.find(name, { order: key, ...query }, signal)) found.push(...batch);
+  return found;
+};
+
+/** Parses the text of each row separately. */
+export const parseRows = ({ json, ends }: JsonRows): Document[] => {
+  assert(Buffer.isBuffer(json), 'json is a Buffer');
+  const texts = ends.map((end, i) => {
+    const start = i === 0 ? 0 : ends[i - 1]! + 1;
+    if (i > 0) assert.equal(json.toString('utf8', start - 1, start), ',', 'a comma separates two documents');
+    return json.toString('utf8', start, end);
+  });
+  assert.equal(ends.at(-1) ?? 0, json.length, 'the last document ends where the text ends');
+  for (const text of texts) {
+    const isLine = text.startsWith('{') && text.endsWith('}') && !text.includes('\n');
+    assert(isLine, `a document is one line of text from { to }, not ${text}`);
+  }
+  return texts.map((text) => JSON.parse(text) as Document);
+};
+
+/** Like `find`, but reads the rows with `findJson`. */
+export const findJson = async (
+  snapshot: Snapshot,
+  { name, key }: Collection,
+  query: Partial<Query> = {},
+  signal?: AbortSignal,
+): Promise<Document[]> => {
+  const found: Document[] = [];
+  for await (const rows of snapshot.findJson!(name, { order: key, ...query }, signal)) found.push(...parseRows(rows));
+  return found;
+};
+
+export const restOf = async (batches: AsyncIterator<readonly Document[]>): Promise<Document[]> => {
+  const rest: Document[] = [];
+  for await (const batch of { [Symbol.asyncIterator]: () => batches }) rest.push(...batch);
+  return rest;
+};

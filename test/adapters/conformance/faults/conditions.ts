@@ -1,0 +1,181 @@
+/** Bugs that appear only under one condition: one key, one kind of query, one method of a snapshot, or one sequence. */
+import type { Dataset, Snapshot } from '../../../../core/contracts/storage.js';
+import { momentAfter } from '../../../../core/data/publishing.js';
+import { compareBy } from '../../../../core/data/scalars.js';
+import { inSnapshot } from '../breakable.js';
+import { type Content, conflict, FolderAdapter } from '../folder-adapter.js';
+import { asking, type BrokenAdapter, finding, getting, reading, versioning } from './breaking.js';
+
+const LARGE = 'reading from a large dataset a collection of 50,000 documents returns part of the documents';
+const UNCHANGED = 'snapshot() does not change after another version became current';
+
+const byUtf16 = (a: unknown, b: unknown): number => (a === b ? 0 : String(a) < String(b) ? -1 : 1);
+
+const listening = (signal?: AbortSignal): void => signal?.addEventListener('abort', () => {});
+
+/** Changes the text of every row that `findJson` yields, and separates the rows with `separator`. */
+const separated = async function* (rows: ReturnType<NonNullable<Snapshot['findJson']>>, separator: string) {
+  for await (const { json, ends } of rows) {
+    const texts = ends.map((end, i) => json.subarray(i === 0 ? 0 : ends[i - 1]! + 1, end).toString());
+    let length = -separator.length;
+    const changed = texts.map((text) => {
+      length += separator.length + Buffer.byteLength(text);
+      return length;
+    });
+    yield { json: Buffer.from(texts.join(separator)), ends: changed };
+  }
+};
+
+export const conditionBugs: readonly BrokenAdapter[] = [
+  {
+    that: 'decodes spaces in texts',
+    ...reading((document) => JSON.parse(JSON.stringify(document).replaceAll('%20', ' '))),
+    fails: ['reading documents keeps text with quotes, line ends, NUL and emoji'],
+  },
+  {
+    that: 'loses fields named length',
+    ...reading((document) =>
+      JSON.parse(JSON.stringify(document), (name, value) => (name === 'length' ? undefined : value)),
+    ),
+    fails: ['reading documents keeps field names that stores and programming languages reserve'],
+  },
+  {
+    that: 'joins the fields of keys with quotes and commas',
+    folder: class extends FolderAdapter {
+      override keyText(key: readonly unknown[]) {
+        return key.join('","');
+      }
+    },
+    fails: ['reading get(collection, key) distinguishes keys that would be equal if their fields were joined'],
+  },
+  {
+    that: 'orders strings by UTF-16 unit if a field is fixed',
+    ...finding((found, { equal, order, descending }) =>
+      equal && !descending
+        ? found.toSorted((a, b) => byUtf16(a[order.at(-1)!], b[order.at(-1)!]) || compareBy(order)(a, b))
+        : found,
+    ),
+    fails: ['reading find(collection, { order, descending }) orders by the fields of a key one by one, not joined'],
+  },
+  {
+    that: 'finds no row after the first thousands by its key',
+    ...getting(async (snapshot, name, key, signal) => {
+      const found = await snapshot.get(name, key, signal);
+      return name === 'crowd' && (key[0] as number) > 2 ? undefined : found;
+    }),
+    fails: [LARGE],
+  },
+  {
+    that: 'returns at most 1,000 documents if a field is fixed',
+    ...asking((query) => (query.equal ? { ...query, limit: Math.min(query.limit ?? 1000, 1000) } : query)),
+    fails: [LARGE],
+  },
+  {
+    that: 'adds the missing upper bound to the range that it receives',
+    ...asking((query) => {
+      if (query.range) Object.assign(query.range, { to: query.range.to ?? '\u{10ffff}' });
+      return query;
+    }),
+    fails: ['reading find(collection) does not change the query and the key that it receives'],
+  },
+  {
+    that: 'yields no stored text from snapshots of asOf()',
+    ...versioning((versions) => ({
+      async asOf(time) {
+        const snapshot = await versions.asOf(time);
+        if (!snapshot) return undefined;
+        const { findJson, ...others } = snapshot;
+        return others;
+      },
+    })),
+    fails: ['the adapter and its snapshots have the members of its capabilities, and no others'],
+  },
+  {
+    that: 'separates stored text with a comma and a space',
+    fault: inSnapshot((snapshot) => ({ findJson: (...query) => separated(snapshot.findJson!(...query), ', ') })),
+    fails: ['findJson(collection, query) yields the JSON text of the documents that find() yields, in the same order'],
+  },
+  {
+    that: 'yields the stored text of the newest version',
+    fault: inSnapshot((_snapshot, adapter) => ({
+      async *findJson(...query) {
+        const newest = adapter.snapshot();
+        yield* newest.findJson!(...query);
+        newest.release();
+      },
+    })),
+    fails: [UNCHANGED],
+  },
+  {
+    that: 'reads one collection from the newest version',
+    folder: class extends FolderAdapter {
+      override rowsOf(content: Content, name: string, signal?: AbortSignal) {
+        const newest = name === 'crowd' ? this.contentOf(this.catalog.moves.at(-1)!.id) : content;
+        return super.rowsOf(newest, name, signal);
+      }
+    },
+    fails: [UNCHANGED],
+  },
+  {
+    that: 'leaves a listener on the signal of totals()',
+    fault: inSnapshot((snapshot) => ({
+      async totals(name, query, signal) {
+        listening(signal);
+        return snapshot.totals!(name, query, signal);
+      },
+    })),
+    fails: ['a signal has no listeners after totals()'],
+  },
+  {
+    that: 'leaves a listener on the signal of findJson()',
+    fault: inSnapshot((snapshot) => ({
+      async *findJson(name, query, signal) {
+        listening(signal);
+        yield* snapshot.findJson!(name, query, signal);
+      },
+    })),
+    fails: ['a signal has no listeners after findJson()'],
+  },
+  {
+    that: 'compares the time of an activation with the last publication',
+    folder: class extends FolderAdapter {
+      override activationTime() {
+        const { publishedAt } = this.catalog.versions.at(-1)!;
+        return momentAfter(new Date(publishedAt), this.context.clock).toISOString();
+      }
+    },
+    fails: ['versions times increase, even if the clock goes back or does not move'],
+  },
+  {
+    that: 'identifies content by its version and its time of creation',
+    folder: class extends FolderAdapter {
+      override async onTaken({ manifest }: Dataset) {
+        const stored = this.catalog.versions.find(({ version }) => version === manifest.version);
+        if (stored?.manifest.created !== manifest.created) throw conflict('The version exists already.');
+      }
+    },
+    fails: ['versions publish() rejects with conflict for different content under an existing version, current or not'],
+  },
+  {
+    that: 'activates a version that is published again',
+    folder: class extends FolderAdapter {
+      override async onTaken({ manifest }: Dataset) {
+        await this.activate(manifest.version);
+      }
+    },
+    fails: [
+      'a publication with the content of an existing version changes nothing, and resolves or rejects with conflict',
+    ],
+  },
+  {
+    that: 'reports no progress of the last collection',
+    fault: (adapter) => ({
+      publish: (dataset, options = {}) =>
+        adapter.publish!(dataset, {
+          ...options,
+          onProgress: (progress) => progress.collection !== 'crowd' && options.onProgress?.(progress),
+        }),
+    }),
+    fails: ['publish(dataset) reports its progress up to the last row of each collection'],
+  },
+];
