@@ -28,8 +28,21 @@ export const describeAudit = (target: AdapterUnderTest): void => {
   /** Returns the entries after the first `before` entries, without time, user and host. */
   const since = async (instance: Instance, before: number) =>
     (await entriesOf(instance)).slice(before).map(({ action, version, replaces }) => ({ action, version, replaces }));
-  const isWhole = async (instance: Instance): Promise<void> =>
-    sameList((await instance.adapter.audit!.verify()).faults, [], 'verify() to find no errors');
+  const isWhole = async (instance: Instance): Promise<void> => {
+    const entries = await entriesOf(instance);
+    const { chained, faults } = await instance.adapter.audit!.verify();
+    sameList(faults, [], 'verify() to find no errors');
+    const wrong = entries.filter(({ action, replaces }) => (action === 'prune') !== (replaces === undefined));
+    sameList(wrong, [], 'each entry to have `replaces` unless it is a deletion');
+    sameValue(chained >= entries.length, true, 'verify() to count all entries');
+    // An entry of a change that was never made is chained, but not listed.
+    if (chained > entries.length) return;
+    sameList(
+      entries.map(({ previous = null }) => previous),
+      entries.map((_entry, i) => entries[i - 1]?.hash ?? null),
+      'each entry to contain the hash of the previous one',
+    );
+  };
 
   describe('audit', () => {
     test('list() includes each publication with the version it replaced, its time and its user', async (instance) => {
@@ -66,9 +79,12 @@ export const describeAudit = (target: AdapterUnderTest): void => {
         const before = (await entriesOf(instance)).length;
         await adapter.versions!.activate(FIRST);
         await adapter.versions!.activate('is-not-there').catch(() => undefined);
+        await adapter.publish!(anotherDataset('fourth-4', '2024-04-01T00:00:00Z'));
         const pruned = await adapter.versions!.prune(0);
-        const [activated, ...deleted] = await since(instance, before);
+        const [activated, published, ...deleted] = await since(instance, before);
         sameValue(activated, { action: 'activate', version: FIRST, replaces: THIRD }, 'the entry of the activation');
+        const fourth = { action: 'publish', version: 'fourth-4', replaces: FIRST };
+        sameValue(published, fourth, 'the entry of the publication after it');
         sameList(
           deleted.map(({ action, version }) => `${action} ${version}`).sort(),
           pruned.map((version) => `prune ${version}`).sort(),

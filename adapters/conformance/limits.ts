@@ -3,17 +3,23 @@ import type { Document } from 'metro-forecast-api/adapter';
 import type { AdapterUnderTest } from './adapter-under-test.js';
 import { failsWith, sameList, sameValue } from './expect.js';
 import { find } from './find-rows.js';
-import { datasetOf, FIRST, type Rows, SECOND, SECOND_CREATED, words } from './fixture.js';
+import { datasetOf, FIRST, type Rows, SECOND, SECOND_CREATED, THIRD, THIRD_CREATED, words } from './fixture.js';
 import { hasVersion, type Instance, startInstance, withSnapshot } from './instance.js';
 import { itUnless, without } from './obstacles.js';
 
 const KEY_BYTES = 20_000;
 const ROW_BYTES = 4 * 2 ** 20;
 
-/** Documents whose keys differ only in the last of 20,000 bytes. */
-const LONG_KEYS = ['a', 'b'].map((end) => ({ word: `${'k'.repeat(KEY_BYTES - 1)}${end}`, units: KEY_BYTES }));
+/** Documents whose keys have this length and differ only in the last byte. */
+const keysOf = (bytes: number): readonly Document[] =>
+  ['a', 'b'].map((end) => ({ word: `${'k'.repeat(bytes - 1)}${end}`, units: bytes }));
 
-const LONG_ROWS = ['a', 'b'].map((word) => ({ word, units: 1, text: `${'t'.repeat(ROW_BYTES)}${word}` }));
+/** Documents with this length as JSON, in bytes. */
+const rowsOf = (bytes: number): readonly Document[] =>
+  ['a', 'b'].map((word) => {
+    const row = { word, units: 1, text: '' };
+    return { ...row, text: 'é'.repeat((bytes - JSON.stringify(row).length) / 2) };
+  });
 
 /** Documents with field names that contain NUL or end in it. */
 const NUL_NAMES = [
@@ -29,13 +35,14 @@ export const describeLimits = (target: AdapterUnderTest): void => {
     const content: Rows = { words: documents };
     const publish = () => instance.adapter.publish!(datasetOf(SECOND, SECOND_CREATED, content));
     const [settled] = await Promise.allSettled([publish()]);
-    if (settled?.status === 'rejected') {
-      await failsWith('invalid_dataset', () => Promise.reject(settled.reason));
-      hasVersion(instance, FIRST);
-      await instance.adapter.publish!(datasetOf(SECOND, SECOND_CREATED, { words: [] }));
-      return;
-    }
-    await withSnapshot(instance, async (snapshot) => {
+    if (settled?.status === 'fulfilled') return isStored(instance, documents);
+    await failsWith('invalid_dataset', () => Promise.reject(settled?.reason));
+    hasVersion(instance, FIRST);
+    await instance.adapter.publish!(datasetOf(SECOND, SECOND_CREATED, { words: [] }));
+  };
+
+  const isStored = (instance: Instance, documents: readonly Document[]): Promise<void> =>
+    withSnapshot(instance, async (snapshot) => {
       sameList(await find(snapshot, words), documents, 'the documents as they were published');
       for (const document of documents) {
         const found = await snapshot.get('words', [document['word'] as string]);
@@ -44,12 +51,11 @@ export const describeLimits = (target: AdapterUnderTest): void => {
         sameList(await find(snapshot, words, { equal }), [document], 'the document with the key');
       }
     });
-  };
 
   describe('publish(dataset)', () => {
     for (const [what, documents] of [
-      ['keys of 20,000 bytes', LONG_KEYS],
-      ['documents of 4 MiB', LONG_ROWS],
+      ['keys of 20,000 bytes', keysOf(KEY_BYTES)],
+      ['documents of 4 MiB', rowsOf(ROW_BYTES)],
       ['field names with NUL', NUL_NAMES],
     ] as const) {
       itUnless(without(target, 'publish'), `stores ${what} whole, or rejects them with invalid_dataset`, async () => {
@@ -61,5 +67,21 @@ export const describeLimits = (target: AdapterUnderTest): void => {
         }
       });
     }
+
+    itUnless(without(target, 'publish'), 'stores keys and documents that are as long as the limits allow', async () => {
+      const { keyBytes = 2000, rowBytes = 2 ** 20 } = target.capabilities.limits ?? {};
+      const instance = await startInstance(target, datasetOf(), named);
+      try {
+        for (const [version, created, documents] of [
+          [SECOND, SECOND_CREATED, keysOf(keyBytes)],
+          [THIRD, THIRD_CREATED, rowsOf(rowBytes - (rowBytes % 2))],
+        ] as const) {
+          await instance.adapter.publish!(datasetOf(version, created, { words: documents }));
+          await isStored(instance, documents);
+        }
+      } finally {
+        await instance.stop();
+      }
+    });
   });
 };

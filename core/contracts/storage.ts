@@ -181,7 +181,7 @@ export interface Following {
   readonly pollMs: number;
 }
 
-/** Size limits of a store. `publish` rejects anything larger with `invalid_dataset`. */
+/** Size limits of a store. `publish` stores larger values whole or rejects them with `invalid_dataset`. */
 export interface StoreLimits {
   /** Maximum size of a key, or of the fields of an order: strings in UTF-8 bytes, plus 8 per number. Default: 2,000. */
   readonly keyBytes?: number;

@@ -119,6 +119,31 @@ export const auditFaults: readonly BrokenAdapter[] = [
     fails: ['close() makes every later call fail with closed'],
   },
   {
+    that: 'replaces the last publication in each entry',
+    ...auditing(
+      (change) => [change],
+      (audit) => ({
+        async list() {
+          let last: string | null = null;
+          return (await audit.list()).map(({ replaces, ...entry }) => {
+            const before = last;
+            if (entry.action === 'publish') last = entry.version;
+            return entry.action === 'prune' ? entry : { ...entry, replaces: before };
+          });
+        },
+      }),
+    ),
+    fails: [VERSIONS],
+  },
+  {
+    that: 'counts too few entries in its audit',
+    ...auditing(
+      (change) => [change],
+      (audit) => ({ verify: async (hash) => ({ ...(await audit.verify(hash)), chained: 1 }) }),
+    ),
+    fails: [PUBLICATIONS, VERSIONS],
+  },
+  {
     that: 'finds no error in any audit',
     ...auditing(
       (change) => [change],

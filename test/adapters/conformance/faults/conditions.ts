@@ -1,6 +1,7 @@
 /** Bugs that appear only under one condition: one key, one kind of query, one method of a snapshot, or one sequence. */
+import type { Document } from '../../../../core/contracts/dataset.js';
 import type { Dataset, Snapshot } from '../../../../core/contracts/storage.js';
-import { momentAfter } from '../../../../core/data/publishing.js';
+import { invalidCollection, momentAfter } from '../../../../core/data/publishing.js';
 import { compareBy } from '../../../../core/data/scalars.js';
 import { inSnapshot } from '../breakable.js';
 import { type Content, conflict, FolderAdapter } from '../folder-adapter.js';
@@ -177,5 +178,17 @@ export const conditionBugs: readonly BrokenAdapter[] = [
         }),
     }),
     fails: ['publish(dataset) reports its progress up to the last row of each collection'],
+  },
+  {
+    that: 'rejects keys that are as long as its limit',
+    capabilities: { publish: true, versions: true, durable: true, limits: { keyBytes: 400 } },
+    folder: class extends FolderAdapter {
+      override encode(document: Document, name: string) {
+        const { word } = document;
+        if (typeof word !== 'string' || Buffer.byteLength(word) < 400) return super.encode(document, name);
+        throw invalidCollection(this.context.collections.get(name)!, 'a key is too long');
+      }
+    },
+    fails: ['publish(dataset) stores keys and documents that are as long as the limits allow'],
   },
 ];
