@@ -15,5 +15,5 @@ const file = await asyncBufferFromFile(process.argv[2]!);
 const rows = await parquetReadObjects({ file, compressors, columns: ['zip', 'county_fips'] });
 const areas = zipCodesByArea(rows as unknown as ZipCode[]);
 const source = 'Census Bureau, 2020 ZCTA to county relationship';
-await writeFile('plugins/metro/explorer/browser/zip-codes.json', `${JSON.stringify({ source, areas })}\n`);
+await writeFile('plugins/metro/explorer/browser/zip-codes.json', `${JSON.stringify({ source, areas }, null, 2)}\n`);
 console.log(`${Object.keys(areas).length} areas.`);
