@@ -142,7 +142,7 @@ describe('as_of on json', () => {
     it(`GET ${at(target, '2026-03-15')} is a 404, since the store keeps no earlier versions`, async () => {
       const { status, json } = await service.get(at(target, '2026-03-15'));
       expect([status, json.code]).to.deep.equal([404, 'snapshot_not_found']);
-      expect(json.error).to.contain('has no earlier versions');
+      expect(json.error).to.contain('does not keep earlier versions');
     });
   }
 });
