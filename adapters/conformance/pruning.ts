@@ -3,6 +3,7 @@ import type { AdapterUnderTest } from './adapter-under-test.js';
 import { failsWith, isEmpty, sameList } from './expect.js';
 import {
   anotherDataset,
+  brokenDataset,
   FIRST,
   FIRST_CREATED,
   items,
@@ -20,7 +21,9 @@ export const describePruning = (target: AdapterUnderTest): void => {
 
   describe('versions', () => {
     testOfThree('prune() deletes all but the newest, and returns what it deleted', async (instance) => {
-      isEmpty(await instance.adapter.versions!.prune(3), 'prune(3) to delete none of three versions');
+      for (const keep of [3, 4, 5, 100]) {
+        isEmpty(await instance.adapter.versions!.prune(keep), `prune(${keep}) to delete none of three versions`);
+      }
       const deleted = [...(await instance.adapter.versions!.prune(1))].sort();
       sameList(deleted, [FIRST, SECOND], 'prune(1) to return the older versions');
       sameList(await namesOf(instance), [THIRD], 'list() to return what prune(1) kept');
@@ -40,6 +43,7 @@ export const describePruning = (target: AdapterUnderTest): void => {
     test('prune() keeps a held version readable, and deletes it after its release', async (instance) => {
       await withSnapshot(instance, async (held) => {
         await instance.adapter.publish!(anotherDataset());
+        await instance.adapter.publish!(brokenDataset(new Error('the file ends too early'), 'broken')).catch(() => {});
         isEmpty(await instance.adapter.versions!.prune(1), 'prune() to keep a held version');
         await readsItems(held, rows['items']!);
       });
@@ -78,6 +82,12 @@ export const describePruning = (target: AdapterUnderTest): void => {
       const held = await instance.adapter.versions!.asOf(new Date(FIRST_CREATED));
       isEmpty(await instance.adapter.versions!.prune(2), 'prune(2) to keep the two newest, and the held one');
       sameList(await instance.adapter.versions!.prune(1), [SECOND], 'prune(1) to keep the newest, and the held one');
+      held!.release();
+    });
+
+    testOfThree('prune() counts held versions among the newest', async (instance) => {
+      const held = await instance.adapter.versions!.asOf(new Date(SECOND_CREATED));
+      sameList(await instance.adapter.versions!.prune(2), [FIRST], 'prune(2) to keep only the two newest');
       held!.release();
     });
 

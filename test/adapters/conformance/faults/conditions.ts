@@ -1,6 +1,6 @@
 /** Bugs that appear only under one condition: one key, one kind of query, one method of a snapshot, or one sequence. */
 import type { Document } from '../../../../core/contracts/dataset.js';
-import type { Dataset, Snapshot } from '../../../../core/contracts/storage.js';
+import type { Dataset, PublishOptions, Snapshot } from '../../../../core/contracts/storage.js';
 import { invalidCollection, momentAfter } from '../../../../core/data/publishing.js';
 import { compareBy } from '../../../../core/data/scalars.js';
 import { inSnapshot } from '../breakable.js';
@@ -190,5 +190,38 @@ export const conditionBugs: readonly BrokenAdapter[] = [
       }
     },
     fails: ['publish(dataset) stores keys and documents that are as long as the limits allow'],
+  },
+  {
+    that: 'deletes versions if it may keep more than there are',
+    folder: class extends FolderAdapter {
+      override toPrune(keep: number) {
+        const { versions, moves } = this.catalog;
+        return versions.slice(0, versions.length - keep).filter(({ id }) => id !== moves.at(-1)?.id);
+      }
+    },
+    fails: ['versions prune() deletes all but the newest, and returns what it deleted'],
+  },
+  {
+    that: 'keeps the newest versions in addition to held ones',
+    folder: class extends FolderAdapter {
+      override toPrune(keep: number) {
+        const unused = this.catalog.versions.filter(({ id }) => !this.isHeld(id));
+        const older = unused.slice(0, Math.max(0, unused.length - keep));
+        return older.filter(({ id }) => id !== this.catalog.moves.at(-1)?.id);
+      }
+    },
+    fails: ['versions prune() counts held versions among the newest'],
+  },
+  {
+    that: 'releases all versions if a publication fails',
+    folder: class extends FolderAdapter {
+      override async publish(dataset: Dataset, options?: PublishOptions) {
+        await super.publish(dataset, options).catch((error) => {
+          this.holds.clear();
+          throw error;
+        });
+      }
+    },
+    fails: ['versions prune() keeps a held version readable, and deletes it after its release'],
   },
 ];
