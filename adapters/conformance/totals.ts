@@ -16,6 +16,8 @@ const GROUPINGS = [
   ['checked'],
   ['note'],
   ['checked', 'note'],
+  ['note', 'checked'],
+  ['id'],
   ['level', 'town'],
 ];
 const MANY = 10_000;

@@ -56,6 +56,11 @@ const totalling = (
 
 export const totalsFaults: readonly BrokenAdapter[] = [
   {
+    that: 'returns at most 100 groups',
+    ...totalling((query) => ({ ...query, limit: Math.min(query.limit, 100) })),
+    fails: [COUNTS, NUMBERS],
+  },
+  {
     that: 'loses all values of a list after the first 999',
     ...totalling(({ where, ...query }) => ({
       ...query,
