@@ -62,7 +62,10 @@ interface Filter {
   matches(row: ListRow, values: ReadonlySet<unknown>): boolean;
 }
 
-/** All filters except `kind`, which has a default value. A list without the property `risk_score` lacks that filter. */
+/**
+ * All filters except `kind`, which has a default value. A list whose rows have no `risk_score` does not offer that
+ * filter.
+ */
 const FILTERS = {
   state: {
     parameter: filter('Postal codes of states. A market can be in several states.', STATES, ['TX', 'OK']),
@@ -84,7 +87,6 @@ const FILTER_NAMES = Object.keys(FILTERS) as readonly FilterName[];
 
 const isFilter = (name: string): boolean => Object.hasOwn(FILTERS, name);
 
-/** Returns the parameters of all filters. */
 const filterParameters = () =>
   Object.fromEntries(FILTER_NAMES.map((name) => [name, FILTERS[name].parameter])) as {
     readonly [Name in FilterName]: (typeof FILTERS)[Name]['parameter'];

@@ -84,7 +84,7 @@ interface Level {
   readonly value: number;
 }
 
-/** Yields the levels of one series, oldest first. Levels of the metro index are grouped by market. */
+/** Yields the levels of one series, oldest first. For the metro index, the levels are grouped by market. */
 async function* levelsOf(
   snapshot: SnapshotReader,
   series_id: string,

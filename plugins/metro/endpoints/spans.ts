@@ -1,4 +1,4 @@
-/** Handles `since` and `until`. Equivalent spans are normalized, so that they share a cached response. */
+/** Handles `since` and `until`. Normalizes equivalent spans, so that requests for them share a cached response. */
 import { invalidParameter, type Parameter, type SnapshotReader } from 'metro-forecast-api/plugin';
 import { seriesOfArea } from '../areas.js';
 import { date, hpi, observations } from '../collections.js';
@@ -82,7 +82,7 @@ const BEFORE_ALL = '0001-01-01';
 const AFTER_ALL = '9999-12-31';
 
 /**
- * Moves `since` and `until` to the nearest periods within the span. A limit that excludes no period is dropped.
+ * Moves `since` and `until` to the nearest periods within the span. A bound that excludes no period is dropped.
  * @param finders one for each series in the response
  */
 export const normalizeSpan = async <Input extends Span>(

@@ -128,9 +128,7 @@ export interface BacktestInput {
   readonly vintage: string;
 }
 
-/**
- * Returns whether the timestamps span at least 12 months. They are in RFC 3339 format and in UTC, so they sort as text.
- */
+/** Returns whether the timestamps span at least 12 months. RFC 3339 timestamps in UTC sort correctly as text. */
 const spanTwelveMonths = (moments: readonly string[]): boolean => {
   const [first] = moments.toSorted();
   if (first === undefined) return false;

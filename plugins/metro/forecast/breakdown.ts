@@ -41,8 +41,8 @@ interface Named {
 }
 
 /**
- * Returns the group of a forecast. By state, a market that spans several states has several groups. A forecast without
- * the value, such as one without a grade, has no group.
+ * Returns the group of a forecast. When grouping by state, a market that spans several states has several groups. A
+ * forecast that lacks the value to group by, such as a grade, has no group.
  */
 const groupOf = ({ row, name, run }: Named, by: BreakdownKey): string | readonly string[] | undefined => {
   switch (by) {

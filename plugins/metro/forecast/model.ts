@@ -1,6 +1,6 @@
 /**
- * The contract that forecast models implement. A model receives the quarters one by one and forecasts at each of them,
- * so that it cannot use data from later quarters.
+ * The contract that forecast models implement. A model receives the quarters one at a time and returns its forecasts
+ * after each, so that it cannot use data from later quarters.
  */
 import type { MacroSeriesValues, PanelMarket } from './panel.js';
 

@@ -71,8 +71,8 @@ export interface ServedOrigin extends Origin {
 }
 
 /**
- * Adds the signals. Each signal depends on the previous quarter's signal. For the newest quarter, this is the signal
- * stored by the previous run, if there is one. For all others, it is recomputed.
+ * Adds the signals. Each signal depends on the previous quarter's signal. For the newest quarter, the previous signal
+ * is read from the previous run, if there is one. For all other quarters, it is recomputed.
  */
 const withSignals = (origins: readonly Origin[], { panel, rules, kept, newest }: RowsInput): ServedOrigin[] => {
   let before: readonly (Signal | null | undefined)[] = [];

@@ -69,7 +69,7 @@ export const toSource = (series: Series, attribution: string | null): Source => 
   id: series.series_id,
   title: series.title,
   cadence: series.cadence,
-  // Observations carry the first day of their period as their date.
+  // The date of an observation is the first day of its period.
   latest_period: series.observation_end,
   last_loaded_at: series.last_updated,
   ...freshness(series.cadence),

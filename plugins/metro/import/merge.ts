@@ -29,7 +29,7 @@ export interface Merged {
   readonly collections: ReadonlyMap<string, Rows>;
   /** Codes of markets that are not in the new index. */
   readonly droppedMarkets: readonly string[];
-  /** Number of dropped rows by collection. They were computed from the replaced index. */
+  /** Number of dropped rows by collection. The rows were computed from the replaced index. */
   readonly droppedRows: Readonly<Record<string, number>>;
 }
 

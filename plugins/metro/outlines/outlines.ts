@@ -20,16 +20,16 @@ export interface Outlines {
   readonly size: readonly [width: number, height: number];
   readonly land: string;
   readonly states: string;
-  /** An outline, which can be empty, and a point inside the area, by CBSA code. */
+  /** By CBSA code: an outline, which can be empty, and a point inside the area. */
   readonly areas: Readonly<Record<string, readonly [outline: string, x: number, y: number]>>;
 }
 
 const SIZE = [975, 610] as const;
 /** Coordinates are stored in units of 1/5 of an atlas pixel. */
 const STEPS = 5;
-/** Simplification removes triangles smaller than this, in square pixels of the atlas. */
+/** In square pixels of the atlas. Simplification removes smaller triangles. */
 const DETAIL = 0.35;
-/** Rings smaller than this are removed from an area that has larger ones, in square pixels of the atlas. */
+/** In square pixels of the atlas. Smaller rings are removed from an area that also has larger ones. */
 const SMALLEST = 0.6;
 
 const round = (value: number) => Math.round(value * STEPS);

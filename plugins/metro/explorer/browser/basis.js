@@ -13,8 +13,8 @@ export const reconstructed = () => methodologyLink('reconstructed', '#record-and
 export const markOf = (basis) => (basis === 'reconstructed' ? [' (', reconstructed(), ')'] : []);
 
 /**
- * Returns a sentence on how many forecasts are reconstructed, as plain text for saved pictures. Empty if there are
- * none.
+ * Returns a sentence about how many forecasts are reconstructed, as plain text for saved images, or an empty string if
+ * none are.
  * @param {number} count @param {number} all
  */
 export const basisText = (count, all) =>

@@ -58,8 +58,8 @@ const mean = (values: readonly number[]): number => values.reduce((sum, value) =
  *
  * - Season: m(t) is the unweighted mean of g over the markets. The seasonal effect is f(t) = mean(m(t), m(t-4), ...,
  *   m(t-16)) - mean(m(t), ..., m(t-19)), and the adjusted growth is u(i, t) = g(i, t) - f(t).
- * - Precision: w = 1 / (1 + r). The noise r is the mean of d(i, t) = |u(i, t) - u(i, t-1)| over t-7, ..., t, to which
- *   the pooled mean of d over the same quarters is added 4 times (0 while no market has a d).
+ * - Precision: w = 1 / (1 + r). The noise r is the mean of d(i, t) = |u(i, t) - u(i, t-1)| over t-7, ..., t and of 4
+ *   additional values, each equal to the pooled mean of d over the same quarters (0 while no market has a d).
  * - Neighbours: v(i, t) = (sum of K w u over the other markets + 0.05 M) / (sum of K w + 0.05). K = exp(-km / 100), by
  *   great-circle distance. M is the w-weighted mean of u over all markets. For a market without a centre, v is M.
  */

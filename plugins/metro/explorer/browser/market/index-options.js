@@ -73,8 +73,8 @@ const changeOptions = async (context, data, withOthers) => {
 };
 
 /**
- * Returns the unit of values in real terms. The base period in `units` is dropped, because it is no longer 100 in the
- * prices of a different month.
+ * Returns the unit of values in real terms. Drops the base period from `units`: when prices are adjusted to a different
+ * month, the index is no longer 100 in the base period.
  * @param {string} units @param {string} base
  */
 const realUnit = (units, base) =>
