@@ -30,7 +30,7 @@ const sourceFolder = (folder: URL): string => {
   return existsSync(path) ? path : path.replace(/(.*[\\/])dist[\\/]/, '$1');
 };
 
-/** Matches block comments on lines of their own. They make up about a fifth of scripts and styles. */
+/** Matches block comments on lines of their own, which make up about a fifth of the scripts and styles. */
 const COMMENTS = /^[ \t]*\/\*(?:(?!\*\/)[\s\S])*\*\/[ \t]*$/gm;
 
 const readFile = (path: string): PageFile => {

@@ -171,7 +171,10 @@ const errorsOf = (document, operations) => {
   return [...kinds.values()].sort((a, b) => Number(a.status) - Number(b.status));
 };
 
-/** Returns shared headers and the headers of individual endpoints. @param {Any} document @returns {Header[]} */
+/**
+ * Returns the headers that all endpoints share, and those of individual endpoints.
+ * @param {Any} document @returns {Header[]}
+ */
 const headersOf = (document) => {
   const own = Object.values(document['paths']).flatMap(({ get }) =>
     Object.values(get.responses).map((response) => resolve(document, response)['headers'] ?? {}),

@@ -81,7 +81,7 @@ const yearEarlier = (period: string, cadence: Cadence): { since: string; until: 
     return { since: addDays(period, -52 * 7 - 3), until: addDays(period, -52 * 7 + 3) };
   const until = yearBefore(period);
   if (cadence === 'irregular') return { since: '', until };
-  // Financial markets never close for more than a week, so if the newest value is older than that, the series was
+  // Financial markets never close for more than a week. If there is no value within seven days, the series was
   // interrupted.
   return { since: cadence === 'daily' ? addDays(until, -7) : until, until };
 };

@@ -7,7 +7,7 @@ import { readoutOf } from './readout.js';
 
 /** Maximum height on screen, in pixels. */
 const MAX_HEIGHT = 340;
-/** Minimum height in a frame, in pixels. If the frame is too small for it, the page scrolls. */
+/** Minimum height in a frame, in pixels. In a smaller frame, the page scrolls. */
 const MIN_HEIGHT = 120;
 /** Size in print. The width fits the printable area of A4 and Letter, and two charts fit on a Letter page. */
 const PAPER = { width: 680, height: 168 };
@@ -91,7 +91,7 @@ const followSize = (host, redraw, signal) => {
   });
   resized.observe(host);
   if (isFramed) {
-    // Attributions are added below the chart later, which leaves less height for it.
+    // Attributions are added below the chart later, which leaves less height for the chart.
     resized.observe(document.body);
     addEventListener('resize', adapt, { signal });
   }

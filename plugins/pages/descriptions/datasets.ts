@@ -63,7 +63,7 @@ const columnOf = (name: string, schema: Json, isRequired: boolean): Column => ({
   type: typeOf(schema),
   unit: schema['x-unit'],
   values: (schema.enum ?? []).filter((value: unknown) => value !== null),
-  // If `type` is a list or missing, the column may be null.
+  // If `type` is a list or missing, the column can be null.
   isRequired: isRequired && typeof schema.type === 'string',
 });
 
@@ -95,7 +95,7 @@ const datasetOf = (document: Json, path: string, get: Json): Dataset | undefined
   };
 };
 
-/** The parameter `format` and the media types of the response list all formats in the same order. JSON is the default. */
+/** The values of the parameter `format` have the same order as the media types of the response. JSON is the default. */
 const distributionsOf = ({ parameters, responses }: Json, url: string): Distribution[] => {
   const mediaTypes = Object.keys(responses[200].content);
   const { schema } = parameters.find(({ name }: Json) => name === 'format');

@@ -5,7 +5,7 @@ const service = meta('service');
 
 const KEY = `${service}-key`;
 
-/** Holds the key if the browser does not allow pages to store data. It is lost when the page is closed. */
+/** Holds the key if the browser does not allow pages to store data. The key is then lost when the page is closed. */
 let unstored = '';
 
 /** @returns {string} empty if there is no key */
