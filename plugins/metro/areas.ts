@@ -51,7 +51,7 @@ const divisions: Area[] = table.divisions.map(({ cbsa, name, parent }) => {
 const byCode = (areas: readonly Area[]): ReadonlyMap<string, Area> =>
   new Map(areas.toSorted((a, b) => compareScalars(a.cbsa, b.cbsa)).map((area) => [area.cbsa, area]));
 
-/** Metropolitan areas and divisions by code, in ascending order. */
+/** Metropolitan areas and divisions, keyed by code in ascending order. */
 export const metroAreas = byCode([...metropolitan, ...divisions]);
 
 /** The centre is the geographic centre of the 50 states, according to the National Geodetic Survey. */
@@ -66,7 +66,7 @@ const NATION: Area = {
   longitude: -103.772,
 };
 
-/** The nation and the states by code, in ascending order. */
+/** The nation and the states, keyed by code in ascending order. */
 export const nationAndStates = byCode([
   NATION,
   ...table.states.map(

@@ -132,7 +132,7 @@ export const forecastRuns = collection({
 });
 export type ForecastRun = RowOf<typeof forecastRuns>;
 
-/** Forecasts and realized values are both in percent. */
+/** All forecasts and realized values are in percent. */
 export const forecasts = collection({
   name: 'forecasts',
   key: ['run_id', 'cbsa'],
@@ -146,7 +146,7 @@ export const forecasts = collection({
       run_at: dateTime,
       model_version: text,
       horizon_months: { type: 'integer', minimum: 1 },
-      // First day of the quarter in which the forecast change ends.
+      // First day of the quarter in which the forecast horizon ends.
       target_period: date,
       point: percent,
       lower_80: nullable(lower80),

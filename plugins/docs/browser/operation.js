@@ -37,7 +37,8 @@ const entry = (place, { name, type, limits, description }, { mark, children = []
 /**
  * @param {string} place
  * @param {readonly Field[]} fields
- * @param {Set<string>} [listed] types whose fields are already listed further up; this adds the types that it expands
+ * @param {Set<string>} [listed] types whose fields are already listed further up. The function adds the types that it
+ *   expands
  * @returns {HTMLElement}
  */
 export const fieldList = (place, fields, listed) =>

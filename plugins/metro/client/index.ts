@@ -132,7 +132,7 @@ const urlOf = (baseUrl: string, template: string, input: Readonly<Record<string,
   return `${baseUrl.replace(/\/$/, '')}${path}${search === '' ? '' : `?${search}`}`;
 };
 
-/** Returns the wait before the next attempt in seconds, or undefined if the error should not be retried. */
+/** Returns the wait in seconds before the next attempt, or undefined if the request should not be retried. */
 const waitOf = (error: unknown, attempt: number): number | undefined => {
   const backoff = 0.25 * 2 ** attempt;
   // `fetch` throws a TypeError for network errors, and a different error for an abort.

@@ -58,7 +58,6 @@ const STATES = [...new Set([...metroAreas.values()].flatMap(({ states }) => stat
 
 interface Filter {
   readonly parameter: Parameter;
-  /** Whether a row has one of the values. */
   matches(row: ListRow, values: ReadonlySet<unknown>): boolean;
 }
 
@@ -103,7 +102,7 @@ const chosenBy = (given: Selection): ((row: ListRow) => boolean) => {
 };
 
 interface ListOptions<T> {
-  /** Default sort order, as in `rowOrder`. Default: the CBSA code. */
+  /** Sort order for requests without `sort`, in the format of `rowOrder`. Default: by CBSA code. */
   readonly order?: readonly string[];
   /** Returns the sort value of a field. Default: the row's property with that name. */
   readonly read?: (row: T, field: string) => Scalar | null;

@@ -3,7 +3,7 @@ import { type Forecast, forecasts, percent, rate, record } from '../collections.
 import { rounded } from '../rounding.js';
 import { cbsaParameter, completedRuns, listOf, marketNotFound, requireMarket } from './shared.js';
 
-/** Ratio of the 75% to the 90% quantile of a normal distribution: 0.6745 / 1.2816. */
+/** Ratio of the 75% quantile to the 90% quantile of a normal distribution: 0.6745 / 1.2816. */
 const QUARTILE = 0.5263;
 
 /**

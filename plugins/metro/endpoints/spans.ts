@@ -9,7 +9,7 @@ export interface Span {
   readonly until?: string;
 }
 
-/** The span applies to the first day of a row's period, or to the target of a forecast. */
+/** The span applies to the first day of a row's period, or to the target period of a forecast. */
 export const spanParameters = {
   since: { description: 'Earliest period, inclusive.', schema: date, example: '2024-01-01' },
   until: { description: 'Latest period, inclusive.', schema: date, example: '2025-12-31' },
@@ -63,7 +63,7 @@ const readIndexPeriods = async (snapshot: SnapshotReader): Promise<readonly stri
   return [...found].sort();
 };
 
-/** Reads the whole index once per snapshot, because no stored order of the collection starts with the period. */
+/** Reads the whole index once per snapshot, because the collection has no order that starts with the period. */
 export const periodsOfIndex = (snapshot: SnapshotReader): FindPeriod => {
   const { manifest } = snapshot;
   const known = indexPeriods.get(manifest);

@@ -70,7 +70,7 @@ const priceIn = ({ months }: Prices, start: string, cadence: Cadence): number | 
   return sum / count;
 };
 
-/** Returns the same day of the previous year; 28 February for 29 February. */
+/** Returns the same day of the previous year, or 28 February for 29 February. */
 const yearBefore = (day: string): string =>
   `${String(Number(day.slice(0, 4)) - 1).padStart(4, '0')}${day.slice(4).replace('02-29', '02-28')}`;
 

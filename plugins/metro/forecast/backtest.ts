@@ -2,7 +2,7 @@
 import type { Backtest, Forecast, ForecastRun } from '../collections.js';
 import { rounded } from '../rounding.js';
 
-/** Benchmark names, keyed by the column that stores their forecasts. */
+/** Benchmark names, keyed by the column that stores the benchmark's forecasts. */
 const BENCHMARKS = { benchmark: 'persistence', ar1_nation: 'ar1_nation', shrunk_mean: 'shrunk_mean' } as const;
 export type Benchmark = keyof typeof BENCHMARKS;
 

@@ -24,7 +24,7 @@ const PROBABILITIES = Array.from({ length: 10 }, (_, tenth) => `${10 * tenth} to
 
 const QUARTERS = ['Q1', 'Q2', 'Q3', 'Q4'] as const;
 
-/** Display order of groups that do not sort alphabetically. */
+/** Display order of groups that are not sorted alphabetically. */
 const ORDERS: Readonly<Partial<Record<BreakdownKey, readonly string[]>>> = {
   grade: RISK_GRADES,
   signal: SIGNALS,

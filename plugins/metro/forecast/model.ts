@@ -29,8 +29,8 @@ export interface QuarterForecasts {
   /** Fitted coefficients by regressor, if the model has any. */
   readonly coefficients?: Readonly<Record<string, number>> | undefined;
   /**
-   * Contribution of each input to the point forecasts, in percentage points. The contributions add up to the point
-   * forecast.
+   * Contribution of each input to the point forecasts, in percentage points. A market's contributions add up to its
+   * point forecast.
    */
   readonly contributions?: Readonly<Record<string, Float64Array>> | undefined;
 }

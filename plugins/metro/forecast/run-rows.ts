@@ -64,8 +64,8 @@ const orNull = (value: number | undefined): number | null =>
 export interface ServedOrigin extends Origin {
   readonly served: readonly ((Outlook & { readonly signal: Signal }) | undefined)[];
   /**
-   * Share of markets whose signal changed since the previous run, among markets with a signal in both. `NaN` if there
-   * are none.
+   * Share of markets whose signal changed since the previous run, among markets with a signal in both runs. `NaN` if
+   * there are no such markets.
    */
   readonly signalChanges: number;
 }
@@ -99,7 +99,7 @@ export interface PanelRows {
   readonly origins: readonly ServedOrigin[];
   /** Returns the forecasts of a quarter's run, sorted by code. */
   rowsAt(quarter: number): Forecast[];
-  /** Adds outcomes to forecasts if they have been published since. */
+  /** Adds the outcome to each forecast whose outcome has been published. */
   withRealized(forecasts: readonly Forecast[]): Forecast[];
 }
 

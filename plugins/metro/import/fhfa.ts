@@ -32,7 +32,7 @@ class Area {
     readonly line: number,
   ) {}
 
-  /** Adds a row. Returns false if the quarter already has one. */
+  /** Adds a row. Returns false if the quarter already has a row. */
   add(quarter: number, value: number, error: number): boolean {
     // Published files are sorted, so the row nearly always belongs at the end.
     let at = this.#quarters.length;

@@ -1,5 +1,5 @@
 /**
- * Creates the outlines of metropolitan areas and divisions as SVG paths. They are merged from the counties in
+ * Creates the outlines of metropolitan areas and divisions as SVG paths. The outlines are merged from the counties in
  * `us-atlas`: the Census Bureau's cartographic boundary files of 2017, in the Albers USA projection at 975 by 610
  * pixels.
  */
@@ -104,8 +104,8 @@ export const buildOutlines = async (): Promise<Outlines> => {
       areas[cbsa] = [outlineOf(outline), round(x), round(y)];
       continue;
     }
-    // Areas in Connecticut are points, because its planning regions are newer than the atlas. Puerto Rico is not in the
-    // atlas.
+    // Areas in Connecticut are points, because the state's planning regions are newer than the atlas. Puerto Rico is
+    // not in the atlas.
     const centre = projection([longitude, latitude]);
     if (centre) areas[cbsa] = ['', round(centre[0]), round(centre[1])];
   }

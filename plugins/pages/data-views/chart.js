@@ -48,8 +48,8 @@ const listen = (host, { drawn, last, show, clear }) => {
   };
   host.addEventListener('pointermove', showNearest);
   host.addEventListener('pointerdown', (event) => {
-    // With capture, values are still shown when the finger moves sideways out of the chart. Moving it up or down
-    // scrolls the page.
+    // With capture, values are still shown when the finger moves sideways out of the chart. Moving the finger up or
+    // down scrolls the page.
     if (event.pointerType === 'touch') host.setPointerCapture(event.pointerId);
     showNearest(event);
   });

@@ -142,7 +142,8 @@ const embedCode = (title, figure) => {
   const code = h('code');
   return h(
     'details',
-    // The code is generated when the user opens the details, so that its address contains the latest choices.
+    // The code is generated when the user opens the details, so that the address in the code contains the latest
+    // choices.
     { ontoggle: () => code.replaceChildren(text()) },
     h('summary', {}, 'Embed'),
     h(

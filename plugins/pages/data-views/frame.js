@@ -8,7 +8,7 @@ import { FONT_SIZE, LINE_HEIGHT, textWidth, wrap } from './svg.js';
 export const BAR_WIDTH = 60;
 /** Each bar fills this fraction of its slot. */
 export const BAR_SHARE = 0.8;
-/** Minimum width of a chart whose lines are labelled at their ends, in pixels. */
+/** Minimum chart width, in pixels, for labels at the ends of lines. */
 const NAMED_FROM_WIDTH = 640;
 
 /** Drops values before the first date shown. @param {ChartOptions} options */

@@ -196,7 +196,7 @@ export const startRouter = (routes, home, about) => {
     // The notes are loaded before the view is shown, because adding them later would shift the content.
     const series = (await about?.(view.series ?? [], signal)) ?? { notes: [], late: '' };
     loaded();
-    // The user has opened another view in the meantime.
+    // If aborted, the user has opened another view in the meantime.
     if (signal.aborted) return;
     const heading = render(view, site, series);
     const field = document.querySelector('#main #key');

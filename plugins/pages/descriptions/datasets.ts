@@ -95,7 +95,9 @@ const datasetOf = (document: Json, path: string, get: Json): Dataset | undefined
   };
 };
 
-/** The values of the parameter `format` have the same order as the media types of the response. JSON is the default. */
+/**
+ * The values of the parameter `format` are in the same order as the media types of the response. JSON is the default.
+ */
 const distributionsOf = ({ parameters, responses }: Json, url: string): Distribution[] => {
   const mediaTypes = Object.keys(responses[200].content);
   const { schema } = parameters.find(({ name }: Json) => name === 'format');

@@ -21,7 +21,7 @@ export const getKey = () => {
  * Stores the key in this browser.
  * @param {string} key an empty string deletes the key
  * @param {{ remember?: boolean }} [options] `remember`: whether to store the key for all tabs until the user deletes
- *   it. Default: only for this tab, until it is closed
+ *   it. Default: only for this tab, until the tab is closed
  */
 export const setKey = (key, { remember = false } = {}) => {
   unstored = key;
@@ -35,7 +35,7 @@ export const setKey = (key, { remember = false } = {}) => {
   dispatchEvent(new Event('keychange'));
 };
 
-// Tabs and frames share stored keys, so a key entered in one of them applies to all.
+// Tabs and frames share stored keys, so a key entered in one of them applies to all of them.
 addEventListener('storage', (event) => {
   if (event.key === KEY) dispatchEvent(new Event('keychange'));
 });

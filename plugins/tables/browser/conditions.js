@@ -8,8 +8,8 @@ import { listIn } from '../../pages/data-views/address.js';
  */
 
 /**
- * Appended to a day that is an upper bound for timestamps, because the API compares them as text: every time on the day
- * sorts before `T24`.
+ * Appended to a day to make it an upper bound for timestamps. The API compares timestamps as text, and every time on
+ * that day sorts before `T24`.
  */
 export const DAY_END = 'T24';
 

@@ -10,8 +10,8 @@ import { matchingOf } from './conditions.js';
 const ROWS_PER_PAGE = 100;
 
 /**
- * Maximum number of calls per page. With filters that no index supports, a call can return too few rows even if more
- * match.
+ * Maximum number of calls per page. With filters that no index supports, a call can return fewer rows than requested
+ * even though more match.
  */
 const MAX_CALLS = 5;
 

@@ -142,9 +142,9 @@ export const figuresOf = (totals, { time, value, by, form }, measures) => {
 };
 
 /**
- * Returns the columns that the chart offers and the initial choice. Initially, the chart shows the first numeric column
- * outside the key over time. The time axis is the first time column in the key, or else the first time column. In the
- * first case, the chart shows lines, otherwise bars.
+ * Returns the columns that the chart offers, and the initial choice. Initially, the chart shows the first numeric
+ * column outside the key over time. The time axis is the first time column in the key, or else the first time column.
+ * In the first case, the chart shows lines, otherwise bars.
  * @param {import('./tables.js').Table} table @param {readonly Row[]} rows a sample
  */
 export const chartChoices = ({ columns, key }, rows) => {

@@ -22,7 +22,7 @@ export const basisText = (count, all) =>
     ? ''
     : `${count === all ? 'All' : `${count.toLocaleString('en-US')} of ${all.toLocaleString('en-US')}`} forecasts are reconstructed from later data and were not published at the time.`;
 
-/** Returns the sentence of `basisText` with a link. @param {number} count @param {number} all */
+/** Returns the sentence from `basisText`, with a link to the methodology. @param {number} count @param {number} all */
 export const basisNote = (count, all) => {
   const [before, after] = basisText(count, all).split('reconstructed');
   return after === undefined ? [] : [`${before}`, reconstructed(), after];

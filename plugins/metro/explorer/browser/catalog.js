@@ -57,7 +57,10 @@ export const notesOf = async (ids, signal) => {
 /** @param {string} id @returns {Promise<Series | undefined>} */
 export const seriesOf = async (id) => (await catalog()).find(({ series_id }) => series_id === id);
 
-/** Returns series titles by id, or an empty map without a valid key. @returns {Promise<ReadonlyMap<string, string>>} */
+/**
+ * Returns series titles by id, or an empty map if there is no valid key.
+ * @returns {Promise<ReadonlyMap<string, string>>}
+ */
 export const titlesOf = async () => {
   const all = await catalog().catch(() => /** @type {Series[]} */ ([]));
   return new Map(all.map(({ series_id, title }) => [series_id, title]));

@@ -2,7 +2,8 @@
 
 /**
  * @typedef {{ q: string, state: string, signal: string, grade: string, sort: string }} ListChoices
- * @typedef {{ targets: string[], remark: string }} Calls `remark`: what the page computes in addition to the calls; can be empty
+ * @typedef {{ targets: string[], remark: string }} Calls `remark`: what the page computes from the responses; can be
+ *   empty
  */
 
 /** List columns that the API can sort by, with their names in the API. */

@@ -67,7 +67,7 @@ export const statesOf = (name) => /, ([A-Z]{2}(?:-[A-Z]{2})*)/.exec(name)?.[1]?.
 /** Removes the suffix "(MSAD)" of divisions. @param {string} name */
 export const plainName = (name) => name.replace(/\s*\(MSAD\)$/, '');
 
-/** Returns the first city in a name, for labels at the ends of lines. @param {string} name */
+/** Returns the first city in a name, for the labels at the ends of chart lines. @param {string} name */
 export const shortName = (name) =>
   plainName(name)
     .replace(/,.*/, '')

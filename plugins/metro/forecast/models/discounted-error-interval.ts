@@ -8,7 +8,7 @@ const COVERAGE = 0.8;
 /** Quarterly decay of an error's weight, in a market's own mean and in the quantile of all errors. */
 const OWN_DISCOUNT = 0.95;
 const QUANTILE_DISCOUNT = 0.9;
-/** Weight of the pooled mean when it is averaged with a market's own errors, as a number of errors. */
+/** Weight of the pooled mean in the average with a market's own errors, of which the newest has the weight 1. */
 const PRIOR_ERRORS = 8;
 /** Lower limit of an expected error, as a share of the mean expected error in the same quarter. */
 const LEAST_SHARE = 0.25;

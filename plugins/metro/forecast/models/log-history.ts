@@ -1,5 +1,5 @@
 /**
- * Stores the logarithm of each market's index by quarter. Quarters missing between two values are interpolated.
+ * Stores the logarithm of each market's index by quarter. Missing quarters between two values are interpolated.
  * Quarters before the first and after the last value stay missing.
  */
 

@@ -7,7 +7,9 @@ import type { PanelMarket } from '../panel.js';
 /** Number of quarters in the reference mean for seasonal adjustment, and number of seasons in a year. */
 const SEASONAL_QUARTERS = 20;
 const SEASONS = 4;
-/** Number of quarters over which an index's noise is measured, and weight of the pooled noise in quarters. */
+/**
+ * Number of quarters over which an index's noise is measured, and weight of the pooled noise, as a number of quarters.
+ */
 const NOISE_QUARTERS = 8;
 const NOISE_PRIOR = 4;
 /** Distance at which a neighbour's weight has fallen to 1/e. */

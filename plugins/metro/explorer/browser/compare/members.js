@@ -37,7 +37,7 @@ const realTerms = (series, cbsa, signal) => {
   if (!series || !hasRealTerms(series)) return {};
   const target = indexTarget(series, cbsa, 'real');
   const once = onceEach();
-  // Requires all three months of a quarter, as the API does. Months without consumer prices are missing.
+  // Requires all three months of a quarter, as the API does. A month without consumer prices has no real value.
   const least = series.cadence === 'monthly' ? 3 : 1;
   const load = async () => {
     const { rows, base } = await realOf(target, signal);

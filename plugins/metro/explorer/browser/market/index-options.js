@@ -16,7 +16,10 @@ import { plainName, shortName, statesOf } from '../search.js';
 
 export const DEFAULT_YEARS = 10;
 
-/** Returns the index and forecast for all quarters, or undefined without an index. @param {Context} context */
+/**
+ * Returns the index and forecast for all quarters, or undefined if the market has no index.
+ * @param {Context} context
+ */
 export const dataOf = ({ history, newest }) => {
   const [first, last] = [history[0], history.at(-1)];
   if (!first || !last) return undefined;

@@ -83,7 +83,7 @@ export const marketList = (options) => {
     /**
      * Sets the quarters that the sparklines cover. Call this before showing the rows, because sparklines are drawn with
      * them.
-     * @param {string} until last quarter @param {AbortSignal} signal aborted when the view ends
+     * @param {string} until last quarter @param {AbortSignal} signal aborted when the user leaves the view
      * @param {AbortSignal} shown aborted when different rows are shown
      */
     setSparkQuarters: (until, signal, shown) => {

@@ -49,7 +49,7 @@ export const valuesByYear = async (years, measure, forecastsOf, signal) => {
 };
 
 /**
- * Draws all metros of the same colour as one path, so that even many maps stay small.
+ * Draws all metros of the same colour as one path, to keep the page small even with many maps.
  * @param {import('./map.js').Outlines} outlines @param {Values} values @param {(value: any) => string} colorOf
  */
 const panelOf = ({ size, land, areas }, values, colorOf) => {
