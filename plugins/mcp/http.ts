@@ -22,7 +22,7 @@ export const respond = async (ctx: Context, tools: Tools, mount: MountContext): 
     return;
   }
   const handler = createMcpHandler(() => mcpServer(tools, mount), {
-    // The list of tools never changes while the service runs, so clients have nothing to subscribe to.
+    // The list of tools does not change while the service runs, so clients have nothing to subscribe to.
     maxSubscriptions: 0,
   });
   const headers = Object.entries(ctx.req.headersDistinct).flatMap(([name, values = []]) =>

@@ -33,7 +33,7 @@ const FILE_POLICY = "default-src 'none'; frame-ancestors 'none'";
 
 /** Browsers revalidate on every use, so that a new release is visible immediately. Unchanged files cost only a 304. */
 const REVALIDATED = 'no-cache';
-/** For addresses that contain the digest of all files. Their content never changes. */
+/** For addresses that contain the digest of all files. The content at such an address never changes. */
 const IMMUTABLE = 'public, max-age=31536000, immutable';
 
 export interface Page {

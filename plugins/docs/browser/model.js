@@ -21,7 +21,7 @@
  *   groups: Group[], operations: Operation[], errors: ErrorKind[], errorFields: Field[], headers: Header[], changes: Change[] }} Model
  */
 
-/** Maximum nesting depth of fields. It is needed because schemas can be recursive. */
+/** Maximum nesting depth of fields, because schemas can be recursive. */
 const DEEPEST = 6;
 
 /**

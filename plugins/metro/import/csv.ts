@@ -3,7 +3,7 @@ import type { ImportErrors } from './import-errors.js';
 
 export type Row = CsvRecord;
 
-/** Cells must not contain line breaks, so that a missing quote affects only one line. */
+/** A row ends at every line break, even inside quotes, so that a missing quote affects only one line. */
 const DIALECT = { separator: ',', quote: '"', lineEnd: '\n', isOneLine: true } as const;
 
 /**

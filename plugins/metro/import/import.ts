@@ -14,7 +14,7 @@ import { type Imported, type OnRead, readInputs } from './read.js';
 export interface ImportOptions {
   /** Files, directories and http(s) URLs. */
   readonly sources: readonly string[];
-  /** Dataset directory. It is created if it does not exist. */
+  /** Dataset directory. Created if it does not exist. */
   readonly to: string;
   /** A day on which the data was available, `YYYY-MM-DD`. Default: derived from the newest data. */
   readonly vintage?: string | undefined;

@@ -109,7 +109,7 @@ const followSize = (host, redraw, signal) => {
 };
 
 /**
- * Creates a chart with a legend. Its values can be read with the mouse, by touch or with the arrow keys.
+ * Creates a chart with a legend. Users can read the values with the mouse, by touch or with the arrow keys.
  * @param {ChartOptions} options @param {AbortSignal} signal aborted when the chart is no longer needed
  */
 export const chart = (options, signal) => {

@@ -110,8 +110,8 @@ const contributionsOf = (rows: Float64Array, b: Float64Array, forecast: Float64A
  * Metro momentum: y = b [1, g4, v, G, h2, h2 G/20, h4, h4 G/20] is the log growth over the horizon in percent. The
  * point forecast is 100 (exp(y / 100) - 1).
  *
- * - g4, G: the market's log growth over the last 4 and 20 quarters, in percent. G is 0 if it is unknown. Gaps within a
- *   series are interpolated in logs. A market without a value at the quarter itself is not forecast.
+ * - g4, G: the market's log growth over the last 4 and 20 quarters, in percent. G is 0 if unknown. Gaps within a series
+ *   are interpolated in logs. A market without a value at the quarter itself is not forecast.
  * - v: growth in the market's surroundings over the last quarter, see `createRegionalGrowth`.
  * - h2, h4: log growth of national sales of new houses over 6 and 12 months, see `salesGrowth`. Sales growth indicates
  *   when momentum turns. Its products with G make the turn strongest where prices have risen most.
@@ -120,7 +120,8 @@ const contributionsOf = (rows: Float64Array, b: Float64Array, forecast: Float64A
  *   of the last four coefficients has a penalty: 40 times the weighted variance of its regressor, times the mean weight
  *   per quarter.
  *
- * `createDiscountedErrorInterval` computes the interval around y. Its bounds are converted like the point forecast.
+ * `createDiscountedErrorInterval` computes the interval around y. The bounds are converted in the same way as the point
+ * forecast.
  *
  * Sources: momentum persists over a year and spreads across regions (Case and Shiller, "The Efficiency of the Market
  * for Single-Family Homes", American Economic Review 79(1), 1989). Sales lead prices (Stein, "Prices and Trading Volume
