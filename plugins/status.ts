@@ -26,7 +26,7 @@ const LEVELS: readonly Level[] = ['operational', 'unknown', 'degraded', 'outage'
 const worst = (levels: readonly Level[]): Level =>
   levels.reduce((a, b) => (LEVELS.indexOf(a) > LEVELS.indexOf(b) ? a : b), 'operational');
 
-/** Formats a time as in RFC 3339, in whole seconds. */
+/** Formats a time according to RFC 3339, without fractions of a second. */
 const timestamp = (time: Date): string => time.toISOString().replace(/\.\d+Z$/, 'Z');
 
 type Freshness = 'fresh' | 'late' | 'stale' | 'unknown';

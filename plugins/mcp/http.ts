@@ -22,7 +22,7 @@ export const respond = async (ctx: Context, tools: Tools, mount: MountContext): 
     return;
   }
   const handler = createMcpHandler(() => mcpServer(tools, mount), {
-    // The list of tools never changes while the service runs, so clients have nothing to subscribe to.
+    // The list of tools does not change while the service runs, so clients have nothing to subscribe to.
     maxSubscriptions: 0,
   });
   const headers = Object.entries(ctx.req.headersDistinct).flatMap(([name, values = []]) =>
@@ -56,7 +56,10 @@ const TOO_DEEP = `The message has more than ${MAX_DEPTH} nested levels of arrays
 const TOO_MANY = `The message has more than ${MAX_VALUES} values in its arrays and objects.`;
 const LONG_ID = `The message id is longer than ${MAX_ID_LENGTH} characters.`;
 
-/** Reads the message from the request. If the service is embedded, earlier middleware may have parsed the body. */
+/**
+ * Reads the message from the request. If the service is embedded, earlier middleware might already have parsed the
+ * body.
+ */
 const readMessage = async (ctx: Context): Promise<ReturnType<typeof parsed>> => {
   const { body } = ctx.req as { readonly body?: unknown };
   if (body === undefined || !ctx.req.readableEnded) return parsed(await readBody(ctx));
@@ -130,7 +133,9 @@ const messageError = (message: unknown): string | undefined => {
   return undefined;
 };
 
-/** Maximum length of an error's message and of its data, in characters. The SDK's errors repeat every invalid value. */
+/**
+ * Maximum length, in characters, of an error's message and of its data. The SDK's errors repeat every invalid value.
+ */
 const LONGEST_ERROR = 500;
 
 /** @param body a response body from the SDK: JSON, or events with one line of JSON each */
@@ -140,7 +145,9 @@ const withShortErrors = (body: string): string =>
     (_, before: string, json: string) => before + shortError(json),
   );
 
-/** Shortens an error's message and removes its data if it is too long. Other messages are returned unchanged. */
+/**
+ * Shortens an error's message, and removes the error's data if the data is too long. Returns other messages unchanged.
+ */
 const shortError = (json: string): string => {
   const { id, error } = JSON.parse(json) as { readonly id: unknown; readonly error?: RpcError };
   if (error === undefined) return json;

@@ -17,7 +17,7 @@ export const mcpServer = (tools: Tools, { info, request }: Pick<MountContext, 'i
 
 /**
  * Serves the tools over standard input and output until `close` is called, for assistants that start the service
- * themselves. While it runs, nothing else may write to standard output.
+ * themselves. While the tools are being served, nothing else may write to standard output.
  */
 export const serveOverStdio = async (context: MountContext): Promise<{ close(): Promise<void> }> => {
   const { serveStdio } = await import('@modelcontextprotocol/server/stdio');

@@ -1,8 +1,8 @@
 /**
- * The areas that can have an index: metropolitan areas of the United States and their divisions, the states and the
- * nation. The codes and titles in `areas.json` follow the July 2023 delineation by the Office of Management and Budget.
- * The centres of metropolitan areas are the internal points in the 2025 Gazetteer. The centre of a state is the
- * centroid of its outline in `us-atlas`. All of this data is published by the Census Bureau.
+ * Areas that can have an index: US metropolitan areas and their divisions, the states and the nation. The codes and
+ * titles in `areas.json` follow the July 2023 delineation by the Office of Management and Budget. The centre of a
+ * metropolitan area is its internal point in the 2025 Gazetteer. The centre of a state is the centroid of its outline
+ * in `us-atlas`. The Census Bureau publishes all of this data.
  */
 import { compareScalars } from 'metro-forecast-api/adapter';
 import table from './areas.json' with { type: 'json' };
@@ -13,13 +13,13 @@ export type AreaKind = (typeof AREA_KINDS)[number];
 export const METRO_KINDS: readonly AreaKind[] = ['metropolitan', 'division'];
 
 export interface Area {
-  /** A CBSA code (from 10000 on), `000` followed by the FIPS code of a state, or `00000` for the nation. */
+  /** A CBSA code (10000 or higher), `000` followed by a state's FIPS code, or `00000` for the nation. */
   readonly cbsa: string;
   readonly name: string;
   readonly kind: AreaKind;
-  /** Postal codes of the area's states, in the order of the title. Empty for the nation. */
+  /** Postal codes of the area's states, in the order in which the title lists them. Empty for the nation. */
   readonly states: readonly string[];
-  /** Code of a division's metropolitan area. Null if the area is not a division. */
+  /** Code of the metropolitan area that a division belongs to. Null if the area is not a division. */
   readonly parent: string | null;
   readonly divisions: readonly string[];
   /** Latitude and longitude of the centre, in degrees. A division has the centre of its parent. */
@@ -51,7 +51,7 @@ const divisions: Area[] = table.divisions.map(({ cbsa, name, parent }) => {
 const byCode = (areas: readonly Area[]): ReadonlyMap<string, Area> =>
   new Map(areas.toSorted((a, b) => compareScalars(a.cbsa, b.cbsa)).map((area) => [area.cbsa, area]));
 
-/** Metropolitan areas and divisions by code, in ascending order. */
+/** Metropolitan areas and divisions, keyed by code in ascending order. */
 export const metroAreas = byCode([...metropolitan, ...divisions]);
 
 /** The centre is the geographic centre of the 50 states, according to the National Geodetic Survey. */
@@ -66,7 +66,7 @@ const NATION: Area = {
   longitude: -103.772,
 };
 
-/** The nation and the states by code, in ascending order. */
+/** The nation and the states, keyed by code in ascending order. */
 export const nationAndStates = byCode([
   NATION,
   ...table.states.map(
@@ -91,7 +91,7 @@ export const areaOf = (cbsa: string): Area | undefined => metroAreas.get(cbsa) ?
  */
 export const kindOf = (cbsa: string): AreaKind => areaOf(cbsa)?.kind ?? 'metropolitan';
 
-/** Returns the postal codes of an area's states. For metropolitan areas, they are parsed from the name. */
+/** Returns the postal codes of an area's states. For a metropolitan area, parses the codes from the name. */
 export const statesOf = ({ cbsa, name }: { readonly cbsa: string; readonly name: string }): readonly string[] =>
   nationAndStates.get(cbsa)?.states ?? postalCodesIn(name);
 
@@ -100,7 +100,7 @@ const areasBySeries = new Map<string, Area>(
 );
 const seriesByCode = new Map([...areasBySeries].map(([id, { cbsa }]) => [cbsa, id]));
 
-/** Returns the series with the index of the nation or a state, such as `TXSTHPI`. */
+/** Returns the id of the series that contains the index of the nation or of a state, such as `TXSTHPI` for Texas. */
 export const seriesOfArea = (cbsa: string): string | undefined => seriesByCode.get(cbsa);
 
 export const areaOfSeries = (id: string): Area | undefined => areasBySeries.get(id);

@@ -33,7 +33,7 @@ import { lookAhead } from './periods.js';
 
 export * from './fields.js';
 
-/** Returns an error if a period ended after its dataset was created. */
+/** Returns an error for a period that ended after the dataset was created. */
 const knownIn = (field: string, day: string, cadence: Cadence, created: string) => {
   const rule = lookAhead(day, cadence, created);
   return rule === undefined ? undefined : { field, rule: `${day} ${rule}` };
@@ -41,7 +41,7 @@ const knownIn = (field: string, day: string, cadence: Cadence, created: string) 
 
 type RowOf<C> = C extends Collection<infer Row> ? Row : never;
 
-/** Areas with their latest figures. Returns and changes are in percent. */
+/** Areas with their latest figures. All changes are in percent. */
 export const markets = collection({
   name: 'markets',
   key: ['cbsa'],
@@ -55,7 +55,7 @@ export const markets = collection({
       yoy_price: { ...nullable(percent), description: 'Change in the index over the last 12 months, in percent.' },
       forecast_12m: nullable(forecast12m),
     },
-    // Further values of the newest forecast. Null if there is none.
+    // Other values of the newest forecast. Null if the area has no forecast.
     {
       lower_80: nullable(lower80),
       upper_80: nullable(upper80),
@@ -77,7 +77,7 @@ export const hpi = collection({
 });
 export type Hpi = RowOf<typeof hpi>;
 
-/** The catalogue: macro series, and one series for the indexes of all metros. */
+/** The catalogue of series: every macro series, and a single series for the indexes of all metros. */
 export const series = collection({
   name: 'series',
   key: ['series_id'],
@@ -105,7 +105,8 @@ export const observations = collection({
   key: ['series_id', 'period_start'],
   references: [{ fields: ['series_id'], to: 'series' }],
   schema: record({ series_id: text, period_start: date, value: { type: 'number' } }),
-  // The cadence is known only in `series`, where `observation_end` is checked against the last day of the period.
+  // Only `series` contains the cadence, so this checks the first day of the period. The check of `observation_end` in
+  // `series` covers the last day.
   check: ({ period_start }, { created }) => knownIn('period_start', period_start, 'daily', created),
 });
 export type Observation = RowOf<typeof observations>;
@@ -131,7 +132,7 @@ export const forecastRuns = collection({
 });
 export type ForecastRun = RowOf<typeof forecastRuns>;
 
-/** Forecasts and realized values are both in percent. */
+/** All forecasts and realized values are in percent. */
 export const forecasts = collection({
   name: 'forecasts',
   key: ['run_id', 'cbsa'],
@@ -145,14 +146,14 @@ export const forecasts = collection({
       run_at: dateTime,
       model_version: text,
       horizon_months: { type: 'integer', minimum: 1 },
-      // First day of the quarter in which the forecast change ends.
+      // First day of the quarter in which the forecast horizon ends.
       target_period: date,
       point: percent,
       lower_80: nullable(lower80),
       upper_80: nullable(upper80),
       signal,
       risk_score: riskScore,
-      // The published change over the horizon at `target_period`, and its vintage.
+      // The published change over the horizon that ends in `target_period`, and the vintage that it was taken from.
       realized: nullable(percent),
       realized_as_of: nullable(date),
     },

@@ -16,7 +16,7 @@ export type RiskGrade = (typeof RISK_GRADES)[number];
 export const BASES = ['published', 'reconstructed'] as const;
 export type Basis = (typeof BASES)[number];
 
-/** Id of the series with the indexes of all metros. Its values are in the collection `hpi`. */
+/** Id of the series for the indexes of all metros, whose values are in the collection `hpi`. */
 export const METRO_HPI = 'metro_hpi';
 
 export const cbsa = { type: 'string', pattern: '^\\d{5}$', description: 'Core-based statistical area code.' } as const;

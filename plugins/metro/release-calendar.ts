@@ -26,8 +26,8 @@ const SCHEDULES: Readonly<Record<Cadence, { readonly period: number; readonly de
 const DAY_SECONDS = 86_400;
 
 /**
- * Returns the ages at which a source becomes late and stale. It is late when its next value is overdue, and stale when
- * the value after that is also overdue.
+ * Returns the ages at which a source becomes late and stale. A source is late when its next value is overdue, and stale
+ * when the value after that is also overdue.
  */
 export const freshness = (cadence: Cadence): { late_after_seconds: number; stale_after_seconds: number } => {
   const { period, delay } = SCHEDULES[cadence];

@@ -4,7 +4,7 @@ const { methods, limits, caching } = conventions;
 
 const lists = ['listMarkets', 'listForecasts', 'listSignals'];
 
-/** Changes to the API, newest first. They are shown in the API reference. */
+/** Changes to the API, newest first, as shown in the API reference. */
 const changes: readonly InterfaceChange[] = [
   {
     version: 'Unreleased',

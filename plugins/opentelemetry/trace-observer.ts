@@ -40,7 +40,10 @@ const BATCH = 512;
 /** Maximum length of an attribute, in characters. Without it, a path or host could be as long as a request head. */
 const MAX_VALUE_LENGTH = 1024;
 
-/** Timeout for the last export. It is shorter than the timeout for closing stores, so it does not delay a shutdown. */
+/**
+ * Timeout for the last export. Shorter than the timeout for closing stores, so that the export does not delay a
+ * shutdown.
+ */
 const FLUSH_MS = 1500;
 
 export const traceObserver = (options: TraceOptions, { logger, info }: ObserverContext): RequestObserver => {

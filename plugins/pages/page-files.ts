@@ -30,7 +30,7 @@ const sourceFolder = (folder: URL): string => {
   return existsSync(path) ? path : path.replace(/(.*[\\/])dist[\\/]/, '$1');
 };
 
-/** Matches block comments on lines of their own. They make up about a fifth of scripts and styles. */
+/** Matches block comments on lines of their own. Such comments make up about a fifth of the scripts and styles. */
 const COMMENTS = /^[ \t]*\/\*(?:(?!\*\/)[\s\S])*\*\/[ \t]*$/gm;
 
 const readFile = (path: string): PageFile => {
@@ -70,7 +70,10 @@ export const readPageFiles = (folder: URL, name: string, more: Readonly<Record<s
 /** Resolves a path relative to the file `from`. Returns a file name. */
 export const resolveName = (from: string, path: string): string => posix.join(posix.dirname(from), path);
 
-/** Matches `import ... from './x.js'`, also across lines, `export ... from` and `import './x.js'`, but not comments. */
+/**
+ * Matches `import ... from './x.js'` (on one or several lines), `export ... from` and `import './x.js'`, but not
+ * comments.
+ */
 const IMPORT = /^(?:import|export|\}) ?[^'\n]*'(\.[^']+)';$/gm;
 
 /**

@@ -25,18 +25,21 @@ const POLICY = [
 const pagePolicy = (ancestors: readonly string[] = []): string =>
   [...POLICY, `frame-ancestors ${ancestors.length > 0 ? ancestors.join(' ') : "'none'"}`].join('; ');
 
-/** The policy of files that a page loads. The page's policy applies to them, so theirs is short to save bytes. */
+/**
+ * Policy sent with the files that a page loads. The browser applies the page's policy to them, so this one can be
+ * short.
+ */
 const FILE_POLICY = "default-src 'none'; frame-ancestors 'none'";
 
-/** Browsers revalidate on every use, so that a new release is visible immediately. Unchanged files cost a 304. */
+/** Browsers revalidate on every use, so that a new release is visible immediately. Unchanged files cost only a 304. */
 const REVALIDATED = 'no-cache';
-/** For addresses that contain the digest of all files. Their content never changes. */
+/** For addresses that contain the digest of all files. The content at such an address never changes. */
 const IMMUTABLE = 'public, max-age=31536000, immutable';
 
 export interface Page {
   /** The page's address: `/tables`. */
   readonly path: string;
-  /** Text of links to the page, and the page's name in the log. */
+  /** Used as the text of links to the page, and as the page's name in the log. */
   readonly summary: string;
   /** Folder with the page's own files: `new URL('./browser/', import.meta.url)`. */
   readonly folder: URL;
@@ -46,7 +49,7 @@ export interface Page {
    */
   readonly at: string;
   /**
-   * Folder of the HTML templates, relative to the page's address like `at`: `index.html` is served at `path`, and
+   * Folder of the HTML templates, relative to the page's address, like `at`: `index.html` is served at `path`, and
    * `embed.html` at `path/embed`. Default: `at`.
    */
   readonly templates?: string;
@@ -54,7 +57,7 @@ export interface Page {
   readonly files?: Readonly<Record<string, string>>;
   /** Additional values for the templates, by placeholder: `script` for `{{script}}`. */
   readonly values?: Readonly<Record<string, string>>;
-  /** Origins that may embed a page in a frame, by the page's name under `path`: `embed`. */
+  /** Origins that may embed a page in a frame. Keys are page names relative to `path`, such as `embed`. */
   readonly framedBy?: Readonly<Record<string, readonly string[]>>;
   /** Returns the page's contribution to the front page. */
   readonly frontPage?: (context: FrontPageContext) => Promise<FrontPageContent>;
@@ -105,7 +108,8 @@ export const pageMount = (page: Page): Mount => {
     contentSecurityPolicy: pagePolicy(),
     ...(frontPage && { frontPage }),
     handler(ctx, context) {
-      // During a rolling update, a page may request files of a different release. Those responses must not be cached.
+      // During a rolling update, a page might request files from a different release. Those responses must not be
+      // cached.
       const [, requested, name = ''] = /^(?:(v-[\w-]{12})\/)?(.*)$/s.exec(ctx.path.slice(path.length + 1)) ?? [];
       const template = requested === undefined ? pages.get(name) : undefined;
       const source = template ?? (name.endsWith('.html') ? undefined : files.get(name));

@@ -11,7 +11,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
 
 export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (character) => ENTITIES[character]!);
 
-/** The path of the sign-in page, which is not listed in navigation. */
+/** The path of the sign-in page, which is not listed in the navigation. */
 export const SIGN_IN = '/sign-in';
 
 /**
@@ -29,8 +29,8 @@ export const pagesOf = ({
 };
 
 /**
- * Maps each guide to its Markdown document in `docs/`. Guides use it to turn links between documents into links between
- * pages.
+ * Maps each guide to its Markdown document in `docs/`. Guides use this map to turn links between documents into links
+ * between pages.
  */
 export const documents = new WeakMap<Mount, string>();
 

@@ -31,8 +31,8 @@ export const rowNotFound = defineError({
 const pascal = (name: string): string => name.replaceAll(/(?:^|_)([a-z0-9])/g, (_, letter) => letter.toUpperCase());
 
 /**
- * Returns the values of the parameter `sort`, with the order that each selects. A value is the shortest prefix of its
- * order that no earlier order uses.
+ * Maps each value of the parameter `sort` to the order that it selects. The value is the shortest prefix of the order
+ * that no earlier order uses.
  */
 export const sortNames = (orders: readonly (readonly string[])[]): ReadonlyMap<string, readonly string[]> => {
   const names = new Map<string, readonly string[]>();

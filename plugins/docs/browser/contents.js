@@ -48,7 +48,7 @@ const reveal = (nav, link) => {
   else if (bottom > box.bottom - 40) nav.scrollTop += bottom - box.bottom + 40;
 };
 
-/** Marks the current part in the contents and stores it in the address, so that a reload returns to it. */
+/** Marks the current part in the contents and stores the part in the address, so that a reload returns to it. */
 export const followReading = () => {
   const nav = find('#contents');
   const parts = [...document.querySelectorAll('[data-part]')];
@@ -58,7 +58,7 @@ export const followReading = () => {
   let naming;
   const name = () => {
     const here = decodeURIComponent(location.hash.slice(1));
-    // The address may already refer to an element inside the current part.
+    // The address might already refer to an element inside the current part.
     if (here === current || here.startsWith(`${current}/`)) return;
     history.replaceState(history.state, '', linkTo(current));
   };
@@ -78,7 +78,7 @@ export const followReading = () => {
     naming = first
       ? undefined
       : setTimeout(() => {
-          // A link or the search may have changed the address in the meantime.
+          // A link or the search might have changed the address in the meantime.
           if (location.hash === hash) name();
         }, 300);
   };

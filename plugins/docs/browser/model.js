@@ -21,7 +21,7 @@
  *   groups: Group[], operations: Operation[], errors: ErrorKind[], errorFields: Field[], headers: Header[], changes: Change[] }} Model
  */
 
-/** Maximum nesting depth of fields. It is needed because schemas can be recursive. */
+/** Maximum nesting depth of fields, because schemas can be recursive. */
 const DEEPEST = 6;
 
 /**
@@ -171,7 +171,10 @@ const errorsOf = (document, operations) => {
   return [...kinds.values()].sort((a, b) => Number(a.status) - Number(b.status));
 };
 
-/** Returns shared headers and the headers of individual endpoints. @param {Any} document @returns {Header[]} */
+/**
+ * Returns the headers that all endpoints share, and those of individual endpoints.
+ * @param {Any} document @returns {Header[]}
+ */
 const headersOf = (document) => {
   const own = Object.values(document['paths']).flatMap(({ get }) =>
     Object.values(get.responses).map((response) => resolve(document, response)['headers'] ?? {}),

@@ -37,7 +37,8 @@ const entry = (place, { name, type, limits, description }, { mark, children = []
 /**
  * @param {string} place
  * @param {readonly Field[]} fields
- * @param {Set<string>} [listed] types whose fields are already shown further up; opened types are added
+ * @param {Set<string>} [listed] types whose fields are already listed further up. The function adds the types that it
+ *   expands
  * @returns {HTMLElement}
  */
 export const fieldList = (place, fields, listed) =>
@@ -45,7 +46,7 @@ export const fieldList = (place, fields, listed) =>
     'ul',
     { class: 'entries' },
     ...fields.map((field) => {
-      // If an envelope has only one field, such as `data`, the field's children are open.
+      // If an envelope has only one field, such as `data`, the field's children are expanded.
       const rows = field.type.replace(/^array of /, '');
       const open = listed !== undefined && fields.length === 1 && !listed.has(rows);
       if (open) listed.add(rows);

@@ -63,7 +63,7 @@ export const introduction = ({ title, version, summary, description, about }) =>
     ),
   );
 
-/** Shows a form for the key, or a notice if there already is one. */
+/** Shows a form for entering a key, or a notice if a key is already stored. */
 const keyPlace = () => {
   const place = h('div');
   const show = () =>

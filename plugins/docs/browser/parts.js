@@ -12,7 +12,7 @@ export const linkTo = (place) => `#${place.split('/').map(encodeURIComponent).jo
 export const nameLink = (place, ...children) => h('a', { class: 'name', href: linkTo(place) }, ...children.flat());
 
 /**
- * Creates a section. Without an aside, its text takes the full width.
+ * Creates a section. Without an aside, the text takes the full width.
  * @param {{ place: string, title: string, level?: 'h2' | 'h3', id?: string }} heading
  * @param {Children} text
  * @param {Children} [aside] samples, shown next to the text

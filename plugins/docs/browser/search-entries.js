@@ -68,7 +68,10 @@ export const entriesOf = ({ groups, operations, errors, headers, changes }) => [
   })),
 ];
 
-/** Lists the guides and their headings. The Markdown of a guide is served under its URL. @returns {Promise<Entry[]>} */
+/**
+ * Lists the guides and their headings. A guide's Markdown is served under the guide's URL.
+ * @returns {Promise<Entry[]>}
+ */
 const guideEntries = async () => {
   const links = /** @type {HTMLAnchorElement[]} */ ([...document.querySelectorAll('#guides a')]);
   const guides = links.map(async (link) => {

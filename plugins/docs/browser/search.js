@@ -73,7 +73,7 @@ const resultList = (input, onpick) => {
       h('span', { class: 'kind' }, kind),
       h('span', { class: 'what' }, name, where ? h('span', { class: 'where' }, where) : null),
     );
-    // Keeps the focus in the input. Losing it would close the list before the click.
+    // Keeps the focus in the input. Losing the focus would close the list before the click.
     option.addEventListener('pointerdown', (event) => event.preventDefault());
     option.addEventListener('click', () => onpick(entry));
     return option;

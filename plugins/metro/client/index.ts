@@ -21,7 +21,10 @@ export interface ClientOptions {
    * Default: 60.
    */
   readonly maxWaitSeconds?: number;
-  /** Stores responses by URL and revalidates them with `If-None-Match`. Browsers do this automatically. */
+  /**
+   * Responses by URL, which the client revalidates with `If-None-Match`. Not needed in browsers, which have their own
+   * cache.
+   */
   readonly cache?: Map<string, CachedResponse>;
   /** Called with every response. Use it to read headers such as `Snapshot-Version`, `RateLimit` and `X-Request-Id`. */
   readonly onResponse?: (response: Response) => void;
@@ -62,7 +65,7 @@ export class ApiError extends Error {
 export interface Client<P = Paths> {
   /**
    * Sends a GET request: `client.get('/markets/{cbsa}/history', { cbsa: '26420' })`.
-   * @param path the path template
+   * @param path path template
    * @param input path and query parameters by name
    * @throws ApiError if the API still responds with an error after the retries
    * @throws TypeError from `fetch` if the API is still unreachable after the retries
@@ -129,7 +132,7 @@ const urlOf = (baseUrl: string, template: string, input: Readonly<Record<string,
   return `${baseUrl.replace(/\/$/, '')}${path}${search === '' ? '' : `?${search}`}`;
 };
 
-/** Returns the wait before the next attempt in seconds, or undefined if the error should not be retried. */
+/** Returns the wait in seconds before the next attempt, or undefined if the request should not be retried. */
 const waitOf = (error: unknown, attempt: number): number | undefined => {
   const backoff = 0.25 * 2 ** attempt;
   // `fetch` throws a TypeError for network errors, and a different error for an abort.

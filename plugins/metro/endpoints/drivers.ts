@@ -3,7 +3,7 @@ import { dataRoute, type Route } from 'metro-forecast-api/plugin';
 import { type Forecast, type ForecastRun, forecasts, nullable, percent, record, text } from '../collections.js';
 import { cbsaParameter, completedRuns, difference, listOf, marketNotFound, requireMarket } from './shared.js';
 
-/** Returns the contributions to a forecast by input. The map is empty if the run has not published any. */
+/** Returns the contributions to a forecast by input. The map is empty if the run has no published contributions. */
 const contributionsOf = (run: ForecastRun | undefined, forecast: Forecast | undefined): ReadonlyMap<string, number> =>
   new Map(
     (run?.inputs ?? []).flatMap(({ name }, i) => {
@@ -23,7 +23,9 @@ const driversOf = (current: Made, prior: Made) => {
   });
 };
 
-/** Returns the input whose contribution changed most between two forecasts, with nulls if it is unknown. */
+/**
+ * Returns the input whose contribution changed most between two forecasts, and the change. Both are null if unknown.
+ */
 export const mainDriverOf = (current: Made, prior: Made) => {
   const [main] = driversOf(current, prior).sort((a, b) => Math.abs(b.change_pp ?? 0) - Math.abs(a.change_pp ?? 0));
   return { driver: main?.change_pp == null ? null : main.input, driver_pp: main?.change_pp ?? null };

@@ -59,7 +59,7 @@ type ForecastRow = MarketRow & { readonly horizon_months: Horizon; readonly poin
 
 const forecastList = listParameters<ForecastRow>(forecastSchema);
 
-/** Returns the markets with a forecast for the horizon. 12-month forecasts are read from `markets` itself. */
+/** Returns the markets with a forecast for the horizon. 12-month forecasts are read from `markets`. */
 const newestForecasts = async (snapshot: SnapshotReader, horizon_months: Horizon): Promise<ForecastRow[]> => {
   const rows = (await snapshot.find(markets)).map(marketRow);
   if (horizon_months === HORIZON_MONTHS) {

@@ -58,11 +58,13 @@ const STATES = [...new Set([...metroAreas.values()].flatMap(({ states }) => stat
 
 interface Filter {
   readonly parameter: Parameter;
-  /** Whether a row has one of the values. */
   matches(row: ListRow, values: ReadonlySet<unknown>): boolean;
 }
 
-/** All filters except `kind`, which has a default value. A list without the property `risk_score` lacks that filter. */
+/**
+ * All filters except `kind`, which has a default value. A list whose rows have no `risk_score` does not offer that
+ * filter.
+ */
 const FILTERS = {
   state: {
     parameter: filter('Postal codes of states. A market can be in several states.', STATES, ['TX', 'OK']),
@@ -84,7 +86,6 @@ const FILTER_NAMES = Object.keys(FILTERS) as readonly FilterName[];
 
 const isFilter = (name: string): boolean => Object.hasOwn(FILTERS, name);
 
-/** Returns the parameters of all filters. */
 const filterParameters = () =>
   Object.fromEntries(FILTER_NAMES.map((name) => [name, FILTERS[name].parameter])) as {
     readonly [Name in FilterName]: (typeof FILTERS)[Name]['parameter'];
@@ -101,7 +102,7 @@ const chosenBy = (given: Selection): ((row: ListRow) => boolean) => {
 };
 
 interface ListOptions<T> {
-  /** Default sort order, as in `rowOrder`. Default: the CBSA code. */
+  /** Sort order for requests without `sort`, in the format of `rowOrder`. Default: by CBSA code. */
   readonly order?: readonly string[];
   /** Returns the sort value of a field. Default: the row's property with that name. */
   readonly read?: (row: T, field: string) => Scalar | null;

@@ -58,7 +58,7 @@ const columnsFor = ({ series_id, units }: { readonly series_id: readonly string[
 ];
 
 /**
- * Returns consumer prices. The newest month is the base month.
+ * Returns consumer prices, with the newest month as the base month.
  * @throws ApiError with status 400 if the dataset has no consumer price index
  */
 const pricesOf = async (snapshot: SnapshotReader): Promise<Prices> => {
@@ -84,7 +84,7 @@ interface Level {
   readonly value: number;
 }
 
-/** Yields the levels of one series, oldest first. Levels of the metro index are grouped by market. */
+/** Yields the levels of one series, oldest first. For the metro index, the levels are grouped by market. */
 async function* levelsOf(
   snapshot: SnapshotReader,
   series_id: string,
@@ -130,7 +130,7 @@ const rowMaker = (series_id: string, isNamed: boolean, base_period: string | und
 };
 
 async function* rowsOf(snapshot: SnapshotReader, { catalogued, codes, units, prices, since = '', until }: RowsOptions) {
-  // Changes are computed from earlier levels, so they need the periods before `since`.
+  // Changes are computed from earlier levels, so the periods before `since` are needed too.
   const isWhole = since === '' || units === 'change' || units === 'yoy';
   const span: Span = { ...(!isWhole && { since }), ...(until !== undefined && { until }) };
   for (const { series_id, cadence } of catalogued) {

@@ -88,5 +88,5 @@ export const originOf = ({ basis, vintage }: ForecastRun) => ({
 
 export const listOf = <const S extends JsonSchema>(items: S) => record({ data: { type: 'array', items } });
 
-/** Subtracts rounded numbers, and removes the binary rounding error. */
+/** Subtracts rounded numbers, and removes the floating-point error from the result. */
 export const difference = (a: number, b: number): number => Number((a - b).toFixed(6));

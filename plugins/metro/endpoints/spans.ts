@@ -1,4 +1,4 @@
-/** Handles `since` and `until`. Equivalent spans are normalized, so that they share a cached response. */
+/** Handles `since` and `until`. Normalizes equivalent spans, so that requests for them share a cached response. */
 import { invalidParameter, type Parameter, type SnapshotReader } from 'metro-forecast-api/plugin';
 import { seriesOfArea } from '../areas.js';
 import { date, hpi, observations } from '../collections.js';
@@ -9,7 +9,7 @@ export interface Span {
   readonly until?: string;
 }
 
-/** The span applies to the first day of a row's period, or to the target of a forecast. */
+/** The span applies to the first day of a row's period, or to the target period of a forecast. */
 export const spanParameters = {
   since: { description: 'Earliest period, inclusive.', schema: date, example: '2024-01-01' },
   until: { description: 'Latest period, inclusive.', schema: date, example: '2025-12-31' },
@@ -63,7 +63,7 @@ const readIndexPeriods = async (snapshot: SnapshotReader): Promise<readonly stri
   return [...found].sort();
 };
 
-/** Reads the whole index once per snapshot, because no stored order of the collection starts with the period. */
+/** Reads the whole index once per snapshot, because the collection has no order that starts with the period. */
 export const periodsOfIndex = (snapshot: SnapshotReader): FindPeriod => {
   const { manifest } = snapshot;
   const known = indexPeriods.get(manifest);
@@ -82,7 +82,7 @@ const BEFORE_ALL = '0001-01-01';
 const AFTER_ALL = '9999-12-31';
 
 /**
- * Moves `since` and `until` to the nearest periods within the span. A limit that excludes no period is dropped.
+ * Moves `since` and `until` to the nearest periods within the span. A bound that excludes no period is dropped.
  * @param finders one for each series in the response
  */
 export const normalizeSpan = async <Input extends Span>(

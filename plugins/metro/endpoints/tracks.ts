@@ -126,8 +126,8 @@ interface HorizonSpan extends Span {
 type AsRow<T> = (forecast: Forecast, run: ForecastRun) => T;
 
 /**
- * Returns a function that converts forecasts to rows. It skips runs that are not completed and targets outside the
- * span.
+ * Returns a function that converts forecasts to rows. The function skips forecasts from incomplete runs and forecasts
+ * whose target is outside the span.
  */
 const rowsIn = async <T>(
   snapshot: SnapshotReader,

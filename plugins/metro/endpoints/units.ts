@@ -54,8 +54,8 @@ const rounded = (value: number): number => {
 
 /**
  * Returns the mean price index over the months of a period. For a period shorter than a month, returns the index of the
- * month in which the period starts. For five-year periods, only the first year counts. Returns undefined if a month is
- * missing.
+ * month in which the period starts. For a five-year period, only the first year is used. Returns undefined if a month
+ * is missing.
  */
 const priceIn = ({ months }: Prices, start: string, cadence: Cadence): number | undefined => {
   const count = Math.min(periods.monthsIn(cadence) ?? 1, 12);
@@ -70,23 +70,24 @@ const priceIn = ({ months }: Prices, start: string, cadence: Cadence): number | 
   return sum / count;
 };
 
-/** Returns the same day of the previous year; 28 February for 29 February. */
+/** Returns the same day of the previous year, or 28 February for 29 February. */
 const yearBefore = (day: string): string =>
   `${String(Number(day.slice(0, 4)) - 1).padStart(4, '0')}${day.slice(4).replace('02-29', '02-28')}`;
 
-/** Returns the span of days whose last observation counts as the value from a year earlier. */
+/** Returns the range of days to search for the year-ago value. The last observation in the range is used. */
 const yearEarlier = (period: string, cadence: Cadence): { since: string; until: string } => {
   // Holidays can shift a weekly observation by up to three days.
   if (cadence === 'weekly' || cadence === 'biweekly')
     return { since: addDays(period, -52 * 7 - 3), until: addDays(period, -52 * 7 + 3) };
   const until = yearBefore(period);
   if (cadence === 'irregular') return { since: '', until };
-  // Financial markets never close for more than a week, so an older value means that the series was interrupted.
+  // Financial markets never close for more than a week. If there is no value within seven days, the series was
+  // interrupted.
   return { since: cadence === 'daily' ? addDays(until, -7) : until, until };
 };
 
 /**
- * Returns a function that finds the level a year before each period. It must be called with periods in ascending order.
+ * Returns a function that finds the level a year before a period. Call the function with periods in ascending order.
  */
 const levelsYearEarlier = (cadence: Cadence) => {
   const known: { readonly period: string; readonly level: number }[] = [];
@@ -101,8 +102,8 @@ const levelsYearEarlier = (cadence: Cadence) => {
 };
 
 /**
- * Returns a function that converts the levels of one series, which must be passed oldest first. It returns undefined
- * for a value that cannot be computed.
+ * Returns a function that converts the levels of one series. Pass the levels oldest first. The function returns
+ * undefined for a value that cannot be computed.
  * @param prices required for `real`
  */
 export const unitsOf = (

@@ -98,7 +98,7 @@ type Counted = Promise<
   { readonly vintage: string; readonly data_through: string | null; readonly changes: Changes | null } | undefined
 >;
 
-/** Counts the changes in each publication. The counts are cached, because a version never changes. */
+/** Counts the changes in each published version. Caches the counts, because a version never changes. */
 class Vintages {
   #counted = new Map<string, Counted>();
 

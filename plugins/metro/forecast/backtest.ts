@@ -2,7 +2,7 @@
 import type { Backtest, Forecast, ForecastRun } from '../collections.js';
 import { rounded } from '../rounding.js';
 
-/** Benchmark names, keyed by the column that stores their forecasts. */
+/** Benchmark names, keyed by the column that stores the benchmark's forecasts. */
 const BENCHMARKS = { benchmark: 'persistence', ar1_nation: 'ar1_nation', shrunk_mean: 'shrunk_mean' } as const;
 export type Benchmark = keyof typeof BENCHMARKS;
 
@@ -128,9 +128,7 @@ export interface BacktestInput {
   readonly vintage: string;
 }
 
-/**
- * Returns whether the timestamps span at least 12 months. They are in RFC 3339 format and in UTC, so they sort as text.
- */
+/** Returns whether the timestamps span at least 12 months. RFC 3339 timestamps in UTC sort correctly as text. */
 const spanTwelveMonths = (moments: readonly string[]): boolean => {
   const [first] = moments.toSorted();
   if (first === undefined) return false;

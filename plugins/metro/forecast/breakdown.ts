@@ -24,7 +24,7 @@ const PROBABILITIES = Array.from({ length: 10 }, (_, tenth) => `${10 * tenth} to
 
 const QUARTERS = ['Q1', 'Q2', 'Q3', 'Q4'] as const;
 
-/** Display order of groups that do not sort alphabetically. */
+/** Display order of groups that are not sorted alphabetically. */
 const ORDERS: Readonly<Partial<Record<BreakdownKey, readonly string[]>>> = {
   grade: RISK_GRADES,
   signal: SIGNALS,
@@ -41,8 +41,8 @@ interface Named {
 }
 
 /**
- * Returns the group of a forecast. By state, a market that spans several states has several groups. A forecast without
- * the value, such as one without a grade, has no group.
+ * Returns the group of a forecast. When grouping by state, a market that spans several states has several groups. A
+ * forecast that lacks the value to group by, such as a grade, has no group.
  */
 const groupOf = ({ row, name, run }: Named, by: BreakdownKey): string | readonly string[] | undefined => {
   switch (by) {

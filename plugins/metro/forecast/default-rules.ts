@@ -1,4 +1,4 @@
-/** Matches `Rules`. The type is not imported, because its module depends on modules that import this one. */
+/** Has the type `Rules`, which cannot be imported here without creating an import cycle. */
 export const defaultRules = {
   expandPoint: 4,
   expandLower: 0,

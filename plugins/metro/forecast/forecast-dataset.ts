@@ -36,7 +36,7 @@ const wasPublishedEarlier = (run: ForecastRun, vintage: string): boolean =>
 
 /**
  * Selects the runs to keep, with their forecasts. Incomplete runs are replaced. Runs without a `basis` are also
- * replaced, because they may have used different rules.
+ * replaced, because they might have used different rules.
  */
 const keptOf = async (dataset: Dataset, recompute: boolean) => {
   const old = await readAll<ForecastRun>(dataset.read(forecastRuns.name));

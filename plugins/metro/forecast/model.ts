@@ -1,6 +1,6 @@
 /**
- * The contract that forecast models implement. A model receives the quarters one by one and forecasts at each of them,
- * so that it cannot use data from later quarters.
+ * The contract that forecast models implement. A model receives the quarters one at a time and returns its forecasts
+ * after each, so that it cannot use data from later quarters.
  */
 import type { MacroSeriesValues, PanelMarket } from './panel.js';
 
@@ -29,8 +29,8 @@ export interface QuarterForecasts {
   /** Fitted coefficients by regressor, if the model has any. */
   readonly coefficients?: Readonly<Record<string, number>> | undefined;
   /**
-   * Contribution of each input to the point forecasts, in percentage points. The contributions add up to the point
-   * forecast.
+   * Contribution of each input to the point forecasts, in percentage points. A market's contributions add up to its
+   * point forecast.
    */
   readonly contributions?: Readonly<Record<string, Float64Array>> | undefined;
 }

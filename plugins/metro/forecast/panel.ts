@@ -31,9 +31,7 @@ export interface Panel {
   readonly markets: readonly PanelMarket[];
   /** Number of the first quarter with a value, see `quarterIndex`. */
   readonly firstQuarter: number;
-  /**
-   * One array of index levels by market for each quarter, without gaps between quarters. `NaN` marks a missing level.
-   */
+  /** For each quarter, an array of index levels by market. No quarter is left out. `NaN` marks a missing level. */
   readonly quarters: readonly Float64Array[];
   readonly macro: MacroSeriesValues;
 }

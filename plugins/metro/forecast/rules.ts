@@ -15,7 +15,10 @@ export interface Rules {
   readonly contractPoint: number;
   /** Percentage points by which a forecast must cross a threshold before the signal changes. */
   readonly margin: number;
-  /** Decline probabilities below which the grade is A, B, C and D. At or above the last one, the grade is F. */
+  /**
+   * Upper limits of the decline probability for the grades A, B, C and D, exclusive. From the last limit up, the grade
+   * is F.
+   */
   readonly grades: readonly [a: number, b: number, c: number, d: number];
 }
 
@@ -33,8 +36,8 @@ const plainSignalOf = ({ point, lower_80 }: Outlook, rules: Rules): Signal => {
 };
 
 /**
- * Returns the signal of a forecast. A market keeps its previous signal if a forecast within the margin would have that
- * signal, so that small changes in the data do not change signals.
+ * Returns the signal of a forecast. A market keeps its previous signal if shifting the forecast by at most the margin
+ * would give that signal, so that small changes in the data do not change signals.
  * @param previous the market's signal in the previous run, if any
  */
 export const signalOf = (outlook: Outlook, rules: Rules, previous?: Signal | null): Signal => {

@@ -64,15 +64,15 @@ const orNull = (value: number | undefined): number | null =>
 export interface ServedOrigin extends Origin {
   readonly served: readonly ((Outlook & { readonly signal: Signal }) | undefined)[];
   /**
-   * Share of markets whose signal changed since the previous run, among markets with a signal in both. `NaN` if there
-   * are none.
+   * Share of markets whose signal changed since the previous run, among markets with a signal in both runs. `NaN` if
+   * there are no such markets.
    */
   readonly signalChanges: number;
 }
 
 /**
- * Adds the signals. Each signal depends on the previous quarter's signal. For the newest quarter, this is the signal
- * stored by the previous run, if there is one. For all others, it is recomputed.
+ * Adds the signals. Each signal depends on the previous quarter's signal. For the newest quarter, the previous signal
+ * is read from the previous run, if there is one. For all other quarters, it is recomputed.
  */
 const withSignals = (origins: readonly Origin[], { panel, rules, kept, newest }: RowsInput): ServedOrigin[] => {
   let before: readonly (Signal | null | undefined)[] = [];
@@ -99,7 +99,7 @@ export interface PanelRows {
   readonly origins: readonly ServedOrigin[];
   /** Returns the forecasts of a quarter's run, sorted by code. */
   rowsAt(quarter: number): Forecast[];
-  /** Adds outcomes to forecasts if they have been published since. */
+  /** Adds the outcome to each forecast whose outcome has been published. */
   withRealized(forecasts: readonly Forecast[]): Forecast[];
 }
 

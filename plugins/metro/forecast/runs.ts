@@ -187,9 +187,9 @@ const runsAt = (horizon: Horizon, input: Making): Runs => {
  * Runs the model over the panels. Adds a run for each quarter in the span that has metro forecasts and no run yet. For
  * horizons other than 12 months, only the newest run is added, but the backtest scores all quarters in the span.
  *
- * The run at the newest quarter of the index is `published` if it is early enough, see `basisOf`. All other runs are
- * `reconstructed`. They are pseudo-out-of-sample: each run uses only quarters up to its own, but in the current
- * vintage, which includes later revisions.
+ * The run at the newest quarter of the index is `published` if the run is early enough, see `basisOf`. All other runs
+ * are `reconstructed`. Reconstructed runs are pseudo-out-of-sample: each run uses only quarters up to its own, but
+ * takes them from the current vintage, which includes later revisions.
  * @throws OperatorError if no quarter in the span can be forecast, or if the panel lacks an input of the requested
  *   model
  */
@@ -216,7 +216,9 @@ export const isOf =
 
 const isOfMetro = ({ cbsa }: Forecast): boolean => METRO_KINDS.includes(kindOf(cbsa));
 
-/** Copies the figures of the newest completed 12-month run to the markets. Markets without a forecast get null. */
+/**
+ * Copies the figures of the newest completed 12-month run to the markets. Markets without a forecast get null values.
+ */
 export const withNewestRun = (
   markets: readonly Market[],
   { runs, forecasts }: Pick<Runs, 'runs' | 'forecasts'>,

@@ -32,8 +32,8 @@ export function* walk(model: ForecastModel, panel: Panel, options: ForecastOptio
 }
 
 /**
- * Returns the published change over the horizon that starts at a quarter, in percent, or `NaN` if it is not published
- * yet.
+ * Returns the published change over the horizon that starts at a quarter, in percent, or `NaN` if it has not been
+ * published yet.
  */
 export const realizedChange = (panel: Panel, quarter: number, market: number, horizon = HORIZON_MONTHS): number => {
   const index = quarter - panel.firstQuarter;

@@ -3,7 +3,7 @@ import type { ImportErrors } from './import-errors.js';
 
 export type Row = CsvRecord;
 
-/** Cells must not contain line breaks, so that a missing quote affects only one line. */
+/** A row ends at every line break, even inside quotes, so that a missing quote affects only one line. */
 const DIALECT = { separator: ',', quote: '"', lineEnd: '\n', isOneLine: true } as const;
 
 /**
@@ -27,8 +27,8 @@ export const rowsOf = (text: string): readonly Row[] => {
 };
 
 /**
- * Decodes UTF-8 in chunks, and drops a byte order mark. An overlong line is cut off and gets a stray quote, so that the
- * row is reported as invalid.
+ * Decodes UTF-8 in chunks, and drops any byte order mark. An overlong line is cut off and gets a stray quote, so that
+ * the row is reported as invalid.
  */
 async function* readText(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder();

@@ -11,7 +11,9 @@ import { FHFA, fredEntryOf } from './fred-catalog.js';
 
 export const FHFA_ATTRIBUTION = 'This product uses FHFA data but is neither endorsed nor certified by FHFA';
 
-/** Returns the four-quarter change in the newest value, in percent, or null if either value is missing. */
+/**
+ * Returns the change from four quarters earlier to the newest value, in percent, or null if either value is missing.
+ */
 const yearOnYear = ({ quarters, values }: MetroIndex): number | null => {
   const last = quarters.at(-1);
   const before = last === undefined ? undefined : values[quarters.lastIndexOf(last - 4)];
@@ -29,8 +31,8 @@ export const toMarket = (index: MetroIndex): Market => ({
 });
 
 /**
- * Returns the market of the nation or a state, or an empty array if the series is not a house price index for one of
- * them.
+ * Returns an array with the market for the nation or a state, or an empty array if the series is not the house price
+ * index of the nation or a state.
  */
 export const toWideMarkets = ({ id, cadence, days, values }: MacroSeries): Market[] => {
   const area = cadence === 'quarterly' ? areaOfSeries(id) : undefined;
@@ -69,7 +71,7 @@ export const toSource = (series: Series, attribution: string | null): Source => 
   id: series.series_id,
   title: series.title,
   cadence: series.cadence,
-  // Observations carry the first day of their period as their date.
+  // The date of an observation is the first day of its period.
   latest_period: series.observation_end,
   last_loaded_at: series.last_updated,
   ...freshness(series.cadence),

@@ -98,7 +98,7 @@ export const readFred = async (
   return ids.map((id, i) => {
     const column = columns[i] as Map<string, number>;
     const days = [...column.keys()].sort();
-    // With several series in a file, `dates` can include dates of series with a different cadence.
+    // If the file contains several series, `dates` can include dates of series with a different cadence.
     return {
       id,
       cadence: cadenceOf(id, isOnly ? dates : days),

@@ -14,7 +14,7 @@ import { type Imported, type OnRead, readInputs } from './read.js';
 export interface ImportOptions {
   /** Files, directories and http(s) URLs. */
   readonly sources: readonly string[];
-  /** Dataset directory. It is created if it does not exist. */
+  /** Dataset directory. Created if it does not exist. */
   readonly to: string;
   /** A day on which the data was available, `YYYY-MM-DD`. Default: derived from the newest data. */
   readonly vintage?: string | undefined;
@@ -37,12 +37,12 @@ export interface ImportReport {
   /** Number of bad rows that were left out. `faults` lists the first 50. */
   readonly badRows: number;
   readonly faults: readonly string[];
-  /** Skipped files in directories, each with the reason. */
+  /** Files that were found in directories and skipped, each with the reason. */
   readonly ignored: readonly string[];
   readonly dropped: {
     /** Codes of markets that are not in the new index. */
     readonly markets: readonly string[];
-    /** Number of dropped rows by collection. They were computed from the previous index. */
+    /** Number of dropped rows by collection. The rows were computed from the previous index. */
     readonly rows: Readonly<Record<string, number>>;
   };
 }
@@ -129,7 +129,7 @@ const sum = (lists: readonly { readonly values: readonly number[] }[]): number =
   lists.reduce((total, { values }) => total + values.length, 0);
 
 /**
- * Imports files into a dataset directory. See `merge` for which existing data is replaced. All files are read and
+ * Imports files into a dataset directory. `merge` documents which existing data is replaced. All files are read and
  * checked before anything is written. Readers see the old version until the new one is complete.
  *
  * @throws OperatorError if a source cannot be read, has an unknown format, or repeats data from another source; if

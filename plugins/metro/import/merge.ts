@@ -29,7 +29,7 @@ export interface Merged {
   readonly collections: ReadonlyMap<string, Rows>;
   /** Codes of markets that are not in the new index. */
   readonly droppedMarkets: readonly string[];
-  /** Number of dropped rows by collection. They were computed from the replaced index. */
+  /** Number of dropped rows by collection. The rows were computed from the replaced index. */
   readonly droppedRows: Readonly<Record<string, number>>;
 }
 
@@ -40,7 +40,7 @@ export interface OldDataset {
 
 /**
  * Selects the completed published runs, which are kept with their forecasts as a record. Runs for a quarter after the
- * new index ends, or published after `loadedAt`, are dropped because they did not exist at that time.
+ * end of the new index and runs published after `loadedAt` are dropped, because they did not exist at that time.
  */
 const recordOf = async (readOld: (name: string) => Rows, index: readonly MetroIndex[], loadedAt: string) => {
   const newest = Math.max(...index.map(({ quarters }) => quarters.at(-1) ?? Number.NEGATIVE_INFINITY));
@@ -77,7 +77,7 @@ const withLevels = (old: readonly Market[], imported: readonly Market[]): Market
   return [...all.values()].sort((a, b) => compareScalars(a.cbsa, b.cbsa));
 };
 
-/** Yields the old observations in key order, with the imported series added or replaced by id. */
+/** Yields all observations in key order. Imported series replace old series with the same id. */
 async function* mergeObservations(old: Rows, imported: readonly MacroSeries[]): AsyncGenerator<readonly object[]> {
   const ids = new Set(imported.map(({ id }) => id));
   let next = 0;

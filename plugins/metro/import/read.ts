@@ -12,7 +12,7 @@ export interface Imported {
   /** Areas from FHFA's file, sorted by code; undefined if there is no such file. */
   readonly index: readonly MetroIndex[] | undefined;
   readonly macro: readonly MacroSeries[];
-  /** Skipped files in directories, each with the reason. */
+  /** Files that were found in directories and skipped, each with the reason. */
   readonly ignored: readonly string[];
 }
 
@@ -47,10 +47,10 @@ export const readInputs = async (
   let index: MetroIndex[] | undefined;
   const macro = new Map<string, MacroSeries>();
   const ignored: string[] = [];
-  /** File names by the data that they contain: the index, or one series. */
+  /** Maps the index and each series to the name of the file that contains it. */
   const holders = new Map<string, string>();
 
-  /** Returns whether this is the first file with the data. Reports all others. */
+  /** Returns whether this is the first file with the data. If it is not, reports it as an error. */
   const claim = (what: string, name: string): boolean => {
     const holder = holders.get(what);
     if (holder === undefined) holders.set(what, name);

@@ -1,5 +1,5 @@
 /**
- * Creates the outlines of metropolitan areas and divisions as SVG paths. They are merged from the counties in
+ * Creates the outlines of metropolitan areas and divisions as SVG paths. The outlines are merged from the counties in
  * `us-atlas`: the Census Bureau's cartographic boundary files of 2017, in the Albers USA projection at 975 by 610
  * pixels.
  */
@@ -20,16 +20,16 @@ export interface Outlines {
   readonly size: readonly [width: number, height: number];
   readonly land: string;
   readonly states: string;
-  /** An outline, which can be empty, and a point inside the area, by CBSA code. */
+  /** By CBSA code: an outline, which can be empty, and a point inside the area. */
   readonly areas: Readonly<Record<string, readonly [outline: string, x: number, y: number]>>;
 }
 
 const SIZE = [975, 610] as const;
 /** Coordinates are stored in units of 1/5 of an atlas pixel. */
 const STEPS = 5;
-/** Simplification removes triangles smaller than this, in square pixels of the atlas. */
+/** In square pixels of the atlas. Simplification removes smaller triangles. */
 const DETAIL = 0.35;
-/** Rings smaller than this are removed from an area that has larger ones, in square pixels of the atlas. */
+/** In square pixels of the atlas. Smaller rings are removed from an area that also has larger ones. */
 const SMALLEST = 0.6;
 
 const round = (value: number) => Math.round(value * STEPS);
@@ -104,8 +104,8 @@ export const buildOutlines = async (): Promise<Outlines> => {
       areas[cbsa] = [outlineOf(outline), round(x), round(y)];
       continue;
     }
-    // Areas in Connecticut are points, because its planning regions are newer than the atlas. Puerto Rico is not in the
-    // atlas.
+    // Areas in Connecticut are points, because the state's planning regions are newer than the atlas. Puerto Rico is
+    // not in the atlas.
     const centre = projection([longitude, latitude]);
     if (centre) areas[cbsa] = ['', round(centre[0]), round(centre[1])];
   }

@@ -6,7 +6,7 @@ export interface ZipCode {
   readonly county_fips: string | null;
 }
 
-/** Formats ascending ZIP codes as the first code and the difference of each following code. */
+/** Formats ascending ZIP codes as the first code, followed by the difference between each code and the previous one. */
 const stepsOf = (zips: readonly string[]): string =>
   zips
     .map(Number)

@@ -7,7 +7,7 @@ import { readoutOf } from './readout.js';
 
 /** Maximum height on screen, in pixels. */
 const MAX_HEIGHT = 340;
-/** Minimum height in a frame, in pixels. If the frame is too small for it, the page scrolls. */
+/** Minimum height in a frame, in pixels. In a smaller frame, the page scrolls. */
 const MIN_HEIGHT = 120;
 /** Size in print. The width fits the printable area of A4 and Letter, and two charts fit on a Letter page. */
 const PAPER = { width: 680, height: 168 };
@@ -48,8 +48,8 @@ const listen = (host, { drawn, last, show, clear }) => {
   };
   host.addEventListener('pointermove', showNearest);
   host.addEventListener('pointerdown', (event) => {
-    // With capture, values are still shown when the finger moves sideways out of the chart. Moving it up or down
-    // scrolls the page.
+    // With capture, values are still shown when the finger moves sideways out of the chart. Moving the finger up or
+    // down scrolls the page.
     if (event.pointerType === 'touch') host.setPointerCapture(event.pointerId);
     showNearest(event);
   });
@@ -91,7 +91,7 @@ const followSize = (host, redraw, signal) => {
   });
   resized.observe(host);
   if (isFramed) {
-    // Attributions are added below the chart later, which leaves less height for it.
+    // Attributions are added below the chart later, which leaves less height for the chart.
     resized.observe(document.body);
     addEventListener('resize', adapt, { signal });
   }
@@ -109,7 +109,7 @@ const followSize = (host, redraw, signal) => {
 };
 
 /**
- * Creates a chart with a legend. Its values can be read with the mouse, by touch or with the arrow keys.
+ * Creates a chart with a legend. Users can read the values with the mouse, by touch or with the arrow keys.
  * @param {ChartOptions} options @param {AbortSignal} signal aborted when the chart is no longer needed
  */
 export const chart = (options, signal) => {

@@ -26,7 +26,7 @@ import { FONT_FAMILY, FONT_SIZE, LINE_HEIGHT, paint, svg, textWidth } from './sv
  * @property {(date: string) => string} dateText
  * @property {(value: number) => string} valueText
  * @property {string | undefined} [from] earliest date to show
- * @property {boolean} [zero] whether the value axis includes zero. With bars, it always does
+ * @property {boolean} [zero] whether the value axis includes zero. Charts with bars always include zero
  * @property {{ label: string, values: readonly (number | null)[], text: (value: number) => string }} [extra] values
  *   listed in the readout but not drawn
  *
@@ -194,7 +194,7 @@ const lineNames = (lines, { columns, y, plot, isNamed }) => {
 };
 
 /**
- * Draws lines, bars and bands over time as SVG, for the screen, for print and for downloaded pictures.
+ * Draws lines, bars and bands over time as SVG, for the screen, for print and for saved images.
  * @param {ChartOptions} options
  * @param {{ width: number, height: number }} size in pixels
  * @returns {Drawing}

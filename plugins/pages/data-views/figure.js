@@ -25,7 +25,7 @@ import { dataTable } from './table.js';
  */
 
 /**
- * Creates a button for asynchronous work, and an element that shows an error if the work fails.
+ * Creates a button that starts asynchronous work, and an element that shows an error if the work fails.
  * @param {string} label @param {() => Promise<void>} work
  */
 const workButton = (label, work) => {
@@ -45,7 +45,10 @@ const workButton = (label, work) => {
   return [button, failure];
 };
 
-/** Text columns whose values may look like numbers, such as codes. Samples read them as text. @type {Set<string>} */
+/**
+ * Text columns whose values can look like numbers, such as codes. The code samples read these columns as text.
+ * @type {Set<string>}
+ */
 export const textColumns = new Set();
 
 const textTypes = () =>
@@ -139,7 +142,8 @@ const embedCode = (title, figure) => {
   const code = h('code');
   return h(
     'details',
-    // The code is generated when the user opens the details, so that its address contains the latest choices.
+    // The code is generated when the user opens the details, so that the address in the code contains the latest
+    // choices.
     { ontoggle: () => code.replaceChildren(text()) },
     h('summary', {}, 'Embed'),
     h(
@@ -245,7 +249,7 @@ export const linesTable = ({ dates, lines, dateText }, time) => ({
 /** @template Row @param {Below<Row>} options */
 const belowChart = ({ title, table, ...tools }) => {
   const details = h('details', {}, h('summary', {}, 'Data as a table'));
-  // The table may have hundreds of rows, so it is created only when the user opens it.
+  // The table can have hundreds of rows, so it is created only when the user opens it.
   const fill = () => details.append(dataTable({ caption: title, ...table }).element);
   details.addEventListener('toggle', fill, { once: true });
   return [dataTools(tools), details];

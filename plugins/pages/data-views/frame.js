@@ -8,7 +8,7 @@ import { FONT_SIZE, LINE_HEIGHT, textWidth, wrap } from './svg.js';
 export const BAR_WIDTH = 60;
 /** Each bar fills this fraction of its slot. */
 export const BAR_SHARE = 0.8;
-/** Minimum width for labels at the ends of lines, in pixels. */
+/** Minimum chart width, in pixels, for labels at the ends of lines. */
 const NAMED_FROM_WIDTH = 640;
 
 /** Drops values before the first date shown. @param {ChartOptions} options */
@@ -38,8 +38,8 @@ const rangeOf = ({ columns, bounds, hasZero }) => {
 };
 
 /**
- * Returns the width of a bar's slot in pixels, based on the smallest distance between two dates. The first and the last
- * bar each need another half slot beyond their dates.
+ * Returns the width of a bar's slot in pixels, based on the smallest distance between two dates. The first and last
+ * bars each extend half a slot beyond their dates.
  * @param {readonly number[]} times ascending @param {number} width
  */
 const slotOf = (times, width) => {

@@ -18,8 +18,8 @@ export const latestOf = (signal) => {
 };
 
 /**
- * Shows the result of `make`, or its error with a button to try again, unless a newer call has started. Meanwhile,
- * `place` is marked as busy.
+ * Shows the result of `make`, or the error with a retry button, unless a newer call has started. Marks `place` as busy
+ * while waiting.
  * @template Made
  * @param {() => AbortSignal} next from `latestOf` @param {HTMLElement} place shows the error
  * @param {(shown: AbortSignal) => Promise<Made>} make @param {(made: Made, shown: AbortSignal) => void} show

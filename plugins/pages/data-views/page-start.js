@@ -33,7 +33,7 @@ export const startPage = () => {
     if (paper) paper.textContent = `${owner} · ${location.href}`;
   });
   document.querySelector('#forget')?.addEventListener('click', () => setKey(''));
-  // Following the skip link would replace the fragment of the address, and so leave the view.
+  // Following the skip link would replace the fragment of the address, which would leave the view.
   document.querySelector('.skip')?.addEventListener('click', (event) => {
     event.preventDefault();
     find('#main').focus();

@@ -85,7 +85,7 @@ const pngOf = async (markup) => {
 };
 
 /**
- * Renders a chart or map as a standalone picture with its title, legend and credits, in light colours.
+ * Renders a chart or map as a standalone image with its title, legend and credits, in light colours.
  * @param {import('./figure.js').Picture} picture @param {'png' | 'svg'} format @returns {Promise<Blob>}
  */
 export const drawPicture = async (picture, format) => {

@@ -19,7 +19,7 @@ import { addressOf, readAddress } from './address.js';
  */
 
 /**
- * Returns a route whose modules are loaded when the user first opens it.
+ * Returns a route that loads its modules when the user first opens it.
  * @param {() => Promise<Route>} load
  * @returns {Route}
  */
@@ -158,10 +158,10 @@ const followScroll = (isSettled) => {
 };
 
 /**
- * Shows the view that the fragment of the address names, now and whenever the fragment or the key changes.
+ * Shows the view named in the fragment of the address. Shows it again whenever the fragment or the key changes.
  * @param {Record<string, Route>} routes by the first part of the fragment
  * @param {string} home the route for an empty fragment
- * @param {About} [about] returns attributions for a view's series, and a text about overdue data
+ * @param {About} [about] returns attributions for a view's series, and text about overdue data
  */
 export const startRouter = (routes, home, about) => {
   const site = document.title;
@@ -175,12 +175,14 @@ export const startRouter = (routes, home, about) => {
       if (!route) throw new Problem('There is no such view.', { status: 404, code: 'no_view' });
       return await route(...call);
     } catch (error) {
-      // When the user leaves a view, its requests are aborted. Their errors are not shown.
+      // When the user leaves a view, its requests are aborted. The resulting errors are not shown.
       if (call[1].aborted) return { title: '', content: [] };
       return { title: titleOf(error), content: [problemView(error, () => void show(true))] };
     }
   };
-  /** @param {boolean} moved whether the user opened another view. If so, its heading gets the focus */
+  /**
+   * @param {boolean} moved whether the user opened a different view. If so, the heading of the new view gets the focus
+   */
   const show = async (moved) => {
     current.abort();
     current = new AbortController();
@@ -191,10 +193,10 @@ export const startRouter = (routes, home, about) => {
     markCurrent(name || home);
     const loaded = showLoading(signal);
     const view = await viewOf(name || home, [parameters, signal, query]);
-    // The notes are loaded before the view is shown, because adding them later would shift its content.
+    // The notes are loaded before the view is shown, because adding them later would shift the content.
     const series = (await about?.(view.series ?? [], signal)) ?? { notes: [], late: '' };
     loaded();
-    // The user has opened another view in the meantime.
+    // If aborted, the user has opened another view in the meantime.
     if (signal.aborted) return;
     const heading = render(view, site, series);
     const field = document.querySelector('#main #key');
@@ -205,7 +207,7 @@ export const startRouter = (routes, home, about) => {
     settled = true;
   };
 
-  // The search form on the front page sends its text in the query string. This moves it to the fragment.
+  // The search form on the front page sends its text in the query string. This moves the text to the fragment.
   const q = new URLSearchParams(location.search).get('q');
   if (q !== null) {
     const hash = q === '' ? location.hash : addressOf([home], new URLSearchParams({ q }));

@@ -15,7 +15,7 @@ import { exact } from '../shared/format.js';
  */
 
 /**
- * Defines a column that shows and sorts by the same value.
+ * Defines a column that sorts by the value that it shows.
  * @template Row
  * @template {string | number | null} Value
  * @param {string} label @param {(row: Row) => Value} value
@@ -55,7 +55,7 @@ const compare = (a, b, sign) => {
 const keyOf = ({ key, label }) => key ?? label.toLowerCase();
 
 /**
- * Keeps track of the sort column and its direction.
+ * Keeps track of the sort column and the sort direction.
  * @template Row
  * @param {readonly Column<Row>[]} columns @param {string | null | undefined} sort
  */

@@ -63,7 +63,7 @@ const columnOf = (name: string, schema: Json, isRequired: boolean): Column => ({
   type: typeOf(schema),
   unit: schema['x-unit'],
   values: (schema.enum ?? []).filter((value: unknown) => value !== null),
-  // If `type` is a list or missing, the column may be null.
+  // If `type` is a list or missing, the column can be null.
   isRequired: isRequired && typeof schema.type === 'string',
 });
 
@@ -95,7 +95,9 @@ const datasetOf = (document: Json, path: string, get: Json): Dataset | undefined
   };
 };
 
-/** The parameter `format` and the media types of the response list all formats in the same order. JSON is the default. */
+/**
+ * The values of the parameter `format` are in the same order as the media types of the response. JSON is the default.
+ */
 const distributionsOf = ({ parameters, responses }: Json, url: string): Distribution[] => {
   const mediaTypes = Object.keys(responses[200].content);
   const { schema } = parameters.find(({ name }: Json) => name === 'format');
@@ -116,7 +118,7 @@ export interface Catalog {
 /** @throws Error if the OpenAPI document cannot be read */
 export const readCatalog = async ({ requestWithoutKey, publicUrl, basePath }: MountContext): Promise<Catalog> => {
   const document = JSON.parse((await requestWithoutKey('/openapi.json')).body);
-  // An internal request does not see the path prefix that a proxy strips.
+  // Internal requests do not contain the path prefix that a proxy strips.
   document.servers[0].url = `${publicUrl}${basePath}`;
   const datasets = Object.entries<Json>(document.paths).flatMap(([path, { get }]) => {
     const dataset = datasetOf(document, path, get);

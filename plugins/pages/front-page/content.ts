@@ -84,8 +84,8 @@ const contributionsOf = async (context: MountContext): Promise<Contributions> =>
 export type ContentReader = (context: MountContext) => Promise<Content>;
 
 /**
- * Returns a function that resolves with the current content. Contributions are collected once per snapshot. If one
- * fails, they are collected again a minute later.
+ * Returns a function that resolves with the current content. Contributions are collected once per snapshot. If one of
+ * them fails, all are collected again a minute later.
  */
 export const contentReader = (): ContentReader => {
   let collected: { readonly version: string; readonly contributions: Promise<Contributions> } | undefined;

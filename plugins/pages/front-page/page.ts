@@ -18,7 +18,9 @@ export const frontPagePolicy = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** Above this length, in characters, the JSON-LD omits the columns. `/dataset.jsonld` has the full description. */
+/**
+ * If the JSON-LD is longer than this, in characters, it omits the columns. `/dataset.jsonld` has the full description.
+ */
 const MOST_JSON = 48 * 1024;
 
 const jsonLd = (site: Site): Markup => {

@@ -89,7 +89,7 @@ const access = (site: Site): Markup => {
     : html`<p class="note">Requests require an API key. ${get} ${link(site, '/sign-in', 'Sign in with a key')} to see the data in this browser.</p>`;
 };
 
-/** Returns `?format=csv, ndjson or parquet`, with the formats that the service has. */
+/** Returns `?format=csv, ndjson or parquet`, with the formats that the service supports. */
 const formatsText = ({ content }: Site): Markup => {
   const names = new Set(
     content.catalog.datasets.flatMap(({ distributions }) => distributions.map(({ format }) => format)),

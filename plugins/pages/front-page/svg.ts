@@ -5,7 +5,7 @@ const colour = (name: string | undefined) => (name === undefined ? 'none' : `var
 
 const pathOf = ({ path, title, href }: Shape, publicPath: string): Markup => {
   const drawn = html`<path d="${path}">${title !== undefined && html`<title>${title}</title>`}</path>`;
-  // The Tab key skips these links, because there may be hundreds. The search leads to the same pages.
+  // The Tab key skips these links, because there can be hundreds of them. The search leads to the same pages.
   return href === undefined ? drawn : html`<a href="${publicPath}${href}" tabindex="-1">${drawn}</a>`;
 };
 

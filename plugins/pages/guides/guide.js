@@ -40,7 +40,8 @@ export const showGuide = async (figures = () => h('div')) => {
     if (link.getAttribute('href') === here) link.setAttribute('aria-current', 'page');
   }
   const markdown = await (await fetch(new URL('../../guide.md', import.meta.url))).text();
-  // Examples in the documents use the default address. It is replaced, so that the examples work for this service.
+  // Examples in the documents use the default address. Replaces it with this service's address, so that the examples
+  // work.
   const text = markdown.replaceAll('http://127.0.0.1:8080', location.origin + publicPath);
   const elements = blocksOf(text, addressOf).map((block) =>
     block.kind === 'element' ? block.element : figures(block.name),

@@ -5,7 +5,7 @@ const service = meta('service');
 
 const KEY = `${service}-key`;
 
-/** Holds the key if the browser does not allow pages to store data. It is lost when the page is closed. */
+/** Holds the key if the browser does not allow pages to store data. The key is then lost when the page is closed. */
 let unstored = '';
 
 /** @returns {string} empty if there is no key */
@@ -21,7 +21,7 @@ export const getKey = () => {
  * Stores the key in this browser.
  * @param {string} key an empty string deletes the key
  * @param {{ remember?: boolean }} [options] `remember`: whether to store the key for all tabs until the user deletes
- *   it. Default: only for this tab, until it is closed
+ *   it. Default: only for this tab, until the tab is closed
  */
 export const setKey = (key, { remember = false } = {}) => {
   unstored = key;
@@ -35,7 +35,7 @@ export const setKey = (key, { remember = false } = {}) => {
   dispatchEvent(new Event('keychange'));
 };
 
-// Tabs and frames share stored keys, so a key entered in one of them applies to all.
+// Tabs and frames share stored keys, so a key entered in one of them applies to all of them.
 addEventListener('storage', (event) => {
   if (event.key === KEY) dispatchEvent(new Event('keychange'));
 });

@@ -102,7 +102,7 @@ const elementOf = (text, addressOf) => {
   return h('p', {}, ...inline(text, addressOf));
 };
 
-/** Matches a block. Blocks are separated by blank lines, but fenced code may contain blank lines. */
+/** Matches a block. Blocks are separated by blank lines, but fenced code can contain blank lines. */
 const BLOCK = /```.*?\n```|(?:(?!```)[^\n]*\S[^\n]*(?:\n|$))+/gs;
 
 /**

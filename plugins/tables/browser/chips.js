@@ -20,7 +20,7 @@ export const conditionText = ({ column: { label }, operator, value }) => {
 };
 
 /**
- * Creates a button for each active filter that removes the filter.
+ * For each active filter, creates a button that removes it.
  * @param {Table} table @param {URLSearchParams} query
  * @param {(change: Record<string, string>) => void} choose changes the filters
  */

@@ -30,7 +30,7 @@ const itemOf = ({ name, label }, { isShown, isFirst, isLast, ontoggle, onmove })
 };
 
 /**
- * Creates a button and the dialog that it opens, in which the user chooses and orders the columns.
+ * Creates a dialog in which the user chooses and orders the columns, and the button that opens the dialog.
  * @param {Table} table @param {URLSearchParams} query
  * @param {(columns: string) => void} onchange called with comma-separated names, or with an empty string for all
  *   columns in the default order

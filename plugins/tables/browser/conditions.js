@@ -7,7 +7,10 @@ import { listIn } from '../../pages/data-views/address.js';
  * @typedef {{ column: Column, operator: string, value: string }} Condition
  */
 
-/** Makes a day an upper bound of timestamps. Text comparison sorts it after all times of the day. */
+/**
+ * Appended to a day to make it an upper bound for timestamps. The API compares timestamps as text, and every time on
+ * that day sorts before `T24`.
+ */
 export const DAY_END = 'T24';
 
 const FILTER = /^(.+)\[(eq|not|in|gt|gte|lt|lte|null)\]$/;
@@ -21,7 +24,10 @@ export const conditionsOf = ({ columns, filters }, query) =>
     return column && value ? [{ column, operator, value }] : [];
   });
 
-/** Appends `*` to the last word, which may be unfinished, so that it matches as a prefix. @param {string} typed */
+/**
+ * Appends `*` to the last word, which might be unfinished, so that the word matches as a prefix.
+ * @param {string} typed
+ */
 const searchFor = (typed) => (/[\p{L}\p{N}]$/u.test(typed.trim()) ? `${typed.trim()}*` : typed.trim());
 
 /**
@@ -64,14 +70,14 @@ export const listTarget = (table, query) => {
 /** Quotes a value for a comma-separated list, if necessary. @param {string} value */
 const quoted = (value) => (value === '' || /[",]|^\s|\s$/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);
 
-/** Splits a comma-separated list whose values may be quoted. @param {string} list @returns {string[]} */
+/** Splits a comma-separated list whose values can be quoted. @param {string} list @returns {string[]} */
 export const valuesIn = (list) =>
   [...list.matchAll(/\s*(?:"((?:[^"]|"")*)"|([^,]*))\s*(?:,|$)/g)]
     .filter(([match], index) => match !== '' || index === 0)
     .map(([, inQuotes, plain = '']) => inQuotes?.replaceAll('""', '"') ?? plain.trim());
 
 /**
- * Returns the values that the user has chosen to filter a column by. Null means rows without a value.
+ * Returns the values that the user has chosen to filter a column by. Null selects rows without a value.
  * @param {URLSearchParams} query @param {string} name @returns {(string | null)[]}
  */
 export const chosenValues = (query, name) => {

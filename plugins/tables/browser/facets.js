@@ -55,7 +55,8 @@ const valueList = ({ key, measures }, column, query, rows, choose) => {
       const shown = text === null ? 'no value' : text === '' ? '(empty)' : cell(row, column);
       const number = h('span', { class: 'number muted' }, exact(count(row)));
       const button = h('button', properties, h('span', {}, shown), number);
-      // The background is a bar. The page's content security policy forbids `style` attributes.
+      // Draws a bar as the background. The page's content security policy forbids `style` attributes, so this sets a
+      // property.
       button.style.backgroundSize = `${(count(row) / most) * 100}% 100%`;
       return h('li', {}, button);
     }),
@@ -83,7 +84,7 @@ const fieldsOf = (column, query, choose) => {
     const parameter = `${column.name}[${operator}]`;
     const id = `by-${parameter}`;
     const input = h('input', { id, ...inputType(column), autocomplete: 'off' });
-    // The last day of a range includes all its times.
+    // A range includes the whole of its last day.
     const end = operator === 'lte' && column.timed ? DAY_END : '';
     input.addEventListener('change', () => {
       const value = input.value && `${input.value}${end}`;
@@ -184,7 +185,10 @@ const facet = (table, column, query, { signal, open, choose, ontoggle, isVisible
   return { name: column.name, details, show };
 };
 
-/** Returns the columns that are initially open: text and booleans whose values repeat. @param {Table} table @param {readonly Row[]} sample */
+/**
+ * Returns the columns that are initially open: text and boolean columns whose values repeat.
+ * @param {Table} table @param {readonly Row[]} sample
+ */
 const firstOpen = ({ columns }, sample) =>
   columns
     .filter(({ name, kind }) => {

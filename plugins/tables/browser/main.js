@@ -12,7 +12,8 @@ import { tableView } from './table-view.js';
 import { tablesOf } from './tables.js';
 
 /**
- * On views without a list, submitting a search opens its results in the current table, or in the first table.
+ * On views without a list, submitting a search shows the results in the current table, or in the first one if no table
+ * is open.
  * @param {readonly string[]} tables
  */
 const startFinder = (tables) =>

@@ -29,7 +29,7 @@ const choiceOf = ({ after, from }) => ({ after: after ?? '', from: after === nul
 /** The query changes that lead to the first page. */
 export const FIRST_PAGE = choiceOf({ after: null, from: 1 });
 
-/** The longest text on one line, in characters. */
+/** Maximum length, in characters, of text that does not wrap. */
 const SHORT = 32;
 
 /** @param {readonly Row[]} rows @param {string} name */

@@ -9,7 +9,10 @@ import { matchingOf } from './conditions.js';
 
 const ROWS_PER_PAGE = 100;
 
-/** With filters that no index supports, a call may return fewer rows than requested, although more rows match. */
+/**
+ * Maximum number of calls per page. With filters that no index supports, a call can return fewer rows than requested
+ * even though more match.
+ */
 const MAX_CALLS = 5;
 
 /** @param {string} target @param {string} parameters */

@@ -94,7 +94,7 @@ const rowsPart = (table, query, { signal, keep, onshow }) => {
   return { element: h('div', {}, columns.element, list.element, tools), show: list.show, button: columns.button };
 };
 
-/** A search is sent when the user has not typed for this long. */
+/** Delay between the last keystroke and the search. */
 const TYPING_PAUSE_MS = 200;
 
 /**

@@ -21,7 +21,7 @@ import { chartChoices, figuresOf, MAX_LINES, periodText } from './time-figures.j
  * @typedef {{ form: string, time: string, value: string, by: string }} Query the user's choices, as kept in the address
  */
 
-/** The option "Number of rows" in the list of values, and the option "None" in the list of groups. */
+/** Value of the option "Number of rows" in the list of values, and of the option "None" in the list of groups. */
 const COUNT = 'rows';
 
 /** @param {readonly Column[]} columns @param {string} name */
@@ -138,7 +138,7 @@ const parametersOf = (matching, { time, value, by }) => {
   matching.set('by', by === null || by === time ? time : `${time},${by}`);
   if (value !== null) {
     matching.set('of', value);
-    // Without rows that have no value, the count is the number of values.
+    // Excludes rows without a value, so that the count is the number of values.
     matching.set(`${value}[null]`, 'false');
   }
   return matching;

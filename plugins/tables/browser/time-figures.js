@@ -62,7 +62,9 @@ const STEPS = [
   { least: 365, most: 366, days: 0, months: 12 },
 ];
 
-/** Dates count as regular if at least this share of their intervals is equal. With weekdays only, it is just 0.8. */
+/**
+ * Dates count as regular if at least this share of the intervals between them is equal. For weekdays, the share is 0.8.
+ */
 const REGULAR = 0.9;
 
 /**
@@ -140,9 +142,9 @@ export const figuresOf = (totals, { time, value, by, form }, measures) => {
 };
 
 /**
- * Returns the columns that the chart offers and the initial choice. Initially, the chart shows the first numeric column
- * outside the key over the first time column, preferring time columns in the key. It starts with lines if the time
- * column is in the key, otherwise with bars.
+ * Returns the columns that the chart offers, and the initial choice. Initially, the chart shows the first numeric
+ * column outside the key over time. The time axis is the first time column in the key, or else the first time column.
+ * In the first case, the chart shows lines, otherwise bars.
  * @param {import('./tables.js').Table} table @param {readonly Row[]} rows a sample
  */
 export const chartChoices = ({ columns, key }, rows) => {

@@ -1,4 +1,4 @@
-/** The columns of tables with totals: a list with a row per group, and a cross table of two columns. */
+/** Columns for the two layouts of totals: a list with one row per group, and a cross table of two columns. */
 import { bar } from '../../pages/data-views/bars.js';
 import { column, numbers } from '../../pages/data-views/table.js';
 import { h } from '../../pages/shared/dom.js';
@@ -109,7 +109,10 @@ const MOST_ACROSS = 12;
 export const isCrossable = ({ groups: [, across] }, rows) =>
   across !== undefined && rows.length > 0 && new Set(rows.map((row) => row[across.name])).size <= MOST_ACROSS;
 
-/** Shades a number between the least and the greatest. @param {string} text @param {number} share from 0 to 1 */
+/**
+ * Shades the text of a number. The share is 0 for the smallest number and 1 for the largest.
+ * @param {string} text @param {number} share from 0 to 1
+ */
 const shaded = (text, share) => {
   const element = h('span', { class: 'shaded' }, text);
   // The page's content security policy forbids `style` attributes.
@@ -135,7 +138,7 @@ export const crossTable = ({ key, measures }, { groups, of }, rows, onpick) => {
   }
   const text = groupTexts(across, key, rows);
   const headings = new Map(rows.map((row) => [row[across.name] ?? null, row]));
-  // Null comes last, as in responses of the API. `Number` of other text is NaN.
+  // Null comes last, as in API responses. For text, `Number` returns NaN, so the last comparison decides.
   const order = [...headings.keys()].sort(
     (a, b) => Number(a === null) - Number(b === null) || Number(a) - Number(b) || (`${a}` < `${b}` ? -1 : 1),
   );

@@ -13,8 +13,8 @@ export const reconstructed = () => methodologyLink('reconstructed', '#record-and
 export const markOf = (basis) => (basis === 'reconstructed' ? [' (', reconstructed(), ')'] : []);
 
 /**
- * Returns a sentence on how many forecasts are reconstructed, as plain text for saved pictures. Empty if there are
- * none.
+ * Returns a sentence about how many forecasts are reconstructed, as plain text for saved images, or an empty string if
+ * none are.
  * @param {number} count @param {number} all
  */
 export const basisText = (count, all) =>
@@ -22,7 +22,7 @@ export const basisText = (count, all) =>
     ? ''
     : `${count === all ? 'All' : `${count.toLocaleString('en-US')} of ${all.toLocaleString('en-US')}`} forecasts are reconstructed from later data and were not published at the time.`;
 
-/** Returns the sentence of `basisText` with a link. @param {number} count @param {number} all */
+/** Returns the sentence from `basisText`, with a link to the methodology. @param {number} count @param {number} all */
 export const basisNote = (count, all) => {
   const [before, after] = basisText(count, all).split('reconstructed');
   return after === undefined ? [] : [`${before}`, reconstructed(), after];

@@ -1,4 +1,6 @@
-/** Loads lists such as markets, areas and series, each only once, because they do not change while the page is open. */
+/**
+ * Loads lists such as markets, areas and series. Each list is loaded only once and then kept while the page is open.
+ */
 import { getJson } from '../../../pages/shared/api.js';
 import { period } from '../../../pages/shared/format.js';
 import { onceEach } from '../../../pages/shared/once.js';
@@ -25,7 +27,7 @@ export const allMarkets = () => listOf('/markets');
 /** @returns {Promise<import('../../client/api-types.js').Area[]>} */
 export const allAreas = () => listOf('/areas');
 
-/** Loads all markets, and the code and name of the parent metro by division code. */
+/** Loads all markets, and a map from each division's code to the code and name of the parent metro. */
 export const places = async () => {
   // Sequential, so that an invalid key causes only one error.
   const markets = await allMarkets();
@@ -55,13 +57,16 @@ export const notesOf = async (ids, signal) => {
 /** @param {string} id @returns {Promise<Series | undefined>} */
 export const seriesOf = async (id) => (await catalog()).find(({ series_id }) => series_id === id);
 
-/** Returns series titles by id, or an empty map without a valid key. @returns {Promise<ReadonlyMap<string, string>>} */
+/**
+ * Returns series titles by id, or an empty map if there is no valid key.
+ * @returns {Promise<ReadonlyMap<string, string>>}
+ */
 export const titlesOf = async () => {
   const all = await catalog().catch(() => /** @type {Series[]} */ ([]));
   return new Map(all.map(({ series_id, title }) => [series_id, title]));
 };
 
-/** The series of metro indexes, on which forecasts and the backtest are based. */
+/** The series of metro indexes. Forecasts and the backtest are based on this series. */
 export const HPI = 'metro_hpi';
 
 /** @param {Series} series */

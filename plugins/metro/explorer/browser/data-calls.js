@@ -2,10 +2,11 @@
 
 /**
  * @typedef {{ q: string, state: string, signal: string, grade: string, sort: string }} ListChoices
- * @typedef {{ targets: string[], remark: string }} Calls `remark`: what the page computes in addition to the calls; can be empty
+ * @typedef {{ targets: string[], remark: string }} Calls `remark`: what the page computes from the responses; can be
+ *   empty
  */
 
-/** List columns that the API can sort by, with the API's names. */
+/** List columns that the API can sort by, with their names in the API. */
 const SORTS = new Map([
   ['name', 'name'],
   ['forecast', 'forecast_12m'],
@@ -24,7 +25,7 @@ const callOf = (path, parameters) => {
 
 /**
  * @param {ListChoices} chosen
- * @param {string} [pastTarget] target quarter of an earlier run, as its first day. Default: the newest run
+ * @param {string} [pastTarget] first day of an earlier run's target quarter. Omit it for the newest run
  * @returns {Calls}
  */
 export const marketCalls = ({ q, state, signal, grade, sort }, pastTarget) => {

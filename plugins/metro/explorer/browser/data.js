@@ -1,4 +1,4 @@
-/** The downloads view, with complete downloads of each collection and the corresponding API calls. */
+/** The downloads view: for each collection, buttons that download all of it, and the API call. */
 
 import { dataTools } from '../../../pages/data-views/figure.js';
 import { save } from '../../../pages/data-views/save.js';

@@ -41,7 +41,7 @@ const ROUTES = {
 textColumns.add('cbsa');
 startPage();
 startSearch();
-// Errors appear in the list of markets, which loads the same data.
+// Errors are ignored here, because the list of markets loads the same data and shows them.
 await openSearched().catch(() => undefined);
 startRouter(
   Object.fromEntries(Object.entries(ROUTES).map(([name, route]) => [name, explained(route)])),

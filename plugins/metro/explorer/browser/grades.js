@@ -22,7 +22,7 @@ export const limitsOf = ({ grades: [a = 0, b = 0, c = 0, d = 0] }, grade) =>
   })[grade ?? ''] ?? '';
 
 /**
- * Returns sentences on the outcomes of past forecasts with a grade or signal, for all years and since the crash.
+ * Returns sentences about the outcomes of past forecasts with a grade or signal, for all years and since the crash.
  * @param {readonly Record[]} records @param {string | null} group
  * @returns {string} empty if no forecast has an outcome
  */

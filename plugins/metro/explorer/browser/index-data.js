@@ -40,7 +40,7 @@ export const hasRealTerms = (series) => series?.supported_units.includes('real')
 
 /**
  * @param {string} target @param {AbortSignal} signal
- * @returns {Promise<{ rows: Observation[], base: string | undefined }>} `base`: undefined without observations
+ * @returns {Promise<{ rows: Observation[], base: string | undefined }>} `base`: undefined if there are no observations
  */
 export const realOf = async (target, signal) => {
   const rows = /** @type {(Observation & { base_period: string })[]} */ ((await getJson(target, { signal })).data);

@@ -64,7 +64,7 @@ export const yearlyChange = (values) => {
   return changes;
 };
 
-/** Scales values so that the first quarter from `from` on is 100. @param {Values} values @param {string} from */
+/** Scales values so that the first value at or after `from` is 100. @param {Values} values @param {string} from */
 export const rebased = (values, from) => {
   const start = [...values.keys()].filter((date) => date >= from).sort()[0];
   const base = start === undefined ? undefined : values.get(start);
@@ -93,8 +93,8 @@ export const medianOf = (areas) => {
 };
 
 /**
- * Converts the newest forecast to index levels. The model forecasts only the target quarter, so the lines to it are
- * straight.
+ * Converts the newest forecast to index levels. The model forecasts only the target quarter, so the lines towards that
+ * quarter are straight.
  * @param {Values} index
  * @param {Track | undefined} forecast
  */

@@ -65,7 +65,7 @@ const lookUp = async (query) => {
   return optionsFor(query, { markets, parents, areas, series });
 };
 
-/** Opens the result of a search on the front page. If several markets match, the list shows them. */
+/** Opens the result of a search that was made on the front page. If several markets match, the list shows them. */
 export const openSearched = async () => {
   const query = new URLSearchParams(location.search).get('q') ?? '';
   if (query.trim() === '' || !mayCall()) return;

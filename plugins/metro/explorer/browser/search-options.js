@@ -39,7 +39,7 @@ const seriesOptions = (query, { series }) => {
 };
 
 /**
- * Metros that have no index of their own, because FHFA publishes indexes of their divisions.
+ * Finds metros that have no index of their own, because FHFA publishes only indexes of their divisions.
  * @param {string} query @param {Lists} lists
  */
 const dividedOptions = (query, { areas }) =>

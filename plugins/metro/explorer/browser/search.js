@@ -67,7 +67,7 @@ export const statesOf = (name) => /, ([A-Z]{2}(?:-[A-Z]{2})*)/.exec(name)?.[1]?.
 /** Removes the suffix "(MSAD)" of divisions. @param {string} name */
 export const plainName = (name) => name.replace(/\s*\(MSAD\)$/, '');
 
-/** Returns the first city in a name, for labels at the ends of lines. @param {string} name */
+/** Returns the first city in a name, for the labels at the ends of chart lines. @param {string} name */
 export const shortName = (name) =>
   plainName(name)
     .replace(/,.*/, '')
@@ -84,10 +84,10 @@ export const wordsOf = (text) =>
     .filter(Boolean)
     .map((word) => SAME_WORDS[word] ?? word);
 
-/** Minimum number of letters for finding a nickname by its start. */
+/** Minimum number of letters that can match the start of a nickname. */
 const LEAST_LETTERS = 4;
 
-/** Returns the codes of areas whose nickname equals the query, or starts with it. @param {string} query */
+/** Returns the codes of areas with a nickname that equals or starts with the query. @param {string} query */
 const nicknamed = (query) => {
   const typed = wordsOf(query).join(' ');
   return new Set(
@@ -133,7 +133,7 @@ export const stateNamed = (query) => {
   return [...STATES].find(([code, name]) => code.toLowerCase() === typed || wordsOf(name).join(' ') === typed)?.[0];
 };
 
-/** Returns the words of a query without states at the end. @param {string} query */
+/** Returns the words of a query, without any states at the end. @param {string} query */
 const cityOf = (query) => {
   let words = wordsOf(query);
   for (let again = true; again; ) {
@@ -166,7 +166,7 @@ export const onlyOne = (query, found) => {
 };
 
 /**
- * Returns the first city, followed by its states if several markets have the same first city.
+ * Returns the market's first city, followed by the market's states if several markets have the same first city.
  * @param {string} name @param {readonly { name: string }[]} all
  */
 export const tellingName = (name, all) => {

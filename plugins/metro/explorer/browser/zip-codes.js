@@ -8,7 +8,10 @@ const metros = new Map();
 const load = async () => {
   const response = await fetch(new URL('./zip-codes.json', import.meta.url));
   if (!response.ok) throw new Error(`zip-codes.json: ${response.status}`);
-  /** The first ZIP code, and the difference of each following one. @type {{ areas: Record<string, string> }} */
+  /**
+   * For each area, the first ZIP code and then the difference between each ZIP code and the previous one.
+   * @type {{ areas: Record<string, string> }}
+   */
   const { areas } = await response.json();
   for (const [cbsa, steps] of Object.entries(areas)) {
     let zip = 0;
@@ -28,7 +31,7 @@ export const loadZips = async (query) => {
 };
 
 /**
- * Returns the CBSA code of a metro or division by ZIP code. Call `loadZips` first.
+ * Returns the CBSA code of the metro or division that contains a ZIP code. Call `loadZips` first.
  * @param {string} query @returns {string | undefined}
  */
 export const metroOfZip = (query) => metros.get(query.trim());

@@ -5,8 +5,8 @@ import { createLogHistory, toPercent } from './log-history.js';
 import { withScaledErrorInterval } from './scaled-error-interval.js';
 
 /**
- * Input for a benchmark's forecasts at one quarter. Growth is 100 times the difference of logs over the last 4
- * quarters, scaled to the horizon; `NaN` if unknown.
+ * Input for a benchmark's forecasts at one quarter. Growth is 100 times the log difference over the last 4 quarters,
+ * scaled to the horizon, or `NaN` if unknown.
  */
 interface Quarter {
   readonly growth: Float64Array;

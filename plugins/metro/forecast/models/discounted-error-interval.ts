@@ -1,4 +1,6 @@
-/** Computes 80% intervals from past errors, scaled to each market and forecast. Recent errors have a higher weight. */
+/**
+ * Computes 80% intervals from past errors, scaled to each market and forecast. Recent errors are weighted more heavily.
+ */
 import { createLeastSquares } from './least-squares.js';
 import { weightedQuantile } from './weighted-quantile.js';
 
@@ -6,7 +8,7 @@ const COVERAGE = 0.8;
 /** Quarterly decay of an error's weight, in a market's own mean and in the quantile of all errors. */
 const OWN_DISCOUNT = 0.95;
 const QUANTILE_DISCOUNT = 0.9;
-/** Weight of the pooled mean when it is averaged with a market's own errors, as a number of errors. */
+/** Weight of the pooled mean in the average with a market's own errors, of which the newest has the weight 1. */
 const PRIOR_ERRORS = 8;
 /** Lower limit of an expected error, as a share of the mean expected error in the same quarter. */
 const LEAST_SHARE = 0.25;
@@ -15,7 +17,7 @@ const WARM_UP_QUARTERS = 20;
 /** Number of regressors: the intercept, own errors, |g4| and |forecast - g4|. */
 const WIDTH = 4;
 
-/** The forecasts of an origin whose outcomes are not known yet. */
+/** Forecasts made at one origin, kept until their outcomes are known. */
 interface Pending {
   readonly logs: Float64Array;
   readonly forecast: Float64Array;
@@ -51,10 +53,11 @@ const expectedErrors = (regressors: Float64Array, b: Float64Array): Float64Array
  * quarters. At quarter t, the absolute errors e of the origins s <= t-h are known. The age of an error is t-h-s
  * quarters.
  *
- * - own = (sum of 0.95^age e + 8 P) / (sum of 0.95^age + 8), over the errors of a market. P is the mean error of all
- *   markets with the same weights.
- * - S = b [1, own, |g4|, |y - g4|], but at least a quarter of the mean S at the same origin. b is estimated by ordinary
- *   least squares of the past errors on these regressors, as they were at the origins.
+ * - own = (sum of 0.95^age e + 8 P) / (sum of 0.95^age + 8), over the errors of a market. P is the mean error over all
+ *   markets, computed with the same weights.
+ * - S = b [1, own, |g4|, |y - g4|], but at least a quarter of the mean S at the same origin. b is estimated by an
+ *   ordinary least squares regression of the past errors on the values of these regressors at the origins of the
+ *   errors.
  * - The half-width is q S. q is the 80% quantile of past e / S, weighted by 0.9^age, where S is computed with the
  *   current b. This is normalised conformal prediction (Papadopoulos, Gammerman and Vovk, 2008), applied over time.
  *

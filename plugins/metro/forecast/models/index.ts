@@ -9,7 +9,7 @@ import { pooledMomentum } from './pooled-momentum.js';
 
 export const models: readonly ForecastModel[] = [metroMomentum, pooledMomentum, persistence, ar1Nation, shrunkMean];
 
-/** The fallback is used if a dataset lacks inputs of the default model. It needs only the index. */
+/** The fallback needs only the index. It is used if a dataset lacks inputs that the default model needs. */
 export const defaultModel = metroMomentum;
 export const fallbackModel = pooledMomentum;
 

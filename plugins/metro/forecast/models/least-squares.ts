@@ -15,7 +15,8 @@ export interface LeastSquares {
   /** Sum of the weights so far. */
   readonly weight: number;
   /**
-   * Returns the weighted variance of a regressor, or `NaN` without rows. The first regressor must be the constant 1.
+   * Returns the weighted variance of a regressor, or `NaN` if there are no rows. The first regressor must be the
+   * constant 1.
    */
   variance(regressor: number): number;
   /**

@@ -1,5 +1,5 @@
 /**
- * Stores the logarithm of each market's index by quarter. Quarters missing between two values are interpolated.
+ * Stores the logarithm of each market's index by quarter. Missing quarters between two values are interpolated.
  * Quarters before the first and after the last value stay missing.
  */
 
@@ -16,11 +16,11 @@ export interface LogHistory {
    */
   push(levels: Float64Array): void;
   /**
-   * Returns 100 times the log of each market's index at a quarter; `NaN` before the market's first and after its last
-   * value.
+   * Returns 100 times the log of each market's index at a quarter. The result is `NaN` for quarters before the market's
+   * first value and after its last one.
    */
   at(quarter: number): Float64Array;
-  /** Returns each market's log growth over the last `quarters` quarters in percent; `NaN` if it is unknown. */
+  /** Returns each market's log growth over the last `quarters` quarters, in percent; `NaN` if unknown. */
   growth(quarters: number): Float64Array;
 }
 

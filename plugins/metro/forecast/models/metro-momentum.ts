@@ -43,7 +43,7 @@ const INPUTS: readonly string[] = [
   ...Array.from({ length: WIDTH - FIRST_PENALISED }, () => 'new_home_sales'),
 ];
 
-/** The regressors of a quarter whose outcomes are not known yet. */
+/** Data from one quarter, kept until the outcomes are known. */
 interface Pending {
   readonly logs: Float64Array;
   readonly precision: Float64Array;
@@ -53,9 +53,9 @@ interface Pending {
 
 /**
  * Returns the growth of national sales over the last 6 and 12 months of the series, in percent, or 0 if it is unknown.
- * The level of a month is the weighted mean of logs over the 24 months up to and including it. The weight of k months
- * earlier is (k + 1) 0.75^k, which is exponential smoothing applied twice. Months without a value are skipped. The
- * level is unknown if the series starts after the first of the 24 months.
+ * The level of a month is the weighted mean of logs over the 24 months up to and including that month. A value from k
+ * months earlier has the weight (k + 1) 0.75^k, which is exponential smoothing applied twice. Months without a value
+ * are skipped. The level is unknown if the series starts after the first of the 24 months.
  */
 const salesGrowth = (macro: MacroSeriesValues): readonly [half: number, year: number] => {
   const logs = new Map((macro.get(NEW_HOME_SALES) ?? []).map(({ start, value }) => [monthOf(start), Math.log(value)]));
@@ -90,8 +90,8 @@ const forecastsOf = (rows: Float64Array, b: Float64Array | undefined): Float64Ar
 };
 
 /**
- * Splits each forecast into the contributions of its inputs. They are scaled by a common factor, so that they add up to
- * the point forecast.
+ * Splits each forecast into the contributions of its inputs. Scales the contributions by a common factor, so that they
+ * add up to the point forecast.
  */
 const contributionsOf = (rows: Float64Array, b: Float64Array, forecast: Float64Array) => {
   const inputs = Object.fromEntries(INPUTS.map((input) => [input, new Float64Array(forecast.length)]));
@@ -110,17 +110,18 @@ const contributionsOf = (rows: Float64Array, b: Float64Array, forecast: Float64A
  * Metro momentum: y = b [1, g4, v, G, h2, h2 G/20, h4, h4 G/20] is the log growth over the horizon in percent. The
  * point forecast is 100 (exp(y / 100) - 1).
  *
- * - g4, G: the market's log growth over the last 4 and 20 quarters, in percent. G is 0 if it is unknown. Gaps within a
- *   series are interpolated in logs. A market without a value at the quarter itself is not forecast.
+ * - g4, G: the market's log growth over the last 4 and 20 quarters, in percent. G is 0 if unknown. Gaps within a series
+ *   are interpolated in logs. A market without a value at the quarter itself is not forecast.
  * - v: growth in the market's surroundings over the last quarter, see `createRegionalGrowth`.
- * - h2, h4: log growth of national sales of new houses over 6 and 12 months, see `salesGrowth`. They indicate when
- *   momentum turns. Their products with G make the turn strongest where prices rose most.
+ * - h2, h4: log growth of national sales of new houses over 6 and 12 months, see `salesGrowth`. Sales growth indicates
+ *   when momentum turns. Its products with G make the turn strongest where prices have risen most.
  * - b: least squares over all origins with at least `minValues` values and a published outcome, weighted by the
  *   precision of the market's index at the origin. Sales have only one value per quarter for hundreds of rows, so each
  *   of the last four coefficients has a penalty: 40 times the weighted variance of its regressor, times the mean weight
  *   per quarter.
  *
- * `createDiscountedErrorInterval` computes the interval around y. Its bounds are converted like the point forecast.
+ * `createDiscountedErrorInterval` computes the interval around y. The bounds are converted in the same way as the point
+ * forecast.
  *
  * Sources: momentum persists over a year and spreads across regions (Case and Shiller, "The Efficiency of the Market
  * for Single-Family Homes", American Economic Review 79(1), 1989). Sales lead prices (Stein, "Prices and Trading Volume

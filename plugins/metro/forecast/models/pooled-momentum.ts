@@ -9,8 +9,8 @@ import { withScaledErrorInterval } from './scaled-error-interval.js';
  * Pooled momentum regression: point = b0 + b1 g4 + b2 s1 + b3 n1, the change over the horizon in percent.
  *
  * - g4: the market's log growth over the last 4 quarters, in percent.
- * - s1, n1: log growth over the last quarter, in percent, as unweighted means over the markets in the same state and
- *   over all markets. The state is the first code after the comma in the market's name.
+ * - s1, n1: unweighted mean of log growth over the last quarter, in percent, for the markets in the same state (s1) and
+ *   for all markets (n1). The state is the first code after the comma in the market's name.
  * - b: ordinary least squares over all markets with at least `minValues` values and all quarters with a published
  *   outcome, refitted at each quarter.
  * - Gaps within a series are interpolated in logs as inputs, but never used as outcomes. A market without a value at
@@ -82,7 +82,10 @@ interface GroupGrowth {
   readonly nation: number;
 }
 
-/** Computes mean growth by state and for the nation. Filling a gap changes earlier means, so they are not cached. */
+/**
+ * Computes mean growth by state and for the nation. The means are not cached, because filling a gap changes earlier
+ * means.
+ */
 const createGroupMeans = (markets: readonly PanelMarket[]) => {
   const states = [...new Set(markets.map(({ state }) => state))];
   const group = Int32Array.from(markets, ({ state }) => states.indexOf(state));

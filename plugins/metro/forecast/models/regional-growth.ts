@@ -7,7 +7,9 @@ import type { PanelMarket } from '../panel.js';
 /** Number of quarters in the reference mean for seasonal adjustment, and number of seasons in a year. */
 const SEASONAL_QUARTERS = 20;
 const SEASONS = 4;
-/** Number of quarters over which an index's noise is measured, and weight of the pooled noise in quarters. */
+/**
+ * Number of quarters over which an index's noise is measured, and weight of the pooled noise, as a number of quarters.
+ */
 const NOISE_QUARTERS = 8;
 const NOISE_PRIOR = 4;
 /** Distance at which a neighbour's weight has fallen to 1/e. */
@@ -58,8 +60,8 @@ const mean = (values: readonly number[]): number => values.reduce((sum, value) =
  *
  * - Season: m(t) is the unweighted mean of g over the markets. The seasonal effect is f(t) = mean(m(t), m(t-4), ...,
  *   m(t-16)) - mean(m(t), ..., m(t-19)), and the adjusted growth is u(i, t) = g(i, t) - f(t).
- * - Precision: w = 1 / (1 + r). The noise r is the mean of d(i, t) = |u(i, t) - u(i, t-1)| over t-7, ..., t, to which
- *   the pooled mean of d over the same quarters is added 4 times (0 while no market has a d).
+ * - Precision: w = 1 / (1 + r). The noise r is the mean of d(i, t) = |u(i, t) - u(i, t-1)| over t-7, ..., t and of 4
+ *   additional values, each equal to the pooled mean of d over the same quarters (0 while no market has a d).
  * - Neighbours: v(i, t) = (sum of K w u over the other markets + 0.05 M) / (sum of K w + 0.05). K = exp(-km / 100), by
  *   great-circle distance. M is the w-weighted mean of u over all markets. For a market without a centre, v is M.
  */

@@ -5,15 +5,15 @@ import { percentChange } from '../panel.js';
 const COVERAGE = 0.8;
 /** Number of errors at which a market's own errors carry the same weight as the pooled errors. */
 const PRIOR_ERRORS = 20;
-/** Number of realised origins that determine the current uncertainty. */
+/** Number of recent origins, with known outcomes, that determine the current uncertainty. */
 const RECENT_ORIGINS = 8;
 /**
- * Number of initial quarters whose forecasts do not count. Errors made with little data say little about later errors.
+ * Number of initial quarters whose errors are ignored. Errors made with little data say little about later errors.
  * Fifteen years contain at least one cycle of house prices.
  */
 const WARM_UP_QUARTERS = 60;
 
-/** The forecasts of an origin whose outcomes are not known yet. */
+/** Forecasts made at one origin, kept until their outcomes are known. */
 interface Pending {
   readonly levels: Float64Array;
   readonly point: Float64Array;
@@ -38,14 +38,14 @@ const merge = (a: Float64Array, b: Float64Array): Float64Array => {
 };
 
 /**
- * Adds intervals to point forecasts: point +- q sigma, in percentage points. For a market with n realised errors e,
- * sigma = (sum |e| + 20 MAE) / (n + 20) x sqrt(MAE8). MAE is the mean absolute error over all markets and origins
- * realised so far, and MAE8 is the same mean over the last 8 origins. q is the 80% quantile of all past |e| / sigma,
- * each with the sigma computed at its origin. Scaling errors before taking their quantile is normalised conformal
- * prediction (Papadopoulos, Gammerman and Vovk, 2008), here applied over time instead of exchangeable rows. An error
- * counts only if index levels were published for both quarters.
+ * Adds intervals to point forecasts: point +- q sigma, in percentage points. For a market with n known errors e, sigma
+ * = (sum |e| + 20 MAE) / (n + 20) x sqrt(MAE8). MAE is the mean absolute error over all markets and all origins with
+ * known outcomes. MAE8 is the same mean over the last 8 of these origins. q is the 80% quantile of all past |e| /
+ * sigma, each with the sigma computed at its origin. Scaling errors before taking their quantile is normalised
+ * conformal prediction (Papadopoulos, Gammerman and Vovk, 2008), here applied over time instead of exchangeable rows.
+ * An error counts only if index levels were published for both quarters.
  *
- * There are no bounds before the first ratio is known, two horizons after the 60 quarters of warm-up.
+ * There are no bounds until the first ratio is known, two horizons after the 60 warm-up quarters.
  *
  * @param horizon in quarters
  * @param next returns the point forecasts at each quarter; `NaN` for a market that is not forecast

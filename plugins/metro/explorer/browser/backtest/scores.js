@@ -26,7 +26,8 @@ const excessOf = (grades) =>
   );
 
 /**
- * Returns a warning if the errors of the probabilities in both periods cancel out, otherwise an empty string.
+ * Returns a warning if the probabilities were too low in the first period and too high in the second, so that the
+ * errors cancel out. Otherwise returns an empty string.
  * @param {readonly Group[]} before grades of targets to 2013 @param {readonly Group[]} since grades of targets from 2014
  */
 export const periodsText = (before, since) =>

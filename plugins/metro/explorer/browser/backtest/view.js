@@ -96,7 +96,7 @@ const stateTable = (states) => [
 ];
 
 /**
- * Figures that put the hit rate into perspective. Some datasets lack the base rate.
+ * Returns figures that put the hit rate into perspective, or none if the dataset lacks the base rate.
  * @param {Backtest} backtest @param {readonly Group[]} years
  * @returns {import('../key-figures.js').KeyFigure[]}
  */
@@ -109,7 +109,7 @@ const comparisonFigures = ({ base_rate_up }, years) => {
   ];
 };
 
-/** Datasets without these counts have no published runs. @param {Backtest} backtest */
+/** In a dataset without this count, all forecasts are reconstructed. @param {Backtest} backtest */
 const reconstructedIn = ({ n, n_reconstructed = n }) => n_reconstructed;
 
 /** @type {Readonly<Record<string, string>>} */

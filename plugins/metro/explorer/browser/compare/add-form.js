@@ -1,4 +1,4 @@
-/** A form that adds a market or series to a comparison. If a name is ambiguous, it offers a choice. */
+/** A form that adds a market or series to a comparison. If a name is ambiguous, the form lists the matching markets. */
 import { h } from '../../../../pages/shared/dom.js';
 import { isAreaIndex } from '../index-data.js';
 import { onlyOne, plainName } from '../search.js';

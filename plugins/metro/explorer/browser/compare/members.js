@@ -29,7 +29,7 @@ export const SHOWS = [
 ];
 
 /**
- * Returns a loader for values in real terms if the series supports them.
+ * Returns a loader for values in real terms, or an empty object if the series does not support real terms.
  * @param {Series | undefined} series @param {string} cbsa market code, or empty for a macro series @param {AbortSignal} signal
  * @returns {Pick<Member, 'real'>}
  */
@@ -37,7 +37,7 @@ const realTerms = (series, cbsa, signal) => {
   if (!series || !hasRealTerms(series)) return {};
   const target = indexTarget(series, cbsa, 'real');
   const once = onceEach();
-  // Requires all three months of a quarter, as the API does. Months without consumer prices are missing.
+  // Requires all three months of a quarter, as the API does. A month without consumer prices has no real value.
   const least = series.cadence === 'monthly' ? 3 : 1;
   const load = async () => {
     const { rows, base } = await realOf(target, signal);
@@ -89,7 +89,7 @@ export const offerOf = async (signal) => {
 /** @typedef {Awaited<ReturnType<typeof offerOf>>} Offer */
 
 /**
- * Reads the choices from the address, without members that do not exist.
+ * Reads the choices from the address. Members that do not exist are left out of the choices.
  * @param {URLSearchParams} query @param {Offer} offer
  */
 export const choicesOf = (query, { markets, isMarket, isMacro }) => {

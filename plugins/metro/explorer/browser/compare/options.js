@@ -52,8 +52,8 @@ const VALUE_TEXTS = {
 
 /**
  * @param {readonly Member[]} members @param {Choices} chosen @param {AbortSignal} signal
- * @returns {Promise<{ options: ChartOptions, nationSource: string | undefined }>} `nationSource`: series used
- *   for the nation, if shown
+ * @returns {Promise<{ options: ChartOptions, nationSource: string | undefined }>} `nationSource`: series used for the
+ *   nation; undefined if the nation is not shown
  */
 export const optionsOf = async (members, chosen, signal) => {
   const { show, from } = chosen;

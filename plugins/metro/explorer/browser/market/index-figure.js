@@ -24,7 +24,7 @@ const SHOWN = [
   ['real', 'Real terms'],
 ];
 
-/** Further digits of computed values are only rounding errors. */
+/** In computed values, any further digits are only rounding errors. */
 const DECIMALS = 8;
 
 /** @param {URLSearchParams} query @returns {Choices} */

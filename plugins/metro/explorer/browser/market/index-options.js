@@ -16,7 +16,10 @@ import { plainName, shortName, statesOf } from '../search.js';
 
 export const DEFAULT_YEARS = 10;
 
-/** Returns the index and forecast for all quarters, or undefined without an index. @param {Context} context */
+/**
+ * Returns the index and forecast for all quarters, or undefined if the market has no index.
+ * @param {Context} context
+ */
 export const dataOf = ({ history, newest }) => {
   const [first, last] = [history[0], history.at(-1)];
   if (!first || !last) return undefined;
@@ -73,8 +76,8 @@ const changeOptions = async (context, data, withOthers) => {
 };
 
 /**
- * Returns the unit of values in real terms. The base period in `units` is dropped, because it is no longer 100 in the
- * prices of a different month.
+ * Returns the unit of values in real terms. Drops the base period from `units`: when prices are adjusted to a different
+ * month, the index is no longer 100 in the base period.
  * @param {string} units @param {string} base
  */
 const realUnit = (units, base) =>

@@ -87,7 +87,7 @@ export const trackFigure = (context) => {
       title: `${TITLE}: ${name}`,
       file,
       options: () => options,
-      // A saved picture must also state how many forecasts are reconstructed.
+      // A saved image also states how many forecasts are reconstructed.
       credits: () => [...(basis ? [basis] : []), ...creditsOf(context)],
     },
     table: { rows: track, columns: COLUMNS },

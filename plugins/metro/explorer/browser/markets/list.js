@@ -32,7 +32,7 @@ const COLUMNS = [
   column('Signal', (row) => row.signal, badge),
 ];
 
-/** If more codes than this are needed, all indexes are loaded. */
+/** If more codes than this are missing, the indexes of all markets are loaded. */
 const MOST_CODES = 100;
 
 /** @param {{ sort: string, whole: boolean, onsort: (sort: string) => void, onwhole: () => void }} options */
@@ -41,7 +41,7 @@ export const marketList = (options) => {
   let quarters = [];
   /** @type {Map<string, Map<string, number>>} */
   let indexes = new Map();
-  /** Codes whose index is not loaded yet. @type {Set<string>} */
+  /** Codes of markets whose index has not been loaded yet. @type {Set<string>} */
   const missing = new Set();
   const fillSpark = (/** @type {HTMLElement} */ place) => {
     const code = place.dataset['cbsa'] ?? '';
@@ -81,8 +81,9 @@ export const marketList = (options) => {
   return {
     ...table,
     /**
-     * Sets the quarters of the sparklines, which are drawn together with the rows.
-     * @param {string} until last quarter @param {AbortSignal} signal aborted when the view ends
+     * Sets the quarters that the sparklines cover. Call this before showing the rows, because sparklines are drawn with
+     * them.
+     * @param {string} until last quarter @param {AbortSignal} signal aborted when the user leaves the view
      * @param {AbortSignal} shown aborted when different rows are shown
      */
     setSparkQuarters: (until, signal, shown) => {

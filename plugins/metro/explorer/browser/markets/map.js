@@ -1,6 +1,6 @@
 /**
- * A map of the metros, with outlines from `map.json` and one colour per metro. Users can zoom, and show the values of a
- * metro with the pointer, by touch or with the arrow keys.
+ * A map of the metros, with outlines from `map.json` and one colour per metro. Users can zoom. To see a metro's values,
+ * they can point at it, tap it or move to it with the arrow keys.
  */
 import { paint, svg } from '../../../../pages/data-views/svg.js';
 import { h } from '../../../../pages/shared/dom.js';
@@ -43,7 +43,7 @@ const shapesOf = (areas, codes) => {
 };
 
 /**
- * Returns the nearest metro in a direction. Distance to the side counts twice.
+ * Returns the nearest metro in a direction. Sideways distance is weighted double.
  * @param {Areas} areas @param {Iterable<string>} codes
  * @param {{ from: string, centre: readonly [number, number], direction: readonly [number, number] }} step `centre`: the
  *   position of `from`
@@ -138,7 +138,7 @@ const colourShapes = (shapes, colorOf) => {
 };
 
 /**
- * Keeps the width of borders constant, in pixels, when the map is zoomed.
+ * Returns attributes that keep borders at a constant width in pixels when the map is zoomed.
  * @param {string} stroke @param {number} width
  */
 const borderOf = (stroke, width) => ({
@@ -161,7 +161,7 @@ export const drawingOf = ({ size, land, states, areas }, codes, shapes) => {
       ...borderOf('control', 0.5),
     }),
     ...shapes,
-    // Drawn last, so that borders cover the fills. They ignore the pointer.
+    // Drawn last, so that borders cover the fills. Borders ignore the pointer.
     svg('path', { d: states, fill: 'none', class: 'borders', ...borderOf('muted', 0.5) }),
   );
 };
@@ -171,8 +171,8 @@ export const drawingOf = ({ size, land, states, areas }, codes, shapes) => {
  * @param {Outlines} options.outlines
  * @param {string} options.label what the map shows
  * @param {readonly string[]} options.codes CBSA codes of the markets
- * @param {(cbsa: string) => readonly import('../../../../pages/shared/dom.js').Child[]} options.describe returns the lines
- *   of the box next to a market
+ * @param {(cbsa: string) => readonly import('../../../../pages/shared/dom.js').Child[]} options.describe returns the
+ *   lines to show in the box next to a market
  * @param {(cbsa: string) => void} options.onpick
  */
 export const metroMap = ({ outlines, label, codes, describe, onpick }) => {
@@ -209,7 +209,7 @@ export const metroMap = ({ outlines, label, codes, describe, onpick }) => {
   const isClear = () => box.hidden !== false;
   listenToPointer(host, { show, clear, isClear, current: () => current, isDragged, onpick });
   /**
-   * Moves to the first metro, or to the nearest one in a direction from the current metro.
+   * Moves from the current metro to the nearest one in a direction. If no metro is current, moves to the first one.
    * @param {readonly [number, number]} direction
    */
   const move = (direction) => {
@@ -227,7 +227,7 @@ export const metroMap = ({ outlines, label, codes, describe, onpick }) => {
   listenToKeys(host, { move, clear, current: () => current, onpick });
   return {
     element: h('div', { class: 'zooming' }, host, buttons, readout),
-    /** Copies the whole map for saved pictures. */
+    /** Copies the whole map for saved images. */
     copy: () => {
       const copies = [...shapes.values()].map((shape) => /** @type {SVGElement} */ (shape.cloneNode()));
       return drawingOf(outlines, new Set(codes), copies);

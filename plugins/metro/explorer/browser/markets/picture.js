@@ -28,7 +28,7 @@ export const legendItems = (steps) => legendOf(steps).map(({ label, swatch }) =>
 
 /**
  * @param {import('./map.js').Outlines} outlines @param {readonly { cbsa: string }[]} markets
- * @param {{ source: string, credits: () => readonly string[] }} origin `credits`: lines below a saved picture
+ * @param {{ source: string, credits: () => readonly string[] }} origin `credits`: lines below a saved image
  */
 export const marketMap = (outlines, markets, { source, credits }) => {
   /** @type {Map<string, Row>} */

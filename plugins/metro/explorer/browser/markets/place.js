@@ -1,4 +1,4 @@
-/** Shows one map for a run, or a small map for each year. */
+/** Shows the map of one run, or a small map for each year. */
 import { checkBox } from '../../../../pages/data-views/controls.js';
 import { pictureButtons } from '../../../../pages/data-views/figure.js';
 import { latestOf, showLatest } from '../../../../pages/data-views/latest.js';
@@ -30,7 +30,7 @@ const periodOf = (measure, run) => {
  * @param {object} options
  * @param {Choices} options.chosen
  * @param {(change: Partial<Choices>) => void} options.choose
- * @param {(index: number) => void} options.onrun shows one map of a run
+ * @param {(index: number) => void} options.onrun shows the map of one run
  * @param {{ map: import('./map.js').Outlines, runs: readonly import('./runs.js').Run[] }} options.loaded
  * @param {ReturnType<typeof import('./picture.js').marketMap>} options.picture
  * @param {{ source: string, credits: () => readonly string[] }} options.origin

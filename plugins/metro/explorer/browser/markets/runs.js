@@ -21,7 +21,7 @@ export const runsOf = async (signal, markets) => {
   if (!scored) return [];
   const [runs, track] = await Promise.all([
     getJson('/forecast-runs', { signal }),
-    // The list of runs has no target quarters, so they are taken from one market's forecasts.
+    // The list of runs does not contain the target quarters, so this takes them from one market's forecasts.
     getJson(`/markets/${scored.cbsa}/forecast-track`, { signal }),
   ]);
   const targets = new Map(track.data.map((/** @type {Forecast} */ row) => [row.run_id, row.target_period]));

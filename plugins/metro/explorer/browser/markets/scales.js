@@ -1,4 +1,4 @@
-/** The map's colour scales. They are safe for colour-blind users and match the badges and charts. */
+/** The map's colour scales, which are safe for colour-blind users and match the badges and charts. */
 import { paint, svg } from '../../../../pages/data-views/svg.js';
 
 /** @typedef {'forecast' | 'grade' | 'signal' | 'last'} Measure */

@@ -23,7 +23,7 @@ import { factsText, findingOf, gradesText, mapTitle, QUESTIONS } from './texts.j
 /** @typedef {import('./runs.js').Row} Row */
 /** @typedef {Awaited<ReturnType<typeof load>>} Loaded */
 
-/** Time in milliseconds that the slider must rest before the selected run is loaded. */
+/** Delay in milliseconds between the last movement of the slider and loading the selected run. */
 const REST_MS = 120;
 
 /** @param {readonly import('./runs.js').Market[]} markets @param {AbortSignal} signal */
@@ -141,7 +141,7 @@ const keepChoices = ({ q, state, signal, grade, colour, years }) =>
   });
 
 /**
- * Returns a function that loads the rows of the selected run once the slider rests.
+ * Returns a function that loads the rows of the selected run once the slider stops moving.
  * @param {Loaded['runs']} runs @param {Choices} chosen @param {ReturnType<typeof rowsByRun>} rowsOf
  */
 const runLoader = (runs, chosen, rowsOf) => async (/** @type {AbortSignal} */ shown) => {

@@ -16,7 +16,10 @@ import { scaleOf } from './scales.js';
 
 const MOST_MAPS = 12;
 
-/** Returns the newest run and the runs whole years before it. @param {readonly Run[]} runs @returns {Year[]} */
+/**
+ * Returns the newest run and all runs that precede it by a whole number of years.
+ * @param {readonly Run[]} runs @returns {Year[]}
+ */
 export const yearsOf = (runs) => {
   const quarter = runs.at(-1)?.target.slice(5, 7);
   return runs
@@ -46,7 +49,7 @@ export const valuesByYear = async (years, measure, forecastsOf, signal) => {
 };
 
 /**
- * Draws all metros of the same colour as one path, so that even many maps stay small.
+ * Draws all metros of the same colour as one path, to keep the page small even with many maps.
  * @param {import('./map.js').Outlines} outlines @param {Values} values @param {(value: any) => string} colorOf
  */
 const panelOf = ({ size, land, areas }, values, colorOf) => {
@@ -64,13 +67,13 @@ const panelOf = ({ size, land, areas }, values, colorOf) => {
   );
 };
 
-/** Number of columns in a saved picture. */
+/** Number of columns in a saved image. */
 const COLUMNS = 4;
 /** Height of the label above each map, in pixels. */
 const HEAD = 20;
 
 /**
- * Arranges the maps in rows and columns for saved pictures.
+ * Arranges the maps in rows and columns for saved images.
  * @param {readonly { text: string, map: SVGSVGElement }[]} panels @param {{ width: number, height: number }} size
  */
 const gridOf = (panels, { width, height }) => {

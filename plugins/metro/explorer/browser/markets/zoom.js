@@ -5,7 +5,7 @@ import { h } from '../../../../pages/shared/dom.js';
 const MOST = 16;
 /** Zoom factor of one step. */
 const STEP = 1.6;
-/** Keys pan by this share of the visible area. */
+/** Fraction of the visible area by which a press of an arrow key pans. */
 const PAN = 0.2;
 /** Minimum distance in pixels at which a movement counts as a drag instead of a click. */
 const DRAG = 5;
@@ -53,7 +53,7 @@ const viewOf = (picture, [width, height], onchange) => {
       const [a, b] = [inside(from), inside(to)];
       set({ x: x + a.x - b.x, y: y + a.y - b.y }, scale);
     },
-    /** @param {number} right @param {number} down in shares of the visible area */
+    /** @param {number} right @param {number} down as fractions of the visible area */
     pan: (right, down) => set({ x: x + (right * width) / scale, y: y + (down * height) / scale }, scale),
     /** Pans so that a point is visible. @param {Point} point */
     reveal: (point) => {

@@ -5,7 +5,7 @@ import { widerFigures } from './wider-figures.js';
 
 /** @typedef {import('./tables.js').Get} Get */
 
-/** Target periods: all, up to the end of the crash that began in 2007, and after it. */
+/** Ranges of target periods: all, up to the end of the crash that began in 2007, and after the crash. */
 const PERIODS = /** @type {const} */ ([
   ['all', ''],
   ['to 2013', '&until=2013-12-31'],

@@ -1,4 +1,4 @@
-/** Methodology figures on other horizons, and on the nation and the states. */
+/** Methodology figures for other horizons, and for the nation and the states. */
 import { number, share } from '../../../../pages/shared/format.js';
 import { BENCHMARKS, breakdown, mean, sum, table } from './tables.js';
 
