@@ -157,14 +157,14 @@ const start = async (target: AdapterUnderTest, collections: Collections, make: M
   }
 };
 
-/** Starts an adapter with the given dataset. The caller must stop it. */
+/** Creates an adapter with the given dataset. The caller must stop the instance. */
 export const startInstance = (
   target: AdapterUnderTest,
   dataset: Dataset = datasetOf(),
   of: Collections = collections,
 ): Promise<Instance> => start(target, of, (context) => target.create(dataset, context));
 
-/** Starts an adapter that is not open and whose store is empty. The caller must stop it. */
+/** Creates an unopened adapter over an empty store. The caller must stop the instance. */
 export const startEmpty = (target: AdapterUnderTest, of: Collections = collections): Promise<Instance> =>
   start(target, of, (context) => target.createEmpty!(context));
 
@@ -193,7 +193,7 @@ export const testsOver =
       over(() => startInstance(target, dataset()), test),
     );
 
-/** Like `testsOver`, but each test gets an adapter that is not open and whose store is empty. */
+/** Like `testsOver`, but each test gets an unopened adapter over an empty store. */
 export const testsOfEmpty =
   (target: AdapterUnderTest, obstacle: Obstacle = false) =>
   (title: string, test: Test): void =>
@@ -205,8 +205,8 @@ export const testsOfEmpty =
 
 /**
  * Like `testsOver`, but for tests of several adapters that use the same store. If the adapter does not declare
- * `durable` and its folder is empty, the test is skipped after it has started, because a second adapter may not use the
- * same store.
+ * `durable` and leaves its folder empty, the test is skipped once it has started, because a second adapter might not
+ * use the same store.
  */
 export const testsOverStore =
   (target: AdapterUnderTest) =>

@@ -10,11 +10,11 @@ import { itUnless, without } from './obstacles.js';
 const KEY_BYTES = 20_000;
 const ROW_BYTES = 4 * 2 ** 20;
 
-/** Documents whose keys have this length and differ only in the last byte. */
+/** Returns documents whose keys are `bytes` bytes long and differ only in the last byte. */
 const keysOf = (bytes: number): readonly Document[] =>
   ['a', 'b'].map((end) => ({ word: `${'k'.repeat(bytes - 1)}${end}`, units: bytes }));
 
-/** Documents with this length as JSON, in bytes. */
+/** Returns documents whose JSON is `bytes` bytes long. */
 const rowsOf = (bytes: number): readonly Document[] =>
   ['a', 'b'].map((word) => {
     const row = { word, units: 1, text: '' };
@@ -30,7 +30,7 @@ const NUL_NAMES = [
 export const describeLimits = (target: AdapterUnderTest): void => {
   const named = new Map([[words.name, words]]);
 
-  /** Publishes documents. If this succeeds, they must be found; otherwise nothing must have changed. */
+  /** Publishes documents. Asserts that all of them are found, or that the publication failed and changed nothing. */
   const isWholeOrRejected = async (instance: Instance, documents: readonly Document[]): Promise<void> => {
     const content: Rows = { words: documents };
     const publish = () => instance.adapter.publish!(datasetOf(SECOND, SECOND_CREATED, content));

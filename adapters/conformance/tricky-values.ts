@@ -59,7 +59,7 @@ const SEPARATORS = [
   '\x1f', '\x7f', '\t', '\0', ',', '|', ' ', '","', "','", '\r\n', '\n', '\ufeff', '\uffff', '\u{10ffff}', 'undefined',
 ];
 
-/** Two-part keys. For each separator, two of them become equal if an adapter joins the parts with it. */
+/** Two-part keys. For each separator, two keys collide if an adapter joins their parts with that separator. */
 export const joinable: readonly (readonly [string, string])[] = [
   ...SEPARATORS.flatMap((separator) => [[`p${separator}q`, 'r'] as const, ['p', `q${separator}r`] as const]),
   ...['a', 'b'].map((end) => [LONGEST.slice(0, 950), `${LONGEST.slice(0, 949)}${end}`] as const),

@@ -105,7 +105,7 @@ export class Catalog {
     );
   }
 
-  /** Like `commit`, but also replaces a damaged publication with the same rows in `versions` and `moves`. */
+  /** Like `commit`, but replaces a damaged publication of the same rows, in both `versions` and `moves`. */
   replace(
     owner: string,
     publication: Publication,
