@@ -1,4 +1,4 @@
-/** Injects random faults in both stores, under load and during publications. No response may ever be wrong. */
+/** Injects random faults into both stores, under load and during publications. No response may ever be wrong. */
 import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

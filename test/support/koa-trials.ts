@@ -1,4 +1,4 @@
-/** Koa packages with requests. A service and a plain Koa application must respond identically to each request. */
+/** Koa packages, each with requests to which a service and a plain Koa application must respond identically. */
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
@@ -9,7 +9,7 @@ import type { TestRequest } from './http-client.js';
 
 const require = createRequire(import.meta.url);
 
-/** An expected difference between the service and plain Koa. The test fails if there is none. */
+/** An expected difference between the service and plain Koa. The test fails if the two do not differ. */
 interface Difference {
   readonly because: string;
   /** Headers that differ. By default, everything except the status may differ. */

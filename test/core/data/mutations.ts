@@ -101,8 +101,8 @@ const MUTATIONS: Readonly<Record<string, Mutation>> = {
     const place = places.length > 0 ? pick(random, places) : 0;
     list.splice(at, 1, list[at]!.slice(0, place), list[at]!.slice(place + below(random, 2)));
   }),
-  // Splits a line at a comma, and moves the rest and a comma to the start of the next line. If all lines were joined
-  // with commas, the result would still be valid JSON.
+  // Splits a line at a comma, and moves the rest, followed by a comma, to the start of the next line. If all lines were
+  // joined with commas, the result would still be valid JSON.
   'break a line and join the rest': onLines((list, random) => {
     const at = below(random, list.length);
     const line = list[at]!;

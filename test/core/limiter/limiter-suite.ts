@@ -12,7 +12,7 @@ export interface LimiterHarness {
   /** Current time of the limiter's clock, in milliseconds. */
   now(): Promise<number>;
   wait(ms: number): Promise<void>;
-  /** How late a permit may become available again under this limit, in milliseconds. */
+  /** Maximum delay, in milliseconds, with which a permit may become available again under this limit. */
   lateMs(limit: number): number;
   /** Number of random schedules to run. */
   readonly runs: number;

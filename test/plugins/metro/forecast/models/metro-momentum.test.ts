@@ -25,7 +25,7 @@ const solved = (matrix: number[][], right: readonly number[]): number[] => {
   return system.map((line, i) => at(line, right.length) / at(line, i));
 };
 
-/** Computes the point forecasts in logs at every quarter directly from the formula, with plain arrays. */
+/** Computes the point forecasts, in logs, at every quarter. Follows the formula directly and uses plain arrays. */
 const byDefinition = (panel: Panel) => {
   const all = [...panel.markets.keys()];
   const L = panel.quarters.map((quarter) => [...quarter].map((level) => 100 * Math.log(level)));
